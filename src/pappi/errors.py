@@ -1,0 +1,121 @@
+"""Every error PaPPI raises on purpose.
+
+    PappiError
+    ├── UsageError            the command or call itself makes no sense
+    ├── WorkspaceError        no workspace, or one that cannot be opened
+    │   └── LedgerBroken      the ledger does not verify: nothing is served
+    ├── InputError            a file that cannot be read as what it claims to be
+    │   └── LogFormatError    … as an event log
+    ├── DefinitionError       a PPI catalogue with problems, all of them at once
+    └── Refused               a well-formed request the checkpoint does not answer
+        ├── BudgetExceeded    it costs more than is left
+        └── NotReleasable     no mechanism can answer it from public facts
+
+Each error has a stable `code`, a `message` that is safe to show to an analyst,
+a `hint` that says what to do next, and a private `detail` that only the owner's
+log may carry. Messages are made from the request, the declarations and the
+ledger, never from event data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+
+class PappiError(Exception):
+    """An expected failure: explained, coded, and leaving nothing half-done."""
+
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str = "", detail: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.detail = detail
+
+
+class UsageError(PappiError):
+    code = "usage"
+    exit_code = 2
+
+
+class WorkspaceError(PappiError):
+    code = "workspace"
+    exit_code = 3
+
+
+class LedgerBroken(WorkspaceError):
+    code = "ledger-broken"
+    exit_code = 4
+
+
+class InputError(PappiError):
+    code = "input"
+    exit_code = 5
+
+
+class LogFormatError(InputError):
+    """An event log that cannot be read: names file, line and cause."""
+
+    code = "log-format"
+
+    def __init__(self, file: str, line: int | None, cause: str, *, hint: str = "") -> None:
+        place = file if line is None else f"{file}:{line}"
+        super().__init__(f"{place}: {cause}", hint=hint)
+        self.file = file
+        self.line = line
+        self.cause = cause
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a definition file; lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with a definition, and where."""
+
+    position: Position
+    message: str
+    hint: str = ""
+    level: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        tail = f" ({self.hint})" if self.hint else ""
+        return f"{self.position}: {self.level}: {self.message}{tail}"
+
+
+class DefinitionError(PappiError):
+    """A catalogue that cannot be used; carries every problem found, not the first."""
+
+    code = "definition"
+    exit_code = 6
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+
+
+class Refused(PappiError):
+    code = "refused"
+    exit_code = 7
+
+
+class BudgetExceeded(Refused):
+    code = "budget-exceeded"
+    exit_code = 8
+
+
+class NotReleasable(Refused):
+    code = "not-releasable"

@@ -1,0 +1,1 @@
+"""The closed expression grammar: parsed, typed, total, and never executed as code."""

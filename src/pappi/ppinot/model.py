@@ -1,0 +1,191 @@
+"""The PPINOT meta-model.
+
+Single-instance measures give one value per case; multi-instance measures
+combine the cases of a period into one value. A PPI is a multi-instance measure
+with a scope and, usually, a target.
+
+Every quantity is in internal units: microseconds for durations, 0 to 1 for
+shares. `Ppi.unit` says how to show it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from fractions import Fraction
+
+from pappi.ppinot.expressions.nodes import Expression, Located
+from pappi.values.bounds import Bounds
+from pappi.values.epsilon import Epsilon
+from pappi.values.periods import Grid
+from pappi.values.units import Unit
+
+# --- instants and conditions on events ------------------------------------------------
+
+
+class CaseBorder(StrEnum):
+    """The first or the last event of a case, as an instant."""
+
+    START = "case start"
+    END = "case end"
+
+
+@dataclass(frozen=True, slots=True)
+class Occurs:
+    """Every event at which the condition holds (PPINOT's `occurrence: every`)."""
+
+    condition: Expression
+
+
+Moment = CaseBorder | Occurs
+
+
+class Pick(StrEnum):
+    FIRST = "first"
+    LAST = "last"
+
+
+# --- single-instance measures ---------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CountMeasure:
+    """How many events of the case satisfy the condition; 0 if none."""
+
+    when: Occurs
+
+
+@dataclass(frozen=True, slots=True)
+class TimeMeasure:
+    """Time from the first `start` to the last `end` at or after it; missing if there is none."""
+
+    start: Moment
+    end: Moment
+
+
+@dataclass(frozen=True, slots=True)
+class DataMeasure(Located):
+    """An attribute at the first or last event that satisfies `when` and carries it."""
+
+    attribute: str
+    pick: Pick = Pick.LAST
+    when: Occurs | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionMeasure:
+    """Whether some event of the case satisfies the condition; never missing."""
+
+    when: Occurs
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedSingleInstance:
+    """A formula over measures of the same case."""
+
+    formula: Expression
+    variables: tuple[tuple[str, SingleInstance], ...]
+
+
+SingleInstance = CountMeasure | TimeMeasure | DataMeasure | ConditionMeasure | DerivedSingleInstance
+
+
+# --- multi-instance measures ----------------------------------------------------------
+
+
+class Aggregation(StrEnum):
+    MIN = "min"
+    MAX = "max"
+    MEAN = "mean"
+    SUM = "sum"
+    SHARE = "share"
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Group by a case's value; only the keys declared here are answered, each of them."""
+
+    by: DataMeasure
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AggregatedMeasure(Located):
+    """One value over the cases that have a value and pass the filter.
+
+    For a share, `base` is a truth value and `filter` says among which cases.
+    `bounds` are on what one case contributes: public, declared, never measured.
+    """
+
+    function: Aggregation
+    base: SingleInstance
+    filter: SingleInstance | None = None
+    grouping: Grouping | None = None
+    bounds: Bounds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedMultiInstance:
+    """A formula over multi-instance measures of the same period and group."""
+
+    formula: Expression
+    variables: tuple[tuple[str, MultiInstance], ...]
+
+
+MultiInstance = AggregatedMeasure | DerivedMultiInstance
+Measure = SingleInstance | MultiInstance
+
+
+# --- the indicator --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A range the value should lie in; None is no limit on that side."""
+
+    low: Fraction | None
+    high: Fraction | None
+    low_included: bool = True
+    high_included: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which periods are asked for.
+
+    A grid gives one value per period of the log's horizon, or of [start, until)
+    if those are given; without a grid the whole of [start, until) is one period.
+    """
+
+    grid: Grid | None
+    start: date | None = None
+    until: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ppi(Located):
+    """A process performance indicator."""
+
+    id: str
+    name: str
+    measure: MultiInstance
+    unit: Unit
+    scope: Scope
+    target: Target | None = None
+    value_range: Bounds | None = None
+    epsilon: Epsilon | None = None
+    process: str = ""
+    goals: tuple[str, ...] = ()
+    responsible: str = ""
+    informed: tuple[str, ...] = ()
+    comments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """PPIs about one log."""
+
+    log: str
+    ppis: tuple[Ppi, ...]
+    file: str = field(default="<catalogue>", compare=False)

@@ -1,0 +1,59 @@
+"""Epsilon, counted in whole billionths, so that a budget is never a sum of floats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+from pappi.errors import UsageError
+
+NANO = 10**9
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Epsilon:
+    """An amount of privacy loss.
+
+    >>> Epsilon.of("0.1") + Epsilon.of("0.2") == Epsilon.of("0.3")
+    True
+    >>> str(Epsilon.of("0.10"))
+    '0.1'
+    """
+
+    nano: int
+
+    @classmethod
+    def of(cls, amount: str | float | Decimal) -> Epsilon:
+        """The amount as written in decimal; a float counts as its shortest decimal form."""
+        try:
+            decimal = Decimal(str(amount).strip())
+            nano = decimal * NANO
+        except InvalidOperation:
+            raise UsageError(f"{amount!r} is not an epsilon", hint="write e.g. 0.1") from None
+        if not nano.is_finite() or nano < 0:
+            raise UsageError(f"epsilon must be a finite amount of at least 0, not {amount}")
+        if nano != nano.to_integral_value():
+            raise UsageError(f"epsilon {amount} has more than 9 decimals")
+        return cls(int(nano))
+
+    @property
+    def fraction(self) -> Fraction:
+        return Fraction(self.nano, NANO)
+
+    def __add__(self, other: Epsilon) -> Epsilon:
+        return Epsilon(self.nano + other.nano)
+
+    def __sub__(self, other: Epsilon) -> Epsilon:
+        return Epsilon(self.nano - other.nano)
+
+    def __str__(self) -> str:
+        text = f"{Decimal(self.nano) / NANO:f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+
+    def __float__(self) -> float:
+        """For showing and for predicted errors; never for a decision."""
+        return self.nano / NANO
+
+
+ZERO = Epsilon(0)

@@ -1,0 +1,161 @@
+"""Calendar periods, cut in a log's time zone and written as UTC microseconds.
+
+Borders are computed with `zoneinfo`, so a month that contains a change to
+summer time is one hour shorter, exactly, on every engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from zoneinfo import ZoneInfo
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Calendar(StrEnum):
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Period:
+    """The days from `start` up to but not including `end`."""
+
+    start: date
+    end: date
+
+    def overlaps(self, other: Period) -> bool:
+        return self.start < other.end and other.start < self.end
+
+    def borders_us(self, zone: ZoneInfo) -> tuple[int, int]:
+        return midnight_us(self.start, zone), midnight_us(self.end, zone)
+
+    @property
+    def label(self) -> str:
+        """As people call it: 2014-10, 2014-Q4, 2014, 2014-W40, or first to last day.
+
+        >>> Period(date(2014, 10, 1), date(2014, 11, 1)).label
+        '2014-10'
+        """
+        for grid in (Calendar.YEAR, Calendar.QUARTER, Calendar.MONTH, Calendar.WEEK, Calendar.DAY):
+            if _floor(self.start, grid) == self.start and _next(self.start, grid) == self.end:
+                return _name(self.start, grid)
+        return f"{self.start} to {self.end - timedelta(days=1)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Every `count` calendar units: the rhythm of a scope or of privacy blocks.
+
+    Grids of several units are counted from the start of the year (weeks: from
+    1970), so that the same grid cuts every log at the same places.
+    """
+
+    unit: Calendar
+    count: int = 1
+
+    def periods(self, first: date, until: date) -> tuple[Period, ...]:
+        """All periods of the grid that contain a day of [first, until)."""
+        return tuple(self._walk(first, until))
+
+    def _walk(self, first: date, until: date) -> Iterator[Period]:
+        start = self._start_of(first)
+        while start < until:
+            end = self._end_of(start)
+            yield Period(start, end)
+            start = end
+
+    def _start_of(self, day: date) -> date:
+        if self.count == 1:
+            return _floor(day, self.unit)
+        start = self._origin(day)
+        while (end := self._end_of(start)) <= day:
+            start = end
+        return start
+
+    def _origin(self, day: date) -> date:
+        match self.unit:
+            case Calendar.WEEK:
+                monday = date(1970, 1, 5)
+                weeks = (_floor(day, Calendar.WEEK) - monday).days // 7
+                return monday + timedelta(weeks=weeks - weeks % self.count)
+            case Calendar.YEAR:
+                return date(max(1, day.year - day.year % self.count), 1, 1)
+            case _:
+                return date(day.year, 1, 1)
+
+    def _end_of(self, start: date) -> date:
+        end = start
+        for _ in range(self.count):
+            end = _next(end, self.unit)
+        if self.unit in (Calendar.WEEK, Calendar.YEAR):
+            return end
+        return min(end, date(start.year + 1, 1, 1))
+
+    def __str__(self) -> str:
+        return f"every {self.unit}" if self.count == 1 else f"every {self.count} {self.unit}s"
+
+
+def midnight_us(day: date, zone: ZoneInfo) -> int:
+    """The instant a day begins in a zone, as UTC microseconds."""
+    return (datetime.combine(day, time(), zone) - _EPOCH) // _MICROSECOND
+
+
+def day_of(ts_us: int, zone: ZoneInfo) -> date:
+    """The calendar day an instant falls on in a zone."""
+    return (_EPOCH + timedelta(microseconds=ts_us)).astimezone(zone).date()
+
+
+def _floor(day: date, unit: Calendar) -> date:
+    match unit:
+        case Calendar.DAY:
+            return day
+        case Calendar.WEEK:
+            return day - timedelta(days=day.weekday())
+        case Calendar.MONTH:
+            return day.replace(day=1)
+        case Calendar.QUARTER:
+            return date(day.year, day.month - (day.month - 1) % 3, 1)
+        case Calendar.YEAR:
+            return date(day.year, 1, 1)
+
+
+def _next(start: date, unit: Calendar) -> date:
+    match unit:
+        case Calendar.DAY:
+            return start + timedelta(days=1)
+        case Calendar.WEEK:
+            return start + timedelta(weeks=1)
+        case Calendar.MONTH:
+            return _months_later(start, 1)
+        case Calendar.QUARTER:
+            return _months_later(start, 3)
+        case Calendar.YEAR:
+            return date(start.year + 1, 1, 1)
+
+
+def _months_later(start: date, months: int) -> date:
+    years, month = divmod(start.month - 1 + months, 12)
+    return date(start.year + years, month + 1, 1)
+
+
+def _name(start: date, unit: Calendar) -> str:
+    match unit:
+        case Calendar.DAY:
+            return start.isoformat()
+        case Calendar.WEEK:
+            year, week, _ = start.isocalendar()
+            return f"{year}-W{week:02}"
+        case Calendar.MONTH:
+            return f"{start.year}-{start.month:02}"
+        case Calendar.QUARTER:
+            return f"{start.year}-Q{(start.month + 2) // 3}"
+        case Calendar.YEAR:
+            return str(start.year)

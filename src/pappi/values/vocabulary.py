@@ -1,0 +1,29 @@
+"""The public vocabulary of a log: what its process model tells analysts anyway.
+
+Declared by the owner (import proposes it). Definitions are checked against it,
+so that no refusal ever depends on what the data holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What sort of value an attribute or an expression has."""
+
+    NUMBER = "number"
+    TEXT = "text"
+    TRUTH = "truth"
+    DURATION = "duration"
+    TIME = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Activity names, and attribute names with the kind of their values."""
+
+    activities: tuple[str, ...]
+    attributes: Mapping[str, Kind] = field(default_factory=dict)
