@@ -1,0 +1,12 @@
+"""Two example logs of our own making, with PPIs to ask of them.
+
+`claims` is the paper's claim handling, `hospital` a process shaped like the
+Sepsis log; `events` writes either to CSV or XES; `bundled` names both together
+with their catalogues. All of it is simulated from a seed: public toy data about
+nobody, the same on every machine.
+"""
+
+from pappi.examples.bundled import EXAMPLES, Example
+from pappi.examples.events import Event, write_csv, write_xes
+
+__all__ = ["EXAMPLES", "Event", "Example", "write_csv", "write_xes"]
