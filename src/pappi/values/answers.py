@@ -63,12 +63,12 @@ class ExactAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A released value."""
+    """A released value; None where a formula has none, as in a noisy division by zero."""
 
     ppi: str
     period: Period
     group: str | None
-    value: float
+    value: float | None
     unit: str
     interval: Interval
     cases: float | None

@@ -1,0 +1,296 @@
+"""The report: one self-contained page, for the screen and for paper.
+
+No script, no request to anywhere; it can be mailed, printed and archived. What
+a reader needs to trust a figure stands beside it: its interval, its ε, and the
+guarantee in plain words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pappi.report.budgets import BudgetLine
+from pappi.report.charts import series_figure
+from pappi.report.elements import Element, Node, el
+from pappi.report.numbers import MISSING, format_cases, format_interval, format_value
+from pappi.report.page_style import PAGE_CSS
+from pappi.report.palette import painted
+from pappi.report.wording import (
+    EXPLAINED,
+    MARKS,
+    compared,
+    guarantee_line,
+    promise,
+    promise_together,
+    tally,
+    verdict_text,
+)
+from pappi.values.answers import Answer, Series, Verdict
+from pappi.values.privacy import Adjacency
+
+# The page forbids itself everything but its own style, wherever it is opened.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def report_html(
+    title: str,
+    series: Sequence[Series],
+    budget: Sequence[BudgetLine],
+    facts: Sequence[tuple[str, str]],
+    generated: str,
+) -> str:
+    """The whole page. `facts` are public statements about log and workspace, label and text."""
+    page = el(
+        "html",
+        _head(title),
+        el(
+            "body",
+            el("a", "Skip to the figures", class_="skip", href="#figures"),
+            _header(title, series, budget, facts, generated),
+            el(
+                "main",
+                _overview(series),
+                _reading(series),
+                *(_ppi(one, f"ppi-{number}") for number, one in enumerate(series, start=1)),
+                _budget(budget),
+                id="figures",
+            ),
+            el("footer", el("p", "Made by PaPPI. Every figure above has been released; ",
+                            "showing it again costs no privacy.")),
+        ),
+        lang="en",
+    )  # fmt: skip
+    return f"<!DOCTYPE html>\n{page}\n"
+
+
+def _head(title: str) -> Element:
+    return el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        el("meta", name="referrer", content="no-referrer"),
+        el("title", title),
+        el("style", PAGE_CSS),
+    )
+
+
+def _header(
+    title: str,
+    series: Sequence[Series],
+    budget: Sequence[BudgetLine],
+    facts: Sequence[tuple[str, str]],
+    generated: str,
+) -> Element:
+    return el(
+        "header",
+        el("h1", _name(title)),
+        el("p", f"Generated {generated}", class_="muted"),
+        _promise([answer for one in series for answer in one.answers], budget),
+        _facts(facts) if facts else None,
+    )
+
+
+def _promise(answers: Sequence[Answer], budget: Sequence[BudgetLine]) -> Element:
+    if not answers:
+        return el("p", "This report contains no figures.", class_="card promise")
+    most = max(answer.guarantee.epsilon for answer in answers)
+    neighbours = {answer.guarantee.adjacency for answer in answers}
+    # Under replace a case may move from one block to another: one block's account is not the sum.
+    apart = neighbours == {Adjacency.ADD_REMOVE}
+    spent = max((line.spent for line in budget), default=None) if apart else None
+    return el(
+        "section",
+        el("h2", "What is guaranteed"),
+        el("p", promise(most), class_="first"),
+        el("p", promise_together(spent)) if spent else None,
+        el("p", compared(neighbours), class_="muted"),
+        class_="card promise",
+    )
+
+
+def _facts(facts: Sequence[tuple[str, str]]) -> Element:
+    pairs = [(el("dt", _name(label)), el("dd", _name(text))) for label, text in facts]
+    return el("dl", *(node for pair in pairs for node in pair))
+
+
+# --- all PPIs at a glance -------------------------------------------------------------
+
+
+def _overview(series: Sequence[Series]) -> Element | None:
+    if len(series) < 2:
+        return None
+    rows = [_overview_row(one, f"#ppi-{number}") for number, one in enumerate(series, start=1)]
+    table = _table(
+        "Latest figure of each PPI, and verdicts over all periods",
+        ("PPI", "Target", "Latest", "Period", "Verdicts"),
+        rows,
+    )
+    return el(
+        "section",
+        el("h2", "At a glance"),
+        _scrolled(table, "All PPIs at a glance", "scroll whole"),
+        class_="card overview",
+    )
+
+
+def _overview_row(series: Series, link: str) -> Element:
+    latest = max(series.answers, key=lambda answer: answer.period, default=None)
+    counts: list[Node] = [
+        el("span", f"{MARKS[verdict]} {count} {verdict}", class_=f"verdict {verdict}")
+        for verdict, count in tally(series.answers).items()
+    ]
+    return el(
+        "tr",
+        el("th", el("a", _name(series.name), href=link), scope="row", class_="name"),
+        el("td", _name(series.target.text) if series.target else MISSING, class_="name"),
+        el("td", _latest(series, latest), class_="number"),
+        el("td", latest.period.label if latest else MISSING),
+        el("td", *(counts or [MISSING]), class_="tally"),
+    )
+
+
+def _latest(series: Series, latest: Answer | None) -> str:
+    groups = {answer.group for answer in series.answers}
+    if len(groups) > 1:
+        return f"{len(groups)} groups"
+    return _value(latest) if latest else MISSING
+
+
+def _reading(series: Sequence[Series]) -> Element:
+    judged = any(answer.verdict for one in series for answer in one.answers)
+    items = [_verdict_item(verdict) for verdict in Verdict] if judged else []
+    items.append(
+        el("li", el("h3", "Value and interval"), "The value carries random noise, by design. The "
+           "shaded interval says where the value without noise lies, with the stated confidence. "
+           "Digits that would only be noise are not shown.")
+    )  # fmt: skip
+    return el(
+        "section",
+        el("h2", "How to read it"),
+        el("ul", *items, class_="read"),
+        class_="card keep",
+    )
+
+
+def _verdict_item(verdict: Verdict) -> Element:
+    heading = el("h3", el("span", verdict_text(verdict), class_=f"verdict {verdict}"))
+    return el("li", heading, f"{EXPLAINED[verdict].capitalize()}.")
+
+
+# --- one PPI --------------------------------------------------------------------------
+
+
+def _ppi(series: Series, identity: str) -> Element:
+    return el(
+        "article",
+        el("h2", _name(series.name), id=f"{identity}-name"),
+        el("p", _name(series.sentence)),
+        el(
+            "figure",
+            series_figure(series, width=840),
+            el("figcaption", guarantee_line(series.answers)),
+        ),
+        _scrolled(_answers_table(series), f"Figures of {series.name}"),
+        id=identity,
+        class_="card",
+        aria_labelledby=f"{identity}-name",
+    )
+
+
+def _answers_table(series: Series) -> Element:
+    grouped = any(answer.group is not None for answer in series.answers)
+    ordered = sorted(series.answers, key=lambda answer: (answer.group or "", answer.period))
+    headers = ("Period", *(("Group",) if grouped else ()), "Value", "Interval", "Cases",
+               "Verdict", "ε")  # fmt: skip
+    rows = [_answer_row(answer, grouped=grouped) for answer in ordered]
+    return _table(f"The figures of the chart ({len(rows)})", headers, rows)
+
+
+def _answer_row(answer: Answer, *, grouped: bool) -> Element:
+    interval = format_interval(answer.value, answer.interval, answer.unit)
+    again = el("span", " from the record", class_="muted") if answer.replayed else None
+    return el(
+        "tr",
+        el("th", answer.period.label, scope="row"),
+        el("td", _name(answer.group or MISSING), class_="name") if grouped else None,
+        el("td", _value(answer), class_="number"),
+        el("td", interval),
+        el("td", format_cases(answer), class_="number"),
+        el("td", verdict_text(answer.verdict), class_=f"verdict {answer.verdict or ''}".strip()),
+        el("td", str(answer.guarantee.epsilon), again),
+    )
+
+
+# --- the budget -----------------------------------------------------------------------
+
+
+def _budget(lines: Sequence[BudgetLine]) -> Element | None:
+    if not lines:
+        return None
+    rows = [
+        el(
+            "tr",
+            el("th", _name(line.block), scope="row"),
+            el("td", _bar(line)),
+            el("td", str(line.spent), class_="number"),
+            el("td", str(line.left), class_="number"),
+            el("td", str(line.limit), class_="number"),
+        )
+        for line in lines
+    ]
+    table = _table("ε spent and left in each block", ("Block", "", "Spent", "Left", "Limit"), rows)
+    return el(
+        "section",
+        el("h2", "Privacy budget"),
+        el("p", "Each block of cases has a budget of its own. What is spent stays spent; when "
+           "nothing is left, no further question about these cases is answered."),
+        _scrolled(table, "Privacy budget"),
+        class_="card",
+    )  # fmt: skip
+
+
+def _bar(line: BudgetLine) -> Element:
+    """Decoration: the numbers beside it say the same."""
+    return el(
+        "svg",
+        painted("rect", "unspent", width=144, height=8, rx=4),
+        painted("rect", "spent", width=144 * line.share, height=8, rx=4),
+        class_="bar",
+        viewBox="0 0 144 8",
+        aria_hidden="true",
+    )
+
+
+# --- pieces ---------------------------------------------------------------------------
+
+_NUMERIC = frozenset({"Value", "Cases", "Spent", "Left", "Limit", "Latest"})
+
+
+def _table(caption: str, headers: Sequence[str], rows: Sequence[Element]) -> Element:
+    cells = [
+        el("th", header, scope="col", class_="number" if header in _NUMERIC else None)
+        if header
+        else el("td")
+        for header in headers
+    ]
+    return el(
+        "table",
+        el("caption", caption),
+        el("thead", el("tr", *cells)),
+        el("tbody", *rows),
+    )
+
+
+def _scrolled(table: Element, label: str, style: str = "scroll") -> Element:
+    """Large tables scroll on the screen, by keyboard as well; on paper they are whole."""
+    return el("div", table, class_=style, role="region", aria_label=label, tabindex=0)
+
+
+def _value(answer: Answer) -> str:
+    return format_value(answer.value, answer.interval, answer.unit)
+
+
+def _name(text: str) -> Node:
+    """Text from outside keeps its reading direction to itself."""
+    return el("bdi", text)

@@ -1,0 +1,130 @@
+"""Numbers as people read them, never more precise than the noise they carry.
+
+A value is rounded to the second digit of its uncertainty, as measurements are:
+23.4 ± 5.4, and 234 ± 54. More digits would be noise dressed up as knowledge.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from math import floor, isfinite, log10
+
+from pappi.values.answers import Answer, Interval
+
+MISSING = "–"
+# Beyond this we do not draw: sums and differences of such numbers stay finite.
+LIMIT = 1e300
+
+_SYMBOLS = {
+    "microseconds": "µs",
+    "milliseconds": "ms",
+    "seconds": "s",
+    "minutes": "min",
+    "hours": "h",
+    "days": "d",
+    "weeks": "wk",
+    "percent": "%",
+    "fraction": "",
+}
+_MOST_DIGITS = 15
+_EXACT_DIGITS = 6
+_DECIMALS = 6
+_PLAIN_RANGE = (1e-6, 1e15)
+
+
+def unit_symbol(unit: str) -> str:
+    """The short form behind a number; a unit we do not know is its own symbol."""
+    return _SYMBOLS.get(unit, unit)
+
+
+def with_unit(number: str, unit: str) -> str:
+    """
+    >>> with_unit("23.4", "hours"), with_unit("17", "")
+    ('23.4 h', '17')
+    """
+    return f"{number} {unit_symbol(unit)}".rstrip()
+
+
+def format_value(value: float | None, interval: Interval, unit: str) -> str:
+    """
+    >>> format_value(23.4178, Interval(18.02, 28.81, 0.95), "hours")
+    '23.4 h'
+    """
+    known = finite(value)
+    if known is None:
+        return MISSING
+    return with_unit(format_number(known, _last_digit(known, interval)), unit)
+
+
+def format_interval(value: float | None, interval: Interval, unit: str) -> str:
+    """The interval, rounded like its value.
+
+    >>> format_interval(23.4178, Interval(18.02, 28.81, 0.95), "hours")
+    '18.0 to 28.8 h'
+    >>> format_interval(23.4178, Interval(None, 28.81, 0.95), "hours")
+    'up to 28.8 h'
+    """
+    low, high = finite(interval.low), finite(interval.high)
+    digit = _last_digit(finite(value), interval)
+    if low is None and high is None:
+        return "unlimited"
+    if low is None or high is None:
+        side, end = ("up to", high) if low is None else ("at least", low)
+        return with_unit(f"{side} {format_number(end or 0.0, digit)}", unit)
+    return with_unit(f"{format_number(low, digit)} to {format_number(high, digit)}", unit)
+
+
+def format_cases(answer: Answer) -> str:
+    """The number of cases, which may itself be noisy: whole, and never below none."""
+    cases = finite(answer.cases)
+    return MISSING if cases is None else format_number(max(cases, 0.0), 0)
+
+
+def format_number(number: float, last_digit: int) -> str:
+    """The number rounded at 10**last_digit, with thousands and a true minus.
+
+    >>> format_number(-1234.56, -1), format_number(1234.56, 2), format_number(2.5e300, 299)
+    ('−1,234.6', '1,200', '2.5e300')
+    """
+    digit = max(last_digit, _magnitude(number) - _MOST_DIGITS + 1)
+    rounded = Decimal(repr(float(number))).scaleb(-digit).to_integral_value().scaleb(digit)
+    if rounded == 0:
+        return f"{0:.{-digit}f}" if -_DECIMALS <= digit < 0 else "0"
+    if not _PLAIN_RANGE[0] <= abs(rounded) < _PLAIN_RANGE[1]:
+        mantissa, exponent = f"{rounded:.{max(_magnitude(number) - digit, 0)}e}".split("e")
+        text = f"{mantissa}e{int(exponent)}"
+    else:
+        text = f"{rounded:,.{max(-digit, 0)}f}"
+    return text.replace("-", "−")
+
+
+def finite(number: float | None) -> float | None:
+    """The number if it is one: no limit, infinity and not-a-number are all None."""
+    return float(number) if number is not None and isfinite(number) else None
+
+
+def half_width(value: float | None, interval: Interval) -> float | None:
+    """How far the interval reaches from the value; None if that has no limit."""
+    low, high = finite(interval.low), finite(interval.high)
+    if low is not None and high is not None:
+        return abs(high / 2 - low / 2)
+    end = low if high is None else high
+    if end is None or value is None:
+        return None
+    return min(abs(end / 2 - value / 2), LIMIT / 2) * 2
+
+
+def _last_digit(value: float | None, interval: Interval) -> int:
+    half = half_width(value, interval)
+    if half:
+        return _magnitude(half) - 1
+    ends = (value, finite(interval.low), finite(interval.high))
+    first = max((_magnitude(end) for end in ends if end is not None), default=0)
+    return first - 1 if half is None else first - _EXACT_DIGITS + 1
+
+
+def _magnitude(number: float) -> int:
+    """The place of the first digit: 2 for 234, −1 for 0.5, and 0 for zero."""
+    if number == 0.0 or not isfinite(number):
+        return 0
+    return floor(log10(abs(number)))

@@ -1,0 +1,239 @@
+"""One panel of a chart: the values of one group over the periods.
+
+From back to front: the forbidden side of the target, grid, interval band,
+whiskers, target line, value line, verdict marks, target label. An interval that goes on beyond
+the axis ends in an arrow at its edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pappi.report.elements import Element, el
+from pappi.report.numbers import finite, with_unit
+from pappi.report.palette import painted
+from pappi.report.periods import PeriodAxis
+from pappi.report.plain import shortened
+from pappi.report.scales import Axis
+from pappi.report.wording import answer_text
+from pappi.values.answers import Answer, ShownTarget, Verdict
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
+SMALL = 11.5
+# Pixels per period below which whiskers lose their caps, lest the chart turn to hatching.
+_DENSE = 10.0
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What to draw and where.
+
+    `hatch` is the id of the pattern for the forbidden side, `label` what to write at the target.
+    """
+
+    answers: tuple[Answer, ...]
+    target: ShownTarget | None
+    unit: str
+    x: PeriodAxis
+    y: Axis
+    hatch: str
+    label: str
+
+    def elements(self) -> Iterator[Element]:
+        yield from self._forbidden()
+        yield from self._grid()
+        runs = list(_runs(self.answers))
+        for run in runs:
+            yield self._band(run)
+            for answer in run:
+                yield from self._whisker(answer)
+        yield from self._target_lines()
+        for run in runs:
+            yield from self._line(run)
+        for answer in self.answers:
+            yield self._mark(answer)
+        yield from self._target_label()
+
+    # --- the frame ---
+
+    def _grid(self) -> Iterator[Element]:
+        top = self.y.ticks[-1]
+        for tick in self.y.ticks:
+            y = self.y.at(tick)
+            yield painted("line", "grid", x1=self.x.left, x2=self.x.right, y1=y, y2=y)
+            label = self.y.label(tick)
+            text = with_unit(label, self.unit) if tick == top else label
+            yield painted(
+                "text", "label", text, x=self.x.left - 8, y=y + 4,
+                font_size=SMALL, text_anchor="end",
+            )  # fmt: skip
+        if self.y.low < 0 < self.y.high:
+            zero = self.y.at(0.0)
+            yield painted("line", "axis", x1=self.x.left, x2=self.x.right, y1=zero, y2=zero)
+
+    # --- the target ---
+
+    def _forbidden(self) -> Iterator[Element]:
+        low, high = _ends(self.target)
+        if high is not None:
+            yield self._hatched(self.y.top, self.y.at(high))
+        if low is not None:
+            yield self._hatched(self.y.at(low), self.y.bottom)
+
+    def _hatched(self, top: float, bottom: float) -> Element:
+        return el(
+            "rect", x=self.x.left, y=top, width=self.x.right - self.x.left,
+            height=max(bottom - top, 0.0), fill=f"url(#{self.hatch})",
+        )  # fmt: skip
+
+    def _target_lines(self) -> Iterator[Element]:
+        low, high = _ends(self.target)
+        for limit in (low, high):
+            if limit is not None:
+                y = self.y.at(limit)
+                yield painted(
+                    "line", "target", x1=self.x.left, x2=self.x.right, y1=y, y2=y,
+                    stroke_width=1.5, stroke_dasharray="6 4",
+                )  # fmt: skip
+
+    def _target_label(self) -> Iterator[Element]:
+        low, high = _ends(self.target)
+        limit = low if high is None else high
+        if limit is None or not self.label:
+            return
+        text = shortened(self.label, (self.x.right - self.x.left) / 6.4)
+        x, y = self._free_place(self.y.at(limit), 6.4 * len(text))
+        yield painted(
+            "text", "target-text", text, x=x, y=y,
+            font_size=SMALL, font_weight=600, text_anchor="start" if x < self._middle else "end",
+            stroke_width=3, stroke_linejoin="round", paint_order="stroke",
+        )  # fmt: skip
+
+    def _free_place(self, line: float, width: float) -> Point:
+        """Of the four places along the line where a label can stand, the one hiding least."""
+        values = [(x, y) for answer in self.answers for x, y in self._point(answer)]
+        rows = [y for y in (line - 6, line + 15) if self.y.top + 11 <= y <= self.y.bottom]
+
+        def hidden(place: Point) -> int:
+            x, y = place
+            left = x if x < self._middle else x - width
+            return sum(
+                left - 6 <= px <= left + width + 6 and y - 17 <= py <= y + 8 for px, py in values
+            )
+
+        ends = (self.x.right - 6, self.x.left + 6)
+        return min(((x, y) for y in rows or [line - 6] for x in ends), key=hidden)
+
+    @property
+    def _middle(self) -> float:
+        return (self.x.left + self.x.right) / 2
+
+    # --- intervals ---
+
+    def _band(self, run: Sequence[Answer]) -> Element:
+        ends = [(self.x.at(answer.period), *self._interval(answer)) for answer in run]
+        if len(ends) == 1:
+            (x, low, high), half = ends[0], min(self.x.slot / 2, 14.0)
+            ends = [(x - half, low, high), (x + half, low, high)]
+        outline = [(x, high) for x, _, high in ends] + [(x, low) for x, low, _ in reversed(ends)]
+        return painted("polygon", "band", points=_points(outline), fill_opacity=0.18)
+
+    def _whisker(self, answer: Answer) -> Iterator[Element]:
+        x = self.x.at(answer.period)
+        low, high = self._interval(answer)
+        dense = self.x.slot < _DENSE
+        opacity = 0.35 if dense else 0.6
+        yield painted("line", "whisker", x1=x, x2=x, y1=low, y2=high, stroke_opacity=opacity)
+        cap = min(self.x.slot / 4, 4.0)
+        for limit, y, tip in ((answer.interval.low, low, 6), (answer.interval.high, high, -6)):
+            if not self.y.shows(finite(limit)):
+                arrow = [(x - cap, y), (x + cap, y), (x, y + tip)]
+                yield painted("polygon", "arrow", points=_points(arrow))
+            elif not dense:
+                yield painted("line", "whisker", x1=x - cap, x2=x + cap, y1=y, y2=y)
+
+    def _interval(self, answer: Answer) -> Point:
+        """The pixels of both ends, at the edge of the panel where there is no limit."""
+        low, high = finite(answer.interval.low), finite(answer.interval.high)
+        return (
+            self.y.bottom if low is None else self.y.at(low),
+            self.y.top if high is None else self.y.at(high),
+        )
+
+    # --- values ---
+
+    def _line(self, run: Sequence[Answer]) -> Iterator[Element]:
+        points = [point for answer in run for point in self._point(answer)]
+        if len(points) > 1:
+            yield painted(
+                "polyline", "line", points=_points(points),
+                fill="none", stroke_width=2, stroke_linejoin="round",
+            )  # fmt: skip
+
+    def _point(self, answer: Answer) -> Iterator[Point]:
+        value = finite(answer.value)
+        if value is not None:
+            yield self.x.at(answer.period), self.y.at(value)
+
+    def _mark(self, answer: Answer) -> Element:
+        size = min(max(self.x.slot / 3.6, 3.2), 5.5)
+        tip = el("title", answer_text(answer))
+        for x, y in self._point(answer):
+            return el("g", tip, verdict_shape(answer.verdict, x, y, size))
+        return el("g", tip, cross(self.x.at(answer.period), self.y.bottom, size))
+
+
+def verdict_shape(verdict: Verdict | None, x: float, y: float, size: float) -> Element:
+    """The mark of a verdict, told apart by shape as well as by colour."""
+    match verdict:
+        case Verdict.MET:
+            return painted("circle", "met", cx=x, cy=y, r=size, stroke_width=1.2)
+        case Verdict.MISSED:
+            wide = size * 1.25
+            corners = [(x - wide, y - size), (x + wide, y - size), (x, y + wide)]
+            return painted("polygon", "missed", points=_points(corners), stroke_width=1.2)
+        case Verdict.UNDECIDED:
+            return painted("circle", "undecided", cx=x, cy=y, r=size - 0.4, stroke_width=1.8)
+        case None:
+            return painted("circle", "plain", cx=x, cy=y, r=size * 0.75, stroke_width=1)
+
+
+def cross(x: float, y: float, size: float) -> Element:
+    """The mark of a period whose formula has no value."""
+    d = f"M{x - size:.1f} {y - size:.1f}l{2 * size:.1f} {2 * size:.1f}m0 {-2 * size:.1f}"
+    return painted("path", "axis", d=f"{d}l{-2 * size:.1f} {2 * size:.1f}", stroke_width=1.5)
+
+
+def cuts_off(answers: Sequence[Answer], y: Axis) -> bool:
+    """Whether some interval goes on beyond the axis."""
+    return any(
+        not y.shows(finite(limit))
+        for answer in answers
+        for limit in (answer.interval.low, answer.interval.high)
+        if finite(answer.value) is not None
+    )
+
+
+def _runs(answers: Sequence[Answer]) -> Iterator[list[Answer]]:
+    """Stretches of values without a gap: a line across one would claim what nobody asked."""
+    run: list[Answer] = []
+    for answer in answers:
+        valued = finite(answer.value) is not None
+        if run and (not valued or run[-1].period.end < answer.period.start):
+            yield run
+            run = []
+        if valued:
+            run.append(answer)
+    if run:
+        yield run
+
+
+def _ends(target: ShownTarget | None) -> tuple[float | None, float | None]:
+    return (finite(target.low), finite(target.high)) if target else (None, None)
+
+
+def _points(points: Sequence[Point]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

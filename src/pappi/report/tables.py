@@ -1,0 +1,104 @@
+"""Answers and budgets in a terminal, readable at 80 columns.
+
+Returns renderables for `rich`, which is imported only when a table is wanted;
+without a terminal it prints plain text. Text from outside is never markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pappi.report.budgets import BudgetLine
+from pappi.report.numbers import MISSING, format_cases, format_interval, format_value
+from pappi.report.plain import plain
+from pappi.report.wording import guarantee_line, verdict_text
+from pappi.values.answers import Answer, Series, Verdict
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_COLOURS = {Verdict.MET: "green", Verdict.MISSED: "bold red", Verdict.UNDECIDED: "yellow"}
+_MANY = 30
+_REPLAYED = "↺"
+_BAR = 20
+
+
+def answers_table(series: Series) -> Table:
+    """One row per answer; compact where there are many."""
+    from rich.text import Text
+
+    grouped = any(answer.group is not None for answer in series.answers)
+    table = _framed(plain(series.name), _caption(series), rows=len(series.answers))
+    table.add_column("Period", no_wrap=True)
+    if grouped:
+        table.add_column("Group", overflow="ellipsis", max_width=16)
+    table.add_column("Value", justify="right", no_wrap=True, max_width=16)
+    table.add_column("Interval", overflow="ellipsis", max_width=28)
+    table.add_column("Cases", justify="right", no_wrap=True)
+    table.add_column("Verdict", no_wrap=True)
+    table.add_column("ε", justify="right", no_wrap=True)
+    for answer in sorted(series.answers, key=lambda answer: (answer.group or "", answer.period)):
+        cells = _cells(answer, grouped=grouped)
+        verdict = Text(verdict_text(answer.verdict), style=_colour(answer.verdict))
+        table.add_row(*(Text(cell) for cell in cells[:-1]), verdict, Text(cells[-1]))
+    return table
+
+
+def budget_table(lines: Sequence[BudgetLine]) -> Table:
+    """What is spent and left in each block."""
+    from rich.text import Text
+
+    table = _framed("Privacy budget", "", rows=len(lines))
+    table.add_column("Block", overflow="ellipsis", no_wrap=True, max_width=24)
+    table.add_column("", no_wrap=True, min_width=_BAR)
+    for header in ("Spent ε", "Left ε", "Limit ε"):
+        table.add_column(header, justify="right", no_wrap=True)
+    for line in lines:
+        filled = round(_BAR * line.share)
+        bar = Text("█" * filled, style="cyan").append("░" * (_BAR - filled), style="dim")
+        numbers = (line.spent, line.left, line.limit)
+        table.add_row(Text(plain(line.block)), bar, *(Text(str(number)) for number in numbers))
+    return table
+
+
+def _framed(title: str, caption: str, rows: int) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    return Table(
+        title=Text(title, style="bold"),
+        title_justify="left",
+        caption=Text(caption, style="dim") if caption else None,
+        caption_justify="left",
+        box=box.SIMPLE_HEAD if rows > _MANY else box.ROUNDED,
+        pad_edge=rows <= _MANY,
+        header_style="bold",
+    )
+
+
+def _cells(answer: Answer, *, grouped: bool) -> list[str]:
+    """All cells of a row but the verdict, which has a colour."""
+    epsilon = str(answer.guarantee.epsilon)
+    cells = [
+        answer.period.label,
+        *([answer.group or MISSING] if grouped else []),
+        format_value(answer.value, answer.interval, answer.unit),
+        format_interval(answer.value, answer.interval, answer.unit),
+        format_cases(answer),
+        f"{epsilon} {_REPLAYED}" if answer.replayed else epsilon,
+    ]
+    return [plain(cell) for cell in cells]
+
+
+def _caption(series: Series) -> str:
+    lines = [f"target {plain(series.target.text)}"] if series.target else []
+    lines.append(plain(guarantee_line(series.answers)))
+    if any(answer.replayed for answer in series.answers):
+        lines.append(f"{_REPLAYED} from the record: nothing charged")
+    return "\n".join(lines)
+
+
+def _colour(verdict: Verdict | None) -> str:
+    return _COLOURS[verdict] if verdict else ""

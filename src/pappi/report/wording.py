@@ -1,0 +1,139 @@
+"""Verdicts and guarantees in the words that page, chart and terminal share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import ceil, exp
+
+from pappi.report.numbers import format_interval, format_value
+from pappi.values.answers import Answer, Series, Verdict
+from pappi.values.epsilon import Epsilon
+from pappi.values.privacy import Adjacency
+
+MARKS: dict[Verdict, str] = {
+    Verdict.MET: "●",
+    Verdict.MISSED: "▼",
+    Verdict.UNDECIDED: "○",
+}
+EXPLAINED: dict[Verdict, str] = {
+    Verdict.MET: "the whole interval keeps the target",
+    Verdict.MISSED: "the whole interval misses the target",
+    Verdict.UNDECIDED: "the interval lies on both sides: the noise does not let us say",
+}
+_COMPARED = {
+    Adjacency.ADD_REMOVE: (
+        "It compares any two logs that differ by one case more or less, "
+        "so how many cases there were is protected, too."
+    ),
+    Adjacency.REPLACE: (
+        "It compares any two logs in which the content of one case differs; "
+        "how many cases a period has is treated as public."
+    ),
+}
+# Beyond this factor a comparison no longer tells a reader anything.
+_HOPELESS = 13.0
+
+
+def verdict_text(verdict: Verdict | None) -> str:
+    """
+    >>> verdict_text(Verdict.MISSED)
+    '▼ missed'
+    """
+    return f"{MARKS[verdict]} {verdict}" if verdict else "–"
+
+
+def times(epsilon: Epsilon) -> str:
+    """e to the ε, rounded up, so that the sentence it stands in is true.
+
+    >>> times(Epsilon.of("0.1")), times(Epsilon.of(3))
+    ('1.11 times', '20.1 times')
+    """
+    if float(epsilon) > _HOPELESS:
+        return "hundreds of thousands of times"
+    factor = exp(float(epsilon))
+    decimals = 2 if factor < 10 else 1 if factor < 100 else 0
+    return f"{ceil(factor * 10**decimals) / 10**decimals:,.{decimals}f} times"
+
+
+def promise(epsilon: Epsilon) -> str:
+    """The guarantee of one figure, for people who have never heard of ε."""
+    return (
+        "Whatever one case contains, no published figure becomes more than "
+        f"{times(epsilon)} likelier because of it (ε = {epsilon})."
+    )
+
+
+def promise_together(spent: Epsilon) -> str:
+    """The guarantee of everything released about one block of the budget."""
+    return (
+        "All figures ever published about the same block, taken together, become at most "
+        f"{times(spent)} likelier because of one case (ε = {spent})."
+    )
+
+
+def compared(adjacencies: Iterable[Adjacency]) -> str:
+    present = set(adjacencies)
+    return " ".join(text for adjacency, text in _COMPARED.items() if adjacency in present)
+
+
+def guarantee_line(answers: Sequence[Answer]) -> str:
+    """One line: how much, by which mechanism, against which neighbour."""
+    if not answers:
+        return "no answers"
+    guarantees = [answer.guarantee for answer in answers]
+    parts = [
+        f"ε = {_range(sorted({guarantee.epsilon for guarantee in guarantees}))} per figure",
+        ", ".join(sorted({guarantee.mechanism for guarantee in guarantees})),
+        ", ".join(sorted({guarantee.adjacency.value for guarantee in guarantees})),
+        f"protects each {guarantees[0].unit}",
+        f"{confidence_text(answers)} intervals",
+    ]
+    return " · ".join(parts)
+
+
+def _range(epsilons: Sequence[Epsilon]) -> str:
+    low, high = epsilons[0], epsilons[-1]
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def confidence_text(answers: Sequence[Answer]) -> str:
+    """
+    >>> confidence_text([])
+    ''
+    """
+    levels = sorted({answer.interval.confidence for answer in answers})
+    return ", ".join(f"{100 * level:.4g} %" for level in levels)
+
+
+def answer_text(answer: Answer) -> str:
+    """An answer as one sentence: what hovering over its point says."""
+    value = format_value(answer.value, answer.interval, answer.unit)
+    interval = format_interval(answer.value, answer.interval, answer.unit)
+    verdict = f", {answer.verdict}" if answer.verdict else ""
+    return f"{answer.period.label}: {value} ({interval}){verdict}"
+
+
+def series_text(series: Series) -> str:
+    """What a chart shows, for those who hear it: extent, latest figure and verdicts."""
+    if not series.answers:
+        return f"{series.sentence} There are no answers."
+    ordered = sorted(series.answers, key=lambda answer: answer.period)
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in tally(ordered).items())
+    return " ".join(
+        part
+        for part in (
+            series.sentence,
+            f"{len(ordered)} figures from {ordered[0].period.label}",
+            f"to {ordered[-1].period.label}.",
+            f"Target: {series.target.text}." if series.target else "",
+            f"Verdicts: {verdicts}." if verdicts else "",
+            f"Latest: {answer_text(ordered[-1])}.",
+        )
+        if part
+    )
+
+
+def tally(answers: Iterable[Answer]) -> dict[Verdict, int]:
+    """How often each verdict was given; verdicts never given are left out."""
+    given = [answer.verdict for answer in answers]
+    return {verdict: given.count(verdict) for verdict in Verdict if verdict in given}

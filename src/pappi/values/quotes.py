@@ -1,0 +1,38 @@
+"""What a PPI would cost and how far off it would be, before anything is spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pappi.values.epsilon import Epsilon
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedSet:
+    """One admissible set: its functions, and its predicted error or why it has none."""
+
+    functions: tuple[str, ...]
+    mechanism: str | None
+    typical_error: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The price of one PPI.
+
+    Errors are root mean squares in the PPI's unit, predicted for the assumed number
+    of cases in a period; None is no useful prediction. `new_charges` counts the
+    cells that have not been released before, each of which costs `epsilon`.
+    """
+
+    ppi: str
+    name: str
+    unit: str
+    epsilon: Epsilon
+    mechanism: str
+    typical_error: float | None
+    assumed_cases: int
+    charges: int
+    new_charges: int
+    options: tuple[QuotedSet, ...]

@@ -1,0 +1,165 @@
+"""The report page: self-contained, complete, accessible, and honest about its guarantee."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from pappi.report.budgets import BudgetLine
+from pappi.report.html import report_html
+from pappi.report.numbers import format_interval, format_value
+from pappi.report.wording import times
+from pappi.values.answers import Series
+from pappi.values.epsilon import ZERO, Epsilon
+from pappi.values.privacy import Adjacency
+from tests.unit.report_samples import (
+    BELOW_24,
+    BUDGET,
+    EXTREMES,
+    HOSTILE,
+    a_series,
+    an_answer,
+    monthly,
+)
+
+GENERATED = "2026-01-05 09:30 UTC"
+
+
+def page_of(*series: Series, budget: tuple[BudgetLine, ...] = BUDGET) -> str:
+    return report_html("Claims", series, budget, [("Log", "claims"), (HOSTILE, HOSTILE)], GENERATED)
+
+
+def parsed(page: str) -> ET.Element:
+    return ET.fromstring(page.removeprefix("<!DOCTYPE html>"))  # noqa: S314 - our own markup
+
+
+def said(element: ET.Element) -> str:
+    return re.sub(r"\s+", " ", "".join(element.itertext()))
+
+
+@pytest.fixture(scope="module")
+def everything() -> str:
+    return page_of(*EXTREMES.values())
+
+
+def test_the_page_is_well_formed_and_has_only_numbers(everything: str) -> None:
+    parsed(everything)
+    assert not re.search(r"\b(nan|inf|None)\b", everything)
+
+
+def test_the_page_runs_nothing_and_asks_for_nothing(everything: str) -> None:
+    root = parsed(everything)
+    tags = {node.tag for node in root.iter()}
+    assert not tags & {"script", "link", "img", "iframe", "object", "embed", "form", "base"}
+    for node in root.iter():
+        assert not any(name.startswith("on") or name in ("src", "style") for name in node.attrib)
+        assert node.get("href", "#").startswith("#")
+    style = root.findtext("head/style") or ""
+    assert not re.search(r"url\(|@import|://", style)
+    policies = [node.get("content", "") for node in root.iter("meta") if node.get("http-equiv")]
+    assert [policy.split(";")[0] for policy in policies] == ["default-src 'none'"]
+
+
+def test_hostile_names_are_shown_and_never_run(everything: str) -> None:
+    assert "<script" not in everything
+    assert "\x1b" not in everything
+    assert "\u202e" not in everything
+    assert "<script>alert('1')</script>" in said(parsed(everything))
+
+
+def test_every_answer_stands_in_its_table() -> None:
+    series = a_series(monthly([10.0, 25.0, 40.0], 3.0, BELOW_24), target=BELOW_24)
+    rows = [said(row) for row in parsed(page_of(series)).iter("tr")]
+    for answer in series.answers:
+        value = format_value(answer.value, answer.interval, answer.unit)
+        interval = format_interval(answer.value, answer.interval, answer.unit)
+        assert any(
+            row.startswith(answer.period.label) and value in row and interval in row
+            and str(answer.verdict) in row and row.endswith("0.1")
+            for row in rows
+        )  # fmt: skip
+
+
+def test_extreme_answers_stand_in_their_tables_too(everything: str) -> None:
+    answers = sum(len(series.answers) for series in EXTREMES.values())
+    tables = list(parsed(everything).iter("table"))
+    rows = sum(len(table.findall("tbody/tr")) for table in tables)
+    assert rows == answers + len(EXTREMES) + len(BUDGET)
+
+
+def test_the_guarantee_is_said_in_plain_words() -> None:
+    text = said(parsed(page_of(a_series(monthly([1.0], 1.0)))))
+    assert (
+        "Whatever one case contains, no published figure becomes more than 1.11 times likelier "
+        "because of it (ε = 0.1)." in text
+    )
+    assert "taken together, become at most 1.83 times likelier" in text
+    assert "how many cases there were is protected, too" in text
+
+
+def test_the_guarantee_is_that_of_the_weakest_figure_and_names_its_neighbours() -> None:
+    weak = an_answer(1.0, 0.0, 2.0, epsilon="1", adjacency=Adjacency.REPLACE)
+    text = said(parsed(page_of(a_series([an_answer(1.0, 0.0, 2.0), weak]))))
+    assert "more than 2.72 times likelier" in text
+    assert "how many cases a period has is treated as public" in text
+
+
+def test_blocks_are_not_added_up_where_a_case_may_move_between_them() -> None:
+    moving = an_answer(1.0, 0.0, 2.0, adjacency=Adjacency.REPLACE)
+    assert "taken together" not in said(parsed(page_of(a_series([moving]))))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "expected"),
+    [
+        ("0", "1.00 times"),
+        ("0.000000001", "1.01 times"),
+        ("0.1", "1.11 times"),
+        ("1", "2.72 times"),
+        ("5", "149 times"),
+        ("1000000", "hundreds of thousands of times"),
+    ],
+)
+def test_factors_are_rounded_up_so_that_the_sentence_is_true(epsilon: str, expected: str) -> None:
+    assert times(Epsilon.of(epsilon)) == expected
+
+
+def test_the_budget_is_shown_block_by_block() -> None:
+    rows = [said(row) for row in parsed(page_of(EXTREMES["one period"])).iter("tr")]
+    assert "2024-010.60.41" in rows
+    assert any(row.startswith("<script>") and row.endswith("011") for row in rows)
+
+
+def test_a_budget_line_never_shows_more_than_all_or_less_than_nothing() -> None:
+    over = BudgetLine("b", Epsilon.of(1), Epsilon.of(2))
+    assert (over.left, over.share) == (ZERO, 1.0)
+    assert BudgetLine("b", ZERO, ZERO).share == 1.0
+    assert BudgetLine("b", Epsilon.of(4), Epsilon.of(1)).share == 0.25
+
+
+def test_a_replayed_answer_says_that_it_comes_from_the_record() -> None:
+    text = said(parsed(page_of(a_series([an_answer(1.0, 0.0, 2.0, replayed=True)]))))
+    assert "from the record" in text
+
+
+def test_the_page_can_be_read_by_ear_and_by_keyboard(everything: str) -> None:
+    root = parsed(everything)
+    assert root.get("lang") == "en"
+    assert [len(list(root.iter(tag))) for tag in ("header", "main", "footer", "h1")] == [1, 1, 1, 1]
+    for table in root.iter("table"):
+        assert table.find("caption") is not None
+        assert all(th.get("scope") in ("row", "col") for th in table.iter("th"))
+    for region in root.iter("div"):
+        assert (region.get("role"), region.get("tabindex")) == ("region", "0")
+        assert region.get("aria-label")
+    ids = [node.get("id") for node in root.iter() if node.get("id")]
+    links = [node.get("href", "")[1:] for node in root.iter("a")]
+    assert set(links) <= set(ids)
+    assert len(ids) == len(set(ids))
+
+
+def test_an_empty_report_is_still_a_page() -> None:
+    text = said(parsed(report_html("Nothing", [], [], [], GENERATED)))
+    assert "This report contains no figures." in text
