@@ -1,0 +1,1 @@
+"""The function composition tree of a PPI, and its admissible sets."""

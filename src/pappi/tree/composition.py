@@ -1,0 +1,61 @@
+"""A PPI as a tree of functions, after the paper's section on composition trees.
+
+Inner nodes are multi-instance measures, leaves are single-instance measures:
+what reads a trace. A filter and a group key read traces as well, so they are
+leaves of their aggregated measure; leaving them out would leave them
+unprotected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pappi.ppinot.model import (
+    AggregatedMeasure,
+    DerivedMultiInstance,
+    MultiInstance,
+    SingleInstance,
+)
+
+ROOT = "ppi"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A measure that reads traces; `path` is where it stands, e.g. `ppi.rejected.base`."""
+
+    path: str
+    measure: SingleInstance
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """A measure over many cases, and what it is computed from."""
+
+    path: str
+    measure: MultiInstance
+    children: tuple[Node, ...]
+
+
+Node = Leaf | Inner
+
+
+def composition_tree(measure: MultiInstance, path: str = ROOT) -> Inner:
+    match measure:
+        case AggregatedMeasure():
+            return Inner(path, measure, tuple(_trace_readers(measure, path)))
+        case DerivedMultiInstance(variables=variables):
+            return Inner(
+                path,
+                measure,
+                tuple(composition_tree(child, f"{path}.{name}") for name, child in variables),
+            )
+
+
+def _trace_readers(measure: AggregatedMeasure, path: str) -> Iterator[Leaf]:
+    yield Leaf(f"{path}.base", measure.base)
+    if measure.filter is not None:
+        yield Leaf(f"{path}.filter", measure.filter)
+    if measure.grouping is not None:
+        yield Leaf(f"{path}.group", measure.grouping.by)
