@@ -1,0 +1,45 @@
+# Each target sets itself up in .venv: Python 3.11+ and the package registry are all it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: setup demo test check format schema bench audit clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "PaPPI needs Python 3.11 or newer; set PYTHON=…")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: setup  ## import the example logs, release their PPIs, write build/demo/report.html
+	rm -rf build/demo
+	$(BIN)/pappi demo build/demo
+
+test: setup  ## everything that must hold
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+check: setup  ## style, types, architecture, generated files
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pappi.ppinot.catalogue.schema | diff - schemas/catalogue.schema.json
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+schema: setup  ## regenerate what is generated
+	$(BIN)/python -m pappi.ppinot.catalogue.schema > schemas/catalogue.schema.json
+
+bench: setup  ## speed, as ratios against a bare scan in the same run
+	$(BIN)/python -m benchmarks.evaluate
+
+audit: setup  ## the exact audit in full length
+	PAPPI_AUDIT_PAIRS=100000 $(BIN)/python -m pytest tests/audit
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
