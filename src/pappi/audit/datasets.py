@@ -1,0 +1,108 @@
+"""Where the audit looks: corners of the range, hand-made data sets, random ones.
+
+Nothing here is the owner's data. Data sets are small, because the loss of a sound
+mechanism does not grow with the number of cases, and that of a broken one is
+plainest where one case is much of the whole.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pappi.audit.neighbours import Data, Row
+from pappi.mechanisms.lattice import RANGE_STEPS
+from pappi.values.bounds import Bounds
+
+Draw = Callable[[int], int]
+"""Gives a whole number from 0 up to but not including its argument: the search's coin."""
+
+_LARGEST_RANDOM_SET = 8
+_DUPLICATES = 10
+_ORDINARY_CASES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What one mechanism declares about its values: the bounds, and the target if there is one."""
+
+    bounds: Bounds
+    target: float | None = None
+
+    @property
+    def threshold(self) -> float:
+        """The target, or the middle of the range."""
+        return self.at(0.5) if self.target is None else self.target
+
+    @property
+    def corners(self) -> Row:
+        """The values at which a mechanism may change its mind."""
+        low, high, width = self.at(0), self.at(1), float(self.bounds.width)
+        step, t = width / RANGE_STEPS, self.threshold
+        inside = (low, high, self.at(0.5), t, t - step, t + step, t - 1, t + 1)
+        near = (low + step, high - step, low - step, high + step)
+        beyond = (low - width, high + width, -1e300, 1e300, -math.inf, math.inf, math.nan)
+        return tuple(dict.fromkeys((*inside, *near, 0.0, *beyond)))
+
+    def at(self, share: float) -> float:
+        """The value that far up the range."""
+        return float(self.bounds.low) + share * float(self.bounds.width)
+
+
+def corner_rows(columns: Sequence[Column]) -> tuple[Row, ...]:
+    """Rows with all columns at the same kind of corner, and at all mixtures of the ends."""
+    longest = max(len(column.corners) for column in columns)
+    cycles = [itertools.islice(itertools.cycle(c.corners), longest) for c in columns]
+    ends = itertools.product(*((column.at(0), column.at(1)) for column in columns))
+    return tuple(dict.fromkeys((*zip(*cycles, strict=True), *ends)))
+
+
+def handmade(columns: Sequence[Column]) -> dict[str, tuple[Data, ...]]:
+    """Data sets known to be hard, by kind."""
+    rows = corner_rows(columns)
+    low, high = (tuple(column.at(end) for column in columns) for end in (0, 1))
+    spread = tuple(
+        tuple(column.at((i + 0.5) / _ORDINARY_CASES) for column in columns)
+        for i in range(_ORDINARY_CASES)
+    )
+    return {
+        "empty": ((),),
+        "single": tuple((row,) for row in rows),
+        "duplicate": tuple((row,) * _DUPLICATES for row in rows),
+        "ordinary": (spread,),
+        "adversarial": (rows, *((*(end,) * 9, row) for end in (low, high) for row in rows)),
+        "threshold-crossing": tuple(_around_threshold(columns, n) for n in range(2, 7)),
+    }
+
+
+def _around_threshold(columns: Sequence[Column], n: int) -> Data:
+    """Values that are balanced about the threshold, so that one more case tips them."""
+    shifts = ((i - (n - 1) / 2) / n for i in range(n))
+    return tuple(
+        tuple(column.threshold + shift * float(column.bounds.width) for column in columns)
+        for shift in shifts
+    )
+
+
+def random_row(columns: Sequence[Column], draw: Draw) -> Row:
+    """Each value a corner or anywhere in the range, with equal chances."""
+    return tuple(
+        column.corners[draw(len(column.corners))]
+        if draw(2)
+        else column.at(draw(RANGE_STEPS + 1) / RANGE_STEPS)
+        for column in columns
+    )
+
+
+def random_data(columns: Sequence[Column], draw: Draw) -> Data:
+    return tuple(random_row(columns, draw) for _ in range(draw(_LARGEST_RANDOM_SET + 1)))
+
+
+def mutation(data: Data, columns: Sequence[Column], draw: Draw) -> Data:
+    """The data set with one row dropped, added or changed."""
+    i, new = draw(len(data) + 1), random_row(columns, draw)
+    before, after = data[:i], data[i:]
+    added, changed, dropped = (*before, new, *after), (*before, new, *after[1:]), before + after[1:]
+    return (added, changed, dropped)[draw(3)]

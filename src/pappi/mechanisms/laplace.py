@@ -1,0 +1,146 @@
+"""Discrete Laplace noise on sums, and on extremes.
+
+**Sum.** With values on lattice integers k, one case more or less moves Σk by at most
+max(|lowest|, |highest|); one case replaced moves it by at most highest − lowest.
+Noise of scale (that move)/ε has loss at most ε. Note what fails: the largest value
+U alone, when the low bound is negative.
+
+- *add-remove*: the lattice passes through zero, since the number of cases is private
+  and an offset per case would need it. A case without a value adds nothing.
+- *replace*: the lattice starts at the low bound and the number of cases is public,
+  released as it is. A case without a value counts as the low bound, k = 0: left out,
+  it would change a number that is published.
+
+**Extreme.** Any case can move the minimum or maximum over the whole range, under either
+adjacency, so the noise is (range)/ε. Sound and nearly useless; the interval mechanism
+replaces it. No cases: the maximum is the low bound, the minimum the high bound.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+from pappi.mechanisms import tails
+from pappi.mechanisms.lattice import MOST_CASES, RANGE_STEPS, SUM_STEPS, Lattice, total
+from pappi.mechanisms.laws import Outcome
+from pappi.mechanisms.mechanism import Estimate, NoisyIntegers, Values, clamp
+from pappi.values.privacy import Adjacency
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceSum(NoisyIntegers):
+    """The sum of the clipped values. A count is the sum of ones within [0, 1]."""
+
+    name: ClassVar[str] = "laplace"
+
+    @property
+    def lattice(self) -> Lattice:
+        if self.adjacency is Adjacency.REPLACE:
+            return Lattice.over(self.bounds, SUM_STEPS, integral=self.integral)
+        return Lattice.through_zero(self.bounds, integral=self.integral)
+
+    @property
+    def scale(self) -> Fraction:
+        lattice = self.lattice
+        move = lattice.span if self.adjacency is Adjacency.REPLACE else lattice.reach
+        return move / self.epsilon
+
+    @property
+    def scales(self) -> tuple[Fraction | None, ...]:
+        return (self.scale, None) if self.adjacency is Adjacency.REPLACE else (self.scale,)
+
+    def statistics(self, values: Values) -> Outcome:
+        points = total(self.lattice.snap(values))
+        return (points, len(values)) if self.adjacency is Adjacency.REPLACE else (points,)
+
+    def estimate(self, noisy: Outcome) -> Estimate:
+        cases = _public_cases(noisy)
+        value = self._sum_of(noisy[0], cases)
+        return Estimate(clamp(value, *self._range(cases)), cases)
+
+    def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
+        """For the sum of the clipped values, rounding to the lattice included.
+
+        Rounding moves the sum by at most half a step per case. Under add-remove the
+        number of cases is unknown, so the interval allows for 2^30 of them: 2^-11 of
+        what a single case may add, far below the noise.
+        """
+        cases = _public_cases(noisy)
+        width = tails.half_width(self.scale, confidence)
+        slack = self.lattice.rounding * (MOST_CASES if cases is None else cases)
+        limits = self._range(cases)
+        low = self._sum_of(noisy[0] - width, cases) - slack
+        high = self._sum_of(noisy[0] + width, cases) + slack
+        return clamp(low, *limits), clamp(high, *limits)
+
+    def predicted_error(self, cases: float, at: float | None) -> float:
+        centre = cases * float(self.bounds.low + self.bounds.high) / 2 if at is None else at
+        noise = float(self.lattice.step) * tails.deviation(self.scale)
+        known = cases if self.adjacency is Adjacency.REPLACE else None
+        low, high = self._range(known)
+        return tails.clamped_error(noise, centre - low, high - centre)
+
+    def _sum_of(self, points: int, cases: int | None) -> float:
+        lattice = self.lattice
+        return float(lattice.origin * (cases or 0) + lattice.step * points)
+
+    def _range(self, cases: float | None) -> tuple[float, float]:
+        """Where a sum can lie, by public facts alone."""
+        low, high = float(self.bounds.low), float(self.bounds.high)
+        if cases is not None:
+            return low * cases, high * cases
+        return (0.0 if low >= 0 else -math.inf), (0.0 if high <= 0 else math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceExtreme(NoisyIntegers):
+    """The smallest or largest of the clipped values."""
+
+    name: ClassVar[str] = "laplace"
+
+    function: Literal["min", "max"]
+
+    @property
+    def lattice(self) -> Lattice:
+        return Lattice.over(self.bounds, RANGE_STEPS, integral=self.integral)
+
+    @property
+    def scale(self) -> Fraction:
+        return self.lattice.span / self.epsilon
+
+    @property
+    def scales(self) -> tuple[Fraction | None, ...]:
+        return (self.scale,)
+
+    def statistics(self, values: Values) -> Outcome:
+        lattice = self.lattice
+        points = lattice.snap(values)
+        if self.function == "max":
+            return (int(points.max(initial=lattice.lowest)),)
+        return (int(points.min(initial=lattice.highest)),)
+
+    def estimate(self, noisy: Outcome) -> Estimate:
+        return Estimate(self._clamped(self.lattice.value(noisy[0])), None)
+
+    def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
+        lattice = self.lattice
+        width = tails.half_width(self.scale, confidence)
+        low = lattice.value(noisy[0] - width) - lattice.rounding
+        high = lattice.value(noisy[0] + width) + lattice.rounding
+        return self._clamped(low), self._clamped(high)
+
+    def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - noise does not shrink
+        low, high = float(self.bounds.low), float(self.bounds.high)
+        centre = (low + high) / 2 if at is None else clamp(at, low, high)
+        noise = float(self.lattice.step) * tails.deviation(self.scale)
+        return tails.clamped_error(noise, centre - low, high - centre)
+
+    def _clamped(self, value: float) -> float:
+        return clamp(value, float(self.bounds.low), float(self.bounds.high))
+
+
+def _public_cases(noisy: Outcome) -> int | None:
+    return noisy[1] if len(noisy) > 1 else None

@@ -1,0 +1,99 @@
+"""Values become whole numbers before anything else is done with them.
+
+A case's value is mapped to an integer k between public limits; sums of integers
+are exact, whatever their order, and integer noise leaves no trace in low bits.
+
+Any deterministic map of *one case's* value into {lowest..highest} is private to
+build on: sensitivity is then a statement about those integers, whatever the
+rounding did. So the map may use floats. It is total: infinities and outliers end
+at the limits (this is the clipping), and NaN, a case without a value, gives none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pappi.values.bounds import Bounds
+
+RANGE_STEPS = 2**20
+"""Steps over a range: finer than any noise worth releasing, and a mean is off by half a step."""
+
+SUM_STEPS = 2**40
+"""Steps for sums, whose rounding errors add up: half a step for each of 2^30 cases is 2^-11."""
+
+MOST_CASES = 2**30
+"""The most cases for which the stated interval of a sum of unknown length covers rounding."""
+
+_CHUNK = 2**21  # |k| ≤ 2^41 always, so the sum of a chunk is at most 2^62 and fits in int64
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """The values origin + k·step, for whole k from `lowest` to `highest`."""
+
+    origin: Fraction
+    step: Fraction
+    lowest: int
+    highest: int
+    exact: bool
+
+    @classmethod
+    def over(cls, bounds: Bounds, steps: int, *, integral: bool) -> Lattice:
+        """k = 0 at the low bound: for values that are counted or compared.
+
+        >>> Lattice.over(Bounds(Fraction(2), Fraction(5)), RANGE_STEPS, integral=True).highest
+        3
+        """
+        if _whole(bounds, integral=integral):
+            return cls(bounds.low, Fraction(1), 0, int(bounds.width), exact=True)
+        return cls(bounds.low, bounds.width / steps, 0, steps, exact=False)
+
+    @classmethod
+    def through_zero(cls, bounds: Bounds, *, integral: bool) -> Lattice:
+        """k = 0 at zero: for sums over a private number of cases."""
+        if _whole(bounds, integral=integral):
+            return cls(Fraction(0), Fraction(1), int(bounds.low), int(bounds.high), exact=True)
+        step = bounds.magnitude / SUM_STEPS
+        lowest, highest = round(bounds.low / step), round(bounds.high / step)
+        return cls(Fraction(0), step, lowest, highest, exact=False)
+
+    @property
+    def span(self) -> int:
+        """How far replacing one case can move k."""
+        return self.highest - self.lowest
+
+    @property
+    def reach(self) -> int:
+        """How far adding one case can move a sum of k."""
+        return max(abs(self.lowest), abs(self.highest))
+
+    @property
+    def rounding(self) -> float:
+        """The most by which one value inside the bounds differs from its lattice point."""
+        return 0.0 if self.exact else float(self.step / 2)
+
+    def snap(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The lattice points of the values that are there; the rest (NaN) is left out."""
+        present = values[~np.isnan(values)]
+        with np.errstate(all="ignore"):  # far outliers overflow to infinity, and are clipped
+            points = np.rint((present - float(self.origin)) / float(self.step))
+        return np.clip(points, self.lowest, self.highest).astype(np.int64)
+
+    def value(self, k: float | Fraction) -> float:
+        """What a lattice point stands for; it need not lie inside the limits."""
+        return float(self.origin + self.step * Fraction(k))
+
+
+def total(points: NDArray[np.int64]) -> int:
+    """The exact sum, for any number of points."""
+    return sum(int(points[i : i + _CHUNK].sum()) for i in range(0, len(points), _CHUNK))
+
+
+def _whole(bounds: Bounds, *, integral: bool) -> bool:
+    """Whether whole-numbered values can keep a step of exactly 1."""
+    whole = bounds.low.denominator == bounds.high.denominator == 1
+    return integral and whole and bounds.magnitude <= SUM_STEPS

@@ -1,0 +1,127 @@
+"""What every mechanism is, and the one way in which lattice mechanisms release.
+
+`NoisyIntegers` fixes the order of things: integers are computed from the cases
+(`statistics`), each gets noise of a scale that is written down without looking at
+the cases (`scales`), and that distribution is the law. `release` is a draw from the
+law, nothing else. A mechanism that keeps to this cannot audit one thing and release
+another, and its noise cannot depend on the data.
+
+Privacy of all of them: if one case moves the statistics by (d₁, d₂, …) at most, and
+Σ dᵢ/scaleᵢ ≤ ε for every possible such move, then the loss between neighbours is at
+most ε (`JointLaw.log_ratio`). Each mechanism proves that sum in its own module.
+Estimates, intervals and counts are functions of the released integers and of public
+facts: post-processing, and free.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pappi.errors import UsageError
+from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, Law, Outcome, PointLaw
+from pappi.mechanisms.noise import system_randbelow
+from pappi.values.bounds import Bounds
+from pappi.values.privacy import Adjacency
+
+Values = NDArray[np.float64]
+"""One number per case in internal units; NaN for a case that has no value.
+
+Pass the cases without a value too. Under `replace` the number of *cases* is public,
+the number of values is not: leaving them out beforehand would publish it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The released value in internal units, and the number of cases if it comes with one."""
+
+    value: float
+    cases: float | None
+
+
+class Mechanism(Protocol):
+    """A way to answer one function over the cases of one period with pure ε-DP."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def epsilon(self) -> Fraction: ...
+
+    @property
+    def adjacency(self) -> Adjacency: ...
+
+    def statistics(self, values: Values) -> Outcome:
+        """The exact integers that noise is added to. Total: never raises, for any floats."""
+        ...
+
+    def law(self, values: Values) -> Law:
+        """The exact distribution of what `release` gives."""
+        ...
+
+    def release(self, values: Values) -> Outcome:
+        """The only thing that leaves; all below is post-processing of it."""
+        ...
+
+    def estimate(self, noisy: Outcome) -> Estimate: ...
+
+    def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
+        """Where the noise-free answer lies, inside the public range where there is one."""
+        ...
+
+    def predicted_error(self, cases: float, at: float | None) -> float:
+        """Root mean square error of the estimate, from public facts only.
+
+        `cases` is an assumed number of cases and `at` an assumed answer, such as the
+        target; None is the answer when every case lies in the middle of its range.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyIntegers(ABC):
+    """A mechanism that adds discrete Laplace noise of fixed scales to integers."""
+
+    name: ClassVar[str]
+
+    bounds: Bounds
+    epsilon: Fraction
+    adjacency: Adjacency
+    integral: bool
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.epsilon, Fraction):
+            raise TypeError("epsilon must be an exact fraction")
+        if self.epsilon <= 0:
+            raise UsageError(f"a release needs an epsilon above 0, not {self.epsilon}")
+
+    @abstractmethod
+    def statistics(self, values: Values) -> Outcome: ...
+
+    @property
+    @abstractmethod
+    def scales(self) -> tuple[Fraction | None, ...]:
+        """The noise scale of each statistic; None for a public number."""
+
+    @final
+    def law(self, values: Values) -> Law:
+        pairs = zip(self.statistics(values), self.scales, strict=True)
+        return JointLaw(tuple(_law_of(number, scale) for number, scale in pairs))
+
+    @final
+    def release(self, values: Values) -> Outcome:
+        return self.law(values).draw(system_randbelow)
+
+
+def _law_of(number: int, scale: Fraction | None) -> Law:
+    return PointLaw(number) if scale is None else DiscreteLaplaceLaw(number, scale)
+
+
+def clamp(value: float, low: float, high: float) -> float:
+    return min(max(value, low), high)

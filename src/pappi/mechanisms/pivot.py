@@ -1,0 +1,90 @@
+"""A confidence interval for p = A/(A+B) from A and B with independent discrete Laplace noise.
+
+For the true p, (1−p)A − pB = 0, so T(p) = (1−p)A~ − pB~ is pure noise, (1−p)X − pY:
+its law is known. All p whose T(p) is not too large for that law form a confidence
+set of true coverage, at any number of cases (Fieller's method, with Laplace noise).
+
+**The tail.** For continuous Laplace X, Y of scale s and weights a > b ≥ 0,
+P(|aX + bY| > t) = (a²·e^(−t/as) − b²·e^(−t/bs)) / (a² − b²); for a = b the limit
+(1 + t/2as)·e^(−t/as).
+
+**From discrete to continuous, without losing coverage.** Let X, Y be discrete of scale s
+and U, U' uniform on (−½, ½), a + b = 1. Then |aX + bY| ≤ |a(X+U) + b(Y+U')| + ½. The
+density of X+U is a symmetric staircase, and with q = exp(−1/s), r = 1/(2·tanh(1/2s)) its
+tail on [k−½, k+½] is the line q^k·(1 − (t−k)/r) ≤ e^(−k/r)·(1 − (t−k)/r) ≤ e^(−t/r),
+as r ≥ s: X+U is more peaked than Laplace of scale r. Both being symmetric and unimodal,
+so are their weighted sums (Birnbaum 1948). Hence P(|aX + bY| > t) is at most the
+continuous tail with scale r at t − ½.
+
+**Negative sums.** A and B are not negative, so A~ and B~ are first raised to 0. Where that
+changes anything it makes |T(p)| smaller for every p: the set only grows. In return T now
+has a zero at A~/(A~+B~), the estimate, which is therefore always in the set.
+
+**The set's shape.** The threshold on |T(p)|, as a function of p, is the support function of
+a convex body (quantiles of a symmetric log-concave law: Meyer & Reisner 1991, Bobkov
+2010), hence convex; T is linear and falling. So {p: T(p) too high} is an interval, and what
+it leaves may fall into two pieces, below and above it. We take the hull: it begins at 0 if 0
+is accepted, else where that interval stops, which bisection finds. Likewise at the top.
+
+When the noise is only a few lattice steps wide, as for shares at ε ≥ ¼, the half step costs
+more than it should; then `coarse` narrows the hull.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from pappi.mechanisms.coarse import COARSE_NOISE, raised
+from pappi.mechanisms.tails import significance
+
+_HALVINGS = 50
+_NEARLY_EQUAL = 1e-5  # closer weights cancel; the tail is even in their difference
+
+
+def share_interval(
+    first: int, second: int, scale: Fraction, confidence: float
+) -> tuple[float, float]:
+    """The hull of all p in [0, 1] compatible with the two noisy sums."""
+    a, b = float(max(first, 0)), float(max(second, 0))
+    reach, alpha = covering_scale(scale), significance(confidence)
+
+    def accepted(p: float) -> bool:
+        return weighted_tail(abs(a - p * (a + b)) - 0.5, 1 - p, p, reach) >= alpha
+
+    estimate = a / (a + b) if a + b else 0.5
+    low = 0.0 if accepted(0.0) else _border(0.0, estimate, accepted)
+    high = 1.0 if accepted(1.0) else _border(1.0, estimate, accepted)
+    if scale > COARSE_NOISE:
+        return low, high
+    return raised(low, a, b, scale, alpha), 1 - raised(1 - high, b, a, scale, alpha)
+
+
+def covering_scale(scale: Fraction) -> float:
+    """The scale r of the continuous Laplace law that discrete noise plus U is more peaked than."""
+    return 0.5 / math.tanh(float(1 / scale) / 2)
+
+
+def weighted_tail(t: float, a: float, b: float, scale: float) -> float:
+    """P(|aX + bY| > t) for independent continuous Laplace X, Y of the given scale; a, b ≥ 0."""
+    if t <= 0:
+        return 1.0
+    small, large = min(a, b), max(a, b)
+    if large - small < _NEARLY_EQUAL:
+        x = t / ((a + b) / 2 * scale)
+        return (1 + x / 2) * math.exp(-x)
+    decay = math.exp(-t / (large * scale))
+    faster = small**2 * math.exp(-t / (small * scale)) if small > 0 else 0.0
+    return (large**2 * decay - faster) / (large**2 - small**2)
+
+
+def _border(rejected: float, accepted: float, accepts: Callable[[float], bool]) -> float:
+    """Where acceptance begins between two points, told from the rejected side."""
+    for _ in range(_HALVINGS):
+        middle = (rejected + accepted) / 2
+        if accepts(middle):
+            accepted = middle
+        else:
+            rejected = middle
+    return rejected

@@ -1,0 +1,138 @@
+"""Every mechanism passes the exact audit, for every function, adjacency and kind of data."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from pappi.audit import AuditReport, Column, Draw, audit_joint, audit_mechanism, handmade
+from pappi.audit.neighbours import neighbours
+from pappi.mechanisms import MECHANISMS, mechanism_for
+from pappi.values.bounds import UNIT_INTERVAL, Bounds
+from pappi.values.privacy import Adjacency
+
+EPSILON = Fraction(3, 10)
+HUNDRED = Bounds(Fraction(0), Fraction(100))
+SIGNED = Bounds(Fraction(-100), Fraction(10))
+FAR = Bounds(Fraction(10**13), Fraction(10**13 + 86_400))
+VALUES = [(SIGNED, False), (SIGNED, True), (FAR, False)]
+KINDS = sorted(handmade([Column(UNIT_INTERVAL)]))
+
+
+def seeded(seed: int) -> Draw:
+    rng = np.random.default_rng(seed)
+    return lambda n: int(rng.integers(n))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+@pytest.mark.parametrize("function", sorted(MECHANISMS))
+def test_no_neighbour_is_further_away_than_epsilon(
+    function: str, adjacency: Adjacency, kind: str
+) -> None:
+    for bounds, integral in [(UNIT_INTERVAL, True)] if function == "share" else VALUES:
+        column = Column(bounds, target=float(bounds.low) + 0.25)
+        report = audit_mechanism(
+            mechanism_for(function, bounds, EPSILON, adjacency, integral=integral),
+            column,
+            adjacency=adjacency,
+            epsilon=EPSILON,
+            draw=seeded(len(kind)),
+            pairs=2000,
+            starts=handmade([column])[kind],
+        )
+        assert report.passed, report.failure
+        assert report.pairs >= 2000
+
+
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+@pytest.mark.parametrize("function", sorted(MECHANISMS))
+def test_some_neighbour_is_as_far_away_as_epsilon(function: str, adjacency: Adjacency) -> None:
+    """Not a bit of noise is wasted, and the audit finds the worst case exactly."""
+    mechanism = mechanism_for(function, UNIT_INTERVAL, EPSILON, adjacency, integral=False)
+    report = audit_mechanism(
+        mechanism,
+        Column(UNIT_INTERVAL),
+        adjacency=adjacency,
+        epsilon=EPSILON,
+        draw=seeded(3),
+    )
+    assert report.worst == EPSILON
+    assert report.passed
+
+
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+def test_functions_released_together_pass_with_a_split_epsilon(adjacency: Adjacency) -> None:
+    report = _audit_together(adjacency, [EPSILON / 3, EPSILON / 2, EPSILON / 6])
+    assert report.passed, report.failure
+    assert report.worst == EPSILON
+    assert report.mechanism == "laplace + two-bin + laplace"
+
+
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+def test_functions_released_together_fail_when_each_takes_the_whole_epsilon(
+    adjacency: Adjacency,
+) -> None:
+    report = _audit_together(adjacency, [EPSILON] * 3)
+    assert not report.passed
+    assert report.worst == 3 * EPSILON
+
+
+def _audit_together(adjacency: Adjacency, split: list[Fraction]) -> AuditReport:
+    bounds = [SIGNED, HUNDRED, HUNDRED]
+    mechanisms = [
+        mechanism_for(function, bound, epsilon, adjacency, integral=False)
+        for function, bound, epsilon in zip(("sum", "mean", "max"), bounds, split, strict=True)
+    ]
+    return audit_joint(
+        mechanisms,
+        [Column(bound) for bound in bounds],
+        adjacency=adjacency,
+        epsilon=EPSILON,
+        draw=seeded(1),
+    )
+
+
+def test_neighbours_are_all_the_ways_in_which_one_case_differs() -> None:
+    data, rows = ((1.0,), (2.0,)), ((9.0,),)
+    assert list(neighbours(data, Adjacency.ADD_REMOVE, rows)) == [
+        ((2.0,),),
+        ((1.0,),),
+        ((1.0,), (2.0,), (9.0,)),
+    ]
+    replaced = list(neighbours(data, Adjacency.REPLACE, rows))
+    assert all(len(other) == 2 for other in replaced)
+    assert ((9.0,), (2.0,)) in replaced
+    assert ((1.0,), (9.0,)) in replaced
+    assert ((2.0,), (2.0,)) in replaced
+
+
+def test_the_corners_hold_bounds_target_outliers_and_missing_values() -> None:
+    corners = Column(HUNDRED, target=30).corners
+    step = 100 / 2**20
+    for value in (0, 100, 50, 30, 30 - step, 30 + step, -100, 200, 1e300, -1e300, math.inf):
+        assert value in corners
+    assert any(math.isnan(value) for value in corners)
+
+
+@pytest.mark.parametrize("function", ["sum", "mean", "max"])
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+def test_releases_follow_the_law_that_was_audited(function: str, adjacency: Adjacency) -> None:
+    """Layer 2: chi-square of the real sampler through `release`, at p = 10⁻⁶."""
+    bounds = Bounds(Fraction(0), Fraction(2))
+    mechanism = mechanism_for(function, bounds, Fraction(2), adjacency, integral=True)
+    values = np.array([0.0, 1.0, 2.0, 2.0])
+    law, n = mechanism.law(values), 8000
+    counts = Counter(mechanism.release(values) for _ in range(n))
+    likely = [outcome for outcome in counts if n * law.probability(outcome) >= 5]
+    expected = [n * law.probability(outcome) for outcome in likely]
+    observed = [counts[outcome] for outcome in likely]
+    cells = [*zip(observed, expected, strict=True), (n - sum(observed), n - sum(expected))]
+    statistic = sum((o - e) ** 2 / e for o, e in cells)
+    spread = 2 / (9 * (len(cells) - 1))
+    deviate = (math.cbrt(statistic / (len(cells) - 1)) - (1 - spread)) / math.sqrt(spread)
+    assert deviate < 4.75

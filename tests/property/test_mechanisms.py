@@ -1,0 +1,88 @@
+"""Mechanisms are total: no data makes them fail, and no data makes them loud."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pappi.audit import neighbours
+from pappi.audit.joint import JointRelease
+from pappi.mechanisms import MECHANISMS, Mechanism, mechanism_for
+from pappi.values.bounds import UNIT_INTERVAL, Bounds
+from pappi.values.privacy import Adjacency
+
+any_values = st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=20)
+fractions = st.fractions(min_value=-(10**13), max_value=10**13, max_denominator=1000)
+any_bounds = st.tuples(fractions, fractions).filter(lambda ends: ends[0] != ends[1]).map(sorted)
+total = settings(deadline=None)  # a slow machine is not a broken promise
+
+epsilons = st.fractions(min_value=Fraction(1, 10**9), max_value=20, max_denominator=10**9)
+
+
+@st.composite
+def mechanisms(draw: st.DrawFn) -> Mechanism:
+    function = draw(st.sampled_from(sorted(MECHANISMS)))
+    low, high = draw(any_bounds)
+    bounds = UNIT_INTERVAL if function == "share" else Bounds(low, high)
+    epsilon = draw(epsilons.filter(lambda e: e > 0))
+    adjacency = draw(st.sampled_from(list(Adjacency)))
+    return mechanism_for(function, bounds, epsilon, adjacency, integral=draw(st.booleans()))
+
+
+@total
+@given(mechanisms(), any_values, st.sampled_from([0.5, 0.95, 0.999]))
+def test_any_data_gives_a_finite_answer_inside_its_interval(
+    mechanism: Mechanism, values: list[float], confidence: float
+) -> None:
+    noisy = mechanism.release(np.array(values, dtype=np.float64))
+    estimate = mechanism.estimate(noisy)
+    low, high = mechanism.interval(noisy, confidence)
+    assert math.isfinite(estimate.value)
+    assert estimate.cases is None or estimate.cases >= 0
+    slack = 1e-12 * max(abs(low), abs(high), 1)
+    assert low - slack <= estimate.value <= high + slack
+
+
+@total
+@given(mechanisms(), any_values)
+def test_statistics_are_python_integers_in_every_order_the_same(
+    mechanism: Mechanism, values: list[float]
+) -> None:
+    statistics = mechanism.statistics(np.array(values, dtype=np.float64))
+    assert all(type(number) is int for number in statistics)
+    assert mechanism.statistics(np.array(values[::-1], dtype=np.float64)) == statistics
+
+
+@total
+@given(mechanisms(), st.floats(0, 1e7), st.none() | st.floats(-1e13, 1e13))
+def test_predicted_errors_are_finite_and_not_negative(
+    mechanism: Mechanism, cases: float, at: float | None
+) -> None:
+    assert 0 <= mechanism.predicted_error(cases, at) < math.inf
+
+
+@given(mechanisms(), any_values, st.floats(allow_nan=True, allow_infinity=True))
+@settings(max_examples=300, deadline=None)
+def test_no_neighbour_is_further_away_than_epsilon(
+    mechanism: Mechanism, values: list[float], newcomer: float
+) -> None:
+    release = JointRelease((mechanism,))
+    data = tuple((value,) for value in values)
+    law = release.law(data)
+    for other in neighbours(data, mechanism.adjacency, [(newcomer,)]):
+        assert law.loss(release.law(other)) <= mechanism.epsilon
+
+
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+def test_a_hundred_thousand_equal_cases_are_summed_exactly(name: str) -> None:
+    mechanism = mechanism_for(
+        name, UNIT_INTERVAL, Fraction(1), Adjacency.ADD_REMOVE, integral=False
+    )
+    once = mechanism.statistics(np.ones(1))
+    many = mechanism.statistics(np.ones(100_000))
+    assert many == (once if name in {"min", "max"} else tuple(100_000 * k for k in once))
