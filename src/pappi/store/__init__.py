@@ -1,0 +1,1 @@
+"""Where things live: events in DuckDB, declarations and the ledger in SQLite."""
