@@ -13,10 +13,10 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from pappi.budget.accounts import Account, Charge, KeyState, budget_exceeded, distinct, shortfalls
-from pappi.budget.chain import JSON
 from pappi.errors import BudgetExceeded
 from pappi.store.ledger import Limits, SqliteLedger, Step
 from pappi.values.epsilon import Epsilon
+from pappi.values.plain_data import JSON
 
 PROCESSES = 8
 ATTEMPTS = 40

@@ -18,7 +18,7 @@ from pappi.budget.accounts import (
     distinct,
     shortfalls,
 )
-from pappi.budget.chain import JSON, Entry, Fault, canonical_json, extend, verified
+from pappi.budget.chain import Entry, Fault, canonical_json, extend, verified
 from pappi.budget.journal import (
     CHARGE,
     OPENING,
@@ -31,6 +31,7 @@ from pappi.budget.journal import (
     standing,
 )
 from pappi.values.epsilon import ZERO, Epsilon
+from pappi.values.plain_data import JSON
 
 OCTOBER = Account("hospital", "2014-10")
 NOVEMBER = Account("hospital", "2014-11")

@@ -113,7 +113,7 @@ def test_examples_name_their_log_zone_and_catalogue() -> None:
 
 
 def test_there_are_four_thousand_claims(claims: Traces) -> None:
-    assert len(claims) == 4_000
+    assert len(claims) == 12_000
 
 
 def test_a_claim_takes_days_and_longer_in_the_summer_of_2025(claims: Traces) -> None:
@@ -195,7 +195,7 @@ def test_office_time_skips_nights_and_weekends(moment: str, minutes: int, expect
 
 
 def test_there_are_three_thousand_patients_and_one_is_called_na(patients: Traces) -> None:
-    assert len(patients) == 3_000
+    assert len(patients) == 6_000
     assert "NA" in patients
 
 

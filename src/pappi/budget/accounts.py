@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from pappi.budget.chain import JSON
 from pappi.errors import BudgetExceeded
 from pappi.values.epsilon import ZERO, Epsilon
+from pappi.values.plain_data import JSON
 
 _NAMED_IN_FULL = 3
 

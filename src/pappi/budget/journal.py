@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pappi.budget.accounts import Account, Charge, KeyState
-from pappi.budget.chain import JSON, Entry, Fault
+from pappi.budget.chain import Entry, Fault
 from pappi.values.epsilon import ZERO, Epsilon
+from pappi.values.plain_data import JSON
 
 OPENING = "ledger"
 CHARGE = "charge"

@@ -43,7 +43,7 @@ EXAMPLES: Mapping[str, Example] = MappingProxyType(
         for example in (
             Example(
                 log="claims",
-                about="4,000 insurance claims of two years: the paper's running example",
+                about="12,000 insurance claims of two years: the paper's running example",
                 zone="Europe/Berlin",
                 file="claims.csv",
                 catalogue="claims.yaml",
@@ -51,7 +51,7 @@ EXAMPLES: Mapping[str, Example] = MappingProxyType(
             ),
             Example(
                 log="sepsis",
-                about="3,000 emergency patients of two years, shaped like the Sepsis log",
+                about="6,000 emergency patients of two years, shaped like the Sepsis log",
                 zone="Europe/Amsterdam",
                 file="sepsis.xes.gz",
                 catalogue="sepsis.yaml",

@@ -36,7 +36,7 @@ _STORM = (date(2025, 6, 3), date(2025, 6, 28))
 _OPENS, _OFFICE_MINUTES = 8 * 60, 9 * 60
 
 
-def simulate_claims(seed: int = 1, cases: int = 4_000) -> Iterator[Event]:
+def simulate_claims(seed: int = 1, cases: int = 12_000) -> Iterator[Event]:
     """The events of so many claims, claim by claim in the order they arrive."""
     chance = Chance(seed)
     quiet = timedelta(days=1)  # New Year's Day and Eve

@@ -30,7 +30,7 @@ _WARDS = Weighted({"E": 3.0, "F": 3.0, "G": 2.0, "I": 2.0, "M": 1.0, "O": 1.0})
 _RELEASES = Weighted({"A": 0.84, "B": 0.07, "C": 0.035, "D": 0.03, "E": 0.025})
 
 
-def simulate_hospital(seed: int = 1, cases: int = 3_000) -> Iterator[Event]:
+def simulate_hospital(seed: int = 1, cases: int = 6_000) -> Iterator[Event]:
     """The events of so many patients, patient by patient in the order they arrive."""
     chance = Chance(seed)
     arrivals = Weighted({day: _MONTHS[day.month - 1] for day in days_of(FIRST, UNTIL)})

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pappi.report.numbers import with_unit
+from pappi.report.plain import plain
 from pappi.values.quotes import Quote, QuotedSet
 
 if TYPE_CHECKING:
@@ -14,18 +15,19 @@ if TYPE_CHECKING:
 
 def quotes_table(quotes: Sequence[Quote]) -> Table:
     """One line a PPI, for the terminal."""
+    from rich import box
     from rich.table import Table
 
-    cases = {quote.assumed_cases for quote in quotes}
-    table = Table(caption=f"Typical error: of the noise, at {max(cases)} cases in a period.")
-    for heading in ("PPI", "mechanism"):
+    cases = max(quote.assumed_cases for quote in quotes)
+    note = f"Typical error: of the noise, if {cases} cases fall into a period."
+    table = Table(box=box.ROUNDED, caption=note, caption_justify="left")
+    for heading in ("PPI", "noise in", "mechanism"):
         table.add_column(heading)
-    for heading in ("ε", "typical error", "to pay"):
+    for heading in ("ε", "typical error", "new charges"):
         table.add_column(heading, justify="right")
     for quote in quotes:
-        table.add_row(
-            quote.ppi, quote.mechanism, str(quote.epsilon), _error(quote), _payments(quote)
-        )
+        row = (quote.ppi, _noise_in(quote), quote.mechanism, str(quote.epsilon))
+        table.add_row(*map(plain, row), _error(quote), _payments(quote))
     return table
 
 
@@ -33,6 +35,7 @@ def quote_record(quote: Quote) -> dict[str, Any]:
     return {
         "ppi": quote.ppi,
         "epsilon": float(quote.epsilon),
+        "functions": list(quote.functions),
         "mechanism": quote.mechanism,
         "typical_error": quote.typical_error,
         "unit": quote.unit,
@@ -52,6 +55,12 @@ def _option_record(option: QuotedSet) -> dict[str, Any]:
     }
 
 
+def _noise_in(quote: Quote) -> str:
+    """The functions that carry the noise; several of them share the epsilon equally."""
+    names = [path.removeprefix("ppi").removeprefix(".") for path in quote.functions]
+    return " + ".join(names) if len(names) > 1 else "the value"
+
+
 def _error(quote: Quote) -> str:
     if quote.typical_error is None:
         return "not known"
@@ -59,7 +68,7 @@ def _error(quote: Quote) -> str:
 
 
 def _payments(quote: Quote) -> str:
-    """What it costs now: each new cell once, in its own blocks."""
+    """What is not on record yet is charged, each to its own blocks."""
     if not quote.new_charges:
-        return "nothing, a replay"
-    return f"{quote.epsilon} × {quote.new_charges}"
+        return "replay"
+    return f"{quote.new_charges} × {quote.epsilon}"

@@ -16,10 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-from pappi.budget.chain import JSON, Entry, Fault, extend
+from pappi.budget.chain import Entry, Fault, extend
 from pappi.budget.journal import OPENING, opening_payload
 from pappi.errors import LedgerBroken, WorkspaceError
 from pappi.store.ledger_schema import GUARDS, TABLES, has_ledger_shape
+from pappi.values.plain_data import JSON
 
 Clock: TypeAlias = Callable[[], datetime]
 

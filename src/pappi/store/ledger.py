@@ -31,7 +31,7 @@ from pappi.budget.accounts import (
     distinct,
     shortfalls,
 )
-from pappi.budget.chain import JSON, Entry, Fault, verified
+from pappi.budget.chain import Entry, Fault, verified
 from pappi.budget.journal import (
     CHARGE,
     RELEASE,
@@ -48,6 +48,7 @@ from pappi.budget.journal import (
 from pappi.errors import LedgerBroken
 from pappi.store.journal import DAMAGED, Clock, JournalFile, broken, utc_now
 from pappi.values.epsilon import ZERO, Epsilon
+from pappi.values.plain_data import JSON
 
 __all__ = ["KeyState", "Limits", "SqliteLedger", "Step", "Verification"]
 

@@ -40,5 +40,5 @@ def range_above(measure: MultiInstance, released: Mapping[str, Range], path: str
     ranges = {
         name: range_above(child, released, f"{path}.{name}") for name, child in measure.variables
     }
-    derived = [name for name, child in measure.variables if not isinstance(child, AggregatedMeasure)]
-    return bound(measure.formula, ranges, may_be_missing=derived)
+    aggregated = {n for n, child in measure.variables if isinstance(child, AggregatedMeasure)}
+    return bound(measure.formula, ranges, may_be_missing=ranges.keys() - aggregated)

@@ -30,6 +30,7 @@ class Quote:
     name: str
     unit: str
     epsilon: Epsilon
+    functions: tuple[str, ...]
     mechanism: str
     typical_error: float | None
     assumed_cases: int

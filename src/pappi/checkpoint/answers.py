@@ -1,0 +1,132 @@
+"""From released integers to answers: post-processing, free and repeatable.
+
+Nothing here has seen a case. The same released integers give the same answer,
+to the last digit, whenever they are read again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from pappi.budget.accounts import KeyState
+from pappi.planning.plan import Plan
+from pappi.ppinot.model import Ppi, Target
+from pappi.store.declarations import LogDeclaration
+from pappi.tree.above import range_above, value_above
+from pappi.values.answers import Answer, Guarantee, Interval, ShownTarget, Verdict
+from pappi.values.epsilon import ZERO
+from pappi.values.periods import Period
+
+CONFIDENCE = 0.95
+
+Noisy = tuple[int, ...]
+
+
+def answer_of(
+    plan: Plan,
+    log: LogDeclaration,
+    period: Period,
+    group: str | None,
+    noisy: Sequence[Noisy],
+    found: KeyState,
+) -> Answer:
+    """One answer, from the noisy integers of each of the plan's functions.
+
+    `found` is the state the release was found in: only a new one has been charged now.
+    """
+    released = {part.path: noisy[index] for index, part in enumerate(plan.parts)}
+    low, high = _interval(plan, released)
+    return Answer(
+        ppi=plan.ppi.id,
+        period=period,
+        group=group,
+        value=_shown(plan.ppi, _value(plan, released)),
+        unit=plan.ppi.unit.name,
+        interval=Interval(_shown(plan.ppi, low), _shown(plan.ppi, high), CONFIDENCE),
+        cases=_cases(plan, released),
+        verdict=_verdict(plan.ppi.target, low, high),
+        guarantee=Guarantee(plan.epsilon, log.unit, log.adjacency, plan.mechanism),
+        charged=plan.epsilon if found is KeyState.NEW else ZERO,
+        replayed=found is KeyState.RELEASED,
+    )
+
+
+def shown_target(ppi: Ppi) -> ShownTarget | None:
+    """The target in the unit of the answers."""
+    if ppi.target is None:
+        return None
+    low = None if ppi.target.low is None else ppi.unit.show(ppi.target.low)
+    high = None if ppi.target.high is None else ppi.unit.show(ppi.target.high)
+    return ShownTarget(low, high, _target_text(low, high, ppi))
+
+
+def _value(plan: Plan, released: Mapping[str, Noisy]) -> float | None:
+    estimates = {p.path: p.mechanism.estimate(released[p.path]).value for p in plan.parts}
+    value = value_above(plan.ppi.measure, estimates)
+    if plan.ppi.value_range is None:
+        return value
+    low, high = float(plan.ppi.value_range.low), float(plan.ppi.value_range.high)
+    return (low + high) / 2 if value is None else min(max(value, low), high)
+
+
+def _interval(plan: Plan, released: Mapping[str, Noisy]) -> tuple[float, float]:
+    """Each function's interval at a confidence that leaves the joint one at `CONFIDENCE`."""
+    each = 1 - (1 - CONFIDENCE) / len(plan.parts)
+    ranges = {p.path: p.mechanism.interval(released[p.path], each) for p in plan.parts}
+    low, high = range_above(plan.ppi.measure, ranges)
+    if plan.ppi.value_range is None:
+        return low, high
+    least, most = float(plan.ppi.value_range.low), float(plan.ppi.value_range.high)
+    return min(max(low, least), most), min(max(high, least), most)
+
+
+def _cases(plan: Plan, released: Mapping[str, Noisy]) -> float | None:
+    """The noisy number of cases, where one function answers the PPI and yields it for free."""
+    if len(plan.parts) > 1:
+        return None
+    (part,) = plan.parts
+    return part.mechanism.estimate(released[part.path]).cases
+
+
+def _verdict(target: Target | None, low: float, high: float) -> Verdict | None:
+    if target is None:
+        return None
+    if _meets(target, low) and _meets(target, high):
+        return Verdict.MET
+    below = target.low is not None and not _reaches(target, high)
+    above = target.high is not None and not _stays_below(target, low)
+    return Verdict.MISSED if below or above else Verdict.UNDECIDED
+
+
+def _meets(target: Target, value: float) -> bool:
+    """Targets are ranges, so an interval whose two ends meet one lies inside it."""
+    return _reaches(target, value) and _stays_below(target, value)
+
+
+def _reaches(target: Target, value: float) -> bool:
+    if target.low is None:
+        return True
+    return value >= target.low if target.low_included else value > target.low
+
+
+def _stays_below(target: Target, value: float) -> bool:
+    if target.high is None:
+        return True
+    return value <= target.high if target.high_included else value < target.high
+
+
+def _shown(ppi: Ppi, value: float | None) -> float | None:
+    """In the PPI's unit; no value and no limit are both None."""
+    if value is None or not math.isfinite(value):
+        return None
+    return ppi.unit.show(value)
+
+
+def _target_text(low: float | None, high: float | None, ppi: Ppi) -> str:
+    unit = f" {ppi.unit.name}" if ppi.unit.name else ""
+    if low is None:
+        return f"below {high:g}{unit}"
+    if high is None:
+        return f"above {low:g}{unit}"
+    return f"between {low:g} and {high:g}{unit}"

@@ -1,0 +1,213 @@
+"""The release protocol, in the order that keeps it safe.
+
+1. Parse, check, plan, price: functions of the request, the declarations and the
+   ledger. Every refusal happens here.
+2. Charge all of it, durably, in one transaction.
+3. Read the cases, draw, record. Evaluation is total, so this always completes.
+4. Answer from the record. A crash after 2 stays charged, and the same request
+   completes that release at no new cost; an identical request is a replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from pappi.budget.accounts import Account, KeyState
+from pappi.checkpoint.answers import Noisy, answer_of, shown_target
+from pappi.checkpoint.prices import quote_of
+from pappi.checkpoint.questions import CellQuestion, questions_of
+from pappi.errors import DefinitionError, Refused, UsageError
+from pappi.planning.accuracy import epsilon_for, wanted_error
+from pappi.planning.parts import PublicFacts
+from pappi.planning.plan import Plan, plan_ppi
+from pappi.ppinot.checks import check_catalogue
+from pappi.ppinot.model import Catalogue, Ppi
+from pappi.ppinot.sentences import sentence
+from pappi.report.budgets import BudgetLine
+from pappi.store.declarations import LogDeclaration, declared_log
+from pappi.store.ledger import SqliteLedger
+from pappi.store.workspace import WorkspaceFiles
+from pappi.values.answers import Answer, Series
+from pappi.values.epsilon import ZERO, Epsilon
+from pappi.values.quotes import Quote
+
+DEFAULT_EPSILON = Epsilon.of("0.1")
+# Used to predict errors where the owner has declared no expected number of cases.
+ASSUMED_CASES = 100
+
+Step = Callable[[str], None]
+"""Called with the name of each step of the protocol; tests place their faults here."""
+
+
+def _go_on(_step: str) -> None:
+    """Nothing happens between the steps."""
+
+
+class Checkpoint:
+    """The one interface between an analyst and a log."""
+
+    def __init__(self, files: WorkspaceFiles, analyst: str, on_step: Step = _go_on) -> None:
+        self._files = files
+        self._analyst = analyst
+        self._on_step = on_step
+
+    def preview(self, catalogue: Catalogue, epsilon: Epsilon | None = None) -> tuple[Quote, ...]:
+        """Cost and expected error of every PPI."""
+        with self._files.open_ledger() as ledger:
+            log = _checked_log(ledger, catalogue)
+            plans = [_plan(ppi, epsilon, log) for ppi in catalogue.ppis]
+            return tuple(self._quote(plan, log, ledger) for plan in plans)
+
+    def afford(self, catalogue: Catalogue, accuracy: str) -> tuple[Quote, ...]:
+        """The same, at the epsilon each PPI needs for a wanted accuracy."""
+        with self._files.open_ledger() as ledger:
+            log = _checked_log(ledger, catalogue)
+            ppis = [_at_accuracy(ppi, accuracy, _facts(log)) for ppi in catalogue.ppis]
+            plans = [_plan(ppi, None, log) for ppi in ppis]
+            return tuple(self._quote(plan, log, ledger) for plan in plans)
+
+    def budget(self, name: str) -> tuple[BudgetLine, ...]:
+        """What each block of a log may spend and has spent; a function of the ledger alone."""
+        with self._files.open_ledger() as ledger:
+            log = declared_log(ledger, name)
+            spent = ledger.spent(name)
+        blocks = dict.fromkeys(block.label for block in log.blocks.periods(log.first, log.until))
+        # A period that reaches beyond the horizon has charged blocks there, too.
+        blocks |= dict.fromkeys(account.block for account in spent)
+        return tuple(
+            BudgetLine(block, log.block_budget, spent.get(Account(name, block), ZERO))
+            for block in blocks
+        )
+
+    def _quote(self, plan: Plan, log: LogDeclaration, ledger: SqliteLedger) -> Quote:
+        questions = questions_of(plan, log, self._analyst)
+        states = ledger.states(question.key for question in questions)
+        new = sum(1 for state in states.values() if state is KeyState.NEW)
+        return quote_of(plan, _facts(log), len(questions), new)
+
+    def release(self, catalogue: Catalogue, epsilon: Epsilon | None = None) -> tuple[Series, ...]:
+        """Charge and release every PPI, or none of them."""
+        with self._files.open_ledger() as ledger:
+            log = _checked_log(ledger, catalogue)
+            plans = [_plan(ppi, epsilon, log) for ppi in catalogue.ppis]
+            questions = [q for plan in plans for q in questions_of(plan, log, self._analyst)]
+            states = self._charge(ledger, questions)
+            released = self._complete(ledger, questions, states, log)
+            return tuple(_series(plan, log, questions, states, released) for plan in plans)
+
+    def _charge(
+        self, ledger: SqliteLedger, questions: Sequence[CellQuestion]
+    ) -> Mapping[str, KeyState]:
+        @cache
+        def limit(account: Account) -> Epsilon:
+            """Asked inside the charge's transaction: a budget cut a moment ago counts."""
+            return declared_log(ledger, account.log).block_budget
+
+        states = ledger.charge([question.charge for question in questions], limit)
+        self._on_step("charged")
+        return states
+
+    def _complete(
+        self,
+        ledger: SqliteLedger,
+        questions: Sequence[CellQuestion],
+        states: Mapping[str, KeyState],
+        log: LogDeclaration,
+    ) -> Mapping[str, Any]:
+        """What is on record, after drawing and recording what was not."""
+        open_questions = {q.key: q for q in questions if states[q.key] is not KeyState.RELEASED}
+        if open_questions:
+            drawn = self._draw(list(open_questions.values()), log)
+            self._on_step("drawn")
+            ledger.record(drawn)
+            self._on_step("recorded")
+        return ledger.results(question.key for question in questions)
+
+    def _draw(self, questions: Sequence[CellQuestion], log: LogDeclaration) -> dict[str, Any]:
+        """The only place where the checkpoint reads cases."""
+        # Imported here: a replay, which reads no case, does without numpy's and DuckDB's start-up.
+        from pappi.checkpoint.draw import draw_cells
+
+        return draw_cells(self._files.events, questions, log)
+
+
+def _checked_log(ledger: SqliteLedger, catalogue: Catalogue) -> LogDeclaration:
+    log = declared_log(ledger, catalogue.log)
+    problems = [p for p in check_catalogue(catalogue, log.vocabulary) if p.level == "error"]
+    if problems:
+        raise DefinitionError(problems)
+    return log
+
+
+def _plan(ppi: Ppi, epsilon: Epsilon | None, log: LogDeclaration) -> Plan:
+    return plan_ppi(ppi, _epsilon(ppi, epsilon), _facts(log))
+
+
+def _epsilon(ppi: Ppi, asked: Epsilon | None) -> Epsilon:
+    epsilon = asked or ppi.epsilon or DEFAULT_EPSILON
+    if epsilon.nano == 0:
+        raise UsageError("an epsilon of 0 releases nothing", hint="ask with e.g. --epsilon 0.1")
+    return epsilon
+
+
+def _at_accuracy(ppi: Ppi, accuracy: str, facts: PublicFacts) -> Ppi:
+    wanted = wanted_error(accuracy, ppi)
+    if wanted is None or wanted <= 0:
+        raise UsageError(
+            f"'{accuracy}' is not an accuracy", hint='write e.g. "6 h", "2 %" or a plain number'
+        )
+    epsilon = epsilon_for(ppi, wanted, facts)
+    if epsilon is None:
+        raise Refused(
+            f"no epsilon up to 100 brings PPI '{ppi.id}' to a typical error of {accuracy}",
+            hint="ask for less accuracy, or declare tighter bounds",
+        )
+    return replace(ppi, epsilon=epsilon)
+
+
+def _facts(log: LogDeclaration) -> PublicFacts:
+    cases = log.expected_cases or ASSUMED_CASES
+    return PublicFacts(log.unit, log.adjacency, log.vocabulary, cases)
+
+
+def _series(
+    plan: Plan,
+    log: LogDeclaration,
+    questions: Sequence[CellQuestion],
+    states: Mapping[str, KeyState],
+    released: Mapping[str, Any],
+) -> Series:
+    # Two PPIs of one request may ask the same: the first one pays, the other replays.
+    payers = {question.key: question for question in reversed(questions)}
+    answers = [
+        answer
+        for question in questions
+        if question.plan is plan
+        for answer in _answers(
+            question,
+            log,
+            states[question.key] if payers[question.key] is question else KeyState.RELEASED,
+            released[question.key],
+        )
+    ]
+    return Series(
+        ppi=plan.ppi.id,
+        name=plan.ppi.name,
+        unit=plan.ppi.unit.name,
+        sentence=sentence(plan.ppi),
+        target=shown_target(plan.ppi),
+        answers=tuple(answers),
+    )
+
+
+def _answers(
+    question: CellQuestion, log: LogDeclaration, state: KeyState, released: list[list[list[int]]]
+) -> Iterable[Answer]:
+    """In the order they were drawn: period by period, group by group."""
+    asked = ((p, g) for p in question.cell.periods for g in question.plan.groups)
+    for (period, group), parts in zip(asked, released, strict=True):
+        noisy: list[Noisy] = [tuple(part) for part in parts]
+        yield answer_of(question.plan, log, period, group, noisy, state)

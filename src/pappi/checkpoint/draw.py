@@ -1,0 +1,43 @@
+"""Reading the cases and drawing the noise: what happens after the charge.
+
+Total by construction. An empty period, a case without a value and a group nobody
+is in all give a result, drawn like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pappi.checkpoint.questions import CellQuestion
+from pappi.engine.cases import CaseTable, evaluate_cases
+from pappi.planning.plan import Plan
+from pappi.store.declarations import LogDeclaration
+
+CellResult = list[list[list[int]]]
+"""Per period and group: the noisy integers of each function."""
+
+
+def draw_cells(
+    events: Path, questions: Sequence[CellQuestion], log: LogDeclaration
+) -> dict[str, CellResult]:
+    """The noisy integers of every question, from one evaluation of the log."""
+    measures = [part.measure for question in questions for part in question.plan.parts]
+    cases = evaluate_cases(events, log.table, log.anchor, measures, log.vocabulary)
+    periods = dict.fromkeys(period for question in questions for period in question.cell.periods)
+    tables = {period: cases.inside(period, log.zone) for period in periods}
+    return {
+        question.key: [
+            _noisy(question.plan, tables[period], group)
+            for period in question.cell.periods
+            for group in question.plan.groups
+        ]
+        for question in questions
+    }
+
+
+def _noisy(plan: Plan, cases: CaseTable, group: str | None) -> list[list[int]]:
+    return [
+        list(part.mechanism.release(cases.contributions(part.measure, group)))
+        for part in plan.parts
+    ]

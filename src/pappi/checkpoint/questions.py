@@ -1,0 +1,70 @@
+"""What is asked, in a form that can be hashed: same question, same key, same answer.
+
+A question is about the functions that carry noise. Names, targets and formulas
+above them do not enter, so two PPIs that differ in those alone share a release.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from pappi.budget.accounts import Account, Charge
+from pappi.budget.chain import canonical_json
+from pappi.planning.cells import Cell, Horizon, cells_of
+from pappi.planning.plan import Plan
+from pappi.ppinot.canonical import canonical
+from pappi.store.declarations import LogDeclaration
+from pappi.values.plain_data import JSON
+
+# Changes when a mechanism's law or the meaning of a measure does: older releases
+# then answer older questions only.
+SEMANTICS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CellQuestion:
+    """One cell of one PPI's plan: charged once, released once."""
+
+    plan: Plan
+    cell: Cell
+    charge: Charge
+
+    @property
+    def key(self) -> str:
+        return self.charge.key
+
+
+def questions_of(plan: Plan, log: LogDeclaration, analyst: str) -> tuple[CellQuestion, ...]:
+    horizon = Horizon(log.first, log.until, log.blocks)
+    question = _question(plan, log)
+    return tuple(
+        CellQuestion(plan, cell, _charge(plan, cell, question, analyst))
+        for cell in cells_of(plan.ppi.scope, horizon)
+    )
+
+
+def _charge(plan: Plan, cell: Cell, question: dict[str, JSON], analyst: str) -> Charge:
+    """Who asks, and under which name, goes on record; the key does not depend on it."""
+    asked: dict[str, JSON] = {**question, "periods": [canonical(p) for p in cell.periods]}
+    key = hashlib.sha256(canonical_json(asked).encode("ascii")).hexdigest()
+    accounts = tuple(Account(str(question["log"]), block.label) for block in cell.blocks)
+    return Charge(key, accounts, plan.epsilon, {"ppi": plan.ppi.id, "analyst": analyst, **asked})
+
+
+def _question(plan: Plan, log: LogDeclaration) -> dict[str, JSON]:
+    return {
+        "semantics": SEMANTICS,
+        "log": log.name,
+        "data": log.table,
+        "timezone": log.timezone,
+        "anchor": str(log.anchor),
+        "unit": str(log.unit),
+        "adjacency": str(log.adjacency),
+        "epsilon": plan.epsilon.nano,
+        "groups": list(plan.groups),
+        "parts": [
+            {"measure": canonical(part.measure), "mechanism": part.mechanism.name}
+            for part in plan.parts
+        ],
+    }

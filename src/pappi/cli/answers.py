@@ -1,0 +1,247 @@
+"""`pappi exact`, `preview`, `release` and `budget`: questions and answers."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pappi.cli.options import (
+    AS_JSON,
+    CATALOGUE,
+    EPSILON,
+    chosen_catalogue,
+    console,
+    open_workspace,
+    workspace_option,
+)
+
+if TYPE_CHECKING:
+    from pappi.report.budgets import BudgetLine
+    from pappi.store.declarations import LogDeclaration
+    from pappi.values.answers import Answer, Series
+
+ONLY = click.option("--ppi", "only", multiple=True, metavar="ID", help="Only this PPI; repeatable.")
+
+
+@click.command()
+@CATALOGUE
+@ONLY
+@workspace_option
+@AS_JSON
+def exact(catalogue: Path, only: Sequence[str], workspace: str | None, *, as_json: bool) -> None:
+    """Owner only: the non-private values."""
+    from pappi.report.records import exact_record
+
+    answers = open_workspace(workspace).exact(chosen_catalogue(catalogue, only))
+    if as_json:
+        click.echo(_json({"answers": [exact_record(answer) for answer in answers]}))
+        return
+    click.echo("Exact values, not private: for the owner's eyes only.")
+    for answer in answers:
+        value = "no value" if answer.value is None else f"{answer.value:.6g} {answer.unit}".strip()
+        group = f" {answer.group}" if answer.group else ""
+        click.echo(f"{answer.ppi:<20} {answer.period.label:<10}{group} {value}")
+
+
+@click.command()
+@CATALOGUE
+@ONLY
+@EPSILON
+@click.option(
+    "--accuracy", metavar="ERROR", help='Wanted typical error, e.g. "6 h": what it costs.'
+)
+@workspace_option
+@AS_JSON
+def preview(
+    catalogue: Path,
+    only: Sequence[str],
+    epsilon: str | None,
+    accuracy: str | None,
+    workspace: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Cost and expected error of every PPI. Reads no data and spends nothing."""
+    from pappi.report.quotes import quote_record, quotes_table
+
+    if epsilon is not None and accuracy is not None:
+        raise click.UsageError("--epsilon and --accuracy exclude each other")
+    chosen = chosen_catalogue(catalogue, only)
+    analyst = open_workspace(workspace).checkpoint()
+    quotes = analyst.preview(chosen, epsilon, accuracy=accuracy)
+    if as_json:
+        click.echo(_json({"quotes": [quote_record(quote) for quote in quotes]}))
+        return
+    console().print(quotes_table(quotes))
+    _show_left(analyst.budget(chosen.log))
+
+
+@click.command()
+@CATALOGUE
+@ONLY
+@EPSILON
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.option("--svg", type=click.Path(file_okay=False, path_type=Path), help="Charts, into DIR.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Report, into FILE.")
+@workspace_option
+@AS_JSON
+def release(
+    catalogue: Path,
+    only: Sequence[str],
+    epsilon: str | None,
+    svg: Path | None,
+    html: Path | None,
+    workspace: str | None,
+    *,
+    as_csv: bool,
+    as_json: bool,
+) -> None:
+    """Charge the budget and release every PPI; what was released before is free."""
+    chosen = chosen_catalogue(catalogue, only)
+    door = open_workspace(workspace)
+    analyst = door.checkpoint()
+    series = analyst.release(chosen, epsilon)
+    budget_lines = analyst.budget(chosen.log)
+    if svg is not None:
+        write_charts(series, svg)
+    if html is not None:
+        write_report(door.log(chosen.log), series, budget_lines, html)
+    answers = [answer for one in series for answer in one.answers]
+    if as_json:
+        _print_json(answers)
+    elif as_csv:
+        _print_csv(answers)
+    else:
+        show_release(series, budget_lines)
+
+
+@click.group(invoke_without_command=True)
+@click.option("--log", "log_name", metavar="NAME", help="Only this log.")
+@workspace_option
+@AS_JSON
+@click.pass_context
+def budget(
+    context: click.Context, log_name: str | None, workspace: str | None, *, as_json: bool
+) -> None:
+    """What each block may spend, has spent, and whether the ledger verifies."""
+    context.obj = workspace or context.obj
+    if context.invoked_subcommand is not None:
+        return
+    from pappi.report.tables import budget_table
+
+    door = open_workspace(workspace)
+    verified = door.verify()
+    names = [log_name] if log_name else [log.name for log in door.logs()]
+    lines = {name: door.checkpoint().budget(name) for name in names}
+    if as_json:
+        click.echo(_json(_budget_record(lines, verified.entries, verified.head)))
+        return
+    for name, blocks in lines.items():
+        click.echo(f"Log '{name}'")
+        console().print(budget_table(blocks))
+    click.echo(f"The ledger verifies: {verified.entries} entries, head {verified.head[:16]}…")
+
+
+@budget.command()
+@click.argument("log_name", metavar="LOG")
+@click.argument("epsilon")
+@workspace_option
+def grant(log_name: str, epsilon: str, workspace: str | None) -> None:
+    """Owner only: set the epsilon that each block of LOG may spend in all."""
+    granted = open_workspace(workspace).grant(log_name, epsilon)
+    click.echo(
+        f"Each {granted.blocks.unit} of '{log_name}' may now spend ε {granted.block_budget}."
+    )
+
+
+def show_release(series: Sequence[Series], lines: Sequence[BudgetLine]) -> None:
+    """Tables of values, then what it cost and what is left."""
+    from pappi.report.tables import answers_table
+
+    out = console()
+    for one in series:
+        out.print(answers_table(one))
+    answers = [answer for one in series for answer in one.answers]
+    replayed = sum(answer.replayed for answer in answers)
+    if replayed:
+        click.echo(f"{replayed} of {len(answers)} answers were released before: no new cost.")
+    _show_left(lines)
+
+
+def _show_left(lines: Sequence[BudgetLine]) -> None:
+    tightest = min(lines, key=lambda line: line.left)
+    click.echo(
+        f"Budget left: ε {tightest.left} of {tightest.limit} in {tightest.block}, the tightest of "
+        f"{len(lines)} blocks."
+    )
+
+
+def write_charts(series: Iterable[Series], directory: Path) -> None:
+    from pappi.report.charts import series_svg
+
+    directory.mkdir(parents=True, exist_ok=True)
+    for one in series:
+        path = directory / f"{one.ppi}.svg"
+        path.write_text(series_svg(one), encoding="utf-8")
+        click.echo(f"Chart: {path}", err=True)
+
+
+def write_report(
+    log: LogDeclaration, series: Sequence[Series], lines: Sequence[BudgetLine], path: Path
+) -> None:
+    from pappi.report.html import report_html
+
+    facts = (
+        ("Log", log.name),
+        ("Horizon", f"{log.first} up to {log.until}, {log.timezone}"),
+        ("Privacy unit", f"one {log.unit}, {log.adjacency}"),
+        ("Budget", f"ε {log.block_budget} per {log.blocks.unit}"),
+    )
+    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    page = report_html(f"Process performance: {log.name}", series, lines, facts, made)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page, encoding="utf-8")
+    click.echo(f"Report: {path}", err=True)
+
+
+def _print_json(answers: Sequence[Answer]) -> None:
+    from pappi.report.records import answer_record
+
+    click.echo(_json({"answers": [answer_record(answer) for answer in answers]}))
+
+
+def _print_csv(answers: Sequence[Answer]) -> None:
+    from pappi.report.records import flat_record
+
+    rows = [flat_record(answer) for answer in answers]
+    writer = csv.DictWriter(sys.stdout, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def _budget_record(
+    lines: Mapping[str, Sequence[BudgetLine]], entries: int, head: str
+) -> dict[str, Any]:
+    accounts = [
+        {
+            "log": name,
+            "block": line.block,
+            "limit": float(line.limit),
+            "spent": float(line.spent),
+            "left": float(line.left),
+        }
+        for name, blocks in lines.items()
+        for line in blocks
+    ]
+    return {"accounts": accounts, "ledger": {"entries": entries, "head": head}}
+
+
+def _json(record: dict[str, Any]) -> str:
+    return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,64 @@
+"""`pappi demo`: the whole way once, on the example logs that come with PaPPI."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pappi.cli.answers import show_release, write_report
+
+# So that the demo fits a screen.
+SHOWN = 8
+
+if TYPE_CHECKING:
+    from pappi.examples import Example
+    from pappi.values.answers import Series
+    from pappi.workspace import Workspace
+
+
+@click.command()
+@click.argument(
+    "directory",
+    default="pappi-demo",
+    type=click.Path(file_okay=False, path_type=Path),
+)
+@click.option("--epsilon", default="0.15", show_default=True, help="Epsilon of each PPI.")
+def demo(directory: Path, epsilon: str) -> None:
+    """Simulate two logs, import them, release their PPIs, and write reports with charts."""
+    from pappi.examples import EXAMPLES
+    from pappi.workspace import create
+
+    workspace = create(directory / "workspace")
+    click.echo(f"1. A workspace: {workspace.root}")
+    for number, example in enumerate(EXAMPLES.values(), start=2):
+        click.echo(f"\n{number}. {example.about}")
+        _show(example, workspace, directory, epsilon)
+    verified = workspace.verify()
+    click.echo(f"\nThe ledger verifies: {verified.entries} entries, all chained.")
+    again = f"release {example.catalogue_path} --epsilon {epsilon}"
+    click.echo(f"Ask again, for free: pappi -w {workspace.root} {again}")
+
+
+def _latest(series: Series) -> Series:
+    """The last periods only: the report has them all."""
+    return replace(series, answers=series.answers[-SHOWN:])
+
+
+def _show(example: Example, workspace: Workspace, directory: Path, epsilon: str) -> None:
+    file = example.write_log(directory)
+    imported = workspace.import_log(file, example.log, timezone=example.zone)
+    report, log = imported.report, imported.declaration
+    click.echo(f"   {report.events:,} events in {report.cases:,} cases, imported from {file}")
+    click.echo(
+        f"   privacy unit: one {log.unit}, {log.adjacency}; "
+        f"budget: ε {log.block_budget} per {log.blocks.unit}"
+    )
+    analyst = workspace.checkpoint()
+    series = analyst.release(example.catalogue_path, epsilon)
+    lines = analyst.budget(log.name)
+    click.echo(f"   released; here the last {SHOWN} periods, in the report all of them:\n")
+    show_release([_latest(one) for one in series], lines)
+    write_report(log, series, lines, directory / f"{example.log}.html")

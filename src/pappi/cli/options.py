@@ -1,0 +1,66 @@
+"""Options and helpers that commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from pappi.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pappi.ppinot.model import Catalogue
+    from pappi.workspace import Workspace
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+CATALOGUE = click.argument(
+    "catalogue", type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+EPSILON = click.option(
+    "--epsilon",
+    metavar="EPS",
+    help="Epsilon of each PPI. [default: as the PPI says, else 0.1]",
+)
+
+
+def workspace_option(command: Command) -> Command:
+    """`--workspace` behind the command as well as before it."""
+    return click.option(
+        "-w", "--workspace", type=click.Path(file_okay=False), help="Workspace directory."
+    )(command)
+
+
+def open_workspace(given: str | None) -> Workspace:
+    """The workspace named here, before the command, in the environment, or around us."""
+    from pappi.workspace import find, open_at
+
+    named = given or click.get_current_context().find_root().obj
+    return open_at(Path(named)) if named else find(Path.cwd())
+
+
+def console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def chosen_catalogue(path: Path, only: Sequence[str]) -> Catalogue:
+    """The catalogue in a file, or those of its PPIs that were asked for."""
+    from pappi.ppinot.catalogue import read_catalogue
+
+    catalogue = read_catalogue(path)
+    unknown = set(only) - {ppi.id for ppi in catalogue.ppis}
+    if unknown:
+        raise UsageError(
+            f"{path} has no PPI '{min(unknown)}'",
+            hint="it has: " + ", ".join(ppi.id for ppi in catalogue.ppis),
+        )
+    chosen = tuple(ppi for ppi in catalogue.ppis if not only or ppi.id in only)
+    return replace(catalogue, ppis=chosen)

@@ -1,0 +1,1 @@
+"""The owner's door: import, declare, look at the log, see exact values."""

@@ -1,0 +1,76 @@
+"""The non-private values, for the owner's eyes.
+
+The same definitions and the same evaluation as a release, without bounds and
+without noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from pappi.engine.cases import CaseTable, evaluate_cases
+from pappi.planning.cells import Horizon, periods_of
+from pappi.ppinot.model import AggregatedMeasure, Aggregation, Catalogue, MultiInstance, Ppi
+from pappi.store.declarations import LogDeclaration
+from pappi.tree.above import value_above
+from pappi.tree.composition import ROOT
+from pappi.values.answers import ExactAnswer
+
+
+def exact_answers(
+    events: Path, catalogue: Catalogue, log: LogDeclaration
+) -> tuple[ExactAnswer, ...]:
+    """Every PPI of a catalogue in every period and group; None where there is no value."""
+    measures = [ppi.measure for ppi in catalogue.ppis]
+    cases = evaluate_cases(events, log.table, log.anchor, measures, log.vocabulary)
+    return tuple(answer for ppi in catalogue.ppis for answer in _series(ppi, cases, log))
+
+
+def _series(ppi: Ppi, cases: CaseTable, log: LogDeclaration) -> Iterator[ExactAnswer]:
+    horizon = Horizon(log.first, log.until, log.blocks)
+    for period in periods_of(ppi.scope, horizon):
+        inside = cases.inside(period, log.zone)
+        for group in _groups(ppi.measure):
+            value = _value(ppi.measure, inside, group)
+            shown = None if value is None else ppi.unit.show(value)
+            yield ExactAnswer(ppi.id, period, group, shown, ppi.unit.name)
+
+
+def _groups(measure: MultiInstance) -> tuple[str | None, ...]:
+    """The declared keys; measures of one PPI are grouped alike."""
+    _, first = next(_aggregated(measure, ROOT))
+    return (None,) if first.grouping is None else first.grouping.keys
+
+
+def _aggregated(measure: MultiInstance, path: str) -> Iterator[tuple[str, AggregatedMeasure]]:
+    if isinstance(measure, AggregatedMeasure):
+        yield path, measure
+        return
+    for name, child in measure.variables:
+        yield from _aggregated(child, f"{path}.{name}")
+
+
+def _value(measure: MultiInstance, cases: CaseTable, group: str | None) -> float | None:
+    values = {
+        path: _aggregate(aggregated, cases, group)
+        for path, aggregated in _aggregated(measure, ROOT)
+    }
+    return value_above(measure, values)
+
+
+def _aggregate(measure: AggregatedMeasure, cases: CaseTable, group: str | None) -> float | None:
+    """Sums are correctly rounded, so they do not depend on the order of the cases."""
+    values = cases.contributions(measure, group)
+    if measure.function is Aggregation.SUM:
+        return math.fsum(values)
+    if not values.size:
+        return None
+    match measure.function:
+        case Aggregation.MIN:
+            return float(values.min())
+        case Aggregation.MAX:
+            return float(values.max())
+        case Aggregation.MEAN | Aggregation.SHARE:
+            return math.fsum(values) / values.size

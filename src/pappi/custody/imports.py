@@ -1,0 +1,135 @@
+"""Taking a log into custody: its events, and the declarations that make it answerable.
+
+The owner declares what is public about a log: time zone, horizon, vocabulary,
+privacy unit, adjacency, budget. What is not said is proposed from the file and
+shown in the report; it becomes a public fact only by this act of the owner's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pappi.errors import InputError, UsageError
+from pappi.eventlog.log import EventReader
+from pappi.eventlog.report import ImportReport
+from pappi.ppinot.model import CaseBorder
+from pappi.store.declarations import ACT, LogDeclaration, declare, declared_logs
+from pappi.store.events import drop_events, event_tables, import_events
+from pappi.store.ledger import SqliteLedger
+from pappi.store.workspace import WorkspaceFiles
+from pappi.values.epsilon import Epsilon
+from pappi.values.periods import Calendar, Grid, Period, day_of
+from pappi.values.privacy import Adjacency, PrivacyUnit
+from pappi.values.vocabulary import Vocabulary
+
+Progress = Callable[[int, int], None]
+
+MONTHLY = Grid(Calendar.MONTH)
+DEFAULT_BUDGET = Epsilon.of(1)
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the owner says about a log at import; None is left to be proposed."""
+
+    timezone: str = "UTC"
+    anchor: CaseBorder = CaseBorder.END
+    blocks: Grid = MONTHLY
+    first: date | None = None
+    until: date | None = None
+    unit: PrivacyUnit = PrivacyUnit.CASE
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+    block_budget: Epsilon = DEFAULT_BUDGET
+    expected_cases: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came in, and what is now declared about it."""
+
+    report: ImportReport
+    declaration: LogDeclaration
+
+
+def import_log(
+    files: WorkspaceFiles,
+    ledger: SqliteLedger,
+    name: str,
+    reader: EventReader,
+    terms: Terms,
+    progress: Progress,
+) -> Imported:
+    """All of it or nothing: the log exists once its declaration is in the journal."""
+    _check(name, terms, ledger)
+    table = f"events_{len(ledger.acts(ACT)) + 1}"
+    if table in event_tables(files.events):
+        # Left by an import that was cut off before its declaration: nobody's.
+        drop_events(files.events, table)
+    report = import_events(files.events, table, reader, progress)
+    declaration = _declaration(name, table, report, terms)
+    declare(ledger, declaration)
+    return Imported(report, declaration)
+
+
+def _check(name: str, terms: Terms, ledger: SqliteLedger) -> None:
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"'{name}' cannot name a log",
+            hint="use up to 64 letters, digits, - and _, beginning with a letter",
+        )
+    if name in declared_logs(ledger):
+        raise UsageError(
+            f"there is already a log called '{name}'", hint="choose another name with --name"
+        )
+    _zone(terms.timezone)
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise UsageError(
+            f"there is no time zone '{name}'", hint="write e.g. Europe/Amsterdam or UTC"
+        ) from None
+
+
+def _declaration(name: str, table: str, report: ImportReport, terms: Terms) -> LogDeclaration:
+    first, until = _horizon(report, terms)
+    attributes = {column.name: column.kind for column in report.columns}
+    return LogDeclaration(
+        name=name,
+        table=table,
+        timezone=terms.timezone,
+        anchor=terms.anchor,
+        blocks=terms.blocks,
+        first=first,
+        until=until,
+        unit=terms.unit,
+        adjacency=terms.adjacency,
+        block_budget=terms.block_budget,
+        expected_cases=terms.expected_cases,
+        vocabulary=Vocabulary(report.activities, attributes),
+    )
+
+
+def _horizon(report: ImportReport, terms: Terms) -> tuple[date, date]:
+    """Whole blocks around the events' time span, where the owner names no dates."""
+    if report.first_us is None or report.last_us is None:
+        raise InputError("no event of this log has a time", hint="PPIs are evaluated per period")
+    zone = _zone(terms.timezone)
+    first = terms.first or _block_of(day_of(report.first_us, zone), terms.blocks).start
+    until = terms.until or _block_of(day_of(report.last_us, zone), terms.blocks).end
+    if first >= until:
+        raise UsageError(f"the horizon from {first} to {until} is empty")
+    return first, until
+
+
+def _block_of(day: date, blocks: Grid) -> Period:
+    (block,) = blocks.periods(day, day + timedelta(days=1))
+    return block

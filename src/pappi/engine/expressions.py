@@ -1,0 +1,147 @@
+"""Expressions of the closed grammar, as SQL expressions.
+
+The subset of SQL is kept small, so that every engine gives the same answer, and
+everything is total: an error that depends on data would be a leak. Numbers are
+DOUBLE, which overflows into infinity and not into an error; a division by zero
+is NULL; a truth value is never NULL, because a comparison with a missing value
+is false; `min` and `max` take the values that are present. Names and literals
+become sqlglot nodes and are never pasted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from sqlglot import exp
+
+from pappi.ppinot.expressions import nodes
+from pappi.ppinot.expressions.nodes import Expression, Function, Operator
+from pappi.values.vocabulary import Kind
+
+Columns = Callable[[str], tuple[exp.Expr, Kind]]
+"""What a name stands for: a raw SQL column and its kind."""
+
+_COMPARISONS: dict[Operator, type[exp.Binary]] = {
+    Operator.EQUAL: exp.EQ,
+    Operator.UNEQUAL: exp.NEQ,
+    Operator.LESS: exp.LT,
+    Operator.AT_MOST: exp.LTE,
+    Operator.GREATER: exp.GT,
+    Operator.AT_LEAST: exp.GTE,
+}
+_ARITHMETIC: dict[Operator, type[exp.Binary]] = {
+    Operator.ADD: exp.Add,
+    Operator.SUBTRACT: exp.Sub,
+    Operator.MULTIPLY: exp.Mul,
+    Operator.DIVIDE: exp.Div,
+    Operator.REMAINDER: exp.Mod,
+}
+_LOGIC: dict[Operator, type[exp.Connector]] = {Operator.AND: exp.And, Operator.OR: exp.Or}
+
+
+def double(value: Fraction | int) -> exp.Expr:
+    return exp.cast(exp.Literal.number(repr(float(value))), exp.DType.DOUBLE)
+
+
+def as_double(column: exp.Expr) -> exp.Expr:
+    return exp.cast(column, exp.DType.DOUBLE)
+
+
+def when(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """The value where the condition holds, NULL elsewhere."""
+    return exp.case().when(condition, value)
+
+
+def compile_expression(expression: Expression, columns: Columns) -> exp.Expr:
+    """The SQL of an expression that has been checked; see `ppinot.checks`."""
+    return _Compiler(columns).compile(expression)
+
+
+class _Compiler:
+    """One visit of an expression; holds what its names stand for."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+
+    def compile(self, node: Expression) -> exp.Expr:
+        match node:
+            case nodes.Number() | nodes.Text() | nodes.Truth() | nodes.Duration() | nodes.Instant():
+                return _literal(node)
+            case nodes.Name(name=name):
+                return self._name(name)
+            case nodes.Negate(operand=operand):
+                return exp.Neg(this=exp.paren(self.compile(operand)))
+            case nodes.Not(operand=operand):
+                return exp.not_(exp.paren(self.compile(operand)))
+            case nodes.Binary():
+                return self._binary(node)
+            case nodes.OneOf(operand=operand, choices=choices):
+                return _never_null(
+                    exp.In(this=self.compile(operand), expressions=[_literal(c) for c in choices])
+                )
+            case nodes.IsMissing(operand=operand):
+                return exp.paren(exp.Is(this=self._raw(operand), expression=exp.null()))
+            case nodes.Choose(condition=condition, then=then, otherwise=otherwise):
+                chosen = exp.case().when(self.compile(condition), self.compile(then))
+                return chosen.else_(self.compile(otherwise))
+            case nodes.Apply():
+                return self._apply(node)
+
+    def _name(self, name: str) -> exp.Expr:
+        column, kind = self._columns(name)
+        match kind:
+            case Kind.TRUTH:
+                return _never_null(column)
+            case Kind.TEXT:
+                return column.copy()
+            case _:
+                return as_double(column.copy())
+
+    def _raw(self, operand: Expression) -> exp.Expr:
+        """A bare truth attribute may be missing, though as a condition it is false."""
+        if isinstance(operand, nodes.Name):
+            return self._columns(operand.name)[0].copy()
+        return exp.paren(self.compile(operand))
+
+    def _binary(self, node: nodes.Binary) -> exp.Expr:
+        left: exp.Expr = exp.paren(self.compile(node.left))
+        right: exp.Expr = exp.paren(self.compile(node.right))
+        operator = node.operator
+        if operator in _LOGIC:
+            return exp.paren(_LOGIC[operator](this=left, expression=right))
+        if operator in _COMPARISONS:
+            return _never_null(_COMPARISONS[operator](this=left, expression=right))
+        if operator in (Operator.DIVIDE, Operator.REMAINDER):
+            right = exp.Nullif(this=right, expression=double(0))
+        return exp.paren(_ARITHMETIC[operator](this=left, expression=right))
+
+    def _apply(self, node: nodes.Apply) -> exp.Expr:
+        first, *rest = (self.compile(argument) for argument in node.arguments)
+        match node.function:
+            case Function.ABS:
+                return exp.Abs(this=first)
+            case Function.ROUND:
+                return exp.Round(this=first)
+            case Function.MIN:
+                return exp.Least(this=first, expressions=rest, ignore_nulls=True)
+            case Function.MAX:
+                return exp.Greatest(this=first, expressions=rest, ignore_nulls=True)
+
+
+def _never_null(condition: exp.Expr) -> exp.Expr:
+    return exp.Coalesce(this=condition.copy(), expressions=[exp.false()])
+
+
+def _literal(node: nodes.Literal) -> exp.Expr:
+    match node:
+        case nodes.Number(value=value):
+            return double(value)
+        case nodes.Text(value=text):
+            return exp.Literal.string(text)
+        case nodes.Truth(value=truth):
+            return exp.Boolean(this=truth)
+        case nodes.Duration(microseconds=microseconds):
+            return double(microseconds)
+        case nodes.Instant(ts_us=ts_us):
+            return double(ts_us)

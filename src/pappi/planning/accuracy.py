@@ -1,0 +1,48 @@
+"""Accuracy first: the epsilon that a wanted typical error costs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from pappi.planning.parts import PublicFacts
+from pappi.planning.plan import plan_ppi
+from pappi.ppinot.model import Ppi
+from pappi.values.epsilon import NANO, Epsilon
+from pappi.values.units import PERCENT, parse_duration
+
+# Amounts a person would write: thousandths, up to a hundred.
+_STEP = NANO // 1_000
+_MOST = 100 * 1_000
+
+
+def wanted_error(text: str, ppi: Ppi) -> Fraction | None:
+    """A written accuracy such as `6 h`, `2 %` or `3` (in the PPI's unit), in internal units."""
+    duration = parse_duration(text)
+    if duration is not None:
+        return duration
+    number = text.strip()
+    unit = ppi.unit
+    if number.endswith("%"):
+        number, unit = number[:-1], PERCENT if unit == PERCENT else unit
+    try:
+        return unit.read(Fraction(number.strip()))
+    except ValueError:
+        return None
+
+
+def epsilon_for(ppi: Ppi, error: Fraction, facts: PublicFacts) -> Epsilon | None:
+    """The smallest epsilon, in thousandths, whose predicted error is at most the wanted one."""
+    if not _good_enough(ppi, _MOST, error, facts):
+        return None
+    too_little, enough = 0, _MOST
+    while enough - too_little > 1:
+        middle = (too_little + enough) // 2
+        if _good_enough(ppi, middle, error, facts):
+            enough = middle
+        else:
+            too_little = middle
+    return Epsilon(enough * _STEP)
+
+
+def _good_enough(ppi: Ppi, thousandths: int, error: Fraction, facts: PublicFacts) -> bool:
+    return plan_ppi(ppi, Epsilon(thousandths * _STEP), facts).predicted_error <= error

@@ -1,0 +1,68 @@
+"""Which blocks a scope touches, and what can be released together.
+
+The owner cuts a log into blocks (months, say), and a case lies in exactly one.
+A case lies in at most one period of a scope as well. So one PPI costs a block
+its epsilon once, however many periods lie inside it, and a period that reaches
+over several blocks costs each of them.
+
+A *cell* is a smallest set of periods that shares no block with any other: it is
+charged, released and replayed as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from pappi.errors import Refused
+from pappi.ppinot.model import Scope
+from pappi.values.periods import Grid, Period
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """The days a log is declared to cover, [first, until), and how they are cut into blocks."""
+
+    first: date
+    until: date
+    blocks: Grid
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    periods: tuple[Period, ...]
+    blocks: tuple[Period, ...]
+
+
+def periods_of(scope: Scope, horizon: Horizon) -> tuple[Period, ...]:
+    """The periods a scope asks for, within the log's declared horizon."""
+    first = max(scope.start or horizon.first, horizon.first)
+    until = min(scope.until or horizon.until, horizon.until)
+    if first >= until:
+        raise Refused(
+            f"the scope has no day in common with the log, which covers {horizon.first} "
+            f"up to {horizon.until}",
+            hint="change the dates of the scope",
+        )
+    if scope.grid is None:
+        return (Period(first, until),)
+    return scope.grid.periods(first, until)
+
+
+def cells_of(scope: Scope, horizon: Horizon) -> tuple[Cell, ...]:
+    """The periods of a scope, gathered into cells that share no block."""
+    cells: list[Cell] = []
+    for period in periods_of(scope, horizon):
+        touched = horizon.blocks.periods(period.start, period.end)
+        if cells and set(touched) & set(cells[-1].blocks):
+            cells[-1] = _joined(cells[-1], period, touched)
+        else:
+            cells.append(Cell((period,), touched))
+    return tuple(cells)
+
+
+def _joined(cell: Cell, period: Period, touched: Sequence[Period]) -> Cell:
+    """Periods come in order, so a new one can only share blocks with the latest cell."""
+    blocks = dict.fromkeys((*cell.blocks, *touched))
+    return Cell((*cell.periods, period), tuple(blocks))

@@ -1,0 +1,29 @@
+"""What a plan is made from: the public facts of a log, and the functions that carry noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pappi.mechanisms.mechanism import Mechanism
+from pappi.ppinot.model import AggregatedMeasure
+from pappi.values.privacy import Adjacency, PrivacyUnit
+from pappi.values.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class PublicFacts:
+    """All that planning may know of a log."""
+
+    unit: PrivacyUnit
+    adjacency: Adjacency
+    vocabulary: Vocabulary
+    expected_cases: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One function that carries noise."""
+
+    path: str
+    measure: AggregatedMeasure
+    mechanism: Mechanism

@@ -1,0 +1,125 @@
+"""Plans: an admissible set, a mechanism for each of its functions, and a split of epsilon.
+
+One PPI has one epsilon. Functions released over the same cases share it equally,
+and the split is shown. Under `replace` a case may come to have a value it did not
+have, or leave a group: such a change is one removal and one addition, so a
+function that can lose cases is released at half its epsilon under `add-remove`.
+Only a function that every case takes part in, whatever it contains, may use the
+sharper `replace` calibration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from pappi.errors import NotReleasable
+from pappi.mechanisms.choose import mechanism_for
+from pappi.mechanisms.mechanism import Mechanism
+from pappi.planning.errors import predicted_error
+from pappi.planning.parts import Part, PublicFacts
+from pappi.ppinot.measures import is_total, measure_kind
+from pappi.ppinot.model import AggregatedMeasure, CountMeasure, DerivedMultiInstance, Ppi
+from pappi.tree.admissible import AdmissibleSet, admissible_sets
+from pappi.tree.composition import composition_tree
+from pappi.values.bounds import UNIT_INTERVAL, Bounds
+from pappi.values.epsilon import Epsilon
+from pappi.values.privacy import Adjacency
+from pappi.values.vocabulary import Kind, Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one PPI will be released, and how far off it is expected to be."""
+
+    ppi: Ppi
+    epsilon: Epsilon
+    parts: tuple[Part, ...]
+    predicted_error: float
+
+    @property
+    def mechanism(self) -> str:
+        return " + ".join(dict.fromkeys(part.mechanism.name for part in self.parts))
+
+    @property
+    def groups(self) -> tuple[str | None, ...]:
+        grouping = self.parts[0].measure.grouping
+        return (None,) if grouping is None else grouping.keys
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An admissible set: the plan it leads to, or why none is known."""
+
+    functions: tuple[str, ...]
+    plan: Plan | None
+    reason: str = ""
+
+
+def plan_ppi(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Plan:
+    """The plan with the smallest predicted error."""
+    options = list(plan_options(ppi, epsilon, facts))
+    plans = [option.plan for option in options if option.plan is not None]
+    if not plans:
+        raise NotReleasable(
+            f"{ppi.position}: PPI '{ppi.id}' cannot be released: {options[-1].reason}",
+            hint="durations can always be bounded by a scope's length, counts by a constant",
+        )
+    return min(plans, key=lambda plan: plan.predicted_error)
+
+
+def plan_options(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Iterator[Option]:
+    """Every admissible set of the PPI, with its plan or the reason there is none."""
+    for chosen in admissible_sets(composition_tree(ppi.measure)):
+        functions = tuple(node.path for node in chosen)
+        try:
+            yield Option(functions, _plan(ppi, chosen, epsilon, facts))
+        except NotReleasable as refusal:
+            yield Option(functions, None, refusal.message)
+
+
+def _plan(ppi: Ppi, chosen: AdmissibleSet, epsilon: Epsilon, facts: PublicFacts) -> Plan:
+    measures = [(node.path, _aggregated(node.measure)) for node in chosen]
+    if len({measure.grouping for _, measure in measures}) > 1:
+        raise NotReleasable("its aggregated measures are not grouped alike")
+    share = epsilon.fraction / len(measures)
+    parts = tuple(Part(path, m, _mechanism(m, share, facts)) for path, m in measures)
+    return Plan(ppi, epsilon, parts, predicted_error(ppi, parts, facts.expected_cases))
+
+
+def _aggregated(measure: AggregatedMeasure | DerivedMultiInstance) -> AggregatedMeasure:
+    if isinstance(measure, DerivedMultiInstance):
+        raise NotReleasable("nothing public bounds how much one case can change a formula")
+    return measure
+
+
+def _mechanism(measure: AggregatedMeasure, epsilon: Fraction, facts: PublicFacts) -> Mechanism:
+    bounds = _bounds(measure, facts.vocabulary)
+    adjacency, spent = _calibration(measure, epsilon, facts.adjacency)
+    return mechanism_for(
+        measure.function, bounds, spent, adjacency, integral=_integral(measure, facts.vocabulary)
+    )
+
+
+def _calibration(
+    measure: AggregatedMeasure, epsilon: Fraction, adjacency: Adjacency
+) -> tuple[Adjacency, Fraction]:
+    everyone_counts = is_total(measure.base) and measure.filter is None and measure.grouping is None
+    if adjacency is Adjacency.REPLACE and not everyone_counts:
+        return Adjacency.ADD_REMOVE, epsilon / 2
+    return adjacency, epsilon
+
+
+def _bounds(measure: AggregatedMeasure, vocabulary: Vocabulary) -> Bounds:
+    if measure.bounds is not None:
+        return measure.bounds
+    if measure_kind(measure.base, vocabulary) is Kind.TRUTH:
+        return UNIT_INTERVAL
+    raise NotReleasable(f"its {measure.function} has no public bounds on what one case contributes")
+
+
+def _integral(measure: AggregatedMeasure, vocabulary: Vocabulary) -> bool:
+    """Whether every case contributes a whole number, by its definition."""
+    whole = isinstance(measure.base, CountMeasure)
+    return whole or measure_kind(measure.base, vocabulary) is Kind.TRUTH

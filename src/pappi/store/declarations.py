@@ -1,0 +1,102 @@
+"""What the owner has declared about each log: the public facts releases may read.
+
+Declarations are acts in the ledger's journal, so that what was public when is on
+record. The latest act about a log holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from pappi.errors import WorkspaceError
+from pappi.ppinot.model import CaseBorder
+from pappi.store.ledger import SqliteLedger
+from pappi.values.epsilon import Epsilon
+from pappi.values.periods import Calendar, Grid
+from pappi.values.privacy import Adjacency, PrivacyUnit
+from pappi.values.vocabulary import Kind, Vocabulary
+
+ACT = "declare"
+
+
+@dataclass(frozen=True, slots=True)
+class LogDeclaration:
+    """A log: which events it has, and what may be known about it."""
+
+    name: str
+    table: str
+    timezone: str
+    anchor: CaseBorder
+    blocks: Grid
+    first: date
+    until: date
+    unit: PrivacyUnit
+    adjacency: Adjacency
+    block_budget: Epsilon
+    expected_cases: int | None
+    vocabulary: Vocabulary
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.timezone)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "table": self.table,
+            "timezone": self.timezone,
+            "anchor": str(self.anchor),
+            "blocks": [str(self.blocks.unit), self.blocks.count],
+            "first": self.first.isoformat(),
+            "until": self.until.isoformat(),
+            "unit": str(self.unit),
+            "adjacency": str(self.adjacency),
+            "block_budget": self.block_budget.nano,
+            "expected_cases": self.expected_cases,
+            "activities": list(self.vocabulary.activities),
+            "attributes": {name: str(k) for name, k in self.vocabulary.attributes.items()},
+        }
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> LogDeclaration:
+        unit, count = found["blocks"]
+        attributes = {name: Kind(kind) for name, kind in found["attributes"].items()}
+        return cls(
+            name=found["name"],
+            table=found["table"],
+            timezone=found["timezone"],
+            anchor=CaseBorder(found["anchor"]),
+            blocks=Grid(Calendar(unit), count),
+            first=date.fromisoformat(found["first"]),
+            until=date.fromisoformat(found["until"]),
+            unit=PrivacyUnit(found["unit"]),
+            adjacency=Adjacency(found["adjacency"]),
+            block_budget=Epsilon(found["block_budget"]),
+            expected_cases=found["expected_cases"],
+            vocabulary=Vocabulary(tuple(found["activities"]), attributes),
+        )
+
+
+def declare(ledger: SqliteLedger, declaration: LogDeclaration) -> None:
+    ledger.append(ACT, declaration.to_json())
+
+
+def declared_logs(ledger: SqliteLedger) -> dict[str, LogDeclaration]:
+    """Every log by name, as last declared."""
+    found = (LogDeclaration.from_json(act.payload) for act in ledger.acts(ACT))
+    return {declaration.name: declaration for declaration in found}
+
+
+def declared_log(ledger: SqliteLedger, name: str) -> LogDeclaration:
+    logs = declared_logs(ledger)
+    if name not in logs:
+        known = ", ".join(sorted(logs)) or "none yet"
+        raise WorkspaceError(
+            f"there is no log called '{name}'; logs here: {known}",
+            hint=f"import it with: pappi log import FILE --name {name}",
+        )
+    return logs[name]

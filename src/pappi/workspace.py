@@ -1,0 +1,154 @@
+"""The Python door to a workspace: `pappi.open`, `pappi.create`.
+
+>>> import tempfile, pathlib, pappi
+>>> from pappi.examples import EXAMPLES
+>>> folder = pathlib.Path(tempfile.mkdtemp())
+>>> workspace = pappi.create(folder / "insurance")
+>>> claims = EXAMPLES["claims"]
+>>> imported = workspace.import_log(claims.write_log(folder), timezone=claims.zone)
+>>> imported.report.cases
+12000
+>>> answers = workspace.checkpoint("alice").release(claims.catalogue_path, epsilon="0.1")
+>>> answers[0].answers[0].guarantee.adjacency
+<Adjacency.ADD_REMOVE: 'add-remove'>
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+from pappi.checkpoint.door import Checkpoint
+from pappi.custody.door import Custody
+from pappi.custody.imports import Imported, Progress, Terms
+from pappi.errors import UsageError
+from pappi.eventlog.log import no_progress
+from pappi.eventlog.opening import open_log
+from pappi.eventlog.options import ReadOptions
+from pappi.ppinot.catalogue import read_catalogue
+from pappi.ppinot.model import Catalogue
+from pappi.report.budgets import BudgetLine
+from pappi.store.declarations import LogDeclaration
+from pappi.store.ledger import Verification
+from pappi.store.workspace import WorkspaceFiles, create_workspace, find_workspace, open_workspace
+from pappi.values.answers import ExactAnswer, Series
+from pappi.values.epsilon import Epsilon
+from pappi.values.quotes import Quote
+
+CatalogueSource = str | Path | Catalogue
+Amount = Epsilon | str | float | Decimal
+
+
+class Workspace:
+    """The owner's view of a workspace; `checkpoint` gives an analyst's."""
+
+    def __init__(self, files: WorkspaceFiles) -> None:
+        self.root = files.root
+        self._files = files
+        self._custody = Custody(files)
+
+    def import_log(
+        self,
+        source: object,
+        name: str | None = None,
+        *,
+        options: ReadOptions | None = None,
+        terms: Terms | None = None,
+        timezone: str | None = None,
+        progress: Progress = no_progress,
+    ) -> Imported:
+        """Import a file (XES, CSV, Parquet) or a frame, and declare it.
+
+        `timezone` is short for the same zone in `options` (how to read wall-clock
+        times) and in `terms` (where a day begins).
+        """
+        options = options or ReadOptions(timezone=timezone)
+        terms = terms or Terms(timezone=timezone or "UTC")
+        reader = open_log(source, options)
+        return self._custody.import_log(name or log_name(source), reader, terms, progress)
+
+    def logs(self) -> tuple[LogDeclaration, ...]:
+        """What is declared about each log."""
+        return self._custody.logs()
+
+    def log(self, name: str) -> LogDeclaration:
+        return self._custody.log(name)
+
+    def grant(self, log: str, per_block: Amount) -> LogDeclaration:
+        """Set the epsilon each block of a log may spend."""
+        return self._custody.grant(log, epsilon_of(per_block))
+
+    def exact(self, catalogue: CatalogueSource) -> tuple[ExactAnswer, ...]:
+        """The non-private values: for the owner only."""
+        return self._custody.exact(catalogue_of(catalogue))
+
+    def verify(self) -> Verification:
+        """Check the ledger's chain."""
+        return self._custody.verify()
+
+    def checkpoint(self, analyst: str = "analyst") -> Analyst:
+        """The door an analyst gets."""
+        return Analyst(Checkpoint(self._files, analyst))
+
+
+class Analyst:
+    """What an analyst can do: ask what it would cost, ask, and see the budget."""
+
+    def __init__(self, door: Checkpoint) -> None:
+        self._door = door
+
+    def preview(
+        self,
+        catalogue: CatalogueSource,
+        epsilon: Amount | None = None,
+        *,
+        accuracy: str | None = None,
+    ) -> tuple[Quote, ...]:
+        """Cost and expected error of every PPI, or what an accuracy costs; nothing is spent."""
+        if accuracy is not None:
+            return self._door.afford(catalogue_of(catalogue), accuracy)
+        return self._door.preview(catalogue_of(catalogue), _asked(epsilon))
+
+    def release(
+        self, catalogue: CatalogueSource, epsilon: Amount | None = None
+    ) -> tuple[Series, ...]:
+        """Charge and release every PPI of a catalogue, or replay what was released."""
+        return self._door.release(catalogue_of(catalogue), _asked(epsilon))
+
+    def budget(self, log: str) -> tuple[BudgetLine, ...]:
+        """What each block of a log may spend, and has spent."""
+        return self._door.budget(log)
+
+
+def create(root: str | Path) -> Workspace:
+    """Make a new workspace in an empty or new directory."""
+    return Workspace(create_workspace(Path(root)))
+
+
+def open_at(root: str | Path) -> Workspace:
+    """Open the workspace in this directory."""
+    return Workspace(open_workspace(Path(root)))
+
+
+def find(start: Path) -> Workspace:
+    """Open the workspace of this directory or of the nearest one above it."""
+    return Workspace(find_workspace(start))
+
+
+def catalogue_of(source: CatalogueSource) -> Catalogue:
+    return source if isinstance(source, Catalogue) else read_catalogue(Path(source))
+
+
+def epsilon_of(amount: Amount) -> Epsilon:
+    return amount if isinstance(amount, Epsilon) else Epsilon.of(amount)
+
+
+def log_name(source: object) -> str:
+    """A file's name without its endings; a frame has none and must be named."""
+    if not isinstance(source, str | Path):
+        raise UsageError("a log that is not a file needs a name", hint="pass name=…")
+    return Path(source).name.split(".")[0]
+
+
+def _asked(amount: Amount | None) -> Epsilon | None:
+    return None if amount is None else epsilon_of(amount)

@@ -1,0 +1,423 @@
+"""The catalogue notation: what it means, and every problem at once with its place."""
+
+from __future__ import annotations
+
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pappi.errors import DefinitionError, InputError, Problem
+from pappi.ppinot.catalogue import parse_catalogue, read_catalogue
+from pappi.ppinot.expressions.parser import parse_expression
+from pappi.ppinot.model import (
+    AggregatedMeasure,
+    Aggregation,
+    CaseBorder,
+    ConditionMeasure,
+    CountMeasure,
+    DataMeasure,
+    DerivedMultiInstance,
+    DerivedSingleInstance,
+    Grouping,
+    Occurs,
+    Pick,
+    Ppi,
+    Scope,
+    Target,
+    TimeMeasure,
+)
+from pappi.values.bounds import UNIT_INTERVAL, Bounds
+from pappi.values.epsilon import Epsilon
+from pappi.values.periods import Calendar, Grid
+from pappi.values.units import FRACTION, NUMBER, PERCENT, Unit
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DAY = 86_400_000_000
+PAID = Occurs(parse_expression('activity == "Pay claim"'))
+
+
+def ppi(*lines: str) -> Ppi:
+    """The one PPI of a catalogue with these lines below its id."""
+    text = "log: l\nppis:\n  - id: x\n" + "".join(f"    {line}\n" for line in lines)
+    (found,) = parse_catalogue(text).ppis
+    return found
+
+
+def measured(measure: str, *lines: str) -> Ppi:
+    return ppi(f"measure: {measure}", *lines)
+
+
+def problems_of(text: str) -> tuple[Problem, ...]:
+    with pytest.raises(DefinitionError) as caught:
+        parse_catalogue(text, "c.yaml")
+    return caught.value.problems
+
+
+def problem_of(*lines: str) -> Problem:
+    with pytest.raises(DefinitionError) as caught:
+        ppi(*lines)
+    (problem,) = caught.value.problems
+    return problem
+
+
+# --- what it means --------------------------------------------------------------------
+
+
+def test_a_time_is_measured_from_moment_to_moment() -> None:
+    found = measured("{mean: {time: {from: case start, to: {activity: Pay claim}}, unit: days}}")
+    assert found.measure == AggregatedMeasure(Aggregation.MEAN, TimeMeasure(CaseBorder.START, PAID))
+    assert found.unit == Unit("days", Fraction(DAY))
+    assert found.scope == Scope(Grid(Calendar.MONTH))
+    assert (found.name, found.target) == ("x", None)
+
+
+def test_data_can_be_picked_filtered_and_grouped() -> None:
+    found = measured(
+        "{max: {data: {attribute: amount, pick: first, when: {activity: Pay claim}}}, "
+        "where: {condition: {activity: Pay claim}}, "
+        "by: {data: channel, keys: [phone, web, 3]}, bounds: [0, 5e3]}",
+        "unit: EUR",
+    )
+    assert found.measure == AggregatedMeasure(
+        Aggregation.MAX,
+        DataMeasure("amount", Pick.FIRST, PAID),
+        ConditionMeasure(PAID),
+        Grouping(DataMeasure("channel"), ("phone", "web", "3")),
+        Bounds(Fraction(0), Fraction(5000)),
+    )
+    assert found.unit == Unit("EUR", Fraction(1))
+
+
+def test_derive_is_about_one_case_under_an_aggregation_and_about_many_elsewhere() -> None:
+    found = ppi(
+        "measure:",
+        "  derive: 100 * late / inner",
+        "  late: {sum: {derive: t < 28 days, t: {time: {from: case start, to: case end}}}}",
+        "  inner: {derive: a + a, a: {sum: {count: {activity: Pay claim}}}}",
+        "bounds: {inner.a: [0, 2], value: [0, 100]}",
+    )
+    time = TimeMeasure(CaseBorder.START, CaseBorder.END)
+    late = DerivedSingleInstance(parse_expression("t < 28 days"), (("t", time),))
+    paid = AggregatedMeasure(
+        Aggregation.SUM, CountMeasure(PAID), bounds=Bounds(Fraction(0), Fraction(2))
+    )
+    assert found.measure == DerivedMultiInstance(
+        parse_expression("100 * late / inner"),
+        (
+            ("late", AggregatedMeasure(Aggregation.SUM, late, bounds=UNIT_INTERVAL)),
+            ("inner", DerivedMultiInstance(parse_expression("a + a"), (("a", paid),))),
+        ),
+    )
+    assert found.value_range == Bounds(Fraction(0), Fraction(100))
+    assert found.unit == NUMBER
+
+
+def test_among_and_where_say_the_same_for_a_share() -> None:
+    among = measured("{share: {condition: a == 1}, among: {condition: b == 1}}")
+    assert (
+        among.measure
+        == measured("{share: {condition: a == 1}, where: {condition: b == 1}}").measure
+    )
+    assert isinstance(among.measure, AggregatedMeasure)
+    assert among.measure.bounds == UNIT_INTERVAL
+    assert among.unit == PERCENT
+
+
+@pytest.mark.parametrize(
+    ("written", "target"),
+    [
+        ("below 24 hours", Target(None, Fraction(DAY), high_included=False)),
+        ("at most 1 day", Target(None, Fraction(DAY))),
+        ("above 1", Target(Fraction(DAY), None, low_included=False)),
+        ("at least 1", Target(Fraction(DAY), None)),
+        ("between 1 and 48 hours", Target(Fraction(DAY, 24), Fraction(2 * DAY))),
+        ("between 1 and 2", Target(Fraction(DAY), Fraction(2 * DAY))),
+        ('"< 1"', Target(None, Fraction(DAY), high_included=False)),
+        ('">=1 day"', Target(Fraction(DAY), None)),
+    ],
+)
+def test_a_bare_number_in_a_target_is_in_the_unit_shown(written: str, target: Target) -> None:
+    time = "{mean: {time: {from: case start, to: case end}}}"
+    assert measured(time, "unit: days", f"target: {written}").target == target
+
+
+@pytest.mark.parametrize(
+    ("unit", "target", "low"),
+    [
+        ("percent", "above 95", Fraction(95, 100)),
+        ('"%"', "above 95 %", Fraction(95, 100)),
+        ("fraction", "above 0.95", Fraction(95, 100)),
+        ("fraction", "above 95%", Fraction(95, 100)),
+    ],
+)
+def test_a_share_is_between_0_and_1_inside_whatever_is_shown(
+    unit: str, target: str, low: Fraction
+) -> None:
+    found = measured("{share: {condition: a == 1}}", f"unit: {unit}", f"target: {target}")
+    assert found.target == Target(low, None, low_included=False)
+    assert found.unit in (PERCENT, FRACTION)
+
+
+@pytest.mark.parametrize(
+    ("written", "scope"),
+    [
+        ("every 2 weeks", Scope(Grid(Calendar.WEEK, 2))),
+        ("every quarter", Scope(Grid(Calendar.QUARTER))),
+        ("between 2014-01-01 and 2014-06-30", Scope(None, date(2014, 1, 1), date(2014, 7, 1))),
+        (
+            "{every: month, from: 2014-01-01, until: 2015-01-01}",
+            Scope(Grid(Calendar.MONTH), date(2014, 1, 1), date(2015, 1, 1)),
+        ),
+    ],
+)
+def test_scopes(written: str, scope: Scope) -> None:
+    assert measured("{sum: {count: a == 1}}", f"scope: {written}").scope == scope
+
+
+def test_everything_said_about_a_ppi_is_kept() -> None:
+    found = measured(
+        "{sum: {count: a == 1}}",
+        "name: The name",
+        "epsilon: 0.25",
+        "process: Claims",
+        "goals: [be quick, be fair]",
+        "responsible: Ann",
+        "informed: Bob",
+        "comments: none",
+    )
+    assert (found.name, found.epsilon, found.process) == ("The name", Epsilon.of("0.25"), "Claims")
+    assert (found.goals, found.informed) == (("be quick", "be fair"), ("Bob",))
+    assert (found.responsible, found.comments) == ("Ann", "none")
+
+
+def test_plain_texts_are_what_was_typed() -> None:
+    found = measured("{sum: {count: a == 1}, by: {data: no, keys: [on, 12:30, 2014-01-31, 1_0]}}")
+    assert isinstance(found.measure, AggregatedMeasure)
+    assert found.measure.grouping == Grouping(
+        DataMeasure("no"), ("on", "12:30", "2014-01-31", "1_0")
+    )
+
+
+def test_json_is_read_alike() -> None:
+    text = '{\n\t"log": "l",\n\t"ppis": [{"id": "x", "measure": {"sum": {"count": "a == 1"}}}]}'
+    assert parse_catalogue(text).ppis[0].measure == measured("{sum: {count: a == 1}}").measure
+
+
+def test_bounds_of_an_attribute_say_whether_it_is_a_duration() -> None:
+    found = measured("{mean: {data: a}, bounds: [0, 2 days]}", "target: below 24")
+    assert (found.unit.name, found.target) == (
+        "hours",
+        Target(None, Fraction(DAY), high_included=False),
+    )
+
+
+def test_the_examples_are_the_papers_ppis() -> None:
+    claims = read_catalogue(EXAMPLES / "claims.yaml")
+    assert [each.id for each in claims.ppis] == ["sojourn", "rejected", "damage"]
+    sepsis = read_catalogue(EXAMPLES / "sepsis.yaml")
+    targets = [
+        (each.id, each.unit.name, each.unit.show(limit))
+        for each in sepsis.ppis
+        if each.target and (limit := each.target.high or each.target.low) is not None
+    ]
+    assert targets == [
+        ("waiting", "hours", 24),
+        ("stay", "days", 30),
+        ("longest-stay", "days", 35),
+        ("returning", "percent", 5),
+        ("antibiotics", "percent", 95),
+        ("lactic-acid", "percent", 95),
+    ]
+
+
+# --- problems -------------------------------------------------------------------------
+
+SUM = "measure: {sum: {count: a == 1}}"
+TIME = "measure: {mean: {time: {from: case start, to: case end}}}"
+RATIO = "measure: {derive: a / b, a: {sum: {count: x == 1}}, b: {sum: {count: y == 1}}}"
+
+
+@pytest.mark.parametrize(
+    ("lines", "message", "hint"),
+    [
+        (["mesure: {}"], "unknown key 'mesure'", "did you mean 'measure'?"),
+        (["name: x"], "a PPI needs the key 'measure'", ""),
+        (["measure: {count: a == 1}"], "'count' cannot stand here", "{sum: {count: …}}"),
+        (["measure: {sum: {mean: {}}}"], "'mean' cannot stand here", "one case"),
+        (["measure: {sun: {count: a == 1}}"], "not a measure of many cases", ""),
+        (["measure: {summ: {count: a == 1}}"], "not a measure", "did you mean 'sum'?"),
+        (["measure: [1]"], "expected a measure of many cases, found a list", ""),
+        (["measure: {sum: {count: ER Triage}}"], "did not expect", "{activity: ER Triage}"),
+        ([SUM, "bounds: [1, 0]"], "lower bound must be below", ""),
+        ([SUM, "bounds: [0]"], "expected bounds as [low, high], found a list", ""),
+        ([SUM, "bounds: [0, 1 day]"], "this is about a plain number", "write 1"),
+        ([SUM, "bounds: {a: [0, 1]}"], "bounds for 'a'", "write bounds: [low, high]"),
+        ([TIME, "bounds: [0, 60]"], "this is about a duration: 60 of what?", "60 hours"),
+        ([TIME, "bounds: [0, 60 dyas]"], "'dyas' is not a unit of time", "did you mean 'days'?"),
+        ([TIME, "unit: EUR"], "'EUR' is not a unit of time", "'hours'"),
+        ([TIME, "target: below 7 EUR"], "'EUR' is not a unit of time", ""),
+        ([TIME, "target: less than 7"], "expected a target", "write e.g. below 7 days"),
+        ([TIME, "target: between 2 and 1"], "lower end of the target", ""),
+        ([SUM, "target: below 7 %"], "'%' does not fit", "unit: %"),
+        ([SUM, "scope: monthly"], "expected a scope, found 'monthly'", "every month"),
+        ([SUM, "scope: every 999 days"], "from 1 to 366", ""),
+        ([SUM, "scope: between 2014-02-30 and 2014-03-01"], "not a day of the calendar", ""),
+        ([SUM, "scope: {every: day, from: 1900-01-01, until: 2199-01-01}"], "5,000 periods", ""),
+        ([SUM, "scope: {every: day, from: 2014-01-02, until: 2014-01-02}"], "a day after", ""),
+        ([SUM, "epsilon: 0"], "epsilon must be above 0", ""),
+        ([SUM, "epsilon: lots"], "expected an epsilon, found 'lots'", "0.1"),
+        ([SUM, "name:"], "expected a text, found nothing", ""),
+        ([RATIO, "bounds: [0, 1]"], "for each of its variables", "'a' and 'b'"),
+        ([RATIO, "bounds: {aa: [0, 1]}"], "bounds for 'aa'", ""),
+        (["measure: {derive: a / bb, a: {sum: {count: x == 1}}}"], "unknown variable 'bb'", ""),
+        (
+            ["measure: {derive: a, a: {sum: {count: x == 1}}, b: {sum: {count: x == 1}}}"],
+            "does not use the variable 'b'",
+            "",
+        ),
+        (["measure: {derive: 1}"], "needs a variable", ""),
+        (["measure: {derive: a, value: {}, a: {sum: {count: x == 1}}}"], "'value' cannot be", ""),
+        (["measure: {share: {condition: a == 1}}", "unit: EUR"], "cannot be shown in 'EUR'", ""),
+        (
+            ["measure: {share: {condition: a == 1}, among: {data: b}, where: {data: b}}"],
+            "'among' and 'where' mean the same",
+            "keep one",
+        ),
+        (
+            ["measure: {sum: {count: a == 1}, bounds: [0, 1]}", "bounds: [0, 1]"],
+            "are written twice",
+            "keep one",
+        ),
+        (["measure: {sum: {count: a == 1}, by: {data: c, keys: [p, p]}}"], "'p' is here twice", ""),
+        ([SUM, SUM], "the key 'measure' is here twice; first in line 4", ""),
+        (["measure: {sum: {count: &a x == 1}}"], "anchors (&a) are not used here", ""),
+        (["measure: {sum: {count: !x y}}"], "YAML tag", "in quotes"),
+        (['measure: {sum: {count: "a == \\x1b"}}'], "control character", ""),
+        (["target: >= 5", SUM], "this is not YAML", "in quotes"),
+    ],
+)
+def test_a_problem_is_explained(lines: list[str], message: str, hint: str) -> None:
+    problem = problem_of(*lines)
+    assert message in problem.message
+    assert hint in problem.hint
+
+
+def test_all_problems_come_at_once_in_order_with_their_places() -> None:
+    text = """\
+lgo: claims
+ppis:
+  - id: 1x
+    measure: {mean: {time: {from: case start, to: case end}, unit: dayz}}
+  - id: b
+    measure:
+      derive: 100 * rejcted / received
+      rejected: {sum: {count: activity = "Reject claim"}}
+      received: {sum: {count: "activity == 'Receive' claim"}}
+    scope: every mnth
+  - id: c
+    measure: {sum: {count: a == 1}}
+    target: |
+      soon
+"""
+    assert [str(problem) for problem in problems_of(text)] == [
+        "c.yaml:1:1: error: unknown key 'lgo' (did you mean 'log'?)",
+        (
+            "c.yaml:3:9: error: expected an id of letters, digits, - and _, with a letter first, "
+            "found '1x' (write e.g. waiting-time)"
+        ),
+        "c.yaml:4:68: error: 'dayz' is not a unit of time (did you mean 'days'?)",
+        "c.yaml:7:21: error: unknown variable 'rejcted' (did you mean 'rejected'?)",
+        "c.yaml:8:40: error: '=' has no meaning here (to compare, write '==')",
+        "c.yaml:9:54: error: did not expect 'claim' here",
+        "c.yaml:10:12: error: expected a scope, found 'every mnth' (write e.g. every month)",
+        "c.yaml:13:13: error: expected a target, found 'soon\\n' (write e.g. below 7 days)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("derive: |\n        a +\n        = b", 7, 9),
+        ("derive: >-\n        a\n        = b", 7, 9),
+        ("derive: a\n        = b", 6, 9),
+        ('derive: "\\u0061 = b"', 5, 23),
+        ("derive: 'a == ''x'' = b'", 5, 27),
+        ("derive: äöü = b", 5, 19),
+    ],
+)
+def test_a_problem_in_an_expression_points_at_the_character_typed(
+    text: str, line: int, column: int
+) -> None:
+    catalogue = f"log: l\nppis:\n  - id: x\n    measure:\n      {text}\n"
+    (problem,) = problems_of(catalogue)
+    assert (problem.position.line, problem.position.column) == (line, column)
+
+
+def test_a_text_that_yaml_cut_at_a_comma_is_explained() -> None:
+    text = "log: l\nppis: [{id: x, measure: {sum: {count: a in (1, 2)}}}]"
+    first, _ = problems_of(text)
+    assert first.hint == "inside { } a comma ends a text: put the whole expression in quotes"
+
+
+def test_ids_are_unique() -> None:
+    text = "log: l\nppis:\n" + "  - {id: x, measure: {sum: {count: a == 1}}}\n" * 2
+    (problem,) = problems_of(text)
+    assert str(problem) == "c.yaml:4:10: error: the id 'x' is taken by the PPI in line 3"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("- 1", "expected a catalogue, found a list"),
+        ("log: l\n---\nlog: m", "here starts another"),
+        ("[" * 100, "nested more than 40 levels deep"),
+        ("a: [" + "1," * 30_000 + "]", "more than 20,000 values"),
+        ("#" * 1_000_001, "more than 1,000,000 characters"),
+        ("log: *a", "aliases (*name) are not used here"),
+        ("? {a: b}\n: c", "a key has to be a text"),
+        ("log: \x00", "not allowed in YAML"),
+        ("log: \ud800", "not allowed in YAML"),
+    ],
+)
+def test_what_is_no_catalogue_is_refused_early(text: str, message: str) -> None:
+    assert any(message in problem.message for problem in problems_of(text))
+
+
+def test_reading_stops_after_many_problems() -> None:
+    text = "log: l\nppis:\n" + "  - {idd: x}\n" * 1_000
+    assert len(problems_of(text)) == 201
+
+
+def test_a_file_that_is_not_there_or_not_text_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        read_catalogue(tmp_path / "none.yaml")
+    (tmp_path / "latin.yaml").write_bytes("log: caf\xe9".encode("latin-1"))
+    with pytest.raises(DefinitionError, match="not UTF-8"):
+        read_catalogue(tmp_path / "latin.yaml")
+
+
+STRANGE = ["  - {", "}", "]", "? a", "*a", "&a b", "'", '"', "|", "log: [", "\t", "\x85", "\u2028"]
+EXAMPLE = (EXAMPLES / "claims.yaml").read_text().splitlines()
+
+
+def explained(text: str) -> bool:
+    """Whether a text is a catalogue or its problems are told."""
+    try:
+        return bool(parse_catalogue(text).ppis)
+    except DefinitionError as error:
+        return bool(error.problems)
+
+
+@given(st.one_of(st.text(), st.lists(st.sampled_from(EXAMPLE + STRANGE)).map("\n".join)))
+def test_any_text_is_a_catalogue_or_explained(text: str) -> None:
+    assert explained(text)
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.sampled_from(STRANGE))
+def test_a_damaged_example_is_explained(start: int, length: int, strange: str) -> None:
+    assert explained("\n".join([*EXAMPLE[:start], strange, *EXAMPLE[start + length :]]))

@@ -1,0 +1,195 @@
+"""The release protocol: charged once, before reading, and repeatable for free."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pappi.checkpoint.door import Checkpoint
+from pappi.custody.imports import Terms
+from pappi.errors import BudgetExceeded, DefinitionError, NotReleasable
+from pappi.ppinot.catalogue import parse_catalogue
+from pappi.ppinot.model import Catalogue
+from pappi.store.workspace import open_workspace
+from pappi.values.answers import Answer, Series, Verdict
+from pappi.values.epsilon import ZERO, Epsilon
+from pappi.values.privacy import Adjacency
+from pappi.workspace import Workspace
+from tests.small_logs import claims, workspace_with
+
+SOJOURN = """
+log: small
+ppis:
+  - id: sojourn
+    name: Mean sojourn
+    measure: {mean: {time: {from: case start, to: case end}, unit: days}}
+    bounds: [0 days, 10 days]
+    target: below 4 days
+"""
+THREE = (
+    SOJOURN
+    + """
+  - id: rejected
+    measure:
+      derive: 100 * rejected / received
+      rejected: {sum: {count: activity == "Reject"}}
+      received: {sum: {count: activity == "Receive"}}
+    bounds: {rejected: [0, 1], received: [0, 1], value: [0, 100]}
+    target: above 20
+  - id: by-channel
+    measure:
+      share: {condition: activity == "Reject"}
+      by: {data: channel, keys: [web, phone, letter]}
+"""
+)
+
+
+def catalogue(text: str) -> Catalogue:
+    return parse_catalogue(text, "test.yaml")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return workspace_with(tmp_path / "w", claims(90), Terms(block_budget=Epsilon.of(1)))
+
+
+def answers_of(series: tuple[Series, ...]) -> list[Answer]:
+    return [answer for one in series for answer in one.answers]
+
+
+def as_released(answer: Answer) -> Answer:
+    """Everything but who paid for it."""
+    return replace(answer, charged=ZERO, replayed=False)
+
+
+def test_the_same_catalogue_is_answered_alike_and_charged_once(workspace: Workspace) -> None:
+    analyst = workspace.checkpoint("alice")
+    first = answers_of(analyst.release(catalogue(THREE), "0.1"))
+    spent = analyst.budget("small")
+    again = answers_of(workspace.checkpoint("bob").release(catalogue(THREE), "0.1"))
+    assert [as_released(answer) for answer in again] == [as_released(answer) for answer in first]
+    assert analyst.budget("small") == spent
+    assert {line.spent for line in spent} == {Epsilon.of("0.3")}
+    assert not any(answer.replayed for answer in first)
+    assert all(answer.replayed and answer.charged == ZERO for answer in again)
+
+
+def test_another_epsilon_is_another_question(workspace: Workspace) -> None:
+    analyst = workspace.checkpoint()
+    analyst.release(catalogue(SOJOURN), "0.1")
+    (series,) = analyst.release(catalogue(SOJOURN), "0.2")
+    assert not any(answer.replayed for answer in series.answers)
+    assert {line.spent for line in analyst.budget("small")} == {Epsilon.of("0.3")}
+
+
+def test_name_and_target_do_not_make_another_question(workspace: Workspace) -> None:
+    analyst = workspace.checkpoint()
+    (asked,) = analyst.release(catalogue(SOJOURN))
+    other = SOJOURN.replace("below 4 days", "above 1 day").replace("Mean sojourn", "Duration")
+    (replayed,) = analyst.release(catalogue(other))
+    assert all(answer.replayed for answer in replayed.answers)
+    assert [a.value for a in replayed.answers] == [a.value for a in asked.answers]
+
+
+def test_two_ppis_that_ask_the_same_pay_once(workspace: Workspace) -> None:
+    twice = SOJOURN + SOJOURN.split("ppis:")[1].replace("id: sojourn", "id: again")
+    analyst = workspace.checkpoint()
+    first, second = analyst.release(catalogue(twice), "0.1")
+    assert [a.value for a in first.answers] == [a.value for a in second.answers]
+    assert all(a.replayed and a.charged == ZERO for a in second.answers)
+    assert {line.spent for line in analyst.budget("small")} == {Epsilon.of("0.1")}
+
+
+def test_a_refusal_names_asked_left_and_missing_and_reads_no_data(workspace: Workspace) -> None:
+    (workspace.root / "events.duckdb").unlink()
+    with pytest.raises(BudgetExceeded, match=r"asked ε 3 .*left.* 1 .*missing 2") as refusal:
+        workspace.checkpoint().release(catalogue(THREE), "1")
+    assert refusal.value.hint
+    assert {line.spent for line in workspace.checkpoint().budget("small")} == {ZERO}
+
+
+def test_all_or_nothing_of_a_catalogue_is_charged(workspace: Workspace) -> None:
+    analyst = workspace.checkpoint()
+    analyst.release(catalogue(SOJOURN), "0.9")
+    with pytest.raises(BudgetExceeded):
+        analyst.release(catalogue(THREE), "0.1")
+    assert {line.spent for line in analyst.budget("small")} == {Epsilon.of("0.9")}
+
+
+class Crash(Exception):
+    """A process that died, as far as the ledger can tell."""
+
+
+@pytest.mark.parametrize("step", ["charged", "drawn"])
+def test_a_crash_stays_charged_and_completes_once(workspace: Workspace, step: str) -> None:
+    def die(reached: str) -> None:
+        if reached == step:
+            raise Crash
+
+    files = open_workspace(workspace.root)
+    with pytest.raises(Crash):
+        Checkpoint(files, "alice", die).release(catalogue(SOJOURN), Epsilon.of("0.1"))
+    analyst = workspace.checkpoint("alice")
+    assert {line.spent for line in analyst.budget("small")} == {Epsilon.of("0.1")}
+    (completed,) = analyst.release(catalogue(SOJOURN), "0.1")
+    (replayed,) = analyst.release(catalogue(SOJOURN), "0.1")
+    assert {line.spent for line in analyst.budget("small")} == {Epsilon.of("0.1")}
+    assert {answer.charged for answer in completed.answers} == {ZERO}
+    assert [a.value for a in completed.answers] == [a.value for a in replayed.answers]
+
+
+def test_a_measure_without_bounds_is_refused_with_a_hint(workspace: Workspace) -> None:
+    unbounded = SOJOURN.replace("    bounds: [0 days, 10 days]\n", "")
+    with pytest.raises(NotReleasable, match="no public bounds") as refusal:
+        workspace.checkpoint().release(catalogue(unbounded))
+    assert "bounded" in refusal.value.hint
+    assert {line.spent for line in workspace.checkpoint().budget("small")} == {ZERO}
+
+
+def test_an_unknown_activity_is_found_before_anything_is_charged(workspace: Workspace) -> None:
+    with pytest.raises(DefinitionError, match="Rejct") as refusal:
+        workspace.checkpoint().release(catalogue(THREE.replace('"Reject"', '"Rejct"')))
+    assert "Reject" in str(refusal.value)
+    assert {line.spent for line in workspace.checkpoint().budget("small")} == {ZERO}
+
+
+def test_every_period_and_declared_group_is_answered_empty_or_not(workspace: Workspace) -> None:
+    *_, by_channel = workspace.checkpoint().release(catalogue(THREE))
+    months = {answer.period.label for answer in by_channel.answers}
+    assert months == {"2024-01", "2024-02", "2024-03"}
+    assert [a.group for a in by_channel.answers] == ["web", "phone", "letter"] * 3
+
+
+def test_with_much_epsilon_answers_are_close_to_exact_and_judged(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path / "w", claims(90), Terms(block_budget=Epsilon.of(900)))
+    exact = workspace.exact(catalogue(THREE))
+    released = answers_of(workspace.checkpoint().release(catalogue(THREE), "300"))
+    assert len(exact) == len(released) == 15
+    for truth, answer in zip(exact, released, strict=True):
+        assert (answer.ppi, answer.period, answer.group) == (truth.ppi, truth.period, truth.group)
+        if truth.value is not None:
+            assert answer.value == pytest.approx(truth.value, rel=0.02, abs=0.02)
+    verdicts = {answer.ppi: answer.verdict for answer in released}
+    assert verdicts == {"sojourn": Verdict.MET, "rejected": Verdict.MET, "by-channel": None}
+
+
+def test_an_answer_carries_interval_cases_and_guarantee(workspace: Workspace) -> None:
+    (series,) = workspace.checkpoint().release(catalogue(SOJOURN), "0.5")
+    for answer in series.answers:
+        assert answer.interval.low is not None
+        assert answer.interval.high is not None
+        assert answer.value is not None
+        assert 0 <= answer.interval.low <= answer.value <= answer.interval.high <= 10
+        assert answer.cases is not None
+        assert answer.guarantee.epsilon == Epsilon.of("0.5")
+        assert answer.guarantee.adjacency is Adjacency.ADD_REMOVE
+        assert answer.guarantee.mechanism == "two-bin"
+
+
+def test_replace_adjacency_is_carried_into_the_guarantee(tmp_path: Path) -> None:
+    terms = Terms(adjacency=Adjacency.REPLACE)
+    workspace = workspace_with(tmp_path / "w", claims(30), terms)
+    (series,) = workspace.checkpoint().release(catalogue(SOJOURN))
+    assert {a.guarantee.adjacency for a in series.answers} == {Adjacency.REPLACE}

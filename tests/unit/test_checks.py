@@ -1,0 +1,189 @@
+"""Checks against a vocabulary, kinds of measures, and sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pappi.ppinot.catalogue import parse_catalogue, read_catalogue
+from pappi.ppinot.checks import check_catalogue, is_total, measure_kind
+from pappi.ppinot.model import AggregatedMeasure, Catalogue
+from pappi.ppinot.sentences import sentence
+from pappi.values.vocabulary import Kind, Vocabulary
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+CLAIMS = Vocabulary(
+    (
+        *("Receive claim", "Assess damage", "Request documents", "Reject claim"),
+        *("Approve claim", "Pay claim", "Close"),
+    ),
+    {
+        "resource": Kind.TEXT,
+        "damage": Kind.NUMBER,
+        "channel": Kind.TEXT,
+        "due": Kind.TIME,
+        "vip": Kind.TRUTH,
+    },
+)
+SEPSIS = Vocabulary(
+    ("ER Registration", "Admission NC", "Release A", "Return ER", "IV Antibiotics", "LacticAcid")
+)
+
+
+def catalogue(measure: str, *lines: str) -> Catalogue:
+    text = f"log: l\nppis:\n  - id: x\n    measure: {measure}\n"
+    return parse_catalogue(text + "".join(f"    {line}\n" for line in lines), "c.yaml")
+
+
+def base(measure: str) -> AggregatedMeasure:
+    found = catalogue(measure).ppis[0].measure
+    assert isinstance(found, AggregatedMeasure)
+    return found
+
+
+@pytest.mark.parametrize(("name", "vocabulary"), [("claims", CLAIMS), ("sepsis", SEPSIS)])
+def test_the_examples_fit_their_logs(name: str, vocabulary: Vocabulary) -> None:
+    found = read_catalogue(EXAMPLES / f"{name}.yaml")
+    assert check_catalogue(found, vocabulary) == []
+    assert check_catalogue(found, None) == []
+
+
+@pytest.mark.parametrize(
+    ("measure", "message", "hint"),
+    [
+        ('{sum: {count: activity == "Pay clam"}}', "unknown activity 'Pay clam'", "'Pay claim'?"),
+        ("{sum: {count: {activity: Nap}}}", "unknown activity 'Nap'", "the log declares"),
+        ("{sum: {count: \"activity in ('Close', 'Cloze')\"}}", "activity 'Cloze'", "'Close'?"),
+        ("{sum: {count: Close}}", "unknown attribute 'Close'", 'activity == "Close"'),
+        ("{sum: {count: chanel == 'web'}}", "unknown attribute 'chanel'", "'channel'?"),
+        ("{mean: {data: damages}}", "unknown attribute 'damages'", "'damage'?"),
+        ("{sum: {count: damage}}", "a condition is true or false, and this is a number", ""),
+        ("{sum: {count: damage > 'x'}}", "a number cannot be compared with a text", ""),
+        ("{mean: {data: channel}}", "'mean' needs a number or a duration or a truth", "grouped"),
+        ("{mean: {data: due}}", "'mean' needs", ""),
+        ("{share: {data: damage}}", "'share' needs a truth value", "compare it"),
+        ("{share: {count: vip}}", "'share' needs a truth value", "compare it"),
+        ("{sum: {data: damage}, where: {data: channel}}", "the cases are chosen by a truth", ""),
+        ("{sum: {data: damage}, by: {data: chanel, keys: [a]}}", "unknown attribute 'chanel'", ""),
+        ("{sum: {derive: a < 3, a: {time: {from: vip, to: vip}}}}", "a duration cannot", "hours"),
+        ("{derive: a > 3, a: {sum: {data: damage}}}", "the value of a PPI has to be", ""),
+        (
+            (
+                "{derive: a + b, a: {sum: {data: damage}}, "
+                "b: {sum: {data: damage}, by: {data: channel, keys: [w]}}}"
+            ),
+            "grouped alike",
+            "",
+        ),
+        ("{mean: {data: damage}, bounds: [0, 2 days]}", "the value is a number", "plain numbers"),
+        (
+            "{mean: {derive: a - b, a: {data: due}, b: {data: due}}, bounds: [0, 2]}",
+            "the value is a duration",
+            "24 hours",
+        ),
+    ],
+)
+def test_what_does_not_fit_the_log_is_explained(measure: str, message: str, hint: str) -> None:
+    (problem,) = check_catalogue(catalogue(measure), CLAIMS)
+    assert message in problem.message
+    assert hint in problem.hint
+
+
+def test_a_problem_points_into_the_file() -> None:
+    (problem,) = check_catalogue(catalogue('{sum: {count: activity == "Regsiter"}}'), CLAIMS)
+    assert str(problem).startswith("c.yaml:4:40: error: unknown activity 'Regsiter'")
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        "{mean: {data: damage}, where: {data: vip}}",
+        "{mean: {derive: a - b, a: {data: due}, b: {data: due}}, bounds: [0 h, 2 h]}",
+        "{share: {data: vip}}",
+        "{sum: {count: timestamp > 2014-01-31 and vip}}",
+        '{sum: {count: \'channel == "web" ? damage > 3 : "Close" == activity\'}}',
+    ],
+)
+def test_what_fits_is_not_complained_about(measure: str) -> None:
+    assert check_catalogue(catalogue(measure), CLAIMS) == []
+
+
+def test_without_a_vocabulary_attributes_are_taken_on_trust_and_the_rest_is_checked() -> None:
+    assert check_catalogue(catalogue("{sum: {count: any == 1 and thing}}"), None) == []
+    assert len(check_catalogue(catalogue("{sum: {count: activity < 3}}"), None)) == 1
+
+
+def test_at_most_200_problems_are_listed() -> None:
+    condition = " and ".join(f"(a{i}>1)" for i in range(40))
+    variables = "".join(f"\n      v{i}: {{sum: {{count: {condition}}}}}" for i in range(20))
+    total = " + ".join(f"v{i}" for i in range(20))
+    found = catalogue(f"\n      derive: {total}{variables}")
+    assert len(check_catalogue(found, CLAIMS)) == 200
+
+
+@pytest.mark.parametrize(
+    ("measure", "kind", "total"),
+    [
+        ("{count: vip}", Kind.NUMBER, True),
+        ("{condition: vip}", Kind.TRUTH, True),
+        ("{time: {from: case start, to: case end}}", Kind.DURATION, False),
+        ("{data: damage}", Kind.NUMBER, False),
+        ("{data: timestamp}", Kind.TIME, False),
+        ("{derive: t < 3 days, t: {time: {from: vip, to: vip}}}", Kind.TRUTH, True),
+        ("{derive: t * 2, t: {time: {from: vip, to: vip}}}", Kind.DURATION, False),
+        ("{derive: a + b, a: {count: vip}, b: {count: vip}}", Kind.NUMBER, True),
+        ("{derive: a / b, a: {count: vip}, b: {count: vip}}", Kind.NUMBER, False),
+        ("{derive: 'a > 1 ? a : 0', a: {data: damage}}", Kind.NUMBER, False),
+        ("{derive: 'a > 1 ? 1 : 0', a: {data: damage}}", Kind.NUMBER, True),
+    ],
+)
+def test_kind_and_totality_are_known_without_data(measure: str, kind: Kind, *, total: bool) -> None:
+    found = base(f"{{sum: {measure}}}").base
+    assert measure_kind(found, CLAIMS) is kind
+    assert is_total(found) is total
+
+
+def test_an_aggregate_of_truth_values_is_a_number() -> None:
+    assert measure_kind(base("{share: {condition: vip}}"), None) is Kind.NUMBER
+    assert measure_kind(base("{mean: {data: damage}}"), None) is None
+    assert not is_total(base("{mean: {count: vip}}"))
+
+
+@pytest.mark.parametrize(
+    ("measure", "scope", "said"),
+    [
+        (
+            "{mean: {time: {from: {activity: A}, to: {activity: B}}}}",
+            "every month",
+            (
+                'the average of the duration between the first time instant when activity == "A" '
+                'and the last time instant when activity == "B", for every month'
+            ),
+        ),
+        (
+            "{share: {condition: vip}, among: {derive: n > 1, n: {count: {activity: A}}}}",
+            "between 2014-01-01 and 2014-01-31",
+            (
+                "the share of cases in which at some time vip among the cases in which n > 1, "
+                'where n is the number of times activity == "A", '
+                "for the whole time from 2014-01-01 to 2014-01-31"
+            ),
+        ),
+        (
+            (
+                "{max: {data: {attribute: damage, pick: first, when: vip}}, where: {data: vip}, "
+                "by: {data: channel, keys: [web]}}"
+            ),
+            "{every: 2 weeks, from: 2014-01-01}",
+            (
+                "the maximum of the first value of damage when vip over the cases in which "
+                "the last value of vip is true, grouped by the last value of channel, "
+                "for every 2 weeks from 2014-01-01"
+            ),
+        ),
+    ],
+)
+def test_a_ppi_reads_as_a_sentence(measure: str, scope: str, said: str) -> None:
+    assert sentence(catalogue(measure, f"scope: {scope}").ppis[0]) == said

@@ -1,0 +1,248 @@
+"""The command line: what a person types, sees, and gets as an exit code."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from pappi import __version__
+from pappi.cli.main import main
+from pappi.examples import EXAMPLES
+from pappi.examples.claims import simulate_claims
+from pappi.examples.events import write_csv
+
+Run = Callable[..., tuple[int, str, str]]
+
+CATALOGUE = Path(__file__).parents[2] / "examples" / "claims.yaml"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in this process: exit code, output, errors."""
+
+    def run_command(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["pappi", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "100")
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        code = ended.value.code
+        return (code if isinstance(code, int) else 0), captured.out, captured.err
+
+    return run_command
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace with 300 claims, as the current directory."""
+    log = tmp_path / "claims.csv"
+    write_csv(simulate_claims(cases=300), log)
+    run("init", tmp_path / "w")
+    monkeypatch.chdir(tmp_path / "w")
+    code, _, errors = run("log", "import", log, "--timezone", "Europe/Berlin")
+    assert code == 0, errors
+    return tmp_path / "w"
+
+
+def fingerprint(folder: Path) -> dict[str, str]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path): sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def test_version_is_printed_in_under_a_third_of_a_second_of_cpu() -> None:
+    code = (
+        "import resource, subprocess, sys\n"
+        "printed = subprocess.run([sys.executable, '-m', 'pappi', '--version'],"
+        " capture_output=True, text=True).stdout\n"
+        "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+        "print(printed.strip(), used.ru_utime + used.ru_stime)\n"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *words, cpu = out.stdout.split()
+    assert words[-1] == __version__
+    assert float(cpu) < 0.3
+
+
+def test_heavy_modules_are_not_loaded_to_print_help() -> None:
+    code = (
+        "import sys\nsys.argv = ['pappi', '--help']\n"
+        "from pappi.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'duckdb', 'numpy', 'pyarrow', 'sqlglot', 'rich'} & set(sys.modules)))\n"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.usefixtures("workspace")
+def test_the_way_from_import_to_replay(run: Run) -> None:
+    code, out, _ = run("preview", CATALOGUE)
+    assert code == 0
+    assert "typical error" in out
+    code, first, _ = run("release", CATALOGUE, "--json")
+    assert code == 0
+    code, second, _ = run("release", CATALOGUE, "--json")
+    answers, again = json.loads(first)["answers"], json.loads(second)["answers"]
+    assert [a["value"] for a in answers] == [a["value"] for a in again]
+    assert set(answers[0]) == {
+        *("ppi", "period", "group", "value", "unit", "interval", "cases", "verdict"),
+        *("guarantee", "charged", "replayed"),
+    }
+    assert set(answers[0]["guarantee"]) == {"epsilon", "unit", "adjacency", "mechanism"}
+    code, out, _ = run("budget")
+    assert code == 0
+    assert "verifies" in out
+
+
+@pytest.mark.usefixtures("workspace")
+def test_a_release_prints_a_table_and_writes_charts_and_a_report(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run(
+        "release", CATALOGUE, "--svg", tmp_path / "svg", "--html", tmp_path / "r.html"
+    )
+    assert code == 0
+    assert "Budget left" in out
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 3 == len(list((tmp_path / "svg").glob("*.svg")))
+
+
+@pytest.mark.usefixtures("workspace")
+def test_csv_has_a_row_for_every_answer(run: Run) -> None:
+    _, as_json, _ = run("release", CATALOGUE, "--json")
+    code, out, _ = run("release", CATALOGUE, "--csv")
+    assert code == 0
+    assert len(out.splitlines()) == 1 + len(json.loads(as_json)["answers"])
+
+
+@pytest.mark.usefixtures("workspace")
+def test_what_an_accuracy_costs(run: Run) -> None:
+    code, out, errors = run("preview", CATALOGUE, "--accuracy", "5", "--json")
+    assert code == 0, errors
+    for quote in json.loads(out)["quotes"]:
+        assert quote["typical_error"] <= 5
+
+
+def test_definitions_are_shown_as_sentence_tree_and_admissible_sets(run: Run) -> None:
+    code, out, _ = run("ppi", "show", CATALOGUE)
+    assert code == 0
+    assert "admissible" in out
+
+
+@pytest.mark.usefixtures("workspace")
+def test_a_catalogue_is_checked_against_its_log(run: Run) -> None:
+    code, out, _ = run("ppi", "check", CATALOGUE)
+    assert code == 0
+    assert "no problems, against log 'claims'" in out
+
+
+def test_more_than_the_budget_is_refused_naming_asked_left_and_missing(
+    workspace: Path, run: Run
+) -> None:
+    before = fingerprint(workspace)
+    code, _, errors = run("release", CATALOGUE, "--epsilon", "0.5")
+    assert code == 8
+    assert "asked ε 1.5" in errors
+    assert "left" in errors
+    assert "missing 0.5" in errors
+    assert fingerprint(workspace) == before
+
+
+@pytest.mark.usefixtures("workspace")
+def test_the_owner_can_grant_more(run: Run) -> None:
+    assert run("budget", "grant", "claims", "2")[0] == 0
+    assert run("release", CATALOGUE, "--epsilon", "0.5")[0] == 0
+
+
+def test_a_flipped_byte_in_the_ledger_is_found_and_nothing_is_served(
+    workspace: Path, run: Run
+) -> None:
+    run("release", CATALOGUE)
+    ledger = workspace / "ledger.sqlite"
+    content = bytearray(ledger.read_bytes())
+    place = content.find(b'"epsilon":')
+    content[place + 11] ^= 1
+    ledger.write_bytes(content)
+    for command in (("budget",), ("release", CATALOGUE), ("preview", CATALOGUE)):
+        code, out, errors = run(*command)
+        assert code == 4
+        assert "ledger" in errors
+        assert not out
+
+
+ONE_PPI = "log: claims\nppis:\n  - id: a\n    measure: {{sum: {{count: {}}}}}\n    bounds: [0, 1]\n"
+BAD_CATALOGUES = {
+    "malformed YAML": ("log: claims\nppis: [\n", "bad.yaml:3:1"),
+    "unknown activity": (ONE_PPI.format('activity == "Reciev claim"'), "bad.yaml:4:40"),
+    "bad expression": (ONE_PPI.format("damage > > 5"), "bad.yaml:4:37"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_CATALOGUES)
+def test_a_bad_catalogue_is_one_clear_message_with_a_position(
+    kind: str, workspace: Path, run: Run, tmp_path: Path
+) -> None:
+    text, place = BAD_CATALOGUES[kind]
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(text, encoding="utf-8")
+    before = fingerprint(workspace)
+    code, out, errors = run("release", bad)
+    assert code == 6
+    assert place in errors
+    assert not out
+    assert "Traceback" not in errors
+    assert fingerprint(workspace) == before
+
+
+def truncated_xes(folder: Path) -> Path:
+    whole = EXAMPLES["sepsis"].write_log(folder)
+    path = folder / "cut.xes"
+    path.write_bytes(gzip.decompress(whole.read_bytes())[:200_000])
+    return path
+
+
+def csv_without_times(folder: Path) -> Path:
+    path = folder / "no-times.csv"
+    path.write_text("case,activity,amount\n1,A,5\n1,B,6\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("make", [truncated_xes, csv_without_times])
+def test_a_bad_log_is_one_clear_message_and_changes_nothing(
+    make: Callable[[Path], Path], workspace: Path, run: Run, tmp_path: Path
+) -> None:
+    bad = make(tmp_path)
+    before = fingerprint(workspace)
+    code, out, errors = run("log", "import", bad)
+    assert code == 5
+    assert bad.name in errors
+    assert not out
+    assert "Traceback" not in errors
+    assert fingerprint(workspace) == before
+
+
+def test_outside_a_workspace_the_next_step_is_said(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, errors = run("release", CATALOGUE)
+    assert code == 3
+    assert "pappi init" in errors
+
+
+@pytest.mark.usefixtures("workspace")
+def test_a_library_failure_says_nothing_about_the_data(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("patient 4711")
+
+    monkeypatch.setattr("pappi.checkpoint.draw.evaluate_cases", fail)
+    code, out, errors = run("release", CATALOGUE)
+    assert code == 70
+    assert "4711" not in out + errors

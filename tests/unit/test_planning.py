@@ -1,0 +1,104 @@
+"""Plans come from public facts, split one epsilon, and respect adjacency."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from pappi.errors import NotReleasable
+from pappi.planning.accuracy import epsilon_for, wanted_error
+from pappi.planning.parts import PublicFacts
+from pappi.planning.plan import plan_options, plan_ppi
+from pappi.ppinot.catalogue import parse_catalogue
+from pappi.ppinot.model import Ppi
+from pappi.values.epsilon import Epsilon
+from pappi.values.privacy import Adjacency, PrivacyUnit
+from pappi.values.vocabulary import Kind, Vocabulary
+
+VOCABULARY = Vocabulary(("A", "B"), {"amount": Kind.NUMBER, "channel": Kind.TEXT})
+EPSILON = Epsilon.of("0.1")
+
+
+def facts(adjacency: Adjacency = Adjacency.ADD_REMOVE, cases: int = 100) -> PublicFacts:
+    return PublicFacts(PrivacyUnit.CASE, adjacency, VOCABULARY, cases)
+
+
+def ppi(measure: str) -> Ppi:
+    (found,) = parse_catalogue(f"log: l\nppis:\n  - id: p\n    {measure}\n", "p.yaml").ppis
+    return found
+
+
+COUNT_A, COUNT_B = "{count: activity == 'A'}", "{count: activity == 'B'}"
+RATIO = ppi(
+    f"measure: {{derive: a / b, a: {{sum: {COUNT_A}}}, b: {{sum: {COUNT_B}}}}}\n"
+    "    bounds: {a: [0, 1], b: [0, 2], value: [0, 1]}"
+)
+TIMED = ppi(
+    "measure: {mean: {time: {from: activity == 'A', to: activity == 'B'}}}\n    bounds: [0 h, 10 h]"
+)
+COUNTED = ppi(f"measure: {{mean: {COUNT_A}}}\n    bounds: [0, 5]")
+
+
+def test_functions_over_the_same_cases_share_one_epsilon() -> None:
+    plan = plan_ppi(RATIO, EPSILON, facts())
+    assert [part.path for part in plan.parts] == ["ppi.a", "ppi.b"]
+    assert sum(part.mechanism.epsilon for part in plan.parts) == EPSILON.fraction
+
+
+def test_every_admissible_set_is_listed_with_a_plan_or_a_reason() -> None:
+    root, split = plan_options(RATIO, EPSILON, facts())
+    assert root.functions == ("ppi",)
+    assert root.plan is None
+    assert root.reason
+    assert split.plan is not None
+    assert math.isfinite(split.plan.predicted_error)
+
+
+def test_add_remove_is_used_as_declared() -> None:
+    (part,) = plan_ppi(TIMED, EPSILON, facts()).parts
+    assert part.mechanism.adjacency is Adjacency.ADD_REMOVE
+    assert part.mechanism.epsilon == Fraction(1, 10)
+
+
+def test_under_replace_a_measure_that_may_be_missing_costs_a_removal_and_an_addition() -> None:
+    (part,) = plan_ppi(TIMED, EPSILON, facts(Adjacency.REPLACE)).parts
+    assert part.mechanism.adjacency is Adjacency.ADD_REMOVE
+    assert part.mechanism.epsilon == Fraction(1, 20)
+
+
+def test_under_replace_a_measure_every_case_has_uses_the_public_number_of_cases() -> None:
+    (part,) = plan_ppi(COUNTED, EPSILON, facts(Adjacency.REPLACE)).parts
+    assert part.mechanism.adjacency is Adjacency.REPLACE
+    assert part.mechanism.epsilon == Fraction(1, 10)
+
+
+def test_more_cases_and_more_epsilon_predict_less_error() -> None:
+    base = plan_ppi(TIMED, EPSILON, facts()).predicted_error
+    assert plan_ppi(TIMED, EPSILON, facts(cases=1_000)).predicted_error < base
+    assert plan_ppi(TIMED, Epsilon.of(1), facts()).predicted_error < base
+
+
+def test_an_accuracy_has_its_smallest_epsilon() -> None:
+    hour = wanted_error("1 h", TIMED)
+    assert hour is not None
+    needed = epsilon_for(TIMED, hour, facts())
+    assert needed is not None
+    assert plan_ppi(TIMED, needed, facts()).predicted_error <= hour
+    less = Epsilon(needed.nano - 10**6)
+    assert plan_ppi(TIMED, less, facts()).predicted_error > hour
+
+
+def test_an_impossible_accuracy_has_none() -> None:
+    assert epsilon_for(TIMED, Fraction(1), facts(cases=1)) is None
+
+
+def test_measures_grouped_differently_cannot_be_released_together() -> None:
+    grouped = f"{{sum: {COUNT_B}, by: {{data: channel, keys: [web]}}}}"
+    mixed = ppi(
+        f"measure: {{derive: a / b, a: {{sum: {COUNT_A}}}, b: {grouped}}}\n"
+        "    bounds: {a: [0, 1], b: [0, 2]}"
+    )
+    with pytest.raises(NotReleasable, match="grouped alike"):
+        plan_ppi(mixed, EPSILON, facts())
