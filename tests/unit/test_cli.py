@@ -109,7 +109,7 @@ def test_a_release_prints_a_table_and_writes_charts_and_a_report(run: Run, tmp_p
     assert code == 0
     assert "Budget left" in out
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 3 == len(list((tmp_path / "svg").glob("*.svg")))
+    assert page.count("<figure") == 3 == len(list((tmp_path / "svg").glob("*.svg")))
 
 
 @pytest.mark.usefixtures("workspace")
@@ -147,7 +147,7 @@ def test_more_than_the_budget_is_refused_naming_asked_left_and_missing(
     before = fingerprint(workspace)
     code, _, errors = run("release", CATALOGUE, "--epsilon", "0.5")
     assert code == 8
-    assert "asked ε 1.5" in errors
+    assert "asked up to ε 1.5" in errors
     assert "left" in errors
     assert "missing 0.5" in errors
     assert fingerprint(workspace) == before

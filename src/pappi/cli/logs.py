@@ -218,7 +218,8 @@ def _show_import(imported: Imported) -> None:
     for line in _oddities(report):
         click.echo(f"  {line}")
     for guess in report.guesses:
-        click.echo(f"  guessed {guess}")
+        option = guess.option.replace("_", "-")
+        click.echo(f"  guessed {guess.what}: {guess.guess} (change with --{option})")
     for notice in report.notices:
         click.echo(f"  note: {notice}")
     click.echo("Declared, and therefore public from now on:")

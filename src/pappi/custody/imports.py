@@ -71,7 +71,12 @@ def import_log(
     if table in event_tables(files.events):
         # Left by an import that was cut off before its declaration: nobody's.
         drop_events(files.events, table)
-    report = import_events(files.events, table, reader, progress)
+
+    def accept(report: ImportReport) -> None:
+        """A log that cannot be declared is not taken in."""
+        _horizon(report, terms)
+
+    report = import_events(files.events, table, reader, progress, accept)
     declaration = _declaration(name, table, report, terms)
     declare(ledger, declaration)
     return Imported(report, declaration)

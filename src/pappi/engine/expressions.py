@@ -2,10 +2,14 @@
 
 The subset of SQL is kept small, so that every engine gives the same answer, and
 everything is total: an error that depends on data would be a leak. Numbers are
-DOUBLE, which overflows into infinity and not into an error; a division by zero
-is NULL; a truth value is never NULL, because a comparison with a missing value
-is false; `min` and `max` take the values that are present. Names and literals
-become sqlglot nodes and are never pasted.
+DOUBLE, which overflows into infinity and not into an error (and an infinite result
+is missing); a division by zero is NULL, that is, missing; a truth value is never
+NULL, because a comparison with a missing value is false; `min` and `max` take the
+values that are present. Names and literals become sqlglot nodes and are never pasted.
+
+A database may copy the operand of NULLIF and CASE when it plans. The only operand
+that is tested here is a divisor, and `ppinot` bounds how deep divisors nest, so a
+query stays in proportion to its definition.
 """
 
 from __future__ import annotations
@@ -77,9 +81,8 @@ class _Compiler:
             case nodes.Binary():
                 return self._binary(node)
             case nodes.OneOf(operand=operand, choices=choices):
-                return _never_null(
-                    exp.In(this=self.compile(operand), expressions=[_literal(c) for c in choices])
-                )
+                among = [_literal(choice) for choice in choices]
+                return _never_null(exp.In(this=self._raw(operand), expressions=among))
             case nodes.IsMissing(operand=operand):
                 return exp.paren(exp.Is(this=self._raw(operand), expression=exp.null()))
             case nodes.Choose(condition=condition, then=then, otherwise=otherwise):
@@ -101,17 +104,19 @@ class _Compiler:
     def _raw(self, operand: Expression) -> exp.Expr:
         """A bare truth attribute may be missing, though as a condition it is false."""
         if isinstance(operand, nodes.Name):
-            return self._columns(operand.name)[0].copy()
+            column, kind = self._columns(operand.name)
+            if kind is Kind.TRUTH:
+                return column.copy()
         return exp.paren(self.compile(operand))
 
     def _binary(self, node: nodes.Binary) -> exp.Expr:
-        left: exp.Expr = exp.paren(self.compile(node.left))
-        right: exp.Expr = exp.paren(self.compile(node.right))
         operator = node.operator
+        if operator in _COMPARISONS:
+            left, right = self._raw(node.left), self._raw(node.right)
+            return _never_null(_COMPARISONS[operator](this=left, expression=right))
+        left, right = exp.paren(self.compile(node.left)), exp.paren(self.compile(node.right))
         if operator in _LOGIC:
             return exp.paren(_LOGIC[operator](this=left, expression=right))
-        if operator in _COMPARISONS:
-            return _never_null(_COMPARISONS[operator](this=left, expression=right))
         if operator in (Operator.DIVIDE, Operator.REMAINDER):
             right = exp.Nullif(this=right, expression=double(0))
         return exp.paren(_ARITHMETIC[operator](this=left, expression=right))

@@ -8,7 +8,7 @@ from pappi.planning.parts import PublicFacts
 from pappi.planning.plan import plan_ppi
 from pappi.ppinot.model import Ppi
 from pappi.values.epsilon import NANO, Epsilon
-from pappi.values.units import PERCENT, parse_duration
+from pappi.values.units import parse_duration
 
 # Amounts a person would write: thousandths, up to a hundred.
 _STEP = NANO // 1_000
@@ -20,12 +20,8 @@ def wanted_error(text: str, ppi: Ppi) -> Fraction | None:
     duration = parse_duration(text)
     if duration is not None:
         return duration
-    number = text.strip()
-    unit = ppi.unit
-    if number.endswith("%"):
-        number, unit = number[:-1], PERCENT if unit == PERCENT else unit
     try:
-        return unit.read(Fraction(number.strip()))
+        return ppi.unit.read(Fraction(text.strip().removesuffix("%").strip()))
     except ValueError:
         return None
 

@@ -1,0 +1,148 @@
+"""Numbers with units, as written: bounds, targets, epsilon.
+
+What a bare number means depends on the measure it is about, so a quantity keeps
+its unit word until `settling` knows the measure.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from pappi.errors import Position, UsageError
+from pappi.ppinot.catalogue.document import ScalarNode
+from pappi.ppinot.catalogue.shapes import ListOf, Named, Problems, Written
+from pappi.ppinot.wording import did_you_mean, listed, quoted
+from pappi.values.epsilon import ZERO, Epsilon
+from pappi.values.units import DURATIONS, Unit, duration_unit
+
+# Written so that Python and the ECMAScript of JSON Schema read them alike.
+_NUMBER = r"([+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?)"
+_QUANTITY = _NUMBER + r"(?:\s*([^\s0-9+.\-]\S*))?"
+_ONE_SIDED = rf"(below|at most|above|at least|<=|>=|<|>)\s*{_QUANTITY}"
+_TWO_SIDED = rf"between\s+{_QUANTITY}\s+and\s+{_QUANTITY}"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number and the unit word behind it, empty if there is none."""
+
+    number: Fraction
+    unit: str
+    position: Position
+
+    def __str__(self) -> str:
+        number = self.number.numerator if self.number.denominator == 1 else float(self.number)
+        return f"{number} {self.unit}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A unit as written."""
+
+    text: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTarget:
+    """A target whose quantities have not met their measure yet."""
+
+    low: Quantity | None
+    high: Quantity | None
+    included: bool
+    position: Position
+
+
+def _quantity(number: str, unit: str | None, position: Position) -> Quantity:
+    return Quantity(Fraction(number), unit or "", position)
+
+
+def _parse_quantity(node: ScalarNode, _: Problems) -> Quantity | None:
+    match = re.search(_QUANTITY, node.text)
+    return _quantity(match[1], match[2], node.position) if match else None
+
+
+def _parse_target(node: ScalarNode, _: Problems) -> WrittenTarget | None:
+    place = node.position
+    if match := re.search(_TWO_SIDED, node.text):
+        low, high = _quantity(match[1], match[2], place), _quantity(match[3], match[4], place)
+        # "between 1 and 2 days" is about days twice.
+        return WrittenTarget(
+            low if low.unit else replace(low, unit=high.unit), high, included=True, position=place
+        )
+    match = re.search(_ONE_SIDED, node.text)
+    if match is None:
+        return None
+    limit = _quantity(match[2], match[3], place)
+    included = match[1] in ("at most", "at least", "<=", ">=")
+    if match[1] in ("below", "at most", "<", "<="):
+        return WrittenTarget(None, limit, included, place)
+    return WrittenTarget(limit, None, included, place)
+
+
+def _parse_epsilon(node: ScalarNode, problems: Problems) -> Epsilon | None:
+    try:
+        epsilon = Epsilon.of(node.text)
+    except UsageError as error:
+        problems.add(node.position, error.message, error.hint)
+        return None
+    if epsilon == ZERO:
+        problems.add(node.position, "epsilon must be above 0", "nothing can be answered for it")
+        return None
+    return epsilon
+
+
+def _parse_time_unit(node: ScalarNode, problems: Problems) -> Label | None:
+    label = Label(node.text.strip(), node.position)
+    return None if known_time_unit(label, problems) is None else label
+
+
+def known_time_unit(label: Label, problems: Problems) -> Unit | None:
+    """The unit of time a label names, or a problem with a suggestion."""
+    unit = duration_unit(label.text)
+    if unit is None:
+        units = f"the units are {listed(DURATIONS, 'and')}"
+        hint = did_you_mean(label.text, DURATIONS, units)
+        problems.add(label.position, f"{quoted(label.text)} is not a unit of time", hint)
+    return unit
+
+
+Pair = tuple[Quantity, ...]
+"""Two quantities, low and high."""
+
+BOUNDS: Named[Pair] = Named(
+    "bounds",
+    lambda: ListOf(
+        "bounds as [low, high]",
+        Written(
+            "a number, with a unit of time for a duration",
+            _parse_quantity,
+            example="60 days",
+            pattern=rf"^\s*{_QUANTITY}\s*$",
+            types=("string", "number"),
+        ),
+        least=2,
+        most=2,
+    ),
+)
+
+TARGET = Written(
+    "a target",
+    _parse_target,
+    example="below 7 days",
+    pattern=rf"^\s*(?:{_ONE_SIDED}|{_TWO_SIDED})\s*$",
+)
+
+EPSILON = Written(
+    "an epsilon",
+    _parse_epsilon,
+    example="0.1",
+    pattern=r"^[0-9]{1,9}(?:\.[0-9]{1,9})?$",
+    types=("string", "number"),
+)
+
+UNIT = Written("a unit", lambda node, _: Label(node.text.strip(), node.position), example="hours")
+
+TIME_UNIT = Written("a unit of time", _parse_time_unit, example="hours")

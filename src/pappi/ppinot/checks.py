@@ -1,0 +1,224 @@
+"""Every problem of a catalogue against the public vocabulary of a log.
+
+Nothing here looks at data: a refusal depends on the definition and on what the
+owner declared, and suggestions come from declared names only. Without a
+vocabulary, attributes and activities are taken on trust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+from pappi.errors import Position, Problem
+from pappi.ppinot.expressions.kinds import kind_of, mismatch_hint, with_article
+from pappi.ppinot.expressions.nodes import Binary, Expression, Name, OneOf, Operator, Text
+from pappi.ppinot.expressions.walk import children, names_in, walk
+from pappi.ppinot.measures import (
+    EVENT_NAMES,
+    is_total,
+    measure_kind,
+    variable_kinds,
+)
+from pappi.ppinot.model import (
+    AggregatedMeasure,
+    Aggregation,
+    Catalogue,
+    ConditionMeasure,
+    CountMeasure,
+    DataMeasure,
+    DerivedMultiInstance,
+    DerivedSingleInstance,
+    Grouping,
+    MultiInstance,
+    Occurs,
+    Ppi,
+    SingleInstance,
+    TimeMeasure,
+)
+from pappi.ppinot.wording import did_you_mean, listed, quoted
+from pappi.values.units import DURATIONS
+from pappi.values.vocabulary import Kind, Vocabulary
+
+__all__ = ["check_catalogue", "is_total", "measure_kind"]
+
+MAX_PROBLEMS = 200
+
+_AGGREGATED = (Kind.NUMBER, Kind.DURATION, Kind.TRUTH)
+
+
+def check_catalogue(catalogue: Catalogue, vocabulary: Vocabulary | None) -> list[Problem]:
+    """What is wrong with a catalogue, in the order it is written; the first 200 problems."""
+    checker = _Checker(vocabulary)
+    found = (problem for ppi in catalogue.ppis for problem in checker.ppi(ppi))
+    return list(islice(found, MAX_PROBLEMS))
+
+
+class _Checker:
+    def __init__(self, vocabulary: Vocabulary | None) -> None:
+        self._vocabulary = vocabulary
+        self._names: dict[str, Kind | None] = dict(EVENT_NAMES)
+        if vocabulary is not None:
+            self._names.update(vocabulary.attributes)
+
+    # --- PPIs and measures of many cases ----------------------------------------------
+
+    def ppi(self, ppi: Ppi) -> Iterator[Problem]:
+        problems = list(self._multi(ppi.measure))
+        yield from problems
+        if not problems:
+            yield from self._shown(ppi)
+        if len(set(_groupings(ppi.measure))) > 1:
+            message = "all measures of a formula must be grouped alike"
+            yield Problem(ppi.position, message, "give each of them the same 'by'")
+
+    def _shown(self, ppi: Ppi) -> Iterator[Problem]:
+        """The unit was chosen before the vocabulary was known; does it fit?"""
+        kind = measure_kind(ppi.measure, self._vocabulary)
+        in_time = DURATIONS.get(ppi.unit.name) == ppi.unit.factor
+        if kind is Kind.DURATION and not in_time:
+            message = "the value is a duration, and its bounds are written as plain numbers"
+            yield Problem(ppi.position, message, "write them with a unit of time, as in 24 hours")
+        elif kind is Kind.NUMBER and in_time and ppi.unit.name != "microseconds":
+            message = "the value is a number, and its bounds are written as durations"
+            yield Problem(ppi.position, message, "write plain numbers")
+
+    def _multi(self, measure: MultiInstance) -> Iterator[Problem]:
+        if isinstance(measure, AggregatedMeasure):
+            yield from self._aggregated(measure)
+            return
+        for _, variable in measure.variables:
+            yield from self._multi(variable)
+        allowed = (Kind.NUMBER, Kind.DURATION)
+        yield from self._formula(measure, allowed, "the value of a PPI has to be")
+
+    def _aggregated(self, measure: AggregatedMeasure) -> Iterator[Problem]:
+        yield from self._single(measure.base)
+        allowed = (Kind.TRUTH,) if measure.function is Aggregation.SHARE else _AGGREGATED
+        need = f"'{measure.function}' needs"
+        yield from self._has_kind(measure.base, allowed, need, measure.position)
+        if measure.filter is not None:
+            yield from self._single(measure.filter)
+            need = "the cases are chosen by"
+            yield from self._has_kind(measure.filter, (Kind.TRUTH,), need, measure.position)
+        if measure.grouping is not None:
+            yield from self._data(measure.grouping.by)
+
+    def _has_kind(
+        self, measure: SingleInstance, allowed: tuple[Kind, ...], need: str, position: Position
+    ) -> Iterator[Problem]:
+        kind = measure_kind(measure, self._vocabulary)
+        if kind is None or kind in allowed:
+            return
+        wanted = " or ".join(map(with_article, allowed))
+        hint = ""
+        if kind is Kind.TEXT:
+            hint = "a text can be compared or grouped by, not counted with"
+        elif allowed == (Kind.TRUTH,):
+            hint = "compare it with something: {derive: x > 0, x: …}"
+        place = measure.position if isinstance(measure, DataMeasure) else position
+        yield Problem(place, f"{need} {wanted}, and this is {with_article(kind)}", hint)
+
+    # --- measures of one case ---------------------------------------------------------
+
+    def _single(self, measure: SingleInstance) -> Iterator[Problem]:
+        match measure:
+            case CountMeasure() | ConditionMeasure():
+                yield from self._condition(measure.when)
+            case TimeMeasure():
+                for moment in (measure.start, measure.end):
+                    if isinstance(moment, Occurs):
+                        yield from self._condition(moment)
+            case DataMeasure():
+                yield from self._data(measure)
+            case DerivedSingleInstance():
+                for _, variable in measure.variables:
+                    yield from self._single(variable)
+                yield from self._formula(measure, None, "")
+
+    def _data(self, measure: DataMeasure) -> Iterator[Problem]:
+        if self._vocabulary is not None and measure.attribute not in self._names:
+            yield self._unknown_attribute(measure.attribute, measure.position)
+        if measure.when is not None:
+            yield from self._condition(measure.when)
+
+    def _unknown_attribute(self, name: str, position: Position) -> Problem:
+        known = f"the log declares {listed(self._names, 'and')}"
+        hint = did_you_mean(name, self._names, known)
+        return Problem(position, f"unknown attribute {quoted(name)}", hint)
+
+    def _formula(
+        self,
+        measure: DerivedSingleInstance | DerivedMultiInstance,
+        allowed: tuple[Kind, ...] | None,
+        need: str,
+    ) -> Iterator[Problem]:
+        names = variable_kinds(measure, self._vocabulary)
+        kind, problems = kind_of(measure.formula, names, "variable")
+        yield from problems
+        if allowed is None or kind is None or kind in allowed:
+            return
+        wanted = " or ".join(map(with_article, allowed))
+        message = f"{need} {wanted}, and this formula gives {with_article(kind)}"
+        yield Problem(measure.formula.position, message, mismatch_hint(kind, allowed[0]))
+
+    # --- conditions on events ---------------------------------------------------------
+
+    def _condition(self, occurs: Occurs) -> Iterator[Problem]:
+        expression = occurs.condition
+        names = self._names
+        if self._vocabulary is None:
+            names = dict.fromkeys(names_in(expression), None) | names
+        kind, problems = kind_of(expression, names, "attribute")
+        yield from (self._explained(problem, expression) for problem in problems)
+        if kind is not None and kind is not Kind.TRUTH:
+            message = f"a condition is true or false, and this is {with_article(kind)}"
+            yield Problem(expression.position, message, 'as in activity == "Pay claim"')
+        yield from self._activities(expression)
+
+    def _explained(self, problem: Problem, expression: Expression) -> Problem:
+        """An activity written as if it were an attribute gets a better hint."""
+        activities = self._vocabulary.activities if self._vocabulary else ()
+        for node in walk(expression):
+            if (
+                isinstance(node, Name)
+                and node.position == problem.position
+                and node.name in activities
+            ):
+                return replace(problem, hint=f'write activity == "{node.name}"')
+        return problem
+
+    def _activities(self, expression: Expression) -> Iterator[Problem]:
+        if self._vocabulary is None:
+            return
+        for text in _activity_literals(expression):
+            if text.value not in self._vocabulary.activities:
+                known = f"the log declares {listed(self._vocabulary.activities, 'and')}"
+                hint = did_you_mean(text.value, self._vocabulary.activities, known)
+                yield Problem(text.position, f"unknown activity {quoted(text.value)}", hint)
+
+
+def _activity_literals(expression: Expression) -> Iterator[Text]:
+    """The texts an expression compares the activity with."""
+    for node in walk(expression):
+        compared = children(node) if _compares(node) else ()
+        if any(map(_is_activity, compared)):
+            yield from (each for each in compared if isinstance(each, Text))
+
+
+def _compares(node: Expression) -> bool:
+    is_equality = isinstance(node, Binary) and node.operator in (Operator.EQUAL, Operator.UNEQUAL)
+    return is_equality or isinstance(node, OneOf)
+
+
+def _is_activity(expression: Expression) -> bool:
+    return isinstance(expression, Name) and expression.name == "activity"
+
+
+def _groupings(measure: MultiInstance) -> Iterator[Grouping | None]:
+    if isinstance(measure, AggregatedMeasure):
+        yield measure.grouping
+        return
+    for _, variable in measure.variables:
+        yield from _groupings(variable)

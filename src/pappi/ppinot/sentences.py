@@ -1,0 +1,112 @@
+"""A PPI as one English sentence, after the linguistic patterns of PPINOT."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from pappi.ppinot.expressions.render import render
+from pappi.ppinot.model import (
+    AggregatedMeasure,
+    Aggregation,
+    CaseBorder,
+    ConditionMeasure,
+    CountMeasure,
+    DataMeasure,
+    DerivedMultiInstance,
+    DerivedSingleInstance,
+    Measure,
+    Moment,
+    MultiInstance,
+    Occurs,
+    Ppi,
+    Scope,
+    SingleInstance,
+    TimeMeasure,
+)
+
+_AGGREGATIONS = {
+    Aggregation.MIN: "the minimum of",
+    Aggregation.MAX: "the maximum of",
+    Aggregation.MEAN: "the average of",
+    Aggregation.SUM: "the sum of",
+}
+
+
+def sentence(ppi: Ppi) -> str:
+    """What a PPI says: "the average of the duration between …, for every month"."""
+    return f"{_multi(ppi.measure)}, {_scope(ppi.scope)}"
+
+
+def _multi(measure: MultiInstance) -> str:
+    if isinstance(measure, DerivedMultiInstance):
+        return _derived(measure)
+    if measure.function is Aggregation.SHARE:
+        among = f" among the cases in which {_holds(measure.filter)}" if measure.filter else ""
+        said = f"the share of cases in which {_holds(measure.base)}{among}"
+    else:
+        among = f" over the cases in which {_holds(measure.filter)}" if measure.filter else ""
+        said = f"{_AGGREGATIONS[measure.function]} {_single(measure.base)}{among}"
+    return f"{said}, grouped by {_single(measure.grouping.by)}" if measure.grouping else said
+
+
+def _single(measure: SingleInstance) -> str:
+    match measure:
+        case CountMeasure():
+            return f"the number of times {render(measure.when.condition)}"
+        case TimeMeasure():
+            return (
+                f"the duration between {_moment(measure.start, 'first')} "
+                f"and {_moment(measure.end, 'last')}"
+            )
+        case DataMeasure():
+            when = f" when {render(measure.when.condition)}" if measure.when else ""
+            return f"the {measure.pick} value of {measure.attribute}{when}"
+        case ConditionMeasure():
+            return f"whether {render(measure.when.condition)}"
+        case DerivedSingleInstance():
+            return _derived(measure)
+
+
+def _holds(measure: SingleInstance) -> str:
+    """A truth value as a statement."""
+    match measure:
+        case ConditionMeasure():
+            return f"at some time {render(measure.when.condition)}"
+        case DerivedSingleInstance():
+            return _derived(measure).removeprefix("the function ")
+        case _:
+            return f"{_single(measure)} is true"
+
+
+def _moment(moment: Moment, which: str) -> str:
+    match moment:
+        case CaseBorder.START:
+            return "the start of the case"
+        case CaseBorder.END:
+            return "the end of the case"
+        case Occurs():
+            return f"the {which} time instant when {render(moment.condition)}"
+
+
+def _derived(measure: DerivedSingleInstance | DerivedMultiInstance) -> str:
+    said = f"the function {render(measure.formula)}"
+    if not measure.variables:
+        return said
+    where = ", and ".join(f"{name} is {phrase(variable)}" for name, variable in measure.variables)
+    return f"{said}, where {where}"
+
+
+def phrase(measure: Measure) -> str:
+    """A measure of any kind, as part of a sentence."""
+    if isinstance(measure, AggregatedMeasure | DerivedMultiInstance):
+        return _multi(measure)
+    return _single(measure)
+
+
+def _scope(scope: Scope) -> str:
+    start = f" from {scope.start}" if scope.start else ""
+    if scope.grid is not None:
+        until = f" until {scope.until}" if scope.until else ""
+        return f"for {scope.grid}{start}{until}"
+    last = f" to {scope.until - timedelta(days=1)}" if scope.until else ""
+    return f"for the whole time{start}{last}"

@@ -1,0 +1,127 @@
+"""The canonical event table, and what it turned out to hold.
+
+    case_id VARCHAR, pos BIGINT, ts_us BIGINT, activity VARCHAR, <attributes…>
+
+Cases stand in the order of their first event in the file; within a case, events are
+ordered by time, those without time last, and by file order where times tie. `pos` is
+the running number of that order over the whole log: unique, and rising within a case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+from sqlglot import exp
+
+from pappi.eventlog.log import ACTIVITY, CASE, TIME
+from pappi.store.events.names import POSITION
+from pappi.store.events.spool import SEQUENCE, SPOOL
+from pappi.store.events.sql import column, table
+
+_ORDER = "event_order"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Counts over one event table; `missing` has one entry per attribute column."""
+
+    events: int
+    cases: int
+    first_us: int | None
+    last_us: int | None
+    tied: int
+    without_time: int
+    without_activity: int
+    missing: tuple[int, ...]
+    activities: tuple[str, ...]
+
+
+def order_table() -> str:
+    """The statement that numbers the spooled events; narrow, so that it fits in memory."""
+    cases = (
+        exp.select(column(CASE), exp.alias_(exp.Min(this=column(SEQUENCE)), "first"))
+        .from_(table(SPOOL))
+        .group_by(column(CASE))
+        .subquery("c")
+    )
+    rows = (
+        exp.select(column(SEQUENCE, "e"), exp.alias_(_running_number(), POSITION, quoted=True))
+        .from_(exp.alias_(table(SPOOL), "e", table=True))
+        .join(cases, on=column(CASE, "e").eq(column(CASE, "c")))
+    )
+    return exp.Create(this=table(_ORDER), kind="TABLE", expression=rows).sql("duckdb")
+
+
+def canonical_table(target: exp.Table, attributes: Sequence[tuple[str, str]]) -> str:
+    """The statement that sorts the spool into `target`; attributes are (field, name)."""
+    chosen = [
+        column(CASE, "e"),
+        column(POSITION, "o"),
+        column(TIME, "e"),
+        column(ACTIVITY, "e"),
+        *(exp.alias_(column(field, "e"), name, quoted=True) for field, name in attributes),
+    ]
+    rows = (
+        exp.select(*chosen)
+        .from_(exp.alias_(table(SPOOL), "e", table=True))
+        .join(
+            exp.alias_(table(_ORDER), "o", table=True),
+            on=column(SEQUENCE, "e").eq(column(SEQUENCE, "o")),
+        )
+        .order_by(column(POSITION, "o"))
+    )
+    return exp.Create(this=target, kind="TABLE", expression=rows).sql("duckdb")
+
+
+def facts(
+    connection: duckdb.DuckDBPyConnection, source: exp.Table, attributes: Sequence[str]
+) -> Facts:
+    everything = exp.Count(this=exp.Star())
+    counted = exp.select(
+        everything,
+        exp.Count(this=exp.Distinct(expressions=[column(CASE)])),
+        exp.Min(this=column(TIME)),
+        exp.Max(this=column(TIME)),
+        *(_missing(name) for name in (TIME, ACTIVITY, *attributes)),
+    ).from_(source)
+    events, cases, first, last, timeless, nameless, *missing = _row(connection, counted)
+    ties = (
+        exp.select(exp.alias_(everything, "n"))
+        .from_(source)
+        .where(column(TIME).is_(exp.null()).not_())
+        .group_by(column(CASE), column(TIME))
+        .having(exp.GT(this=everything, expression=exp.Literal.number(1)))
+        .subquery("t")
+    )
+    (tied,) = _row(connection, exp.select(exp.Sum(this=column("n"))).from_(ties))
+    names = (
+        exp.select(column(ACTIVITY))
+        .distinct()
+        .from_(source)
+        .where(column(ACTIVITY).is_(exp.null()).not_())
+    )
+    activities = sorted(name for (name,) in connection.execute(names.sql("duckdb")).fetchall())
+    return Facts(
+        events, cases, first, last, int(tied or 0), timeless, nameless, tuple(missing),
+        tuple(activities),
+    )  # fmt: skip
+
+
+def _running_number() -> exp.Expression:
+    order = [
+        exp.Ordered(this=column("first", "c")),
+        exp.Ordered(this=column(TIME, "e"), nulls_first=False),
+        exp.Ordered(this=column(SEQUENCE, "e")),
+    ]
+    return exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
+
+
+def _missing(name: str) -> exp.Expression:
+    return exp.Count(this=exp.Star()) - exp.Count(this=column(name))
+
+
+def _row(connection: duckdb.DuckDBPyConnection, query: exp.Expression) -> tuple[int, ...]:
+    row = connection.execute(query.sql("duckdb")).fetchone()
+    return tuple(row or ())

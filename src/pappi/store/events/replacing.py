@@ -1,0 +1,79 @@
+"""Changing an events file by making its successor and swapping it in.
+
+The change is made on a copy inside a staging folder next to the file; the copy takes
+the file's place in one atomic step at the very end. Whatever goes wrong before that
+step, even a power cut, leaves the file exactly as it was, to the byte. Connections
+that are open meanwhile go on seeing the old content; open a new one to see the new.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from pappi.errors import WorkspaceError
+from pappi.store.events.lock import exclusive
+
+_SUCCESSOR = "successor.duckdb"
+
+
+def staging_prefix(database: Path) -> str:
+    return f".{database.name}.staging-"
+
+
+@contextmanager
+def staging(database: Path) -> Iterator[Path]:
+    """A folder for work in progress, ours alone, gone afterwards; sweeps what was left."""
+    with exclusive(database):
+        prefix = staging_prefix(database)
+        for entry in list(database.parent.iterdir()):
+            if entry.name.startswith(prefix):
+                shutil.rmtree(entry, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=prefix, dir=database.parent) as folder:
+            yield Path(folder)
+
+
+def successor(database: Path, folder: Path) -> Path:
+    """A copy of the file to change at will, or the place for the first one."""
+    log = database.with_name(f"{database.name}.wal")
+    if log.exists():  # never ours: what we change, we change in a copy
+        raise WorkspaceError(
+            f"another program has unfinished changes in {database.name}",
+            hint=f"close it; if none is running, open the file once with DuckDB to end {log.name}",
+        )
+    copy = folder / _SUCCESSOR
+    if database.exists():
+        shutil.copyfile(database, copy)
+    return copy
+
+
+def swap_in(new: Path, database: Path) -> None:
+    """Puts the finished, closed successor in the file's place, durably."""
+    with new.open("rb+") as file:
+        os.fsync(file.fileno())
+    new.replace(database)
+    if sys.platform != "win32":
+        descriptor = os.open(database.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def open_file(path: Path, *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
+    """A connection, or an error that says which workspace file cannot be opened and why."""
+    try:
+        return duckdb.connect(str(path), read_only=read_only)
+    except duckdb.Error as error:
+        raise WorkspaceError(
+            f"the events file {path.name} cannot be opened",
+            hint="check that the file exists, is readable and was made by PaPPI",
+            detail=str(error),
+        ) from None

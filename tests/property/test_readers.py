@@ -1,0 +1,208 @@
+"""Whatever a log holds, written as XES or CSV it is read back exactly."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+from xml.sax.saxutils import quoteattr
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pappi.errors import LogFormatError
+from pappi.eventlog import ReadOptions, open_log
+
+Value: TypeAlias = str | int | float | bool | datetime | None
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+# Characters XML can carry, without those an attribute value normalises away.
+texts = st.text(
+    st.characters(
+        codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"
+    ),
+    max_size=12,
+)
+zones = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+moments = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=zones)  # noqa: DTZ001
+values = st.one_of(
+    st.tuples(st.sampled_from(["string", "id"]), texts),
+    st.tuples(st.just("int"), st.integers(-(2**63), 2**63 - 1)),
+    st.tuples(st.just("float"), st.floats(allow_nan=False)),
+    st.tuples(st.just("boolean"), st.booleans()),
+    st.tuples(st.just("date"), moments),
+)
+keys = st.sampled_from(["a", "A", "ä b", "concept:name", "time:timestamp", "org:resource", "x:y"])
+attributes = st.dictionaries(keys, values, max_size=4)
+
+
+@dataclass(frozen=True)
+class Trace:
+    attributes: dict[str, tuple[str, Any]]
+    events: list[dict[str, tuple[str, Any]]]
+
+
+traces = st.lists(st.builds(Trace, attributes, st.lists(attributes, max_size=4)), max_size=5)
+
+
+def us(moment: datetime) -> int:
+    return (moment - EPOCH) // MICROSECOND
+
+
+def written(value: Value) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case datetime():
+            return value.isoformat(timespec="microseconds")
+    return str(value)
+
+
+def xes(log: Sequence[Trace]) -> str:
+    def tags(named: dict[str, tuple[str, Any]]) -> str:
+        return "".join(
+            f"<{tag} key={quoteattr(key)} value={quoteattr(written(value))}/>"
+            for key, (tag, value) in named.items()
+        )
+
+    bodies = (
+        f"<trace>{tags(trace.attributes)}"
+        + "".join(f"<event>{tags(event)}</event>" for event in trace.events)
+        + "</trace>"
+        for trace in log
+    )
+    return f"<log>{''.join(bodies)}</log>"
+
+
+def read(path: Path, options: ReadOptions | None = None) -> tuple[list[dict[str, Any]], Any]:
+    reader = open_log(path, options)
+    rows = [row for batch in reader.batches() for row in batch.to_pylist()]
+    return rows, reader.description()
+
+
+def stored(value: Value) -> Value:
+    return us(value) if isinstance(value, datetime) else value
+
+
+def expected_event(event: dict[str, tuple[str, Any]]) -> dict[tuple[str, str], Any]:
+    flat = {(key, tag): stored(value) for key, (tag, value) in event.items()}
+    return {
+        place: value
+        for place, value in flat.items()
+        if place not in {("concept:name", "string"), ("time:timestamp", "date")}
+    }
+
+
+@settings(max_examples=150, deadline=None)
+@given(traces)
+def test_a_log_written_as_xes_is_read_back_exactly(log: list[Trace]) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "log.xes.gz"
+        path.write_bytes(gzip.compress(xes(log).encode()))
+        rows, description = read(path)
+    events = [(trace, event) for trace in log for event in trace.events]
+    assert len(rows) == len(events)
+    for row, (trace, event) in zip(rows, events, strict=True):
+        found: dict[tuple[str, str], Any] = {}
+        of_case: dict[tuple[str, str], Any] = {}
+        for column in description.columns:
+            if row.get(column.field) is not None:
+                name = column.name.removesuffix(f" ({column.source_type})")
+                level = of_case if name.startswith("case:") else found
+                level[name.removeprefix("case:"), column.source_type] = row[column.field]
+        assert found == expected_event(event)
+        name = trace.attributes.get("concept:name")
+        if name and name[0] == "string":
+            assert row["case_id"].startswith(name[1])
+            of_case["concept:name", "string"] = name[1]
+        assert of_case == {(k, tag): stored(v) for k, (tag, v) in trace.attributes.items()}
+        tag, moment = event.get("time:timestamp", ("", None))
+        assert row["ts_us"] == (stored(moment) if tag == "date" else None)
+        tag, activity = event.get("concept:name", ("", None))
+        assert row["activity"] == (activity if tag == "string" else row["activity"])
+        assert (row["activity"] is None) == (tag == "")
+    cases = {row["case_id"] for row in rows}
+    assert len(cases) == sum(bool(trace.events) for trace in log)
+
+
+nodes = st.recursive(
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(["string", "id"]), "key": texts, "value": texts}
+    ),
+    lambda children: st.fixed_dictionaries(
+        {
+            "type": st.sampled_from(["list", "container"]),
+            "key": texts,
+            "children": st.lists(children, min_size=1, max_size=3),
+        }
+    ),
+    max_leaves=6,
+)
+
+
+def node_xml(node: dict[str, Any]) -> str:
+    value = f" value={quoteattr(node['value'])}" if "value" in node else ""
+    inside = "".join(map(node_xml, node.get("children", [])))
+    return f"<{node['type']} key={quoteattr(node['key'])}{value}>{inside}</{node['type']}>"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(nodes, min_size=1, max_size=3))
+def test_nested_attributes_are_kept_as_they_are(children: list[dict[str, Any]]) -> None:
+    body = node_xml({"type": "container", "key": "c", "children": children})
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "log.xes"
+        path.write_text(f"<log><trace><event>{body}</event></trace></log>", encoding="utf-8")
+        ((row,), _) = read(path)
+    assert json.loads(row["extra"]) == [{"type": "container", "key": "c", "children": children}]
+
+
+cells = st.text(st.characters(codec="utf-8", exclude_characters="\0\ufeff"), max_size=8)
+wall_clocks = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1))  # noqa: DTZ001
+rows_of_text = st.lists(
+    st.tuples(cells.filter(bool), cells, wall_clocks, cells, st.integers(-(2**63), 2**63 - 1)),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    rows_of_text,
+    st.sampled_from(",;\t|"),
+    st.sampled_from(["UTC", "Europe/Amsterdam", "Australia/Lord_Howe", "Asia/Kathmandu"]),
+)
+def test_a_log_written_as_csv_is_read_back_exactly(
+    log: list[tuple[str, str, datetime, str, int]], delimiter: str, zone: str
+) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "log.csv"
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+            writer.writerow(["case", "activity", "timestamp", "note", "number"])
+            writer.writerows([c, a, t.isoformat(" "), f"_{n}", i] for c, a, t, n, i in log)
+        rows, _ = read(path, ReadOptions(delimiter=delimiter, timezone=zone))
+    assert [
+        (row["case_id"], row["activity"], row["ts_us"], row["a3"], row["a4"]) for row in rows
+    ] == [(c, a or None, us(t.replace(tzinfo=ZoneInfo(zone))), f"_{n}", i) for c, a, t, n, i in log]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=200), st.sampled_from(["log.xes", "log.csv", "log.parquet"]))
+def test_bytes_that_are_no_log_are_refused_with_a_hint(content: bytes, name: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(content)
+        with pytest.raises(LogFormatError) as caught:
+            read(path)
+    assert caught.value.hint

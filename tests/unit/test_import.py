@@ -1,0 +1,216 @@
+"""Importing: the canonical table is right, and a failed import leaves no trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pappi.errors import LogFormatError, WorkspaceError
+from pappi.eventlog import Column, Description, Progress, ReadOptions, no_progress, open_log
+from pappi.store.events import drop_events, event_tables, import_events, open_readonly
+from pappi.store.events.lock import exclusive
+from pappi.values.vocabulary import Kind
+from tests.imported_log import imported
+
+HEAD = "case,activity,timestamp"
+SMALL = f"{HEAD}\n1,a,2020-01-01\n"
+
+
+class TableReader:
+    """A reader over given batches, to place faults where files cannot."""
+
+    name = "given batches"
+
+    def __init__(self, *batches: dict[str, list[Any]], columns: tuple[Column, ...] = ()) -> None:
+        self._batches = batches
+        self._columns = columns
+
+    def batches(self, progress: Progress = no_progress) -> Generator[pa.RecordBatch, None, None]:
+        for number, batch in enumerate(self._batches, 1):
+            yield pa.record_batch(batch)
+            progress(number, len(self._batches))
+
+    def description(self) -> Description:
+        return Description(self._columns)
+
+
+def core(*cases: str) -> dict[str, list[Any]]:
+    return {"case_id": list(cases), "activity": ["a"] * len(cases), "ts_us": [1] * len(cases)}
+
+
+def csv(folder: Path, text: str) -> Path:
+    path = folder / "log.csv"
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """A workspace file that already holds a log called `before`."""
+    database = tmp_path / "workspace" / "events.duckdb"
+    database.parent.mkdir()
+    import_events(database, "before", open_log(csv(tmp_path, SMALL)))
+    return database
+
+
+def content(database: Path) -> dict[str, bytes]:
+    """Everything in the workspace folder except the lock, which is always empty."""
+    files = database.parent.rglob("*")
+    return {str(f): f.read_bytes() for f in files if f.is_file() and f.suffix != ".lock"}
+
+
+def test_events_stand_by_case_then_time_then_file_order(tmp_path: Path) -> None:
+    rows = ["b,1,2020-01-03", "a,2,2020-01-02", "b,3,", "b,4,2020-01-01", "a,5,2020-01-02"]
+    log = imported(tmp_path, csv(tmp_path, "\n".join([HEAD, *rows, "b,6,2020-01-01"])))
+    assert log.column("case_id") == ["b", "b", "b", "b", "a", "a"]
+    assert log.column("activity") == ["4", "6", "1", "3", "2", "5"]
+    assert log.column("pos") == [1, 2, 3, 4, 5, 6]
+    report = log.report
+    assert (report.events, report.cases, report.tied, report.without_time) == (6, 2, 4, 1)
+    assert (report.first_us, report.last_us) == (1577836800000000, 1578009600000000)
+    assert report.activities == ("1", "2", "3", "4", "5", "6")
+
+
+def test_names_that_clash_keep_columns_of_their_own_and_are_reported(tmp_path: Path) -> None:
+    header = f'{HEAD},pos,CASE_ID,Cost,COST,"a""b; DROP TABLE log",,seq'
+    path = csv(tmp_path, f"{header}\n1,a,2020-01-01,2,3,4,5,6,7,8\n")
+    log = imported(tmp_path, path, ReadOptions(case="case"))
+    assert list(log.rows[0].items())[4:] == [
+        ("pos (2)", 2), ("CASE_ID (2)", 3), ("Cost", 4), ("COST (2)", 5),
+        ('a"b; DROP TABLE log', 6), ("column 9", 7), ("seq", 8),
+    ]  # fmt: skip
+    assert len([notice for notice in log.report.notices if "was taken" in notice]) == 3
+
+
+def test_attributes_may_turn_up_late(workspace: Path) -> None:
+    late = {**core("2"), "a0": ["new"]}
+    column = Column("a0", "late", Kind.TEXT, "text")
+    report = import_events(workspace, "log", TableReader(core("1", "1"), late, columns=(column,)))
+    assert [(c.name, c.missing) for c in report.columns] == [("late", 2)]
+
+
+def test_several_logs_share_a_workspace(workspace: Path, tmp_path: Path) -> None:
+    import_events(workspace, 'odd "name"', open_log(csv(tmp_path, SMALL)))
+    assert event_tables(workspace) == ("before", 'odd "name"')
+    with closing(open_readonly(workspace)) as connection:
+        assert connection.execute('SELECT pos FROM "odd ""name"""').fetchall() == [(1,)]
+
+
+def test_a_log_that_is_there_already_is_not_overwritten(workspace: Path, tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError, match="already"):
+        import_events(workspace, "Before", open_log(csv(tmp_path, SMALL)))
+
+
+def interrupted(_done: int, _total: int) -> None:
+    raise KeyboardInterrupt
+
+
+def missing_field() -> TableReader:
+    return TableReader(core("1"), columns=(Column("nowhere", "x", Kind.TEXT, "text"),))
+
+
+def broken_csv(folder: Path) -> Path:
+    return csv(folder, f"{HEAD}\n" + "1,a,2020-01-01\n" * 70_000 + "1,a\n")
+
+
+def broken_xes(folder: Path) -> Path:
+    event = "<trace><event><string key='concept:name' value='a'/></event></trace>\n"
+    path = folder / "log.xes"
+    path.write_text("<log>" + event * 30_000 + "<trace>")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("attempt", "error"),
+    [
+        (lambda db, tmp: import_events(db, "log", open_log(broken_csv(tmp))), LogFormatError),
+        (lambda db, tmp: import_events(db, "log", open_log(broken_xes(tmp))), LogFormatError),
+        (lambda db, _: import_events(db, "log", missing_field()), WorkspaceError),
+        (
+            lambda db, _: import_events(db, "log", TableReader(core("1")), interrupted),
+            KeyboardInterrupt,
+        ),
+        (lambda db, _: drop_events(db, "absent"), WorkspaceError),
+    ],
+    ids=["malformed CSV", "malformed XES", "failing transaction", "interrupt", "no such log"],
+)
+def test_a_failure_leaves_the_workspace_as_it_was_to_the_byte(
+    attempt: Callable[[Path, Path], object],
+    error: type[BaseException],
+    workspace: Path,
+    tmp_path: Path,
+) -> None:
+    before = content(workspace)
+    with pytest.raises(error):
+        attempt(workspace, tmp_path)
+    assert content(workspace) == before
+
+
+def test_a_failed_first_import_makes_no_workspace_file(tmp_path: Path) -> None:
+    with pytest.raises(LogFormatError):
+        import_events(tmp_path / "events.duckdb", "log", open_log(broken_xes(tmp_path)))
+    assert not (tmp_path / "events.duckdb").exists()
+
+
+def test_what_a_killed_import_left_behind_is_swept_by_the_next(
+    workspace: Path, tmp_path: Path
+) -> None:
+    stale = workspace.with_name(f".{workspace.name}.staging-x1")
+    stale.mkdir()
+    (stale / "spool.duckdb").write_bytes(b"half an import")
+    import_events(workspace, "log", open_log(csv(tmp_path, SMALL)))
+    assert not stale.exists()
+
+
+def test_only_one_change_at_a_time(workspace: Path, tmp_path: Path) -> None:
+    before = content(workspace)
+    with exclusive(workspace), pytest.raises(WorkspaceError, match="another import"):
+        import_events(workspace, "log", open_log(csv(tmp_path, SMALL)))
+    assert content(workspace) == before
+
+
+def test_unfinished_changes_of_another_program_are_not_overwritten(
+    workspace: Path, tmp_path: Path
+) -> None:
+    workspace.with_name(f"{workspace.name}.wal").write_bytes(b"not ours")
+    with pytest.raises(WorkspaceError):
+        import_events(workspace, "log", open_log(csv(tmp_path, SMALL)))
+
+
+def test_a_deleted_log_is_gone_from_the_disk_and_others_stay(
+    workspace: Path, tmp_path: Path
+) -> None:
+    secret = "".join(f"{n},the secret diagnosis {n},2020-01-01\n" for n in range(500))
+    import_events(workspace, "secret", open_log(csv(tmp_path, f"{HEAD}\n{secret}")))
+    assert b"secret diagnosis" in workspace.read_bytes()
+    drop_events(workspace, "secret")
+    assert event_tables(workspace) == ("before",)
+    assert b"secret diagnosis" not in workspace.read_bytes()
+    with closing(open_readonly(workspace)) as connection:
+        assert connection.execute('SELECT case_id, pos FROM "before"').fetchall() == [("1", 1)]
+
+
+def test_a_reader_that_is_open_meanwhile_goes_on_undisturbed(
+    workspace: Path, tmp_path: Path
+) -> None:
+    with closing(open_readonly(workspace)) as connection:
+        import_events(workspace, "log", open_log(csv(tmp_path, SMALL)))
+        assert connection.execute('SELECT case_id FROM "before"').fetchall() == [("1",)]
+    assert event_tables(workspace) == ("before", "log")
+
+
+def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError, match="cannot be written"):
+        import_events(tmp_path / "no" / "events.duckdb", "log", TableReader(core("1")))
+
+
+def test_a_file_that_is_no_workspace_is_said_to_be_none(tmp_path: Path) -> None:
+    path = tmp_path / "events.duckdb"
+    path.write_text("something else entirely, long enough to be looked at" * 200)
+    with pytest.raises(WorkspaceError, match="cannot be opened"):
+        open_readonly(path)

@@ -1,0 +1,125 @@
+"""The JSON Schema: fresh, valid, and of one mind with the reader."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from pappi.errors import DefinitionError, Problem
+from pappi.ppinot.catalogue import parse_catalogue
+from pappi.ppinot.catalogue.document import ListNode, MapNode, Node, ScalarNode, read_document
+from pappi.ppinot.catalogue.schema import catalogue_schema, schema_text
+
+ROOT = Path(__file__).parents[2]
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
+
+VALIDATOR = Draft202012Validator(catalogue_schema())
+
+GOOD = {
+    **{path.name: path.read_text() for path in sorted((ROOT / "examples").glob("*.yaml"))},
+    "every form": """
+log: l
+ppis:
+  - id: a
+    name: A
+    measure:
+      derive: x + z
+      x: {sum: {count: true}, where: {data: ok}, by: {data: c, keys: [p, 1, true]}}
+      z: {derive: y, y: {mean: {data: {attribute: a, pick: last, when: a > 1}}, bounds: [0, 1.5]}}
+    bounds: {x: [0, 5], value: [0, 100]}
+    target: between 1 and 2
+    scope: {every: 2 weeks, from: 2014-01-01, until: 2014-03-01}
+    epsilon: 0.1
+    unit: EUR
+    process: P
+    goals: [g]
+    responsible: R
+    informed: [i]
+    comments: c
+  - id: b
+    measure: {share: {condition: {activity: A}}, among: {derive: 1 > 0}}
+    scope: between 2014-01-01 and 2014-02-01
+    goals: g
+""",
+}
+
+BROKEN = {
+    "no log": "ppis: [{id: x, measure: {sum: {count: a == 1}}}]",
+    "no ppis": "log: l\nppis: []",
+    "unknown key": "log: l\nppis: [{id: x, measure: {sum: {count: a == 1}}, tarjet: below 1}]",
+    "bad id": "log: l\nppis: [{id: 1x, measure: {sum: {count: a == 1}}}]",
+    "a bare count": "log: l\nppis: [{id: x, measure: {count: a == 1}}]",
+    "nested aggregation": "log: l\nppis: [{id: x, measure: {sum: {mean: {count: a == 1}}}}]",
+    "time without end": "log: l\nppis: [{id: x, measure: {sum: {time: {from: case start}}}}]",
+    "bad pick": "log: l\nppis: [{id: x, measure: {sum: {data: {attribute: a, pick: any}}}}]",
+    "one bound": "log: l\nppis: [{id: x, measure: {sum: {count: a == 1}}, bounds: [1]}]",
+    "bad bound": "log: l\nppis: [{id: x, measure: {sum: {count: a == 1}}, bounds: [low, high]}]",
+    "bad target": "log: l\nppis: [{id: x, measure: {sum: {count: a == 1}}, target: soon}]",
+    "bad scope": "log: l\nppis: [{id: x, measure: {sum: {count: a == 1}}, scope: monthly}]",
+    "bad date": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, scope: {every: day, from: x}}]",
+    "bad epsilon": "log: l\nppis: [{id: x, measure: {sum: {count: a == 1}}, epsilon: lots}]",
+    "variable value": "log: l\nppis: [{id: x, measure: {derive: v, value: {sum: {data: a}}}}]",
+    "both filters": (
+        "log: l\nppis: [{id: x, measure: {share: {data: a}, among: {data: b}, where: {data: c}}}]"
+    ),
+    "among of a mean": "log: l\nppis: [{id: x, measure: {mean: {data: a}, among: {data: b}}}]",
+    "no keys": "log: l\nppis: [{id: x, measure: {sum: {data: a}, by: {data: c}}}]",
+    "empty text": "log: l\nppis: [{id: x, name: '', measure: {sum: {data: a}}}]",
+}
+
+
+def plain(text: str) -> Json:
+    """The document as an editor with YAML 1.2 sees it."""
+    problems: list[Problem] = []
+    return _plain(read_document(text, "t", problems))
+
+
+def _plain(node: Node) -> Json:
+    match node:
+        case MapNode():
+            return {key.text: _plain(value) for key, value in node.entries}
+        case ListNode():
+            return [_plain(item) for item in node.items]
+        case ScalarNode() if node.plain and node.text in ("true", "false", ""):
+            return {"true": True, "false": False, "": None}[node.text]
+        case ScalarNode() if node.plain and re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", node.text):
+            return float(node.text)
+        case ScalarNode():
+            return node.text
+        case _:
+            raise AssertionError(node)
+
+
+def test_the_committed_schema_is_fresh() -> None:
+    committed = (ROOT / "schemas" / "catalogue.schema.json").read_text(encoding="utf-8")
+    assert committed == schema_text(), (
+        "run: python -m pappi.ppinot.catalogue.schema > schemas/catalogue.schema.json"
+    )
+
+
+def test_the_schema_is_a_schema() -> None:
+    Draft202012Validator.check_schema(catalogue_schema())
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_good_catalogues_pass_reader_and_schema(name: str) -> None:
+    parse_catalogue(GOOD[name])
+    VALIDATOR.validate(plain(GOOD[name]))
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_catalogues_fail_reader_and_schema(name: str) -> None:
+    with pytest.raises(DefinitionError):
+        parse_catalogue(BROKEN[name])
+    assert not VALIDATOR.is_valid(plain(BROKEN[name]))
+
+
+def test_the_examples_name_the_schema_where_it_is() -> None:
+    for path in (ROOT / "examples").glob("*.yaml"):
+        first = path.read_text().splitlines()[0]
+        relative = first.removeprefix("# yaml-language-server: $schema=")
+        assert (path.parent / relative).is_file()
