@@ -65,7 +65,7 @@ def within(start: datetime | None, end: datetime | None, limit: float) -> bool:
 # --- both logs ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("example", EXAMPLES.values(), ids=str)
+@pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
 def test_the_same_seed_writes_the_same_bytes(example: Example, tmp_path: Path) -> None:
     digests = set()
     for run in ("one", "two"):
