@@ -251,7 +251,7 @@ def _show_declaration(declared: LogDeclaration) -> None:
     rows = (
         ("log", declared.name),
         ("horizon", f"{declared.first} to {_last_day(declared)}, {declared.timezone}"),
-        ("anchor", f"a case counts in the period of its {declared.anchor}"),
+        ("anchor", f"a case counts in the period of its {_anchor_event(declared)} event"),
         ("privacy unit", f"{declared.unit}, {declared.adjacency}"),
         ("budget", f"ε {declared.block_budget} per {declared.blocks.unit}"),
         ("expected cases", _expected(declared)),
@@ -261,6 +261,10 @@ def _show_declaration(declared: LogDeclaration) -> None:
     for key, value in rows:
         lines = wrap(value, width=80) or [""]
         click.echo(f"  {key:<15} " + f"\n{'':<18}".join(lines))
+
+
+def _anchor_event(declared: LogDeclaration) -> str:
+    return {"case end": "last", "case start": "first"}[declared.anchor]
 
 
 def _expected(declared: LogDeclaration) -> str:

@@ -1,0 +1,9 @@
+"""Settings for all tests."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+# The machines are shared: a slow example is no failure. Nothing here is a timing test.
+settings.register_profile("pappi", deadline=None)
+settings.load_profile("pappi")
