@@ -18,6 +18,7 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
+from pappi.audit.exact import AuditReport
 from pappi.checkpoint.door import Checkpoint
 from pappi.custody.door import Custody
 from pappi.custody.imports import Imported, Progress, Terms
@@ -25,6 +26,7 @@ from pappi.errors import UsageError
 from pappi.eventlog.log import no_progress
 from pappi.eventlog.opening import open_log
 from pappi.eventlog.options import ReadOptions
+from pappi.planning.plan import Plan
 from pappi.ppinot.catalogue import read_catalogue
 from pappi.ppinot.model import Catalogue
 from pappi.report.budgets import BudgetLine
@@ -114,6 +116,12 @@ class Analyst:
     ) -> tuple[Series, ...]:
         """Charge and release every PPI of a catalogue, or replay what was released."""
         return self._door.release(catalogue_of(catalogue), _asked(epsilon))
+
+    def audit(
+        self, catalogue: CatalogueSource, epsilon: Amount | None = None, *, pairs: int = 2_000
+    ) -> tuple[tuple[Plan, AuditReport], ...]:
+        """The exact audit of each PPI's release: the worst loss found, against its epsilon."""
+        return self._door.audit(catalogue_of(catalogue), _asked(epsilon), pairs)
 
     def budget(self, log: str) -> tuple[BudgetLine, ...]:
         """What each block of a log may spend, and has spent."""

@@ -246,3 +246,21 @@ def test_a_library_failure_says_nothing_about_the_data(
     code, out, errors = run("release", CATALOGUE)
     assert code == 70
     assert "4711" not in out + errors
+
+
+@pytest.mark.usefixtures("workspace")
+def test_an_audit_shows_the_worst_loss_of_every_ppi_and_spends_nothing(run: Run) -> None:
+    code, out, _ = run("audit", CATALOGUE, "--json", "--epsilon", "0.1")
+    assert code == 0
+    audits = json.loads(out)["audits"]
+    assert [audit["ppi"] for audit in audits] == ["sojourn", "rejected", "damage"]
+    assert all(audit["passed"] and audit["worst_loss"] == "1/10" for audit in audits)
+    _, spent, _ = run("budget", "--json")
+    assert {account["spent"] for account in json.loads(spent)["accounts"]} == {0}
+
+
+@pytest.mark.usefixtures("workspace")
+def test_the_ledger_is_verified_on_demand(run: Run) -> None:
+    code, out, _ = run("audit", "ledger")
+    assert code == 0
+    assert "verifies" in out

@@ -15,8 +15,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from pappi.audit.exact import AuditReport
 from pappi.budget.accounts import Account, KeyState
 from pappi.checkpoint.answers import Noisy, answer_of, shown_target
+from pappi.checkpoint.audits import audit_plan
 from pappi.checkpoint.prices import quote_of
 from pappi.checkpoint.questions import CellQuestion, questions_of
 from pappi.errors import DefinitionError, Refused, UsageError
@@ -68,6 +70,15 @@ class Checkpoint:
             ppis = [_at_accuracy(ppi, accuracy, _facts(log)) for ppi in catalogue.ppis]
             plans = [_plan(ppi, None, log) for ppi in ppis]
             return tuple(self._quote(plan, log, ledger) for plan in plans)
+
+    def audit(
+        self, catalogue: Catalogue, epsilon: Epsilon | None, pairs: int
+    ) -> tuple[tuple[Plan, AuditReport], ...]:
+        """The exact audit of what each PPI would release; reads no data, spends nothing."""
+        with self._files.open_ledger() as ledger:
+            log = _checked_log(ledger, catalogue)
+        plans = [_plan(ppi, epsilon, log) for ppi in catalogue.ppis]
+        return tuple((plan, audit_plan(plan, log.adjacency, pairs)) for plan in plans)
 
     def budget(self, name: str) -> tuple[BudgetLine, ...]:
         """What each block of a log may spend and has spent; a function of the ledger alone."""

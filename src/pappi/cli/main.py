@@ -9,6 +9,7 @@ import click
 
 from pappi import __version__
 from pappi.cli.answers import budget, exact, preview, release
+from pappi.cli.audit import audit
 from pappi.cli.demo import demo
 from pappi.cli.logs import init, log
 from pappi.cli.ppis import ppi
@@ -33,7 +34,7 @@ def pappi(context: click.Context, workspace: str | None) -> None:
     context.obj = workspace
 
 
-for command in (init, log, ppi, exact, preview, release, budget, demo):
+for command in (init, log, ppi, exact, preview, release, budget, audit, demo):
     pappi.add_command(command)
 
 

@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from pappi.engine.cases import CaseTable, evaluate_cases
 from pappi.planning.cells import Horizon, periods_of
 from pappi.ppinot.model import AggregatedMeasure, Aggregation, Catalogue, MultiInstance, Ppi
@@ -62,7 +64,8 @@ def _value(measure: MultiInstance, cases: CaseTable, group: str | None) -> float
 
 def _aggregate(measure: AggregatedMeasure, cases: CaseTable, group: str | None) -> float | None:
     """Sums are correctly rounded, so they do not depend on the order of the cases."""
-    values = cases.contributions(measure, group)
+    contributions = cases.contributions(measure, group)
+    values = contributions[~np.isnan(contributions)]
     if measure.function is Aggregation.SUM:
         return math.fsum(values)
     if not values.size:

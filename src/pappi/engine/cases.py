@@ -47,14 +47,18 @@ class CaseTable:
     def contributions(
         self, measure: AggregatedMeasure, group: str | None = None
     ) -> NDArray[np.float64]:
-        """The values that count: present and finite, passing the filter, of the group."""
+        """One value per case; NaN for a case that does not count.
+
+        It counts if it has a finite value, passes the filter and is of the group. Cases
+        that do not count are passed on as such, because how many do may be private.
+        """
         values: NDArray[np.float64] = self.columns[measure.base]
         counts = np.isfinite(values)
         if measure.filter is not None:
             counts &= self.columns[measure.filter] == 1
         if measure.grouping is not None:
             counts &= self.columns[measure.grouping.by] == group
-        return values[counts]
+        return np.where(counts, values, np.nan)
 
 
 def leaf_measures(measure: MultiInstance) -> Iterator[SingleInstance]:
