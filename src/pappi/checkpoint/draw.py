@@ -6,13 +6,15 @@ is in all give a result, drawn like any other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from pappi.checkpoint.questions import CellQuestion
 from pappi.engine.cases import CaseTable, evaluate_cases
 from pappi.planning.plan import Plan
 from pappi.store.declarations import LogDeclaration
+from pappi.values.periods import Period
 
 CellResult = list[list[list[int]]]
 """Per period and group: the noisy integers of each function."""
@@ -24,16 +26,21 @@ def draw_cells(
     """The noisy integers of every question, from one evaluation of the log."""
     measures = [part.measure for question in questions for part in question.plan.parts]
     cases = evaluate_cases(events, log.table, log.anchor, measures, log.vocabulary)
-    periods = dict.fromkeys(period for question in questions for period in question.cell.periods)
-    tables = {period: cases.inside(period, log.zone) for period in periods}
-    return {
-        question.key: [
-            _noisy(question.plan, tables[period], group)
-            for period in question.cell.periods
-            for group in question.plan.groups
-        ]
-        for question in questions
-    }
+    released: dict[str, CellResult] = {}
+    for _, alike in groupby(questions, key=lambda question: question.plan.ppi.scope):
+        asked = list(alike)
+        periods = sorted({period for question in asked for period in question.cell.periods})
+        tables = cases.split(periods, log.zone)
+        released |= {question.key: _cell(question, tables) for question in asked}
+    return released
+
+
+def _cell(question: CellQuestion, tables: Mapping[Period, CaseTable]) -> CellResult:
+    return [
+        _noisy(question.plan, tables[period], group)
+        for period in question.cell.periods
+        for group in question.plan.groups
+    ]
 
 
 def _noisy(plan: Plan, cases: CaseTable, group: str | None) -> list[list[int]]:

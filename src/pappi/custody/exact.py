@@ -6,8 +6,7 @@ without noise.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from pappi.store.declarations import LogDeclaration
 from pappi.tree.above import value_above
 from pappi.tree.composition import ROOT
 from pappi.values.answers import ExactAnswer
+from pappi.values.periods import Period
 
 
 def exact_answers(
@@ -27,15 +27,16 @@ def exact_answers(
     """Every PPI of a catalogue in every period and group; None where there is no value."""
     measures = [ppi.measure for ppi in catalogue.ppis]
     cases = evaluate_cases(events, log.table, log.anchor, measures, log.vocabulary)
-    return tuple(answer for ppi in catalogue.ppis for answer in _series(ppi, cases, log))
-
-
-def _series(ppi: Ppi, cases: CaseTable, log: LogDeclaration) -> Iterator[ExactAnswer]:
     horizon = Horizon(log.first, log.until, log.blocks)
-    for period in periods_of(ppi.scope, horizon):
-        inside = cases.inside(period, log.zone)
+    scopes = dict.fromkeys(ppi.scope for ppi in catalogue.ppis)
+    tables = {scope: cases.split(periods_of(scope, horizon), log.zone) for scope in scopes}
+    return tuple(a for ppi in catalogue.ppis for a in _series(ppi, tables[ppi.scope]))
+
+
+def _series(ppi: Ppi, tables: Mapping[Period, CaseTable]) -> Iterator[ExactAnswer]:
+    for period, cases in tables.items():
         for group in _groups(ppi.measure):
-            value = _value(ppi.measure, inside, group)
+            value = _value(ppi.measure, cases, group)
             shown = None if value is None else ppi.unit.show(value)
             yield ExactAnswer(ppi.id, period, group, shown, ppi.unit.name)
 
@@ -63,11 +64,10 @@ def _value(measure: MultiInstance, cases: CaseTable, group: str | None) -> float
 
 
 def _aggregate(measure: AggregatedMeasure, cases: CaseTable, group: str | None) -> float | None:
-    """Sums are correctly rounded, so they do not depend on the order of the cases."""
     contributions = cases.contributions(measure, group)
     values = contributions[~np.isnan(contributions)]
     if measure.function is Aggregation.SUM:
-        return math.fsum(values)
+        return float(values.sum())
     if not values.size:
         return None
     match measure.function:
@@ -76,4 +76,4 @@ def _aggregate(measure: AggregatedMeasure, cases: CaseTable, group: str | None) 
         case Aggregation.MAX:
             return float(values.max())
         case Aggregation.MEAN | Aggregation.SHARE:
-            return math.fsum(values) / values.size
+            return float(values.mean())
