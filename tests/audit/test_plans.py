@@ -12,9 +12,8 @@ from pappi.examples import EXAMPLES
 from pappi.mechanisms.choose import mechanism_for
 from pappi.planning.parts import Part, PublicFacts
 from pappi.planning.plan import Plan, plan_ppi
-from pappi.ppinot.catalogue import read_catalogue
+from pappi.ppinot.catalogue import parse_catalogue, read_catalogue
 from pappi.ppinot.model import Ppi
-from pappi.values.bounds import UNIT_INTERVAL
 from pappi.values.epsilon import Epsilon
 from pappi.values.privacy import Adjacency, PrivacyUnit
 from pappi.values.vocabulary import Kind, Vocabulary
@@ -36,13 +35,24 @@ def test_a_planned_release_loses_at_most_its_epsilon(ppi: Ppi, adjacency: Adjace
     assert report.worst <= EPSILON.fraction
 
 
-RATIO = next(ppi for ppi in PPIS if ppi.id == "returning")
+TWO_SUMS = """
+log: claims
+ppis:
+  - id: ratio
+    measure:
+      derive: a / b
+      a: {sum: {count: activity == "A"}}
+      b: {sum: {count: activity == "B"}}
+    bounds: {a: [0, 1], b: [0, 2], value: [0, 1]}
+"""
+(RATIO,) = parse_catalogue(TWO_SUMS).ppis
 
 
 def with_full_epsilon(part: Part) -> Part:
-    bounds = part.measure.bounds or UNIT_INTERVAL
+    (measure,) = part.inputs
+    assert measure.bounds is not None
     adjacency, epsilon = part.mechanism.adjacency, EPSILON.fraction
-    fresh = mechanism_for(part.measure.function, bounds, epsilon, adjacency, integral=True)
+    fresh = mechanism_for(measure.function, measure.bounds, epsilon, adjacency, integral=True)
     return replace(part, mechanism=fresh)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,14 +15,18 @@ from numpy.typing import NDArray
 from pappi.audit import Audited, AuditReport, Column, Draw, audit_mechanism
 from pappi.mechanisms import (
     DiscreteLaplaceLaw,
+    IntervalExtreme,
+    IntervalQuantile,
     LaplaceSum,
     Law,
     Loss,
     Outcome,
     PointLaw,
+    StepLaw,
     TwoBin,
     Values,
 )
+from pappi.mechanisms.interval import Counts
 from pappi.mechanisms.lattice import Lattice, total
 from pappi.values.bounds import Bounds
 from pappi.values.privacy import Adjacency
@@ -58,6 +64,7 @@ class BoundsFromTheData:
     """Clips to the smallest and largest value seen, as the paper's code does."""
 
     name = "bounds from the data"
+    width = 1
 
     def law(self, values: Values) -> Law:
         seen = present(values)
@@ -77,6 +84,7 @@ class HalfTheNoise(TwoBin):
 @dataclass(frozen=True)
 class MissingClip:
     name = "missing clip"
+    width = 1
 
     def law(self, values: Values) -> Law:
         points = [round(float(value)) for value in present(values)]
@@ -88,6 +96,7 @@ class ScaleFromTheNumberOfCases:
     """The paper's Laplace mean: sensitivity (U − L)/n. Black-box audits pass it."""
 
     name = "mean with (U-L)/n"
+    width = 1
 
     def law(self, values: Values) -> Law:
         n = max(len(values), 1)
@@ -162,6 +171,7 @@ def test_dropping_cases_without_a_value_is_caught_where_cases_are_public() -> No
     @dataclass(frozen=True)
     class DroppedBeforehand:
         name = "dropped beforehand"
+        width = 1
 
         def law(self, values: Values) -> Law:
             mean = TwoBin(HUNDRED, EPSILON, REPLACE, integral=False)
@@ -170,12 +180,114 @@ def test_dropping_cases_without_a_value_is_caught_where_cases_are_public() -> No
     assert audited(DroppedBeforehand(), REPLACE).worst == math.inf
 
 
+# --- the interval mechanism -----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FirstMatchOnTies(IntervalExtreme):
+    """Ranks count from the first interval that touches the maximum, as the paper allows.
+
+    With k cases at the maximum that interval lies k ranks below the top one.
+    """
+
+    def scores(self, below: Counts, above: Counts, cases: int) -> Counts:  # noqa: ARG002
+        copies = above[above > 0].min(initial=cases) if cases else 0
+        return np.abs(above - copies)
+
+
+@dataclass(frozen=True, slots=True)
+class ExtremeAtTwiceTheRate(IntervalExtreme):
+    @property
+    def rate(self) -> Fraction:
+        return 2 * self.epsilon
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileAtTheRateOfAnExtreme(IntervalQuantile):
+    @property
+    def rate(self) -> Fraction:
+        return self.epsilon
+
+
+@dataclass(frozen=True)
+class IntervalBoundsFromTheData:
+    name = "interval with bounds from the data"
+    width = 1
+
+    def law(self, values: Values) -> Law:
+        seen = present(values)
+        if len(seen) == 0 or seen.min() == seen.max():
+            return PointLaw(0)
+        bounds = Bounds(Fraction(float(seen.min())), Fraction(float(seen.max())))
+        return IntervalExtreme(bounds, EPSILON, ADD_REMOVE, integral=True, function="max").law(seen)
+
+
+@dataclass(frozen=True)
+class WeightsRoundedDown:
+    """Whole-number weights that run out: some outputs become impossible, but not for all."""
+
+    name = "weights rounded down"
+    width = 1
+
+    def law(self, values: Values) -> Law:
+        law = IntervalExtreme(HUNDRED, EPSILON, ADD_REMOVE, integral=True, function="max").law(
+            values
+        )
+        return StepLaw(law.starts, law.stop, tuple(weight >> 186 for weight in law.weights))
+
+
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+def test_the_wrong_interval_on_ties_is_caught(adjacency: Adjacency) -> None:
+    faulty = FirstMatchOnTies(HUNDRED, EPSILON, adjacency, integral=False, function="max")
+    report = audited(faulty, adjacency)
+    assert report.worst > 8 * EPSILON
+    assert not report.passed
+
+
+@pytest.mark.parametrize("level", [Fraction(9, 10), Fraction(1, 2)])
+def test_the_add_remove_sensitivity_of_a_quantile_is_caught_under_replace(
+    level: Fraction,
+) -> None:
+    quantile = IntervalQuantile(HUNDRED, EPSILON, ADD_REMOVE, integral=False, level=level)
+    assert audited(quantile, ADD_REMOVE).passed
+    report = audited(quantile, REPLACE)
+    assert report.worst > 1.5 * EPSILON
+    assert not report.passed
+
+
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+@pytest.mark.parametrize(
+    "faulty",
+    [
+        partial(ExtremeAtTwiceTheRate, function="max"),
+        partial(QuantileAtTheRateOfAnExtreme, level=Fraction(1, 2)),
+    ],
+)
+def test_twice_the_rate_is_caught(
+    faulty: Callable[..., IntervalExtreme | IntervalQuantile], adjacency: Adjacency
+) -> None:
+    report = audited(faulty(HUNDRED, EPSILON, adjacency, integral=False), adjacency)
+    assert 1.5 * EPSILON < report.worst <= 2 * EPSILON
+    assert not report.passed
+
+
+@pytest.mark.parametrize("faulty", [IntervalBoundsFromTheData(), WeightsRoundedDown()])
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+def test_outputs_that_only_one_neighbour_can_give_are_caught(
+    faulty: Audited, adjacency: Adjacency
+) -> None:
+    report = audited(faulty, adjacency)
+    assert report.worst == math.inf
+    assert not report.passed
+
+
 # --- it fails closed ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Raising:
     name = "raising"
+    width = 1
 
     def law(self, values: Values) -> Law:
         if len(values) == 3:
@@ -209,6 +321,7 @@ class Odd:
 
     loss: Loss
     name = "odd"
+    width = 1
 
     def law(self, values: Values) -> Law:
         return OddLaw(self.loss if len(values) == 2 else Fraction(0))

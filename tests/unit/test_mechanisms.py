@@ -12,6 +12,8 @@ from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms import (
     MECHANISMS,
     DiscreteLaplaceLaw,
+    IntervalExtreme,
+    IntervalQuantile,
     JointLaw,
     LaplaceExtreme,
     LaplaceSum,
@@ -20,9 +22,10 @@ from pappi.mechanisms import (
     PointLaw,
     TwoBin,
     mechanism_for,
+    mechanisms_of,
 )
 from pappi.mechanisms.lattice import RANGE_STEPS, SUM_STEPS, Lattice, total
-from pappi.mechanisms.mechanism import NoisyIntegers
+from pappi.mechanisms.mechanism import DrawnFromLaw, NoisyIntegers
 from pappi.mechanisms.pivot import covering_scale, share_interval, weighted_tail
 from pappi.values.bounds import UNIT_INTERVAL, Bounds
 from pappi.values.privacy import Adjacency
@@ -38,9 +41,18 @@ def array(*values: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.array(values, dtype=np.float64)
 
 
-def draws(mechanism: Mechanism, truth: Outcome, n: int) -> list[Outcome]:
+def with_noise(
+    function: str, bounds: Bounds, epsilon: Fraction, adjacency: Adjacency
+) -> LaplaceSum | LaplaceExtreme | TwoBin:
+    """The mechanism for the function that adds noise to integers."""
+    name = mechanisms_of(function)[-1]
+    mechanism = mechanism_for(function, bounds, epsilon, adjacency, integral=False, name=name)
+    assert isinstance(mechanism, LaplaceSum | LaplaceExtreme | TwoBin)
+    return mechanism
+
+
+def draws(mechanism: NoisyIntegers, truth: Outcome, n: int) -> list[Outcome]:
     """Releases around given statistics, reproducible and much faster than the real sampler."""
-    assert isinstance(mechanism, NoisyIntegers)
     rng = np.random.default_rng(11)
     columns = []
     for number, scale in zip(truth, mechanism.scales, strict=True):
@@ -167,28 +179,47 @@ def test_sums_of_values_that_cannot_be_negative_are_not_shown_negative() -> None
 # --- how release, law and choice hang together ----------------------------------------
 
 
-@pytest.mark.parametrize("cls", [LaplaceSum, LaplaceExtreme, TwoBin])
-def test_releases_are_draws_from_the_law_by_construction(cls: type[NoisyIntegers]) -> None:
-    assert cls.release is NoisyIntegers.release
-    assert cls.law is NoisyIntegers.law
+@pytest.mark.parametrize(
+    "cls", [LaplaceSum, LaplaceExtreme, TwoBin, IntervalExtreme, IntervalQuantile]
+)
+def test_releases_are_draws_from_the_law_by_construction(cls: type[DrawnFromLaw]) -> None:
+    assert cls.release is DrawnFromLaw.release
+    if issubclass(cls, NoisyIntegers):
+        assert cls.law is NoisyIntegers.law
 
 
-@pytest.mark.parametrize("function", list(MECHANISMS))
+@pytest.mark.parametrize("function", [*MECHANISMS, "p90", "p99.5"])
 @pytest.mark.parametrize("adjacency", list(Adjacency))
-def test_every_function_has_a_mechanism_under_both_adjacencies(
+def test_every_function_has_its_mechanisms_under_both_adjacencies(
     function: str, adjacency: Adjacency
 ) -> None:
-    mechanism = mechanism_for(function, UNIT_INTERVAL, TENTH, adjacency, integral=False)
-    assert mechanism.name in MECHANISMS[function]
-    noisy = mechanism.release(array(0, 1, 1))
-    low, high = mechanism.interval(noisy, 0.9)
-    assert low <= mechanism.estimate(noisy).value <= high
+    def made(name: str | None) -> Mechanism:
+        return mechanism_for(function, UNIT_INTERVAL, TENTH, adjacency, integral=False, name=name)
+
+    assert made(None) == made(mechanisms_of(function)[0])
+    for name in mechanisms_of(function):
+        mechanism = made(name)
+        assert mechanism.name == name
+        noisy = mechanism.release(array(0, 1, 1))
+        low, high = mechanism.interval(noisy, 0.9)
+        assert low <= mechanism.estimate(noisy).value <= high
 
 
-def test_what_no_mechanism_answers_is_refused_with_a_hint() -> None:
-    with pytest.raises(NotReleasable, match="median") as refusal:
-        mechanism_for("median", HUNDRED, TENTH, ADD_REMOVE, integral=False)
+@pytest.mark.parametrize("function", ["mode", "p0", "p00.0", "p100", "p9x", "p", "p-5", "p٩٠"])
+def test_what_no_mechanism_answers_is_refused_with_a_hint(function: str) -> None:
+    with pytest.raises(NotReleasable, match=function) as refusal:
+        mechanism_for(function, HUNDRED, TENTH, ADD_REMOVE, integral=False)
     assert "mean" in refusal.value.hint
+    assert "p90" in refusal.value.hint
+
+
+def test_a_mechanism_that_does_not_answer_the_function_is_refused_with_a_hint() -> None:
+    with pytest.raises(NotReleasable, match="'two-bin' does not answer the function 'max'") as no:
+        mechanism_for("max", HUNDRED, TENTH, ADD_REMOVE, integral=False, name="two-bin")
+    assert no.value.hint == "there are: interval, laplace"
+
+
+def test_a_share_of_anything_but_truth_values_is_refused() -> None:
     with pytest.raises(NotReleasable):
         mechanism_for("share", HUNDRED, TENTH, ADD_REMOVE, integral=False)
 
@@ -311,7 +342,7 @@ def test_two_bin_intervals_cover_as_often_as_they_say(
 @pytest.mark.parametrize("function", ["sum", "max", "mean"])
 def test_intervals_cover_the_answer_over_real_values(function: str, adjacency: Adjacency) -> None:
     values = np.random.default_rng(2).uniform(-100, 10, 300)
-    mechanism = mechanism_for(function, SIGNED, Fraction(1), adjacency, integral=False)
+    mechanism = with_noise(function, SIGNED, Fraction(1), adjacency)
     truth = {"sum": values.sum(), "max": values.max(), "mean": values.mean()}[function]
     noisy = draws(mechanism, mechanism.statistics(values), 2000)
     ends = [mechanism.interval(n, 0.9) for n in noisy]
@@ -327,7 +358,7 @@ def test_predicted_errors_come_true(
     adjacency: Adjacency, function: str, cases: int, share: float, epsilon: Fraction
 ) -> None:
     bounds = UNIT_INTERVAL if function == "share" else HUNDRED
-    mechanism = mechanism_for(function, bounds, epsilon, adjacency, integral=False)
+    mechanism = with_noise(function, bounds, epsilon, adjacency)
     ones = round(share * cases)
     values = array(*([float(bounds.high)] * ones + [0.0] * (cases - ones)))
     if function in {"max", "min"}:
@@ -340,7 +371,7 @@ def test_predicted_errors_come_true(
 
 
 def test_predictions_without_an_operating_point_take_the_middle() -> None:
-    for function in ("sum", "max", "mean"):
-        mechanism = mechanism_for(function, HUNDRED, TENTH, ADD_REMOVE, integral=False)
+    for function, name in [(f, name) for f in ("sum", "max", "mean") for name in MECHANISMS[f]]:
+        mechanism = mechanism_for(function, HUNDRED, TENTH, ADD_REMOVE, integral=False, name=name)
         middle = 50 * 40 if function == "sum" else 50
         assert mechanism.predicted_error(40, None) == mechanism.predicted_error(40, middle)

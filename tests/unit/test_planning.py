@@ -94,6 +94,44 @@ def test_an_impossible_accuracy_has_none() -> None:
     assert epsilon_for(TIMED, Fraction(1), facts(cases=1)) is None
 
 
+WITHIN = f"{{sum: {COUNT_A}, within: b}}"
+
+
+@pytest.mark.parametrize(
+    ("formula", "factor"),
+    [
+        ("a / b", 1),
+        ("100 * a / b", 100),
+        ("a * 100 / b", 100),
+        ("a / b * 100", 100),
+        ("100 * (a / b)", 100),
+        ("2 * (a / b) * 3", 6),
+    ],
+)
+def test_a_part_of_a_whole_is_released_as_one_ratio(formula: str, factor: int) -> None:
+    ratio = ppi(
+        f"measure: {{derive: {formula}, a: {WITHIN}, b: {{sum: {COUNT_B}}}}}\n"
+        "    bounds: {a: [0, 1], b: [0, 2]}"
+    )
+    plan = plan_ppi(ratio, EPSILON, facts())
+    (part,) = plan.parts
+    assert part.path == "ppi"
+    assert part.mechanism.epsilon == EPSILON.fraction
+    assert part.mechanism.estimate((1, 3)).value == factor / 4
+    split = list(plan_options(ratio, EPSILON, facts()))[1].plan
+    assert split is not None
+    assert plan.predicted_error < split.predicted_error
+
+
+@pytest.mark.parametrize("formula", ["a + b", "b / a", "a / b / 2", "a / b + 1", "a * b / b"])
+def test_other_formulas_are_not_taken_for_that_ratio(formula: str) -> None:
+    other = ppi(
+        f"measure: {{derive: {formula}, a: {WITHIN}, b: {{sum: {COUNT_B}}}}}\n"
+        "    bounds: {a: [0, 1], b: [0, 2], value: [0, 9]}"
+    )
+    assert [part.path for part in plan_ppi(other, EPSILON, facts()).parts] == ["ppi.a", "ppi.b"]
+
+
 def test_measures_grouped_differently_cannot_be_released_together() -> None:
     grouped = f"{{sum: {COUNT_B}, by: {{data: channel, keys: [web]}}}}"
     mixed = ppi(

@@ -18,12 +18,17 @@ class Audited(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def width(self) -> int:
+        """How many values of a case it reads; more than one come as a row per case."""
+        ...
+
     def law(self, values: Values) -> Law: ...
 
 
 @dataclass(frozen=True, slots=True)
 class JointRelease:
-    """Several mechanisms over the same cases, the i-th on the i-th value of each row.
+    """Several mechanisms over the same cases, each on its own values of every row.
 
     Their noises are independent, so the law of all they release is the joint law, and
     their losses add up: this is where an ε that was not split shows.
@@ -36,9 +41,15 @@ class JointRelease:
         return " + ".join(mechanism.name for mechanism in self.mechanisms)
 
     def law(self, data: Data) -> JointLaw:
-        return JointLaw(
-            tuple(
-                mechanism.law(np.array([row[i] for row in data], dtype=np.float64))
-                for i, mechanism in enumerate(self.mechanisms)
-            )
-        )
+        laws, start = [], 0
+        for mechanism in self.mechanisms:
+            end = start + mechanism.width
+            laws.append(mechanism.law(_columns(data, start, end)))
+            start = end
+        return JointLaw(tuple(laws))
+
+
+def _columns(data: Data, start: int, end: int) -> Values:
+    rows = np.array([row[start:end] for row in data], dtype=np.float64)
+    rows = rows.reshape(len(data), end - start)
+    return rows[:, 0] if end - start == 1 else rows

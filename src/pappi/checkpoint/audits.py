@@ -9,8 +9,8 @@ from __future__ import annotations
 from pappi.audit.datasets import Column
 from pappi.audit.exact import AuditReport, audit_joint
 from pappi.audit.steering import steered_by
-from pappi.planning.parts import Part
 from pappi.planning.plan import Plan
+from pappi.ppinot.model import AggregatedMeasure
 from pappi.values.bounds import UNIT_INTERVAL
 from pappi.values.privacy import Adjacency
 
@@ -19,7 +19,7 @@ def audit_plan(plan: Plan, adjacency: Adjacency, pairs: int, seed: int = 1) -> A
     """The worst loss over neighbouring cases, all functions of the PPI taken together."""
     return audit_joint(
         [part.mechanism for part in plan.parts],
-        [_column(part, plan) for part in plan.parts],
+        [_column(m, plan) for part in plan.parts for m in part.inputs],
         adjacency=adjacency,
         epsilon=plan.epsilon.fraction,
         draw=steered_by(seed),
@@ -27,7 +27,7 @@ def audit_plan(plan: Plan, adjacency: Adjacency, pairs: int, seed: int = 1) -> A
     )
 
 
-def _column(part: Part, plan: Plan) -> Column:
+def _column(measure: AggregatedMeasure, plan: Plan) -> Column:
     target = plan.ppi.target
     limit = None if target is None else target.high if target.low is None else target.low
-    return Column(part.measure.bounds or UNIT_INTERVAL, None if limit is None else float(limit))
+    return Column(measure.bounds or UNIT_INTERVAL, None if limit is None else float(limit))

@@ -10,8 +10,12 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pappi.checkpoint.questions import CellQuestion
 from pappi.engine.cases import CaseTable, evaluate_cases
+from pappi.planning.parts import Part
 from pappi.planning.plan import Plan
 from pappi.store.declarations import LogDeclaration
 from pappi.values.periods import Period
@@ -24,7 +28,8 @@ def draw_cells(
     events: Path, questions: Sequence[CellQuestion], log: LogDeclaration
 ) -> dict[str, CellResult]:
     """The noisy integers of every question, from one evaluation of the log."""
-    measures = [part.measure for question in questions for part in question.plan.parts]
+    parts = (part for question in questions for part in question.plan.parts)
+    measures = [measure for part in parts for measure in part.inputs]
     cases = evaluate_cases(events, log.table, log.anchor, measures, log.vocabulary)
     released: dict[str, CellResult] = {}
     for _, alike in groupby(questions, key=lambda question: question.plan.ppi.scope):
@@ -44,7 +49,10 @@ def _cell(question: CellQuestion, tables: Mapping[Period, CaseTable]) -> CellRes
 
 
 def _noisy(plan: Plan, cases: CaseTable, group: str | None) -> list[list[int]]:
-    return [
-        list(part.mechanism.release(cases.contributions(part.measure, group)))
-        for part in plan.parts
-    ]
+    return [list(part.mechanism.release(_values(part, cases, group))) for part in plan.parts]
+
+
+def _values(part: Part, cases: CaseTable, group: str | None) -> NDArray[np.float64]:
+    """A value per case, or a row per case where a mechanism reads several measures."""
+    columns = [cases.contributions(measure, group) for measure in part.inputs]
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)

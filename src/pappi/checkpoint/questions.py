@@ -64,7 +64,7 @@ def _question(plan: Plan, log: LogDeclaration) -> dict[str, JSON]:
         "epsilon": plan.epsilon.nano,
         "groups": list(plan.groups),
         "parts": [
-            {"measure": canonical(part.measure), "mechanism": part.mechanism.name}
+            {"inputs": canonical(part.inputs), "mechanism": part.mechanism.name}
             for part in plan.parts
         ],
     }

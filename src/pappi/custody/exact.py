@@ -77,3 +77,5 @@ def _aggregate(measure: AggregatedMeasure, cases: CaseTable, group: str | None) 
             return float(values.max())
         case Aggregation.MEAN | Aggregation.SHARE:
             return float(values.mean())
+        case Aggregation.MEDIAN | Aggregation.PERCENTILE:
+            return float(np.percentile(values, measure.percent or 50))

@@ -52,6 +52,16 @@ def as_double(column: exp.Expr) -> exp.Expr:
     return exp.cast(column, exp.DType.DOUBLE)
 
 
+def finite(column: exp.Expr) -> exp.Expr:
+    """A column as DOUBLE, with what is no finite number missing: only then is x - x zero.
+
+    For columns alone: a database may copy the operand, and nested copies multiply.
+    """
+    number = as_double(column.copy())
+    nothing = exp.Sub(this=number.copy(), expression=number.copy())
+    return when(exp.EQ(this=nothing, expression=double(0)), number)
+
+
 def when(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
     """The value where the condition holds, NULL elsewhere."""
     return exp.case().when(condition, value)
@@ -99,7 +109,7 @@ class _Compiler:
             case Kind.TEXT:
                 return column.copy()
             case _:
-                return as_double(column.copy())
+                return finite(column)
 
     def _raw(self, operand: Expression) -> exp.Expr:
         """A bare truth attribute may be missing, though as a condition it is false."""

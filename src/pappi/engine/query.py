@@ -16,7 +16,7 @@ from itertools import groupby
 
 from sqlglot import exp
 
-from pappi.engine.expressions import as_double, compile_expression, when
+from pappi.engine.expressions import as_double, compile_expression, finite, when
 from pappi.ppinot.measures import measure_kind
 from pappi.ppinot.model import (
     CaseBorder,
@@ -115,12 +115,11 @@ class _Columns:
         return compile_expression(condition.condition, self.event_column)
 
     def _formula(self, measure: DerivedSingleInstance) -> exp.Expr:
-        variables = dict(measure.variables)
-
-        def column(name: str) -> tuple[exp.Expr, Kind]:
-            return _column(self.names[variables[name]]), self.kind(variables[name])
-
-        return compile_expression(measure.formula, column)
+        columns = {
+            name: (_column(self.names[variable]), self.kind(variable))
+            for name, variable in measure.variables
+        }
+        return compile_expression(measure.formula, columns.__getitem__)
 
     def _named(self, measure: SingleInstance, value: exp.Expr) -> exp.Expr:
         return exp.alias_(value, self.names[measure], quoted=True)
@@ -164,8 +163,9 @@ def _elapsed(start: Moment, end: Moment, columns: _Columns) -> exp.Expr:
     """From the first `start` to the last `end` at or after it, in the order of the log."""
     first = exp.Min(this=_at(start, _POSITION, columns))
     last = exp.Max(this=_at(end, _POSITION, columns))
-    started = exp.Min(this=_at(start, _TIME, columns))
-    ended = exp.Max(this=_at(end, _TIME, columns))
+    # As DOUBLE, which cannot overflow: an error here would depend on data.
+    started = as_double(exp.Min(this=_at(start, _TIME, columns)))
+    ended = as_double(exp.Max(this=_at(end, _TIME, columns)))
     elapsed = exp.Sub(this=ended, expression=started)
     return when(exp.GTE(this=last, expression=first), elapsed)
 
@@ -181,11 +181,11 @@ def _at(moment: Moment, column: exp.Expr, columns: _Columns) -> exp.Expr:
 def _attribute(measure: DataMeasure, columns: _Columns) -> exp.Expr:
     """The attribute at the first or last event that satisfies the condition and carries it."""
     column, kind = columns.event_column(measure.attribute)
-    carried: exp.Expr = exp.Is(this=column.copy(), expression=exp.Not(this=exp.null()))
+    value = column if kind in (Kind.TEXT, Kind.TRUTH) else finite(column)
+    carried: exp.Expr = exp.Is(this=value.copy(), expression=exp.Not(this=exp.null()))
     if measure.when is not None:
         carried = exp.and_(carried, columns.holds(measure.when))
     pick = exp.ArgMin if measure.pick is Pick.FIRST else exp.ArgMax
-    value = column if kind in (Kind.TEXT, Kind.TRUTH) else as_double(column)
     return pick(this=value, expression=when(carried, _POSITION.copy()))
 
 

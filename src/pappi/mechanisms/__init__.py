@@ -1,20 +1,25 @@
 """Mechanisms: from clipped numbers and public facts to integers that may be released.
 
-    noise       exact discrete Laplace draws; the only source of randomness
-    tails       how large that noise gets, for intervals and predicted errors
-    laws        exact distributions and the privacy loss between them
-    lattice     values become integers
-    mechanism   what a mechanism is; how integers get their noise
-    laplace     sums and extremes
-    two_bin     means and shares
-    pivot       an interval of true coverage for a mean
-    coarse      … made narrower where noise is only a few steps wide
-    choose      which mechanism for which function
+    noise         exact discrete Laplace draws; the only source of randomness
+    tails         how large that noise gets, for intervals and predicted errors
+    laws          exact distributions and the privacy loss between them
+    upper_bounds  exp and log of exact numbers, rounded up
+    exponential   the exponential mechanism in whole numbers
+    lattice       values become integers
+    mechanism     what a mechanism is; how integers get their noise
+    laplace       sums and extremes
+    interval      extremes and quantiles
+    two_bin       means and shares
+    pivot         an interval of true coverage for a mean
+    coarse        … made narrower where noise is only a few steps wide
+    choose        which mechanism for which function
 
 Nothing here sees a log: a mechanism gets one number per case and declared bounds.
 """
 
-from pappi.mechanisms.choose import MECHANISMS, mechanism_for
+from pappi.mechanisms.choose import MECHANISMS, mechanism_for, mechanisms_of, quantile_level
+from pappi.mechanisms.exponential import StepLaw
+from pappi.mechanisms.interval import IntervalExtreme, IntervalQuantile
 from pappi.mechanisms.laplace import LaplaceExtreme, LaplaceSum
 from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, Law, Loss, Outcome, PointLaw
 from pappi.mechanisms.mechanism import Estimate, Mechanism, Values
@@ -24,6 +29,8 @@ __all__ = [
     "MECHANISMS",
     "DiscreteLaplaceLaw",
     "Estimate",
+    "IntervalExtreme",
+    "IntervalQuantile",
     "JointLaw",
     "LaplaceExtreme",
     "LaplaceSum",
@@ -32,7 +39,10 @@ __all__ = [
     "Mechanism",
     "Outcome",
     "PointLaw",
+    "StepLaw",
     "TwoBin",
     "Values",
     "mechanism_for",
+    "mechanisms_of",
+    "quantile_level",
 ]

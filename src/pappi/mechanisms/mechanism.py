@@ -1,14 +1,15 @@
-"""What every mechanism is, and the one way in which lattice mechanisms release.
+"""What every mechanism is, and the one way in which all of them release.
 
-`NoisyIntegers` fixes the order of things: integers are computed from the cases
-(`statistics`), each gets noise of a scale that is written down without looking at
-the cases (`scales`), and that distribution is the law. `release` is a draw from the
-law, nothing else. A mechanism that keeps to this cannot audit one thing and release
-another, and its noise cannot depend on the data.
+`DrawnFromLaw`: `release` is a draw from the law, nothing else. A mechanism that keeps
+to this cannot audit one thing and release another.
 
-Privacy of all of them: if one case moves the statistics by (d₁, d₂, …) at most, and
-Σ dᵢ/scaleᵢ ≤ ε for every possible such move, then the loss between neighbours is at
-most ε (`JointLaw.log_ratio`). Each mechanism proves that sum in its own module.
+`NoisyIntegers` also fixes what the law is: integers are computed from the cases
+(`statistics`), and each gets noise of a scale that is written down without looking at
+the cases (`scales`). Its noise cannot depend on the data. Privacy of all of them: if one
+case moves the statistics by (d₁, d₂, …) at most, and Σ dᵢ/scaleᵢ ≤ ε for every possible
+such move, then the loss between neighbours is at most ε (`JointLaw.log_ratio`). Each
+mechanism proves that sum in its own module.
+
 Estimates, intervals and counts are functions of the released integers and of public
 facts: post-processing, and free.
 """
@@ -57,12 +58,13 @@ class Mechanism(Protocol):
     @property
     def adjacency(self) -> Adjacency: ...
 
-    def statistics(self, values: Values) -> Outcome:
-        """The exact integers that noise is added to. Total: never raises, for any floats."""
+    @property
+    def width(self) -> int:
+        """How many values of a case it reads; more than one come as a row per case."""
         ...
 
     def law(self, values: Values) -> Law:
-        """The exact distribution of what `release` gives."""
+        """The exact distribution of what `release` gives. Total: never raises, for any floats."""
         ...
 
     def release(self, values: Values) -> Outcome:
@@ -85,10 +87,11 @@ class Mechanism(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class NoisyIntegers(ABC):
-    """A mechanism that adds discrete Laplace noise of fixed scales to integers."""
+class DrawnFromLaw(ABC):
+    """A mechanism over clipped values whose release is a draw from its law."""
 
     name: ClassVar[str]
+    width: ClassVar[int] = 1
 
     bounds: Bounds
     epsilon: Fraction
@@ -102,7 +105,20 @@ class NoisyIntegers(ABC):
             raise UsageError(f"a release needs an epsilon above 0, not {self.epsilon}")
 
     @abstractmethod
-    def statistics(self, values: Values) -> Outcome: ...
+    def law(self, values: Values) -> Law: ...
+
+    @final
+    def release(self, values: Values) -> Outcome:
+        return self.law(values).draw(system_randbelow)
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyIntegers(DrawnFromLaw):
+    """A mechanism that adds discrete Laplace noise of fixed scales to integers."""
+
+    @abstractmethod
+    def statistics(self, values: Values) -> Outcome:
+        """The exact integers that noise is added to. Total: never raises, for any floats."""
 
     @property
     @abstractmethod
@@ -113,10 +129,6 @@ class NoisyIntegers(ABC):
     def law(self, values: Values) -> Law:
         pairs = zip(self.statistics(values), self.scales, strict=True)
         return JointLaw(tuple(_law_of(number, scale) for number, scale in pairs))
-
-    @final
-    def release(self, values: Values) -> Outcome:
-        return self.law(values).draw(system_randbelow)
 
 
 def _law_of(number: int, scale: Fraction | None) -> Law:

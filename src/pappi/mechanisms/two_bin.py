@@ -85,7 +85,7 @@ class TwoBin(NoisyIntegers):
         share = 0.5 if at is None else clamp((at - float(self.bounds.low)) / width, 0.0, 1.0)
         noise = tails.deviation(self.scale) / self.lattice.span
         if self.adjacency is Adjacency.ADD_REMOVE:
-            return width * _share_error(share, max(cases, 0.0), noise)
+            return width * share_error(share, max(cases, 0.0), noise)
         if cases <= 0:
             return width * abs(share - 0.5)
         return width * tails.clamped_error(noise / cases, share, 1 - share)
@@ -116,7 +116,7 @@ class TwoBin(NoisyIntegers):
         return clamp((first - width) / most, 0.0, 1.0), clamp((first + width) / most, 0.0, 1.0)
 
 
-def _share_error(share: float, cases: float, noise: float) -> float:
+def share_error(share: float, cases: float, noise: float) -> float:
     """Root mean square error of A⁺/(A⁺+B⁺), by summing over a grid of both noises."""
     grid = _NOISE * noise / np.sqrt(2)
     first = np.maximum(cases * share + grid, 0.0)[:, np.newaxis]

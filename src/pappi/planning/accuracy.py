@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from pappi.planning.parts import PublicFacts
@@ -9,6 +10,8 @@ from pappi.planning.plan import plan_ppi
 from pappi.ppinot.model import Ppi
 from pappi.values.epsilon import NANO, Epsilon
 from pappi.values.units import parse_duration
+
+_NUMBER = re.compile(r"\s*(\d{1,15}(?:\.\d{1,15})?)\s*%?\s*", re.ASCII)
 
 # Amounts a person would write: thousandths, up to a hundred.
 _STEP = NANO // 1_000
@@ -20,10 +23,8 @@ def wanted_error(text: str, ppi: Ppi) -> Fraction | None:
     duration = parse_duration(text)
     if duration is not None:
         return duration
-    try:
-        return ppi.unit.read(Fraction(text.strip().removesuffix("%").strip()))
-    except ValueError:
-        return None
+    number = _NUMBER.fullmatch(text)
+    return ppi.unit.read(Fraction(number[1])) if number else None
 
 
 def epsilon_for(ppi: Ppi, error: Fraction, facts: PublicFacts) -> Epsilon | None:

@@ -11,16 +11,16 @@ import math
 from collections.abc import Mapping, Sequence
 
 from pappi.planning.parts import Part
-from pappi.ppinot.model import AggregatedMeasure, Aggregation, Ppi
+from pappi.ppinot.model import Aggregation, Ppi
 from pappi.tree.above import value_above
+from pappi.tree.composition import ROOT
 from pappi.values.bounds import UNIT_INTERVAL
 
 
 def predicted_error(ppi: Ppi, parts: Sequence[Part], cases: int) -> float:
     """The root mean square error of the PPI's value, in internal units."""
-    if isinstance(ppi.measure, AggregatedMeasure):
-        (part,) = parts
-        return part.mechanism.predicted_error(cases, _operating_point(ppi))
+    if parts[0].path == ROOT:
+        return parts[0].mechanism.predicted_error(cases, _operating_point(ppi))
     return _propagated(ppi, parts, cases)
 
 
@@ -52,9 +52,13 @@ def _moved(ppi: Ppi, points: Mapping[str, float], part: Part, cases: int) -> flo
 
 
 def _middle(part: Part, cases: int) -> float:
-    bounds = part.measure.bounds or UNIT_INTERVAL
+    """Where a function lies if every case is in the middle of its bounds."""
+    measure, *wholes = part.inputs
+    if wholes:
+        return part.mechanism.estimate((1, 1)).value
+    bounds = measure.bounds or UNIT_INTERVAL
     middle = float(bounds.low + bounds.high) / 2
-    return cases * middle if part.measure.function is Aggregation.SUM else middle
+    return cases * middle if measure.function is Aggregation.SUM else middle
 
 
 def _value(ppi: Ppi, values: Mapping[str, float]) -> float:

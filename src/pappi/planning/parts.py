@@ -22,8 +22,11 @@ class PublicFacts:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One function that carries noise."""
+    """One function that carries noise, and the measures it reads a case's values from.
+
+    A mechanism over several inputs gets one row per case, in their order.
+    """
 
     path: str
-    measure: AggregatedMeasure
+    inputs: tuple[AggregatedMeasure, ...]
     mechanism: Mechanism

@@ -15,14 +15,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pappi.errors import NotReleasable
-from pappi.mechanisms.choose import mechanism_for
+from pappi.mechanisms.choose import mechanism_for, mechanisms_of
 from pappi.mechanisms.mechanism import Mechanism
+from pappi.mechanisms.ratio import TwoBinRatio
 from pappi.planning.errors import predicted_error
 from pappi.planning.parts import Part, PublicFacts
+from pappi.planning.ratios import Ratio, ratio_of
 from pappi.ppinot.measures import is_total, measure_kind
-from pappi.ppinot.model import AggregatedMeasure, CountMeasure, DerivedMultiInstance, Ppi
+from pappi.ppinot.model import AggregatedMeasure, CountMeasure, Ppi
 from pappi.tree.admissible import AdmissibleSet, admissible_sets
-from pappi.tree.composition import composition_tree
+from pappi.tree.composition import Inner, composition_tree
 from pappi.values.bounds import UNIT_INTERVAL, Bounds
 from pappi.values.epsilon import Epsilon
 from pappi.values.privacy import Adjacency
@@ -44,7 +46,7 @@ class Plan:
 
     @property
     def groups(self) -> tuple[str | None, ...]:
-        grouping = self.parts[0].measure.grouping
+        grouping = self.parts[0].inputs[0].grouping
         return (None,) if grouping is None else grouping.keys
 
 
@@ -80,26 +82,42 @@ def plan_options(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Iterator[Opt
 
 
 def _plan(ppi: Ppi, chosen: AdmissibleSet, epsilon: Epsilon, facts: PublicFacts) -> Plan:
-    measures = [(node.path, _aggregated(node.measure)) for node in chosen]
-    if len({measure.grouping for _, measure in measures}) > 1:
+    share = epsilon.fraction / len(chosen)
+    parts = tuple(_part(node, share, facts) for node in chosen)
+    if len({measure.grouping for part in parts for measure in part.inputs}) > 1:
         raise NotReleasable("its aggregated measures are not grouped alike")
-    share = epsilon.fraction / len(measures)
-    parts = tuple(Part(path, m, _mechanism(m, share, facts)) for path, m in measures)
     return Plan(ppi, epsilon, parts, predicted_error(ppi, parts, facts.expected_cases))
 
 
-def _aggregated(measure: AggregatedMeasure | DerivedMultiInstance) -> AggregatedMeasure:
-    if isinstance(measure, DerivedMultiInstance):
+def _part(node: Inner, epsilon: Fraction, facts: PublicFacts) -> Part:
+    if isinstance(node.measure, AggregatedMeasure):
+        mechanism = _mechanism(node.measure, epsilon, facts)
+        return Part(node.path, (node.measure,), mechanism)
+    ratio = ratio_of(node.measure)
+    if ratio is None:
         raise NotReleasable("nothing public bounds how much one case can change a formula")
-    return measure
+    return Part(node.path, (ratio.part, ratio.whole), _ratio_mechanism(ratio, epsilon, facts))
+
+
+def _ratio_mechanism(ratio: Ratio, epsilon: Fraction, facts: PublicFacts) -> Mechanism:
+    return TwoBinRatio(
+        _bounds(ratio.whole, facts.vocabulary),
+        epsilon,
+        facts.adjacency,
+        _integral(ratio.whole, facts.vocabulary) and _integral(ratio.part, facts.vocabulary),
+        ratio.factor,
+    )
 
 
 def _mechanism(measure: AggregatedMeasure, epsilon: Fraction, facts: PublicFacts) -> Mechanism:
     bounds = _bounds(measure, facts.vocabulary)
     adjacency, spent = _calibration(measure, epsilon, facts.adjacency)
-    return mechanism_for(
-        measure.function, bounds, spent, adjacency, integral=_integral(measure, facts.vocabulary)
-    )
+    integral = _integral(measure, facts.vocabulary)
+    candidates = [
+        mechanism_for(measure.called, bounds, spent, adjacency, integral=integral, name=name)
+        for name in mechanisms_of(measure.called)
+    ]
+    return min(candidates, key=lambda m: m.predicted_error(facts.expected_cases, None))
 
 
 def _calibration(
@@ -116,7 +134,7 @@ def _bounds(measure: AggregatedMeasure, vocabulary: Vocabulary) -> Bounds:
         return measure.bounds
     if measure_kind(measure.base, vocabulary) is Kind.TRUTH:
         return UNIT_INTERVAL
-    raise NotReleasable(f"its {measure.function} has no public bounds on what one case contributes")
+    raise NotReleasable(f"its {measure.called} has no public bounds on what one case contributes")
 
 
 def _integral(measure: AggregatedMeasure, vocabulary: Vocabulary) -> bool:

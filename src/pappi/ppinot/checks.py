@@ -58,9 +58,9 @@ def check_catalogue(catalogue: Catalogue, vocabulary: Vocabulary | None) -> list
 class _Checker:
     def __init__(self, vocabulary: Vocabulary | None) -> None:
         self._vocabulary = vocabulary
-        self._names: dict[str, Kind | None] = dict(EVENT_NAMES)
-        if vocabulary is not None:
-            self._names.update(vocabulary.attributes)
+        # What every event has comes last: no attribute may change what it means.
+        declared = vocabulary.attributes if vocabulary is not None else {}
+        self._names: dict[str, Kind | None] = {**declared, **EVENT_NAMES}
 
     # --- PPIs and measures of many cases ----------------------------------------------
 
@@ -69,6 +69,9 @@ class _Checker:
         yield from problems
         if not problems:
             yield from self._shown(ppi)
+        if isinstance(ppi.measure, AggregatedMeasure) and ppi.measure.within is not None:
+            message = "'within' names another variable of a formula, and here is no formula"
+            yield Problem(ppi.position, message, "remove it, or derive the ratio of the two")
         if len(set(_groupings(ppi.measure))) > 1:
             message = "all measures of a formula must be grouped alike"
             yield Problem(ppi.position, message, "give each of them the same 'by'")
@@ -103,7 +106,9 @@ class _Checker:
             need = "the cases are chosen by"
             yield from self._has_kind(measure.filter, (Kind.TRUTH,), need, measure.position)
         if measure.grouping is not None:
-            yield from self._data(measure.grouping.by)
+            by = measure.grouping.by
+            yield from self._data(by)
+            yield from self._has_kind(by, (Kind.TEXT,), "cases are grouped by", by.position)
 
     def _has_kind(
         self, measure: SingleInstance, allowed: tuple[Kind, ...], need: str, position: Position

@@ -100,6 +100,8 @@ class Aggregation(StrEnum):
     MEAN = "mean"
     SUM = "sum"
     SHARE = "share"
+    MEDIAN = "median"
+    PERCENTILE = "percentile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,10 @@ class Grouping:
     by: DataMeasure
     keys: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        if not self.keys or len(set(self.keys)) < len(self.keys):
+            raise ValueError("group keys must be there, and each of them once")
+
 
 @dataclass(frozen=True, slots=True)
 class AggregatedMeasure(Located):
@@ -116,6 +122,9 @@ class AggregatedMeasure(Located):
 
     For a share, `base` is a truth value and `filter` says among which cases.
     `bounds` are on what one case contributes: public, declared, never measured.
+    `within` names a variable of the same formula whose contribution in every case is
+    at least this one's, as the received claims are to the rejected ones. `percent`
+    says which percentile, from 1 to 99.
     """
 
     function: Aggregation
@@ -123,6 +132,13 @@ class AggregatedMeasure(Located):
     filter: SingleInstance | None = None
     grouping: Grouping | None = None
     bounds: Bounds | None = None
+    within: str | None = None
+    percent: int | None = None
+
+    @property
+    def called(self) -> str:
+        """The function by name: mean, max, p90."""
+        return f"p{self.percent}" if self.percent is not None else str(self.function)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ _AGGREGATIONS = {
     Aggregation.MAX: "the maximum of",
     Aggregation.MEAN: "the average of",
     Aggregation.SUM: "the sum of",
+    Aggregation.MEDIAN: "the median of",
 }
 
 
@@ -45,8 +46,23 @@ def _multi(measure: MultiInstance) -> str:
         said = f"the share of cases in which {_holds(measure.base)}{among}"
     else:
         among = f" over the cases in which {_holds(measure.filter)}" if measure.filter else ""
-        said = f"{_AGGREGATIONS[measure.function]} {_single(measure.base)}{among}"
+        said = f"{_aggregation(measure)} {_single(measure.base)}{among}"
     return f"{said}, grouped by {_single(measure.grouping.by)}" if measure.grouping else said
+
+
+def _aggregation(measure: AggregatedMeasure) -> str:
+    if measure.percent is not None:
+        return f"the {_ordinal(measure.percent)} percentile of"
+    return _AGGREGATIONS[measure.function]
+
+
+def _ordinal(number: int) -> str:
+    """
+    >>> [_ordinal(number) for number in (1, 12, 22, 93, 90)]
+    ['1st', '12th', '22nd', '93rd', '90th']
+    """
+    teens = number // 10 == 1
+    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 def _single(measure: SingleInstance) -> str:

@@ -40,5 +40,5 @@ def _label(node: Node) -> str:
     if not isinstance(node, Inner):
         return phrase(node.measure)
     if isinstance(node.measure, AggregatedMeasure):
-        return f"{node.path} = {node.measure.function}"
+        return f"{node.path} = {node.measure.called}"
     return f"{node.path} = {render(node.measure.formula)}"

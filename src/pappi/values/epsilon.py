@@ -9,6 +9,7 @@ from fractions import Fraction
 from pappi.errors import UsageError
 
 NANO = 10**9
+MOST = 10**6
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -28,14 +29,13 @@ class Epsilon:
         """The amount as written in decimal; a float counts as its shortest decimal form."""
         try:
             decimal = Decimal(str(amount).strip())
-            nano = decimal * NANO
         except InvalidOperation:
             raise UsageError(f"{amount!r} is not an epsilon", hint="write e.g. 0.1") from None
-        if not nano.is_finite() or nano < 0:
-            raise UsageError(f"epsilon must be a finite amount of at least 0, not {amount}")
-        if nano != nano.to_integral_value():
-            raise UsageError(f"epsilon {amount} has more than 9 decimals")
-        return cls(int(nano))
+        if not decimal.is_finite() or not 0 <= decimal <= MOST:
+            raise UsageError(f"epsilon must be an amount from 0 to {MOST:,}")
+        if decimal != round(decimal, 9):
+            raise UsageError("epsilon has at most 9 decimals")
+        return cls(int(decimal * NANO))
 
     @property
     def fraction(self) -> Fraction:

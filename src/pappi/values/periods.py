@@ -61,6 +61,10 @@ class Grid:
     unit: Calendar
     count: int = 1
 
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise ValueError(f"a grid of {self.count} {self.unit}s never moves on")
+
     def periods(self, first: date, until: date) -> tuple[Period, ...]:
         """All periods of the grid that contain a day of [first, until)."""
         return tuple(self._walk(first, until))

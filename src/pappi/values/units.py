@@ -34,7 +34,7 @@ _ABBREVIATIONS = {
     "w": "weeks",
 }
 
-_DURATION = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
+_DURATION = re.compile(r"\s*([+-]?\d{1,15}(?:\.\d{1,15})?)\s*([A-Za-z]+)\s*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,6 +191,26 @@ _SINGLE: Tagged[Single] = Tagged(
 WHERE = Field("where", SINGLE, "only cases for which this is true")
 AMONG = Field("among", SINGLE, "only cases for which this is true count as a whole")
 CASE_BOUNDS = Field("bounds", BOUNDS, "the public range of what one case contributes")
+WITHIN = Field(
+    "within",
+    Written("the name of a variable", lambda node, _: node.text, example="received"),
+    "the variable of the same formula that this is a part of, in every case",
+)
+
+
+def _percent(node: ScalarNode, problems: Problems) -> int | None:
+    if node.text.isascii() and node.text.isdigit() and 1 <= int(node.text) <= 99:
+        return int(node.text)
+    problems.add(node.position, f"expected a percentage from 1 to 99, found {quoted(node.text)}")
+    return None
+
+
+PERCENT = Field(
+    "percent",
+    Written("a percentage", _percent, example="90", pattern=r"^\d{1,2}$", types=("integer",)),
+    "how many percent of the cases lie below, from 1 to 99",
+    required=True,
+)
 
 
 def _keys(node: ScalarNode, _: Problems) -> tuple[str, Position]:
@@ -226,6 +246,8 @@ BY = Field(
 def _aggregation(function: Aggregation, doc: str) -> Record[Multi]:
     base = Field(function.value, SINGLE, doc, required=True)
     among = (AMONG,) if function is Aggregation.SHARE else ()
+    within = (WITHIN,) if function is Aggregation.SUM else ()
+    percent = (PERCENT,) if function is Aggregation.PERCENTILE else ()
 
     def build(values: Values, _: Problems) -> Multi:
         condition = values.get(AMONG) or values.get(WHERE)
@@ -234,12 +256,14 @@ def _aggregation(function: Aggregation, doc: str) -> Record[Multi]:
             values[base].measure,
             condition.measure if condition else None,
             values.get(BY),
+            within=values.get(WITHIN),
+            percent=values.get(PERCENT),
             position=values.position,
         )
         bounds = values.get(CASE_BOUNDS)
         return Draft(measure, values[base].units, {} if bounds is None else {"": bounds})
 
-    fields = (base, *among, WHERE, BY, CASE_BOUNDS)
+    fields = (base, *among, WHERE, BY, CASE_BOUNDS, *within, *percent)
     return Record(f"a {function}", fields, build, at_most_one=(*among, WHERE) if among else ())
 
 
@@ -250,6 +274,8 @@ def _derived_multi(values: Values, problems: Problems) -> Multi | None:
         problems.add(values.position, "a derived measure needs a variable to derive from")
         return None
     drafts: list[tuple[str, Multi]] = [(key.text, draft) for key, draft in values.named]
+    if not _wholes_exist(drafts, problems):
+        return None
     variables = tuple((name, draft.measure) for name, draft in drafts)
     units = tuple(unit for _, draft in drafts for unit in draft.units)
     bounds = {
@@ -258,6 +284,26 @@ def _derived_multi(values: Values, problems: Problems) -> Multi | None:
         for path, pair in draft.bounds.items()
     }
     return Draft(DerivedMultiInstance(values[DERIVE], variables), units, bounds)
+
+
+def _wholes_exist(drafts: list[tuple[str, Multi]], problems: Problems) -> bool:
+    """Whether each `within` names another sum of the same formula."""
+    sums = [
+        name
+        for name, draft in drafts
+        if isinstance(draft.measure, AggregatedMeasure)
+        and draft.measure.function is Aggregation.SUM
+    ]
+    wrong = [
+        (draft.measure.within, draft.measure.position)
+        for name, draft in drafts
+        if isinstance(draft.measure, AggregatedMeasure)
+        and draft.measure.within not in (None, *(other for other in sums if other != name))
+    ]
+    for whole, position in wrong:
+        message = f"'within' must name another sum of this formula, not {quoted(str(whole))}"
+        problems.add(position, message, did_you_mean(str(whole), sums, ""))
+    return not wrong
 
 
 _AGGREGATE = {
@@ -282,6 +328,8 @@ _MULTI: Tagged[Multi] = Tagged(
         "sum": _aggregation(Aggregation.SUM, "the sum over the cases"),
         "min": _aggregation(Aggregation.MIN, "the smallest value of the cases"),
         "max": _aggregation(Aggregation.MAX, "the largest value of the cases"),
+        "median": _aggregation(Aggregation.MEDIAN, "the value in the middle of the cases"),
+        "percentile": _aggregation(Aggregation.PERCENTILE, "the value that percent lie below"),
         "share": _aggregation(Aggregation.SHARE, "the share of cases for which this is true"),
     },
     strangers=_AGGREGATE,

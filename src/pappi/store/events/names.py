@@ -11,15 +11,17 @@ from collections.abc import Iterable
 
 POSITION = "pos"
 CANONICAL = ("case_id", POSITION, "ts_us", "activity")
+# Not a column, but what conditions call the time of an event: it must not mean two things.
+RESERVED = (*CANONICAL, "timestamp")
 
 
 def table_names(wanted: Iterable[str]) -> tuple[str, ...]:
     """The names as they can stand in the table, in the same order.
 
-    >>> table_names(["cost", "Cost", "POS", ""])
-    ('cost', 'Cost (2)', 'POS (2)', 'unnamed')
+    >>> table_names(["cost", "Cost", "POS", "timestamp", ""])
+    ('cost', 'Cost (2)', 'POS (2)', 'timestamp (2)', 'unnamed')
     """
-    taken = {name.casefold() for name in CANONICAL}
+    taken = {name.casefold() for name in RESERVED}
     names = []
     for name in wanted:
         chosen = _free(name or "unnamed", taken)

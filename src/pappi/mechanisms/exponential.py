@@ -1,0 +1,132 @@
+"""The exponential mechanism with whole-number weights: its law, and its exact sampler.
+
+Candidates are the points of a public lattice. Each has a score s ≥ 0, a whole number: how
+bad it is. It is drawn with probability weight(s) / (sum of all weights), where
+
+    weight(0) = 2^192,    weight(s+1) = ⌈weight(s) · q⌉,    q ≥ exp(−rate), rational.
+
+**Why it is private.** Rounding up makes weights whole numbers without ever letting one
+fall short: 1 ≥ weight(s+1)/weight(s) ≥ q ≥ exp(−rate), exactly, at every s, also where the
+weights no longer fall (at about 1/rate, 2^-192 of the best). So if one case moves scores by
+at most 1, weights move by a factor between exp(−rate) and exp(rate), and the sum of all
+weights does too: the loss is at most 2·rate. If it can only raise them, or only lower
+them, the factors lie between exp(−rate) and 1 (or the inverse), as does that of the sum:
+the loss is at most rate. There is nothing else in the law that could depend on the data,
+and no float in it.
+
+Which of the two holds, and for which scores, is proved in `interval`.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pappi.mechanisms import upper_bounds
+from pappi.mechanisms.laws import Law, Loss, Outcome
+from pappi.mechanisms.noise import RandBelow
+
+# The audit bounds logarithms from above, by some 2^-120. A rate this much smaller makes room
+# for that, so that a loss of at most ε is also certified to be one.
+_HAIR = 1 - Fraction(1, 2**40)
+
+# Where weights fall from 2^192 to 1 in one or two steps, a higher rate changes nothing.
+_HIGHEST_RATE = Fraction(128)
+
+
+@dataclass(frozen=True, slots=True)
+class StepLaw(Law):
+    """One lattice point, by whole-number weights that are constant on stretches of points.
+
+    The i-th stretch begins at `starts[i]` and ends before the next, the last one before
+    `stop`. Each of its points has the probability weights[i] / total, exactly.
+    """
+
+    starts: tuple[int, ...]
+    stop: int
+    weights: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    @property
+    def support(self) -> range:
+        return range(self.starts[0], self.stop)
+
+    @property
+    def total(self) -> int:
+        return sum(length * weight for _, length, weight in self._stretches())
+
+    def draw(self, randbelow: RandBelow) -> Outcome:
+        """A lottery in which every point holds as many tickets as it weighs."""
+        ticket = randbelow(self.total)
+        for start, length, weight in self._stretches():
+            if ticket < length * weight:
+                return (start + ticket // weight,)
+            ticket -= length * weight
+        raise AssertionError("a ticket beyond the last one")
+
+    def weight(self, point: int) -> int:
+        if point not in self.support:
+            return 0
+        return self.weights[bisect_right(self.starts, point) - 1]
+
+    def exact_probability(self, point: int) -> Fraction:
+        return Fraction(self.weight(point), self.total)
+
+    def probability(self, outcome: Outcome) -> float:
+        (point,) = outcome
+        return float(self.exact_probability(point))
+
+    def log_ratio(self, other: Law) -> Loss:
+        """The worst ratio is a rational, found exactly; its logarithm is rounded up."""
+        if not isinstance(other, StepLaw) or self.support != other.support:
+            return math.inf
+        most, least = 0, 1
+        for point in {*self.starts, *other.starts}:  # both are constant between these
+            mine, theirs = self.weight(point), other.weight(point)
+            if mine * least > most * theirs:
+                most, least = mine, theirs
+        if least == 0:
+            return math.inf
+        return upper_bounds.log(most * other.total, least * self.total)
+
+    def _stretches(self) -> Iterator[tuple[int, int, int]]:
+        """First point, number of points and weight of each."""
+        ends = pairwise((*self.starts, self.stop))
+        for (start, end), weight in zip(ends, self.weights, strict=True):
+            yield start, end - start, weight
+
+
+def exponential_law(
+    starts: NDArray[np.int64], scores: NDArray[np.int64], stop: int, rate: Fraction
+) -> StepLaw:
+    """The law of points whose scores are constant on the stretches that begin at `starts`."""
+    weights = falling_weights(rate, int(scores.max()))
+    levels = np.minimum(scores, len(weights) - 1)
+    changes = np.flatnonzero(np.diff(levels, prepend=-1))
+    return StepLaw(
+        tuple(starts[changes].tolist()),
+        stop,
+        tuple(weights[level] for level in levels[changes].tolist()),
+    )
+
+
+def falling_weights(rate: Fraction, worst: int) -> list[int]:
+    """The weights of the scores from 0 to `worst`, or to where they fall no further."""
+    q = upper_bounds.exp_minus(min(rate, _HIGHEST_RATE) * _HAIR)
+    weights = [1 << upper_bounds.WEIGHT_BITS]
+    for _ in range(worst):
+        following = -(-weights[-1] * q >> upper_bounds.WEIGHT_BITS)
+        if following == weights[-1]:
+            break
+        weights.append(following)
+    return weights

@@ -1,0 +1,62 @@
+"""Formulas that are a ratio of a part to its whole, which one mechanism answers at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeGuard
+
+from pappi.ppinot.expressions.nodes import Binary, Expression, Name, Number, Operator
+from pappi.ppinot.model import AggregatedMeasure, Aggregation, DerivedMultiInstance
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """`factor` × the sum of the part / the sum of the whole."""
+
+    factor: Fraction
+    part: AggregatedMeasure
+    whole: AggregatedMeasure
+
+
+def ratio_of(measure: DerivedMultiInstance) -> Ratio | None:
+    """The ratio a formula is, if its numerator is declared to be within its denominator."""
+    named = _written(measure.formula)
+    if named is None:
+        return None
+    factor, numerator, denominator = named
+    variables = dict(measure.variables)
+    part, whole = variables[numerator], variables[denominator]
+    if not (_is_sum(part) and _is_sum(whole)) or part.within != denominator:
+        return None
+    return Ratio(factor, part, whole)
+
+
+def _is_sum(measure: object) -> TypeGuard[AggregatedMeasure]:
+    return isinstance(measure, AggregatedMeasure) and measure.function is Aggregation.SUM
+
+
+def _written(formula: Expression) -> tuple[Fraction, str, str] | None:
+    """Factor, numerator and denominator of c * x / y, x / y * c and the like."""
+    match formula:
+        case Binary(Operator.DIVIDE, Name(numerator), Name(denominator)):
+            return Fraction(1), numerator, denominator
+        case Binary(Operator.DIVIDE, Binary(Operator.MULTIPLY) as top, Name(denominator)):
+            return _scaled(top, denominator)
+        case Binary(Operator.MULTIPLY, Number(factor), inner) | Binary(
+            Operator.MULTIPLY, inner, Number(factor)
+        ):
+            found = _written(inner)
+            return None if found is None else (factor * found[0], *found[1:])
+        case _:
+            return None
+
+
+def _scaled(top: Binary, denominator: str) -> tuple[Fraction, str, str] | None:
+    match top:
+        case Binary(_, Number(factor), Name(numerator)) | Binary(
+            _, Name(numerator), Number(factor)
+        ):
+            return factor, numerator, denominator
+        case _:
+            return None
