@@ -7,6 +7,7 @@
     ├── InputError            a file that cannot be read as what it claims to be
     │   └── LogFormatError    … as an event log
     ├── DefinitionError       a PPI catalogue with problems, all of them at once
+    ├── ReleaseFailed         something broke after the charge; the same request completes it
     └── Refused               a well-formed request the checkpoint does not answer
         ├── BudgetExceeded    it costs more than is left
         └── NotReleasable     no mechanism can answer it from public facts
@@ -105,6 +106,20 @@ class DefinitionError(PappiError):
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = tuple(problems)
+
+
+class ReleaseFailed(PappiError):
+    """One fixed sentence, whatever broke: the cause may quote data, and is the owner's alone."""
+
+    code = "release-failed"
+    exit_code = 10
+
+    def __init__(self, *, detail: str) -> None:
+        super().__init__(
+            "the release could not be completed; it stays charged",
+            hint="ask again for the same, at no new cost; tell the owner if it fails again",
+            detail=detail,
+        )
 
 
 class Refused(PappiError):

@@ -132,6 +132,12 @@ def test_other_formulas_are_not_taken_for_that_ratio(formula: str) -> None:
     assert [part.path for part in plan_ppi(other, EPSILON, facts()).parts] == ["ppi.a", "ppi.b"]
 
 
+def test_bounds_that_no_float_can_tell_apart_are_refused() -> None:
+    narrow = ppi(f"measure: {{max: {COUNT_A}}}\n    bounds: [1, 1.00000000000000000001]")
+    with pytest.raises(NotReleasable, match="too close together"):
+        plan_ppi(narrow, EPSILON, facts())
+
+
 def test_measures_grouped_differently_cannot_be_released_together() -> None:
     grouped = f"{{sum: {COUNT_B}, by: {{data: channel, keys: [web]}}}}"
     mixed = ppi(

@@ -11,12 +11,16 @@ from collections.abc import Mapping, Sequence
 
 from pappi.budget.accounts import KeyState
 from pappi.planning.plan import Plan
-from pappi.ppinot.model import Ppi, Target
+from pappi.ppinot.measures import measure_kind
+from pappi.ppinot.model import AggregatedMeasure, MultiInstance, Ppi, Target
 from pappi.store.declarations import LogDeclaration
 from pappi.tree.above import range_above, value_above
 from pappi.values.answers import Answer, Guarantee, Interval, ShownTarget, Verdict
+from pappi.values.bounds import UNIT_INTERVAL
 from pappi.values.epsilon import ZERO
 from pappi.values.periods import Period
+from pappi.values.units import HOURS, NUMBER, Unit
+from pappi.values.vocabulary import Kind
 
 CONFIDENCE = 0.95
 
@@ -59,6 +63,29 @@ def shown_target(ppi: Ppi) -> ShownTarget | None:
     low = None if ppi.target.low is None else ppi.unit.show(ppi.target.low)
     high = None if ppi.target.high is None else ppi.unit.show(ppi.target.high)
     return ShownTarget(low, high, _target_text(low, high, ppi))
+
+
+def clipping_text(plan: Plan) -> str:
+    """What the public bounds do to a case's contribution, in words; truth values need none."""
+    ppi = plan.ppi
+    if isinstance(ppi.measure, AggregatedMeasure):
+        return _clipped("a case", ppi.measure, ppi.unit)
+    inputs = {measure for part in plan.parts for measure in part.inputs}
+    named = ((name, child) for name, child in ppi.measure.variables if child in inputs)
+    texts = (_clipped(f"{name} of a case", child, _plain_unit(child)) for name, child in named)
+    return "; ".join(text for text in texts if text)
+
+
+def _clipped(what: str, measure: MultiInstance, unit: Unit) -> str:
+    bounds = measure.bounds if isinstance(measure, AggregatedMeasure) else None
+    if bounds is None or bounds == UNIT_INTERVAL:
+        return ""
+    low, high = unit.show(bounds.low), unit.show(bounds.high)
+    return f"{what} counts as at least {low:g} and at most {high:g} {unit.name}".rstrip()
+
+
+def _plain_unit(measure: MultiInstance) -> Unit:
+    return HOURS if measure_kind(measure, None) is Kind.DURATION else NUMBER
 
 
 def _value(plan: Plan, released: Mapping[str, Noisy]) -> float | None:

@@ -17,11 +17,11 @@ from typing import Any
 
 from pappi.audit.exact import AuditReport
 from pappi.budget.accounts import Account, KeyState
-from pappi.checkpoint.answers import Noisy, answer_of, shown_target
+from pappi.checkpoint.answers import Noisy, answer_of, clipping_text, shown_target
 from pappi.checkpoint.audits import audit_plan
 from pappi.checkpoint.prices import quote_of
 from pappi.checkpoint.questions import CellQuestion, questions_of
-from pappi.errors import DefinitionError, Refused, UsageError
+from pappi.errors import DefinitionError, Refused, ReleaseFailed, UsageError
 from pappi.planning.accuracy import epsilon_for, wanted_error
 from pappi.planning.parts import PublicFacts
 from pappi.planning.plan import Plan, plan_ppi
@@ -37,6 +37,8 @@ from pappi.values.epsilon import ZERO, Epsilon
 from pappi.values.quotes import Quote
 
 DEFAULT_EPSILON = Epsilon.of("0.1")
+LEAST_EPSILON = Epsilon.of("0.001")
+MOST_ANSWERS = 20_000
 # Used to predict errors where the owner has declared no expected number of cases.
 ASSUMED_CASES = 100
 
@@ -105,6 +107,7 @@ class Checkpoint:
             log = _checked_log(ledger, catalogue)
             plans = [_plan(ppi, epsilon, log) for ppi in catalogue.ppis]
             questions = [q for plan in plans for q in questions_of(plan, log, self._analyst)]
+            _refuse_too_many(questions)
             states = self._charge(ledger, questions)
             released = self._complete(ledger, questions, states, log)
             return tuple(_series(plan, log, questions, states, released) for plan in plans)
@@ -142,7 +145,10 @@ class Checkpoint:
         # Imported here: a replay, which reads no case, does without numpy's and DuckDB's start-up.
         from pappi.checkpoint.draw import draw_cells
 
-        return draw_cells(self._files.events, questions, log)
+        try:
+            return draw_cells(self._files.events, questions, log)
+        except Exception as error:  # noqa: BLE001 - a library's own words may quote data
+            raise ReleaseFailed(detail=f"{type(error).__name__}: {error}") from None
 
 
 def _checked_log(ledger: SqliteLedger, catalogue: Catalogue) -> LogDeclaration:
@@ -157,10 +163,23 @@ def _plan(ppi: Ppi, epsilon: Epsilon | None, log: LogDeclaration) -> Plan:
     return plan_ppi(ppi, _epsilon(ppi, epsilon), _facts(log))
 
 
+def _refuse_too_many(questions: Sequence[CellQuestion]) -> None:
+    """The journal keeps every answer for ever, so one request may not flood it."""
+    answers = sum(len(q.cell.periods) * len(q.plan.groups) for q in questions)
+    if answers > MOST_ANSWERS:
+        raise Refused(
+            f"this asks for {answers:,} answers at once, and {MOST_ANSWERS:,} are the most",
+            hint="ask for fewer PPIs, groups or periods",
+        )
+
+
 def _epsilon(ppi: Ppi, asked: Epsilon | None) -> Epsilon:
     epsilon = asked or ppi.epsilon or DEFAULT_EPSILON
-    if epsilon.nano == 0:
-        raise UsageError("an epsilon of 0 releases nothing", hint="ask with e.g. --epsilon 0.1")
+    if epsilon < LEAST_EPSILON:
+        raise UsageError(
+            f"an epsilon of {epsilon} is below {LEAST_EPSILON}, where an answer is noise alone",
+            hint="ask with e.g. --epsilon 0.1",
+        )
     return epsilon
 
 
@@ -211,6 +230,7 @@ def _series(
         sentence=sentence(plan.ppi),
         target=shown_target(plan.ppi),
         answers=tuple(answers),
+        clipping=clipping_text(plan),
     )
 
 

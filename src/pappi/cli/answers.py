@@ -21,6 +21,7 @@ from pappi.cli.options import (
     open_workspace,
     workspace_option,
 )
+from pappi.errors import InputError
 
 if TYPE_CHECKING:
     from pappi.report.budgets import BudgetLine
@@ -107,6 +108,8 @@ def release(
     chosen = chosen_catalogue(catalogue, only)
     door = open_workspace(workspace)
     analyst = door.checkpoint()
+    for folder in (svg, html.parent if html else None):
+        _make_folder(folder)
     series = analyst.release(chosen, epsilon)
     budget_lines = analyst.budget(chosen.log)
     if svg is not None:
@@ -183,10 +186,18 @@ def _show_left(lines: Sequence[BudgetLine]) -> None:
     )
 
 
+def _make_folder(folder: Path | None) -> None:
+    """Where files will go, made before anything is charged."""
+    try:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(f"{folder} cannot be written to: {problem.strerror}") from None
+
+
 def write_charts(series: Iterable[Series], directory: Path) -> None:
     from pappi.report.charts import series_svg
 
-    directory.mkdir(parents=True, exist_ok=True)
     for one in series:
         path = directory / f"{one.ppi}.svg"
         path.write_text(series_svg(one), encoding="utf-8")
@@ -206,7 +217,6 @@ def write_report(
     )
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     page = report_html(f"Process performance: {log.name}", series, lines, facts, made)
-    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page, encoding="utf-8")
     click.echo(f"Report: {path}", err=True)
 

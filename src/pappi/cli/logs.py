@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from pappi.store.declarations import LogDeclaration
 
 
+LATEST_DAY = date(2199, 12, 31)
+
+
 @click.command()
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
 def init(directory: Path) -> None:
@@ -171,7 +174,7 @@ def _terms(given: Mapping[str, Any]) -> Terms:
         blocks=Grid(Calendar(given["blocks"])),
         first=first.date() if first else None,
         # On the command line the last day is meant to be included.
-        until=last.date() + timedelta(days=1) if last else None,
+        until=min(last.date(), LATEST_DAY) + timedelta(days=1) if last else None,
         unit=PrivacyUnit(given["unit"]),
         adjacency=Adjacency(given["adjacency"]),
         block_budget=Epsilon.of(given["budget"]),

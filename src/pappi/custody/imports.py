@@ -19,14 +19,19 @@ from pappi.eventlog.report import ImportReport
 from pappi.ppinot.model import CaseBorder
 from pappi.store.declarations import ACT, LogDeclaration, declare, declared_logs
 from pappi.store.events import drop_events, event_tables, import_events
+from pappi.store.events.lock import exclusive
 from pappi.store.ledger import SqliteLedger
 from pappi.store.workspace import WorkspaceFiles
 from pappi.values.epsilon import Epsilon
-from pappi.values.periods import Calendar, Grid, Period, day_of
+from pappi.values.periods import Calendar, Grid, Period, day_of, midnight_us
 from pappi.values.privacy import Adjacency, PrivacyUnit
 from pappi.values.vocabulary import Vocabulary
 
 Progress = Callable[[int, int], None]
+
+# Beyond these years a time is a mistake, and microseconds no longer fit a float exactly.
+EARLIEST_US = midnight_us(date(1800, 1, 1), ZoneInfo("UTC"))
+LATEST_US = midnight_us(date(2200, 1, 1), ZoneInfo("UTC"))
 
 MONTHLY = Grid(Calendar.MONTH)
 DEFAULT_BUDGET = Epsilon.of(1)
@@ -65,7 +70,23 @@ def import_log(
     terms: Terms,
     progress: Progress,
 ) -> Imported:
-    """All of it or nothing: the log exists once its declaration is in the journal."""
+    """All of it or nothing: the log exists once its declaration is in the journal.
+
+    One import at a time, from choosing the table to declaring it: of two at once, each
+    would take the other's table for a leftover.
+    """
+    with exclusive(files.root / "import"):
+        return _import_alone(files, ledger, name, reader, terms, progress)
+
+
+def _import_alone(
+    files: WorkspaceFiles,
+    ledger: SqliteLedger,
+    name: str,
+    reader: EventReader,
+    terms: Terms,
+    progress: Progress,
+) -> Imported:
     _check(name, terms, ledger)
     table = f"events_{len(ledger.acts(ACT)) + 1}"
     if table in event_tables(files.events):
@@ -92,6 +113,8 @@ def _check(name: str, terms: Terms, ledger: SqliteLedger) -> None:
         raise UsageError(
             f"there is already a log called '{name}'", hint="choose another name with --name"
         )
+    if terms.block_budget.nano == 0:
+        raise UsageError("a budget of 0 answers nothing", hint="give each block e.g. 1")
     _zone(terms.timezone)
 
 
@@ -127,6 +150,11 @@ def _horizon(report: ImportReport, terms: Terms) -> tuple[date, date]:
     """Whole blocks around the events' time span, where the owner names no dates."""
     if report.first_us is None or report.last_us is None:
         raise InputError("no event of this log has a time", hint="PPIs are evaluated per period")
+    if report.first_us < EARLIEST_US or report.last_us > LATEST_US:
+        raise InputError(
+            "this log has times outside the years 1800 to 2200",
+            hint="correct them at the source: they would spoil every duration they are part of",
+        )
     zone = _zone(terms.timezone)
     first = terms.first or _block_of(day_of(report.first_us, zone), terms.blocks).start
     until = terms.until or _block_of(day_of(report.last_us, zone), terms.blocks).end

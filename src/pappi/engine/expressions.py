@@ -45,11 +45,15 @@ _LOGIC: dict[Operator, type[exp.Connector]] = {Operator.AND: exp.And, Operator.O
 
 
 def double(value: Fraction | int) -> exp.Expr:
-    return exp.cast(exp.Literal.number(repr(float(value))), exp.DType.DOUBLE)
+    return as_double(exp.Literal.number(repr(float(value))))
+
+
+# sqlglot's helpers copy what they are given, which costs the square of a formula's depth. Nodes
+# are built directly instead; whatever stands in two places is copied where that happens.
 
 
 def as_double(column: exp.Expr) -> exp.Expr:
-    return exp.cast(column, exp.DType.DOUBLE)
+    return exp.Cast(this=column, to=exp.DType.DOUBLE.into_expr())
 
 
 def finite(column: exp.Expr) -> exp.Expr:
@@ -64,7 +68,7 @@ def finite(column: exp.Expr) -> exp.Expr:
 
 def when(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
     """The value where the condition holds, NULL elsewhere."""
-    return exp.case().when(condition, value)
+    return exp.Case(ifs=[exp.If(this=condition, true=value)])
 
 
 def compile_expression(expression: Expression, columns: Columns) -> exp.Expr:
@@ -85,19 +89,19 @@ class _Compiler:
             case nodes.Name(name=name):
                 return self._name(name)
             case nodes.Negate(operand=operand):
-                return exp.Neg(this=exp.paren(self.compile(operand)))
+                return exp.Neg(this=_paren(self.compile(operand)))
             case nodes.Not(operand=operand):
-                return exp.not_(exp.paren(self.compile(operand)))
+                return exp.Not(this=_paren(self.compile(operand)))
             case nodes.Binary():
                 return self._binary(node)
             case nodes.OneOf(operand=operand, choices=choices):
                 among = [_literal(choice) for choice in choices]
                 return _never_null(exp.In(this=self._raw(operand), expressions=among))
             case nodes.IsMissing(operand=operand):
-                return exp.paren(exp.Is(this=self._raw(operand), expression=exp.null()))
+                return _paren(exp.Is(this=self._raw(operand), expression=exp.null()))
             case nodes.Choose(condition=condition, then=then, otherwise=otherwise):
-                chosen = exp.case().when(self.compile(condition), self.compile(then))
-                return chosen.else_(self.compile(otherwise))
+                chosen = exp.If(this=self.compile(condition), true=self.compile(then))
+                return exp.Case(ifs=[chosen], default=self.compile(otherwise))
             case nodes.Apply():
                 return self._apply(node)
 
@@ -105,7 +109,7 @@ class _Compiler:
         column, kind = self._columns(name)
         match kind:
             case Kind.TRUTH:
-                return _never_null(column)
+                return _never_null(column.copy())
             case Kind.TEXT:
                 return column.copy()
             case _:
@@ -117,19 +121,19 @@ class _Compiler:
             column, kind = self._columns(operand.name)
             if kind is Kind.TRUTH:
                 return column.copy()
-        return exp.paren(self.compile(operand))
+        return _paren(self.compile(operand))
 
     def _binary(self, node: nodes.Binary) -> exp.Expr:
         operator = node.operator
         if operator in _COMPARISONS:
             left, right = self._raw(node.left), self._raw(node.right)
             return _never_null(_COMPARISONS[operator](this=left, expression=right))
-        left, right = exp.paren(self.compile(node.left)), exp.paren(self.compile(node.right))
+        left, right = _paren(self.compile(node.left)), _paren(self.compile(node.right))
         if operator in _LOGIC:
-            return exp.paren(_LOGIC[operator](this=left, expression=right))
+            return _paren(_LOGIC[operator](this=left, expression=right))
         if operator in (Operator.DIVIDE, Operator.REMAINDER):
             right = exp.Nullif(this=right, expression=double(0))
-        return exp.paren(_ARITHMETIC[operator](this=left, expression=right))
+        return _paren(_ARITHMETIC[operator](this=left, expression=right))
 
     def _apply(self, node: nodes.Apply) -> exp.Expr:
         first, *rest = (self.compile(argument) for argument in node.arguments)
@@ -144,8 +148,12 @@ class _Compiler:
                 return exp.Greatest(this=first, expressions=rest, ignore_nulls=True)
 
 
+def _paren(inner: exp.Expr) -> exp.Expr:
+    return exp.Paren(this=inner)
+
+
 def _never_null(condition: exp.Expr) -> exp.Expr:
-    return exp.Coalesce(this=condition.copy(), expressions=[exp.false()])
+    return exp.Coalesce(this=condition, expressions=[exp.false()])
 
 
 def _literal(node: nodes.Literal) -> exp.Expr:

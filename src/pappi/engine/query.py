@@ -51,10 +51,12 @@ def case_query(
     for level in columns.derived_levels():
         query = columns.derive(level, query)
     outputs = [
-        exp.alias_(columns.output(measure), f"m{index}", quoted=True)
+        exp.alias_(columns.output(measure), f"m{index}", quoted=True, copy=False)
         for index, measure in enumerate(measures)
     ]
-    return exp.select(_column(ANCHOR), _column(ORDER), *outputs).from_(query.subquery("cases"))
+    return exp.select(_column(ANCHOR), _column(ORDER), *outputs).from_(
+        query.subquery("cases", copy=False), copy=False
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,8 @@ class _Columns:
         bases = [part for part in self.names if not isinstance(part, DerivedSingleInstance)]
         return (
             exp.select(
-                exp.alias_(_anchor_time(anchor), ANCHOR, quoted=True),
-                exp.alias_(exp.Min(this=_POSITION.copy()), ORDER, quoted=True),
+                exp.alias_(_anchor_time(anchor), ANCHOR, quoted=True, copy=False),
+                exp.alias_(exp.Min(this=_POSITION.copy()), ORDER, quoted=True, copy=False),
                 *(self._named(part, _aggregate(part, self)) for part in bases),
             )
             .from_(exp.Table(this=exp.to_identifier(table, quoted=True)))
@@ -92,7 +94,9 @@ class _Columns:
 
     def derive(self, level: Sequence[DerivedSingleInstance], below: exp.Select) -> exp.Select:
         formulas = [self._named(part, self._formula(part)) for part in level]
-        return exp.select(exp.Star(), *formulas).from_(below.subquery("below"))
+        return exp.select(exp.Star(), *formulas).from_(
+            below.subquery("below", copy=False), copy=False
+        )
 
     def output(self, measure: SingleInstance) -> exp.Expr:
         column = _column(self.names[measure])
@@ -122,7 +126,7 @@ class _Columns:
         return compile_expression(measure.formula, columns.__getitem__)
 
     def _named(self, measure: SingleInstance, value: exp.Expr) -> exp.Expr:
-        return exp.alias_(value, self.names[measure], quoted=True)
+        return exp.alias_(value, self.names[measure], quoted=True, copy=False)
 
 
 def _column(name: str) -> exp.Column:
@@ -174,7 +178,7 @@ def _at(moment: Moment, column: exp.Expr, columns: _Columns) -> exp.Expr:
     """The column at the events of a moment; an event without a time is no instant."""
     timed = exp.Is(this=_TIME.copy(), expression=exp.Not(this=exp.null()))
     if isinstance(moment, Occurs):
-        return when(exp.and_(timed, columns.holds(moment)), column.copy())
+        return when(exp.and_(timed, columns.holds(moment), copy=False), column.copy())
     return when(timed, column.copy())
 
 
@@ -184,7 +188,7 @@ def _attribute(measure: DataMeasure, columns: _Columns) -> exp.Expr:
     value = column if kind in (Kind.TEXT, Kind.TRUTH) else finite(column)
     carried: exp.Expr = exp.Is(this=value.copy(), expression=exp.Not(this=exp.null()))
     if measure.when is not None:
-        carried = exp.and_(carried, columns.holds(measure.when))
+        carried = exp.and_(carried, columns.holds(measure.when), copy=False)
     pick = exp.ArgMin if measure.pick is Pick.FIRST else exp.ArgMax
     return pick(this=value, expression=when(carried, _POSITION.copy()))
 

@@ -180,7 +180,7 @@ class CsvReader:
             for marker in sorted(self._seen[number].markers_seen):
                 yield (
                     f"{marker!r} in the text column {self._source.names[number]!r} was kept as a "
-                    f"text; set missing={marker} if it means no value"
+                    f"text; name it with the option missing if it means no value"
                 )
 
 

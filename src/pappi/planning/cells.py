@@ -14,10 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 
 from pappi.errors import Refused
 from pappi.ppinot.model import Scope
 from pappi.values.periods import Grid, Period
+
+MOST_PERIODS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,13 @@ def periods_of(scope: Scope, horizon: Horizon) -> tuple[Period, ...]:
         )
     if scope.grid is None:
         return (Period(first, until),)
-    return scope.grid.periods(first, until)
+    periods = tuple(islice(scope.grid.walk(first, until), MOST_PERIODS + 1))
+    if len(periods) > MOST_PERIODS:
+        raise Refused(
+            f"the scope has more than {MOST_PERIODS:,} periods",
+            hint="choose longer periods, or a shorter time with 'from' and 'until'",
+        )
+    return periods
 
 
 def cells_of(scope: Scope, horizon: Horizon) -> tuple[Cell, ...]:

@@ -10,9 +10,10 @@ sharper `replace` calibration.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 
 from pappi.errors import NotReleasable
 from pappi.mechanisms.choose import mechanism_for, mechanisms_of
@@ -22,13 +23,16 @@ from pappi.planning.errors import predicted_error
 from pappi.planning.parts import Part, PublicFacts
 from pappi.planning.ratios import Ratio, ratio_of
 from pappi.ppinot.measures import is_total, measure_kind
-from pappi.ppinot.model import AggregatedMeasure, CountMeasure, Ppi
+from pappi.ppinot.model import AggregatedMeasure, Aggregation, CountMeasure, Ppi
 from pappi.tree.admissible import AdmissibleSet, admissible_sets
 from pappi.tree.composition import Inner, composition_tree
 from pappi.values.bounds import UNIT_INTERVAL, Bounds
 from pappi.values.epsilon import Epsilon
 from pappi.values.privacy import Adjacency
 from pappi.values.vocabulary import Kind, Vocabulary
+
+MOST_OPTIONS = 64
+_NO_BOUND = "nothing public bounds how much one case can change a formula"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +76,14 @@ def plan_ppi(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Plan:
 
 
 def plan_options(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Iterator[Option]:
-    """Every admissible set of the PPI, with its plan or the reason there is none."""
-    for chosen in admissible_sets(composition_tree(ppi.measure)):
+    """The admissible sets of the PPI, each with its plan or the reason there is none.
+
+    Sets with a formula that no mechanism answers are left out, but for the PPI itself.
+    """
+    root = composition_tree(ppi.measure)
+    if not _has_mechanism(root):
+        yield Option((root.path,), None, _NO_BOUND)
+    for chosen in islice(admissible_sets(root, _has_mechanism), MOST_OPTIONS):
         functions = tuple(node.path for node in chosen)
         try:
             yield Option(functions, _plan(ppi, chosen, epsilon, facts))
@@ -81,12 +91,40 @@ def plan_options(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Iterator[Opt
             yield Option(functions, None, refusal.message)
 
 
+def _has_mechanism(node: Inner) -> bool:
+    return isinstance(node.measure, AggregatedMeasure) or ratio_of(node.measure) is not None
+
+
 def _plan(ppi: Ppi, chosen: AdmissibleSet, epsilon: Epsilon, facts: PublicFacts) -> Plan:
     share = epsilon.fraction / len(chosen)
     parts = tuple(_part(node, share, facts) for node in chosen)
     if len({measure.grouping for part in parts for measure in part.inputs}) > 1:
         raise NotReleasable("its aggregated measures are not grouped alike")
+    _refuse_foregone_verdict(ppi, parts)
     return Plan(ppi, epsilon, parts, predicted_error(ppi, parts, facts.expected_cases))
+
+
+def _refuse_foregone_verdict(ppi: Ppi, parts: Sequence[Part]) -> None:
+    """A target at or beyond what the value can reach would be met or missed by definition."""
+    target, reach = ppi.target, _reach(ppi, parts)
+    if target is None or reach is None:
+        return
+    for limit in (target.low, target.high):
+        if limit is not None and not reach.low < limit < reach.high:
+            raise NotReleasable(
+                "its target lies at or beyond its bounds, so the verdict would be "
+                "decided without looking at a case: widen the bounds"
+            )
+
+
+def _reach(ppi: Ppi, parts: Sequence[Part]) -> Bounds | None:
+    """The public range of the value, where there is one."""
+    if ppi.value_range is not None:
+        return ppi.value_range
+    measure = ppi.measure
+    if isinstance(measure, AggregatedMeasure) and measure.function is not Aggregation.SUM:
+        return parts[0].inputs[0].bounds or UNIT_INTERVAL
+    return None
 
 
 def _part(node: Inner, epsilon: Fraction, facts: PublicFacts) -> Part:
@@ -95,7 +133,7 @@ def _part(node: Inner, epsilon: Fraction, facts: PublicFacts) -> Part:
         return Part(node.path, (node.measure,), mechanism)
     ratio = ratio_of(node.measure)
     if ratio is None:
-        raise NotReleasable("nothing public bounds how much one case can change a formula")
+        raise NotReleasable(_NO_BOUND)
     return Part(node.path, (ratio.part, ratio.whole), _ratio_mechanism(ratio, epsilon, facts))
 
 
@@ -131,6 +169,8 @@ def _calibration(
 
 def _bounds(measure: AggregatedMeasure, vocabulary: Vocabulary) -> Bounds:
     if measure.bounds is not None:
+        if float(measure.bounds.low) == float(measure.bounds.high):
+            raise NotReleasable("its bounds are too close together to be told apart")
         return measure.bounds
     if measure_kind(measure.base, vocabulary) is Kind.TRUTH:
         return UNIT_INTERVAL

@@ -189,13 +189,18 @@ def _ppi(series: Series, identity: str) -> Element:
         el(
             "figure",
             series_figure(series, width=840),
-            el("figcaption", guarantee_line(series.answers)),
+            el("figcaption", guarantee_line(series.answers), *_clipping(series)),
         ),
         _scrolled(_answers_table(series), f"Figures of {series.name}"),
         id=identity,
         class_="card",
         aria_labelledby=f"{identity}-name",
     )
+
+
+def _clipping(series: Series) -> Sequence[Node]:
+    """What the bounds cut off is not in the figures, and a reader must know."""
+    return (el("br"), _name(series.clipping)) if series.clipping else ()
 
 
 def _answers_table(series: Series) -> Element:

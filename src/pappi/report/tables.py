@@ -94,6 +94,8 @@ def _cells(answer: Answer, *, grouped: bool) -> list[str]:
 
 def _caption(series: Series) -> str:
     lines = [f"target {plain(series.target.text)}"] if series.target else []
+    if series.clipping:
+        lines.append(plain(series.clipping))
     lines.append(plain(guarantee_line(series.answers)))
     if any(answer.replayed for answer in series.answers):
         lines.append(f"{_REPLAYED} from the record: nothing charged")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from pappi.ppinot.expressions.render import render
 from pappi.ppinot.model import AggregatedMeasure, Ppi
@@ -10,6 +11,9 @@ from pappi.ppinot.sentences import phrase, sentence
 from pappi.report.plain import plain
 from pappi.tree.admissible import admissible_sets
 from pappi.tree.composition import Inner, Node, composition_tree
+
+# A formula over many formulas has exponentially many.
+SHOWN_SETS = 20
 
 
 def ppi_text(ppi: Ppi) -> str:
@@ -22,9 +26,16 @@ def ppi_text(ppi: Ppi) -> str:
         *(f"  {line}" for line in _drawn(root)),
         "",
         "  admissible sets, one of which carries the noise:",
-        *(f"    {{{', '.join(node.path for node in chosen)}}}" for chosen in admissible_sets(root)),
+        *_sets(root),
     ]
     return plain("\n".join(lines))
+
+
+def _sets(root: Inner) -> Iterator[str]:
+    for chosen in islice(admissible_sets(root), SHOWN_SETS):
+        yield f"    {{{', '.join(node.path for node in chosen)}}}"
+    if any(True for _ in islice(admissible_sets(root), SHOWN_SETS, None)):
+        yield "    … and more"
 
 
 def _drawn(node: Node, prefix: str = "", branch: str = "") -> Iterator[str]:

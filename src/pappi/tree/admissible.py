@@ -10,21 +10,36 @@ at a node or, where no leaf hangs directly on it, in each of its children.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Callable, Iterator, Sequence
 
 from pappi.tree.composition import Inner, Leaf
 
 AdmissibleSet = tuple[Inner, ...]
 
 
-def admissible_sets(root: Inner) -> Iterator[AdmissibleSet]:
-    """Every admissible set, the root alone first."""
-    yield (root,)
+def admissible_sets(
+    root: Inner, can_cut: Callable[[Inner], bool] = lambda _: True
+) -> Iterator[AdmissibleSet]:
+    """Every admissible set, the root alone first.
+
+    There may be exponentially many. `can_cut` leaves out the sets with a node it
+    refuses, without going through them.
+    """
+    if can_cut(root):
+        yield (root,)
     inner = [child for child in root.children if isinstance(child, Inner)]
     if inner and len(inner) == len(root.children):
-        for cuts in product(*(tuple(admissible_sets(child)) for child in inner)):
-            yield tuple(node for cut in cuts for node in cut)
+        yield from _combined(inner, can_cut)
+
+
+def _combined(nodes: Sequence[Inner], can_cut: Callable[[Inner], bool]) -> Iterator[AdmissibleSet]:
+    """A cut of each node, in every combination, without first listing them all."""
+    if not nodes:
+        yield ()
+        return
+    for cut in admissible_sets(nodes[0], can_cut):
+        for rest in _combined(nodes[1:], can_cut):
+            yield (*cut, *rest)
 
 
 def leaves(node: Inner | Leaf) -> Iterator[Leaf]:

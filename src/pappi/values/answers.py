@@ -80,7 +80,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """All answers of one PPI, ready to be shown: one line of periods (per group)."""
+    """All answers of one PPI, ready to be shown: one line of periods (per group).
+
+    `clipping` says what the bounds did to the cases: values are of the clipped cases.
+    """
 
     ppi: str
     name: str
@@ -88,3 +91,4 @@ class Series:
     sentence: str
     target: ShownTarget | None
     answers: tuple[Answer, ...]
+    clipping: str = ""

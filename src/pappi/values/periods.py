@@ -67,9 +67,10 @@ class Grid:
 
     def periods(self, first: date, until: date) -> tuple[Period, ...]:
         """All periods of the grid that contain a day of [first, until)."""
-        return tuple(self._walk(first, until))
+        return tuple(self.walk(first, until))
 
-    def _walk(self, first: date, until: date) -> Iterator[Period]:
+    def walk(self, first: date, until: date) -> Iterator[Period]:
+        """The same, one after the other."""
         start = self._start_of(first)
         while start < until:
             end = self._end_of(start)

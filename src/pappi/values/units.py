@@ -54,6 +54,7 @@ class Unit:
 NUMBER = Unit("", Fraction(1))
 PERCENT = Unit("percent", Fraction(1, 100))
 FRACTION = Unit("fraction", Fraction(1))
+HOURS = Unit("hours", Fraction(DURATIONS["hours"]))
 
 
 def duration_unit(name: str) -> Unit | None:

@@ -26,8 +26,8 @@ from pappi.ppinot.model import (
 from pappi.ppinot.wording import did_you_mean, listed, quoted
 from pappi.values.bounds import UNIT_INTERVAL, Bounds
 from pappi.values.units import (
-    DURATIONS,
     FRACTION,
+    HOURS,
     NUMBER,
     PERCENT,
     Unit,
@@ -35,7 +35,6 @@ from pappi.values.units import (
 )
 from pappi.values.vocabulary import Kind
 
-_HOURS = Unit("hours", Fraction(DURATIONS["hours"]))
 _PERCENT_WORDS = ("%", "percent")
 
 
@@ -177,7 +176,7 @@ def _time_unit(
         position = time_units[-1].position
         problems.add(position, "the time measures have different units", "give the PPI one unit")
         return None
-    return next(iter(units), _HOURS)
+    return next(iter(units), HOURS)
 
 
 def _is_proportion(measure: MultiInstance) -> bool:
