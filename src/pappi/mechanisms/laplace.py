@@ -12,8 +12,9 @@ U alone, when the low bound is negative.
   it would change a number that is published.
 
 **Extreme.** Any case can move the minimum or maximum over the whole range, under either
-adjacency, so the noise is (range)/ε. Sound and nearly useless; the interval mechanism
-replaces it. No cases: the maximum is the low bound, the minimum the high bound.
+adjacency, so the noise is (range)/ε. Where ranks say little, with few cases or a large ε,
+it can beat the interval mechanism; the planner compares. No cases: the maximum is the low
+bound, the minimum the high bound.
 """
 
 from __future__ import annotations
