@@ -62,16 +62,14 @@ class Checkpoint:
         """Cost and expected error of every PPI."""
         with self._files.open_ledger() as ledger:
             log = _checked_log(ledger, catalogue)
-            plans = [_plan(ppi, epsilon, log) for ppi in catalogue.ppis]
-            return tuple(self._quote(plan, log, ledger) for plan in plans)
+            return self._quotes([_plan(ppi, epsilon, log) for ppi in catalogue.ppis], log, ledger)
 
     def afford(self, catalogue: Catalogue, accuracy: str) -> tuple[Quote, ...]:
         """The same, at the epsilon each PPI needs for a wanted accuracy."""
         with self._files.open_ledger() as ledger:
             log = _checked_log(ledger, catalogue)
             ppis = [_at_accuracy(ppi, accuracy, _facts(log)) for ppi in catalogue.ppis]
-            plans = [_plan(ppi, None, log) for ppi in ppis]
-            return tuple(self._quote(plan, log, ledger) for plan in plans)
+            return self._quotes([_plan(ppi, None, log) for ppi in ppis], log, ledger)
 
     def audit(
         self, catalogue: Catalogue, epsilon: Epsilon | None, pairs: int
@@ -95,11 +93,17 @@ class Checkpoint:
             for block in blocks
         )
 
-    def _quote(self, plan: Plan, log: LogDeclaration, ledger: SqliteLedger) -> Quote:
-        questions = questions_of(plan, log, self._analyst)
-        states = ledger.states(question.key for question in questions)
-        new = sum(1 for state in states.values() if state is KeyState.NEW)
-        return quote_of(plan, _facts(log), len(questions), new)
+    def _quotes(
+        self, plans: Sequence[Plan], log: LogDeclaration, ledger: SqliteLedger
+    ) -> tuple[Quote, ...]:
+        asked = [questions_of(plan, log, self._analyst) for plan in plans]
+        _refuse_too_many([question for questions in asked for question in questions])
+        quotes = []
+        for plan, questions in zip(plans, asked, strict=True):
+            states = ledger.states(question.key for question in questions)
+            new = sum(1 for state in states.values() if state is KeyState.NEW)
+            quotes.append(quote_of(plan, _facts(log), len(questions), new))
+        return tuple(quotes)
 
     def release(self, catalogue: Catalogue, epsilon: Epsilon | None = None) -> tuple[Series, ...]:
         """Charge and release every PPI, or none of them."""

@@ -68,6 +68,8 @@ def _explain(error: PappiError) -> None:
     click.echo(f"{click.style('error:', fg='red', bold=True)} {error.message}", err=True)
     if error.hint:
         click.echo(f"{click.style('hint:', fg='cyan')} {error.hint}", err=True)
+    if error.detail and os.environ.get("PAPPI_DEBUG"):
+        click.echo(f"detail: {error.detail}", err=True)
 
 
 def _internal(error: Exception) -> int:

@@ -61,6 +61,7 @@ class Option:
     functions: tuple[str, ...]
     plan: Plan | None
     reason: str = ""
+    hint: str = ""
 
 
 def plan_ppi(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Plan:
@@ -68,10 +69,9 @@ def plan_ppi(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Plan:
     options = list(plan_options(ppi, epsilon, facts))
     plans = [option.plan for option in options if option.plan is not None]
     if not plans:
-        raise NotReleasable(
-            f"{ppi.position}: PPI '{ppi.id}' cannot be released: {options[-1].reason}",
-            hint="durations can always be bounded by a scope's length, counts by a constant",
-        )
+        last = options[-1]
+        message = f"{ppi.position}: PPI '{ppi.id}' cannot be released: {last.reason}"
+        raise NotReleasable(message, hint=last.hint)
     return min(plans, key=lambda plan: plan.predicted_error)
 
 
@@ -88,7 +88,7 @@ def plan_options(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Iterator[Opt
         try:
             yield Option(functions, _plan(ppi, chosen, epsilon, facts))
         except NotReleasable as refusal:
-            yield Option(functions, None, refusal.message)
+            yield Option(functions, None, refusal.message, refusal.hint)
 
 
 def _has_mechanism(node: Inner) -> bool:
@@ -112,8 +112,9 @@ def _refuse_foregone_verdict(ppi: Ppi, parts: Sequence[Part]) -> None:
     for limit in (target.low, target.high):
         if limit is not None and not reach.low < limit < reach.high:
             raise NotReleasable(
-                "its target lies at or beyond its bounds, so the verdict would be "
-                "decided without looking at a case: widen the bounds"
+                "its target lies at or beyond its bounds, which would decide the verdict "
+                "without looking at a case",
+                hint="declare wider bounds, or another target",
             )
 
 
@@ -174,7 +175,11 @@ def _bounds(measure: AggregatedMeasure, vocabulary: Vocabulary) -> Bounds:
         return measure.bounds
     if measure_kind(measure.base, vocabulary) is Kind.TRUTH:
         return UNIT_INTERVAL
-    raise NotReleasable(f"its {measure.called} has no public bounds on what one case contributes")
+    raise NotReleasable(
+        f"its {measure.called} has no public bounds on what one case contributes",
+        hint="add e.g. `bounds: [0 days, 60 days]`: a duration can always be bounded by a scope's "
+        "length, a count by a constant",
+    )
 
 
 def _integral(measure: AggregatedMeasure, vocabulary: Vocabulary) -> bool:
