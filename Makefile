@@ -39,7 +39,7 @@ bench: setup  ## speed, as ratios against a bare scan in the same run
 	$(BIN)/python -m benchmarks.evaluate
 
 audit: setup  ## the exact audit in full length
-	PAPPI_AUDIT_PAIRS=100000 $(BIN)/python -m pytest tests/audit
+	PAPPI_AUDIT_PAIRS=100000 $(BIN)/python -m pytest -n 2 tests/audit
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
