@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test check format schema bench audit clean
+.PHONY: setup demo test check format schema bench bench-utility audit clean
 
 setup: $(READY)
 
@@ -37,6 +37,9 @@ schema: setup  ## regenerate what is generated
 
 bench: setup  ## speed, as ratios against a bare scan in the same run
 	$(BIN)/python -m benchmarks.evaluate
+
+bench-utility: setup  ## errors, as ratios against the paper's mechanisms
+	$(BIN)/python -m benchmarks.utility
 
 audit: setup  ## the exact audit in full length
 	PAPPI_AUDIT_PAIRS=100000 $(BIN)/python -m pytest -n 2 tests/audit
