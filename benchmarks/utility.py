@@ -76,7 +76,8 @@ def _truth(function: str, values: Values) -> float:
 def _ours(function: str, high: int, epsilon: Fraction) -> Mechanism:
     bounds, adjacency = Bounds(Fraction(0), Fraction(high)), Adjacency.ADD_REMOVE
     if function == "ratio":
-        return TwoBinRatio(UNIT_INTERVAL, epsilon, adjacency, integral=True, factor=Fraction(1))
+        one = Fraction(1)
+        return TwoBinRatio(UNIT_INTERVAL, epsilon, adjacency, True, one, UNIT_INTERVAL)  # noqa: FBT003
     return mechanism_for(function, bounds, epsilon, adjacency, integral=False)
 
 

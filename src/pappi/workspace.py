@@ -22,7 +22,7 @@ from pappi.audit.exact import AuditReport
 from pappi.checkpoint.door import Checkpoint
 from pappi.custody.door import Custody
 from pappi.custody.imports import Imported, Progress, Terms
-from pappi.errors import UsageError
+from pappi.errors import Problem, UsageError
 from pappi.eventlog.log import no_progress
 from pappi.eventlog.opening import open_log
 from pappi.eventlog.options import ReadOptions
@@ -116,6 +116,10 @@ class Analyst:
     ) -> tuple[Series, ...]:
         """Charge and release every PPI of a catalogue, or replay what was released."""
         return self._door.release(catalogue_of(catalogue), _asked(epsilon))
+
+    def unreleasable(self, catalogue: CatalogueSource) -> list[Problem]:
+        """What keeps each PPI from being released, as warnings: its exact value is no problem."""
+        return self._door.unreleasable(catalogue_of(catalogue))
 
     def audit(
         self, catalogue: CatalogueSource, epsilon: Amount | None = None, *, pairs: int = 2_000

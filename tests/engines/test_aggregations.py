@@ -18,7 +18,7 @@ EXPECTED = {
     "mean: {data: x}": 22,
     "sum: {data: x}": 220,
     "median: {data: x}": 15,
-    "percentile: {data: x}, percent: 90": 51,
+    "percentile: {data: x}, percent: 90": 55,
     "share: {condition: x >= 10}": 60,
     "share: {condition: x >= 10}, among: {condition: x >= 4}": 600 / 7,
     "mean: {data: x}, where: {condition: x < 10}": 2.5,
@@ -66,6 +66,11 @@ def test_released_with_so_much_epsilon_that_no_noise_is_left(
 def test_a_percentile_is_between_1_and_99(percent: str, problem: str) -> None:
     with pytest.raises(DefinitionError, match=problem):
         parse_catalogue(catalogue_of(f"percentile: {{data: x}}, percent: {percent}"))
+
+
+def test_a_percentile_says_which() -> None:
+    with pytest.raises(DefinitionError, match="needs the key 'percent'"):
+        parse_catalogue(catalogue_of("percentile: {data: x}"))
 
 
 def test_grouping_needs_a_text(workspace: Workspace) -> None:

@@ -191,3 +191,81 @@ def test_an_absurd_accuracy_is_a_usage_error(tmp_path: Path, accuracy: str) -> N
         workspace.checkpoint().preview(
             parse_catalogue(catalogue("{share: {condition: true}}")), accuracy=accuracy
         )
+
+
+SOJOURN = "{mean: {time: {from: case start, to: case end}}}"
+RATIO = (
+    "{derive: a / b, a: {sum: {count: activity == 'Reject'}, within: b}, "
+    "b: {sum: {count: activity == 'Receive'}}}"
+)
+UNTIL_ONE = "    bounds: {a: [0, 1], b: [0, 1]}\n"
+
+
+@pytest.mark.parametrize(
+    ("measure", "more"),
+    [
+        (RATIO, UNTIL_ONE + "    target: below 2\n"),
+        ("{sum: {count: activity == 'Pay'}}", "    bounds: [0, 5]\n    target: at least 0\n"),
+        (RATIO.replace("a / b", "'a > b ? 1 : 2'"), UNTIL_ONE + "    target: below 3\n"),
+        (SOJOURN, "    bounds: [0 h, 48 h]\n    target: between 0 and 48 hours\n"),
+        (SOJOURN, "    bounds: [0 h, 48 h]\n    target: above 48 hours\n"),
+    ],
+)
+def test_a_target_that_holds_all_or_nothing_is_refused(
+    tmp_path: Path, measure: str, more: str
+) -> None:
+    workspace = workspace_with(tmp_path / "w", claims(10))
+    with pytest.raises(NotReleasable, match="at or beyond its bounds"):
+        workspace.checkpoint().preview(parse_catalogue(catalogue(measure, more)))
+
+
+def test_a_two_sided_target_may_begin_at_the_bound(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path / "w", claims(10))
+    more = "    bounds: [0 h, 48 h]\n    target: between 0 and 24 hours\n"
+    workspace.checkpoint().preview(parse_catalogue(catalogue(SOJOURN, more)))
+
+
+def test_a_part_is_never_released_apart_from_its_whole(tmp_path: Path) -> None:
+    """At a large epsilon two sums would err less, but would mean something else."""
+    workspace = workspace_with(tmp_path / "w", claims(10))
+    wide = "    bounds: {a: [0, 1], b: [0, 9]}\n"
+    for epsilon in ("0.01", "1", "50"):
+        (quote,) = workspace.checkpoint().preview(parse_catalogue(catalogue(RATIO, wide)), epsilon)
+        assert quote.functions == ("ppi",)
+
+
+@pytest.mark.parametrize("bound", ["1e100", "1e006", "5e020", "1e+100"])
+def test_an_exponent_too_long_is_refused_not_cut_short(bound: str) -> None:
+    with pytest.raises(DefinitionError, match="expected a number"):
+        parse_catalogue(catalogue("{sum: {data: x}}", f"    bounds: [0, {bound}]\n"))
+
+
+def test_clipping_of_nested_and_unit_bounds_is_said(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path / "w", claims(10))
+    counted = "{sum: {count: activity == 'Pay'}, bounds: [0, 1]}"
+    nested = f"{{derive: u + 0, u: {{derive: v * 1, v: {counted}}}}}"
+    for measure, name in ((counted, "a case"), (nested, "u.v of a case")):
+        (series,) = workspace.checkpoint().release(parse_catalogue(catalogue(measure)))
+        assert series.clipping == f"{name} counts as at least 0 and at most 1"
+
+
+@pytest.mark.parametrize("factor", ["0", "0.0000000001", "1" + "0" * 30])
+def test_an_absurd_factor_is_no_ratio_and_no_crash(tmp_path: Path, factor: str) -> None:
+    workspace = workspace_with(tmp_path / "w", claims(10))
+    text = catalogue(RATIO.replace("a / b", f"{factor} * a / b"), UNTIL_ONE)
+    (quote,) = workspace.checkpoint().preview(parse_catalogue(text))
+    assert quote.functions == ("ppi.a", "ppi.b")
+
+
+def test_a_missing_truth_stays_missing_through_a_choice(tmp_path: Path) -> None:
+    rows: list[Row] = [("c", "A", 0, {"ok": True}), ("d", "A", 1, {})]
+    workspace = workspace_with(tmp_path / "w", rows)
+    assert exact(workspace, "{sum: {count: '(true ? ok : ok) is missing'}}") == 1
+    assert exact(workspace, "{sum: {count: '(true ? ok : ok) in (false, true)'}}") == 1
+
+
+def test_bounds_beyond_any_process_are_refused_before_the_charge(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path / "w", claims(10))
+    huge = catalogue("{max: {data: damage}}", f"    bounds: [0, 1{'0' * 25}]\n")
+    with pytest.raises(NotReleasable, match="too far apart"):
+        workspace.checkpoint().preview(parse_catalogue(huge))

@@ -144,7 +144,7 @@ def test_a_measure_without_bounds_is_refused_with_a_hint(workspace: Workspace) -
     unbounded = SOJOURN.replace("    bounds: [0 days, 10 days]\n", "")
     with pytest.raises(NotReleasable, match="no public bounds") as refusal:
         workspace.checkpoint().release(catalogue(unbounded))
-    assert "bounded" in refusal.value.hint
+    assert "add e.g. `bounds:" in refusal.value.hint
     assert {line.spent for line in workspace.checkpoint().budget("small")} == {ZERO}
 
 

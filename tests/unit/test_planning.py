@@ -132,6 +132,27 @@ def test_other_formulas_are_not_taken_for_that_ratio(formula: str) -> None:
     assert [part.path for part in plan_ppi(other, EPSILON, facts()).parts] == ["ppi.a", "ppi.b"]
 
 
+def test_a_target_changes_the_verdict_and_not_the_question() -> None:
+    wide = (
+        f"measure: {{derive: 100 * a / b, a: {WITHIN}, b: {{sum: {COUNT_B}}}}}\n"
+        "    bounds: {a: [0, 1], b: [0, 5]}"
+    )
+    plans = [
+        plan_ppi(ppi(wide + target), EPSILON, facts())
+        for target in ("", "\n    target: above 50", "\n    target: above 5")
+    ]
+    assert len({tuple(part.path for part in plan.parts) for plan in plans}) == 1
+
+
+def test_a_ratio_cannot_exceed_its_factor_so_neither_can_its_target() -> None:
+    ratio = ppi(
+        f"measure: {{derive: 100 * a / b, a: {WITHIN}, b: {{sum: {COUNT_B}}}}}\n"
+        "    bounds: {a: [0, 1], b: [0, 2]}\n    target: above 500"
+    )
+    with pytest.raises(NotReleasable, match="at or beyond its bounds"):
+        plan_ppi(ratio, EPSILON, facts())
+
+
 def test_bounds_that_no_float_can_tell_apart_are_refused() -> None:
     narrow = ppi(f"measure: {{max: {COUNT_A}}}\n    bounds: [1, 1.00000000000000000001]")
     with pytest.raises(NotReleasable, match="too close together"):

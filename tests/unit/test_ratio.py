@@ -28,8 +28,9 @@ def ratio(
     adjacency: Adjacency = Adjacency.ADD_REMOVE,
     *,
     integral: bool = True,
+    part: Bounds | None = None,
 ) -> TwoBinRatio:
-    return TwoBinRatio(bounds, epsilon, adjacency, integral, Fraction(100))
+    return TwoBinRatio(bounds, epsilon, adjacency, integral, Fraction(100), part or bounds)
 
 
 def rows(*pairs: tuple[float, float]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
@@ -46,12 +47,17 @@ def test_a_part_beyond_its_whole_is_cut_off() -> None:
     assert ratio().statistics(rows((5, 1), (-3, 1), (1, 0), (9, 9))) == (3, 1)
 
 
+def test_a_part_beyond_its_own_bounds_is_cut_off_too() -> None:
+    five, two = Bounds(Fraction(0), Fraction(5)), Bounds(Fraction(0), Fraction(2))
+    assert ratio(five, part=two).statistics(rows((5, 5), (1, 5))) == (3, 7)
+
+
 def test_a_case_without_a_whole_counts_for_nothing() -> None:
     assert ratio().statistics(rows((1, np.nan), (np.nan, 1), (np.nan, np.nan))) == (0, 1)
 
 
 def test_a_part_may_be_nothing_where_its_whole_may_not() -> None:
-    mechanism = ratio(Bounds(Fraction(1), Fraction(5)))
+    mechanism = ratio(Bounds(Fraction(1), Fraction(5)), part=Bounds(Fraction(0), Fraction(5)))
     assert mechanism.statistics(rows(*[(0, 5)] * 100)) == (0, 500)
     assert mechanism.statistics(rows((0, 0), (9, 9))) == (5, 1)
 
@@ -95,7 +101,7 @@ class Uncut(TwoBinRatio):
 
 def test_trusting_the_part_to_be_within_its_whole_is_caught() -> None:
     one = Fraction(1)
-    fault = Uncut(TWO, one / 10, Adjacency.ADD_REMOVE, integral=True, factor=one)
+    fault = Uncut(TWO, one / 10, Adjacency.ADD_REMOVE, integral=True, factor=one, part=TWO)
     report = audit_joint(
         [fault],
         [Column(TWO), Column(TWO)],

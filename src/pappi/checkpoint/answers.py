@@ -7,7 +7,7 @@ to the last digit, whenever they are read again.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pappi.budget.accounts import KeyState
 from pappi.planning.plan import Plan
@@ -16,7 +16,6 @@ from pappi.ppinot.model import AggregatedMeasure, MultiInstance, Ppi, Target
 from pappi.store.declarations import LogDeclaration
 from pappi.tree.above import range_above, value_above
 from pappi.values.answers import Answer, Guarantee, Interval, ShownTarget, Verdict
-from pappi.values.bounds import UNIT_INTERVAL
 from pappi.values.epsilon import ZERO
 from pappi.values.periods import Period
 from pappi.values.units import HOURS, NUMBER, Unit
@@ -70,15 +69,24 @@ def clipping_text(plan: Plan) -> str:
     ppi = plan.ppi
     if isinstance(ppi.measure, AggregatedMeasure):
         return _clipped("a case", ppi.measure, ppi.unit)
-    inputs = {measure for part in plan.parts for measure in part.inputs}
-    named = ((name, child) for name, child in ppi.measure.variables if child in inputs)
-    texts = (_clipped(f"{name} of a case", child, _plain_unit(child)) for name, child in named)
+    texts = (
+        _clipped(f"{name} of a case", measure, _plain_unit(measure))
+        for name, measure in _aggregated(ppi.measure)
+    )
     return "; ".join(text for text in texts if text)
 
 
-def _clipped(what: str, measure: MultiInstance, unit: Unit) -> str:
-    bounds = measure.bounds if isinstance(measure, AggregatedMeasure) else None
-    if bounds is None or bounds == UNIT_INTERVAL:
+def _aggregated(measure: MultiInstance, path: str = "") -> Iterator[tuple[str, AggregatedMeasure]]:
+    if isinstance(measure, AggregatedMeasure):
+        yield path, measure
+        return
+    for name, child in measure.variables:
+        yield from _aggregated(child, f"{path}.{name}" if path else name)
+
+
+def _clipped(what: str, measure: AggregatedMeasure, unit: Unit) -> str:
+    bounds = measure.bounds
+    if bounds is None or measure_kind(measure.base, None) is Kind.TRUTH:
         return ""
     low, high = unit.show(bounds.low), unit.show(bounds.high)
     return f"{what} counts as at least {low:g} and at most {high:g} {unit.name}".rstrip()

@@ -21,7 +21,7 @@ from pappi.checkpoint.answers import Noisy, answer_of, clipping_text, shown_targ
 from pappi.checkpoint.audits import audit_plan
 from pappi.checkpoint.prices import quote_of
 from pappi.checkpoint.questions import CellQuestion, questions_of
-from pappi.errors import DefinitionError, Refused, ReleaseFailed, UsageError
+from pappi.errors import DefinitionError, Problem, Refused, ReleaseFailed, UsageError
 from pappi.planning.accuracy import epsilon_for, wanted_error
 from pappi.planning.parts import PublicFacts
 from pappi.planning.plan import Plan, plan_ppi
@@ -70,6 +70,19 @@ class Checkpoint:
             log = _checked_log(ledger, catalogue)
             ppis = [_at_accuracy(ppi, accuracy, _facts(log)) for ppi in catalogue.ppis]
             return self._quotes([_plan(ppi, None, log) for ppi in ppis], log, ledger)
+
+    def unreleasable(self, catalogue: Catalogue) -> list[Problem]:
+        """Why PPIs could not be released, all at once; reads no data, spends nothing."""
+        with self._files.open_ledger() as ledger:
+            log = _checked_log(ledger, catalogue)
+        found = []
+        for ppi in catalogue.ppis:
+            try:
+                questions_of(_plan(ppi, None, log), log, self._analyst)
+            except Refused as refusal:
+                message = refusal.message.removeprefix(f"{ppi.position}: ")
+                found.append(Problem(ppi.position, message, refusal.hint, "warning"))
+        return found
 
     def audit(
         self, catalogue: Catalogue, epsilon: Epsilon | None, pairs: int

@@ -31,6 +31,8 @@ def check(catalogue: Path, workspace: str | None) -> None:
     found = read_catalogue(catalogue)
     vocabulary = _vocabulary(found, workspace)
     problems = check_catalogue(found, vocabulary)
+    if vocabulary is not None and not problems:
+        problems = open_workspace(workspace).checkpoint().unreleasable(found)
     for problem in problems:
         if problem.level == "warning":
             click.echo(str(problem), err=True)

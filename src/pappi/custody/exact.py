@@ -78,4 +78,6 @@ def _aggregate(measure: AggregatedMeasure, cases: CaseTable, group: str | None) 
         case Aggregation.MEAN | Aggregation.SHARE:
             return float(values.mean())
         case Aggregation.MEDIAN | Aggregation.PERCENTILE:
-            return float(np.percentile(values, measure.percent or 50))
+            # As the interval mechanism has it: a value that so many lie below, or a midpoint.
+            percent = measure.percent or 50
+            return float(np.percentile(values, percent, method="averaged_inverted_cdf"))

@@ -121,6 +121,9 @@ class _Compiler:
             column, kind = self._columns(operand.name)
             if kind is Kind.TRUTH:
                 return column.copy()
+        if isinstance(operand, nodes.Choose):
+            chosen = exp.If(this=self.compile(operand.condition), true=self._raw(operand.then))
+            return exp.Case(ifs=[chosen], default=self._raw(operand.otherwise))
         return _paren(self.compile(operand))
 
     def _binary(self, node: nodes.Binary) -> exp.Expr:

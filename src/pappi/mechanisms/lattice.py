@@ -81,6 +81,8 @@ class Lattice:
         present = values[~np.isnan(values)]
         with np.errstate(all="ignore"):  # far outliers overflow to infinity, and are clipped
             points = np.rint((present - float(self.origin)) / float(self.step))
+        # A step too small for a float divides zero by zero; any fixed point will do.
+        points = np.nan_to_num(points, nan=self.lowest, posinf=np.inf, neginf=-np.inf)
         return np.clip(points, self.lowest, self.highest).astype(np.int64)
 
     def value(self, k: float | Fraction) -> float:

@@ -15,8 +15,7 @@ Why it is right, with scale = t/s in lowest terms:
 3. ⌊(U + tV)/s⌋ is then geometric with ratio exp(−s/t) = exp(−1/scale). A fair sign,
    with −0 thrown back, makes it two-sided.
 
-The running time depends on the draw, never on the data; the checkpoint answers on
-a fixed time grid.
+The running time depends on the draw, never on the data.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ integers with b in {0..K}. The ratio is A/(A+B), the same form as a share.
 scale K/ε on each has loss at most ε: no ε is split between the two sums.
 *replace*: one case leaves and one comes, 2K in total, so the scale is 2K/ε.
 
-That a is a part of b is declared, and enforced: what exceeds b is cut off. A case
+That a is a part of b is declared, and enforced: what exceeds its bounds or b is cut off. A case
 without a b goes into neither bin; one without an a counts as a = 0.
 """
 
@@ -35,12 +35,13 @@ _HALF = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True)
 class TwoBinRatio(NoisyIntegers):
-    """`factor` times Σa/Σb. Values are rows (a, b); the bounds are those of b."""
+    """`factor` times Σa/Σb. Values are rows (a, b): `bounds` are those of b, `part` those of a."""
 
     name: ClassVar[str] = "two-bin"
     width: ClassVar[int] = 2
 
     factor: Fraction
+    part: Bounds
 
     def __post_init__(self) -> None:
         super(TwoBinRatio, self).__post_init__()
@@ -67,7 +68,8 @@ class TwoBinRatio(NoisyIntegers):
         rows = rows[~np.isnan(rows[:, 1])]
         least, most = float(self.bounds.low), float(self.bounds.high)
         wholes = self.lattice.snap(np.clip(rows[:, 1], least, most))
-        parts = self.lattice.snap(np.where(np.isnan(rows[:, 0]), 0.0, rows[:, 0]))
+        within = np.clip(rows[:, 0], float(self.part.low), float(self.part.high))
+        parts = self.lattice.snap(np.where(np.isnan(within), 0.0, within))
         first = total(np.clip(parts, 0, wholes))
         return first, total(wholes) - first
 

@@ -10,8 +10,9 @@ sharper `replace` calibration.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 
@@ -22,8 +23,9 @@ from pappi.mechanisms.ratio import TwoBinRatio
 from pappi.planning.errors import predicted_error
 from pappi.planning.parts import Part, PublicFacts
 from pappi.planning.ratios import Ratio, ratio_of
+from pappi.planning.reach import reach_of
 from pappi.ppinot.measures import is_total, measure_kind
-from pappi.ppinot.model import AggregatedMeasure, Aggregation, CountMeasure, Ppi
+from pappi.ppinot.model import AggregatedMeasure, CountMeasure, DerivedMultiInstance, Ppi
 from pappi.tree.admissible import AdmissibleSet, admissible_sets
 from pappi.tree.composition import Inner, composition_tree
 from pappi.values.bounds import UNIT_INTERVAL, Bounds
@@ -32,6 +34,7 @@ from pappi.values.privacy import Adjacency
 from pappi.values.vocabulary import Kind, Vocabulary
 
 MOST_OPTIONS = 64
+SMALLEST, LARGEST = Fraction(1, 10**12), 10**18
 _NO_BOUND = "nothing public bounds how much one case can change a formula"
 
 
@@ -68,11 +71,14 @@ def plan_ppi(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Plan:
     """The plan with the smallest predicted error."""
     options = list(plan_options(ppi, epsilon, facts))
     plans = [option.plan for option in options if option.plan is not None]
+    plans = [plan for plan in plans if not _splits_a_ratio(plan)] or plans
     if not plans:
         last = options[-1]
         message = f"{ppi.position}: PPI '{ppi.id}' cannot be released: {last.reason}"
         raise NotReleasable(message, hint=last.hint)
-    return min(plans, key=lambda plan: plan.predicted_error)
+    # Chosen without regard to the target: it changes the verdict, not the question.
+    aimless = replace(ppi, target=None)
+    return min(plans, key=lambda p: predicted_error(aimless, p.parts, facts.expected_cases))
 
 
 def plan_options(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Iterator[Option]:
@@ -91,8 +97,30 @@ def plan_options(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Iterator[Opt
             yield Option(functions, None, refusal.message, refusal.hint)
 
 
+def _splits_a_ratio(plan: Plan) -> bool:
+    """Whether a part is released apart from the whole it is declared to be within.
+
+    Then nothing could cut off what exceeds its whole, and the same PPI would mean one
+    thing in this plan and another in the ratio's.
+    """
+    root = composition_tree(plan.ppi.measure)
+    inside = {child.path for node in _inner(root) if _is_ratio(node) for child in node.children}
+    return any(part.path in inside for part in plan.parts)
+
+
+def _inner(node: Inner) -> Iterator[Inner]:
+    yield node
+    for child in node.children:
+        if isinstance(child, Inner):
+            yield from _inner(child)
+
+
+def _is_ratio(node: Inner) -> bool:
+    return isinstance(node.measure, DerivedMultiInstance) and ratio_of(node.measure) is not None
+
+
 def _has_mechanism(node: Inner) -> bool:
-    return isinstance(node.measure, AggregatedMeasure) or ratio_of(node.measure) is not None
+    return isinstance(node.measure, AggregatedMeasure) or _is_ratio(node)
 
 
 def _plan(ppi: Ppi, chosen: AdmissibleSet, epsilon: Epsilon, facts: PublicFacts) -> Plan:
@@ -100,32 +128,23 @@ def _plan(ppi: Ppi, chosen: AdmissibleSet, epsilon: Epsilon, facts: PublicFacts)
     parts = tuple(_part(node, share, facts) for node in chosen)
     if len({measure.grouping for part in parts for measure in part.inputs}) > 1:
         raise NotReleasable("its aggregated measures are not grouped alike")
-    _refuse_foregone_verdict(ppi, parts)
+    _refuse_foregone_verdict(ppi)
     return Plan(ppi, epsilon, parts, predicted_error(ppi, parts, facts.expected_cases))
 
 
-def _refuse_foregone_verdict(ppi: Ppi, parts: Sequence[Part]) -> None:
-    """A target at or beyond what the value can reach would be met or missed by definition."""
-    target, reach = ppi.target, _reach(ppi, parts)
-    if target is None or reach is None:
+def _refuse_foregone_verdict(ppi: Ppi) -> None:
+    """A target that holds all the value can be, or none of it, is met or missed by definition."""
+    if ppi.target is None:
         return
-    for limit in (target.low, target.high):
-        if limit is not None and not reach.low < limit < reach.high:
-            raise NotReleasable(
-                "its target lies at or beyond its bounds, which would decide the verdict "
-                "without looking at a case",
-                hint="declare wider bounds, or another target",
-            )
-
-
-def _reach(ppi: Ppi, parts: Sequence[Part]) -> Bounds | None:
-    """The public range of the value, where there is one."""
-    if ppi.value_range is not None:
-        return ppi.value_range
-    measure = ppi.measure
-    if isinstance(measure, AggregatedMeasure) and measure.function is not Aggregation.SUM:
-        return parts[0].inputs[0].bounds or UNIT_INTERVAL
-    return None
+    low, high = reach_of(ppi)
+    least = -math.inf if ppi.target.low is None else ppi.target.low
+    most = math.inf if ppi.target.high is None else ppi.target.high
+    if (least <= low and high <= most) or most <= low or high <= least:
+        raise NotReleasable(
+            "its target lies at or beyond its bounds, which would decide the verdict "
+            "without looking at a case",
+            hint="declare wider bounds, or another target",
+        )
 
 
 def _part(node: Inner, epsilon: Fraction, facts: PublicFacts) -> Part:
@@ -145,6 +164,7 @@ def _ratio_mechanism(ratio: Ratio, epsilon: Fraction, facts: PublicFacts) -> Mec
         facts.adjacency,
         _integral(ratio.whole, facts.vocabulary) and _integral(ratio.part, facts.vocabulary),
         ratio.factor,
+        _bounds(ratio.part, facts.vocabulary),
     )
 
 
@@ -170,16 +190,23 @@ def _calibration(
 
 def _bounds(measure: AggregatedMeasure, vocabulary: Vocabulary) -> Bounds:
     if measure.bounds is not None:
-        if float(measure.bounds.low) == float(measure.bounds.high):
-            raise NotReleasable("its bounds are too close together to be told apart")
+        _refuse_absurd(measure.bounds)
         return measure.bounds
     if measure_kind(measure.base, vocabulary) is Kind.TRUTH:
         return UNIT_INTERVAL
     raise NotReleasable(
         f"its {measure.called} has no public bounds on what one case contributes",
-        hint="add e.g. `bounds: [0 days, 60 days]`: a duration can always be bounded by a scope's "
-        "length, a count by a constant",
+        hint="add e.g. `bounds: [0 days, 60 days]` or `bounds: [0, 5]`: what lies beyond counts "
+        "as the bound",
     )
+
+
+def _refuse_absurd(bounds: Bounds) -> None:
+    """Bounds that floats cannot work with: no process has them."""
+    if float(bounds.low) == float(bounds.high) or bounds.width < SMALLEST:
+        raise NotReleasable("its bounds are too close together to be told apart")
+    if bounds.magnitude > LARGEST:
+        raise NotReleasable("its bounds are too far apart to be worked with")
 
 
 def _integral(measure: AggregatedMeasure, vocabulary: Vocabulary) -> bool:

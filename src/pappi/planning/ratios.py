@@ -9,6 +9,9 @@ from typing import TypeGuard
 from pappi.ppinot.expressions.nodes import Binary, Expression, Name, Number, Operator
 from pappi.ppinot.model import AggregatedMeasure, Aggregation, DerivedMultiInstance
 
+# Beyond these a factor is no unit, and its errors are no numbers.
+SMALLEST_FACTOR, LARGEST_FACTOR = Fraction(1, 10**9), 10**9
+
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
@@ -25,6 +28,8 @@ def ratio_of(measure: DerivedMultiInstance) -> Ratio | None:
     if named is None:
         return None
     factor, numerator, denominator = named
+    if not SMALLEST_FACTOR <= abs(factor) <= LARGEST_FACTOR:
+        return None
     variables = dict(measure.variables)
     part, whole = variables[numerator], variables[denominator]
     if not (_is_sum(part) and _is_sum(whole)) or part.within != denominator:

@@ -19,7 +19,8 @@ from pappi.values.units import DURATIONS, Unit, duration_unit
 
 # Written so that Python and the ECMAScript of JSON Schema read them alike.
 _NUMBER = r"([+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?)"
-_QUANTITY = _NUMBER + r"(?:\s*([^\s0-9+.\-]\S*))?"
+# What follows a number is its unit, but not the rest of an exponent too long to be one.
+_QUANTITY = _NUMBER + r"(?:\s*((?![eE][+-]?[0-9])[^\s0-9+.\-]\S*))?"
 _ONE_SIDED = rf"(below|at most|above|at least|<=|>=|<|>)\s*{_QUANTITY}"
 _TWO_SIDED = rf"between\s+{_QUANTITY}\s+and\s+{_QUANTITY}"
 
@@ -60,19 +61,19 @@ def _quantity(number: str, unit: str | None, position: Position) -> Quantity:
 
 
 def _parse_quantity(node: ScalarNode, _: Problems) -> Quantity | None:
-    match = re.search(_QUANTITY, node.text)
+    match = re.fullmatch(_QUANTITY, node.text.strip())
     return _quantity(match[1], match[2], node.position) if match else None
 
 
 def _parse_target(node: ScalarNode, _: Problems) -> WrittenTarget | None:
     place = node.position
-    if match := re.search(_TWO_SIDED, node.text):
+    if match := re.fullmatch(_TWO_SIDED, node.text.strip()):
         low, high = _quantity(match[1], match[2], place), _quantity(match[3], match[4], place)
         # "between 1 and 2 days" is about days twice.
         return WrittenTarget(
             low if low.unit else replace(low, unit=high.unit), high, included=True, position=place
         )
-    match = re.search(_ONE_SIDED, node.text)
+    match = re.fullmatch(_ONE_SIDED, node.text.strip())
     if match is None:
         return None
     limit = _quantity(match[2], match[3], place)

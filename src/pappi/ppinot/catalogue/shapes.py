@@ -242,7 +242,9 @@ class Record(Generic[T]):
 
     def _complete(self, node: MapNode, problems: Problems) -> bool:
         missing = [each.key for each in self.fields if each.required and not node.get(each.key)]
-        mistyped = {closest(key.text, missing) for key, _ in node.entries}
+        known = {each.key for each in self.fields}
+        unknown = [key.text for key, _ in node.entries if key.text not in known]
+        mistyped = {closest(key, missing) for key in unknown}
         for key in missing:
             if key not in mistyped:
                 problems.add(node.position, f"{self.what} needs the key {quoted(key)}")
