@@ -265,3 +265,20 @@ def test_the_ledger_is_verified_on_demand(run: Run) -> None:
     code, out, _ = run("audit", "ledger")
     assert code == 0
     assert "verifies" in out
+
+
+@pytest.mark.usefixtures("workspace")
+def test_what_could_not_be_released_is_warned_of_all_at_once(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "two.yaml"
+    path.write_text(
+        "log: claims\nppis:\n"
+        "  - id: nobounds\n    measure: {mean: {time: {from: case start, to: case end}}}\n"
+        "  - id: foregone\n    measure: {share: {condition: damage > 5}}\n"
+        "    target: below 150 %\n",
+        encoding="utf-8",
+    )
+    code, out, errors = run("ppi", "check", path)
+    assert code == 0
+    assert "2 to look at" in out
+    assert "two.yaml:3:9: warning" in errors
+    assert "two.yaml:5:9: warning" in errors

@@ -40,8 +40,9 @@ def check(catalogue: Path, workspace: str | None) -> None:
     if errors:
         raise DefinitionError(errors)
     against = f"log '{found.log}'" if vocabulary else "the notation alone: no workspace has its log"
+    verdict = f"{len(problems)} to look at" if problems else "no problems"
     count = len(found.ppis)
-    click.echo(f"{catalogue}: {count} PPI{'s' * (count != 1)}, no problems, against {against}")
+    click.echo(f"{catalogue}: {count} PPI{'s' * (count != 1)}, {verdict}, against {against}")
 
 
 @ppi.command()
