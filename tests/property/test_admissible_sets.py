@@ -19,8 +19,8 @@ from pappi.ppinot.model import (
     MultiInstance,
     Occurs,
 )
-from pappi.tree.admissible import admissible_sets, leaves
-from pappi.tree.composition import Inner, Leaf, Node, composition_tree
+from pappi.tree.admissible import admissible_sets
+from pappi.tree.composition import Inner, Leaf, Node, composition_tree, leaves
 
 
 def count(activity: str) -> CountMeasure:

@@ -188,6 +188,15 @@ def test_an_answer_carries_interval_cases_and_guarantee(workspace: Workspace) ->
         assert answer.guarantee.mechanism == "two-bin"
 
 
+@pytest.mark.parametrize(
+    "target", ["below 4 days", "at most 4 days", "above 1 days", "at least 1 days"]
+)
+def test_a_target_is_shown_as_it_was_meant(workspace: Workspace, target: str) -> None:
+    (series,) = workspace.checkpoint().release(catalogue(SOJOURN.replace("below 4 days", target)))
+    assert series.target is not None
+    assert series.target.text == target
+
+
 def test_replace_adjacency_is_carried_into_the_guarantee(tmp_path: Path) -> None:
     terms = Terms(adjacency=Adjacency.REPLACE)
     workspace = workspace_with(tmp_path / "w", claims(30), terms)

@@ -226,6 +226,23 @@ def test_a_bad_log_is_one_clear_message_and_changes_nothing(
     assert fingerprint(workspace) == before
 
 
+def test_a_workspace_that_cannot_be_made_is_explained(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    code, _, errors = run("init", tmp_path / "file" / "w")
+    assert code == 3
+    assert "cannot be made" in errors
+
+
+def test_a_horizon_no_log_has_is_refused(run: Run, workspace: Path, tmp_path: Path) -> None:
+    log = tmp_path / "more.csv"
+    write_csv(simulate_claims(cases=5), log)
+    before = fingerprint(workspace)
+    code, _, errors = run("log", "import", log, "--until", "9999-12-31")
+    assert code == 2
+    assert "between 1800-01-01 and 2200-01-01" in errors
+    assert fingerprint(workspace) == before
+
+
 def test_outside_a_workspace_the_next_step_is_said(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

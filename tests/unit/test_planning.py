@@ -118,9 +118,20 @@ def test_a_part_of_a_whole_is_released_as_one_ratio(formula: str, factor: int) -
     assert part.path == "ppi"
     assert part.mechanism.epsilon == EPSILON.fraction
     assert part.mechanism.estimate((1, 3)).value == factor / 4
-    split = list(plan_options(ratio, EPSILON, facts()))[1].plan
-    assert split is not None
-    assert plan.predicted_error < split.predicted_error
+    assert [option.functions for option in plan_options(ratio, EPSILON, facts())] == [("ppi",)]
+    apart = ppi(
+        f"measure: {{derive: {formula}, a: {{sum: {COUNT_A}}}, b: {{sum: {COUNT_B}}}}}\n"
+        "    bounds: {a: [0, 1], b: [0, 2]}"
+    )
+    assert plan.predicted_error < plan_ppi(apart, EPSILON, facts()).predicted_error
+
+
+def test_a_whole_that_may_be_negative_is_no_ratio() -> None:
+    odd = ppi(
+        f"measure: {{derive: a / b, a: {WITHIN}, b: {{sum: {COUNT_B}}}}}\n"
+        "    bounds: {a: [0, 1], b: [-1, 2], value: [0, 1]}"
+    )
+    assert [part.path for part in plan_ppi(odd, EPSILON, facts()).parts] == ["ppi.a", "ppi.b"]
 
 
 @pytest.mark.parametrize("formula", ["a + b", "b / a", "a / b / 2", "a / b + 1", "a * b / b"])

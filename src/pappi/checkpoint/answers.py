@@ -7,19 +7,16 @@ to the last digit, whenever they are read again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pappi.budget.accounts import KeyState
 from pappi.planning.plan import Plan
-from pappi.ppinot.measures import measure_kind
-from pappi.ppinot.model import AggregatedMeasure, MultiInstance, Ppi, Target
+from pappi.ppinot.model import Ppi, Target
 from pappi.store.declarations import LogDeclaration
 from pappi.tree.above import range_above, value_above
-from pappi.values.answers import Answer, Guarantee, Interval, ShownTarget, Verdict
+from pappi.values.answers import Answer, Guarantee, Interval, Verdict
 from pappi.values.epsilon import ZERO
 from pappi.values.periods import Period
-from pappi.values.units import HOURS, NUMBER, Unit
-from pappi.values.vocabulary import Kind
 
 CONFIDENCE = 0.95
 
@@ -53,47 +50,6 @@ def answer_of(
         charged=plan.epsilon if found is KeyState.NEW else ZERO,
         replayed=found is KeyState.RELEASED,
     )
-
-
-def shown_target(ppi: Ppi) -> ShownTarget | None:
-    """The target in the unit of the answers."""
-    if ppi.target is None:
-        return None
-    low = None if ppi.target.low is None else ppi.unit.show(ppi.target.low)
-    high = None if ppi.target.high is None else ppi.unit.show(ppi.target.high)
-    return ShownTarget(low, high, _target_text(low, high, ppi))
-
-
-def clipping_text(plan: Plan) -> str:
-    """What the public bounds do to a case's contribution, in words; truth values need none."""
-    ppi = plan.ppi
-    if isinstance(ppi.measure, AggregatedMeasure):
-        return _clipped("a case", ppi.measure, ppi.unit)
-    texts = (
-        _clipped(f"{name} of a case", measure, _plain_unit(measure))
-        for name, measure in _aggregated(ppi.measure)
-    )
-    return "; ".join(text for text in texts if text)
-
-
-def _aggregated(measure: MultiInstance, path: str = "") -> Iterator[tuple[str, AggregatedMeasure]]:
-    if isinstance(measure, AggregatedMeasure):
-        yield path, measure
-        return
-    for name, child in measure.variables:
-        yield from _aggregated(child, f"{path}.{name}" if path else name)
-
-
-def _clipped(what: str, measure: AggregatedMeasure, unit: Unit) -> str:
-    bounds = measure.bounds
-    if bounds is None or measure_kind(measure.base, None) is Kind.TRUTH:
-        return ""
-    low, high = unit.show(bounds.low), unit.show(bounds.high)
-    return f"{what} counts as at least {low:g} and at most {high:g} {unit.name}".rstrip()
-
-
-def _plain_unit(measure: MultiInstance) -> Unit:
-    return HOURS if measure_kind(measure, None) is Kind.DURATION else NUMBER
 
 
 def _value(plan: Plan, released: Mapping[str, Noisy]) -> float | None:
@@ -156,12 +112,3 @@ def _shown(ppi: Ppi, value: float | None) -> float | None:
     if value is None or not math.isfinite(value):
         return None
     return ppi.unit.show(value)
-
-
-def _target_text(low: float | None, high: float | None, ppi: Ppi) -> str:
-    unit = f" {ppi.unit.name}" if ppi.unit.name else ""
-    if low is None:
-        return f"below {high:g}{unit}"
-    if high is None:
-        return f"above {low:g}{unit}"
-    return f"between {low:g} and {high:g}{unit}"

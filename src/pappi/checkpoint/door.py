@@ -10,29 +10,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from pappi.audit.exact import AuditReport
 from pappi.budget.accounts import Account, KeyState
-from pappi.checkpoint.answers import Noisy, answer_of, clipping_text, shown_target
 from pappi.checkpoint.audits import audit_plan
 from pappi.checkpoint.prices import quote_of
 from pappi.checkpoint.questions import CellQuestion, questions_of
-from pappi.errors import DefinitionError, Problem, Refused, ReleaseFailed, UsageError
+from pappi.checkpoint.series import series_of
+from pappi.errors import Problem, Refused, ReleaseFailed, UsageError
 from pappi.planning.accuracy import epsilon_for, wanted_error
 from pappi.planning.parts import PublicFacts
 from pappi.planning.plan import Plan, plan_ppi
-from pappi.ppinot.checks import check_catalogue
+from pappi.ppinot.checks import require_sound
 from pappi.ppinot.model import Catalogue, Ppi
-from pappi.ppinot.sentences import sentence
 from pappi.report.budgets import BudgetLine
 from pappi.store.declarations import LogDeclaration, declared_log
 from pappi.store.ledger import SqliteLedger
 from pappi.store.workspace import WorkspaceFiles
-from pappi.values.answers import Answer, Series
+from pappi.values.answers import Series
 from pappi.values.epsilon import ZERO, Epsilon
 from pappi.values.quotes import Quote
 
@@ -127,7 +126,7 @@ class Checkpoint:
             _refuse_too_many(questions)
             states = self._charge(ledger, questions)
             released = self._complete(ledger, questions, states, log)
-            return tuple(_series(plan, log, questions, states, released) for plan in plans)
+            return series_of(questions, states, released, log)
 
     def _charge(
         self, ledger: SqliteLedger, questions: Sequence[CellQuestion]
@@ -170,9 +169,7 @@ class Checkpoint:
 
 def _checked_log(ledger: SqliteLedger, catalogue: Catalogue) -> LogDeclaration:
     log = declared_log(ledger, catalogue.log)
-    problems = [p for p in check_catalogue(catalogue, log.vocabulary) if p.level == "error"]
-    if problems:
-        raise DefinitionError(problems)
+    require_sound(catalogue, log.vocabulary)
     return log
 
 
@@ -218,44 +215,3 @@ def _at_accuracy(ppi: Ppi, accuracy: str, facts: PublicFacts) -> Ppi:
 def _facts(log: LogDeclaration) -> PublicFacts:
     cases = log.expected_cases or ASSUMED_CASES
     return PublicFacts(log.unit, log.adjacency, log.vocabulary, cases)
-
-
-def _series(
-    plan: Plan,
-    log: LogDeclaration,
-    questions: Sequence[CellQuestion],
-    states: Mapping[str, KeyState],
-    released: Mapping[str, Any],
-) -> Series:
-    # Two PPIs of one request may ask the same: the first one pays, the other replays.
-    payers = {question.key: question for question in reversed(questions)}
-    answers = [
-        answer
-        for question in questions
-        if question.plan is plan
-        for answer in _answers(
-            question,
-            log,
-            states[question.key] if payers[question.key] is question else KeyState.RELEASED,
-            released[question.key],
-        )
-    ]
-    return Series(
-        ppi=plan.ppi.id,
-        name=plan.ppi.name,
-        unit=plan.ppi.unit.name,
-        sentence=sentence(plan.ppi),
-        target=shown_target(plan.ppi),
-        answers=tuple(answers),
-        clipping=clipping_text(plan),
-    )
-
-
-def _answers(
-    question: CellQuestion, log: LogDeclaration, state: KeyState, released: list[list[list[int]]]
-) -> Iterable[Answer]:
-    """In the order they were drawn: period by period, group by group."""
-    asked = ((p, g) for p in question.cell.periods for g in question.plan.groups)
-    for (period, group), parts in zip(asked, released, strict=True):
-        noisy: list[Noisy] = [tuple(part) for part in parts]
-        yield answer_of(question.plan, log, period, group, noisy, state)

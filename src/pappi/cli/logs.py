@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from pappi.store.declarations import LogDeclaration
 
 
-LATEST_DAY = date(2199, 12, 31)
-
-
 @click.command()
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
 def init(directory: Path) -> None:
@@ -174,12 +171,16 @@ def _terms(given: Mapping[str, Any]) -> Terms:
         blocks=Grid(Calendar(given["blocks"])),
         first=first.date() if first else None,
         # On the command line the last day is meant to be included.
-        until=min(last.date(), LATEST_DAY) + timedelta(days=1) if last else None,
+        until=_day_after(last.date()) if last else None,
         unit=PrivacyUnit(given["unit"]),
         adjacency=Adjacency(given["adjacency"]),
         block_budget=Epsilon.of(given["budget"]),
         expected_cases=given["expected_cases"],
     )
+
+
+def _day_after(day: date) -> date:
+    return day + timedelta(days=1) if day < date.max else day
 
 
 @contextmanager

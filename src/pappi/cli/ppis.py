@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pappi.cli.options import CATALOGUE, open_workspace, workspace_option
-from pappi.errors import DefinitionError, WorkspaceError
+from pappi.errors import DefinitionError, LedgerBroken, WorkspaceError
 
 if TYPE_CHECKING:
     from pappi.ppinot.model import Catalogue
@@ -63,7 +63,7 @@ def _vocabulary(catalogue: Catalogue, workspace: str | None) -> Vocabulary | Non
     """The declared vocabulary, where there is a workspace that has the log."""
     try:
         return open_workspace(workspace).log(catalogue.log).vocabulary
-    except WorkspaceError:
-        if workspace is not None:
+    except WorkspaceError as problem:
+        if workspace is not None or isinstance(problem, LedgerBroken):
             raise
         return None

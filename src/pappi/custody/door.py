@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from pappi.custody.exact import exact_answers
 from pappi.custody.imports import Imported, Progress, Terms, import_log
-from pappi.errors import DefinitionError, UsageError
+from pappi.errors import UsageError
 from pappi.eventlog.log import EventReader
-from pappi.ppinot.checks import check_catalogue
+from pappi.ppinot.checks import require_sound
 from pappi.ppinot.model import Catalogue
 from pappi.store.declarations import LogDeclaration, declare, declared_log, declared_logs
 from pappi.store.ledger import Verification
@@ -51,9 +51,7 @@ class Custody:
         """The non-private values of a catalogue."""
         with self._files.open_ledger() as ledger:
             log = declared_log(ledger, catalogue.log)
-        problems = [p for p in check_catalogue(catalogue, log.vocabulary) if p.level == "error"]
-        if problems:
-            raise DefinitionError(problems)
+        require_sound(catalogue, log.vocabulary)
         return exact_answers(self._files.events, catalogue, log)
 
     def verify(self) -> Verification:

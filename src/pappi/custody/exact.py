@@ -16,7 +16,7 @@ from pappi.planning.cells import Horizon, periods_of
 from pappi.ppinot.model import AggregatedMeasure, Aggregation, Catalogue, MultiInstance, Ppi
 from pappi.store.declarations import LogDeclaration
 from pappi.tree.above import value_above
-from pappi.tree.composition import ROOT
+from pappi.tree.composition import aggregated_measures
 from pappi.values.answers import ExactAnswer
 from pappi.values.periods import Period
 
@@ -43,22 +43,14 @@ def _series(ppi: Ppi, tables: Mapping[Period, CaseTable]) -> Iterator[ExactAnswe
 
 def _groups(measure: MultiInstance) -> tuple[str | None, ...]:
     """The declared keys; measures of one PPI are grouped alike."""
-    _, first = next(_aggregated(measure, ROOT))
+    _, first = next(aggregated_measures(measure))
     return (None,) if first.grouping is None else first.grouping.keys
-
-
-def _aggregated(measure: MultiInstance, path: str) -> Iterator[tuple[str, AggregatedMeasure]]:
-    if isinstance(measure, AggregatedMeasure):
-        yield path, measure
-        return
-    for name, child in measure.variables:
-        yield from _aggregated(child, f"{path}.{name}")
 
 
 def _value(measure: MultiInstance, cases: CaseTable, group: str | None) -> float | None:
     values = {
         path: _aggregate(aggregated, cases, group)
-        for path, aggregated in _aggregated(measure, ROOT)
+        for path, aggregated in aggregated_measures(measure)
     }
     return value_above(measure, values)
 

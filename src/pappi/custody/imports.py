@@ -30,8 +30,9 @@ from pappi.values.vocabulary import Vocabulary
 Progress = Callable[[int, int], None]
 
 # Beyond these years a time is a mistake, and microseconds no longer fit a float exactly.
-EARLIEST_US = midnight_us(date(1800, 1, 1), ZoneInfo("UTC"))
-LATEST_US = midnight_us(date(2200, 1, 1), ZoneInfo("UTC"))
+EARLIEST, LATEST = date(1800, 1, 1), date(2200, 1, 1)
+EARLIEST_US = midnight_us(EARLIEST, ZoneInfo("UTC"))
+LATEST_US = midnight_us(LATEST, ZoneInfo("UTC"))
 
 MONTHLY = Grid(Calendar.MONTH)
 DEFAULT_BUDGET = Epsilon.of(1)
@@ -113,6 +114,9 @@ def _check(name: str, terms: Terms, ledger: SqliteLedger) -> None:
         raise UsageError(
             f"there is already a log called '{name}'", hint="choose another name with --name"
         )
+    for day in (terms.first, terms.until):
+        if day is not None and not EARLIEST <= day <= LATEST:
+            raise UsageError(f"a horizon lies between {EARLIEST} and {LATEST}, not at {day}")
     if terms.block_budget.nano == 0:
         raise UsageError("a budget of 0 answers nothing", hint="give each block e.g. 1")
     _zone(terms.timezone)

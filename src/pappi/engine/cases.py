@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pappi.engine.query import ANCHOR, ORDER, case_query
 from pappi.ppinot.model import AggregatedMeasure, CaseBorder, MultiInstance, SingleInstance
 from pappi.store.events import open_readonly
+from pappi.tree.composition import composition_tree, leaves
 from pappi.values.periods import Period
 from pappi.values.vocabulary import Vocabulary
 
@@ -76,19 +77,6 @@ class CaseTable:
         return np.where(counts, values, np.nan)
 
 
-def leaf_measures(measure: MultiInstance) -> Iterator[SingleInstance]:
-    """Every single-instance measure a multi-instance one reads."""
-    if not isinstance(measure, AggregatedMeasure):
-        for _, variable in measure.variables:
-            yield from leaf_measures(variable)
-        return
-    yield measure.base
-    if measure.filter is not None:
-        yield measure.filter
-    if measure.grouping is not None:
-        yield measure.grouping.by
-
-
 def evaluate_cases(
     database: Path,
     table: str,
@@ -97,7 +85,8 @@ def evaluate_cases(
     vocabulary: Vocabulary,
 ) -> CaseTable:
     """The table of cases for everything the given measures read, in one scan if it can be."""
-    wanted = list(dict.fromkeys(leaf for measure in measures for leaf in leaf_measures(measure)))
+    trees = [composition_tree(measure) for measure in measures]
+    wanted = list(dict.fromkeys(leaf.measure for tree in trees for leaf in leaves(tree)))
     anchors: NDArray[np.float64] = np.empty(0)
     columns: dict[SingleInstance, Column] = {}
     with open_readonly(database) as connection:

@@ -27,7 +27,7 @@ from pappi.planning.reach import reach_of
 from pappi.ppinot.measures import is_total, measure_kind
 from pappi.ppinot.model import AggregatedMeasure, CountMeasure, DerivedMultiInstance, Ppi
 from pappi.tree.admissible import AdmissibleSet, admissible_sets
-from pappi.tree.composition import Inner, composition_tree
+from pappi.tree.composition import Inner, composition_tree, leaves
 from pappi.values.bounds import UNIT_INTERVAL, Bounds
 from pappi.values.epsilon import Epsilon
 from pappi.values.privacy import Adjacency
@@ -71,7 +71,6 @@ def plan_ppi(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Plan:
     """The plan with the smallest predicted error."""
     options = list(plan_options(ppi, epsilon, facts))
     plans = [option.plan for option in options if option.plan is not None]
-    plans = [plan for plan in plans if not _splits_a_ratio(plan)] or plans
     if not plans:
         last = options[-1]
         message = f"{ppi.position}: PPI '{ppi.id}' cannot be released: {last.reason}"
@@ -86,7 +85,7 @@ def plan_options(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Iterator[Opt
 
     Sets with a formula that no mechanism answers are left out, but for the PPI itself.
     """
-    root = composition_tree(ppi.measure)
+    root = _with_whole_ratios(composition_tree(ppi.measure))
     if not _has_mechanism(root):
         yield Option((root.path,), None, _NO_BOUND)
     for chosen in islice(admissible_sets(root, _has_mechanism), MOST_OPTIONS):
@@ -97,22 +96,16 @@ def plan_options(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Iterator[Opt
             yield Option(functions, None, refusal.message, refusal.hint)
 
 
-def _splits_a_ratio(plan: Plan) -> bool:
-    """Whether a part is released apart from the whole it is declared to be within.
+def _with_whole_ratios(node: Inner) -> Inner:
+    """The tree in which a ratio can only be cut at itself.
 
-    Then nothing could cut off what exceeds its whole, and the same PPI would mean one
-    thing in this plan and another in the ratio's.
+    Released apart from its whole, a part could not be cut off at it, and the same PPI
+    would mean one thing in one plan and another in the next.
     """
-    root = composition_tree(plan.ppi.measure)
-    inside = {child.path for node in _inner(root) if _is_ratio(node) for child in node.children}
-    return any(part.path in inside for part in plan.parts)
-
-
-def _inner(node: Inner) -> Iterator[Inner]:
-    yield node
-    for child in node.children:
-        if isinstance(child, Inner):
-            yield from _inner(child)
+    if _is_ratio(node):
+        return replace(node, children=tuple(leaves(node)))
+    children = (_with_whole_ratios(c) if isinstance(c, Inner) else c for c in node.children)
+    return replace(node, children=tuple(children))
 
 
 def _is_ratio(node: Inner) -> bool:

@@ -34,6 +34,8 @@ def ratio_of(measure: DerivedMultiInstance) -> Ratio | None:
     part, whole = variables[numerator], variables[denominator]
     if not (_is_sum(part) and _is_sum(whole)) or part.within != denominator:
         return None
+    if whole.bounds is not None and whole.bounds.low < 0:
+        return None
     return Ratio(factor, part, whole)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from pappi.errors import Position, Problem
+from pappi.errors import DefinitionError, Position, Problem
 from pappi.ppinot.expressions.kinds import kind_of, mismatch_hint, with_article
 from pappi.ppinot.expressions.nodes import Binary, Expression, Name, OneOf, Operator, Text
 from pappi.ppinot.expressions.walk import children, names_in, walk
@@ -41,7 +41,7 @@ from pappi.ppinot.wording import did_you_mean, listed, quoted
 from pappi.values.units import DURATIONS
 from pappi.values.vocabulary import Kind, Vocabulary
 
-__all__ = ["check_catalogue", "is_total", "measure_kind"]
+__all__ = ["check_catalogue", "is_total", "measure_kind", "require_sound"]
 
 MAX_PROBLEMS = 200
 
@@ -53,6 +53,13 @@ def check_catalogue(catalogue: Catalogue, vocabulary: Vocabulary | None) -> list
     checker = _Checker(vocabulary)
     found = (problem for ppi in catalogue.ppis for problem in checker.ppi(ppi))
     return list(islice(found, MAX_PROBLEMS))
+
+
+def require_sound(catalogue: Catalogue, vocabulary: Vocabulary) -> None:
+    """Nothing, or a DefinitionError with every error of the catalogue."""
+    errors = [each for each in check_catalogue(catalogue, vocabulary) if each.level == "error"]
+    if errors:
+        raise DefinitionError(errors)
 
 
 class _Checker:

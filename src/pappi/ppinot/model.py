@@ -205,3 +205,7 @@ class Catalogue:
     log: str
     ppis: tuple[Ppi, ...]
     file: str = field(default="<catalogue>", compare=False)
+
+    def __post_init__(self) -> None:
+        if len({ppi.id for ppi in self.ppis}) < len(self.ppis):
+            raise ValueError("two PPIs of a catalogue have the same id")

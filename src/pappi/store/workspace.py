@@ -44,8 +44,11 @@ def create_workspace(root: Path) -> WorkspaceFiles:
         raise WorkspaceError(
             f"{root} exists and is not an empty directory", hint="name a new directory"
         )
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    root.chmod(0o700)
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        root.chmod(0o700)
+    except OSError as problem:
+        raise WorkspaceError(f"{root} cannot be made: {problem.strerror}") from None
     files = WorkspaceFiles(root)
     SqliteLedger.create(files.ledger).close()
     # Last, because a directory with the marker counts as a complete workspace.

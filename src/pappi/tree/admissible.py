@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from pappi.tree.composition import Inner, Leaf
+from pappi.tree.composition import Inner
 
 AdmissibleSet = tuple[Inner, ...]
 
@@ -40,12 +40,3 @@ def _combined(nodes: Sequence[Inner], can_cut: Callable[[Inner], bool]) -> Itera
     for cut in admissible_sets(nodes[0], can_cut):
         for rest in _combined(nodes[1:], can_cut):
             yield (*cut, *rest)
-
-
-def leaves(node: Inner | Leaf) -> Iterator[Leaf]:
-    """The trace-based measures below a node."""
-    if isinstance(node, Leaf):
-        yield node
-        return
-    for child in node.children:
-        yield from leaves(child)

@@ -53,6 +53,26 @@ def composition_tree(measure: MultiInstance, path: str = ROOT) -> Inner:
             )
 
 
+def leaves(node: Node) -> Iterator[Leaf]:
+    """The trace-based measures below a node."""
+    if isinstance(node, Leaf):
+        yield node
+        return
+    for child in node.children:
+        yield from leaves(child)
+
+
+def aggregated_measures(
+    measure: MultiInstance, path: str = ROOT
+) -> Iterator[tuple[str, AggregatedMeasure]]:
+    """Every aggregated measure a value is computed from, with its path."""
+    if isinstance(measure, AggregatedMeasure):
+        yield path, measure
+        return
+    for name, child in measure.variables:
+        yield from aggregated_measures(child, f"{path}.{name}")
+
+
 def _trace_readers(measure: AggregatedMeasure, path: str) -> Iterator[Leaf]:
     yield Leaf(f"{path}.base", measure.base)
     if measure.filter is not None:

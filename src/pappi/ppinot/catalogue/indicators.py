@@ -149,7 +149,7 @@ LOG = Field("log", _TEXT, "the log the PPIs are about", required=True)
 PPIS = Field("ppis", ListOf("a list of PPIs", PPI), "the indicators", required=True)
 
 
-def _catalogue(values: Values, problems: Problems) -> Catalogue:
+def _catalogue(values: Values, problems: Problems) -> Catalogue | None:
     first: dict[str, Position] = {}
     for ppi in values[PPIS]:
         if ppi.id in first:
@@ -158,6 +158,8 @@ def _catalogue(values: Values, problems: Problems) -> Catalogue:
                 ppi.position, f"the id {quoted(ppi.id)} is taken by the PPI in line {line}"
             )
         first.setdefault(ppi.id, ppi.position)
+    if len(first) < len(values[PPIS]):
+        return None
     return Catalogue(values[LOG], values[PPIS], file=values.position.file)
 
 

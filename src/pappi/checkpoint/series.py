@@ -1,0 +1,104 @@
+"""All answers of one PPI, with what a reader must know to understand them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pappi.budget.accounts import KeyState
+from pappi.checkpoint.answers import answer_of
+from pappi.checkpoint.questions import CellQuestion
+from pappi.planning.plan import Plan
+from pappi.ppinot.measures import measure_kind
+from pappi.ppinot.model import AggregatedMeasure, Ppi, Target
+from pappi.ppinot.sentences import sentence
+from pappi.store.declarations import LogDeclaration
+from pappi.tree.composition import ROOT, aggregated_measures
+from pappi.values.answers import Answer, Series, ShownTarget
+from pappi.values.units import HOURS, NUMBER, Unit
+from pappi.values.vocabulary import Kind
+
+
+def series_of(
+    questions: Sequence[CellQuestion],
+    states: Mapping[str, KeyState],
+    released: Mapping[str, Any],
+    log: LogDeclaration,
+) -> tuple[Series, ...]:
+    """One series per plan, in the order they were asked.
+
+    Two PPIs of one request may ask the same: the first one pays, the other replays.
+    """
+    answers: dict[str, list[Answer]] = {}
+    paid: set[str] = set()
+    for question in questions:
+        found = KeyState.RELEASED if question.key in paid else states[question.key]
+        paid.add(question.key)
+        of_ppi = answers.setdefault(question.plan.ppi.id, [])
+        of_ppi.extend(_answers(question, log, found, released[question.key]))
+    plans = {question.plan.ppi.id: question.plan for question in questions}
+    return tuple(_series(plan, answers[ppi]) for ppi, plan in plans.items())
+
+
+def _series(plan: Plan, answers: Iterable[Answer]) -> Series:
+    return Series(
+        ppi=plan.ppi.id,
+        name=plan.ppi.name,
+        unit=plan.ppi.unit.name,
+        sentence=sentence(plan.ppi),
+        target=_shown_target(plan.ppi),
+        answers=tuple(answers),
+        clipping=_clipping(plan.ppi),
+    )
+
+
+def _answers(
+    question: CellQuestion, log: LogDeclaration, found: KeyState, released: list[list[list[int]]]
+) -> Iterator[Answer]:
+    """In the order they were drawn: period by period, group by group."""
+    asked = ((p, g) for p in question.cell.periods for g in question.plan.groups)
+    for (period, group), parts in zip(asked, released, strict=True):
+        noisy = [tuple(part) for part in parts]
+        yield answer_of(question.plan, log, period, group, noisy, found)
+
+
+def _shown_target(ppi: Ppi) -> ShownTarget | None:
+    """The target in the unit of the answers."""
+    if ppi.target is None:
+        return None
+    low = None if ppi.target.low is None else ppi.unit.show(ppi.target.low)
+    high = None if ppi.target.high is None else ppi.unit.show(ppi.target.high)
+    text = f"{_target_text(ppi.target, low, high)} {ppi.unit.name}".rstrip()
+    return ShownTarget(low, high, text)
+
+
+def _target_text(target: Target, low: float | None, high: float | None) -> str:
+    """As it is written in a catalogue: whether a limit itself is good enough shows."""
+    if low is None:
+        return f"{'at most' if target.high_included else 'below'} {high:g}"
+    if high is None:
+        return f"{'at least' if target.low_included else 'above'} {low:g}"
+    return f"between {low:g} and {high:g}"
+
+
+def _clipping(ppi: Ppi) -> str:
+    """What the public bounds do to a case's contribution, in words; truth values need none."""
+    if isinstance(ppi.measure, AggregatedMeasure):
+        return _clipped("a case", ppi.measure, ppi.unit)
+    texts = (
+        _clipped(f"{path.removeprefix(f'{ROOT}.')} of a case", measure, _plain_unit(measure))
+        for path, measure in aggregated_measures(ppi.measure)
+    )
+    return "; ".join(text for text in texts if text)
+
+
+def _clipped(what: str, measure: AggregatedMeasure, unit: Unit) -> str:
+    bounds = measure.bounds
+    if bounds is None or measure_kind(measure.base, None) is Kind.TRUTH:
+        return ""
+    low, high = unit.show(bounds.low), unit.show(bounds.high)
+    return f"{what} counts as at least {low:g} and at most {high:g} {unit.name}".rstrip()
+
+
+def _plain_unit(measure: AggregatedMeasure) -> Unit:
+    return HOURS if measure_kind(measure, None) is Kind.DURATION else NUMBER
