@@ -1,144 +1,237 @@
-"""How much less our mechanisms err than the paper's, at the same epsilon and bounds.
+"""How much less our mechanisms err than the paper's, at the same ε and public bounds.
 
-    python -m benchmarks.utility [RUNS]
+    python -m benchmarks.utility [DATA_SETS]
 
-For every function: the root mean square error of ours divided by that of the
-better of the paper's Laplace and interval mechanisms (its split sums for shares
-and ratios), over Gaussian, Pareto and Poisson values × n × ε with n·ε ≥ 10. The
-paper's side is told the number of cases, which ours keeps private, and gets
-public bounds, which it did not use: with bounds from the data it is not private.
+For every function: the root mean square error of ours divided by that of the paper's
+better mechanism (`utility_papers`), over Gaussian, Pareto and Poisson values × n × ε
+(`utility_values`); then decisions about a target, and the coverage of intervals. Errors
+are computed from exact laws, not drawn. Writes build/bench/utility.csv, and fails if a
+limit is missed. What the figures mean: docs/utility.md.
 """
 
 from __future__ import annotations
 
+import csv
 import sys
-from collections.abc import Callable, Iterator
-from fractions import Fraction
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pappi.mechanisms.choose import mechanism_for
-from pappi.mechanisms.mechanism import Mechanism
-from pappi.mechanisms.ratio import TwoBinRatio
-from pappi.values.bounds import UNIT_INTERVAL, Bounds
-from pappi.values.privacy import Adjacency
+from benchmarks.utility_decisions import OFFSETS, Decision, decisions
+from benchmarks.utility_errors import mean_square, mechanism_of
+from benchmarks.utility_intervals import LEAST, MOST, Coverage, coverage
+from benchmarks.utility_papers import mean_squares
+from benchmarks.utility_values import Cell, Floats, all_cells
 
-Values = NDArray[np.float64]
-Samples = NDArray[np.float64]
+DATA_SETS = 20
+RUNS = 2_000
+TABLE = Path("build/bench/utility.csv")
+RANKED = ("max", "median")
+"""One released point says little about one unknown value: their intervals are mostly the range."""
 
-RNG = np.random.default_rng(1)
-SIZES = (10, 50, 100, 200, 1_000)
-EPSILONS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(1))
-WORTH_ASKING = 10
-
-DISTRIBUTIONS: dict[str, tuple[int, Callable[[int], Values]]] = {
-    "gaussian": (200, lambda n: RNG.normal(100, 25, n)),
-    "pareto": (200, lambda n: 10 * (1 + RNG.pareto(2, n))),
-    "poisson": (20, lambda n: RNG.poisson(5, n).astype(np.float64)),
-}
+# A median of whole numbers is often hit exactly; its ratio counts as 1/1000.
+_LEAST_RATIO = 1e-3
+_ROUNDING = 5e-4
+_COVERED_SETS = 10
 
 
-def main(runs: int) -> None:
-    print("error of ours / of the paper's better mechanism, where n·ε ≥ 10")
-    print(f"{'function':<10} {'geometric mean':>14} {'worst':>8} {'better in':>10}")
-    for function in ("mean", "sum", "min", "max", "median", "share", "ratio"):
-        # A median of whole numbers is often hit exactly; its ratio counts as 1/1000.
-        ratios = np.maximum(list(_ratios(function, runs)), 1e-3)
-        middle, worst = np.exp(np.log(ratios).mean()), ratios.max()
-        print(f"{function:<10} {middle:>14.2f} {worst:>8.2f} {(ratios < 1).mean():>9.0%}")
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The most that ratios may be where n·ε ≥ 10: in the geometric mean, and in any cell."""
+
+    geometric: float | None = None
+    worst: float | None = None
+    everywhere: float | None = None
+    """In any cell at all."""
 
 
-def _ratios(function: str, runs: int) -> Iterator[float]:
-    for high, draw in DISTRIBUTIONS.values():
-        for n in SIZES:
-            for epsilon in EPSILONS:
-                if n * epsilon >= WORTH_ASKING:
-                    values = np.clip(draw(n), 0, high)
-                    yield _compared(function, values, high, epsilon, runs)
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A function, with tight or loose bounds."""
+
+    function: str
+    limit: Limit
+    loose: bool = False
+
+    @property
+    def label(self) -> str:
+        return f"{self.function}, loose" if self.loose else self.function
 
 
-def _compared(function: str, values: Values, high: int, epsilon: Fraction, runs: int) -> float:
-    if function in ("share", "ratio"):
-        values, high = (values > np.median(values)).astype(np.float64), 1
-    truth = _truth(function, values)
-    ours = _released(_ours(function, high, epsilon), _inputs(function, values), runs)
-    papers = _papers(function, values, high, float(epsilon), runs)
-    return _rmse(ours, truth) / min(_rmse(theirs, truth) for theirs in papers)
+QUESTIONS = (
+    Question("mean", Limit(geometric=0.85, worst=0.93)),
+    Question("sum", Limit(worst=1.02)),
+    Question("share", Limit(geometric=0.5, worst=0.5)),
+    Question("ratio", Limit(geometric=0.45)),
+    Question("max", Limit(geometric=0.95, everywhere=1.03)),
+    Question("min", Limit()),
+    Question("median", Limit(geometric=0.1)),
+    Question("max", Limit(geometric=0.4), loose=True),
+    Question("mean", Limit(), loose=True),
+    Question("sum", Limit(geometric=0.75), loose=True),
+)
 
 
-def _truth(function: str, values: Values) -> float:
-    if function in ("share", "ratio"):
-        return float(values.mean())
-    return float(getattr(np, function)(values))
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The errors of one cell."""
+
+    cell: Cell
+    ours: float
+    papers: float
+
+    @property
+    def ratio(self) -> float:
+        return max(self.ours / self.papers, _LEAST_RATIO)
 
 
-def _ours(function: str, high: int, epsilon: Fraction) -> Mechanism:
-    bounds, adjacency = Bounds(Fraction(0), Fraction(high)), Adjacency.ADD_REMOVE
+def main(sets: int) -> int:
+    errors = {question: list(compared(question, sets)) for question in QUESTIONS}
+    failures = report_errors(errors)
+    failures += report_decisions(list(decisions(sets)))
+    failures += report_coverage(RUNS)
+    write_table(errors, TABLE)
+    print(f"\n{failures} limits missed; all cells are in {TABLE}")
+    return min(failures, 1)
+
+
+def compared(question: Question, sets: int) -> Iterator[Compared]:
+    for cell in all_cells(loose=question.loose):
+        data = list(data_of(question.function, cell, sets))
+        mechanism = mechanism_of(question.function, cell)
+        ours = [mean_square(mechanism, values, truth) for values, truth in data]
+        papers = [_papers(question.function, cell, values) for values, _ in data]
+        # The better of theirs is chosen for the cell, as a user would, not for each data set.
+        yield Compared(cell, _root(np.mean(ours)), _root(np.mean(papers, axis=0).min()))
+
+
+def data_of(function: str, cell: Cell, sets: int) -> Iterator[tuple[Floats, float]]:
+    """Data sets as our mechanism reads them, and the answers without noise."""
     if function == "ratio":
-        one = Fraction(1)
-        return TwoBinRatio(UNIT_INTERVAL, epsilon, adjacency, True, one, UNIT_INTERVAL)  # noqa: FBT003
-    return mechanism_for(function, bounds, epsilon, adjacency, integral=False)
+        for rows in cell.rows(sets):
+            yield rows, float(rows[:, 0].sum() / rows[:, 1].sum())
+        return
+    for values in cell.values(sets):
+        if function == "share":
+            above = (values > cell.distribution.middle).astype(np.float64)
+            yield above, float(above.mean())
+        else:
+            yield values, float(getattr(np, function)(values))
 
 
-def _inputs(function: str, values: Values) -> Values:
-    return np.column_stack([values, np.ones_like(values)]) if function == "ratio" else values
+def _papers(function: str, cell: Cell, values: Floats) -> tuple[float, ...]:
+    high = 1.0 if function == "share" else float(cell.high)
+    if function == "share":
+        values = np.column_stack([values, np.ones_like(values)])
+    return mean_squares(function, values, high, float(cell.epsilon))
 
 
-def _released(mechanism: Mechanism, values: Values, runs: int) -> Samples:
-    law = [mechanism.release(values) for _ in range(runs)]
-    return np.array([mechanism.estimate(noisy).value for noisy in law])
+def _root(square: np.floating) -> float:
+    return float(np.sqrt(square))
 
 
-def _papers(
-    function: str, values: Values, high: int, epsilon: float, runs: int
-) -> Iterator[Samples]:
-    """The paper's mechanisms, in floats, on public bounds [0, high] and a known n."""
-    n, laplace = len(values), RNG.laplace
-    match function:
-        case "mean":
-            yield np.clip(values.mean() + laplace(0, high / n / epsilon, runs), 0, high)
-            yield _stepped(values.mean(), high / n, high, epsilon, runs)
-        case "sum":
-            yield np.clip(values.sum() + laplace(0, high / epsilon, runs), 0, high * n)
-            yield _stepped(values.sum(), high, high * n, epsilon, runs)
-        case "min":
-            yield high - _ranked(high - values, high, epsilon, runs)
-        case "max":
-            yield _ranked(values, high, epsilon, runs)
-        case "median":
-            yield np.clip(np.median(values) + laplace(0, high / epsilon, runs), 0, high)
-        case "share" | "ratio":
-            part = values.sum() + laplace(0, 2 / epsilon, runs)
-            whole = n + laplace(0, 2 / epsilon, runs)
-            yield np.clip(part / np.maximum(whole, 1), 0, 1)
+def report_errors(errors: dict[Question, list[Compared]]) -> int:
+    print("Error of ours / of the paper's better mechanism\n")
+    print(f"{'':<14}{'where n·ε ≥ 10':<50}in all cells")
+    heads = ("mean", "limit", "worst", "limit")
+    print(_row("function", heads, "  in", ("mean", "worst", "limit")))
+    return sum(_report_errors_of(question, found) for question, found in errors.items())
 
 
-def _stepped(centre: float, step: float, high: float, epsilon: float, runs: int) -> Samples:
-    """Its interval mechanism for means and sums: steps around the value, one score less each."""
-    cells = np.arange(-np.ceil(centre / step), np.ceil((high - centre) / step) + 1)
-    low = np.clip(centre + (cells - 0.5) * step, 0, high)
-    top = np.clip(centre + (cells + 0.5) * step, 0, high)
-    return _drawn(low, top, -np.abs(cells), epsilon, runs)
+def _report_errors_of(question: Question, found: list[Compared]) -> int:
+    asked = [each for each in found if each.cell.worth_asking]
+    worst, limit = max(asked, key=lambda each: each.ratio), question.limit
+    figures = (
+        (_geometric(asked), limit.geometric),
+        (worst.ratio, limit.worst),
+        (max(each.ratio for each in found), limit.everywhere),
+    )
+    missed = sum(most is not None and value > most + _ROUNDING for value, most in figures)
+    first, second, third = ((f"{value:.3f}", _or_dash(most)) for value, most in figures)
+    print(
+        _row(
+            question.label,
+            (*first, *second),
+            f"  {worst.cell.label}",
+            (f"{_geometric(found):.3f}", *third),
+        ),
+        "  MISSED" if missed else "",
+    )
+    return missed
 
 
-def _ranked(values: Values, high: float, epsilon: float, runs: int) -> Samples:
-    """Its interval mechanism for the maximum: intervals between values, by rank from the top."""
-    ordered = np.unique(values)
-    borders = np.concatenate([[0.0], (ordered[1:] + ordered[:-1]) / 2, [high]])
-    scores = -np.arange(len(ordered) - 1, -1, -1.0)
-    return _drawn(borders[:-1], borders[1:], scores, epsilon, runs)
+def _row(name: str, asked: tuple[str, ...], where: str, everywhere: tuple[str, ...]) -> str:
+    left = "".join(f"{each:>7}" for each in asked)
+    return f"{name:<14}{left}{where:<22}" + "".join(f"{each:>7}" for each in everywhere)
 
 
-def _drawn(low: Values, high: Values, scores: Values, epsilon: float, runs: int) -> Samples:
-    weights = (high - low) * np.exp(epsilon * scores / 2)
-    cells = RNG.choice(len(low), runs, p=weights / weights.sum())
-    return RNG.uniform(low[cells], high[cells])
+def _geometric(found: list[Compared]) -> float:
+    return float(np.exp(np.mean([np.log(each.ratio) for each in found])))
 
 
-def _rmse(samples: Samples, truth: float) -> float:
-    return float(np.sqrt(np.mean((samples - truth) ** 2)))
+def _or_dash(limit: float | None) -> str:
+    return "–" if limit is None else f"{limit:.2f}"
+
+
+def report_decisions(found: list[Decision]) -> int:
+    print("\nHow often decisions are right, for a target so far from the mean; n·ε ≥ 20")
+    heads = ("ours", "papers", "lead", "cells", "lost")
+    print(f"{'target':<10}" + "".join(f"{head:>8}" for head in heads) + "  least lead in")
+    return sum(_report_decisions_at(offset, found) for offset in OFFSETS)
+
+
+def _report_decisions_at(offset: float, found: list[Decision]) -> int:
+    asked = [each for each in found if each.offset == offset and each.counts]
+    ours, papers = np.mean([(each.ours, each.papers) for each in asked], axis=0).tolist()
+    closest = min(asked, key=lambda each: each.lead)
+    lost = sum(each.lead < -_ROUNDING for each in asked)
+    print(f"±{offset:<9.1%}{ours:>8.3f}{papers:>8.3f}{closest.lead:>+8.3f}", end="")
+    print(f"{len(asked):>8}{lost:>8}  {closest.cell.label}{'  MISSED' if lost else ''}")
+    return int(lost > 0)
+
+
+def report_coverage(runs: int) -> int:
+    print("\nHow often 95 % intervals hold the answer, n·ε ≥ 10; and are the whole range")
+    print(f"{'function':<10}{'held':>8}{'least':>8}{'most':>8}{'whole':>8}")
+    missed = 0
+    for function in ("mean", "sum", "share", "ratio", *RANKED):
+        cells = [cell for cell in all_cells() if cell.worth_asking]
+        found = [
+            coverage(function, cell, list(data_of(function, cell, _COVERED_SETS)), runs)
+            for cell in cells
+        ]
+        missed += _report_coverage_row(function, found)
+    return missed
+
+
+def _report_coverage_row(function: str, found: list[Coverage]) -> int:
+    held = [each.held for each in found]
+    missed = function not in RANKED and not LEAST <= np.mean(held) <= MOST
+    figures = [float(np.mean(held)), min(held), max(held)]
+    if function in RANKED:
+        figures.append(float(np.mean([each.whole for each in found])))
+    print(f"{function:<10}" + "".join(f"{each:>8.1%}" for each in figures), end="")
+    print("  MISSED" if missed else "")
+    return int(missed)
+
+
+def write_table(errors: dict[Question, list[Compared]], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(
+            ("function", "bounds", "distribution", "n", "epsilon", "ours", "papers", "ratio")
+        )
+        for question, found in errors.items():
+            bounds = "loose" if question.loose else "tight"
+            for each in found:
+                cell = each.cell
+                figures = (f"{figure:.6g}" for figure in (each.ours, each.papers, each.ratio))
+                name = cell.distribution.name
+                writer.writerow((question.function, bounds, name, cell.n, cell.epsilon, *figures))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2_000)
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else DATA_SETS))

@@ -18,7 +18,8 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
-from pappi.audit.exact import AuditReport
+from pappi.audit.reports import SubjectReport, audit_subject
+from pappi.audit.subjects import Subject
 from pappi.checkpoint.door import Checkpoint
 from pappi.custody.door import Custody
 from pappi.custody.imports import Imported, Progress, Terms
@@ -26,7 +27,6 @@ from pappi.errors import Problem, UsageError
 from pappi.eventlog.log import no_progress
 from pappi.eventlog.opening import open_log
 from pappi.eventlog.options import ReadOptions
-from pappi.planning.plan import Plan
 from pappi.ppinot.catalogue import read_catalogue
 from pappi.ppinot.model import Catalogue
 from pappi.report.budgets import BudgetLine
@@ -121,11 +121,23 @@ class Analyst:
         """What keeps each PPI from being released, as warnings: its exact value is no problem."""
         return self._door.unreleasable(catalogue_of(catalogue))
 
+    def audited(
+        self, catalogue: CatalogueSource, epsilon: Amount | None = None
+    ) -> tuple[Subject, ...]:
+        """What each PPI would release, for `pappi.audit` to examine."""
+        return self._door.audited(catalogue_of(catalogue), _asked(epsilon))
+
     def audit(
-        self, catalogue: CatalogueSource, epsilon: Amount | None = None, *, pairs: int = 2_000
-    ) -> tuple[tuple[Plan, AuditReport], ...]:
-        """The exact audit of each PPI's release: the worst loss found, against its epsilon."""
-        return self._door.audit(catalogue_of(catalogue), _asked(epsilon), pairs)
+        self,
+        catalogue: CatalogueSource,
+        epsilon: Amount | None = None,
+        *,
+        pairs: int = 2_000,
+        samples: int = 10_000,
+    ) -> tuple[SubjectReport, ...]:
+        """The exact worst loss of each PPI's release, and its sampler against its law."""
+        subjects = self.audited(catalogue, epsilon)
+        return tuple(audit_subject(subject, pairs, samples) for subject in subjects)
 
     def budget(self, log: str) -> tuple[BudgetLine, ...]:
         """What each block of a log may spend, and has spent."""

@@ -16,7 +16,7 @@ from pappi.planning.plan import Plan, plan_ppi
 from pappi.ppinot.catalogue import parse_catalogue, read_catalogue
 from pappi.ppinot.model import Ppi
 from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import Adjacency, PrivacyUnit
+from pappi.values.privacy import CASE, Adjacency
 from pappi.values.vocabulary import Kind, Vocabulary
 
 # `make audit` asks for many more.
@@ -27,7 +27,7 @@ PPIS = [p for example in EXAMPLES.values() for p in read_catalogue(example.catal
 
 
 def plan_of(ppi: Ppi, adjacency: Adjacency) -> Plan:
-    return plan_ppi(ppi, EPSILON, PublicFacts(PrivacyUnit.CASE, adjacency, VOCABULARY, 100))
+    return plan_ppi(ppi, EPSILON, PublicFacts(CASE, adjacency, VOCABULARY, 100))
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)
@@ -41,14 +41,14 @@ def test_a_planned_release_loses_at_most_its_epsilon(ppi: Ppi, adjacency: Adjace
 TWO_SUMS = """
 log: claims
 ppis:
-  - id: ratio
+  - id: balance
     measure:
-      derive: a / b
+      derive: a - b
       a: {sum: {count: activity == "A"}}
       b: {sum: {count: activity == "B"}}
-    bounds: {a: [0, 1], b: [0, 2], value: [0, 1]}
+    bounds: {a: [0, 1], b: [0, 2], value: [-100, 100]}
 """
-(RATIO,) = parse_catalogue(TWO_SUMS).ppis
+(BALANCE,) = parse_catalogue(TWO_SUMS).ppis
 
 
 def with_full_epsilon(part: Part) -> Part:
@@ -60,7 +60,7 @@ def with_full_epsilon(part: Part) -> Part:
 
 
 def test_a_plan_that_forgets_to_split_epsilon_is_caught() -> None:
-    plan = plan_of(RATIO, Adjacency.ADD_REMOVE)
+    plan = plan_of(BALANCE, Adjacency.ADD_REMOVE)
     unsplit = replace(plan, parts=tuple(with_full_epsilon(part) for part in plan.parts))
     report = audit_plan(unsplit, Adjacency.ADD_REMOVE, pairs=2_000)
     assert not report.passed

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pappi.audit import Audited, AuditReport, Column, Draw, audit_mechanism
+from pappi.audit import Audited, AuditReport, Column, Draw, audit_joint, audit_mechanism
+from pappi.checkpoint import door
+from pappi.custody.imports import Terms
 from pappi.mechanisms import (
     DiscreteLaplaceLaw,
     IntervalExtreme,
@@ -26,10 +30,16 @@ from pappi.mechanisms import (
     TwoBin,
     Values,
 )
+from pappi.mechanisms.exponential import exponential_law
 from pappi.mechanisms.interval import Counts
 from pappi.mechanisms.lattice import Lattice, total
+from pappi.planning.parts import PublicFacts
+from pappi.ppinot.catalogue import parse_catalogue
+from pappi.store.declarations import LogDeclaration
 from pappi.values.bounds import Bounds
 from pappi.values.privacy import Adjacency
+from pappi.workspace import Workspace
+from tests.small_logs import claims, workspace_with
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 EPSILON = Fraction(1, 2)
@@ -190,9 +200,10 @@ class FirstMatchOnTies(IntervalExtreme):
     With k cases at the maximum that interval lies k ranks below the top one.
     """
 
-    def scores(self, below: Counts, above: Counts, cases: int) -> Counts:  # noqa: ARG002
-        copies = above[above > 0].min(initial=cases) if cases else 0
-        return np.abs(above - copies)
+    def stretches(self, points: Counts) -> tuple[Counts, Counts]:
+        starts, scores = IntervalExtreme.stretches(self, points)
+        copies = np.count_nonzero(points == points.max(initial=0)) if len(points) else 1
+        return starts, np.abs(scores - (copies - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +290,140 @@ def test_outputs_that_only_one_neighbour_can_give_are_caught(
     report = audited(faulty, adjacency)
     assert report.worst == math.inf
     assert not report.passed
+
+
+# --- the paper's threshold score ------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PaperThreshold:
+    """The paper's threshold-sensitive maximum: "at most T", falloff ξ, sensitivity ξ.
+
+    An interval on the wrong side of T is scored worse by ξ for each interval between it and
+    T. When one case crosses T the sides change places, and with them the penalties of up to
+    n intervals: the score moves by ξ·n, not by ξ.
+    """
+
+    name = "the paper's threshold"
+    width = 1
+    limit = 50
+    falloff = 3
+
+    def law(self, values: Values) -> Law:
+        points = np.sort(Lattice.over(HUNDRED, 2**20, integral=True).snap(values))
+        starts = np.unique(np.concatenate(([0, self.limit + 1], points)))
+        ranks = len(points) - np.searchsorted(points, starts, side="right")
+        met = len(points) == 0 or points[-1] <= self.limit
+        wrong = (starts > self.limit) == met
+        last_below = np.searchsorted(starts, self.limit, side="right") - 1
+        away = np.abs(np.arange(len(starts)) - last_below - (starts > self.limit)) + 1
+        scores = ranks + np.where(wrong, self.falloff * away, 0)
+        return exponential_law(starts, scores, 101, EPSILON / (2 * self.falloff))
+
+
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+def test_the_papers_threshold_score_is_caught(adjacency: Adjacency) -> None:
+    report = audited(PaperThreshold(), adjacency)
+    assert report.worst > 3 * EPSILON
+    assert not report.passed
+
+
+# --- sample and aggregate -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """The mean over buckets of each bucket's largest, with noise for one bucket that changes."""
+
+    name: str
+    count: Callable[[int], int]
+    width = 1
+
+    def law(self, values: Values) -> Law:
+        steps = Lattice.over(HUNDRED, 2**20, integral=False)
+        buckets = self.count(len(values))
+        parts = np.array_split(steps.snap(np.nan_to_num(values, nan=50.0)), buckets)
+        found = [int(part.max()) if len(part) else steps.span // 2 for part in parts]
+        return DiscreteLaplaceLaw(sum(found) // buckets, Fraction(steps.span, buckets) / EPSILON)
+
+
+@pytest.mark.parametrize(
+    "faulty",
+    [
+        Buckets("contiguous buckets", lambda _: 5),
+        Buckets("as many buckets as cases ask for", lambda n: max(1, math.ceil(n / 20))),
+    ],
+    ids=lambda faulty: faulty.name,
+)
+def test_buckets_that_depend_on_other_cases_are_caught(faulty: Buckets) -> None:
+    report = audited(faulty, ADD_REMOVE)
+    assert report.worst > 1.5 * EPSILON
+    assert not report.passed
+
+
+def test_contiguous_buckets_do_keep_the_promise_where_cases_are_only_replaced() -> None:
+    """But for rounding. No case moves to another bucket if none comes or goes."""
+    worst = audited(Buckets("contiguous buckets", lambda _: 5), REPLACE).worst
+    assert worst < EPSILON * (1 + Fraction(100, 2**20))
+
+
+# --- a planner that looks at the data -------------------------------------------------
+
+PLANNED = """
+log: small
+ppis:
+  - id: longest
+    measure: {max: {time: {from: case start, to: case end}, unit: days}}
+    bounds: [0 days, 10 days]
+  - id: sojourn
+    measure: {mean: {time: {from: case start, to: case end}, unit: days}}
+    bounds: [0 days, 10 days]
+"""
+HORIZON = Terms(first=date(2024, 1, 1), until=date(2024, 6, 1))
+NUMBER_OF_CASES = "log: small\nppis:\n  - id: n\n    measure: {sum: {derive: true}}\n"
+
+Facts = Callable[[LogDeclaration], PublicFacts]
+
+
+def previewed(workspace: Workspace) -> bytes:
+    """All that an analyst is told of a plan, to the byte."""
+    return repr(workspace.checkpoint().preview(parse_catalogue(PLANNED, "c.yaml"))).encode()
+
+
+def peeking(workspace: Workspace, facts: Facts) -> Facts:
+    """Public facts, but for the expected number of cases: that is the true one."""
+    answers = workspace.exact(parse_catalogue(NUMBER_OF_CASES))
+    cases = round(sum(answer.value or 0 for answer in answers))
+    return lambda log: replace(facts(log), expected_cases=cases)
+
+
+def test_a_planner_that_counts_the_cases_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_it, without = (workspace_with(tmp_path / str(n), claims(n), HORIZON) for n in (31, 30))
+    assert previewed(with_it) == previewed(without)
+    honest, seen = door._facts, []
+    for workspace in (with_it, without):
+        monkeypatch.setattr(door, "_facts", peeking(workspace, honest))
+        seen.append(previewed(workspace))
+    assert seen[0] != seen[1]
+
+
+# --- several cases of one person -----------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [1, 3])
+def test_noise_for_one_case_is_caught_where_a_person_has_three(share: int) -> None:
+    report = audit_joint(
+        [TwoBin(HUNDRED, EPSILON / share, ADD_REMOVE, integral=False)],
+        [Column(HUNDRED)],
+        adjacency=ADD_REMOVE,
+        epsilon=EPSILON,
+        draw=seeded(7),
+        unit_cases=3,
+    )
+    assert report.passed is (share == 3)
+    assert report.worst == EPSILON * 3 / share
 
 
 # --- it fails closed ------------------------------------------------------------------

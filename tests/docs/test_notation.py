@@ -32,7 +32,7 @@ from pappi.ppinot.checks import check_catalogue
 from pappi.ppinot.expressions import lexer, parser
 from pappi.ppinot.expressions.evaluate import evaluate
 from pappi.ppinot.expressions.parser import parse_expression
-from pappi.values.privacy import Adjacency, PrivacyUnit
+from pappi.values.privacy import CASE, Adjacency
 from pappi.values.units import DURATIONS
 from pappi.values.vocabulary import Kind, Vocabulary
 
@@ -50,7 +50,7 @@ CLAIMS = Vocabulary(
     ),
     attributes={"damage": Kind.NUMBER, "Debit amount": Kind.NUMBER, "channel": Kind.TEXT},
 )
-FACTS = PublicFacts(PrivacyUnit.CASE, Adjacency.ADD_REMOVE, CLAIMS, expected_cases=100)
+FACTS = PublicFacts(CASE, Adjacency.ADD_REMOVE, CLAIMS, expected_cases=100)
 PPI = "log: claims\nppis:\n  - id: example\n"
 
 

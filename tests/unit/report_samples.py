@@ -9,7 +9,7 @@ from pappi.report.budgets import BudgetLine
 from pappi.values.answers import Answer, Guarantee, Interval, Series, ShownTarget, Verdict
 from pappi.values.epsilon import ZERO, Epsilon
 from pappi.values.periods import Calendar, Grid, Period
-from pappi.values.privacy import Adjacency, PrivacyUnit
+from pappi.values.privacy import CASE, Adjacency
 
 HOSTILE = "<script>alert('1')</script> \"&amp;\" ]]> \x1b[31m \u202eevil\u202c זמן"
 
@@ -39,7 +39,7 @@ def an_answer(
         interval=Interval(low, high, 0.95),
         cases=cases,
         verdict=verdict,
-        guarantee=Guarantee(Epsilon.of(epsilon), PrivacyUnit.CASE, adjacency, "two-bin"),
+        guarantee=Guarantee(Epsilon.of(epsilon), CASE, adjacency, "two-bin"),
         charged=ZERO if replayed else Epsilon.of(epsilon),
         replayed=replayed,
     )

@@ -131,7 +131,7 @@ def by_definition(mechanism: Interval, values: list[float], z: int) -> int:
     seen = [round(min(max(v, 0), 100)) for v in values if not math.isnan(v)]
     below, above, n = sum(x < z for x in seen), sum(x > z for x in seen), len(seen)
     if isinstance(mechanism, IntervalExtreme):
-        return above if mechanism.function == "max" else below
+        return max(0, (above if mechanism.function == "max" else below) - 1)
     a = mechanism.level
     s = Fraction(1) if mechanism.adjacency is REPLACE else max(a, 1 - a)
     return math.ceil(max(Fraction(0), below - a * n, above - (1 - a) * n) / s)

@@ -30,12 +30,12 @@ def interval(low: float | None, high: float | None) -> Interval:
         (23.4178, 18.02, 28.81, "23.4 h"),
         (23.4178, 22.88, 23.95, "23.42 h"),
         (234.178, 180.0, 288.0, "234 h"),
-        (23.4178, -500.0, 540.0, "20 h"),
+        (23.4178, -500.0, 540.0, "23 h"),
         (-1234.5, -1800.0, -700.0, "−1,230 h"),
         (23.4178, 23.4178, 23.4178, "23.4178 h"),
         (23.4178, None, 28.81, "23.4 h"),
         (23.4178, None, None, "23 h"),
-        (-0.001, -6.0, 6.0, "0.0 h"),
+        (-0.001, -6.0, 6.0, "−0.0010 h"),
         (0.0, 0.0, 0.0, "0.00000 h"),
         (None, 1.0, 2.0, "–"),
         (math.nan, 1.0, 2.0, "–"),
@@ -43,7 +43,7 @@ def interval(low: float | None, high: float | None) -> Interval:
         (2.5e300, 1e300, 4e300, "2.5e300 h"),
     ],
 )
-def test_a_value_is_rounded_at_the_second_digit_of_its_uncertainty(
+def test_a_value_is_rounded_at_the_second_digit_of_its_uncertainty_or_of_its_own(
     value: float | None, low: float | None, high: float | None, expected: str
 ) -> None:
     assert format_value(value, interval(low, high), "hours") == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -12,9 +13,9 @@ from pappi.planning.accuracy import epsilon_for, wanted_error
 from pappi.planning.parts import PublicFacts
 from pappi.planning.plan import plan_options, plan_ppi
 from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import Ppi
+from pappi.ppinot.model import Ppi, ReleaseChoice
 from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import Adjacency, PrivacyUnit
+from pappi.values.privacy import CASE, Adjacency, PrivacyUnit
 from pappi.values.vocabulary import Kind, Vocabulary
 
 VOCABULARY = Vocabulary(("A", "B"), {"amount": Kind.NUMBER, "channel": Kind.TEXT})
@@ -22,7 +23,7 @@ EPSILON = Epsilon.of("0.1")
 
 
 def facts(adjacency: Adjacency = Adjacency.ADD_REMOVE, cases: int = 100) -> PublicFacts:
-    return PublicFacts(PrivacyUnit.CASE, adjacency, VOCABULARY, cases)
+    return PublicFacts(CASE, adjacency, VOCABULARY, cases)
 
 
 def ppi(measure: str) -> Ppi:
@@ -35,25 +36,42 @@ RATIO = ppi(
     f"measure: {{derive: a / b, a: {{sum: {COUNT_A}}}, b: {{sum: {COUNT_B}}}}}\n"
     "    bounds: {a: [0, 1], b: [0, 2], value: [0, 1]}"
 )
+DIFFERENCE = ppi(
+    f"measure: {{derive: a - b, a: {{sum: {COUNT_A}}}, b: {{sum: {COUNT_B}}}}}\n"
+    "    bounds: {a: [0, 1], b: [0, 8]}"
+)
 TIMED = ppi(
     "measure: {mean: {time: {from: activity == 'A', to: activity == 'B'}}}\n    bounds: [0 h, 10 h]"
 )
 COUNTED = ppi(f"measure: {{mean: {COUNT_A}}}\n    bounds: [0, 5]")
 
 
-def test_functions_over_the_same_cases_share_one_epsilon() -> None:
-    plan = plan_ppi(RATIO, EPSILON, facts())
+def test_functions_over_the_same_cases_share_one_epsilon_as_is_best() -> None:
+    plan = plan_ppi(DIFFERENCE, EPSILON, facts())
     assert [part.path for part in plan.parts] == ["ppi.a", "ppi.b"]
-    assert sum(part.mechanism.epsilon for part in plan.parts) == EPSILON.fraction
+    first, second = (part.mechanism.epsilon for part in plan.parts)
+    assert first + second == EPSILON.fraction
+    # Errors of 1 and 8: ε in proportion to 1 and 8^(2/3) = 4.
+    assert first == EPSILON.fraction * 13 / 64
 
 
 def test_every_admissible_set_is_listed_with_a_plan_or_a_reason() -> None:
-    root, split = plan_options(RATIO, EPSILON, facts())
+    root, split = plan_options(DIFFERENCE, EPSILON, facts())
     assert root.functions == ("ppi",)
     assert root.plan is None
     assert root.reason
     assert split.plan is not None
     assert math.isfinite(split.plan.predicted_error)
+
+
+def test_the_ratio_of_any_two_sums_is_released_at_once_where_that_is_better() -> None:
+    whole, split, sampled = plan_options(RATIO, EPSILON, facts())
+    assert whole.plan is not None
+    assert split.plan is not None
+    assert whole.plan.mechanism == "hexagon"
+    assert whole.plan.predicted_error < split.plan.predicted_error
+    assert sampled.on_request
+    assert plan_ppi(RATIO, EPSILON, facts()) == whole.plan
 
 
 def test_add_remove_is_used_as_declared() -> None:
@@ -63,9 +81,23 @@ def test_add_remove_is_used_as_declared() -> None:
 
 
 def test_under_replace_a_measure_that_may_be_missing_costs_a_removal_and_an_addition() -> None:
-    (part,) = plan_ppi(TIMED, EPSILON, facts(Adjacency.REPLACE)).parts
+    timed = replace(TIMED, release=ReleaseChoice(mechanism="two-bin"))
+    (part,) = plan_ppi(timed, EPSILON, facts(Adjacency.REPLACE)).parts
     assert part.mechanism.adjacency is Adjacency.ADD_REMOVE
     assert part.mechanism.epsilon == Fraction(1, 20)
+
+
+def test_under_replace_ranks_need_no_more_because_a_value_may_be_missing() -> None:
+    ranked = replace(TIMED, release=ReleaseChoice(mechanism="interval"))
+    (part,) = plan_ppi(ranked, EPSILON, facts(Adjacency.REPLACE)).parts
+    assert part.mechanism.adjacency is Adjacency.REPLACE
+    assert part.mechanism.epsilon == Fraction(1, 10)
+
+
+def test_a_person_with_several_cases_is_protected_by_as_much_less_epsilon() -> None:
+    persons = replace(facts(), unit=PrivacyUnit("patient", 4))
+    (part,) = plan_ppi(TIMED, EPSILON, persons).parts
+    assert part.mechanism.epsilon == Fraction(1, 40)
 
 
 def test_under_replace_a_measure_every_case_has_uses_the_public_number_of_cases() -> None:
@@ -117,13 +149,23 @@ def test_a_part_of_a_whole_is_released_as_one_ratio(formula: str, factor: int) -
     (part,) = plan.parts
     assert part.path == "ppi"
     assert part.mechanism.epsilon == EPSILON.fraction
-    assert part.mechanism.estimate((1, 3)).value == factor / 4
-    assert [option.functions for option in plan_options(ratio, EPSILON, facts())] == [("ppi",)]
+    released = part.mechanism.estimate((10**9, 3 * 10**9)).value
+    assert released == pytest.approx(factor / 4)
+    options = [each for each in plan_options(ratio, EPSILON, facts()) if not each.on_request]
+    assert [option.functions for option in options] == [("ppi",)]
     apart = ppi(
         f"measure: {{derive: {formula}, a: {{sum: {COUNT_A}}}, b: {{sum: {COUNT_B}}}}}\n"
         "    bounds: {a: [0, 1], b: [0, 2]}"
     )
     assert plan.predicted_error < plan_ppi(apart, EPSILON, facts()).predicted_error
+
+
+def test_a_ratio_of_loose_sums_is_split() -> None:
+    loose = ppi(
+        f"measure: {{derive: a / b, a: {{sum: {COUNT_A}}}, b: {{sum: {COUNT_B}}}}}\n"
+        "    bounds: {a: [0, 100, loose], b: [0, 2], value: [0, 1]}"
+    )
+    assert [part.path for part in plan_ppi(loose, EPSILON, facts()).parts] == ["ppi.a", "ppi.b"]
 
 
 def test_a_whole_that_may_be_negative_is_no_ratio() -> None:
@@ -134,7 +176,7 @@ def test_a_whole_that_may_be_negative_is_no_ratio() -> None:
     assert [part.path for part in plan_ppi(odd, EPSILON, facts()).parts] == ["ppi.a", "ppi.b"]
 
 
-@pytest.mark.parametrize("formula", ["a + b", "b / a", "a / b / 2", "a / b + 1", "a * b / b"])
+@pytest.mark.parametrize("formula", ["a + b", "a / b / 2", "a / b + 1", "a * b / b"])
 def test_other_formulas_are_not_taken_for_that_ratio(formula: str) -> None:
     other = ppi(
         f"measure: {{derive: {formula}, a: {WITHIN}, b: {{sum: {COUNT_B}}}}}\n"

@@ -72,9 +72,31 @@ def handmade(columns: Sequence[Column]) -> dict[str, tuple[Data, ...]]:
         "single": tuple((row,) for row in rows),
         "duplicate": tuple((row,) * _DUPLICATES for row in rows),
         "ordinary": (spread,),
-        "adversarial": (rows, *((*(end,) * 9, row) for end in (low, high) for row in rows)),
-        "threshold-crossing": tuple(_around_threshold(columns, n) for n in range(2, 7)),
+        "adversarial": (
+            rows,
+            *((*(end,) * 9, row) for end in (low, high) for row in rows),
+            *(_blocks(low, high, length) for length in (2, 4)),
+        ),
+        "threshold-crossing": (
+            *(_around_threshold(columns, n) for n in range(2, 7)),
+            *(_beside_threshold(columns, end) for end in (0, 1)),
+        ),
     }
+
+
+def _blocks(low: Row, high: Row, length: int) -> Data:
+    """Both ends in turn, several times each: for what depends on the order of the cases."""
+    turns = itertools.cycle(((low,) * length, (high,) * length))
+    blocks = itertools.islice(turns, _ORDINARY_CASES // length)
+    return tuple(itertools.chain.from_iterable(blocks))
+
+
+def _beside_threshold(columns: Sequence[Column], end: int) -> Data:
+    """Values spread over one side of the threshold, where one more case can be beyond it."""
+    return tuple(
+        tuple(c.at(end) + (c.threshold - c.at(end)) * i / _ORDINARY_CASES for c in columns)
+        for i in range(_ORDINARY_CASES)
+    )
 
 
 def _around_threshold(columns: Sequence[Column], n: int) -> Data:

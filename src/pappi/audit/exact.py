@@ -1,9 +1,9 @@
 """The exact audit: the worst privacy loss over neighbouring data sets, in rationals.
 
-All neighbours of all hand-made data sets are tried, then neighbours of random data
-sets and of mutations of the worst one found (hill climbing), until the number of
-pairs asked for is reached. The law compared is the one the mechanism draws its
-releases from.
+All neighbours of hand-made data sets are tried, then neighbours of random data sets, of
+mutations of the hand-made ones and of the worst one found (hill climbing), until the
+number of pairs asked for is reached: for each kind of data set by itself. The law
+compared is the one the mechanism draws its releases from.
 
 A loss above ε is a proof that the promise is broken: there is no tolerance, because
 there is no rounding. No such loss is evidence, which the proof in each mechanism's
@@ -29,10 +29,19 @@ from pappi.audit.datasets import (
 )
 from pappi.audit.joint import Audited, JointRelease
 from pappi.audit.neighbours import Data, Row, neighbours
-from pappi.mechanisms.laws import Loss
+from pappi.mechanisms.laws import JointLaw, Loss
 from pappi.values.privacy import Adjacency
 
 FEWEST_PAIRS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class KindReport:
+    """What the search among data sets of one kind found."""
+
+    kind: str
+    pairs: int
+    worst: Loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,7 @@ class AuditReport:
     worst: Loss
     worst_pair: tuple[Data, Data] | None
     failure: str | None
+    kinds: tuple[KindReport, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -83,24 +93,60 @@ def audit_joint(
     draw: Draw,
     pairs: int = 2000,
     starts: Sequence[Data] | None = None,
+    unit_cases: int = 1,
 ) -> AuditReport:
     """Audit several mechanisms released together over the same cases, against one ε.
 
     `starts` are data sets whose neighbours are tried first, all of them; by default the
     hand-made ones. `draw` steers the random search and has no part in any release.
+    `unit_cases` is how many cases one person may have.
     """
     release = JointRelease(tuple(mechanisms))
     first = starts if starts is not None else _all_handmade(columns)
-    search = _Search(release, tuple(columns), adjacency, draw)
+    search = _Search(release, tuple(columns), adjacency, unit_cases, tuple(first), draw)
     error = None
     try:
-        search.run(first, pairs)
+        search.run(pairs)
     except Exception as raised:  # noqa: BLE001 - whatever goes wrong is a failed audit
         error = f"the audit broke off with {type(raised).__name__}"
     report = AuditReport(
         release.name, adjacency, epsilon, search.tried, search.worst, search.worst_pair, error
     )
     return report if error else replace(report, failure=_failure(report, pairs))
+
+
+def audit_kinds(
+    mechanisms: Sequence[Audited],
+    columns: Sequence[Column],
+    *,
+    adjacency: Adjacency,
+    epsilon: Fraction,
+    draw: Draw,
+    pairs: int = 2000,
+    unit_cases: int = 1,
+) -> AuditReport:
+    """`audit_joint` once for each kind of hand-made data, with as many pairs each."""
+    reports = {
+        kind: audit_joint(
+            mechanisms,
+            columns,
+            adjacency=adjacency,
+            epsilon=epsilon,
+            draw=draw,
+            pairs=pairs,
+            starts=starts,
+            unit_cases=unit_cases,
+        )
+        for kind, starts in handmade(columns).items()
+    }
+    failures = (f"{kind}: {r.failure}" for kind, r in reports.items() if r.failure is not None)
+    worst = max(reports.values(), key=lambda report: report.worst)
+    return replace(
+        worst,
+        pairs=sum(report.pairs for report in reports.values()),
+        failure=next(failures, None),
+        kinds=tuple(KindReport(kind, r.pairs, r.worst) for kind, r in reports.items()),
+    )
 
 
 def _all_handmade(columns: Sequence[Column]) -> tuple[Data, ...]:
@@ -133,14 +179,16 @@ class _Search:
     release: JointRelease
     columns: tuple[Column, ...]
     adjacency: Adjacency
+    unit_cases: int
+    starts: tuple[Data, ...]
     draw: Draw
     tried: int = 0
     worst: Loss = Fraction(0)
     worst_pair: tuple[Data, Data] | None = None
 
-    def run(self, starts: Sequence[Data], pairs: int) -> None:
+    def run(self, pairs: int) -> None:
         rows = corner_rows(self.columns)
-        for data in starts:
+        for data in self.starts:
             self._try_neighbours_of(data, rows)
         # Nearly every turn tries some pairs; an empty set under replace has none. The
         # bound on turns keeps a search that finds no pairs from running for ever.
@@ -150,14 +198,24 @@ class _Search:
             self._try_neighbours_of(self._next(), rows)
 
     def _next(self) -> Data:
-        if self.worst_pair is None or self.draw(2):
+        """A random data set, or a step away from the worst one or from where we began."""
+        bases = (*self.worst_pair[:1], *self._some_start()) if self.worst_pair else ()
+        choice = self.draw(1 + len(bases))
+        if choice == len(bases):
             return random_data(self.columns, self.draw)
-        return mutation(self.worst_pair[0], self.columns, self.draw)
+        return mutation(bases[choice], self.columns, self.draw)
+
+    def _some_start(self) -> tuple[Data, ...]:
+        return (self.starts[self.draw(len(self.starts))],) if self.starts else ()
 
     def _try_neighbours_of(self, data: Data, rows: Sequence[Row]) -> None:
         law = self.release.law(data)
-        for other in neighbours(data, self.adjacency, rows):
-            loss = _sound(law.loss(self.release.law(other)))
+        known: dict[JointLaw, Loss] = {}  # values beyond the bounds all have the same law
+        for other in neighbours(data, self.adjacency, rows, self.unit_cases):
+            theirs = self.release.law(other)
+            if theirs not in known:
+                known[theirs] = _sound(law.loss(theirs))
+            loss = known[theirs]
             self.tried += 1
             if loss >= self.worst:  # also on a tie, so that climbing can cross a plateau
                 self.worst, self.worst_pair = loss, (data, other)

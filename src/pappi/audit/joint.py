@@ -44,12 +44,13 @@ class JointRelease:
         laws, start = [], 0
         for mechanism in self.mechanisms:
             end = start + mechanism.width
-            laws.append(mechanism.law(_columns(data, start, end)))
+            laws.append(mechanism.law(columns_of(data, start, end)))
             start = end
         return JointLaw(tuple(laws))
 
 
-def _columns(data: Data, start: int, end: int) -> Values:
+def columns_of(data: Data, start: int, end: int) -> Values:
+    """Some of the values of every case, as a mechanism takes them."""
     rows = np.array([row[start:end] for row in data], dtype=np.float64)
     rows = rows.reshape(len(data), end - start)
     return rows[:, 0] if end - start == 1 else rows

@@ -10,15 +10,18 @@ import math
 from collections.abc import Mapping, Sequence
 
 from pappi.budget.accounts import KeyState
+from pappi.planning.functions import THRESHOLD
 from pappi.planning.plan import Plan
-from pappi.ppinot.model import Ppi, Target
+from pappi.ppinot.model import Ppi, Target, Wanted
 from pappi.store.declarations import LogDeclaration
 from pappi.tree.above import range_above, value_above
+from pappi.tree.composition import ROOT
 from pappi.values.answers import Answer, Guarantee, Interval, Verdict
 from pappi.values.epsilon import ZERO
 from pappi.values.periods import Period
 
 CONFIDENCE = 0.95
+_HALVINGS = 8
 
 Noisy = tuple[int, ...]
 
@@ -37,6 +40,7 @@ def answer_of(
     """
     released = {part.path: noisy[index] for index, part in enumerate(plan.parts)}
     low, high = _interval(plan, released)
+    chance = None if plan.ppi.target is None else chance_met(plan, released)
     return Answer(
         ppi=plan.ppi.id,
         period=period,
@@ -45,14 +49,18 @@ def answer_of(
         unit=plan.ppi.unit.name,
         interval=Interval(_shown(plan.ppi, low), _shown(plan.ppi, high), CONFIDENCE),
         cases=_cases(plan, released),
-        verdict=_verdict(plan.ppi.target, low, high),
+        verdict=_decided(plan, chance) or _verdict(plan.ppi.target, low, high),
         guarantee=Guarantee(plan.epsilon, log.unit, log.adjacency, plan.mechanism),
         charged=plan.epsilon if found is KeyState.NEW else ZERO,
         replayed=found is KeyState.RELEASED,
+        chance_met=chance,
+        ceiling=_shown(plan.ppi, _ceiling(plan, released)),
     )
 
 
 def _value(plan: Plan, released: Mapping[str, Noisy]) -> float | None:
+    if plan.ppi.release.answer is Wanted.VERDICT:
+        return None
     estimates = {p.path: p.mechanism.estimate(released[p.path]).value for p in plan.parts}
     value = value_above(plan.ppi.measure, estimates)
     if plan.ppi.value_range is None:
@@ -61,9 +69,11 @@ def _value(plan: Plan, released: Mapping[str, Noisy]) -> float | None:
     return (low + high) / 2 if value is None else min(max(value, low), high)
 
 
-def _interval(plan: Plan, released: Mapping[str, Noisy]) -> tuple[float, float]:
-    """Each function's interval at a confidence that leaves the joint one at `CONFIDENCE`."""
-    each = 1 - (1 - CONFIDENCE) / len(plan.parts)
+def _interval(
+    plan: Plan, released: Mapping[str, Noisy], confidence: float = CONFIDENCE
+) -> tuple[float, float]:
+    """From each function's interval at a confidence that leaves this one for them together."""
+    each = 1 - (1 - confidence) / len(plan.parts)
     ranges = {p.path: p.mechanism.interval(released[p.path], each) for p in plan.parts}
     low, high = range_above(plan.ppi.measure, ranges)
     if plan.ppi.value_range is None:
@@ -80,6 +90,21 @@ def _cases(plan: Plan, released: Mapping[str, Noisy]) -> float | None:
     return part.mechanism.estimate(released[part.path]).cases
 
 
+def _ceiling(plan: Plan, released: Mapping[str, Noisy]) -> float | None:
+    """Of the PPI itself; a formula's variables may each have had one, in their own units."""
+    (part, *others) = plan.parts
+    return None if others else part.mechanism.estimate(released[part.path]).ceiling
+
+
+def _decided(plan: Plan, chance: float | None) -> Verdict | None:
+    """Of a release that aims at the target: it knows the verdict better than the value."""
+    if chance is None or plan.mechanism != THRESHOLD:
+        return None
+    if max(chance, 1 - chance) < (1 + CONFIDENCE) / 2:
+        return Verdict.UNDECIDED
+    return Verdict.MET if chance > 0.5 else Verdict.MISSED
+
+
 def _verdict(target: Target | None, low: float, high: float) -> Verdict | None:
     if target is None:
         return None
@@ -88,6 +113,35 @@ def _verdict(target: Target | None, low: float, high: float) -> Verdict | None:
     below = target.low is not None and not _reaches(target, high)
     above = target.high is not None and not _stays_below(target, low)
     return Verdict.MISSED if below or above else Verdict.UNDECIDED
+
+
+def chance_met(plan: Plan, released: Mapping[str, Noisy]) -> float:
+    """How sure one may be that the target is met: see `Mechanism.chance_at_most`."""
+    target = plan.ppi.target
+    if target is None:
+        raise LookupError("without a target nothing is met")
+    (part, *others) = plan.parts
+    if others or part.path != ROOT:
+        return _chance_by_intervals(plan, target, released)
+    noisy, mechanism = released[part.path], part.mechanism
+    most = 1.0 if target.high is None else mechanism.chance_at_most(noisy, float(target.high))
+    least = 0.0 if target.low is None else mechanism.chance_at_most(noisy, float(target.low))
+    return max(most - least, 0.0)
+
+
+def _chance_by_intervals(plan: Plan, target: Target, released: Mapping[str, Noisy]) -> float:
+    """Of a formula: by the widest interval that still gives a verdict."""
+    decided, undecided = 0.0, 1.0
+    met: Verdict | None = None
+    for _ in range(_HALVINGS):
+        confidence = (decided + undecided) / 2
+        found = _verdict(target, *_interval(plan, released, confidence))
+        if found is Verdict.UNDECIDED:
+            undecided = confidence
+        else:
+            decided, met = confidence, found
+    sure = (1 + decided) / 2
+    return 0.5 if met is None else sure if met is Verdict.MET else 1 - sure
 
 
 def _meets(target: Target, value: float) -> bool:

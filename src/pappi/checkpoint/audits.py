@@ -6,28 +6,82 @@ needed but its declarations.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from fractions import Fraction
+
 from pappi.audit.datasets import Column
 from pappi.audit.exact import AuditReport, audit_joint
+from pappi.audit.questions import Question, standard_question
 from pappi.audit.steering import steered_by
+from pappi.audit.subjects import Subject, ordinary_trial
+from pappi.planning.parts import Part
 from pappi.planning.plan import Plan
-from pappi.ppinot.model import AggregatedMeasure
-from pappi.values.bounds import UNIT_INTERVAL
+from pappi.ppinot.model import AggregatedMeasure, Bounding
+from pappi.values.bounds import UNIT_INTERVAL, Bounds
 from pappi.values.privacy import Adjacency
+
+
+def subject_of(plan: Plan, adjacency: Adjacency, unit_cases: int = 1) -> Subject:
+    """A plan as something to be audited, in all layers.
+
+    Layer 3 has no events that would give the PPI's measures their values, so it asks about
+    the same functions by the same mechanisms, over cases it can make up.
+    """
+    columns = {part.path: tuple(_columns(part, plan)) for part in plan.parts}
+    questions = (_question(part, adjacency) for part in plan.parts)
+    return Subject(
+        name=plan.ppi.id,
+        mechanism=plan.mechanism,
+        function=" + ".join(_function(part) for part in plan.parts),
+        adjacency=adjacency,
+        epsilon=plan.epsilon.fraction,
+        mechanisms=tuple(part.mechanism for part in plan.parts),
+        columns=tuple(column for part in plan.parts for column in columns[part.path]),
+        trials=tuple(ordinary_trial(part.mechanism, columns[part.path]) for part in plan.parts),
+        questions=tuple(dict.fromkeys(q for q in questions if q is not None)),
+        ppi=plan.ppi.id,
+        unit_cases=unit_cases,
+    )
 
 
 def audit_plan(plan: Plan, adjacency: Adjacency, pairs: int, seed: int = 1) -> AuditReport:
     """The worst loss over neighbouring cases, all functions of the PPI taken together."""
+    subject = subject_of(plan, adjacency)
     return audit_joint(
-        [part.mechanism for part in plan.parts],
-        [_column(m, plan) for part in plan.parts for m in part.inputs],
+        subject.mechanisms,
+        subject.columns,
         adjacency=adjacency,
-        epsilon=plan.epsilon.fraction,
+        epsilon=subject.epsilon,
         draw=steered_by(seed),
         pairs=pairs,
     )
 
 
-def _column(measure: AggregatedMeasure, plan: Plan) -> Column:
+def _function(part: Part) -> str:
+    """A mechanism over several measures answers their ratio."""
+    return part.inputs[0].called if len(part.inputs) == 1 else "ratio"
+
+
+def _question(part: Part, adjacency: Adjacency) -> Question | None:
+    mechanism = part.mechanism
+    return standard_question(mechanism.name, _function(part), adjacency, mechanism.epsilon)
+
+
+def _columns(part: Part, plan: Plan) -> Iterator[Column]:
+    """What a mechanism reads of a case: its measures, and its bucket if it is dealt into one."""
+    for measure in part.inputs:
+        yield Column(_bounds(measure, part), _threshold(plan))
+    if part.buckets:
+        yield Column(Bounds(Fraction(0), Fraction(part.buckets)))
+
+
+def _bounds(measure: AggregatedMeasure, part: Part) -> Bounds:
+    if measure.bounding is Bounding.PRIVATE and not part.buckets:
+        return part.mechanism.bounds
+    return measure.bounds or UNIT_INTERVAL
+
+
+def _threshold(plan: Plan) -> float | None:
     target = plan.ppi.target
     limit = None if target is None else target.high if target.low is None else target.low
-    return Column(measure.bounds or UNIT_INTERVAL, None if limit is None else float(limit))
+    return None if limit is None else float(limit)

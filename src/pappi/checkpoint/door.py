@@ -15,9 +15,9 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from pappi.audit.exact import AuditReport
+from pappi.audit.subjects import Subject
 from pappi.budget.accounts import Account, KeyState
-from pappi.checkpoint.audits import audit_plan
+from pappi.checkpoint.audits import subject_of
 from pappi.checkpoint.prices import quote_of
 from pappi.checkpoint.questions import CellQuestion, questions_of
 from pappi.checkpoint.series import series_of
@@ -83,14 +83,12 @@ class Checkpoint:
                 found.append(Problem(ppi.position, message, refusal.hint, "warning"))
         return found
 
-    def audit(
-        self, catalogue: Catalogue, epsilon: Epsilon | None, pairs: int
-    ) -> tuple[tuple[Plan, AuditReport], ...]:
-        """The exact audit of what each PPI would release; reads no data, spends nothing."""
+    def audited(self, catalogue: Catalogue, epsilon: Epsilon | None) -> tuple[Subject, ...]:
+        """What each PPI would release, as a subject of the audit; reads no data, spends nothing."""
         with self._files.open_ledger() as ledger:
             log = _checked_log(ledger, catalogue)
         plans = [_plan(ppi, epsilon, log) for ppi in catalogue.ppis]
-        return tuple((plan, audit_plan(plan, log.adjacency, pairs)) for plan in plans)
+        return tuple(subject_of(plan, log.adjacency, log.unit.max_cases) for plan in plans)
 
     def budget(self, name: str) -> tuple[BudgetLine, ...]:
         """What each block of a log may spend and has spent; a function of the ledger alone."""
@@ -162,7 +160,7 @@ class Checkpoint:
         from pappi.checkpoint.draw import draw_cells
 
         try:
-            return draw_cells(self._files.events, questions, log)
+            return draw_cells(self._files.events, questions, log, self._files.key())
         except Exception as error:  # noqa: BLE001 - a library's own words may quote data
             raise ReleaseFailed(detail=f"{type(error).__name__}: {error}") from None
 

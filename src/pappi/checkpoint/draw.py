@@ -1,5 +1,8 @@
 """Reading the cases and drawing the noise: what happens after the charge.
 
+Where persons are protected, their cases beyond the declared number are left out first, so
+that filters, groups and periods only ever see cases that count.
+
 Total by construction. An empty period, a case without a value and a group nobody
 is in all give a result, drawn like any other.
 """
@@ -15,6 +18,7 @@ from numpy.typing import NDArray
 
 from pappi.checkpoint.questions import CellQuestion
 from pappi.engine.cases import CaseTable, evaluate_cases
+from pappi.engine.query import Identify
 from pappi.planning.parts import Part
 from pappi.planning.plan import Plan
 from pappi.store.declarations import LogDeclaration
@@ -25,12 +29,14 @@ CellResult = list[list[list[int]]]
 
 
 def draw_cells(
-    events: Path, questions: Sequence[CellQuestion], log: LogDeclaration
+    events: Path, questions: Sequence[CellQuestion], log: LogDeclaration, key: bytes
 ) -> dict[str, CellResult]:
     """The noisy integers of every question, from one evaluation of the log."""
-    parts = (part for question in questions for part in question.plan.parts)
+    parts = [part for question in questions for part in question.plan.parts]
     measures = [measure for part in parts for measure in part.inputs]
-    cases = evaluate_cases(events, log.table, log.anchor, measures, log.vocabulary)
+    identify = Identify(key, log.unit.column) if _asks_who(parts, log) else None
+    found = evaluate_cases(events, log.table, log.anchor, measures, log.vocabulary, identify)
+    cases = found.kept(log.unit, log.blocks, log.zone)
     released: dict[str, CellResult] = {}
     for _, alike in groupby(questions, key=lambda question: question.plan.ppi.scope):
         asked = list(alike)
@@ -38,6 +44,11 @@ def draw_cells(
         tables = cases.split(periods, log.zone)
         released |= {question.key: _cell(question, tables) for question in asked}
     return released
+
+
+def _asks_who(parts: Sequence[Part], log: LogDeclaration) -> bool:
+    """Whether anything depends on whose case it is, or on which case."""
+    return log.unit.column is not None or any(part.buckets for part in parts)
 
 
 def _cell(question: CellQuestion, tables: Mapping[Period, CaseTable]) -> CellResult:
@@ -55,4 +66,6 @@ def _noisy(plan: Plan, cases: CaseTable, group: str | None) -> list[list[int]]:
 def _values(part: Part, cases: CaseTable, group: str | None) -> NDArray[np.float64]:
     """A value per case, or a row per case where a mechanism reads several measures."""
     columns = [cases.contributions(measure, group) for measure in part.inputs]
+    if part.buckets:
+        columns.append(cases.buckets(part.buckets).astype(np.float64))
     return columns[0] if len(columns) == 1 else np.column_stack(columns)

@@ -19,7 +19,7 @@ from pappi.values.plain_data import JSON
 
 # Changes when a mechanism's law or the meaning of a measure does: older releases
 # then answer older questions only.
-SEMANTICS = 1
+SEMANTICS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,17 @@ def _question(plan: Plan, log: LogDeclaration) -> dict[str, JSON]:
         "data": log.table,
         "timezone": log.timezone,
         "anchor": str(log.anchor),
-        "unit": str(log.unit),
+        "unit": log.unit.to_json(),
         "adjacency": str(log.adjacency),
         "epsilon": plan.epsilon.nano,
         "groups": list(plan.groups),
         "parts": [
-            {"inputs": canonical(part.inputs), "mechanism": part.mechanism.name}
+            {
+                "inputs": canonical(part.inputs),
+                "mechanism": part.mechanism.name,
+                "epsilon": str(part.mechanism.epsilon),
+                "settings": canonical(part.settings),
+            }
             for part in plan.parts
         ],
     }

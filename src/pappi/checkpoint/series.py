@@ -9,6 +9,7 @@ from pappi.budget.accounts import KeyState
 from pappi.checkpoint.answers import answer_of
 from pappi.checkpoint.questions import CellQuestion
 from pappi.planning.plan import Plan
+from pappi.planning.targets import advice_on
 from pappi.ppinot.measures import measure_kind
 from pappi.ppinot.model import AggregatedMeasure, Ppi, Target
 from pappi.ppinot.sentences import sentence
@@ -49,6 +50,7 @@ def _series(plan: Plan, answers: Iterable[Answer]) -> Series:
         target=_shown_target(plan.ppi),
         answers=tuple(answers),
         clipping=_clipping(plan.ppi),
+        caution=_caution(plan),
     )
 
 
@@ -90,6 +92,22 @@ def _clipping(ppi: Ppi) -> str:
         for path, measure in aggregated_measures(ppi.measure)
     )
     return "; ".join(text for text in texts if text)
+
+
+def _caution(plan: Plan) -> str:
+    """What the value is not, where a mechanism answers something near to what was asked."""
+    names = {part.mechanism.name for part in plan.parts}
+    cautions = [text for name, text in _CAUTIONS.items() if name in names]
+    return "; ".join(filter(None, (*cautions, advice_on(plan.ppi, plan.epsilon.fraction))))
+
+
+_CAUTIONS = {
+    "ranked": "the bounds are loose, so this is a value that a few cases exceed, not the largest",
+    "private ceiling": "values beyond a ceiling that was chosen privately, period by period, "
+    "count as that ceiling",
+    "sample-and-aggregate": "the mean over random parts of the cases; the interval is about the "
+    "noise alone",
+}
 
 
 def _clipped(what: str, measure: AggregatedMeasure, unit: Unit) -> str:

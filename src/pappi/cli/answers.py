@@ -58,6 +58,7 @@ def exact(catalogue: Path, only: Sequence[str], workspace: str | None, *, as_jso
 @click.option(
     "--accuracy", metavar="ERROR", help='Wanted typical error, e.g. "6 h": what it costs.'
 )
+@click.option("--options", is_flag=True, help="Also every other way to release each PPI.")
 @workspace_option
 @AS_JSON
 def preview(
@@ -67,10 +68,11 @@ def preview(
     accuracy: str | None,
     workspace: str | None,
     *,
+    options: bool,
     as_json: bool,
 ) -> None:
     """Cost and expected error of every PPI. Reads no data and spends nothing."""
-    from pappi.report.quotes import quote_record, quotes_table
+    from pappi.report.quotes import advice_lines, options_table, quote_record, quotes_table
 
     if epsilon is not None and accuracy is not None:
         raise click.UsageError("--epsilon and --accuracy exclude each other")
@@ -81,6 +83,10 @@ def preview(
         click.echo(_json({"quotes": [quote_record(quote) for quote in quotes]}))
         return
     console().print(quotes_table(quotes))
+    for quote in quotes if options else ():
+        console().print(options_table(quote))
+    for line in advice_lines(quotes):
+        click.echo(line)
     _show_left(analyst.budget(chosen.log))
 
 

@@ -1,20 +1,23 @@
-"""`pappi audit`: proof, before anything is released, that a release keeps its promise."""
+"""`pappi audit`: does a release keep its promise? Found out before anything is released."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from pappi.cli.options import AS_JSON, EPSILON, chosen_catalogue, open_workspace, workspace_option
+from pappi.cli.options import AS_JSON, chosen_catalogue, open_workspace, workspace_option
 from pappi.errors import PappiError
 
 if TYPE_CHECKING:
-    from pappi.audit.exact import AuditReport
-    from pappi.planning.plan import Plan
+    from pappi.audit.reports import SubjectReport
+    from pappi.audit.subjects import Subject
 
 LEDGER = "ledger"
 
@@ -25,55 +28,131 @@ class AuditFailed(PappiError):
 
 
 @click.command()
-@click.argument("target", metavar="CATALOGUE|ledger")
-@EPSILON
-@click.option("--pairs", default=2_000, show_default=True, help="Neighbouring pairs to try.")
+@click.argument("target", metavar="MECHANISM|CATALOGUE|ledger")
+@click.option(
+    "--epsilon",
+    metavar="EPS",
+    help="Epsilon to audit for. [default: a catalogue's own, 1 for mechanisms]",
+)
+@click.option(
+    "--pairs", default=2_000, show_default=True, help="Neighbours to try, for each kind of data."
+)
+@click.option(
+    "--samples", default=10_000, show_default=True, help="Draws to compare with their law."
+)
+@click.option(
+    "--black-box", is_flag=True, help="Also sample whole releases, through a workspace of its own."
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes. [default: one per processor]")
 @workspace_option
 @AS_JSON
 def audit(
-    target: str, epsilon: str | None, pairs: int, workspace: str | None, *, as_json: bool
+    target: str,
+    epsilon: str | None,
+    pairs: int,
+    samples: int,
+    jobs: int | None,
+    workspace: str | None,
+    *,
+    black_box: bool,
+    as_json: bool,
 ) -> None:
-    """Audit what a catalogue would release, exactly; or verify the ledger.
+    """Audit what would be released; or verify the ledger.
 
-    For every PPI the audit searches for the pair of neighbouring data sets that
-    its release tells apart best, and compares that loss, in exact rationals, with
-    the PPI's epsilon. It reads no event and spends nothing.
+    TARGET is a catalogue file, the name of a mechanism or function (laplace, two-bin,
+    max, …; `all` for all of them), or `ledger`. The exact worst loss over neighbouring
+    data sets is compared with epsilon, and what is drawn with its law. It reads no
+    event and spends nothing.
     """
-    door = open_workspace(workspace)
     if target == LEDGER:
-        verified = door.verify()
+        verified = open_workspace(workspace).verify()
         click.echo(f"The ledger verifies: {verified.entries} entries, head {verified.head}")
         return
-    chosen = chosen_catalogue(Path(target), ())
-    audited = door.checkpoint().audit(chosen, epsilon, pairs=pairs)
-    if as_json:
-        records = [_record(plan, report) for plan, report in audited]
-        click.echo(json.dumps({"audits": records}, indent=2))
-    else:
-        _show(audited)
-    failed = [plan.ppi.id for plan, report in audited if not report.passed]
+    reports = _audited(_subjects(target, epsilon, workspace), pairs, samples, jobs)
+    if black_box:
+        reports = _with_black_box(reports, jobs)
+    _show(reports, as_json=as_json)
+    failed = [report.subject.name for report in reports if not report.passed]
     if failed:
         raise AuditFailed(f"the audit failed for: {', '.join(failed)}")
 
 
-def _show(audited: Sequence[tuple[Plan, AuditReport]]) -> None:
-    for plan, report in audited:
-        verdict = "holds" if report.passed else f"FAILS: {report.failure}"
-        click.echo(
-            f"{plan.ppi.id:<20} {report.mechanism:<20} worst loss {float(report.worst):.6g} "
-            f"of ε {plan.epsilon} over {report.pairs:,} pairs: {verdict}"
-        )
+def _subjects(target: str, epsilon: str | None, workspace: str | None) -> tuple[Subject, ...]:
+    from pappi.audit.subjects import STANDARD_EPSILON, subjects_named
+    from pappi.values.epsilon import Epsilon
+
+    if Path(target).is_file():
+        analyst = open_workspace(workspace).checkpoint()
+        return analyst.audited(chosen_catalogue(Path(target), ()), epsilon)
+    exact = Epsilon.of(epsilon).fraction if epsilon is not None else STANDARD_EPSILON
+    return subjects_named(target, exact)
 
 
-def _record(plan: Plan, report: AuditReport) -> dict[str, Any]:
-    return {
-        "ppi": plan.ppi.id,
-        "mechanism": report.mechanism,
-        "adjacency": str(report.adjacency),
-        "epsilon": str(report.epsilon),
-        "pairs": report.pairs,
-        "worst_loss": str(report.worst),
-        "worst_pair": None if report.worst_pair is None else [str(d) for d in report.worst_pair],
-        "passed": report.passed,
-        "failure": report.failure,
-    }
+def _audited(
+    subjects: Sequence[Subject], pairs: int, samples: int, jobs: int | None
+) -> list[SubjectReport]:
+    from pappi.audit.reports import audit_subject
+    from pappi.audit.running import spread
+
+    work = partial(audit_subject, pairs=pairs, samples=samples)
+    with _progress("Auditing", len(subjects)) as done:
+        return spread(work, subjects, jobs, done)
+
+
+def _with_black_box(reports: Sequence[SubjectReport], jobs: int | None) -> list[SubjectReport]:
+    """Each question once, whoever asks it."""
+    from pappi.audit.running import spread
+    from pappi.cli.black_box import MOST_SAMPLES, audit_question
+
+    asked = list(dict.fromkeys(q for report in reports for q in report.subject.questions))
+    work = partial(audit_question, samples=MOST_SAMPLES)
+    with _progress("Sampling releases", len(asked)) as done:
+        found = dict(zip(asked, spread(work, asked, jobs, done), strict=True))
+    return [
+        replace(report, black_box=tuple(found[q] for q in report.subject.questions))
+        for report in reports
+    ]
+
+
+@contextmanager
+def _progress(label: str, total: int) -> Iterator[Callable[[], None]]:
+    """A bar on standard error while a person is watching; nothing in a pipe."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda: bar.advance(task)
+
+
+def _show(reports: Sequence[SubjectReport], *, as_json: bool) -> None:
+    from pappi.audit.reports import report_record
+
+    if as_json:
+        records = [report_record(report) for report in reports]
+        passed = all(report.passed for report in reports)
+        click.echo(json.dumps({"passed": passed, "audits": records}, indent=2, allow_nan=False))
+        return
+    for report in reports:
+        for line in _lines(report):
+            click.echo(line)
+
+
+def _lines(report: SubjectReport) -> Iterator[str]:
+    """The subject, a line per layer, and what is wrong."""
+    from pappi.audit.reports import loss_as_float
+
+    subject, exact = report.subject, report.exact
+    verdict = "holds" if report.passed else "FAILS"
+    yield f"{subject.name}, by {subject.mechanism}, {subject.adjacency}: {verdict}"
+    worst = loss_as_float(exact.worst)
+    shown = "without bound" if worst is None else f"{worst:.6g}"
+    epsilon = f"{float(subject.epsilon):g}"
+    yield f"  exact      worst loss {shown} of ε {epsilon}, over {exact.pairs:,} pairs"
+    for drawn in report.sampling:
+        p = "none" if drawn.p_value is None else f"{drawn.p_value:.3g}"
+        yield f"  sampling   p {p}, {drawn.test}, {drawn.samples:,} draws"
+    for box in report.black_box:
+        bound = box.skipped if box.lower_bound is None else f"ε is at least {box.lower_bound:.3g}"
+        yield f"  black box  {bound or 'nothing found'}, {box.samples:,} answers a side"
+    yield from (f"  {failure}" for failure in report.failures)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pappi.cli.options import AS_JSON, Command, open_workspace, workspace_option
+from pappi.errors import UsageError
 from pappi.values.periods import day_of
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pappi.eventlog.options import ReadOptions
     from pappi.eventlog.report import ImportReport
     from pappi.store.declarations import LogDeclaration
+    from pappi.values.privacy import PrivacyUnit
 
 
 @click.command()
@@ -62,7 +64,24 @@ def _declaring_options(command: Command) -> Command:
         (
             click.option("--from", "first", type=day, help="First day of the horizon."),
             click.option("--until", type=day, help="Last day of the horizon."),
-            _choice("--unit", ("case",), "Whose influence the guarantee bounds."),
+            click.option(
+                "--unit",
+                metavar="COLUMN",
+                help="Whose influence the guarantee bounds: a person, by the attribute that names "
+                "one in every case. [default: one case]",
+            ),
+            click.option(
+                "--max-cases",
+                type=int,
+                metavar="K",
+                help="With --unit: how many cases of one person count.",
+            ),
+            click.option(
+                "--per",
+                type=click.Choice(("log", "block")),
+                help="With --unit: count them in the whole log, or in each block anew; the "
+                "guarantee is then per person and block. [default: log]",
+            ),
             _choice("--adjacency", ("add-remove", "replace"), "Which logs are neighbours."),
             _choice("--anchor", ("case end", "case start"), "What puts a case into a period."),
             _choice("--blocks", ("month", "day", "week", "quarter", "year"), "What has a budget."),
@@ -162,7 +181,7 @@ def _terms(given: Mapping[str, Any]) -> Terms:
     from pappi.ppinot.model import CaseBorder
     from pappi.values.epsilon import Epsilon
     from pappi.values.periods import Calendar, Grid
-    from pappi.values.privacy import Adjacency, PrivacyUnit
+    from pappi.values.privacy import Adjacency
 
     first, last = given["first"], given["until"]
     return Terms(
@@ -172,11 +191,30 @@ def _terms(given: Mapping[str, Any]) -> Terms:
         first=first.date() if first else None,
         # On the command line the last day is meant to be included.
         until=_day_after(last.date()) if last else None,
-        unit=PrivacyUnit(given["unit"]),
+        unit=_unit(given["unit"], given["max_cases"], given["per"]),
         adjacency=Adjacency(given["adjacency"]),
         block_budget=Epsilon.of(given["budget"]),
         expected_cases=given["expected_cases"],
     )
+
+
+def _unit(column: str | None, max_cases: int | None, per: str | None) -> PrivacyUnit:
+    from pappi.values.privacy import CASE, Per, PrivacyUnit
+
+    if column is None or column == str(CASE):
+        if max_cases is not None or per is not None:
+            raise UsageError(
+                "--max-cases and --per are about persons: they need --unit COLUMN",
+                hint="name the attribute that tells persons apart, e.g. --unit patient_id",
+            )
+        return CASE
+    if max_cases is None:
+        raise UsageError(
+            f"--unit {column} needs --max-cases: how many cases of one person count",
+            hint="no default is sensible: noise grows in proportion to it, and what a person has "
+            "beyond it is left out; take what most persons have at most",
+        )
+    return PrivacyUnit(column, max_cases, Per(per or Per.LOG))
 
 
 def _day_after(day: date) -> date:
@@ -256,7 +294,7 @@ def _show_declaration(declared: LogDeclaration) -> None:
         ("log", declared.name),
         ("horizon", f"{declared.first} to {_last_day(declared)}, {declared.timezone}"),
         ("anchor", f"a case counts in the period of its {_anchor_event(declared)} event"),
-        ("privacy unit", f"{declared.unit}, {declared.adjacency}"),
+        ("privacy unit", _unit_text(declared)),
         ("budget", f"ε {declared.block_budget} per {declared.blocks.unit}"),
         ("expected cases", _expected(declared)),
         ("activities", ", ".join(declared.vocabulary.activities)),
@@ -265,6 +303,16 @@ def _show_declaration(declared: LogDeclaration) -> None:
     for key, value in rows:
         lines = wrap(value, width=80) or [""]
         click.echo(f"  {key:<15} " + f"\n{'':<18}".join(lines))
+
+
+def _unit_text(declared: LogDeclaration) -> str:
+    unit = declared.unit
+    if unit.column is None:
+        return f"{unit}, {declared.adjacency}"
+    return (
+        f"{unit}, {declared.adjacency}; further cases of one {unit.column}, and cases without "
+        "one, count in no release"
+    )
 
 
 def _anchor_event(declared: LogDeclaration) -> str:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import numpy as np
-
 from pappi.engine.cases import CaseTable, evaluate_cases
 from pappi.planning.cells import Horizon, periods_of
-from pappi.ppinot.model import AggregatedMeasure, Aggregation, Catalogue, MultiInstance, Ppi
+from pappi.ppinot.model import Catalogue, MultiInstance, Ppi
 from pappi.store.declarations import LogDeclaration
 from pappi.tree.above import value_above
+from pappi.tree.aggregates import aggregate
 from pappi.tree.composition import aggregated_measures
 from pappi.values.answers import ExactAnswer
 from pappi.values.periods import Period
@@ -49,27 +48,7 @@ def _groups(measure: MultiInstance) -> tuple[str | None, ...]:
 
 def _value(measure: MultiInstance, cases: CaseTable, group: str | None) -> float | None:
     values = {
-        path: _aggregate(aggregated, cases, group)
+        path: aggregate(aggregated, cases.contributions(aggregated, group))
         for path, aggregated in aggregated_measures(measure)
     }
     return value_above(measure, values)
-
-
-def _aggregate(measure: AggregatedMeasure, cases: CaseTable, group: str | None) -> float | None:
-    contributions = cases.contributions(measure, group)
-    values = contributions[~np.isnan(contributions)]
-    if measure.function is Aggregation.SUM:
-        return float(values.sum())
-    if not values.size:
-        return None
-    match measure.function:
-        case Aggregation.MIN:
-            return float(values.min())
-        case Aggregation.MAX:
-            return float(values.max())
-        case Aggregation.MEAN | Aggregation.SHARE:
-            return float(values.mean())
-        case Aggregation.MEDIAN | Aggregation.PERCENTILE:
-            # As the interval mechanism has it: a value that so many lie below, or a midpoint.
-            percent = measure.percent or 50
-            return float(np.percentile(values, percent, method="averaged_inverted_cdf"))

@@ -11,20 +11,24 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from pappi.engine.cases import case_level
 from pappi.errors import InputError, UsageError
 from pappi.eventlog.log import EventReader
 from pappi.eventlog.report import ImportReport
 from pappi.ppinot.model import CaseBorder
+from pappi.ppinot.wording import did_you_mean, listed, quoted
 from pappi.store.declarations import ACT, LogDeclaration, declare, declared_logs
 from pappi.store.events import drop_events, event_tables, import_events
 from pappi.store.events.lock import exclusive
+from pappi.store.events.replacing import staging, successor, swap_in
 from pappi.store.ledger import SqliteLedger
 from pappi.store.workspace import WorkspaceFiles
 from pappi.values.epsilon import Epsilon
 from pappi.values.periods import Calendar, Grid, Period, day_of, midnight_us
-from pappi.values.privacy import Adjacency, PrivacyUnit
+from pappi.values.privacy import CASE, Adjacency, PrivacyUnit
 from pappi.values.vocabulary import Vocabulary
 
 Progress = Callable[[int, int], None]
@@ -49,7 +53,7 @@ class Terms:
     blocks: Grid = MONTHLY
     first: date | None = None
     until: date | None = None
-    unit: PrivacyUnit = PrivacyUnit.CASE
+    unit: PrivacyUnit = CASE
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     block_budget: Epsilon = DEFAULT_BUDGET
     expected_cases: int | None = None
@@ -97,11 +101,56 @@ def _import_alone(
     def accept(report: ImportReport) -> None:
         """A log that cannot be declared is not taken in."""
         _horizon(report, terms)
+        _require_attribute(terms.unit, report)
 
-    report = import_events(files.events, table, reader, progress, accept)
+    if terms.unit.column is None:
+        report = import_events(files.events, table, reader, progress, accept)
+    else:
+        report = _import_persons(files.events, table, reader, progress, accept, terms.unit.column)
     declaration = _declaration(name, table, report, terms)
     declare(ledger, declaration)
     return Imported(report, declaration)
+
+
+def _import_persons(
+    database: Path,
+    table: str,
+    reader: EventReader,
+    progress: Progress,
+    accept: Callable[[ImportReport], None],
+    column: str,
+) -> ImportReport:
+    """Into a copy first: only the events themselves show whether each case is of one person."""
+    with staging(database) as folder:
+        copy = successor(database, folder)
+        report = import_events(copy, table, reader, progress, accept)
+        _require_case_level(copy, column, report)
+        swap_in(copy, database)
+    return report
+
+
+def _require_attribute(unit: PrivacyUnit, report: ImportReport) -> None:
+    names = [column.name for column in report.columns]
+    if unit.column is not None and unit.column not in names:
+        otherwise = f"its attributes are {listed(names, 'and')}" if names else "it has none"
+        raise UsageError(
+            f"this log has no attribute {quoted(unit.column)} to tell persons apart",
+            hint=did_you_mean(unit.column, names, otherwise),
+        )
+
+
+def _require_case_level(events: Path, column: str, report: ImportReport) -> None:
+    """A case of several persons would count for each: leaving one out would move the others."""
+    vocabulary = _vocabulary(report)
+    if case_level(events, report.table, [column], vocabulary):
+        return
+    others = case_level(events, report.table, list(vocabulary.attributes), vocabulary)
+    such_as = f" such as {listed(others)}" if others else ", and this log has none"
+    raise UsageError(
+        f"the attribute {quoted(column)} has more than one value within a case; "
+        f"the unit must be a case-level attribute{such_as}",
+        hint="choose one that has the same value in all events of a case",
+    )
 
 
 def _check(name: str, terms: Terms, ledger: SqliteLedger) -> None:
@@ -119,6 +168,7 @@ def _check(name: str, terms: Terms, ledger: SqliteLedger) -> None:
             raise UsageError(f"a horizon lies between {EARLIEST} and {LATEST}, not at {day}")
     if terms.block_budget.nano == 0:
         raise UsageError("a budget of 0 answers nothing", hint="give each block e.g. 1")
+    terms.unit.require_neighbours(terms.adjacency)
     _zone(terms.timezone)
 
 
@@ -133,7 +183,6 @@ def _zone(name: str) -> ZoneInfo:
 
 def _declaration(name: str, table: str, report: ImportReport, terms: Terms) -> LogDeclaration:
     first, until = _horizon(report, terms)
-    attributes = {column.name: column.kind for column in report.columns}
     return LogDeclaration(
         name=name,
         table=table,
@@ -146,8 +195,12 @@ def _declaration(name: str, table: str, report: ImportReport, terms: Terms) -> L
         adjacency=terms.adjacency,
         block_budget=terms.block_budget,
         expected_cases=terms.expected_cases,
-        vocabulary=Vocabulary(report.activities, attributes),
+        vocabulary=_vocabulary(report),
     )
+
+
+def _vocabulary(report: ImportReport) -> Vocabulary:
+    return Vocabulary(report.activities, {column.name: column.kind for column in report.columns})
 
 
 def _horizon(report: ImportReport, terms: Terms) -> tuple[date, date]:

@@ -1,9 +1,16 @@
-"""Running the case query, and the table of cases that comes back."""
+"""Running the case query, and the table of cases that comes back.
+
+Where persons are protected, the table is cut down to the cases of theirs that count, before
+anything else is asked of it (`kept`). A person's choice depends on that person's cases alone,
+so one person more or less changes no row but theirs, and theirs are as many as declared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -11,11 +18,20 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.engine.query import ANCHOR, ORDER, case_query
+from pappi.engine.query import (
+    ANCHOR,
+    CASE_ID,
+    ORDER,
+    PERSON,
+    Identify,
+    case_query,
+    variation_query,
+)
 from pappi.ppinot.model import AggregatedMeasure, CaseBorder, MultiInstance, SingleInstance
 from pappi.store.events import open_readonly
 from pappi.tree.composition import composition_tree, leaves
-from pappi.values.periods import Period
+from pappi.values.periods import Grid, Period, day_of
+from pappi.values.privacy import Per, PrivacyUnit
 from pappi.values.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -24,7 +40,34 @@ if TYPE_CHECKING:
 # Sharing a scan pays until the aggregates of a case no longer fit the caches.
 MEASURES_PER_QUERY = 16
 
+# Purposes of the keyed hash: who is kept says nothing about who shares a bucket.
+_TRUNCATION, _BUCKETS = b"truncation", b"buckets"
+
 Column = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Who each case of a table is; None is a case without a person. Part of no release."""
+
+    case_ids: Column
+    persons: Column | None
+    key: bytes = field(repr=False)
+
+    def rows(self, rows: NDArray[np.intp] | slice) -> Who:
+        persons = None if self.persons is None else self.persons[rows]
+        return Who(self.case_ids[rows], persons, self.key)
+
+    def hashes(self, purpose: bytes) -> NDArray[np.uint64]:
+        """A number per case that nobody without the key can foresee."""
+        digests = b"".join(
+            hashlib.blake2b(
+                str(case).encode(), key=self.key, person=purpose, digest_size=8
+            ).digest()
+            for case in self.case_ids
+        )
+        numbers: NDArray[np.uint64] = np.frombuffer(digests, dtype="<u8")
+        return numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +80,35 @@ class CaseTable:
 
     anchor_us: NDArray[np.float64]
     columns: Mapping[SingleInstance, Column]
+    who: Who | None = None
+
+    def kept(self, unit: PrivacyUnit, blocks: Grid, zone: ZoneInfo) -> CaseTable:
+        """The cases that count: of each person at most as many as the unit says.
+
+        They are chosen block after block, so that no later case changes an earlier choice,
+        and within a block by their keyed hash. Without a person or an anchor a case counts
+        nowhere.
+        """
+        if unit.column is None:
+            return self
+        if self.who is None or self.who.persons is None:
+            raise LookupError("the cases of persons were read without their persons")
+        present = np.array([person is not None for person in self.who.persons], dtype=np.bool_)
+        rows = np.flatnonzero(present & np.isfinite(self.anchor_us))
+        person = _numbered(self.who.persons[rows])
+        block = _block_numbers(self.anchor_us[rows], blocks, zone)
+        order = np.lexsort((self.who.rows(rows).hashes(_TRUNCATION), block, person))
+        begins = _differs_from_last(person[order])
+        if unit.per is Per.BLOCK:
+            begins |= _differs_from_last(block[order])
+        chosen = order[_place_since(begins) < unit.max_cases]
+        return self._rows(rows[np.sort(chosen)])
+
+    def buckets(self, count: int) -> NDArray[np.int64]:
+        """A bucket for each case, by its keyed hash: whatever else the log holds."""
+        if self.who is None:
+            raise LookupError("cases without their ids have no buckets")
+        return (self.who.hashes(_BUCKETS) % np.uint64(count)).astype(np.int64)
 
     def split(self, periods: Sequence[Period], zone: ZoneInfo) -> dict[Period, CaseTable]:
         """The cases of each period, by their anchor; periods are disjoint and in order.
@@ -58,7 +130,7 @@ class CaseTable:
 
     def _rows(self, rows: NDArray[np.intp] | slice) -> CaseTable:
         columns = {measure: column[rows] for measure, column in self.columns.items()}
-        return CaseTable(self.anchor_us[rows], columns)
+        return CaseTable(self.anchor_us[rows], columns, self.who and self.who.rows(rows))
 
     def contributions(
         self, measure: AggregatedMeasure, group: str | None = None
@@ -83,32 +155,78 @@ def evaluate_cases(
     anchor: CaseBorder,
     measures: Sequence[MultiInstance],
     vocabulary: Vocabulary,
+    identify: Identify | None = None,
 ) -> CaseTable:
     """The table of cases for everything the given measures read, in one scan if it can be."""
     trees = [composition_tree(measure) for measure in measures]
     wanted = list(dict.fromkeys(leaf.measure for tree in trees for leaf in leaves(tree)))
     anchors: NDArray[np.float64] = np.empty(0)
     columns: dict[SingleInstance, Column] = {}
+    who: Who | None = None
     with open_readonly(database) as connection:
         for start in range(0, max(len(wanted), 1), MEASURES_PER_QUERY):
             part = wanted[start : start + MEASURES_PER_QUERY]
-            query = case_query(table, anchor, part, vocabulary).sql(dialect="duckdb")
-            anchors, found = _run(connection, query, len(part))
-            columns.update(zip(part, found, strict=True))
-    return CaseTable(anchors, columns)
+            asked = identify if start == 0 else None
+            query = case_query(table, anchor, part, vocabulary, asked).sql(dialect="duckdb")
+            found = _run(connection, query)
+            anchors = found[ANCHOR]
+            columns.update((measure, found[f"m{index}"]) for index, measure in enumerate(part))
+            if asked is not None:
+                who = Who(found[CASE_ID], found.get(PERSON), asked.key)
+    return CaseTable(anchors, columns, who)
 
 
-def _run(
-    connection: duckdb.DuckDBPyConnection, query: str, width: int
-) -> tuple[NDArray[np.float64], list[Column]]:
+def case_level(
+    database: Path, table: str, attributes: Sequence[str], vocabulary: Vocabulary
+) -> tuple[str, ...]:
+    """Those of the attributes that never have two values within a case."""
+    query = variation_query(table, attributes, vocabulary).sql(dialect="duckdb")
+    with open_readonly(database) as connection:
+        varies = connection.execute(query).fetchone() or ()
+    return tuple(name for name, found in zip(attributes, varies, strict=True) if not found)
+
+
+def _run(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, Column]:
+    """The columns of the result, cases in the order of the log."""
     found = connection.execute(query).fetchnumpy()
+    found[ANCHOR] = found[ANCHOR].astype(np.float64)
     order = np.argsort(found[ORDER], kind="stable")
-    columns = [_with_gaps(found[f"m{index}"])[order] for index in range(width)]
-    return _with_gaps(found[ANCHOR].astype(np.float64))[order], columns
+    return {name: _with_gaps(column)[order] for name, column in found.items()}
 
 
 def _with_gaps(column: Column) -> Column:
     """Masked entries as NaN or None."""
     if not isinstance(column, np.ma.MaskedArray):
         return column
-    return column.filled(np.nan if column.dtype.kind == "f" else None)
+    plain = column.data.copy()
+    # Not `filled(None)`, which means numpy's own filler: a question mark.
+    plain[np.ma.getmaskarray(column)] = np.nan if column.dtype.kind == "f" else None
+    return plain
+
+
+def _numbered(persons: Iterable[object]) -> NDArray[np.int64]:
+    """The same number for the same person. Not by sorting: a text may be of any length."""
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(p, len(numbers)) for p in persons], dtype=np.int64)
+
+
+def _block_numbers(anchors: NDArray[np.float64], blocks: Grid, zone: ZoneInfo) -> NDArray[np.intp]:
+    """Each case's block, counted in the order of time; also of those beyond the horizon."""
+    if not anchors.size:
+        return np.empty(0, dtype=np.intp)
+    first, last = (day_of(int(edge), zone) for edge in (anchors.min(), anchors.max()))
+    periods = blocks.walk(first, last + timedelta(days=1))
+    starts = np.array([period.borders_us(zone)[0] for period in periods], dtype=np.float64)
+    return np.searchsorted(starts, anchors, side="right")
+
+
+def _differs_from_last(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    differs = np.ones(values.size, dtype=np.bool_)
+    differs[1:] = values[1:] != values[:-1]
+    return differs
+
+
+def _place_since(begins: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """How many entries ago the last beginning was."""
+    index = np.arange(begins.size)
+    return index - np.maximum.accumulate(np.where(begins, index, 0))

@@ -11,7 +11,7 @@ the log. So the first and last instant of a condition are plain MIN and MAX.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from sqlglot import exp
@@ -34,29 +34,65 @@ from pappi.values.vocabulary import Kind, Vocabulary
 
 ANCHOR = "anchor_us"
 ORDER = "first_pos"
+CASE_ID = "case_id"
+PERSON = "person"
 
 _TIME = exp.column("ts_us", quoted=True)
 _POSITION = exp.column("pos", quoted=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Identify:
+    """Asks for who each case is: its id and, where an attribute tells persons apart, its person.
+
+    The key is for what is chosen by these; the query does without.
+    """
+
+    key: bytes = field(repr=False)
+    person: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (CASE_ID,) if self.person is None else (CASE_ID, PERSON)
+
+
 def case_query(
-    table: str, anchor: CaseBorder, measures: Sequence[SingleInstance], vocabulary: Vocabulary
+    table: str,
+    anchor: CaseBorder,
+    measures: Sequence[SingleInstance],
+    vocabulary: Vocabulary,
+    identify: Identify | None = None,
 ) -> exp.Select:
     """One row per case: its anchor's time, its place in the log, and `m0`, `m1`, …
 
-    Measures are DOUBLE, or text where they are text.
+    Measures are DOUBLE, or text where they are text. Who a case is comes along if asked for.
     """
     columns = _Columns.of(measures, vocabulary)
-    query = columns.bases_of(table, anchor)
+    query = columns.bases_of(table, anchor, identify)
     for level in columns.derived_levels():
         query = columns.derive(level, query)
     outputs = [
-        exp.alias_(columns.output(measure), f"m{index}", quoted=True, copy=False)
-        for index, measure in enumerate(measures)
+        _alias(columns.output(measure), f"m{index}") for index, measure in enumerate(measures)
     ]
-    return exp.select(_column(ANCHOR), _column(ORDER), *outputs).from_(
+    who = map(_column, identify.names if identify else ())
+    return exp.select(_column(ANCHOR), _column(ORDER), *who, *outputs).from_(
         query.subquery("cases", copy=False), copy=False
     )
+
+
+def variation_query(table: str, attributes: Sequence[str], vocabulary: Vocabulary) -> exp.Select:
+    """One row: whether each attribute, `v0`, `v1`, …, has two values within some case."""
+    columns = _Columns.of((), vocabulary)
+    texts = [columns.text(attribute) for attribute in attributes]
+    per_case = exp.select(
+        *(
+            _alias(exp.NEQ(this=exp.Min(this=text), expression=exp.Max(this=text.copy())), f"v{i}")
+            for i, text in enumerate(texts)
+        )
+    )
+    cases = per_case.from_(_table(table)).group_by(_column(CASE_ID))
+    found = (exp.LogicalOr(this=_column(f"v{index}")) for index in range(len(texts)))
+    return exp.select(*found).from_(cases.subquery("cases", copy=False), copy=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +111,24 @@ class _Columns:
         distinct = dict.fromkeys(part for measure in measures for part in _parts(measure))
         return cls(vocabulary, {part: f"c{index}" for index, part in enumerate(distinct)})
 
-    def bases_of(self, table: str, anchor: CaseBorder) -> exp.Select:
+    def bases_of(self, table: str, anchor: CaseBorder, identify: Identify | None) -> exp.Select:
         bases = [part for part in self.names if not isinstance(part, DerivedSingleInstance)]
         return (
             exp.select(
-                exp.alias_(_anchor_time(anchor), ANCHOR, quoted=True, copy=False),
-                exp.alias_(exp.Min(this=_POSITION.copy()), ORDER, quoted=True, copy=False),
+                _alias(_anchor_time(anchor), ANCHOR),
+                _alias(exp.Min(this=_POSITION.copy()), ORDER),
+                *(self._who(identify) if identify else ()),
                 *(self._named(part, _aggregate(part, self)) for part in bases),
             )
-            .from_(exp.Table(this=exp.to_identifier(table, quoted=True)))
-            .group_by(_column("case_id"))
+            .from_(_table(table))
+            .group_by(_column(CASE_ID))
         )
+
+    def _who(self, identify: Identify) -> Iterator[exp.Expr]:
+        yield _column(CASE_ID)
+        if identify.person is not None:
+            # Import has made sure that a case has one value; MIN is that one.
+            yield _alias(exp.Min(this=self.text(identify.person)), PERSON)
 
     def derived_levels(self) -> list[list[DerivedSingleInstance]]:
         derived = [part for part in self.names if isinstance(part, DerivedSingleInstance)]
@@ -115,6 +158,15 @@ class _Columns:
             return _TIME.copy(), Kind.TIME
         return _column(name), self.vocabulary.attributes[name]
 
+    def text(self, attribute: str) -> exp.Expr:
+        """An attribute as text, so that large numbers stay apart; no finite number, no value."""
+        column, kind = self.event_column(attribute)
+        text = exp.Cast(this=column.copy(), to=exp.DType.VARCHAR.into_expr())
+        if kind in (Kind.TEXT, Kind.TRUTH):
+            return text
+        present = exp.Is(this=finite(column), expression=exp.Not(this=exp.null()))
+        return when(present, text)
+
     def holds(self, condition: Occurs) -> exp.Expr:
         return compile_expression(condition.condition, self.event_column)
 
@@ -126,11 +178,19 @@ class _Columns:
         return compile_expression(measure.formula, columns.__getitem__)
 
     def _named(self, measure: SingleInstance, value: exp.Expr) -> exp.Expr:
-        return exp.alias_(value, self.names[measure], quoted=True, copy=False)
+        return _alias(value, self.names[measure])
 
 
 def _column(name: str) -> exp.Column:
     return exp.column(name, quoted=True)
+
+
+def _table(name: str) -> exp.Table:
+    return exp.Table(this=exp.to_identifier(name, quoted=True))
+
+
+def _alias(value: exp.Expr, name: str) -> exp.Expr:
+    return exp.alias_(value, name, quoted=True, copy=False)
 
 
 def _parts(measure: SingleInstance) -> Iterator[SingleInstance]:

@@ -99,11 +99,49 @@ class StepLaw(Law):
             return math.inf
         return upper_bounds.log(most * other.total, least * self.total)
 
+    def within(self, lowest: int, highest: int) -> StepLaw:
+        """The law given that the outcome lies between two points, both included."""
+        first = bisect_right(self.starts, lowest) - 1
+        last = bisect_right(self.starts, highest)
+        starts = (lowest, *self.starts[first + 1 : last])
+        return StepLaw(starts, highest + 1, self.weights[first:last])
+
     def _stretches(self) -> Iterator[tuple[int, int, int]]:
         """First point, number of points and weight of each."""
         ends = pairwise((*self.starts, self.stop))
         for (start, end), weight in zip(ends, self.weights, strict=True):
             yield start, end - start, weight
+
+
+@dataclass(frozen=True, slots=True)
+class CellLaw(StepLaw):
+    """A step law whose points fall into cells, of equal weight within; for a second stage.
+
+    Which point of a cell is drawn says nothing, so what follows depends on the cell alone.
+    """
+
+    cells: tuple[int, ...]
+    """The first point of each."""
+
+    @property
+    def branches(self) -> range:
+        return range(len(self.cells))
+
+    def branch(self, outcome: Outcome) -> int:
+        return bisect_right(self.cells, outcome[0]) - 1
+
+    def chance(self, branch: int) -> Fraction:
+        """P(the outcome lies in a cell)."""
+        first, end = (*self.cells, self.stop)[branch : branch + 2]
+        return (end - first) * self.exact_probability(first)
+
+    def log_ratio_on(self, branch: int, other: Law) -> Loss:
+        if not isinstance(other, CellLaw) or self.cells != other.cells or self.stop != other.stop:
+            return math.inf
+        mine, theirs = self.weight(self.cells[branch]), other.weight(other.cells[branch])
+        if not (mine and theirs):
+            return math.inf
+        return upper_bounds.log(mine * other.total, theirs * self.total)
 
 
 def exponential_law(

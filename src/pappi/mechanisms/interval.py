@@ -1,17 +1,19 @@
 """The interval mechanism: minimum, maximum and quantiles, by rank.
 
 The released value is a point z of the public lattice over [L, U], drawn by the exponential
-mechanism (`exponential`). Its score counts cases, so it is constant between neighbouring
+mechanism (`exponential`). Its score counts ranks, so it is constant between neighbouring
 values: whole intervals weigh alike, by their length. Nothing but the declared bounds and
 the scores enters; without cases every point is equally likely. A case without a value is
 counted nowhere; that is one way to remove it.
 
-**Maximum.** score(z) = #{x > z}; the minimum counts #{x < z}. A tie is nothing special: the
-top interval, from the largest value up, has score 0 however often that value occurs.
+**Maximum.** score(z) = max(0, #{x > z} − 1); the minimum counts #{x < z}. One case above is
+forgiven: the stretch between the two largest values then weighs as much as all above the
+largest, where nothing else holds the answer down. A tie is nothing special: the top interval,
+from the largest value up, has score 0 however often that value occurs.
 
-- *add-remove*: one more case raises the score by 1 at every z below it and by nothing
-  elsewhere. Scores only rise, so weights may fall at the full rate ε.
-- *replace*: a case that moves up from y to y′ raises the score by 1 where y ≤ z < y′ and by
+- *add-remove*: one more case raises the count by 1 at every z below it and by nothing
+  elsewhere, so the score by 0 or 1. Scores only rise: weights may fall at the full rate ε.
+- *replace*: a case that moves up from y to y′ raises the count by 1 where y ≤ z < y′ and by
   nothing elsewhere; one that moves down only lowers it, and so does one that loses its
   value. Every single replacement moves all scores one way, by at most 1: the rate is ε again.
 
@@ -45,6 +47,7 @@ from numpy.typing import NDArray
 
 from pappi.errors import UsageError
 from pappi.mechanisms.exponential import StepLaw, exponential_law
+from pappi.mechanisms.grid import GeometricGrid
 from pappi.mechanisms.lattice import RANGE_STEPS, Lattice
 from pappi.mechanisms.laws import Outcome
 from pappi.mechanisms.mechanism import DrawnFromLaw, Estimate, Values, clamp
@@ -52,18 +55,22 @@ from pappi.mechanisms.tails import significance
 from pappi.values.privacy import Adjacency
 
 Counts = NDArray[np.int64]
+Points = Lattice | GeometricGrid
+
+FORGIVEN = 1
+"""Cases beyond a point that do not count against it as an extreme."""
 
 _FINEST_LEVEL = 10**6  # counts times this stay far inside int64
 
 
 @dataclass(frozen=True, slots=True)
-class _Interval(DrawnFromLaw):
-    """A lattice point, drawn by a score of how many values lie below and above it."""
+class PointDrawn(DrawnFromLaw):
+    """A point of a public range, drawn by a score that is best at the answer."""
 
     name: ClassVar[str] = "interval"
 
     @property
-    def lattice(self) -> Lattice:
+    def lattice(self) -> Points:
         return Lattice.over(self.bounds, RANGE_STEPS, integral=self.integral)
 
     @property
@@ -72,26 +79,21 @@ class _Interval(DrawnFromLaw):
         """How fast weights fall with the score."""
 
     @abstractmethod
-    def scores(self, below: Counts, above: Counts, cases: int) -> Counts:
-        """0 at the answer, never falling away from it on either side."""
-
-    @abstractmethod
     def exponents(self, cases: float) -> tuple[float, float]:
         """rate·score at the low and the high end of the range, for predicted errors."""
 
+    @abstractmethod
     def law(self, values: Values) -> StepLaw:
-        """Scores can change only at a value and right after it."""
+        """Scores are 0 at the answer and never fall away from it on either side."""
+
+    def starts(self, changes: Counts) -> Counts:
+        """The points where scores may change, inside the lattice and each once."""
         lattice = self.lattice
-        points = np.sort(lattice.snap(values))
-        changes = np.concatenate(([lattice.lowest], points, points + 1))
-        starts = _distinct(changes[changes <= lattice.highest])
-        below = np.searchsorted(points, starts, side="left")
-        above = len(points) - np.searchsorted(points, starts, side="right")
-        scores = self.scores(below, above, len(points))
-        return exponential_law(starts, scores, lattice.highest + 1, self.rate)
+        every = np.concatenate(([lattice.lowest], changes))
+        return _distinct(every[every <= lattice.highest])
 
     def estimate(self, noisy: Outcome) -> Estimate:
-        return Estimate(self.lattice.value(noisy[0]), None)
+        return Estimate(self.lattice.value(noisy[0]))
 
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         """Where the answer lies, whatever the data: mostly the whole public range.
@@ -109,12 +111,19 @@ class _Interval(DrawnFromLaw):
         alpha = Fraction(significance(confidence))
         reach_down = (lattice.highest - point + 1) / alpha
         reach_up = (point - lattice.lowest + 1) / alpha
-        low = max(lattice.highest - reach_down, Fraction(lattice.lowest))
-        high = min(lattice.lowest + reach_up, Fraction(lattice.highest))
-        return (
-            self._inside(lattice.value(low) - lattice.rounding),
-            self._inside(lattice.value(high) + lattice.rounding),
-        )
+        low = max(math.ceil(lattice.highest - reach_down), lattice.lowest)
+        high = min(math.floor(lattice.lowest + reach_up), lattice.highest)
+        return self._inside(lattice.cell(low)[0]), self._inside(lattice.cell(high)[1])
+
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        """By the same argument, for one side: z is rarely that close to the far end."""
+        if not self.bounds.low <= limit < self.bounds.high:
+            return float(limit >= self.bounds.high)
+        lattice, (point,) = self.lattice, noisy
+        border = int(lattice.snap(np.array([limit]))[0])
+        if_above: float = (point - lattice.lowest + 1) / (border - lattice.lowest + 1)
+        if_not: float = (lattice.highest - point + 1) / (lattice.highest - border + 1)
+        return max(1 - if_above, 0.5) if if_above < if_not else min(if_not, 0.5)
 
     def predicted_error(self, cases: float, at: float | None) -> float:
         """If values are spread evenly from the low bound to `at`, and from `at` to the high one.
@@ -136,7 +145,21 @@ class _Interval(DrawnFromLaw):
 
 
 @dataclass(frozen=True, slots=True)
-class IntervalExtreme(_Interval):
+class RankScored(PointDrawn):
+    """A lattice point, drawn by a score that depends on the order of the values alone."""
+
+    @abstractmethod
+    def stretches(self, points: Counts) -> tuple[Counts, Counts]:
+        """Where stretches of equal score begin, and their scores, for sorted lattice points."""
+
+    def law(self, values: Values) -> StepLaw:
+        lattice = self.lattice
+        starts, scores = self.stretches(np.sort(lattice.snap(values)))
+        return exponential_law(starts, scores, lattice.highest + 1, self.rate)
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalExtreme(RankScored):
     """The smallest or largest of the clipped values."""
 
     function: Literal["min", "max"]
@@ -145,8 +168,15 @@ class IntervalExtreme(_Interval):
     def rate(self) -> Fraction:
         return self.epsilon
 
-    def scores(self, below: Counts, above: Counts, cases: int) -> Counts:  # noqa: ARG002 - ranks count from the end
-        return above if self.function == "max" else below
+    def stretches(self, points: Counts) -> tuple[Counts, Counts]:
+        """Counts change at a value, or right after it."""
+        if self.function == "max":
+            starts = self.starts(points)
+            beyond = len(points) - np.searchsorted(points, starts, side="right")
+        else:
+            starts = self.starts(points + 1)
+            beyond = np.searchsorted(points, starts, side="left")
+        return starts, np.maximum(beyond - FORGIVEN, 0)
 
     def exponents(self, cases: float) -> tuple[float, float]:
         exponent = float(self.rate) * cases
@@ -154,7 +184,7 @@ class IntervalExtreme(_Interval):
 
 
 @dataclass(frozen=True, slots=True)
-class IntervalQuantile(_Interval):
+class IntervalQuantile(RankScored):
     """The value with a share `level` of the clipped values below it; ½ for the median."""
 
     level: Fraction
@@ -170,6 +200,13 @@ class IntervalQuantile(_Interval):
     @property
     def rate(self) -> Fraction:
         return self.epsilon / 2
+
+    def stretches(self, points: Counts) -> tuple[Counts, Counts]:
+        """Scores can change only at a value and right after it."""
+        starts, cases = self.starts(np.concatenate((points, points + 1))), len(points)
+        below = np.searchsorted(points, starts, side="left")
+        above = cases - np.searchsorted(points, starts, side="right")
+        return starts, self.scores(below, above, cases)
 
     def scores(self, below: Counts, above: Counts, cases: int) -> Counts:
         share, whole = self.level.numerator, self.level.denominator

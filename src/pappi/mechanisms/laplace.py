@@ -77,6 +77,15 @@ class LaplaceSum(NoisyIntegers):
         high = self._sum_of(noisy[0] + width, cases) + slack
         return clamp(low, *limits), clamp(high, *limits)
 
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        cases = _public_cases(noisy)
+        low, high = self._range(cases)
+        if not low <= limit < high:
+            return float(limit >= high)
+        lattice = self.lattice
+        points = (Fraction(limit) - lattice.origin * (cases or 0)) / lattice.step
+        return tails.at_least(float(noisy[0] - points), self.scale)
+
     def predicted_error(self, cases: float, at: float | None) -> float:
         centre = cases * float(self.bounds.low + self.bounds.high) / 2 if at is None else at
         noise = float(self.lattice.step) * tails.deviation(self.scale)
@@ -124,7 +133,7 @@ class LaplaceExtreme(NoisyIntegers):
         return (int(points.min(initial=lattice.highest)),)
 
     def estimate(self, noisy: Outcome) -> Estimate:
-        return Estimate(self._clamped(self.lattice.value(noisy[0])), None)
+        return Estimate(self._clamped(self.lattice.value(noisy[0])))
 
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         lattice = self.lattice
@@ -132,6 +141,13 @@ class LaplaceExtreme(NoisyIntegers):
         low = lattice.value(noisy[0] - width) - lattice.rounding
         high = lattice.value(noisy[0] + width) + lattice.rounding
         return self._clamped(low), self._clamped(high)
+
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        if not self.bounds.low <= limit < self.bounds.high:
+            return float(limit >= self.bounds.high)
+        lattice = self.lattice
+        points = (Fraction(limit) - lattice.origin) / lattice.step
+        return tails.at_least(float(noisy[0] - points), self.scale)
 
     def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - noise does not shrink
         low, high = float(self.bounds.low), float(self.bounds.high)

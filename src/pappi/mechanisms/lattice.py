@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,7 @@ class Lattice:
     exact: bool
 
     @classmethod
+    @lru_cache(maxsize=1024)
     def over(cls, bounds: Bounds, steps: int, *, integral: bool) -> Lattice:
         """k = 0 at the low bound: for values that are counted or compared.
 
@@ -53,6 +55,7 @@ class Lattice:
         return cls(bounds.low, bounds.width / steps, 0, steps, exact=False)
 
     @classmethod
+    @lru_cache(maxsize=1024)
     def through_zero(cls, bounds: Bounds, *, integral: bool) -> Lattice:
         """k = 0 at zero: for sums over a private number of cases."""
         if _whole(bounds, integral=integral):
@@ -88,6 +91,10 @@ class Lattice:
     def value(self, k: float | Fraction) -> float:
         """What a lattice point stands for; it need not lie inside the limits."""
         return float(self.origin + self.step * Fraction(k))
+
+    def cell(self, k: float | Fraction) -> tuple[float, float]:
+        """The values that go to a lattice point."""
+        return self.value(k) - self.rounding, self.value(k) + self.rounding
 
 
 def total(points: NDArray[np.int64]) -> int:

@@ -11,12 +11,13 @@ A release is ε-differentially private if and only if no pair of neighbours has 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
 from pappi.mechanisms import tails
-from pappi.mechanisms.noise import RandBelow, discrete_laplace
+from pappi.mechanisms.noise import RandBelow, discrete_laplace, hexagonal_laplace
 
 Outcome = tuple[int, ...]
 
@@ -133,3 +134,111 @@ class JointLaw(Law):
             return math.inf
         pairs = zip(self.parts, other.parts, strict=True)
         return sum((mine.log_ratio(theirs) for mine, theirs in pairs), Fraction(0))
+
+
+@dataclass(frozen=True, slots=True)
+class HexagonLaw(Law):
+    """Two centres plus (X, Y) with P((x, y)) ∝ exp(−N(x, y) / scale): see `hexagon`."""
+
+    first: int
+    second: int
+    scale: Fraction
+
+    @property
+    def size(self) -> int:
+        return 2
+
+    def draw(self, randbelow: RandBelow) -> Outcome:
+        x, y = hexagonal_laplace(self.scale, randbelow)
+        return self.first + x, self.second + y
+
+    def probability(self, outcome: Outcome) -> float:
+        """6r points have N = r, so the weights sum to 1 + 6q/(1−q)² with q = exp(−1/scale)."""
+        away = hexagon_norm(outcome[0] - self.first, outcome[1] - self.second)
+        rate = float(1 / self.scale)
+        weights = 1 + 6 * math.exp(-rate) / math.expm1(-rate) ** 2
+        return math.exp(-away * rate) / weights
+
+    def log_ratio(self, other: Law) -> Loss:
+        """N is a norm: N(z−c′) − N(z−c) ≤ N(c−c′), reached at z = c."""
+        if not isinstance(other, HexagonLaw) or other.scale != self.scale:
+            return math.inf
+        return hexagon_norm(self.first - other.first, self.second - other.second) / self.scale
+
+
+def hexagon_norm(x: int, y: int) -> int:
+    return max(abs(x), abs(y), abs(x - y))
+
+
+class Branching(Law, Protocol):
+    """A law whose outcomes fall into finitely many branches."""
+
+    @property
+    def branches(self) -> Iterable[int]: ...
+
+    def branch(self, outcome: Outcome) -> int: ...
+
+    def log_ratio_on(self, branch: int, other: Law) -> Loss:
+        """As `log_ratio`, over the outcomes of one branch; it may be negative."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NoisySign(DiscreteLaplaceLaw):
+    """Discrete Laplace noise, in two branches: 1 from zero up, 0 below."""
+
+    @property
+    def branches(self) -> Iterable[int]:
+        return 0, 1
+
+    def branch(self, outcome: Outcome) -> int:
+        return int(outcome[0] >= 0)
+
+    def log_ratio_on(self, branch: int, other: Law) -> Loss:
+        """|z−c′| − |z−c| is monotone in z: its supremum is at the branch's near or far end."""
+        if not isinstance(other, NoisySign) or other.scale != self.scale:
+            return math.inf
+        nearest = 0 if branch else -1
+        near = abs(nearest - other.centre) - abs(nearest - self.centre)
+        far = self.centre - other.centre if branch else other.centre - self.centre
+        return max(near, far) / self.scale
+
+
+@dataclass(frozen=True, slots=True)
+class StagedLaw(Law):
+    """A first draw, then a second one whose law may depend on the branch of the first.
+
+    The log-ratio of an outcome is the sum of the two stages' log-ratios, and the second
+    stage reaches its supremum whatever the first one was within its branch. So the
+    supremum is the largest, over the branches, of the sum of the two suprema: exactly.
+    """
+
+    first: Branching
+    second: Callable[[int], Law]
+
+    @property
+    def size(self) -> int:
+        return self.first.size + self._any_second().size
+
+    def draw(self, randbelow: RandBelow) -> Outcome:
+        outcome = self.first.draw(randbelow)
+        return outcome + self.second(self.first.branch(outcome)).draw(randbelow)
+
+    def probability(self, outcome: Outcome) -> float:
+        first, rest = outcome[: self.first.size], outcome[self.first.size :]
+        likely = self.first.probability(first)
+        return likely and likely * self.second(self.first.branch(first)).probability(rest)
+
+    def log_ratio(self, other: Law) -> Loss:
+        if not isinstance(other, StagedLaw) or set(other.first.branches) != set(
+            self.first.branches
+        ):
+            return math.inf
+        return max(
+            self.first.log_ratio_on(branch, other.first)
+            + self.second(branch).log_ratio(other.second(branch))
+            for branch in self.first.branches
+        )
+
+    def _any_second(self) -> Law:
+        return self.second(next(iter(self.first.branches)))

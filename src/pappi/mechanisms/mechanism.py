@@ -40,10 +40,15 @@ the number of values is not: leaving them out beforehand would publish it.
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The released value in internal units, and the number of cases if it comes with one."""
+    """The released value in internal units, and what comes with it for free.
 
-    value: float
-    cases: float | None
+    The value is None where a decision is all that was released. `cases` is the number of
+    cases, `ceiling` the bound that was chosen privately, above which values were cut off.
+    """
+
+    value: float | None
+    cases: float | None = None
+    ceiling: float | None = None
 
 
 class Mechanism(Protocol):
@@ -51,6 +56,11 @@ class Mechanism(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def bounds(self) -> Bounds:
+        """Of a case's value; where a formula is evaluated in buckets, of its result."""
+        ...
 
     @property
     def epsilon(self) -> Fraction: ...
@@ -77,6 +87,15 @@ class Mechanism(Protocol):
         """Where the noise-free answer lies, inside the public range where there is one."""
         ...
 
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        """How sure one may be that the noise-free answer is at most `limit`.
+
+        One minus the p-value of the opposite: the noise is the only chance there is, and
+        what was released is as likely or likelier to come about if the answer is beyond
+        the limit. A half says that nothing is known.
+        """
+        ...
+
     def predicted_error(self, cases: float, at: float | None) -> float:
         """Root mean square error of the estimate, from public facts only.
 
@@ -91,7 +110,6 @@ class DrawnFromLaw(ABC):
     """A mechanism over clipped values whose release is a draw from its law."""
 
     name: ClassVar[str]
-    width: ClassVar[int] = 1
 
     bounds: Bounds
     epsilon: Fraction
@@ -103,6 +121,10 @@ class DrawnFromLaw(ABC):
             raise TypeError("epsilon must be an exact fraction")
         if self.epsilon <= 0:
             raise UsageError(f"a release needs an epsilon above 0, not {self.epsilon}")
+
+    @property
+    def width(self) -> int:
+        return 1
 
     @abstractmethod
     def law(self, values: Values) -> Law: ...

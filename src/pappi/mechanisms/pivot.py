@@ -39,6 +39,9 @@ from fractions import Fraction
 from pappi.mechanisms.coarse import COARSE_NOISE, raised
 from pappi.mechanisms.tails import significance
 
+RatioTail = Callable[[float, float], float]
+"""P(|X − ρY| > t), of t and ρ, for the noises X and Y of two sums."""
+
 _HALVINGS = 50
 _NEARLY_EQUAL = 1e-5  # closer weights cancel; the tail is even in their difference
 
@@ -53,12 +56,53 @@ def share_interval(
     def accepted(p: float) -> bool:
         return weighted_tail(abs(a - p * (a + b)) - 0.5, 1 - p, p, reach) >= alpha
 
-    estimate = a / (a + b) if a + b else 0.5
-    low = 0.0 if accepted(0.0) else _border(0.0, estimate, accepted)
-    high = 1.0 if accepted(1.0) else _border(1.0, estimate, accepted)
+    low, high = share_hull(a, b, accepted)
     if scale > COARSE_NOISE:
         return low, high
     return raised(low, a, b, scale, alpha), 1 - raised(1 - high, b, a, scale, alpha)
+
+
+def share_hull(a: float, b: float, accepted: Callable[[float], bool]) -> tuple[float, float]:
+    """The hull of the accepted shares, for noisy sums that are not negative."""
+    estimate = a / (a + b) if a + b else 0.5
+    low = 0.0 if accepted(0.0) else _border(0.0, estimate, accepted)
+    high = 1.0 if accepted(1.0) else _border(1.0, estimate, accepted)
+    return low, high
+
+
+def ratio_interval(
+    first: float, second: float, alpha: float, tail: RatioTail, ends: tuple[float, float]
+) -> tuple[float, float]:
+    """The hull, within `ends`, of all ratios ρ of two noisy sums, the second one above 0.
+
+    As for shares: for the true ρ, A~ − ρB~ is pure noise, X − ρY, whose tail is `tail`.
+    """
+
+    def accepted(rho: float) -> bool:
+        return tail(abs(first - rho * second), rho) >= alpha
+
+    estimate = min(max(first / second, ends[0]), ends[1])
+    if not accepted(estimate):
+        return estimate, estimate
+    low, high = ends
+    return (
+        low if accepted(low) else _border(low, estimate, accepted),
+        high if accepted(high) else _border(high, estimate, accepted),
+    )
+
+
+def share_chance(first: int, second: int, scale: Fraction, share: float) -> float:
+    """How sure one may be that p ≤ share: see `Mechanism.chance_at_most`.
+
+    If p were above the share, T(share) would be positive noise on top of a positive number.
+    So a T(share) far below zero speaks against it, as often as noise gets that far.
+    """
+    if not 0 <= share < 1:
+        return float(share >= 1)
+    a, b = max(first, 0), max(second, 0)
+    off = (1 - share) * a - share * b
+    rarely = weighted_tail(abs(off) - 0.5, 1 - share, share, covering_scale(scale)) / 2
+    return 1 - rarely if off < 0 else rarely
 
 
 def covering_scale(scale: Fraction) -> float:

@@ -25,12 +25,10 @@ from pappi.mechanisms import tails
 from pappi.mechanisms.lattice import Lattice, total
 from pappi.mechanisms.laws import Outcome
 from pappi.mechanisms.mechanism import Estimate, NoisyIntegers, Values, clamp
-from pappi.mechanisms.pivot import share_interval
-from pappi.mechanisms.two_bin import share_error
+from pappi.mechanisms.pivot import share_chance, share_interval
+from pappi.mechanisms.two_bin import drawn_in, share_error
 from pappi.values.bounds import Bounds
 from pappi.values.privacy import Adjacency
-
-_HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,6 @@ class TwoBinRatio(NoisyIntegers):
     """`factor` times Σa/Σb. Values are rows (a, b): `bounds` are those of b, `part` those of a."""
 
     name: ClassVar[str] = "two-bin"
-    width: ClassVar[int] = 2
 
     factor: Fraction
     part: Bounds
@@ -47,6 +44,10 @@ class TwoBinRatio(NoisyIntegers):
         super(TwoBinRatio, self).__post_init__()
         if self.bounds.low < 0:
             raise NotReleasable("the whole of a ratio must not be negative")
+
+    @property
+    def width(self) -> int:
+        return 2
 
     @property
     def lattice(self) -> Lattice:
@@ -74,15 +75,21 @@ class TwoBinRatio(NoisyIntegers):
         return first, total(wholes) - first
 
     def estimate(self, noisy: Outcome) -> Estimate:
-        first, second = max(noisy[0], 0), max(noisy[1], 0)
-        share = Fraction(first, first + second) if first + second else _HALF
-        return Estimate(float(self.factor * share), None)
+        share = drawn_in(max(noisy[0], 0), max(noisy[1], 0), self.scale)
+        return Estimate(float(self.factor * share))
 
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         """For the ratio of the clipped sums; the lattice is too fine to matter beside the noise."""
         low, high = share_interval(noisy[0], noisy[1], self.scale, confidence)
+        estimate = float(drawn_in(max(noisy[0], 0), max(noisy[1], 0), self.scale))
+        low, high = min(low, estimate), max(high, estimate)
         ends = float(self.factor) * low, float(self.factor) * high
         return min(ends), max(ends)
+
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        share = limit / float(self.factor)
+        below = share_chance(noisy[0], noisy[1], self.scale, share)
+        return below if self.factor > 0 else 1 - below
 
     def predicted_error(self, cases: float, at: float | None) -> float:
         share = 0.5 if at is None else clamp(at / float(self.factor), 0.0, 1.0)

@@ -37,6 +37,12 @@ def tail(scale: Fraction, k: int) -> float:
     return 2 * math.exp(-k * rate) / (1 + math.exp(-rate))
 
 
+def at_least(distance: float, scale: Fraction) -> float:
+    """P(Z ≥ distance), for a distance of either sign."""
+    k = math.ceil(distance)
+    return tail(scale, k) / 2 if k > 0 else 1 - tail(scale, 1 - k) / 2
+
+
 def half_width(scale: Fraction, confidence: float) -> int:
     """The smallest w with P(|Z| ≤ w) ≥ confidence."""
     rate = float(1 / scale)

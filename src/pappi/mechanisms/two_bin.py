@@ -13,6 +13,11 @@ so A alone is released, which moves by K at most, with noise of scale K/ε, next
 number. A case without a value counts as the low bound (see `laplace`).
 
 A truth value has K = 1, and the mean is the share of cases for which it holds.
+
+**The estimate** under *add-remove* draws A/(A+B) a little towards the middle. In units of the
+noise scale, with a = A⁺, b = B⁺ and s = a + b, it is (a + w)/(s + 2w), w = 3/(1 + s): where
+the noise is large the plain quotient errs far more often to the ends than it is right to,
+and w ~ 3/s² of bias is below the noise wherever the noise is small.
 """
 
 from __future__ import annotations
@@ -27,10 +32,11 @@ from pappi.mechanisms import tails
 from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
 from pappi.mechanisms.laws import Outcome
 from pappi.mechanisms.mechanism import Estimate, NoisyIntegers, Values, clamp
-from pappi.mechanisms.pivot import share_interval
+from pappi.mechanisms.pivot import share_chance, share_interval
 from pappi.values.privacy import Adjacency
 
 _HALF = Fraction(1, 2)
+_DRAWN_IN = 3
 
 # Laplace noise of scale 1 on a grid fine enough to predict errors within about 1 %.
 _NOISE = np.arange(-16, 16.25, 0.25)
@@ -73,12 +79,21 @@ class TwoBin(NoisyIntegers):
         else:
             first, second = noisy
             low, high = share_interval(first, second, self.scale, confidence)
+            estimate = float(self._share(noisy))
+            low, high = min(low, estimate), max(high, estimate)
         rounding = self.lattice.rounding
         limits = float(self.bounds.low), float(self.bounds.high)
         return (
             clamp(self._mean(low) - rounding, *limits),
             clamp(self._mean(high) + rounding, *limits),
         )
+
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        share = (limit - float(self.bounds.low)) / float(self.bounds.width)
+        if self.adjacency is Adjacency.ADD_REMOVE:
+            return share_chance(noisy[0], noisy[1], self.scale, share)
+        first, cases = noisy
+        return tails.at_least(first - share * self.lattice.span * cases, self.scale)
 
     def predicted_error(self, cases: float, at: float | None) -> float:
         width = float(self.bounds.width)
@@ -96,8 +111,7 @@ class TwoBin(NoisyIntegers):
         if self.adjacency is Adjacency.REPLACE:
             most = self.lattice.span * noisy[1]
             return Fraction(min(first, most), most) if most else _HALF
-        both = first + max(noisy[1], 0)
-        return Fraction(first, both) if both else _HALF
+        return drawn_in(first, max(noisy[1], 0), self.scale)
 
     def _cases(self, noisy: Outcome) -> float:
         if self.adjacency is Adjacency.REPLACE:
@@ -116,10 +130,20 @@ class TwoBin(NoisyIntegers):
         return clamp((first - width) / most, 0.0, 1.0), clamp((first + width) / most, 0.0, 1.0)
 
 
+def drawn_in(first: int, second: int, scale: Fraction) -> Fraction:
+    """A/(A+B), drawn towards the middle where the noise is large; for sums not below 0."""
+    both, square = first + second, _DRAWN_IN * scale * scale
+    spread = scale + both
+    return (first * spread + square) / (both * spread + 2 * square)
+
+
 def share_error(share: float, cases: float, noise: float) -> float:
-    """Root mean square error of A⁺/(A⁺+B⁺), by summing over a grid of both noises."""
-    grid = _NOISE * noise / np.sqrt(2)
-    first = np.maximum(cases * share + grid, 0.0)[:, np.newaxis]
-    both = first + np.maximum(cases * (1 - share) + grid, 0.0)
-    guess = np.divide(first, both, out=np.full_like(both, 0.5), where=both > 0)
+    """Root mean square error of the estimate, by summing over a grid of both noises."""
+    if noise <= 0:
+        return 0.0
+    scale = noise / np.sqrt(2)
+    first = np.maximum(cases * share / scale + _NOISE, 0.0)[:, np.newaxis]
+    both = first + np.maximum(cases * (1 - share) / scale + _NOISE, 0.0)
+    towards = _DRAWN_IN / (1 + both)
+    guess = (first + towards) / (both + 2 * towards)
     return float(np.sqrt(_WEIGHT @ (guess - share) ** 2 @ _WEIGHT))

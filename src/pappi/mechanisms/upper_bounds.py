@@ -42,18 +42,21 @@ def exp_minus(x: Fraction) -> int:
 
 
 def log(numerator: int, denominator: int) -> Fraction:
-    """A rational just above log(numerator/denominator), for a ratio of at least 1.
+    """A rational just above log(numerator/denominator), for whole numbers above 0.
 
     With the ratio as m·2^k, 1 ≤ m < 2: k·log 2 + 2·atanh((m−1)/(m+1)).
 
-    >>> float(log(10, 1))
-    2.302585092994046
+    >>> float(log(10, 1)), float(log(1, 10))
+    (2.302585092994046, -2.302585092994046)
     """
     doublings = numerator.bit_length() - denominator.bit_length()
-    doublings -= numerator < denominator << doublings
-    denominator <<= doublings
+    doublings -= numerator << max(-doublings, 0) < denominator << max(doublings, 0)
+    numerator <<= max(-doublings, 0)
+    denominator <<= max(doublings, 0)
     t = -(-(numerator - denominator << _LOG_BITS) // (numerator + denominator))
-    return Fraction(doublings * _LOG_2 + _twice_atanh(t), 1 << _LOG_BITS)
+    # Halvings subtract, so that for an upper bound they subtract too little.
+    each = _LOG_2 if doublings > 0 else _LOG_2_BELOW
+    return Fraction(doublings * each + _twice_atanh(t), 1 << _LOG_BITS)
 
 
 def _twice_atanh(t: int) -> int:
@@ -76,3 +79,5 @@ def _product(a: int, b: int) -> int:
 
 
 _LOG_2 = _twice_atanh(-(-(1 << _LOG_BITS) // 3))
+# Fewer than 128 steps of the series are each rounded up by at most 2.
+_LOG_2_BELOW = _LOG_2 - 256

@@ -10,37 +10,49 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from pappi.mechanisms.grid import IMAGINED_CEILING
 from pappi.planning.parts import Part
-from pappi.ppinot.model import Aggregation, Ppi
+from pappi.ppinot.model import AggregatedMeasure, Aggregation, Bounding, Ppi
 from pappi.tree.above import value_above
 from pappi.tree.composition import ROOT
 from pappi.values.bounds import UNIT_INTERVAL
 
 
 def predicted_error(ppi: Ppi, parts: Sequence[Part], cases: int) -> float:
-    """The root mean square error of the PPI's value, in internal units."""
+    """The root mean square error of the PPI's value, in internal units; infinite if unknown."""
+    inputs = [measure for part in parts for measure in part.inputs]
+    if any(measure.bounding is Bounding.PRIVATE for measure in inputs):
+        return math.inf
     if parts[0].path == ROOT:
-        return parts[0].mechanism.predicted_error(cases, _operating_point(ppi))
-    return _propagated(ppi, parts, cases)
+        return parts[0].mechanism.predicted_error(cases, _operating_point(ppi, parts[0]))
+    error = math.hypot(*contributions(ppi, parts, cases))
+    return math.inf if math.isnan(error) else error
 
 
-def _operating_point(ppi: Ppi) -> float | None:
+def _operating_point(ppi: Ppi, part: Part) -> float | None:
+    """The target; where bounds are loose, values are taken to fill a small part of them."""
     if ppi.target is None:
-        return None
+        return _usual(part.inputs[0])
     limits = [limit for limit in (ppi.target.low, ppi.target.high) if limit is not None]
     return float(sum(limits) / len(limits)) if limits else None
 
 
-def _propagated(ppi: Ppi, parts: Sequence[Part], cases: int) -> float:
-    """First order: each function's error times how much the formula moves with it.
+def _usual(measure: AggregatedMeasure) -> float | None:
+    bounds = measure.bounds
+    if bounds is None or measure.bounding is not Bounding.LOOSE:
+        return None
+    return float(bounds.low + bounds.width * IMAGINED_CEILING)
 
-    The slope is taken over the width of the error itself, which keeps it honest
-    where the formula is curved, and the value is kept in its public range.
+
+def contributions(ppi: Ppi, parts: Sequence[Part], cases: int) -> tuple[float, ...]:
+    """How far off the value is for each function's error alone.
+
+    First order: each function's error times how much the formula moves with it. The slope
+    is taken over the width of the error itself, which keeps it honest where the formula is
+    curved, and the value is kept in its public range.
     """
     points = {part.path: _middle(part, cases) for part in parts}
-    moved = (_moved(ppi, points, part, cases) for part in parts)
-    error = math.hypot(*moved)
-    return math.inf if math.isnan(error) else error
+    return tuple(abs(_moved(ppi, points, part, cases)) for part in parts)
 
 
 def _moved(ppi: Ppi, points: Mapping[str, float], part: Part, cases: int) -> float:
@@ -55,7 +67,7 @@ def _middle(part: Part, cases: int) -> float:
     """Where a function lies if every case is in the middle of its bounds."""
     measure, *wholes = part.inputs
     if wholes:
-        return part.mechanism.estimate((1, 1)).value
+        return part.mechanism.estimate((1, 1)).value or 0.0
     bounds = measure.bounds or UNIT_INTERVAL
     middle = float(bounds.low + bounds.high) / 2
     return cases * middle if measure.function is Aggregation.SUM else middle

@@ -24,9 +24,13 @@ class PublicFacts:
 class Part:
     """One function that carries noise, and the measures it reads a case's values from.
 
-    A mechanism over several inputs gets one row per case, in their order.
+    A mechanism over several inputs gets one row per case, in their order, and last the
+    case's bucket if it deals cases into `buckets`. `settings` are what else its law
+    depends on: with the inputs and its epsilon they say what is released.
     """
 
     path: str
     inputs: tuple[AggregatedMeasure, ...]
     mechanism: Mechanism
+    settings: tuple[tuple[str, str], ...] = ()
+    buckets: int | None = None

@@ -1,41 +1,31 @@
 """Plans: an admissible set, a mechanism for each of its functions, and a split of epsilon.
 
-One PPI has one epsilon. Functions released over the same cases share it equally,
-and the split is shown. Under `replace` a case may come to have a value it did not
-have, or leave a group: such a change is one removal and one addition, so a
-function that can lose cases is released at half its epsilon under `add-remove`.
-Only a function that every case takes part in, whatever it contains, may use the
-sharper `replace` calibration.
+One PPI has one epsilon. Functions released over the same cases share it, and the split is
+shown. A person with k cases is protected by releasing every function at the k-th part of
+its epsilon. Nothing here has seen a case: all of it follows from the definition and from
+what the owner declared.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 
-from pappi.errors import NotReleasable
-from pappi.mechanisms.choose import mechanism_for, mechanisms_of
-from pappi.mechanisms.mechanism import Mechanism
-from pappi.mechanisms.ratio import TwoBinRatio
-from pappi.planning.errors import predicted_error
+from pappi.errors import NotReleasable, UsageError
+from pappi.planning.errors import contributions, predicted_error
+from pappi.planning.functions import NO_BOUND, SAMPLED, THRESHOLD, Request, parts_of
 from pappi.planning.parts import Part, PublicFacts
-from pappi.planning.ratios import Ratio, ratio_of
-from pappi.planning.reach import reach_of
-from pappi.ppinot.measures import is_total, measure_kind
-from pappi.ppinot.model import AggregatedMeasure, CountMeasure, DerivedMultiInstance, Ppi
+from pappi.planning.ratios import is_part_of_whole, ratio_of
+from pappi.planning.splits import best_split
+from pappi.planning.targets import refuse_foregone_verdict
+from pappi.ppinot.model import AggregatedMeasure, DerivedMultiInstance, Ppi, ReleaseChoice, Wanted
 from pappi.tree.admissible import AdmissibleSet, admissible_sets
-from pappi.tree.composition import Inner, composition_tree, leaves
-from pappi.values.bounds import UNIT_INTERVAL, Bounds
+from pappi.tree.composition import ROOT, Inner, composition_tree, leaves
 from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import Adjacency
-from pappi.values.vocabulary import Kind, Vocabulary
 
 MOST_OPTIONS = 64
-SMALLEST, LARGEST = Fraction(1, 10**12), 10**18
-_NO_BOUND = "nothing public bounds how much one case can change a formula"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +49,24 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An admissible set: the plan it leads to, or why none is known."""
+    """An admissible set and its mechanisms: the plan they lead to, or why none is known.
+
+    One `on_request` is never taken unless the PPI asks for it: it answers something else.
+    """
 
     functions: tuple[str, ...]
     plan: Plan | None
     reason: str = ""
     hint: str = ""
+    on_request: bool = False
 
 
 def plan_ppi(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Plan:
-    """The plan with the smallest predicted error."""
+    """The plan with the smallest predicted error, among those the PPI allows."""
     options = list(plan_options(ppi, epsilon, facts))
-    plans = [option.plan for option in options if option.plan is not None]
+    plans = [each.plan for each in options if each.plan is not None and not each.on_request]
     if not plans:
-        last = options[-1]
+        last = next(each for each in reversed(options) if not each.on_request)
         message = f"{ppi.position}: PPI '{ppi.id}' cannot be released: {last.reason}"
         raise NotReleasable(message, hint=last.hint)
     # Chosen without regard to the target: it changes the verdict, not the question.
@@ -81,128 +75,156 @@ def plan_ppi(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Plan:
 
 
 def plan_options(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Iterator[Option]:
-    """The admissible sets of the PPI, each with its plan or the reason there is none.
+    """Every admissible set of the PPI with its mechanisms, or the reason there is no plan.
 
     Sets with a formula that no mechanism answers are left out, but for the PPI itself.
     """
+    request = Request(ppi, facts)
     root = _with_whole_ratios(composition_tree(ppi.measure))
-    if not _has_mechanism(root):
-        yield Option((root.path,), None, _NO_BOUND)
-    for chosen in islice(admissible_sets(root, _has_mechanism), MOST_OPTIONS):
+    found = 0
+    for option in islice(_options(root, request, epsilon), MOST_OPTIONS):
+        found += 1
+        yield option
+    yield from _others(root, request, epsilon)
+    if not found:
+        chosen = " and ".join(ppi.release.noise)
+        yield Option((ROOT,), None, f"'{chosen}' is no admissible set", _sets_hint(root))
+
+
+def _others(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option]:
+    """What the PPI could ask for besides, if it has asked for nothing."""
+    if request.ppi.release != ReleaseChoice():
+        return
+    for mechanism in (THRESHOLD, SAMPLED):
+        asked = replace(request.ppi, release=ReleaseChoice(mechanism=mechanism))
+        for option in _options(root, Request(asked, request.facts), epsilon):
+            if option.plan is not None and option.plan.mechanism == mechanism:
+                yield replace(option, on_request=True)
+
+
+def _options(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option]:
+    wanted = _wanted_set(request.ppi)
+    if wanted is None and not _can_cut(root, request):
+        yield Option((root.path,), None, NO_BOUND)
+    for chosen in islice(_sets(root, request), MOST_OPTIONS):
         functions = tuple(node.path for node in chosen)
+        if wanted is not None and set(functions) != wanted:
+            continue
         try:
-            yield Option(functions, _plan(ppi, chosen, epsilon, facts))
-        except NotReleasable as refusal:
+            for plan in _plans(chosen, request, epsilon):
+                yield Option(functions, plan)
+        except (NotReleasable, UsageError) as refusal:
             yield Option(functions, None, refusal.message, refusal.hint)
 
 
+def _sets(root: Inner, request: Request) -> Iterator[AdmissibleSet]:
+    if request.verdict_only or request.ppi.release.mechanism == SAMPLED:
+        # Both answer the PPI as a whole, whatever it is.
+        yield (root,)
+        return
+    yield from admissible_sets(root, lambda node: _can_cut(node, request))
+
+
+def _wanted_set(ppi: Ppi) -> set[str] | None:
+    names = ppi.release.noise
+    return {ROOT if name == "value" else f"{ROOT}.{name}" for name in names} if names else None
+
+
+def _sets_hint(root: Inner) -> str:
+    sets = islice(admissible_sets(root), 8)
+    texts = (" + ".join(node.path.removeprefix(f"{ROOT}.") for node in chosen) for chosen in sets)
+    return "the admissible sets are: " + ", ".join(texts).replace(ROOT, "value")
+
+
 def _with_whole_ratios(node: Inner) -> Inner:
-    """The tree in which a ratio can only be cut at itself.
+    """The tree in which a part of a whole can only be cut at their ratio.
 
     Released apart from its whole, a part could not be cut off at it, and the same PPI
     would mean one thing in one plan and another in the next.
     """
-    if _is_ratio(node):
+    if is_part_of_whole(node.measure):
         return replace(node, children=tuple(leaves(node)))
     children = (_with_whole_ratios(c) if isinstance(c, Inner) else c for c in node.children)
     return replace(node, children=tuple(children))
 
 
-def _is_ratio(node: Inner) -> bool:
-    return isinstance(node.measure, DerivedMultiInstance) and ratio_of(node.measure) is not None
+def _can_cut(node: Inner, request: Request) -> bool:
+    """Whether a mechanism is known for a function, of those that the PPI allows."""
+    if isinstance(node.measure, AggregatedMeasure):
+        return True
+    if not isinstance(node.measure, DerivedMultiInstance) or ratio_of(node.measure) is None:
+        return False
+    return is_part_of_whole(node.measure) or request.ppi.release.mechanism in (None, "hexagon")
 
 
-def _has_mechanism(node: Inner) -> bool:
-    return isinstance(node.measure, AggregatedMeasure) or _is_ratio(node)
+# --- the plans of one admissible set --------------------------------------------------
 
 
-def _plan(ppi: Ppi, chosen: AdmissibleSet, epsilon: Epsilon, facts: PublicFacts) -> Plan:
-    share = epsilon.fraction / len(chosen)
-    parts = tuple(_part(node, share, facts) for node in chosen)
+def _plans(chosen: AdmissibleSet, request: Request, epsilon: Epsilon) -> Iterator[Plan]:
+    """One plan per mechanism of a single function; for several, the best of each."""
+    refuse_foregone_verdict(request.ppi)
+    _refuse_idle_settings(request.ppi.release)
+    whole = epsilon.fraction / request.facts.unit.max_cases
+    if len(chosen) == 1:
+        for part in parts_of(chosen[0], whole, request):
+            yield _plan((part,), request, epsilon)
+        return
+    equally = _parts(chosen, [whole / len(chosen)] * len(chosen), request)
+    _refuse_unlike_groups(equally)
+    errors = contributions(request.ppi, equally, request.facts.expected_cases)
+    shares = [whole * share for share in best_split(errors)]
+    plans = [
+        _plan(equally, request, epsilon),
+        _plan(_parts(chosen, shares, request), request, epsilon),
+    ]
+    yield min(plans, key=lambda plan: plan.predicted_error)
+
+
+def _parts(chosen: AdmissibleSet, shares: Sequence[Fraction], request: Request) -> tuple[Part, ...]:
+    cases = request.facts.expected_cases
+    return tuple(
+        min(parts_of(node, share, request), key=lambda p: p.mechanism.predicted_error(cases, None))
+        for node, share in zip(chosen, shares, strict=True)
+    )
+
+
+def _plan(parts: tuple[Part, ...], request: Request, epsilon: Epsilon) -> Plan:
+    _refuse_unlike_groups(parts)
+    _refuse_another_mechanism(parts, request.ppi.release)
+    error = predicted_error(request.ppi, parts, request.facts.expected_cases)
+    return Plan(request.ppi, epsilon, parts, error)
+
+
+def _refuse_unlike_groups(parts: Sequence[Part]) -> None:
     if len({measure.grouping for part in parts for measure in part.inputs}) > 1:
         raise NotReleasable("its aggregated measures are not grouped alike")
-    _refuse_foregone_verdict(ppi)
-    return Plan(ppi, epsilon, parts, predicted_error(ppi, parts, facts.expected_cases))
 
 
-def _refuse_foregone_verdict(ppi: Ppi) -> None:
-    """A target that holds all the value can be, or none of it, is met or missed by definition."""
-    if ppi.target is None:
+def _refuse_another_mechanism(parts: Sequence[Part], choice: ReleaseChoice) -> None:
+    """A wish for a mechanism that answers none of the functions is a mistake, not a hint."""
+    wanted = choice.mechanism
+    if wanted is None or wanted == THRESHOLD or choice.answer is Wanted.VERDICT:
         return
-    low, high = reach_of(ppi)
-    least = -math.inf if ppi.target.low is None else ppi.target.low
-    most = math.inf if ppi.target.high is None else ppi.target.high
-    if (least <= low and high <= most) or most <= low or high <= least:
+    if wanted not in {part.mechanism.name for part in parts}:
+        functions = " or ".join(dict.fromkeys(m.called for part in parts for m in part.inputs))
         raise NotReleasable(
-            "its target lies at or beyond its bounds, which would decide the verdict "
-            "without looking at a case",
-            hint="declare wider bounds, or another target",
+            f"the mechanism '{wanted}' does not answer its {functions}",
+            hint="leave the mechanism out, and the best one is taken",
         )
 
 
-def _part(node: Inner, epsilon: Fraction, facts: PublicFacts) -> Part:
-    if isinstance(node.measure, AggregatedMeasure):
-        mechanism = _mechanism(node.measure, epsilon, facts)
-        return Part(node.path, (node.measure,), mechanism)
-    ratio = ratio_of(node.measure)
-    if ratio is None:
-        raise NotReleasable(_NO_BOUND)
-    return Part(node.path, (ratio.part, ratio.whole), _ratio_mechanism(ratio, epsilon, facts))
-
-
-def _ratio_mechanism(ratio: Ratio, epsilon: Fraction, facts: PublicFacts) -> Mechanism:
-    return TwoBinRatio(
-        _bounds(ratio.whole, facts.vocabulary),
-        epsilon,
-        facts.adjacency,
-        _integral(ratio.whole, facts.vocabulary) and _integral(ratio.part, facts.vocabulary),
-        ratio.factor,
-        _bounds(ratio.part, facts.vocabulary),
-    )
-
-
-def _mechanism(measure: AggregatedMeasure, epsilon: Fraction, facts: PublicFacts) -> Mechanism:
-    bounds = _bounds(measure, facts.vocabulary)
-    adjacency, spent = _calibration(measure, epsilon, facts.adjacency)
-    integral = _integral(measure, facts.vocabulary)
-    candidates = [
-        mechanism_for(measure.called, bounds, spent, adjacency, integral=integral, name=name)
-        for name in mechanisms_of(measure.called)
-    ]
-    return min(candidates, key=lambda m: m.predicted_error(facts.expected_cases, None))
-
-
-def _calibration(
-    measure: AggregatedMeasure, epsilon: Fraction, adjacency: Adjacency
-) -> tuple[Adjacency, Fraction]:
-    everyone_counts = is_total(measure.base) and measure.filter is None and measure.grouping is None
-    if adjacency is Adjacency.REPLACE and not everyone_counts:
-        return Adjacency.ADD_REMOVE, epsilon / 2
-    return adjacency, epsilon
-
-
-def _bounds(measure: AggregatedMeasure, vocabulary: Vocabulary) -> Bounds:
-    if measure.bounds is not None:
-        _refuse_absurd(measure.bounds)
-        return measure.bounds
-    if measure_kind(measure.base, vocabulary) is Kind.TRUTH:
-        return UNIT_INTERVAL
-    raise NotReleasable(
-        f"its {measure.called} has no public bounds on what one case contributes",
-        hint="add e.g. `bounds: [0 days, 60 days]` or `bounds: [0, 5]`: what lies beyond counts "
-        "as the bound",
-    )
-
-
-def _refuse_absurd(bounds: Bounds) -> None:
-    """Bounds that floats cannot work with: no process has them."""
-    if float(bounds.low) == float(bounds.high) or bounds.width < SMALLEST:
-        raise NotReleasable("its bounds are too close together to be told apart")
-    if bounds.magnitude > LARGEST:
-        raise NotReleasable("its bounds are too far apart to be worked with")
-
-
-def _integral(measure: AggregatedMeasure, vocabulary: Vocabulary) -> bool:
-    """Whether every case contributes a whole number, by its definition."""
-    whole = isinstance(measure.base, CountMeasure)
-    return whole or measure_kind(measure.base, vocabulary) is Kind.TRUTH
+def _refuse_idle_settings(choice: ReleaseChoice) -> None:
+    for setting, value, mechanism in (
+        ("falloff", choice.falloff, THRESHOLD),
+        ("buckets", choice.buckets, SAMPLED),
+    ):
+        if value is not None and choice.mechanism != mechanism:
+            raise NotReleasable(
+                f"a setting of {setting} is for the mechanism {mechanism} alone",
+                hint=f"write mechanism: {mechanism}, or remove {setting}",
+            )
+    if choice.answer is Wanted.VERDICT and choice.mechanism not in (None, THRESHOLD):
+        raise NotReleasable(
+            f"a verdict alone is given by the mechanism {THRESHOLD}",
+            hint="leave the mechanism out",
+        )

@@ -1,4 +1,4 @@
-"""Formulas that are a ratio of a part to its whole, which one mechanism answers at once."""
+"""Formulas that are a ratio of two sums, which one mechanism answers at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeGuard
 
 from pappi.ppinot.expressions.nodes import Binary, Expression, Name, Number, Operator
-from pappi.ppinot.model import AggregatedMeasure, Aggregation, DerivedMultiInstance
+from pappi.ppinot.model import AggregatedMeasure, Aggregation, Bounding, DerivedMultiInstance
 
 # Beyond these a factor is no unit, and its errors are no numbers.
 SMALLEST_FACTOR, LARGEST_FACTOR = Fraction(1, 10**9), 10**9
@@ -15,15 +15,16 @@ SMALLEST_FACTOR, LARGEST_FACTOR = Fraction(1, 10**9), 10**9
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """`factor` × the sum of the part / the sum of the whole."""
+    """`factor` × one sum / another; `within`: in every case the first is a part of the second."""
 
     factor: Fraction
     part: AggregatedMeasure
     whole: AggregatedMeasure
+    within: bool
 
 
 def ratio_of(measure: DerivedMultiInstance) -> Ratio | None:
-    """The ratio a formula is, if its numerator is declared to be within its denominator."""
+    """The ratio of sums that a formula is, if no case can make them negative."""
     named = _written(measure.formula)
     if named is None:
         return None
@@ -32,15 +33,29 @@ def ratio_of(measure: DerivedMultiInstance) -> Ratio | None:
         return None
     variables = dict(measure.variables)
     part, whole = variables[numerator], variables[denominator]
-    if not (_is_sum(part) and _is_sum(whole)) or part.within != denominator:
+    if not (_is_sum(part) and _is_sum(whole)) or _may_be_negative(whole):
         return None
-    if whole.bounds is not None and whole.bounds.low < 0:
-        return None
-    return Ratio(factor, part, whole)
+    within = part.within == denominator
+    return None if _may_be_negative(part) and not within else Ratio(factor, part, whole, within)
+
+
+def is_part_of_whole(measure: object) -> bool:
+    """Whether a measure is a ratio that has a meaning only as a whole."""
+    ratio = ratio_of(measure) if isinstance(measure, DerivedMultiInstance) else None
+    return ratio is not None and ratio.within
 
 
 def _is_sum(measure: object) -> TypeGuard[AggregatedMeasure]:
-    return isinstance(measure, AggregatedMeasure) and measure.function is Aggregation.SUM
+    """Of declared bounds: a ceiling that is chosen for each of two sums fits neither."""
+    return (
+        isinstance(measure, AggregatedMeasure)
+        and measure.function is Aggregation.SUM
+        and measure.bounding is Bounding.DECLARED
+    )
+
+
+def _may_be_negative(measure: AggregatedMeasure) -> bool:
+    return measure.bounds is not None and measure.bounds.low < 0
 
 
 def _written(formula: Expression) -> tuple[Fraction, str, str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from pappi.planning.ratios import ratio_of
-from pappi.ppinot.model import AggregatedMeasure, Aggregation, MultiInstance, Ppi
+from pappi.ppinot.model import AggregatedMeasure, Aggregation, Bounding, MultiInstance, Ppi
 from pappi.tree.above import Range, range_above
 from pappi.tree.composition import ROOT
 from pappi.values.bounds import UNIT_INTERVAL
@@ -24,7 +24,7 @@ def _reaches(measure: MultiInstance, path: str) -> dict[str, Range]:
     if isinstance(measure, AggregatedMeasure):
         return {path: _aggregated_reach(measure)}
     ratio = ratio_of(measure)
-    if ratio is not None:
+    if ratio is not None and ratio.within:
         ends = 0.0, float(ratio.factor)
         return {path: (min(ends), max(ends))}
     found: dict[str, Range] = {}
@@ -34,6 +34,8 @@ def _reaches(measure: MultiInstance, path: str) -> dict[str, Range]:
 
 
 def _aggregated_reach(measure: AggregatedMeasure) -> Range:
+    if measure.bounding is Bounding.PRIVATE:
+        return -math.inf, math.inf
     bounds = measure.bounds or UNIT_INTERVAL
     if measure.function is not Aggregation.SUM:
         return float(bounds.low), float(bounds.high)

@@ -116,12 +116,26 @@ class Grouping:
             raise ValueError("group keys must be there, and each of them once")
 
 
+class Bounding(StrEnum):
+    """Where the bounds on a contribution come from, and how well they fit.
+
+    DECLARED  the writer knows what a case can contribute.
+    LOOSE     the writer knows a limit that is far above what cases usually contribute.
+    PRIVATE   nobody knows: a share of epsilon finds out.
+    """
+
+    DECLARED = "declared"
+    LOOSE = "loose"
+    PRIVATE = "private"
+
+
 @dataclass(frozen=True, slots=True)
 class AggregatedMeasure(Located):
     """One value over the cases that have a value and pass the filter.
 
     For a share, `base` is a truth value and `filter` says among which cases.
-    `bounds` are on what one case contributes: public, declared, never measured.
+    `bounds` are on what one case contributes: public, declared, never measured;
+    `bounding` says how well they are known.
     `within` names a variable of the same formula whose contribution in every case is
     at least this one's, as the received claims are to the rejected ones. `percent`
     says which percentile, from 1 to 99.
@@ -134,6 +148,7 @@ class AggregatedMeasure(Located):
     bounds: Bounds | None = None
     within: str | None = None
     percent: int | None = None
+    bounding: Bounding = Bounding.DECLARED
 
     @property
     def called(self) -> str:
@@ -179,6 +194,28 @@ class Scope:
     until: date | None = None
 
 
+class Wanted(StrEnum):
+    """What an analyst wants to know: the value, or only whether the target is met."""
+
+    VALUE = "value"
+    VERDICT = "verdict"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseChoice:
+    """How a PPI is to be released, where the writer does not leave it to the planner.
+
+    `noise` names the variables that should carry the noise, or `value` for the PPI itself;
+    `falloff` is the threshold mechanism's, `buckets` are those of sample-and-aggregate.
+    """
+
+    answer: Wanted = Wanted.VALUE
+    mechanism: str | None = None
+    noise: tuple[str, ...] = ()
+    falloff: Fraction | None = None
+    buckets: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Ppi(Located):
     """A process performance indicator."""
@@ -191,6 +228,7 @@ class Ppi(Located):
     target: Target | None = None
     value_range: Bounds | None = None
     epsilon: Epsilon | None = None
+    release: ReleaseChoice = ReleaseChoice()
     process: str = ""
     goals: tuple[str, ...] = ()
     responsible: str = ""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pappi.report.budgets import BudgetLine
 from pappi.report.charts import series_figure
 from pappi.report.elements import Element, Node, el
-from pappi.report.numbers import MISSING, format_cases, format_interval, format_value
+from pappi.report.numbers import MISSING, format_cases, format_value, interval_text
 from pappi.report.page_style import PAGE_CSS
 from pappi.report.palette import painted
 from pappi.report.wording import (
@@ -94,7 +94,7 @@ def _header(
 def _promise(answers: Sequence[Answer], budget: Sequence[BudgetLine]) -> Element:
     if not answers:
         return el("p", "This report contains no figures.", class_="card promise")
-    most = max(answer.guarantee.epsilon for answer in answers)
+    most, unit = max(answer.guarantee.epsilon for answer in answers), answers[0].guarantee.unit
     neighbours = {answer.guarantee.adjacency for answer in answers}
     # Under replace a case may move from one block to another: one block's account is not the sum.
     apart = neighbours == {Adjacency.ADD_REMOVE}
@@ -102,9 +102,9 @@ def _promise(answers: Sequence[Answer], budget: Sequence[BudgetLine]) -> Element
     return el(
         "section",
         el("h2", "What is guaranteed"),
-        el("p", promise(most), class_="first"),
-        el("p", promise_together(spent)) if spent else None,
-        el("p", compared(neighbours), class_="muted"),
+        el("p", promise(most, unit), class_="first"),
+        el("p", promise_together(spent, unit)) if spent else None,
+        el("p", compared(neighbours, unit), class_="muted"),
         class_="card promise",
     )
 
@@ -200,7 +200,8 @@ def _ppi(series: Series, identity: str) -> Element:
 
 def _clipping(series: Series) -> Sequence[Node]:
     """What the bounds cut off is not in the figures, and a reader must know."""
-    return (el("br"), _name(series.clipping)) if series.clipping else ()
+    notes = filter(None, (series.clipping, series.caution))
+    return [node for note in notes for node in (el("br"), _name(note))]
 
 
 def _answers_table(series: Series) -> Element:
@@ -213,18 +214,25 @@ def _answers_table(series: Series) -> Element:
 
 
 def _answer_row(answer: Answer, *, grouped: bool) -> Element:
-    interval = format_interval(answer.value, answer.interval, answer.unit)
     again = el("span", " from the record", class_="muted") if answer.replayed else None
     return el(
         "tr",
         el("th", answer.period.label, scope="row"),
         el("td", _name(answer.group or MISSING), class_="name") if grouped else None,
         el("td", _value(answer), class_="number"),
-        el("td", interval),
+        el("td", interval_text(answer)),
         el("td", format_cases(answer), class_="number"),
-        el("td", verdict_text(answer.verdict), class_=f"verdict {answer.verdict or ''}".strip()),
+        el(
+            "td",
+            verdict_text(answer.verdict, answer.chance_met),
+            class_=f"verdict {answer.verdict or ''}".strip(),
+        ),
         el("td", str(answer.guarantee.epsilon), again),
     )
+
+
+def _verdict_class(answer: Answer) -> str:
+    return f"verdict {answer.verdict or ''}".strip()
 
 
 # --- the budget -----------------------------------------------------------------------

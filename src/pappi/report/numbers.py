@@ -46,14 +46,18 @@ def with_unit(number: str, unit: str) -> str:
 
 
 def format_value(value: float | None, interval: Interval, unit: str) -> str:
-    """
+    """To the digit its interval makes worth showing, but never less than two of its own.
+
     >>> format_value(23.4178, Interval(18.02, 28.81, 0.95), "hours")
     '23.4 h'
+    >>> format_value(23.4178, Interval(0, 2000, 0.95), "hours")
+    '23 h'
     """
     known = finite(value)
     if known is None:
         return MISSING
-    return with_unit(format_number(known, _last_digit(known, interval)), unit)
+    digit = min(_last_digit(known, interval), _magnitude(known) - 1)
+    return with_unit(format_number(known, digit), unit)
 
 
 def format_interval(value: float | None, interval: Interval, unit: str) -> str:
@@ -72,6 +76,14 @@ def format_interval(value: float | None, interval: Interval, unit: str) -> str:
         side, end = ("up to", high) if low is None else ("at least", low)
         return with_unit(f"{side} {format_number(end or 0.0, digit)}", unit)
     return with_unit(f"{format_number(low, digit)} to {format_number(high, digit)}", unit)
+
+
+def interval_text(answer: Answer) -> str:
+    """The interval, and where values were cut off if that was chosen privately."""
+    text = format_interval(answer.value, answer.interval, answer.unit)
+    if answer.ceiling is None:
+        return text
+    return f"{text}, cut at {with_unit(f'{answer.ceiling:.3g}', answer.unit)}"
 
 
 def format_cases(answer: Answer) -> str:

@@ -31,6 +31,31 @@ def quotes_table(quotes: Sequence[Quote]) -> Table:
     return table
 
 
+def options_table(quote: Quote) -> Table:
+    """Every way to release one PPI, best first, and what cannot be done with its reason."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.ROUNDED, title=plain(quote.ppi), title_justify="left")
+    for heading in ("noise in", "mechanism", "share of ε", "typical error", ""):
+        table.add_column(heading)
+    for option in quote.options:
+        error = option.typical_error
+        table.add_row(
+            plain(_functions_text(option.functions)),
+            plain(option.mechanism or "–"),
+            " + ".join(f"{100 * share:.0f} %" for share in option.shares) or "–",
+            "–" if error is None else "± " + with_unit(f"{error:.3g}", quote.unit),
+            "chosen" if option.chosen else plain(option.reason),
+        )
+    return table
+
+
+def advice_lines(quotes: Sequence[Quote]) -> list[str]:
+    """What to ask instead, PPI by PPI."""
+    return [plain(f"{quote.ppi}: {quote.advice}") for quote in quotes if quote.advice]
+
+
 def quote_record(quote: Quote) -> dict[str, Any]:
     return {
         "ppi": quote.ppi,
@@ -42,6 +67,9 @@ def quote_record(quote: Quote) -> dict[str, Any]:
         "assumed_cases": quote.assumed_cases,
         "charges": quote.charges,
         "new_charges": quote.new_charges,
+        "shares": list(quote.shares),
+        "clipping": quote.clipping,
+        "advice": quote.advice,
         "options": [_option_record(option) for option in quote.options],
     }
 
@@ -51,14 +79,23 @@ def _option_record(option: QuotedSet) -> dict[str, Any]:
         "functions": list(option.functions),
         "mechanism": option.mechanism,
         "typical_error": option.typical_error,
+        "shares": list(option.shares),
+        "chosen": option.chosen,
         "reason": option.reason,
     }
 
 
 def _noise_in(quote: Quote) -> str:
-    """The functions that carry the noise; several of them share the epsilon equally."""
-    names = [path.removeprefix("ppi").removeprefix(".") for path in quote.functions]
-    return " + ".join(names) if len(names) > 1 else "the value"
+    """The functions that carry the noise, with their shares where there are several."""
+    if len(quote.functions) == 1:
+        return _functions_text(quote.functions)
+    shares = (f"{100 * share:.0f} %" for share in quote.shares)
+    names = (_functions_text((path,)) for path in quote.functions)
+    return " + ".join(f"{name} ({share})" for name, share in zip(names, shares, strict=True))
+
+
+def _functions_text(functions: Sequence[str]) -> str:
+    return " + ".join(path.removeprefix("ppi").removeprefix(".") or "value" for path in functions)
 
 
 def _error(quote: Quote) -> str:

@@ -29,6 +29,8 @@ def answer_record(answer: Answer) -> dict[str, Any]:
         "interval": _interval(answer.interval),
         "cases": answer.cases,
         "verdict": None if answer.verdict is None else str(answer.verdict),
+        "chance_met": answer.chance_met,
+        "ceiling": answer.ceiling,
         "guarantee": {
             "epsilon": float(guarantee.epsilon),
             "unit": str(guarantee.unit),

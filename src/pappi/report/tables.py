@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pappi.report.budgets import BudgetLine
-from pappi.report.numbers import MISSING, format_cases, format_interval, format_value
+from pappi.report.numbers import MISSING, format_cases, format_value, interval_text
 from pappi.report.plain import plain
 from pappi.report.wording import guarantee_line, verdict_text
 from pappi.values.answers import Answer, Series, Verdict
@@ -34,13 +34,13 @@ def answers_table(series: Series) -> Table:
     if grouped:
         table.add_column("Group", overflow="ellipsis", max_width=16)
     table.add_column("Value", justify="right", no_wrap=True, max_width=16)
-    table.add_column("Interval", overflow="ellipsis", max_width=28)
+    table.add_column("Interval", max_width=28)
     table.add_column("Cases", justify="right", no_wrap=True)
     table.add_column("Verdict", no_wrap=True)
     table.add_column("ε", justify="right", no_wrap=True)
     for answer in sorted(series.answers, key=lambda answer: (answer.group or "", answer.period)):
         cells = _cells(answer, grouped=grouped)
-        verdict = Text(verdict_text(answer.verdict), style=_colour(answer.verdict))
+        verdict = Text(verdict_text(answer.verdict, answer.chance_met), _colour(answer.verdict))
         table.add_row(*(Text(cell) for cell in cells[:-1]), verdict, Text(cells[-1]))
     return table
 
@@ -85,7 +85,7 @@ def _cells(answer: Answer, *, grouped: bool) -> list[str]:
         answer.period.label,
         *([answer.group or MISSING] if grouped else []),
         format_value(answer.value, answer.interval, answer.unit),
-        format_interval(answer.value, answer.interval, answer.unit),
+        interval_text(answer),
         format_cases(answer),
         f"{epsilon} {_REPLAYED}" if answer.replayed else epsilon,
     ]
@@ -96,6 +96,8 @@ def _caption(series: Series) -> str:
     lines = [f"target {plain(series.target.text)}"] if series.target else []
     if series.clipping:
         lines.append(plain(series.clipping))
+    if series.caution:
+        lines.append(plain(series.caution))
     lines.append(plain(guarantee_line(series.answers)))
     if any(answer.replayed for answer in series.answers):
         lines.append(f"{_REPLAYED} from the record: nothing charged")

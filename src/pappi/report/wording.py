@@ -8,7 +8,7 @@ from math import ceil, exp
 from pappi.report.numbers import format_interval, format_value
 from pappi.values.answers import Answer, Series, Verdict
 from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import Adjacency
+from pappi.values.privacy import CASE, Adjacency, Per, PrivacyUnit
 
 MARKS: dict[Verdict, str] = {
     Verdict.MET: "●",
@@ -34,12 +34,18 @@ _COMPARED = {
 _HOPELESS = 13.0
 
 
-def verdict_text(verdict: Verdict | None) -> str:
+def verdict_text(verdict: Verdict | None, chance_met: float | None = None) -> str:
+    """The verdict; of an undecided one, how likely the target is met.
+
+    >>> verdict_text(Verdict.MISSED, 0.01), verdict_text(Verdict.UNDECIDED, 0.83)
+    ('▼ missed', '○ undecided, 83 % met')
     """
-    >>> verdict_text(Verdict.MISSED)
-    '▼ missed'
-    """
-    return f"{MARKS[verdict]} {verdict}" if verdict else "–"
+    if verdict is None:
+        return "–"
+    known = verdict is Verdict.UNDECIDED and chance_met is not None
+    return f"{MARKS[verdict]} {verdict}" + (
+        f", {100 * (chance_met or 0):.0f} % met" if known else ""
+    )
 
 
 def times(epsilon: Epsilon) -> str:
@@ -55,25 +61,74 @@ def times(epsilon: Epsilon) -> str:
     return f"{ceil(factor * 10**decimals) / 10**decimals:,.{decimals}f} times"
 
 
-def promise(epsilon: Epsilon) -> str:
+def promise(epsilon: Epsilon, unit: PrivacyUnit = CASE) -> str:
     """The guarantee of one figure, for people who have never heard of ε."""
+    factor = f"{times(epsilon)} likelier because of"
+    if unit.column is None:
+        return (
+            "Whatever one case contains, no published figure becomes more than "
+            f"{factor} it (ε = {epsilon})."
+        )
     return (
-        "Whatever one case contains, no published figure becomes more than "
-        f"{times(epsilon)} likelier because of it (ε = {epsilon})."
+        f"Whatever {_their_cases(unit)}{_in_block(unit)} contain, {_counted(unit)}, no published "
+        f"figure becomes more than {factor} them (ε = {epsilon}).{_adds_up(unit)}"
     )
 
 
-def promise_together(spent: Epsilon) -> str:
-    """The guarantee of everything released about one block of the budget."""
+def promise_together(spent: Epsilon, unit: PrivacyUnit = CASE) -> str:
+    """The guarantee of everything released; `spent` is what the most charged block has spent.
+
+    A case lies in one block. The cases of a person that count in a whole log may lie in
+    several, but each is charged its share of ε in its own, so they never exceed the largest.
+    """
+    factor = f"taken together, become at most {times(spent)} likelier because of"
+    if unit.column is None:
+        return f"All figures ever published about the same block, {factor} one case (ε = {spent})."
+    about, there = ("this log", "") if unit.per is Per.LOG else ("the same block", " in it")
     return (
-        "All figures ever published about the same block, taken together, become at most "
-        f"{times(spent)} likelier because of one case (ε = {spent})."
+        f"All figures ever published about {about}, {factor} {_their_cases(unit)}{there}, "
+        f"{_counted(unit)} (ε = {spent}).{_adds_up(unit)}"
     )
 
 
-def compared(adjacencies: Iterable[Adjacency]) -> str:
+def compared(adjacencies: Iterable[Adjacency], unit: PrivacyUnit = CASE) -> str:
+    if unit.column is not None:
+        return (
+            f"It compares any two logs of which one lacks {_their_cases(unit)}{_in_block(unit)}, "
+            "so how many cases there were, and of whom, is protected, too."
+        )
     present = set(adjacencies)
     return " ".join(text for adjacency, text in _COMPARED.items() if adjacency in present)
+
+
+def _their_cases(unit: PrivacyUnit) -> str:
+    return f"the cases of one '{unit.column}'"
+
+
+def _in_block(unit: PrivacyUnit) -> str:
+    return "" if unit.per is Per.LOG else " in any one block"
+
+
+def _counted(unit: PrivacyUnit) -> str:
+    alone = unit.max_cases == 1
+    return f"of whom at most {'1 case counts' if alone else f'{unit.max_cases} cases count'}"
+
+
+def _adds_up(unit: PrivacyUnit) -> str:
+    """A guarantee per person and block must not be taken for one per person."""
+    if unit.per is Per.LOG:
+        return ""
+    return (
+        f" This holds per '{unit.column}' and block: what different blocks tell about the same "
+        f"'{unit.column}' adds up."
+    )
+
+
+def _protected(unit: PrivacyUnit) -> str:
+    if unit.column is None:
+        return "each case"
+    where = "" if unit.per is Per.LOG else " in each block"
+    return f"each '{unit.column}'{where}, {_counted(unit)}"
 
 
 def guarantee_line(answers: Sequence[Answer]) -> str:
@@ -85,7 +140,7 @@ def guarantee_line(answers: Sequence[Answer]) -> str:
         f"ε = {_range(sorted({guarantee.epsilon for guarantee in guarantees}))} per figure",
         ", ".join(sorted({guarantee.mechanism for guarantee in guarantees})),
         ", ".join(sorted({guarantee.adjacency.value for guarantee in guarantees})),
-        f"protects each {guarantees[0].unit}",
+        f"protects {_protected(guarantees[0].unit)}",
         f"{confidence_text(answers)} intervals",
     ]
     return " · ".join(parts)

@@ -40,6 +40,9 @@ class LogDeclaration:
     expected_cases: int | None
     vocabulary: Vocabulary
 
+    def __post_init__(self) -> None:
+        self.unit.require_neighbours(self.adjacency)
+
     @property
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.timezone)
@@ -53,7 +56,7 @@ class LogDeclaration:
             "blocks": [str(self.blocks.unit), self.blocks.count],
             "first": self.first.isoformat(),
             "until": self.until.isoformat(),
-            "unit": str(self.unit),
+            "unit": self.unit.to_json(),
             "adjacency": str(self.adjacency),
             "block_budget": self.block_budget.nano,
             "expected_cases": self.expected_cases,
@@ -73,7 +76,7 @@ class LogDeclaration:
             blocks=Grid(Calendar(unit), count),
             first=date.fromisoformat(found["first"]),
             until=date.fromisoformat(found["until"]),
-            unit=PrivacyUnit(found["unit"]),
+            unit=PrivacyUnit.from_json(found["unit"]),
             adjacency=Adjacency(found["adjacency"]),
             block_budget=Epsilon(found["block_budget"]),
             expected_cases=found["expected_cases"],

@@ -3,6 +3,7 @@
     workspace.json   marks the directory, with the layout's version
     events.duckdb    the events; personal data
     ledger.sqlite    declarations, charges and released answers; hash-chained
+    key              secret bytes that order cases and put them into buckets
 
 The directory is made readable for its owner alone.
 """
@@ -14,10 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pappi.errors import WorkspaceError
+from pappi.mechanisms.noise import secret_bytes
 from pappi.store.ledger import SqliteLedger
 
-LAYOUT = 1
+LAYOUT = 2
+KEY_BYTES = 32
 _MARKER = "workspace.json"
+_KEY = "key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,16 @@ class WorkspaceFiles:
     @property
     def ledger(self) -> Path:
         return self.root / "ledger.sqlite"
+
+    def key(self) -> bytes:
+        """What makes the choice among a person's cases one that nobody can steer or foresee."""
+        try:
+            key = (self.root / _KEY).read_bytes()
+        except OSError as problem:
+            raise _no_key(self.root, str(problem)) from None
+        if len(key) != KEY_BYTES:
+            raise _no_key(self.root, f"{len(key)} bytes")
+        return key
 
     def open_ledger(self) -> SqliteLedger:
         return SqliteLedger.open(self.ledger)
@@ -51,6 +65,7 @@ def create_workspace(root: Path) -> WorkspaceFiles:
         raise WorkspaceError(f"{root} cannot be made: {problem.strerror}") from None
     files = WorkspaceFiles(root)
     SqliteLedger.create(files.ledger).close()
+    _write_key(root / _KEY)
     # Last, because a directory with the marker counts as a complete workspace.
     (root / _MARKER).write_text(json.dumps({"layout": LAYOUT}) + "\n", encoding="utf-8")
     return files
@@ -65,7 +80,9 @@ def open_workspace(root: Path) -> WorkspaceFiles:
         raise WorkspaceError(
             f"{root} has layout {layout}, this version of pappi reads layout {LAYOUT}"
         )
-    return WorkspaceFiles(root)
+    files = WorkspaceFiles(root)
+    files.key()  # fails closed: without it nothing could be released, only charged
+    return files
 
 
 def find_workspace(start: Path) -> WorkspaceFiles:
@@ -76,6 +93,17 @@ def find_workspace(start: Path) -> WorkspaceFiles:
     raise WorkspaceError(
         f"there is no workspace in {start} or above it",
         hint="make one with `pappi init DIR`, then use it with --workspace DIR or from inside it",
+    )
+
+
+def _write_key(path: Path) -> None:
+    path.touch(mode=0o600, exist_ok=False)  # nobody else's from the first byte on
+    path.write_bytes(secret_bytes(KEY_BYTES))
+
+
+def _no_key(root: Path, detail: str) -> WorkspaceError:
+    return WorkspaceError(
+        f"{root} has no usable key", hint="restore the file 'key' from a backup", detail=detail
     )
 
 

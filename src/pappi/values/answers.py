@@ -63,7 +63,12 @@ class ExactAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A released value; None where a formula has none, as in a noisy division by zero."""
+    """A released value; None where a formula has none, as in a noisy division by zero.
+
+    The value is also None where only a verdict was asked for. `chance_met` says how sure
+    one may be that the target is met, `ceiling` where values were cut off, in the unit of
+    the answer, if that was chosen privately.
+    """
 
     ppi: str
     period: Period
@@ -76,6 +81,8 @@ class Answer:
     guarantee: Guarantee
     charged: Epsilon
     replayed: bool
+    chance_met: float | None = None
+    ceiling: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +90,7 @@ class Series:
     """All answers of one PPI, ready to be shown: one line of periods (per group).
 
     `clipping` says what the bounds did to the cases: values are of the clipped cases.
+    `caution` says where the mechanism answers something near to what was asked.
     """
 
     ppi: str
@@ -92,3 +100,4 @@ class Series:
     target: ShownTarget | None
     answers: tuple[Answer, ...]
     clipping: str = ""
+    caution: str = ""

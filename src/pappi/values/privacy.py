@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
+
+from pappi.errors import UsageError
+from pappi.values.plain_data import JSON
+
+# Beyond this, noise that hides so many cases leaves nothing to see.
+MOST_CASES = 1000
+_CASE = "case"
 
 
 class Adjacency(StrEnum):
     """Which two logs a guarantee compares. An explicit parameter of every mechanism.
 
-    ADD_REMOVE  one case more or less; the number of cases stays private.
+    ADD_REMOVE  one unit more or less; the number of cases stays private.
     REPLACE     one case's content differs; the number of cases in a period is public.
     """
 
@@ -16,7 +26,79 @@ class Adjacency(StrEnum):
     REPLACE = "replace"
 
 
-class PrivacyUnit(StrEnum):
-    """Whose influence the guarantee bounds."""
+class Per(StrEnum):
+    """Within what a person's cases are counted.
 
-    CASE = "case"
+    LOG    in the whole log: the guarantee is the person's, whatever the block.
+    BLOCK  in each block anew: the guarantee is the person's in one block.
+    """
+
+    LOG = "log"
+    BLOCK = "block"
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyUnit:
+    """Whose influence the guarantee bounds: one case, or a person that has several.
+
+    A person is a value of a case-level attribute, the `column`; of their cases at most
+    `max_cases` count. That is enforced where cases are read, never trusted.
+
+    >>> str(CASE), str(PrivacyUnit("patient_id", 3))
+    ('case', 'patient_id, at most 3 cases per log')
+    """
+
+    column: str | None = None
+    max_cases: int = 1
+    per: Per = Per.LOG
+
+    def __post_init__(self) -> None:
+        if self.column is None:
+            self._refuse_bound_without_person()
+        elif not self.column.strip():
+            raise UsageError(
+                "the privacy unit names no attribute", hint="name one, such as patient_id"
+            )
+        if not 1 <= self.max_cases <= MOST_CASES:
+            raise UsageError(
+                f"a person counts with 1 to {MOST_CASES:,} cases, not {self.max_cases:,}",
+                hint="noise grows in proportion to that number: keep it small",
+            )
+
+    def _refuse_bound_without_person(self) -> None:
+        if (self.max_cases, self.per) != (1, Per.LOG):
+            raise UsageError(
+                "a bound on a person's cases needs the attribute that tells persons apart",
+                hint="name it as the unit's column, or let the unit be one case",
+            )
+
+    def require_neighbours(self, adjacency: Adjacency) -> None:
+        """Refuse what has no meaning: to replace a person and yet keep the number of cases."""
+        if self.column is not None and adjacency is Adjacency.REPLACE:
+            raise UsageError(
+                f"the unit '{self.column}' cannot be protected under replace, which makes the "
+                "number of cases public: how many cases a person has is private",
+                hint="use add-remove",
+            )
+
+    def to_json(self) -> JSON:
+        if self.column is None:
+            return _CASE
+        return {"column": self.column, "max_cases": self.max_cases, "per": str(self.per)}
+
+    @classmethod
+    def from_json(cls, found: str | Mapping[str, Any]) -> PrivacyUnit:
+        if isinstance(found, str):
+            if found != _CASE:
+                raise UsageError(f"'{found}' is not a privacy unit", hint=f"write '{_CASE}'")
+            return CASE
+        return cls(found["column"], found["max_cases"], Per(found["per"]))
+
+    def __str__(self) -> str:
+        if self.column is None:
+            return _CASE
+        cases = "case" if self.max_cases == 1 else "cases"
+        return f"{self.column}, at most {self.max_cases} {cases} per {self.per}"
+
+
+CASE = PrivacyUnit()

@@ -9,12 +9,17 @@ from pappi.values.epsilon import Epsilon
 
 @dataclass(frozen=True, slots=True)
 class QuotedSet:
-    """One admissible set: its functions, and its predicted error or why it has none."""
+    """One way to release a PPI: the functions that carry the noise, each with its share of ε.
+
+    With its predicted error, or why there is none.
+    """
 
     functions: tuple[str, ...]
     mechanism: str | None
     typical_error: float | None
     reason: str = ""
+    shares: tuple[float, ...] = ()
+    chosen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,9 @@ class Quote:
 
     Errors are root mean squares in the PPI's unit, predicted for the assumed number
     of cases in a period; None is no useful prediction. `new_charges` counts the
-    cells that have not been released before, each of which costs `epsilon`.
+    cells that have not been released before, each of which costs `epsilon`. `clipping`
+    says what is known of the error that bounds make, which is not in the typical error;
+    `advice` what to ask instead, where this cannot be answered well.
     """
 
     ppi: str
@@ -37,3 +44,6 @@ class Quote:
     charges: int
     new_charges: int
     options: tuple[QuotedSet, ...]
+    shares: tuple[float, ...] = ()
+    clipping: str = ""
+    advice: str = ""

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pappi.errors import Position
 from pappi.ppinot.catalogue.document import ScalarNode
 from pappi.ppinot.catalogue.measures import MULTI, Multi
-from pappi.ppinot.catalogue.quantities import BOUNDS, EPSILON, TARGET, UNIT, Pair
+from pappi.ppinot.catalogue.quantities import BOUNDS, EPSILON, TARGET, UNIT, WrittenBounds
+from pappi.ppinot.catalogue.releases import RELEASE
 from pappi.ppinot.catalogue.scopes import EVERY_MONTH, SCOPE
 from pappi.ppinot.catalogue.settling import (
     shown_kind,
@@ -29,7 +30,7 @@ from pappi.ppinot.catalogue.shapes import (
     Values,
     Written,
 )
-from pappi.ppinot.model import Catalogue, Ppi
+from pappi.ppinot.model import Catalogue, Ppi, ReleaseChoice
 from pappi.ppinot.wording import quoted
 
 VALUE = "value"
@@ -52,13 +53,14 @@ _ID = Written(
     example="waiting-time",
     pattern=r"^[A-Za-z][A-Za-z0-9_\-]{0,63}$",
 )
-_ALL_BOUNDS: OneOf[Mapping[str, Pair]] = OneOf(
+_ALL_BOUNDS: OneOf[Mapping[str, WrittenBounds]] = OneOf(
     "bounds",
-    items=Then(BOUNDS, lambda pair: {"": pair}),
+    text=Then(BOUNDS, lambda written: {"": written}),
+    items=Then(BOUNDS, lambda written: {"": written}),
     mapping=Record(
         "bounds",
         (),
-        lambda values, _: {key.text: pair for key, pair in values.named if pair},
+        lambda values, _: {key.text: written for key, written in values.named if written},
         entries=Entries(
             "a variable",
             "name a variable of the formula, with dots to get deeper: a.b",
@@ -74,13 +76,14 @@ MEASURE = Field("measure", MULTI, "what is measured", required=True)
 ALL_BOUNDS = Field(
     "bounds",
     _ALL_BOUNDS,
-    "public bounds on what one case contributes: [low, high], or for a derived measure one "
-    "such pair per variable, and as 'value' the range of the result",
+    "public bounds on what one case contributes: [low, high], [low, high, loose] or private; "
+    "for a derived measure such bounds per variable, and as 'value' the range of the result",
 )
 PPI_UNIT = Field("unit", UNIT, "the unit to show: of time, percent, fraction or any label")
 PPI_TARGET = Field("target", TARGET, "where the value should be, in the unit shown")
 PPI_SCOPE = Field("scope", SCOPE, "the periods asked for; every month if not given")
 PPI_EPSILON = Field("epsilon", EPSILON, "how much privacy one value may cost")
+PPI_RELEASE = Field("release", RELEASE, "how to release it, where the planner should not choose")
 PROCESS = Field("process", _TEXT, "the process it is about")
 GOALS = Field("goals", _TEXTS, "what it is for")
 RESPONSIBLE = Field("responsible", _TEXT, "who answers for it")
@@ -107,18 +110,19 @@ def _ppi(values: Values, problems: Problems) -> Ppi | None:
         target=target_of(target, unit, kind, problems) if target else None,
         value_range=value_range_of(value, unit, kind, problems) if value else None,
         epsilon=values.get(PPI_EPSILON),
+        release=values.get(PPI_RELEASE) or ReleaseChoice(),
         position=values.place(ID),
     )
     return _described(ppi, values)
 
 
 def _merged_bounds(
-    draft: Multi, of_ppi: Mapping[str, Pair], problems: Problems
-) -> Mapping[str, Pair]:
+    draft: Multi, of_ppi: Mapping[str, WrittenBounds], problems: Problems
+) -> Mapping[str, WrittenBounds]:
     for path in (path for path in of_ppi if path in draft.bounds):
         whose = f"of {quoted(path)} " if path else ""
         message = f"the bounds {whose}are written twice, on the measure and on the PPI"
-        problems.add(of_ppi[path][0].position, message, "keep one of them")
+        problems.add(of_ppi[path].position, message, "keep one of them")
     return {**draft.bounds, **of_ppi}
 
 
@@ -139,6 +143,7 @@ PPI: Named[Ppi] = Named(
         "a PPI",
         (
             *(ID, NAME, MEASURE, ALL_BOUNDS, PPI_UNIT, PPI_TARGET, PPI_SCOPE, PPI_EPSILON),
+            PPI_RELEASE,
             *(PROCESS, GOALS, RESPONSIBLE, INFORMED, COMMENTS),
         ),
         _ppi,

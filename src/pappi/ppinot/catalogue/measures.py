@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from pappi.errors import Position
 from pappi.ppinot.catalogue.conditions import ATTRIBUTE, CONDITION, FORMULA, MOMENT
 from pappi.ppinot.catalogue.document import ScalarNode
-from pappi.ppinot.catalogue.quantities import BOUNDS, TIME_UNIT, Label, Pair
+from pappi.ppinot.catalogue.quantities import BOUNDS, TIME_UNIT, Label, WrittenBounds
 from pappi.ppinot.catalogue.shapes import (
     Entries,
     Field,
@@ -59,7 +59,7 @@ class Draft(Generic[M]):
 
     measure: M
     units: tuple[Label, ...] = ()
-    bounds: Mapping[str, Pair] = field(default_factory=dict)
+    bounds: Mapping[str, WrittenBounds] = field(default_factory=dict)
 
 
 Single = Draft[SingleInstance]
@@ -190,7 +190,11 @@ _SINGLE: Tagged[Single] = Tagged(
 
 WHERE = Field("where", SINGLE, "only cases for which this is true")
 AMONG = Field("among", SINGLE, "only cases for which this is true count as a whole")
-CASE_BOUNDS = Field("bounds", BOUNDS, "the public range of what one case contributes")
+CASE_BOUNDS = Field(
+    "bounds",
+    BOUNDS,
+    "the public range of what one case contributes: [low, high], [low, high, loose] or private",
+)
 WITHIN = Field(
     "within",
     Written("the name of a variable", lambda node, _: node.text, example="received"),
@@ -279,9 +283,9 @@ def _derived_multi(values: Values, problems: Problems) -> Multi | None:
     variables = tuple((name, draft.measure) for name, draft in drafts)
     units = tuple(unit for _, draft in drafts for unit in draft.units)
     bounds = {
-        f"{name}.{path}".rstrip("."): pair
+        f"{name}.{path}".rstrip("."): written
         for name, draft in drafts
-        for path, pair in draft.bounds.items()
+        for path, written in draft.bounds.items()
     }
     return Draft(DerivedMultiInstance(values[DERIVE], variables), units, bounds)
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from pappi.errors import Position, UsageError
-from pappi.ppinot.catalogue.document import ScalarNode
-from pappi.ppinot.catalogue.shapes import ListOf, Named, Problems, Written
+from pappi.ppinot.catalogue.document import ListNode, Node, ScalarNode
+from pappi.ppinot.catalogue.shapes import Definitions, Json, ListOf, Named, Problems, Written
+from pappi.ppinot.model import Bounding
 from pappi.ppinot.wording import did_you_mean, listed, quoted
 from pappi.values.epsilon import ZERO, Epsilon
 from pappi.values.units import DURATIONS, Unit, duration_unit
@@ -110,24 +111,50 @@ def known_time_unit(label: Label, problems: Problems) -> Unit | None:
     return unit
 
 
-Pair = tuple[Quantity, ...]
-"""Two quantities, low and high."""
+_LOOSE, _PRIVATE = Bounding.LOOSE.value, Bounding.PRIVATE.value
 
-BOUNDS: Named[Pair] = Named(
-    "bounds",
-    lambda: ListOf(
-        "bounds as [low, high]",
-        Written(
-            "a number, with a unit of time for a duration",
-            _parse_quantity,
-            example="60 days",
-            pattern=rf"^\s*{_QUANTITY}\s*$",
-            types=("string", "number"),
-        ),
-        least=2,
-        most=2,
-    ),
+_LIMIT = Written(
+    "a number, with a unit of time for a duration",
+    _parse_quantity,
+    example="60 days",
+    pattern=rf"^\s*{_QUANTITY}\s*$",
+    types=("string", "number"),
 )
+_LIMITS = ListOf("bounds as [low, high]", _LIMIT, least=2, most=2)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenBounds:
+    """Bounds whose quantities have not met their measure yet; private ones have none."""
+
+    limits: tuple[Quantity, ...]
+    bounding: Bounding
+    position: Position
+
+
+class _Bounds:
+    """`[low, high]`, `[low, high, loose]` or the word `private`."""
+
+    def read(self, node: Node, problems: Problems) -> WrittenBounds | None:
+        if isinstance(node, ScalarNode) and node.text.strip() == _PRIVATE:
+            return WrittenBounds((), Bounding.PRIVATE, node.position)
+        bounding, limits = Bounding.DECLARED, node
+        if isinstance(node, ListNode) and len(node.items) == 3 and _is_loose(node.items[2]):
+            bounding, limits = Bounding.LOOSE, replace(node, items=node.items[:2])
+        read = _LIMITS.read(limits, problems)
+        return None if read is None else WrittenBounds(read, bounding, node.position)
+
+    def schema(self, definitions: Definitions) -> Json:
+        item = {"anyOf": [_LIMIT.schema(definitions), {"enum": [_LOOSE]}]}
+        limits = {"type": "array", "items": item, "minItems": 2, "maxItems": 3}
+        return {"anyOf": [limits, {"enum": [_PRIVATE]}]}
+
+
+def _is_loose(node: Node) -> bool:
+    return isinstance(node, ScalarNode) and node.text.strip() == _LOOSE
+
+
+BOUNDS: Named[WrittenBounds] = Named("bounds", _Bounds)
 
 TARGET = Written(
     "a target",

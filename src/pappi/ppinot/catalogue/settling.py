@@ -13,12 +13,19 @@ from dataclasses import replace
 from fractions import Fraction
 
 from pappi.errors import Position
-from pappi.ppinot.catalogue.quantities import Label, Pair, Quantity, WrittenTarget, known_time_unit
+from pappi.ppinot.catalogue.quantities import (
+    Label,
+    Quantity,
+    WrittenBounds,
+    WrittenTarget,
+    known_time_unit,
+)
 from pappi.ppinot.catalogue.shapes import Problems
 from pappi.ppinot.measures import measure_kind
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,
+    Bounding,
     DerivedMultiInstance,
     MultiInstance,
     Target,
@@ -42,7 +49,7 @@ _PERCENT_WORDS = ("%", "percent")
 
 
 def with_bounds(
-    measure: MultiInstance, written: Mapping[str, Pair], problems: Problems
+    measure: MultiInstance, written: Mapping[str, WrittenBounds], problems: Problems
 ) -> MultiInstance:
     """The measure with the bounds written for it, by path, in internal units."""
     paths = _paths(measure, "")
@@ -50,7 +57,7 @@ def with_bounds(
         known = [each for each in paths if each]
         otherwise = f"its variables are {listed(known, 'and')}" if known else _ONE_MEASURE
         problems.add(
-            written[path][0].position,
+            written[path].position,
             f"bounds for {quoted(path)}, which is not an aggregated variable of this PPI"
             if path
             else "bounds of a derived measure are given for each of its variables",
@@ -74,7 +81,7 @@ def _join(path: str, name: str) -> str:
 
 
 def _bounded(
-    measure: MultiInstance, path: str, written: Mapping[str, Pair], problems: Problems
+    measure: MultiInstance, path: str, written: Mapping[str, WrittenBounds], problems: Problems
 ) -> MultiInstance:
     if isinstance(measure, DerivedMultiInstance):
         variables = tuple(
@@ -84,7 +91,8 @@ def _bounded(
         return DerivedMultiInstance(measure.formula, variables)
     kind = _base_kind(measure)
     if path in written:
-        return replace(measure, bounds=bounds_of(written[path], kind, problems))
+        bounds = bounds_of(written[path], kind, problems)
+        return replace(measure, bounds=bounds, bounding=written[path].bounding)
     return replace(measure, bounds=UNIT_INTERVAL) if kind is Kind.TRUTH else measure
 
 
@@ -94,18 +102,20 @@ def _base_kind(measure: AggregatedMeasure) -> Kind | None:
     return measure_kind(measure.base, None)
 
 
-def bounds_of(written: Pair, kind: Kind | None, problems: Problems) -> Bounds | None:
+def bounds_of(written: WrittenBounds, kind: Kind | None, problems: Problems) -> Bounds | None:
     """Bounds on a value of a kind; of an unknown kind, as the way they are written says."""
+    if not written.limits:
+        return None
     is_duration = kind is Kind.DURATION or (kind is None and _are_durations(written))
     read = _duration if is_duration else _plain_number
-    low, high = (read(quantity, problems) for quantity in written)
+    low, high = (read(quantity, problems) for quantity in written.limits)
     if low is None or high is None:
         return None
-    return _rising(low, high, written[0].position, problems)
+    return _rising(low, high, written.position, problems)
 
 
-def _are_durations(written: Pair) -> bool:
-    return any(duration_unit(quantity.unit) for quantity in written)
+def _are_durations(written: WrittenBounds) -> bool:
+    return any(duration_unit(quantity.unit) for quantity in written.limits)
 
 
 def _rising(low: Fraction, high: Fraction, position: Position, problems: Problems) -> Bounds | None:
@@ -140,7 +150,7 @@ def _plain_number(quantity: Quantity, problems: Problems) -> Fraction | None:
 # --- units ----------------------------------------------------------------------------
 
 
-def shown_kind(measure: MultiInstance, written: Mapping[str, Pair]) -> Kind | None:
+def shown_kind(measure: MultiInstance, written: Mapping[str, WrittenBounds]) -> Kind | None:
     """The kind of the final value; where attributes hide it, as its bounds say."""
     kind = measure_kind(measure, None)
     if kind is not None:
@@ -225,15 +235,18 @@ def target_of(
 
 
 def value_range_of(
-    written: Pair, unit: Unit, kind: Kind | None, problems: Problems
+    written: WrittenBounds, unit: Unit, kind: Kind | None, problems: Problems
 ) -> Bounds | None:
     """The public range of the final value, which is in the unit it is shown in."""
+    if written.bounding is not Bounding.DECLARED:
+        problems.add(written.position, "the range of the value is declared as [low, high]")
+        return None
     if kind is Kind.DURATION:
         return bounds_of(written, kind, problems)
-    low, high = (_in_unit(quantity, unit, kind, problems) for quantity in written)
+    low, high = (_in_unit(quantity, unit, kind, problems) for quantity in written.limits)
     if low is None or high is None:
         return None
-    return _rising(low, high, written[0].position, problems)
+    return _rising(low, high, written.position, problems)
 
 
 def _in_unit(

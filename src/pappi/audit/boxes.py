@@ -1,0 +1,144 @@
+"""Sampler against law where no outcome comes up often enough to be counted.
+
+A law over a million points cannot be tested point by point, and its cumulative
+probabilities may not be known. But for a box b of outcomes, however large,
+
+    E[ 1{X ∈ b} / P(X) ] = the number of points in b,
+
+if X is drawn from P; if it is drawn from Q, it is the sum of Q/P over the box. Boxes are
+cut along the quantiles of one half of the draws, each is divided into its even and its odd
+points, and the other half of the draws is averaged. How far an average may be off follows
+from the law as well: E[(1{X ∈ b} / P(X))²] is the sum of 1/P over the box, taken from
+points spread over it. A wrong scale, a wrong centre and a lattice that is coarser by a
+power of two are far off in some box; what keeps the probability of all boxes does not show.
+
+The far tails are left out, where 1/P varies too much for an average; and so are boxes with
+a corner that the law calls impossible, which reach over the border of what it can give.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pappi.audit.chances import normal_tail
+from pappi.mechanisms.laws import Law, Outcome
+
+_MOST_BOXES = 32
+_SAMPLES_PER_BOX = 200  # below, an average is not normal far out
+_GRID = 64
+_TAIL = 0.1
+_LEAST_COVERAGE = 0.25
+_CERTAIN = 1e-9
+
+Points = NDArray[np.int64]
+
+
+class TooLittleCovered(ArithmeticError):
+    """Too few draws fell where they could be compared with the law."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Points from `low` to `high` in every coordinate, both included, whose sum has a parity."""
+
+    low: Outcome
+    high: Outcome
+    parity: int
+
+    @property
+    def points(self) -> int:
+        ends = zip(self.low, self.high, strict=True)
+        every = math.prod(high - low + 1 for low, high in ends)
+        # Neighbouring points alternate; of an odd number, those like the corner are one more.
+        return (every + (sum(self.low) % 2 == self.parity)) // 2
+
+    @property
+    def corners(self) -> Iterator[Outcome]:
+        return itertools.product(*zip(self.low, self.high, strict=True))
+
+    @property
+    def grid(self) -> Iterator[Outcome]:
+        """Points spread evenly over the box."""
+        wide = sum(high > low for low, high in zip(self.low, self.high, strict=True))
+        steps = round(_GRID ** (1 / max(wide, 1)))
+        return itertools.product(
+            *(
+                dict.fromkeys(
+                    low + (high - low + 1) * (2 * i + 1) // (2 * steps) for i in range(steps)
+                )
+                for low, high in zip(self.low, self.high, strict=True)
+            )
+        )
+
+    def holds(self, points: Points) -> NDArray[np.bool_]:
+        inside = np.all((points >= self.low) & (points <= self.high), axis=1)
+        return np.asarray(inside & (points.sum(axis=1) % 2 == self.parity))
+
+
+def box_p(outcomes: Sequence[Outcome], law: Law) -> tuple[float, int]:
+    """The chance of draws this far from the law or further, and in how many boxes."""
+    points = np.array(outcomes, dtype=np.int64)
+    pilot, tested = points[::2], points[1::2]
+    boxes = [b for b in _boxes(pilot) if b.points and all(map(law.probability, b.corners))]
+    rarity = np.array([1 / law.probability(outcome) for outcome in outcomes[1::2]])
+    inside, samples = [box.holds(tested) for box in boxes], len(tested)
+    if sum(np.count_nonzero(hits) for hits in inside) < _LEAST_COVERAGE * samples:
+        raise TooLittleCovered
+    tails = (
+        _tail(float(rarity[hits].sum()) / samples / box.points, _variance(box, law), samples)
+        for box, hits in zip(boxes, inside, strict=True)
+    )
+    return min(1.0, min(tails) * len(boxes)), len(boxes)
+
+
+def _tail(average: float, variance: float, samples: int) -> float:
+    """The chance of an average this far from 1, on either side."""
+    if variance < _CERTAIN:
+        return float(abs(average - 1) < _CERTAIN)
+    return 2 * normal_tail(abs(average - 1) / math.sqrt(variance / samples))
+
+
+def _variance(box: Box, law: Law) -> float:
+    """Of 1{X ∈ b} / P(X), as a multiple of the points in the box."""
+    rarities = [1 / law.probability(point) for point in box.grid]
+    return sum(rarities) / len(rarities) / box.points - 1
+
+
+def _boxes(pilot: Points) -> list[Box]:
+    """Boxes that hold about equally many of the points, but for those far out."""
+    varying = [axis for axis in range(pilot.shape[1]) if len(np.unique(pilot[:, axis])) > 1]
+    boxes = min(_MOST_BOXES, len(pilot) // _SAMPLES_PER_BOX)
+    parts = max(2, round(boxes ** (1 / max(len(varying), 1))))
+    return [
+        Box(tuple(low for low, _ in sides), tuple(high for _, high in sides), parity)
+        for sides in _cut(pilot, 0, parts)
+        for parity in (0, 1)
+    ]
+
+
+def _cut(points: Points, axis: int, parts: int) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Along one coordinate, and each slice along the next, as its own points lie."""
+    if axis == points.shape[1]:
+        yield ()
+        return
+    for low, high in _slices(points[:, axis], parts):
+        within = points[(points[:, axis] >= low) & (points[:, axis] <= high)]
+        for rest in _cut(within, axis + 1, parts):
+            yield ((low, high), *rest)
+
+
+def _slices(numbers: Points, parts: int) -> list[tuple[int, int]]:
+    """Ranges between quantiles; each number by itself if there are few."""
+    distinct = np.unique(numbers)
+    if len(distinct) <= parts:
+        return [(number, number) for number in distinct.tolist()]
+    shares = np.linspace(_TAIL, 1 - _TAIL, parts + 1)
+    edges = np.unique(np.quantile(numbers, shares, method="nearest")).tolist()
+    inner = [(low, high - 1) for low, high in itertools.pairwise(edges)]
+    return [*inner[:-1], (inner[-1][0], edges[-1])] if inner else [(edges[0], edges[0])]

@@ -1,0 +1,125 @@
+"""The audit of one subject in its layers, and its report as a plain record."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from pappi.audit.black_box import BlackBoxReport
+from pappi.audit.exact import AuditReport, audit_kinds
+from pappi.audit.neighbours import Data
+from pappi.audit.sampling import SamplingReport, audit_sampler
+from pappi.audit.steering import steered_by
+from pappi.audit.subjects import Subject
+from pappi.mechanisms.laws import Loss
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectReport:
+    """What the layers found. A layer that was to run and did not has failed."""
+
+    subject: Subject
+    exact: AuditReport
+    sampling: tuple[SamplingReport, ...]
+    black_box: tuple[BlackBoxReport, ...] = ()
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        layers = (("exact", (self.exact,)), ("sampling", self.sampling))
+        found = [(name, r.failure) for name, reports in layers for r in reports]
+        found += [("black box", report.failure) for report in self.black_box]
+        if not self.sampling:
+            found.append(("sampling", "nothing was drawn"))
+        return tuple(f"{name}: {failure}" for name, failure in found if failure is not None)
+
+    @property
+    def passed(self) -> bool:
+        return not self.failures
+
+
+def audit_subject(subject: Subject, pairs: int, samples: int, seed: int = 1) -> SubjectReport:
+    """Layers 1 and 2: the exact worst loss, and the sampler against its law."""
+    exact = audit_kinds(
+        subject.mechanisms,
+        subject.columns,
+        adjacency=subject.adjacency,
+        epsilon=subject.epsilon,
+        draw=steered_by(seed),
+        pairs=pairs,
+        unit_cases=subject.unit_cases,
+    )
+    drawn = tuple(audit_sampler(trial, samples) for trial in subject.trials)
+    return SubjectReport(subject, exact, drawn)
+
+
+def report_record(report: SubjectReport) -> dict[str, Any]:
+    """For JSON: the shape programs rely on."""
+    subject = report.subject
+    return {
+        "ppi": subject.ppi,
+        "name": subject.name,
+        "mechanism": subject.mechanism,
+        "function": subject.function,
+        "adjacency": str(subject.adjacency),
+        "epsilon": str(subject.epsilon),
+        "epsilon_float": float(subject.epsilon),
+        "passed": report.passed,
+        "failures": list(report.failures),
+        **_exact(report.exact),
+        "sampling": [_sampling(one) for one in report.sampling],
+        "black_box": [_black_box(one) for one in report.black_box],
+    }
+
+
+def _exact(report: AuditReport) -> dict[str, Any]:
+    return {
+        "pairs": report.pairs,
+        **_loss(report.worst),
+        "worst_pair": None if report.worst_pair is None else [_rows(d) for d in report.worst_pair],
+        "kinds": [{"kind": k.kind, "pairs": k.pairs, **_loss(k.worst)} for k in report.kinds],
+    }
+
+
+def _sampling(report: SamplingReport) -> dict[str, Any]:
+    return {
+        "test": report.test,
+        "samples": report.samples,
+        "cells": report.cells,
+        "p_value": _finite(report.p_value),
+        "passed": report.passed,
+        "failure": report.failure,
+    }
+
+
+def _black_box(report: BlackBoxReport) -> dict[str, Any]:
+    return {
+        "epsilon": str(report.epsilon),
+        "samples": report.samples,
+        "lower_bound": _finite(report.lower_bound),
+        "skipped": report.skipped,
+        "passed": report.passed,
+        "failure": report.failure,
+    }
+
+
+def _loss(loss: Loss) -> dict[str, Any]:
+    """Exact, and as a float where it is one: JSON knows no infinity."""
+    return {"worst_loss": str(loss), "worst_loss_float": loss_as_float(loss)}
+
+
+def loss_as_float(loss: Loss) -> float | None:
+    """None where it is infinite, or too large to be told from it."""
+    if isinstance(loss, Fraction) and loss > Fraction(2) ** 1000:
+        return None
+    return float(loss) if math.isfinite(loss) else None
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _rows(data: Data) -> list[list[str]]:
+    """As texts, because values may be infinite or missing."""
+    return [[repr(float(value)) for value in row] for row in data]

@@ -1,0 +1,143 @@
+"""Means and sums without tight bounds: a ceiling is chosen privately, then values are cut at it.
+
+Noise is in proportion to the bounds, so bounds ten times too wide cost ten times the error.
+With loose bounds, or none but what a machine can hold, a share ε₁ of ε first buys a ceiling
+C from a public geometric grid, by the exponential mechanism with
+
+    score(C) = max(0, #{x − L > C} − t),   t = ⌈1/ε₂⌉:
+
+cutting off about as many cases as the noise is worth makes the two errors alike. Ceilings
+that cut off no more score alike, so a low one counts for more from the start: ceiling C is
+drawn as if there were 1/√C of it. The rest, ε₂ = ε − ε₁, answers the function within
+[L, L + C] (or [−C, C], where values may have either sign) by the mechanism it always has.
+
+**Why it is private.** One case more raises counts, by at most 1, and lowers none; one that
+moves away from L does too, and one that moves towards it the opposite. So scores move one
+way, by at most 1, and the choice loses at most ε₁ at the full rate ε₁ (`exponential`). Given
+C, the second stage loses at most ε₂, and it depends on the cases in no other way: together
+ε (`StagedLaw`).
+
+The answer is about the cut values, so the ceiling is released with it, and shown.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, lru_cache
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pappi.mechanisms.exponential import CellLaw, exponential_law
+from pappi.mechanisms.grid import IMAGINED_CEILING, GeometricGrid
+from pappi.mechanisms.laplace import LaplaceSum
+from pappi.mechanisms.laws import Law, Outcome, StagedLaw
+from pappi.mechanisms.mechanism import DrawnFromLaw, Estimate, Values
+from pappi.mechanisms.two_bin import TwoBin
+from pappi.values.bounds import Bounds
+
+CHOICE_SHARE = Fraction(1, 4)
+"""How much of ε the ceiling costs."""
+
+STEPS = 2
+"""Ceilings per octave."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateCeiling(DrawnFromLaw):
+    """The mean or sum of values cut at a ceiling that is chosen privately."""
+
+    name: ClassVar[str] = "private ceiling"
+
+    function: Literal["mean", "sum"]
+    octaves: int
+    either_sign: bool
+
+    @property
+    def choice_epsilon(self) -> Fraction:
+        return self.epsilon * CHOICE_SHARE
+
+    @property
+    def answer_epsilon(self) -> Fraction:
+        return self.epsilon - self.choice_epsilon
+
+    @property
+    def grid(self) -> GeometricGrid:
+        """Of ceilings, as distances from where values begin."""
+        reach = self.bounds.high - self._origin
+        return GeometricGrid(Bounds(Fraction(0), reach), self.octaves, STEPS)
+
+    def law(self, values: Values) -> Law:
+        inner = cache(lambda k: self.within(k).law(values))
+        return StagedLaw(self._choice(values), inner)
+
+    def _chosen(self, noisy: Outcome) -> TwoBin | LaplaceSum:
+        edges = _edges(self.grid.highest + 1)
+        return self.within(int(np.searchsorted(edges, noisy[0], side="right")) - 1)
+
+    @lru_cache(maxsize=1024)  # noqa: B019 - a mechanism is a small value, and the cache is bounded
+    def within(self, k: int) -> TwoBin | LaplaceSum:
+        """The mechanism for values below the k-th ceiling."""
+        mechanism = TwoBin if self.function == "mean" else LaplaceSum
+        return mechanism(
+            self._bounds(self.grid.exact(k)), self.answer_epsilon, self.adjacency, self.integral
+        )
+
+    def estimate(self, noisy: Outcome) -> Estimate:
+        inner = self._chosen(noisy)
+        found = inner.estimate(noisy[1:])
+        return Estimate(found.value, found.cases, ceiling=float(inner.bounds.high))
+
+    def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
+        """For the values cut at the ceiling; what is cut off is not known."""
+        return self._chosen(noisy).interval(noisy[1:], confidence)
+
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        return self._chosen(noisy).chance_at_most(noisy[1:], limit)
+
+    def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - of loose bounds, nothing is known
+        """If values fill a sixteenth of the range, and there are enough to see that."""
+        needed = self._cut_off + 2 * math.log(self.grid.highest + 1) / float(self.choice_epsilon)
+        if cases < needed:
+            return float(self.bounds.width) / 2
+        bounds = self._bounds((self.bounds.high - self._origin) * IMAGINED_CEILING)
+        mechanism = TwoBin if self.function == "mean" else LaplaceSum
+        inner = mechanism(bounds, self.answer_epsilon, self.adjacency, self.integral)
+        return inner.predicted_error(cases, None)
+
+    def _choice(self, values: Values) -> CellLaw:
+        grid = self.grid
+        distance = np.sort(self._distances(values[~np.isnan(values)]))
+        above = len(distance) - np.searchsorted(distance, grid.points, side="right")
+        scores = np.maximum(above - self._cut_off, 0).astype(np.int64)
+        edges = _edges(grid.highest + 1)
+        law = exponential_law(edges[:-1], scores, int(edges[-1]), self.choice_epsilon)
+        return CellLaw(law.starts, law.stop, law.weights, tuple(edges[:-1].tolist()))
+
+    def _distances(self, present: Values) -> Values:
+        with np.errstate(all="ignore"):  # far outliers overflow to infinity: above every ceiling
+            distance = present - float(self._origin)
+        return np.abs(distance) if self.either_sign else np.maximum(distance, 0.0)
+
+    @property
+    def _cut_off(self) -> int:
+        return math.ceil(1 / self.answer_epsilon)
+
+    @property
+    def _origin(self) -> Fraction:
+        return Fraction(0) if self.either_sign else self.bounds.low
+
+    def _bounds(self, ceiling: Fraction) -> Bounds:
+        if self.either_sign:
+            return Bounds(-ceiling, ceiling)
+        return Bounds(self.bounds.low, self.bounds.low + ceiling)
+
+
+@lru_cache(maxsize=64)
+def _edges(ceilings: int) -> NDArray[np.int64]:
+    """Where the points of each ceiling begin; one an octave lower has √2 times as many."""
+    copies = [round(16 * 2 ** (k / (2 * STEPS))) for k in range(ceilings)]
+    return np.cumsum([0, *reversed(copies)])

@@ -1,0 +1,122 @@
+"""Sample and aggregate: any formula, by averaging over parts of the cases.
+
+Nothing public bounds how much one case can change a formula such as a quotient of medians.
+So the cases are dealt into m buckets, m public, the formula is evaluated in each of them,
+each result is cut to the declared range [lo, hi], and the mean of the m results gets noise.
+
+**Why it is private.** Which bucket a case is in depends on that case alone (a keyed hash of
+its id): one case more or less changes the results of one bucket, by at most hi − lo,
+whatever the formula. On a lattice of K steps the sum of the results moves by at most K:
+noise of scale K/ε has loss at most ε. *replace*: the new content may belong to another
+bucket, so two results change and the scale is 2K/ε. Dealing cases in their order into equal
+chunks would not do: one case more shifts all that follow.
+
+A bucket without a result, such as an empty one, counts as the middle of the range. That
+keeps the number of buckets that contribute public.
+
+What comes out is the mean over buckets of n/m cases each. For a formula that is not linear
+this is not the formula over all cases, and no interval can say how far off it is: the
+interval is about the noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from pappi.errors import UsageError
+from pappi.mechanisms import tails
+from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
+from pappi.mechanisms.laws import Outcome
+from pappi.mechanisms.mechanism import DrawnFromLaw, Estimate, NoisyIntegers, Values, clamp
+from pappi.values.privacy import Adjacency
+
+Formula = Callable[[Values], float | None]
+"""The value over some cases, one row each; None where it has none."""
+
+FEWEST_BUCKETS, MOST_BUCKETS = 2, 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class SampleAndAggregate(NoisyIntegers):
+    """The mean of a formula over buckets. `bounds` are the range of its value.
+
+    Rows hold a case's values, and last the number of its bucket.
+    """
+
+    name: ClassVar[str] = "sample-and-aggregate"
+
+    formula: Formula
+    inputs: int
+    buckets: int
+
+    def __post_init__(self) -> None:
+        DrawnFromLaw.__post_init__(self)
+        if not FEWEST_BUCKETS <= self.buckets <= MOST_BUCKETS:
+            raise UsageError(
+                f"{self.buckets} buckets make no sense: from {FEWEST_BUCKETS} to {MOST_BUCKETS:,}",
+                hint="take about as many as a bucket has cases: 20 buckets of 20 cases",
+            )
+
+    @property
+    def width(self) -> int:
+        return self.inputs + 1
+
+    @property
+    def lattice(self) -> Lattice:
+        return Lattice.over(self.bounds, RANGE_STEPS, integral=False)
+
+    @property
+    def scale(self) -> Fraction:
+        touched = 2 if self.adjacency is Adjacency.REPLACE else 1
+        return touched * self.lattice.span / self.epsilon
+
+    @property
+    def scales(self) -> tuple[Fraction | None, ...]:
+        return (self.scale,)
+
+    def statistics(self, values: Values) -> Outcome:
+        rows = values.reshape(-1, self.width)
+        with np.errstate(all="ignore"):
+            number = np.nan_to_num(rows[:, -1], nan=0.0, posinf=0.0, neginf=0.0)
+        bucket = np.mod(number, self.buckets).astype(np.int64)
+        results = [self._result(rows[bucket == b, :-1]) for b in range(self.buckets)]
+        return (total(self.lattice.snap(np.array(results))),)
+
+    def estimate(self, noisy: Outcome) -> Estimate:
+        return Estimate(self._mean(noisy[0]))
+
+    def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
+        """For the mean over the buckets."""
+        width = tails.half_width(self.scale, confidence)
+        slack = self.lattice.rounding
+        low, high = self._mean(noisy[0] - width), self._mean(noisy[0] + width)
+        return self._inside(low - slack), self._inside(high + slack)
+
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        if not self.bounds.low <= limit < self.bounds.high:
+            return float(limit >= self.bounds.high)
+        lattice = self.lattice
+        points = self.buckets * (Fraction(limit) - lattice.origin) / lattice.step
+        return tails.at_least(float(noisy[0] - points), self.scale)
+
+    def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - noise does not shrink with cases
+        low, high = float(self.bounds.low), float(self.bounds.high)
+        centre = (low + high) / 2 if at is None else clamp(at, low, high)
+        noise = float(self.lattice.step) * tails.deviation(self.scale) / self.buckets
+        return tails.clamped_error(noise, centre - low, high - centre)
+
+    def _result(self, rows: Values) -> float:
+        value = self.formula(rows)
+        low, high = float(self.bounds.low), float(self.bounds.high)
+        return (low + high) / 2 if value is None or value != value else clamp(value, low, high)
+
+    def _mean(self, points: int) -> float:
+        return self._inside(self.lattice.value(Fraction(points, self.buckets)))
+
+    def _inside(self, value: float) -> float:
+        return clamp(value, float(self.bounds.low), float(self.bounds.high))

@@ -1,0 +1,364 @@
+"""A person's cases count as often as declared: truncation bounds, and moves nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pappi
+from pappi.custody.imports import Terms
+from pappi.engine.cases import CaseTable, Who, case_level, evaluate_cases
+from pappi.engine.query import Identify
+from pappi.eventlog.options import ReadOptions
+from pappi.ppinot.catalogue import parse_catalogue
+from pappi.ppinot.expressions.nodes import Truth
+from pappi.ppinot.model import CaseBorder, CountMeasure, Occurs
+from pappi.store.events import open_readonly
+from pappi.values.epsilon import Epsilon
+from pappi.values.periods import Calendar, Grid
+from pappi.values.privacy import CASE, Per, PrivacyUnit
+from pappi.workspace import Workspace
+from tests.small_logs import Row, event_table, workspace_with
+
+ZONE = ZoneInfo("Europe/Amsterdam")
+BLOCKS = Grid(Calendar.MONTH)
+KEY = bytes(range(32))
+DAY_US = 86_400_000_000
+NUMBER = CountMeasure(Occurs(Truth(value=True)))
+"""A column that only says which case a row is."""
+
+Truncate = Callable[[CaseTable, PrivacyUnit], CaseTable]
+
+persons = st.sampled_from(["anna", "bert", "carl", None])
+days = st.integers(0, 150) | st.none()
+logs = st.lists(st.tuples(persons, days), max_size=25)
+units = st.builds(PrivacyUnit, st.just("who"), st.integers(1, 4), st.sampled_from(Per))
+
+
+def table_of(cases: list[tuple[str | None, int | None]]) -> CaseTable:
+    anchors = [np.nan if day is None else float(day * DAY_US) for _, day in cases]
+    return rows_of(
+        CaseTable(
+            np.array(anchors),
+            {NUMBER: np.arange(len(cases), dtype=np.float64)},
+            Who(
+                np.array([f"c{number}" for number in range(len(cases))], dtype=object),
+                np.array([person for person, _ in cases], dtype=object),
+                KEY,
+            ),
+        ),
+        np.ones(len(cases), dtype=np.bool_),
+    )
+
+
+def rows_of(table: CaseTable, wanted: np.ndarray) -> CaseTable:
+    return table._rows(np.flatnonzero(wanted))
+
+
+def persons_of(table: CaseTable) -> np.ndarray:
+    assert table.who is not None
+    assert table.who.persons is not None
+    return table.who.persons
+
+
+def numbers(table: CaseTable) -> set[float]:
+    return set(table.columns[NUMBER].tolist())
+
+
+def months_of(table: CaseTable) -> Iterator[CaseTable]:
+    """Block by block, as the accounts are cut."""
+    yield from table.split(BLOCKS.periods(date(1969, 12, 1), date(1970, 8, 1)), ZONE).values()
+
+
+def ours(table: CaseTable, unit: PrivacyUnit) -> CaseTable:
+    return table.kept(unit, BLOCKS, ZONE)
+
+
+def assert_bounded(truncate: Truncate, table: CaseTable, unit: PrivacyUnit) -> None:
+    """Leaving a person out takes at most their k rows away, and changes no other row."""
+    kept = truncate(table, unit)
+    for person in set(persons_of(table)) - {None}:
+        without = truncate(rows_of(table, persons_of(table) != person), unit)
+        theirs = rows_of(kept, persons_of(kept) == person)
+        assert numbers(without) == numbers(kept) - numbers(theirs)
+        accounts = [theirs] if unit.per is Per.LOG else list(months_of(theirs))
+        assert max(len(numbers(account)) for account in accounts) <= unit.max_cases
+
+
+def assert_settled(truncate: Truncate, table: CaseTable, unit: PrivacyUnit) -> None:
+    """What was chosen in the first blocks stays chosen, whatever comes later."""
+    kept = truncate(table, unit)
+    for block in range(1, 6):
+        end = date(1970, 1 + block, 1)
+        early = table.anchor_us < BLOCKS.periods(end, end.replace(day=2))[0].borders_us(ZONE)[0]
+        alone = truncate(rows_of(table, early), unit)
+        assert numbers(alone) == numbers(kept) & numbers(rows_of(table, early))
+
+
+@given(logs, units)
+def test_one_person_changes_at_most_so_many_rows_and_nobody_elses(
+    cases: list[tuple[str | None, int | None]], unit: PrivacyUnit
+) -> None:
+    assert_bounded(ours, table_of(cases), unit)
+
+
+@given(logs, units)
+def test_later_blocks_never_change_an_earlier_choice(
+    cases: list[tuple[str | None, int | None]], unit: PrivacyUnit
+) -> None:
+    assert_settled(ours, table_of(cases), unit)
+
+
+@given(logs, units)
+def test_nobody_loses_more_cases_than_needed_and_the_order_stays(
+    cases: list[tuple[str | None, int | None]], unit: PrivacyUnit
+) -> None:
+    table = table_of(cases)
+    kept = ours(table, unit)
+    assert sorted(numbers(kept)) == kept.columns[NUMBER].tolist()
+    counting = rows_of(table, np.isfinite(table.anchor_us))
+    for person in set(persons_of(counting)) - {None}:
+        theirs = rows_of(counting, persons_of(counting) == person)
+        accounts = [theirs] if unit.per is Per.LOG else list(months_of(theirs))
+        expected = sum(min(len(numbers(account)), unit.max_cases) for account in accounts)
+        assert np.count_nonzero(persons_of(kept) == person) == expected
+    assert None not in set(persons_of(kept))
+
+
+@given(logs)
+def test_where_the_unit_is_a_case_every_case_counts(
+    cases: list[tuple[str | None, int | None]],
+) -> None:
+    table = table_of(cases)
+    assert ours(table, CASE) is table
+
+
+# --- truncations that look right: the same assertions must find them out -------------------
+
+
+def trusting(table: CaseTable, _: PrivacyUnit) -> CaseTable:
+    return rows_of(table, persons_of(table) != None)  # noqa: E711 - elementwise
+
+
+def first_come(table: CaseTable, unit: PrivacyUnit) -> CaseTable:
+    """In the order of time over all persons: whoever leaves makes room for others."""
+    people = len(set(persons_of(table)) - {None})
+    order = np.argsort(table.anchor_us, kind="stable")[: unit.max_cases * people]
+    return table._rows(np.sort(order))
+
+
+def by_hash_alone(table: CaseTable, unit: PrivacyUnit) -> CaseTable:
+    """Sound for one release, but a later case may take an earlier one's place."""
+    return table.kept(PrivacyUnit("who", unit.max_cases), Grid(Calendar.YEAR, 50), ZONE)
+
+
+def latest_first(table: CaseTable, unit: PrivacyUnit) -> CaseTable:
+    backwards = CaseTable(-table.anchor_us, table.columns, table.who)
+    return rows_of(table, np.isin(table.columns[NUMBER], list(numbers(ours(backwards, unit)))))
+
+
+@pytest.mark.parametrize(
+    ("broken", "promise"),
+    [
+        (trusting, assert_bounded),
+        (first_come, assert_bounded),
+        (by_hash_alone, assert_settled),
+        (latest_first, assert_settled),
+    ],
+)
+def test_a_broken_truncation_is_caught(
+    broken: Truncate, promise: Callable[[Truncate, CaseTable, PrivacyUnit], None]
+) -> None:
+    @settings(database=None, report_multiple_bugs=False)
+    @given(logs, st.integers(1, 4))
+    def check(cases: list[tuple[str | None, int | None]], most: int) -> None:
+        promise(broken, table_of(cases), PrivacyUnit("who", most))
+
+    with pytest.raises(AssertionError):
+        check()
+
+
+# --- hashes ----------------------------------------------------------------------------------
+
+
+def test_another_key_chooses_other_cases_but_as_many_in_each_block() -> None:
+    table = table_of([("anna", day) for day in range(60)])
+    assert table.who is not None
+    other = CaseTable(
+        table.anchor_us,
+        table.columns,
+        Who(table.who.case_ids, table.who.persons, bytes(32)),
+    )
+    unit = PrivacyUnit("who", 40)
+    kept, again = ours(table, unit), ours(other, unit)
+    assert numbers(kept) != numbers(again)
+    sizes = [[len(numbers(month)) for month in months_of(each)] for each in (kept, again)]
+    assert sizes[0] == sizes[1]
+
+
+def test_buckets_are_a_case_s_own_and_stay_with_it_in_every_part_of_the_table() -> None:
+    table = table_of([("anna", day % 150) for day in range(2000)])
+    buckets = dict(zip(table.columns[NUMBER], table.buckets(10), strict=True))
+    for month in months_of(table):
+        found = dict(zip(month.columns[NUMBER], month.buckets(10), strict=True))
+        assert found.items() <= buckets.items()
+    counts = np.bincount(list(buckets.values()), minlength=10)
+    assert counts.size == 10
+    assert counts.min() > 140  # 200 expected; 4.5 standard deviations below
+
+
+def test_who_is_kept_says_nothing_about_buckets() -> None:
+    table = table_of([("anna", 3)] * 2000)
+    kept = ours(table, PrivacyUnit("who", 200))
+    # Kept are those with the smallest hashes; by the same hash all would be in the first buckets.
+    counts = np.bincount(kept.buckets(2**62) // 2**61, minlength=2)
+    assert counts.min() > 65  # 100 expected
+
+
+def test_a_table_without_identities_can_neither_be_truncated_nor_put_into_buckets() -> None:
+    table = CaseTable(np.zeros(3), {})
+    with pytest.raises(LookupError):
+        ours(table, PrivacyUnit("who", 1))
+    with pytest.raises(LookupError):
+        table.buckets(2)
+
+
+def test_secrets_are_not_shown() -> None:
+    shown = repr(table_of([("anna", 1)])) + repr(Identify(KEY, "who"))
+    assert repr(KEY) not in shown
+
+
+# --- on the engine ---------------------------------------------------------------------------
+
+LARGE = 2**53
+
+
+def persons_read(workspace: Workspace, column: str) -> list[object]:
+    log = workspace.log("small")
+    table = evaluate_cases(
+        workspace.root / "events.duckdb",
+        log.table,
+        CaseBorder.END,
+        [],
+        log.vocabulary,
+        Identify(KEY, column),
+    )
+    return list(persons_of(table))
+
+
+def test_persons_are_compared_as_text_and_what_is_no_number_is_nobody(tmp_path: Path) -> None:
+    rows: list[Row] = [
+        ("a", "A", 0, {"large": LARGE, "odd": 1.5, "person": "x", "flag": True}),
+        ("a", "B", 1, {"person": None}),
+        ("b", "A", 0, {"large": LARGE + 1, "odd": np.nan, "person": "", "flag": False}),
+        ("c", "A", 0, {"odd": np.inf}),
+    ]
+    workspace = workspace_with(tmp_path / "w", rows)
+    assert persons_read(workspace, "large") == [str(LARGE), str(LARGE + 1), None]
+    assert persons_read(workspace, "odd") == ["1.5", None, None]
+    assert persons_read(workspace, "person") == ["x", "", None]
+    assert persons_read(workspace, "flag") == ["true", "false", None]
+
+
+def test_a_missing_text_is_in_no_group_not_even_one_called_question_mark(tmp_path: Path) -> None:
+    rows: list[Row] = [("a", "A", 0, {"tag": "x"}), ("b", "A", 0, {})]
+    workspace = workspace_with(tmp_path / "w", rows)
+    grouped = "{sum: {count: activity == 'A'}, by: {data: tag, keys: ['?', x]}}"
+    answers = workspace.exact(
+        parse_catalogue(f"log: small\nppis:\n  - {{id: one, measure: {grouped}}}\n")
+    )
+    assert [answer.value for answer in answers] == [0, 1]
+
+
+def test_an_attribute_varies_where_one_case_has_two_values(tmp_path: Path) -> None:
+    rows: list[Row] = [
+        ("a", "A", 0, {"same": "x", "once": 7, "doctor": "i", "large": LARGE}),
+        ("a", "B", 1, {"same": "x", "doctor": "j", "large": LARGE + 1}),
+        ("b", "A", 0, {"same": "y", "doctor": "i", "large": LARGE}),
+    ]
+    workspace = workspace_with(tmp_path / "w", rows)
+    log = workspace.log("small")
+    events = workspace.root / "events.duckdb"
+    found = case_level(events, log.table, ["doctor", "large", "once", "same"], log.vocabulary)
+    assert found == ("once", "same")
+
+
+COUNTED = """
+log: small
+ppis:
+  - id: cases
+    measure: {sum: {count: activity == "A"}}
+    bounds: [0, 1]
+    scope: every month
+"""
+
+
+def visits(*patients: tuple[str | None, int]) -> list[Row]:
+    """So many one-event cases of each patient, in three months in turn."""
+    return [
+        (f"{patient}-{visit}", "A", 24.0 * 30 * (visit % 3), {"patient": patient})
+        for patient, count in patients
+        for visit in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("unit", "released"),
+    [
+        (CASE, [5, 4, 4]),
+        (PrivacyUnit("patient", 2), [3, 0, 0]),
+        (PrivacyUnit("patient", 2, Per.BLOCK), [3, 2, 2]),
+        (PrivacyUnit("patient", 5), [4, 2, 0]),
+    ],
+)
+def test_a_release_counts_what_the_unit_lets_count_and_exact_values_count_all(
+    tmp_path: Path, unit: PrivacyUnit, released: list[float]
+) -> None:
+    rows = visits(("p1", 9), ("p2", 1), (None, 3))
+    terms = Terms(unit=unit, block_budget=Epsilon.of(2000))
+    workspace = workspace_with(tmp_path / "w", rows, terms)
+    catalogue = parse_catalogue(COUNTED)
+    (series,) = workspace.checkpoint().release(catalogue, "1000")
+    assert [answer.value for answer in series.answers] == released
+    assert [answer.value for answer in workspace.exact(catalogue)] == [5, 4, 4]
+    assert {answer.guarantee.unit for answer in series.answers} == {unit}
+
+
+def test_cases_lie_in_blocks_as_their_zone_has_it(tmp_path: Path) -> None:
+    """Half an hour before midnight UTC it is next month in Amsterdam: a choice of its own."""
+    path = tmp_path / "log.csv"
+    path.write_text(
+        "case,activity,timestamp,patient\n"
+        "c1,A,2024-01-31T12:00:00+00:00,p\n"
+        "c2,A,2024-01-31T23:30:00+00:00,p\n",
+        encoding="utf-8",
+    )
+    terms = Terms(
+        timezone="Europe/Amsterdam",
+        unit=PrivacyUnit("patient", 1, Per.BLOCK),
+        block_budget=Epsilon.of(2000),
+    )
+    workspace = pappi.create(tmp_path / "w")
+    options = ReadOptions(timezone="Europe/Amsterdam")
+    workspace.import_log(path, "small", options=options, terms=terms)
+    (series,) = workspace.checkpoint().release(parse_catalogue(COUNTED), "1000")
+    assert [answer.value for answer in series.answers] == [1, 1]
+
+
+def test_an_imported_log_of_persons_stands_beside_the_others(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path / "w", visits(("p1", 3)))
+    terms = Terms(unit=PrivacyUnit("patient", 1))
+    workspace.import_log(event_table(visits(("p1", 2))), "persons", terms=terms)
+    tables = {log.name: log.table for log in workspace.logs()}
+    with closing(open_readonly(workspace.root / "events.duckdb")) as connection:
+        for name, cases in (("small", 3), ("persons", 2)):
+            counted = connection.execute(f'SELECT count(*) FROM "{tables[name]}"').fetchone()  # noqa: S608
+            assert counted == (cases,)
