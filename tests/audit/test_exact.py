@@ -74,6 +74,24 @@ def test_no_neighbour_is_further_away_than_epsilon(
 
 
 @pytest.mark.parametrize("adjacency", list(Adjacency))
+@pytest.mark.parametrize("family", FAMILIES, ids=[f"{f.mechanism}-{f.function}" for f in FAMILIES])
+def test_nor_is_it_where_the_bounds_leave_out_zero(family: Family, adjacency: Adjacency) -> None:
+    """A case without a value is then further from every other than they are from each other."""
+    away = family.bounds if family.bounds == UNIT_INTERVAL else Bounds(Fraction(15), Fraction(20))
+    epsilon = max(EPSILON, family.least_epsilon)
+    report = audit_joint(
+        (family.make(away, epsilon, adjacency, integral=False),),
+        (Column(away),) * family.width,
+        adjacency=adjacency,
+        epsilon=epsilon,
+        draw=seeded(5),
+        pairs=PAIRS // 2,
+        starts=handmade((Column(away),) * family.width)["single"],
+    )
+    assert report.passed, report.failure
+
+
+@pytest.mark.parametrize("adjacency", list(Adjacency))
 @pytest.mark.parametrize(("function", "name"), [("sum", "laplace"), ("mean", "two-bin")])
 def test_nor_is_it_where_floats_are_far_from_zero(
     function: str, name: str, adjacency: Adjacency

@@ -38,6 +38,7 @@ from pappi.values.quotes import Quote
 DEFAULT_EPSILON = Epsilon.of("0.1")
 LEAST_EPSILON = Epsilon.of("0.001")
 MOST_ANSWERS = 20_000
+MOST_BUCKETS = 500_000
 # Used to predict errors where the owner has declared no expected number of cases.
 ASSUMED_CASES = 100
 
@@ -177,12 +178,22 @@ def _plan(ppi: Ppi, epsilon: Epsilon | None, log: LogDeclaration) -> Plan:
 
 def _refuse_too_many(questions: Sequence[CellQuestion]) -> None:
     """The journal keeps every answer for ever, so one request may not flood it."""
-    answers = sum(len(q.cell.periods) * len(q.plan.groups) for q in questions)
+    answers = sum(map(_answers, questions))
     if answers > MOST_ANSWERS:
         raise Refused(
             f"this asks for {answers:,} answers at once, and {MOST_ANSWERS:,} are the most",
             hint="ask for fewer PPIs, groups or periods",
         )
+    buckets = sum(_answers(q) * (part.buckets or 0) for q in questions for part in q.plan.parts)
+    if buckets > MOST_BUCKETS:
+        raise Refused(
+            f"this asks for {buckets:,} buckets in all, and {MOST_BUCKETS:,} are the most",
+            hint="ask for fewer buckets, groups or periods",
+        )
+
+
+def _answers(question: CellQuestion) -> int:
+    return len(question.cell.periods) * len(question.plan.groups)
 
 
 def _epsilon(ppi: Ppi, asked: Epsilon | None) -> Epsilon:

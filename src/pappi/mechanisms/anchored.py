@@ -82,7 +82,7 @@ class AnchoredMean(NoisyIntegers):
         width = float(self.bounds.width)
         ends = ratio_interval(margin, cases, alpha, self._tail, (-width, width))
         low, high = sorted(map(self._at, ends))
-        rounding = self.margin.lattice.rounding
+        rounding = 2 * self.margin.lattice.rounding  # of a value, and of the limit
         return clamp(low - rounding, *limits), clamp(high + rounding, *limits)
 
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:
@@ -91,7 +91,9 @@ class AnchoredMean(NoisyIntegers):
             return float(limit >= self.bounds.high)
         away = float(self.margin.limit.value) - limit
         rho = away if self.margin.limit.at_most else -away
-        off = float(self.margin.unit * noisy[0]) - rho * max(noisy[1], 0) / _FINE
+        margin, cases = float(self.margin.unit * noisy[0]), noisy[1] / _FINE
+        # A negative number of cases is raised to 0 only where that makes the margin say less.
+        off = sorted((margin - rho * cases, margin - rho * max(cases, 0.0), 0.0))[1]
         rarely = self._tail(abs(off), rho) / 2
         at_most = off >= 0 if self.margin.limit.at_most else off <= 0
         return 1 - rarely if at_most else rarely

@@ -89,6 +89,8 @@ class HexagonRatio(DrawnFromLaw):
 
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:
         ratio = limit / float(self._unit)
+        if math.isinf(limit):
+            return float(limit > 0)
         if ratio < 0:
             return float(self._unit < 0)
         p = ratio / (1 + ratio)

@@ -43,6 +43,7 @@ from math import ceil, floor
 import numpy as np
 from numpy.typing import NDArray
 
+from pappi.errors import NotReleasable
 from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
 from pappi.mechanisms.mechanism import Values
 from pappi.values.bounds import Bounds
@@ -130,6 +131,13 @@ def _taken(away: int, gains: Added, of_new: int) -> Fraction:
 class MeanMargin(Margin):
     """Σ (T − x); of truth values, for shares."""
 
+    def __post_init__(self) -> None:
+        if not self.bounds.low <= self.limit.value <= self.bounds.high:
+            raise NotReleasable(
+                "a limit beyond the bounds decides the verdict without looking at a case",
+                hint="declare wider bounds, or another limit",
+            )
+
     @property
     def lattice(self) -> Lattice:
         return Lattice.over(self.bounds, RANGE_STEPS, integral=self.integral)
@@ -157,11 +165,15 @@ class MeanMargin(Margin):
 
     @property
     def _point(self) -> Fraction:
-        """The limit in lattice steps: exact where values are, else on the lattice as they are."""
+        """The limit in lattice steps: exact where values are, else on the lattice as they are.
+
+        If its denominator is too large, the nearest one that is not: no mean of fewer cases
+        than that denominator lies between the two.
+        """
         lattice = self.lattice
         point = (self.limit.value - lattice.origin) / lattice.step
-        small = max(abs(point.numerator), point.denominator * lattice.span) <= _LARGEST
-        return point if lattice.exact and small else Fraction(round(point))
+        finest = max(_LARGEST // lattice.span, 1) if lattice.exact else 1
+        return point.limit_denominator(finest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ def weighted_tail(t: float, a: float, b: float, scale: float) -> float:
     if t <= 0:
         return 1.0
     small, large = min(a, b), max(a, b)
-    if large - small < _NEARLY_EQUAL:
+    if large - small < _NEARLY_EQUAL * (a + b):
         x = t / ((a + b) / 2 * scale)
         return (1 + x / 2) * math.exp(-x)
     decay = math.exp(-t / (large * scale))

@@ -81,11 +81,12 @@ class SampleAndAggregate(NoisyIntegers):
 
     def statistics(self, values: Values) -> Outcome:
         rows = values.reshape(-1, self.width)
-        with np.errstate(all="ignore"):
-            number = np.nan_to_num(rows[:, -1], nan=0.0, posinf=0.0, neginf=0.0)
+        number = np.nan_to_num(rows[:, -1], nan=0.0, posinf=0.0, neginf=0.0)
         bucket = np.mod(number, self.buckets).astype(np.int64)
-        results = [self._result(rows[bucket == b, :-1]) for b in range(self.buckets)]
-        return (total(self.lattice.snap(np.array(results))),)
+        order = np.argsort(bucket, kind="stable")
+        cuts = np.searchsorted(bucket[order], np.arange(1, self.buckets))
+        dealt = np.split(rows[order, :-1], cuts)
+        return (total(self.lattice.snap(np.array([self._result(part) for part in dealt]))),)
 
     def estimate(self, noisy: Outcome) -> Estimate:
         return Estimate(self._mean(noisy[0]))
@@ -111,7 +112,8 @@ class SampleAndAggregate(NoisyIntegers):
         return tails.clamped_error(noise, centre - low, high - centre)
 
     def _result(self, rows: Values) -> float:
-        value = self.formula(rows)
+        with np.errstate(all="ignore"):  # a formula may overflow: then it has no value
+            value = self.formula(rows)
         low, high = float(self.bounds.low), float(self.bounds.high)
         return (low + high) / 2 if value is None or value != value else clamp(value, low, high)
 

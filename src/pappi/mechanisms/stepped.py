@@ -9,8 +9,8 @@ moves S by at most K. That a step is worth K/n of the mean cancels: n enters the
 and nothing else in the law. Loss: twice the rate, which is ε/2, under either adjacency.
 
 **Sum** S: score(z) = ⌈|z − S|/Δ − ½⌉ over a *declared* range, Δ being what one case can
-change: max(|L|, |U|) for *add-remove*, U − L for *replace*. The paper takes n·L to n·U as the
-range, which gives n away.
+change: max(|L|, |U|) for *add-remove*; for *replace* that, or U − L if it is more, because a
+case may also lose its value. The paper takes n·L to n·U as the range, which gives n away.
 
 Both need more noise than `two-bin` and `laplace`; they are here because the paper has them,
 and because a declared range narrower than the noise can make the sum's a better choice.
@@ -25,7 +25,7 @@ from fractions import Fraction
 import numpy as np
 
 from pappi.errors import NotReleasable
-from pappi.mechanisms.exponential import StepLaw, exponential_law
+from pappi.mechanisms.exponential import StepLaw, exponential_law, falling_weights
 from pappi.mechanisms.interval import Counts, PointDrawn, RankScored
 from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
 from pappi.mechanisms.mechanism import DrawnFromLaw, Values
@@ -97,6 +97,7 @@ class SteppedSum(PointDrawn):
         found = total(self.contributions.snap(values)) - self._lowest
         found = min(max(found, 0), self._points * self._spacing)
         levels = self._points * self._spacing // self._change + 1
+        levels = len(falling_weights(self.rate, levels))  # beyond, weights fall no further
         away = (2 * np.arange(levels) + 1) * self._change
         above = (2 * found + away) // (2 * self._spacing) + 1
         below = -((away - 2 * found) // (2 * self._spacing))
@@ -113,7 +114,8 @@ class SteppedSum(PointDrawn):
     def _change(self) -> int:
         """What one case can change, in steps of the contributions."""
         lattice = self.contributions
-        return lattice.span if self.adjacency is Adjacency.REPLACE else lattice.reach
+        known = self.adjacency is Adjacency.REPLACE
+        return max(lattice.span, lattice.reach) if known else lattice.reach
 
     @property
     def _spacing(self) -> int:

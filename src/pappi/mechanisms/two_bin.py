@@ -90,7 +90,7 @@ class TwoBin(NoisyIntegers):
 
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:
         share = (limit - float(self.bounds.low)) / float(self.bounds.width)
-        if self.adjacency is Adjacency.ADD_REMOVE:
+        if self.adjacency is Adjacency.ADD_REMOVE or not 0 <= share < 1:
             return share_chance(noisy[0], noisy[1], self.scale, share)
         first, cases = noisy
         return tails.at_least(first - share * self.lattice.span * cases, self.scale)

@@ -20,7 +20,7 @@ from pappi.mechanisms.hexagon import HexagonRatio
 from pappi.mechanisms.margins import Limit, RatioMargin
 from pappi.mechanisms.mechanism import Mechanism, Values
 from pappi.mechanisms.ratio import TwoBinRatio
-from pappi.mechanisms.sampled import Formula, SampleAndAggregate
+from pappi.mechanisms.sampled import SampleAndAggregate
 from pappi.mechanisms.threshold import NoisyMargin
 from pappi.planning.bounds import bounds_of, is_integral, looseness_of
 from pappi.planning.parts import Part, PublicFacts
@@ -211,7 +211,9 @@ def _threshold(measure: AggregatedMeasure, epsilon: Fraction, request: Request) 
         limit=limit,
         falloff=falloff,
     )
-    return Part(ROOT, (measure,), mechanism, _aim(limit, falloff))
+    # A sum is released as without a target, so that it is the same question.
+    settings = () if measure.called == "sum" else _aim(limit, falloff)
+    return Part(ROOT, (measure,), mechanism, settings)
 
 
 def _aim(limit: Limit, falloff: Fraction | None) -> tuple[tuple[str, str], ...]:
@@ -251,7 +253,7 @@ def _sampled(node: Inner, epsilon: Fraction, request: Request) -> Part:
         epsilon,
         facts.adjacency,
         False,  # noqa: FBT003
-        formula_over(node.measure),
+        FormulaOver(node.measure),
         len(inputs),
         count,
     )
@@ -280,12 +282,13 @@ def _output_range(node: Inner, request: Request) -> Bounds:
     )
 
 
-def formula_over(measure: MultiInstance) -> Formula:
-    """The measure's value over rows that hold the contributions of its aggregated measures."""
-    aggregated = tuple(aggregated_measures(measure))
+@dataclass(frozen=True, slots=True)
+class FormulaOver:
+    """A measure's value over rows that hold the contributions of its aggregated measures."""
 
-    def value(rows: Values) -> float | None:
+    measure: MultiInstance
+
+    def __call__(self, rows: Values) -> float | None:
+        aggregated = aggregated_measures(self.measure)
         found = {path: aggregate(one, rows[:, i]) for i, (path, one) in enumerate(aggregated)}
-        return value_above(measure, found)
-
-    return value
+        return value_above(self.measure, found)

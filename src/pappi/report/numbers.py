@@ -83,7 +83,7 @@ def interval_text(answer: Answer) -> str:
     text = format_interval(answer.value, answer.interval, answer.unit)
     if answer.ceiling is None:
         return text
-    return f"{text}, cut at {with_unit(f'{answer.ceiling:.3g}', answer.unit)}"
+    return f"{text}, cut at {with_unit(three_digits(answer.ceiling), answer.unit)}"
 
 
 def format_cases(answer: Answer) -> str:
@@ -108,6 +108,15 @@ def format_number(number: float, last_digit: int) -> str:
     else:
         text = f"{rounded:,.{max(-digit, 0)}f}"
     return text.replace("-", "−")
+
+
+def three_digits(number: float) -> str:
+    """A number of which no more than its size matters.
+
+    >>> three_digits(0.62518), three_digits(37_581.2)
+    ('0.625', '37,600')
+    """
+    return format_number(number, _magnitude(number) - 2)
 
 
 def finite(number: float | None) -> float | None:

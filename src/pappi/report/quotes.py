@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pappi.report.numbers import with_unit
+from pappi.report.numbers import three_digits, with_unit
 from pappi.report.plain import plain
 from pappi.values.quotes import Quote, QuotedSet
 
@@ -45,7 +45,7 @@ def options_table(quote: Quote) -> Table:
             plain(_functions_text(option.functions)),
             plain(option.mechanism or "–"),
             " + ".join(f"{100 * share:.0f} %" for share in option.shares) or "–",
-            "–" if error is None else "± " + with_unit(f"{error:.3g}", quote.unit),
+            "–" if error is None else "± " + with_unit(three_digits(error), quote.unit),
             "chosen" if option.chosen else plain(option.reason),
         )
     return table
@@ -101,7 +101,7 @@ def _functions_text(functions: Sequence[str]) -> str:
 def _error(quote: Quote) -> str:
     if quote.typical_error is None:
         return "not known"
-    return "± " + with_unit(f"{quote.typical_error:.3g}", quote.unit)
+    return "± " + with_unit(three_digits(quote.typical_error), quote.unit)
 
 
 def _payments(quote: Quote) -> str:

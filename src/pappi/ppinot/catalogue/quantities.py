@@ -11,8 +11,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from pappi.errors import Position, UsageError
-from pappi.ppinot.catalogue.document import ListNode, Node, ScalarNode
-from pappi.ppinot.catalogue.shapes import Definitions, Json, ListOf, Named, Problems, Written
+from pappi.ppinot.catalogue.document import BrokenNode, ListNode, Node, ScalarNode
+from pappi.ppinot.catalogue.shapes import (
+    Definitions,
+    Json,
+    ListOf,
+    Named,
+    Problems,
+    Written,
+    describe,
+)
 from pappi.ppinot.model import Bounding
 from pappi.ppinot.wording import did_you_mean, listed, quoted
 from pappi.values.epsilon import ZERO, Epsilon
@@ -121,6 +129,7 @@ _LIMIT = Written(
     types=("string", "number"),
 )
 _LIMITS = ListOf("bounds as [low, high]", _LIMIT, least=2, most=2)
+_FORMS = "write [low, high], [low, high, loose] or private"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +145,28 @@ class _Bounds:
     """`[low, high]`, `[low, high, loose]` or the word `private`."""
 
     def read(self, node: Node, problems: Problems) -> WrittenBounds | None:
-        if isinstance(node, ScalarNode) and node.text.strip() == _PRIVATE:
-            return WrittenBounds((), Bounding.PRIVATE, node.position)
+        if isinstance(node, ScalarNode):
+            return self._word(node, problems)
         bounding, limits = Bounding.DECLARED, node
-        if isinstance(node, ListNode) and len(node.items) == 3 and _is_loose(node.items[2]):
+        if isinstance(node, ListNode) and len(node.items) == 3:
+            third = node.items[2]
+            if isinstance(third, BrokenNode):
+                return None
+            if not _is_loose(third):
+                message = f"after the two bounds only 'loose' can stand, not {describe(third)}"
+                problems.add(third.position, message, _FORMS)
+                return None
             bounding, limits = Bounding.LOOSE, replace(node, items=node.items[:2])
         read = _LIMITS.read(limits, problems)
         return None if read is None else WrittenBounds(read, bounding, node.position)
+
+    def _word(self, node: ScalarNode, problems: Problems) -> WrittenBounds | None:
+        word = node.text.strip()
+        if word == _PRIVATE:
+            return WrittenBounds((), Bounding.PRIVATE, node.position)
+        message = f"expected bounds as [low, high], found {describe(node)}"
+        problems.add(node.position, message, did_you_mean(word, (_PRIVATE,), _FORMS))
+        return None
 
     def schema(self, definitions: Definitions) -> Json:
         item = {"anyOf": [_LIMIT.schema(definitions), {"enum": [_LOOSE]}]}

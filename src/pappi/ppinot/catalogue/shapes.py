@@ -64,7 +64,7 @@ def describe(node: Node) -> str:
         case ScalarNode():
             return quoted(node.text) if node.text else "nothing"
         case ListNode():
-            return "a list"
+            return "a list" if node.items else "an empty list"
         case _:
             return "a mapping"
 
