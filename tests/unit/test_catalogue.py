@@ -16,6 +16,7 @@ from pappi.ppinot.expressions.parser import parse_expression
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,
+    Bounding,
     CaseBorder,
     ConditionMeasure,
     CountMeasure,
@@ -146,6 +147,43 @@ def test_a_bare_number_in_a_target_is_in_the_unit_shown(written: str, target: Ta
 
 
 @pytest.mark.parametrize(
+    ("written", "bounds", "bounding"),
+    [
+        ("[0, 2]", Bounds(Fraction(0), Fraction(2)), Bounding.DECLARED),
+        ("[-1.5, 2]", Bounds(Fraction(-3, 2), Fraction(2)), Bounding.DECLARED),
+        ("[0, 1e6, loose]", Bounds(Fraction(0), Fraction(10**6)), Bounding.LOOSE),
+        ("private", None, Bounding.PRIVATE),
+    ],
+)
+def test_bounds_fit_are_loose_or_private(
+    written: str, bounds: Bounds | None, bounding: Bounding
+) -> None:
+    on_ppi = measured("{sum: {count: a == 1}}", f"bounds: {written}").measure
+    on_measure = measured(f"{{sum: {{count: a == 1}}, bounds: {written}}}").measure
+    assert on_ppi == on_measure
+    assert isinstance(on_ppi, AggregatedMeasure)
+    assert (on_ppi.bounds, on_ppi.bounding) == (bounds, bounding)
+
+
+def test_each_variable_has_bounds_of_its_own_kind() -> None:
+    found = measured(
+        "{derive: a / b, a: {sum: {count: x == 1}}, b: {sum: {data: y}}}",
+        "bounds: {a: [0, 9, loose], b: private}",
+    )
+    assert isinstance(found.measure, DerivedMultiInstance)
+    variables = dict(found.measure.variables)
+    kinds = [v.bounding for v in variables.values() if isinstance(v, AggregatedMeasure)]
+    assert kinds == [Bounding.LOOSE, Bounding.PRIVATE]
+
+
+def test_the_range_of_a_single_sum_stands_beside_the_bounds_of_its_cases() -> None:
+    found = measured("{sum: {count: a == 1}, bounds: [0, 2]}", "bounds: {value: [0, 500]}")
+    assert isinstance(found.measure, AggregatedMeasure)
+    assert found.measure.bounds == Bounds(Fraction(0), Fraction(2))
+    assert found.value_range == Bounds(Fraction(0), Fraction(500))
+
+
+@pytest.mark.parametrize(
     ("unit", "target", "low"),
     [
         ("percent", "above 95", Fraction(95, 100)),
@@ -254,6 +292,30 @@ RATIO = "measure: {derive: a / b, a: {sum: {count: x == 1}}, b: {sum: {count: y 
         (["measure: {sum: {count: ER Triage}}"], "did not expect", "{activity: ER Triage}"),
         ([SUM, "bounds: [1, 0]"], "lower bound must be below", ""),
         ([SUM, "bounds: [0]"], "expected bounds as [low, high], found a list", ""),
+        ([SUM, "bounds: [0, nan]"], "expected a number", "60 days"),
+        ([SUM, "bounds: [0, inf]"], "expected a number", "60 days"),
+        ([SUM, "bounds: [-.inf, 5]"], "expected a number", "60 days"),
+        ([SUM, "bounds: [1, 0, loose]"], "lower bound must be below", ""),
+        ([SUM, "bounds: [1, 2, tight]"], "only 'loose' can stand, not 'tight'", "or private"),
+        ([SUM, "bounds: [1, 2, 3]"], "only 'loose' can stand, not '3'", "[low, high, loose]"),
+        ([SUM, "bounds: [1, 2, loose, 3]"], "expected bounds as [low, high], found a list", ""),
+        ([SUM, "bounds: loose"], "expected bounds as [low, high], found 'loose'", "or private"),
+        ([SUM, "bounds: privat"], "found 'privat'", "did you mean 'private'?"),
+        ([SUM, "bounds: []"], "expected bounds as [low, high], found an empty list", ""),
+        ([SUM, "bounds: {value: private}"], "range of the value is declared as [low, high]", ""),
+        ([SUM, "bounds: {value: [0, 9, loose]}"], "range of the value is declared as", ""),
+        ([SUM, "release: laplace"], "expected a release, found 'laplace'", ""),
+        ([SUM, "release: {mecanism: laplace}"], "unknown key", "did you mean 'mechanism'?"),
+        ([SUM, "release: {mechanism: laplas}"], "found 'laplas'", "did you mean 'laplace'?"),
+        ([SUM, "release: {mechanism: twobin}"], "found 'twobin'", "did you mean 'two-bin'?"),
+        ([SUM, "release: {mechanism: gaussian}"], "found 'gaussian'", "'private ceiling'"),
+        ([SUM, "release: {answer: verdikt}"], "found 'verdikt'", "did you mean 'verdict'?"),
+        ([SUM, "release: {falloff: lots}"], "expected a number, found 'lots'", "3"),
+        ([SUM, "release: {falloff: .nan}"], "expected a number, found '.nan'", "3"),
+        ([SUM, "release: {buckets: -5}"], "expected a whole number, found '-5'", "20"),
+        ([SUM, "release: {buckets: 2.5}"], "expected a whole number, found '2.5'", "20"),
+        ([SUM, "release: {buckets: 1000000000}"], "expected a whole number", "20"),
+        ([SUM, "release: {noise: []}"], "found an empty list", ""),
         ([SUM, "bounds: [0, 1 day]"], "this is about a plain number", "write 1"),
         ([SUM, "bounds: {a: [0, 1]}"], "bounds for 'a'", "write bounds: [low, high]"),
         ([TIME, "bounds: [0, 60]"], "this is about a duration: 60 of what?", "60 hours"),

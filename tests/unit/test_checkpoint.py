@@ -145,6 +145,7 @@ def test_a_measure_without_bounds_is_refused_with_a_hint(workspace: Workspace) -
     with pytest.raises(NotReleasable, match="no public bounds") as refusal:
         workspace.checkpoint().release(catalogue(unbounded))
     assert "add e.g. `bounds:" in refusal.value.hint
+    assert "or `bounds: private`" in refusal.value.hint
     assert {line.spent for line in workspace.checkpoint().budget("small")} == {ZERO}
 
 

@@ -93,8 +93,9 @@ def test_the_way_from_import_to_replay(run: Run) -> None:
     assert [a["value"] for a in answers] == [a["value"] for a in again]
     assert set(answers[0]) == {
         *("ppi", "period", "group", "value", "unit", "interval", "cases", "verdict"),
-        *("guarantee", "charged", "replayed"),
+        *("chance_met", "ceiling", "guarantee", "charged", "replayed"),
     }
+    assert all((a["chance_met"] is None) == (a["verdict"] is None) for a in answers)
     assert set(answers[0]["guarantee"]) == {"epsilon", "unit", "adjacency", "mechanism"}
     code, out, _ = run("budget")
     assert code == 0
@@ -126,6 +127,81 @@ def test_what_an_accuracy_costs(run: Run) -> None:
     assert code == 0, errors
     for quote in json.loads(out)["quotes"]:
         assert quote["typical_error"] <= 5
+
+
+LONGEST = """\
+log: claims
+ppis:
+  - id: longest
+    measure: {max: {time: {from: case start, to: case end}, unit: days}}
+    bounds: [0 days, 60 days]
+    target: at most 45 days
+"""
+
+
+@pytest.fixture
+def longest(tmp_path: Path) -> Path:
+    path = tmp_path / "longest.yaml"
+    path.write_text(LONGEST, encoding="utf-8")
+    return path
+
+
+@pytest.mark.usefixtures("workspace")
+def test_every_way_to_release_a_ppi_is_shown_on_request(run: Run, longest: Path) -> None:
+    _, short, _ = run("preview", longest)
+    code, out, _ = run("preview", longest, "--options")
+    assert code == 0
+    assert "sample-and-aggregate" not in short
+    rows = [line for line in out.splitlines() if line.startswith("│ value")]
+    assert {row.split("│")[2].strip() for row in rows} == {
+        *("interval", "laplace", "threshold", "sample-and-aggregate")
+    }
+    assert sum("chosen" in row for row in rows) == 1
+    assert sum("on request" in row for row in rows) == 2
+    _, as_json, _ = run("preview", longest, "--json")
+    (quote,) = json.loads(as_json)["quotes"]
+    assert len(quote["options"]) == len(rows)
+
+
+@pytest.mark.usefixtures("workspace")
+def test_where_no_verdict_can_be_had_the_preview_says_what_to_ask(run: Run, longest: Path) -> None:
+    for epsilon, shown in (("0.1", True), ("4", False)):
+        _, out, _ = run("preview", longest, "--epsilon", epsilon)
+        assert ("longest: one case decides" in out) is shown
+        _, as_json, _ = run("preview", longest, "--epsilon", epsilon, "--json")
+        (quote,) = json.loads(as_json)["quotes"]
+        assert bool(quote["advice"]) is shown
+
+
+@pytest.mark.usefixtures("workspace")
+def test_a_verdict_alone_is_released_and_shown(run: Run, longest: Path) -> None:
+    text = LONGEST.replace("max", "mean") + "    release: {answer: verdict}\n"
+    longest.write_text(text, encoding="utf-8")
+    code, out, errors = run("release", longest)
+    assert code == 0, errors
+    assert "threshold" in out
+    _, as_json, _ = run("release", longest, "--json")
+    answers = json.loads(as_json)["answers"]
+    assert all(a["value"] is None and a["verdict"] and a["chance_met"] <= 1 for a in answers)
+    _, as_csv, _ = run("release", longest, "--csv")
+    assert as_csv.splitlines()[0].split(",")[10:13] == ["verdict", "chance_met", "ceiling"]
+
+
+def test_a_person_as_unit_is_said_in_the_guarantee(
+    run: Run, workspace: Path, tmp_path: Path, longest: Path
+) -> None:
+    bound = ("--unit", "channel", "--max-cases", "2", "--per", "log", "--name", "people")
+    code, out, errors = run("log", "import", tmp_path / "claims.csv", *bound)
+    assert code == 0, errors
+    assert "channel, at most 2 cases per log" in " ".join(out.split())
+    longest.write_text(LONGEST.replace("log: claims", "log: people"), encoding="utf-8")
+    code, out, errors = run("release", longest, "--html", workspace / "r.html")
+    assert code == 0, errors
+    assert "protects each 'channel', of whom at most 2 cases count" in " ".join(out.split())
+    assert "the cases of one &#x27;channel&#x27;" in (workspace / "r.html").read_text("utf-8")
+    _, as_json, _ = run("release", longest, "--json")
+    guarantees = [answer["guarantee"]["unit"] for answer in json.loads(as_json)["answers"]]
+    assert set(guarantees) == {"channel, at most 2 cases per log"}
 
 
 def test_definitions_are_shown_as_sentence_tree_and_admissible_sets(run: Run) -> None:

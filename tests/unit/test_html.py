@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -11,9 +12,9 @@ from pappi.report.budgets import BudgetLine
 from pappi.report.html import report_html
 from pappi.report.numbers import format_interval, format_value
 from pappi.report.wording import times
-from pappi.values.answers import Series
+from pappi.values.answers import Series, Verdict
 from pappi.values.epsilon import ZERO, Epsilon
-from pappi.values.privacy import Adjacency
+from pappi.values.privacy import Adjacency, PrivacyUnit
 from tests.unit.report_samples import (
     BELOW_24,
     BUDGET,
@@ -142,6 +143,30 @@ def test_a_budget_line_never_shows_more_than_all_or_less_than_nothing() -> None:
 def test_a_replayed_answer_says_that_it_comes_from_the_record() -> None:
     text = said(parsed(page_of(a_series([an_answer(1.0, 0.0, 2.0, replayed=True)]))))
     assert "from the record" in text
+
+
+def test_a_verdict_without_a_value_and_a_ceiling_stand_in_their_tables() -> None:
+    undecided = an_answer(None, 0.0, 72.0, verdict=Verdict.UNDECIDED, cases=None)
+    cut = replace(an_answer(10.0, 7.0, 13.0), ceiling=44.19)
+    series = a_series([replace(undecided, chance_met=0.834), cut], target=BELOW_24)
+    rows = [said(row) for row in parsed(page_of(series)).iter("tr")]
+    assert "2024-03–0 to 72 h–○ undecided, 83 % met0.1" in rows
+    assert any("7.0 to 13.0 h, cut at 44.2 h" in row for row in rows)
+
+
+def test_what_a_value_is_not_is_said_beside_its_chart() -> None:
+    series = replace(EXTREMES["one period"], caution="a value that few cases exceed")
+    assert "a value that few cases exceed" in said(parsed(page_of(series)))
+
+
+def test_a_person_is_named_in_the_guarantee() -> None:
+    answer = an_answer(1.0, 0.0, 2.0)
+    unit = PrivacyUnit("patient_id", 3)
+    of_persons = replace(answer, guarantee=replace(answer.guarantee, unit=unit))
+    text = said(parsed(page_of(a_series([of_persons]))))
+    assert "the cases of one 'patient_id'" in text
+    assert "at most 3 cases count" in text
+    assert "Whatever one case contains" not in text
 
 
 def test_the_page_can_be_read_by_ear_and_by_keyboard(everything: str) -> None:

@@ -44,6 +44,18 @@ ppis:
     measure: {share: {condition: {activity: A}}, among: {derive: 1 > 0}}
     scope: between 2014-01-01 and 2014-02-01
     goals: g
+  - id: c
+    measure: {mean: {data: a}, bounds: [0, 1 day, loose]}
+    target: below 1 hour
+    release: {answer: value, mechanism: threshold, falloff: 2.5}
+  - id: d
+    measure: {sum: {data: a}, bounds: private}
+    bounds: {value: [0, 100]}
+    release: {mechanism: sample-and-aggregate, buckets: 20, noise: value}
+  - id: e
+    measure: {derive: x / y, x: {sum: {data: a}}, y: {max: {data: b}}}
+    bounds: {x: [0, 1, loose], y: private}
+    release: {answer: verdict, noise: [x, y]}
 """,
 }
 
@@ -67,6 +79,17 @@ BROKEN = {
         "log: l\nppis: [{id: x, measure: {share: {data: a}, among: {data: b}, where: {data: c}}}]"
     ),
     "among of a mean": "log: l\nppis: [{id: x, measure: {mean: {data: a}, among: {data: b}}}]",
+    "neither loose nor private": (
+        "log: l\nppis: [{id: x, measure: {sum: {data: a}}, bounds: [1, 2, tight]}]"
+    ),
+    "bounds as a word": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, bounds: loose}]",
+    "release as a word": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: laplace}]",
+    "unknown setting": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: {noises: a}}]",
+    "bad mechanism": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: {mechanism: g}}]",
+    "bad answer": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: {answer: both}}]",
+    "bad falloff": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: {falloff: much}}]",
+    "half a bucket": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: {buckets: 2.5}}]",
+    "no noise": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: {noise: []}}]",
     "no keys": "log: l\nppis: [{id: x, measure: {sum: {data: a}, by: {data: c}}}]",
     "empty text": "log: l\nppis: [{id: x, name: '', measure: {sum: {data: a}}}]",
 }

@@ -5,13 +5,17 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Literal
 
 import pytest
 from rich.console import Console, RenderableType
 
+from pappi.report.quotes import advice_lines, options_table, quotes_table
 from pappi.report.tables import answers_table, budget_table
-from pappi.values.answers import Series
+from pappi.values.answers import Series, Verdict
+from pappi.values.epsilon import Epsilon
+from pappi.values.quotes import Quote, QuotedSet
 from tests.unit.report_samples import BELOW_24, BUDGET, EXTREMES, a_series, an_answer, monthly
 
 
@@ -77,6 +81,85 @@ def test_replayed_answers_are_marked_as_free() -> None:
     text = printed(answers_table(a_series([an_answer(1.0, 0.0, 2.0, replayed=True)])))
     assert "0.1 ↺" in text
     assert "nothing charged" in text
+
+
+def test_a_verdict_without_a_value_says_how_sure_it_is() -> None:
+    undecided = an_answer(None, 0.0, 72.0, verdict=Verdict.UNDECIDED, cases=None)
+    text = printed(answers_table(a_series([replace(undecided, chance_met=0.834)], target=BELOW_24)))
+    (row,) = (line for line in text.splitlines() if "2024-03" in line)
+    cells = [cell.strip() for cell in row.strip("│").split("│")]
+    assert cells == ["2024-03", "–", "0 to 72 h", "–", "○ undecided, 83 % met", "0.1"]
+
+
+def test_of_a_decided_verdict_no_chance_is_told() -> None:
+    met = replace(an_answer(10.0, 7.0, 13.0, verdict=Verdict.MET), chance_met=0.999)
+    assert "% met" not in printed(answers_table(a_series([met], target=BELOW_24)))
+
+
+def test_a_ceiling_is_told_in_plain_digits_beside_the_interval() -> None:
+    cut = replace(an_answer(4100.0, 1100.0, 6600.0, unit="EUR"), ceiling=44_194.2)
+    text = printed(answers_table(a_series([cut], unit="EUR"))).replace("│", " ")
+    words = " ".join(text.split())
+    assert "1,100 to 6,600 EUR, cut at" in words
+    assert "44,200 EUR" in words
+
+
+def test_what_a_value_is_not_stands_below_the_table() -> None:
+    series = replace(ordinary, clipping="a case counts as at most 9", caution="no maximum")
+    lines = [line.strip() for line in printed(answers_table(series)).splitlines()]
+    assert lines.index("a case counts as at most 9") + 1 == lines.index("no maximum")
+
+
+WAITING = Quote(
+    ppi="waiting",
+    name="Waiting",
+    unit="hours",
+    epsilon=Epsilon.of("0.1"),
+    functions=("ppi",),
+    mechanism="two-bin",
+    typical_error=3.2,
+    assumed_cases=100,
+    charges=3,
+    new_charges=3,
+    options=(),
+    shares=(1.0,),
+)
+
+
+def test_a_preview_shows_price_and_error_in_plain_digits() -> None:
+    text = printed(quotes_table([replace(WAITING, typical_error=37_581.2, unit="EUR"), WAITING]))
+    assert "± 37,600 EUR" in text
+    assert "± 3.20 h" in text
+    assert "3 × 0.1" in text
+
+
+def test_a_preview_names_the_functions_and_their_shares() -> None:
+    split = replace(WAITING, functions=("ppi.docs", "ppi.received"), shares=(0.5625, 0.4375))
+    text = " ".join(printed(quotes_table([split]), width=120).split())
+    assert "docs (56 %) + received (44 %)" in text
+
+
+def test_an_error_that_nobody_can_know_is_not_made_up() -> None:
+    assert "not known" in printed(quotes_table([replace(WAITING, typical_error=None)]))
+
+
+def test_options_say_which_was_chosen_and_why_others_were_not() -> None:
+    options = (
+        QuotedSet(("ppi",), "two-bin", 3.2, shares=(1.0,), chosen=True),
+        QuotedSet(("ppi",), "threshold", 2.9, "on request", shares=(1.0,)),
+        QuotedSet(("ppi.a", "ppi.b"), None, None, "its bounds are too close"),
+    )
+    lines = printed(options_table(replace(WAITING, options=options))).splitlines()
+    rows = [[cell.strip() for cell in x.strip("│").split("│")] for x in lines if x[:1] == "│"]
+    assert rows[1:] == [
+        ["value", "two-bin", "100 %", "± 3.20 h", "chosen"],
+        ["value", "threshold", "100 %", "± 2.90 h", "on request"],
+        ["a + b", "–", "–", "–", "its bounds are too close"],
+    ]
+
+
+def test_advice_cannot_reach_the_terminal_as_markup_or_codes() -> None:
+    assert advice_lines([WAITING, replace(WAITING, ppi="\x1b[31m", advice="ask")]) == ["�[31m: ask"]
 
 
 def test_groups_have_their_column() -> None:

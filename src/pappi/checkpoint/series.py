@@ -103,8 +103,8 @@ def _caution(plan: Plan) -> str:
 
 _CAUTIONS = {
     "ranked": "the bounds are loose, so this is a value that a few cases exceed, not the largest",
-    "private ceiling": "values beyond a ceiling that was chosen privately, period by period, "
-    "count as that ceiling",
+    "private ceiling": "values beyond a ceiling count as that ceiling, which was chosen "
+    "privately, period by period, for a quarter of ε",
     "sample-and-aggregate": "the mean over random parts of the cases; the interval is about the "
     "noise alone",
 }

@@ -13,6 +13,7 @@ A share is the mean of truth values.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -24,7 +25,7 @@ from pappi.mechanisms.lattice import total
 from pappi.mechanisms.laws import Outcome
 from pappi.mechanisms.margins import MeanMargin
 from pappi.mechanisms.mechanism import DrawnFromLaw, Estimate, NoisyIntegers, Values, clamp
-from pappi.mechanisms.pivot import ratio_interval, weighted_tail
+from pappi.mechanisms.pivot import RatioTail, ratio_interval, weighted_tail
 from pappi.mechanisms.threshold import decision_epsilon, refuse_falloff
 from pappi.values.privacy import Adjacency
 
@@ -80,7 +81,7 @@ class AnchoredMean(NoisyIntegers):
         margin, cases = float(self.margin.unit * noisy[0]), noisy[1] / _FINE
         alpha = tails.significance(confidence)
         width = float(self.bounds.width)
-        ends = ratio_interval(margin, cases, alpha, self._tail, (-width, width))
+        ends = ratio_interval(margin, cases, alpha, self._tail(), (-width, width))
         low, high = sorted(map(self._at, ends))
         rounding = 2 * self.margin.lattice.rounding  # of a value, and of the limit
         return clamp(low - rounding, *limits), clamp(high + rounding, *limits)
@@ -94,7 +95,7 @@ class AnchoredMean(NoisyIntegers):
         margin, cases = float(self.margin.unit * noisy[0]), noisy[1] / _FINE
         # A negative number of cases is raised to 0 only where that makes the margin say less.
         off = sorted((margin - rho * cases, margin - rho * max(cases, 0.0), 0.0))[1]
-        rarely = self._tail(abs(off), rho) / 2
+        rarely = self._tail()(abs(off), rho) / 2
         at_most = off >= 0 if self.margin.limit.at_most else off <= 0
         return 1 - rarely if at_most else rarely
 
@@ -112,10 +113,10 @@ class AnchoredMean(NoisyIntegers):
         value = limit - away if self.margin.limit.at_most else limit + away
         return clamp(value, float(self.bounds.low), float(self.bounds.high))
 
-    def _tail(self, t: float, rho: float) -> float:
+    def _tail(self) -> RatioTail:
         """Of noise on margin − ρ·cases; both are so fine that they count as continuous."""
-        of_margin, of_cases = self._noise()
-        return weighted_tail(t, of_margin / np.sqrt(2), abs(rho) * of_cases / np.sqrt(2), 1.0)
+        of_margin, of_cases = (noise / math.sqrt(2) for noise in self._noise())
+        return lambda t, rho: weighted_tail(t, of_margin, abs(rho) * of_cases, 1.0)
 
     def _noise(self) -> tuple[float, float]:
         """Standard deviations, in units of the value times cases, and in cases."""

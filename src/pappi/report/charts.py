@@ -140,7 +140,7 @@ class _Chart:
         if cuts_off(answers, value_axis(extent, self.series.unit, self._panel_height, 0)):
             arrow = painted("polygon", "arrow", points=f"-4,{y + 3} 4,{y + 3} 0,{y - 4}")
             yield arrow, "goes on beyond the chart"
-        if any(finite(answer.value) is None for answer in answers):
+        if any(finite(answer.value) is None and answer.verdict is None for answer in answers):
             yield cross(0, y, 4), "no value"
 
     # --- geometry ---

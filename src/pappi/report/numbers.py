@@ -32,6 +32,10 @@ _DECIMALS = 6
 _PLAIN_RANGE = (1e-6, 1e15)
 
 
+# A value this small beside its interval is as good as zero.
+_NEGLIGIBLE = 2e-4
+
+
 def unit_symbol(unit: str) -> str:
     """The short form behind a number; a unit we do not know is its own symbol."""
     return _SYMBOLS.get(unit, unit)
@@ -46,7 +50,7 @@ def with_unit(number: str, unit: str) -> str:
 
 
 def format_value(value: float | None, interval: Interval, unit: str) -> str:
-    """To the digit its interval makes worth showing, but never less than two of its own.
+    """To the digit its interval makes worth showing, but with two of its own unless tiny.
 
     >>> format_value(23.4178, Interval(18.02, 28.81, 0.95), "hours")
     '23.4 h'
@@ -56,7 +60,9 @@ def format_value(value: float | None, interval: Interval, unit: str) -> str:
     known = finite(value)
     if known is None:
         return MISSING
-    digit = min(_last_digit(known, interval), _magnitude(known) - 1)
+    digit = _last_digit(known, interval)
+    if abs(known) > _NEGLIGIBLE * (half_width(known, interval) or 0.0):
+        digit = min(digit, _magnitude(known) - 1)
     return with_unit(format_number(known, digit), unit)
 
 

@@ -183,7 +183,10 @@ class Panel:
         tip = el("title", answer_text(answer))
         for x, y in self._point(answer):
             return el("g", tip, verdict_shape(answer.verdict, x, y, size))
-        return el("g", tip, cross(self.x.at(answer.period), self.y.bottom, size))
+        x, y = self.x.at(answer.period), self.y.bottom
+        if answer.verdict is not None:
+            return el("g", tip, verdict_shape(answer.verdict, x, y - size, size))
+        return el("g", tip, cross(x, y, size))
 
 
 def verdict_shape(verdict: Verdict | None, x: float, y: float, size: float) -> Element:

@@ -19,7 +19,7 @@ def quotes_table(quotes: Sequence[Quote]) -> Table:
     from rich.table import Table
 
     cases = max(quote.assumed_cases for quote in quotes)
-    note = f"Typical error: of the noise, if {cases} cases fall into a period."
+    note = f"Typical error: of the noise, if {cases} cases fall into a period. {_cut_off(quotes)}"
     table = Table(box=box.ROUNDED, caption=note, caption_justify="left")
     for heading in ("PPI", "noise in", "mechanism"):
         table.add_column(heading)
@@ -29,6 +29,15 @@ def quotes_table(quotes: Sequence[Quote]) -> Table:
         row = (quote.ppi, _noise_in(quote), quote.mechanism, str(quote.epsilon))
         table.add_row(*map(plain, row), _error(quote), _payments(quote))
     return table
+
+
+def _cut_off(quotes: Sequence[Quote]) -> str:
+    """Of the error that bounds make, public facts tell only where there is none."""
+    whole = [quote.ppi for quote in quotes if quote.clipping == "none"]
+    if len(whole) == len(quotes):
+        return "No value can lie beyond its bounds."
+    but = f", but for {plain(', '.join(whole))}" if whole else ""
+    return f"What bounds cut off comes on top{but}."
 
 
 def options_table(quote: Quote) -> Table:

@@ -1,0 +1,223 @@
+"""Verdicts: asked for alone, with how sure one may be, and where none can be had."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from pappi.custody.imports import Terms
+from pappi.ppinot.catalogue import parse_catalogue
+from pappi.ppinot.model import Catalogue
+from pappi.report.html import report_html
+from pappi.report.quotes import advice_lines, quote_record
+from pappi.report.records import answer_record, flat_record
+from pappi.report.tables import answers_table
+from pappi.values.answers import Answer, Series, Verdict
+from pappi.values.epsilon import Epsilon
+from pappi.workspace import Workspace
+from tests.small_logs import claims, workspace_with
+
+TIME = "{time: {from: case start, to: case end}, unit: days}"
+REJECTED = 'activity == "Reject"'
+
+# Of claims that take 1 to 5 days, a quarter of them rejected: what is met, and what is missed.
+MEASURES: dict[str, tuple[str, str, str]] = {
+    "mean": (f"{{mean: {TIME}}}", "below 6 days", "below 2 days"),
+    "median": (f"{{median: {TIME}}}", "below 6 days", "at most 1 day"),
+    "p90": (f"{{percentile: {TIME}, percent: 90}}", "at most 8 days", "at most 2 days"),
+    "sum": (f"{{sum: {TIME}}}", "at least 20 days", "below 20 days"),
+    "max": (f"{{max: {TIME}}}", "at most 7 days", "at most 3 days"),
+    "min": (f"{{min: {TIME}}}", "at least 0.5 days", "at least 2 days"),
+}
+RATIO = (
+    "{derive: 100 * rejected / received, "
+    f"rejected: {{sum: {{count: '{REJECTED}'}}}}, "
+    "received: {sum: {count: 'activity == \"Receive\"'}}}"
+)
+PLENTY = "80"
+
+
+def series_of(workspace: Workspace, *lines: str, epsilon: str = PLENTY) -> Series:
+    (series,) = workspace.checkpoint().release(catalogue(*lines), epsilon)
+    return series
+
+
+def catalogue(*lines: str) -> Catalogue:
+    text = "log: small\nppis:\n  - id: asked\n" + "".join(f"    {line}\n" for line in lines)
+    return parse_catalogue(text, "t.yaml")
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    terms = Terms(block_budget=Epsilon.of(9_000))
+    return workspace_with(tmp_path_factory.mktemp("verdicts") / "w", claims(90), terms)
+
+
+@pytest.fixture(scope="module")
+def alone(workspace: Workspace) -> Series:
+    """Verdicts alone, so many at so small an epsilon that some are undecided."""
+    measure = f"measure: {{mean: {TIME}}}"
+    lines = (measure, "scope: every week", "bounds: [0 days, 10 days]", "target: below 3 days")
+    return series_of(workspace, *lines, "release: {answer: verdict}", epsilon="0.01")
+
+
+# --- the verdict alone ----------------------------------------------------------------
+
+
+AIMED = ("{answer: verdict}", "{mechanism: threshold}")
+JUDGED = [(function, release) for function in MEASURES for release in AIMED]
+# The interval of one drawn point is mostly the whole range, whatever epsilon is.
+JUDGED += [("mean", "{}"), ("sum", "{}")]
+
+
+@pytest.mark.parametrize(("function", "release"), JUDGED)
+def test_with_much_epsilon_every_verdict_is_the_true_one(
+    workspace: Workspace, function: str, release: str
+) -> None:
+    measure, met, missed = MEASURES[function]
+    lines = (f"measure: {measure}", "bounds: [0 days, 10 days]", f"release: {release}")
+    for target, verdict in ((met, Verdict.MET), (missed, Verdict.MISSED)):
+        series = series_of(workspace, *lines, f"target: {target}")
+        assert {a.verdict for a in series.answers} == {verdict}
+        chances = [a.chance_met for a in series.answers if a.chance_met is not None]
+        assert len(chances) == len(series.answers)
+        assert all((chance > 0.975) == (verdict is Verdict.MET) for chance in chances)
+
+
+@pytest.mark.parametrize(("target", "verdict"), [("below 40", "met"), ("below 10", "missed")])
+def test_a_ratio_of_two_sums_has_a_verdict_alone(
+    workspace: Workspace, target: str, verdict: str
+) -> None:
+    bounds = "bounds: {rejected: [0, 1], received: [0, 1], value: [0, 100]}"
+    lines = (f"measure: {RATIO}", bounds, f"target: {target}", "release: {answer: verdict}")
+    series = series_of(workspace, *lines)
+    assert {str(answer.verdict) for answer in series.answers} == {verdict}
+    assert {answer.value for answer in series.answers} == {None}
+
+
+def test_a_verdict_alone_has_no_value_and_says_how_sure_it_is(alone: Series) -> None:
+    for answer in alone.answers:
+        assert (answer.value, answer.cases, answer.ceiling) == (None, None, None)
+        assert answer.verdict is not None
+        assert answer.chance_met is not None
+        assert 0 <= answer.chance_met <= 1
+        assert answer.guarantee.mechanism == "threshold"
+
+
+def test_a_decided_verdict_tells_on_which_side_of_its_target_the_value_lies(
+    workspace: Workspace,
+) -> None:
+    lines = (f"measure: {{mean: {TIME}}}", "bounds: [0 days, 10 days]", "target: below 6 days")
+    series = series_of(workspace, *lines, "release: {answer: verdict}")
+    assert {(a.interval.low, a.interval.high) for a in series.answers} == {(0.0, 6.0)}
+
+
+@pytest.mark.parametrize("release", ["{}", "{mechanism: interval}", "{mechanism: threshold}"])
+def test_without_a_target_nothing_is_met_and_with_one_its_chance_is_told(
+    workspace: Workspace, release: str
+) -> None:
+    lines = (f"measure: {{mean: {TIME}}}", "bounds: [0 days, 10 days]", f"release: {release}")
+    if "threshold" not in release:
+        plain = series_of(workspace, *lines, epsilon="0.1")
+        assert {(a.verdict, a.chance_met) for a in plain.answers} == {(None, None)}
+    aimed = series_of(workspace, *lines, "target: below 4 days", epsilon="0.1")
+    assert all(a.chance_met is not None and 0 <= a.chance_met <= 1 for a in aimed.answers)
+
+
+def test_a_target_with_two_ends_has_a_chance_too(workspace: Workspace) -> None:
+    lines = (f"measure: {{mean: {TIME}}}", "bounds: [0 days, 10 days]")
+    series = series_of(workspace, *lines, "target: between 2 and 4 days")
+    assert all(a.chance_met is not None and a.chance_met > 0.95 for a in series.answers)
+    assert {a.verdict for a in series.answers} == {Verdict.MET}
+
+
+# --- shown ----------------------------------------------------------------------------
+
+
+def one_with_chance(alone: Series) -> tuple[Answer, str]:
+    answer = next(a for a in alone.answers if a.verdict is Verdict.UNDECIDED)
+    return answer, f"{100 * (answer.chance_met or 0):.0f} % met"
+
+
+def printed(series: Series, width: int = 80) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width).print(answers_table(series))
+    return out.getvalue()
+
+
+def test_a_table_shows_a_dash_for_the_value_and_the_chance_with_the_verdict(alone: Series) -> None:
+    answer, chance = one_with_chance(alone)
+    row = next(line for line in printed(alone).splitlines() if answer.period.label in line)
+    cells = [cell.strip() for cell in row.strip("│").split("│")]
+    assert cells[:2] == [answer.period.label, "–"]
+    assert cells[4] == f"○ undecided, {chance}"
+    assert "threshold" in printed(alone)
+
+
+def test_the_page_shows_them_too(alone: Series) -> None:
+    page = report_html("Claims", [alone], [], [], "2026-01-05 09:30 UTC")
+    _, chance = one_with_chance(alone)
+    assert f"○ undecided, {chance}" in page
+    assert not {"None", "nan"} & set(page.replace("<", " ").replace(">", " ").split())
+
+
+def test_records_keep_them_apart_from_a_missing_value(alone: Series) -> None:
+    answer, _ = one_with_chance(alone)
+    record = json.loads(json.dumps(answer_record(answer)))
+    assert record["value"] is None
+    assert (record["verdict"], record["chance_met"]) == ("undecided", answer.chance_met)
+    out = io.StringIO()
+    writer = csv.DictWriter(out, fieldnames=list(flat_record(answer)))
+    writer.writeheader()
+    writer.writerow(flat_record(answer))
+    out.seek(0)
+    (row,) = csv.DictReader(out)
+    assert (row["value"], row["verdict"], row["ceiling"]) == ("", "undecided", "")
+    assert float(row["chance_met"]) == answer.chance_met
+
+
+# --- where no verdict can be had ------------------------------------------------------
+
+LONGEST = (
+    f"measure: {{max: {TIME}}}",
+    "bounds: [0 days, 10 days]",
+    "target: at most 7 days",
+)
+
+
+@pytest.mark.parametrize(("epsilon", "right"), [("0.1", "52 %"), ("1", "70 %"), ("3", "89 %")])
+def test_a_maximum_at_a_small_epsilon_comes_with_advice(
+    workspace: Workspace, epsilon: str, right: str
+) -> None:
+    (quote,) = workspace.checkpoint().preview(catalogue(*LONGEST), epsilon)
+    assert right in quote.advice
+    assert "share of cases beyond the target" in quote.advice
+    assert quote_record(quote)["advice"] == quote.advice
+    assert advice_lines([quote]) == [f"asked: {quote.advice}"]
+    series = series_of(workspace, *LONGEST, epsilon=epsilon)
+    assert quote.advice in series.caution
+    assert right in " ".join(printed(series).split())
+
+
+@pytest.mark.parametrize("release", AIMED)
+def test_no_mechanism_gets_around_it(workspace: Workspace, release: str) -> None:
+    (quote,) = workspace.checkpoint().preview(catalogue(*LONGEST, f"release: {release}"), "0.1")
+    assert "52 %" in quote.advice
+
+
+def test_there_is_no_advice_where_epsilon_is_large_or_nothing_is_to_be_decided(
+    workspace: Workspace,
+) -> None:
+    analyst = workspace.checkpoint()
+    for lines, epsilon in (
+        (LONGEST, "4"),
+        (LONGEST[:2], "0.1"),
+        ((LONGEST[0].replace("max", "mean"), *LONGEST[1:]), "0.1"),
+    ):
+        (quote,) = analyst.preview(catalogue(*lines), epsilon)
+        assert (quote.advice, advice_lines([quote])) == ("", [])
+    assert series_of(workspace, *LONGEST, epsilon="4").caution == ""
