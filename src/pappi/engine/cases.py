@@ -18,9 +18,9 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
+from pappi.engine.nodes import CASE_ID
 from pappi.engine.query import (
     ANCHOR,
-    CASE_ID,
     ORDER,
     PERSON,
     Identify,

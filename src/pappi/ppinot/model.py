@@ -31,11 +31,24 @@ class CaseBorder(StrEnum):
     END = "case end"
 
 
+class Occurrence(StrEnum):
+    """At which events a condition occurs.
+
+    EVERY  at every event at which it holds: the reading of the paper and of Java PPINOT.
+    ONSET  only where it did not hold at the event before, of the same case: a run counts once,
+           as in ppinot4py.
+    """
+
+    EVERY = "every"
+    ONSET = "onset"
+
+
 @dataclass(frozen=True, slots=True)
 class Occurs:
-    """Every event at which the condition holds (PPINOT's `occurrence: every`)."""
+    """The events at which a condition occurs."""
 
     condition: Expression
+    occurrence: Occurrence = Occurrence.EVERY
 
 
 Moment = CaseBorder | Occurs
@@ -56,12 +69,30 @@ class CountMeasure:
     when: Occurs
 
 
+class Cycles(StrEnum):
+    """How the durations of a case's cycles become one."""
+
+    SUM = "sum"
+    MEAN = "mean"
+    MIN = "min"
+    MAX = "max"
+    MEDIAN = "median"
+
+
 @dataclass(frozen=True, slots=True)
 class TimeMeasure:
-    """Time from the first `start` to the last `end` at or after it; missing if there is none."""
+    """Time from one instant of a case to another; missing if there is no such pair.
+
+    From the first (or last) `start` to the last `end` at or after it, or to the first `end`
+    after it. With `cycles` every pair counts: the first `start` opens one, the next `end`
+    closes it, others in between do not matter, and one that stays open is left out.
+    """
 
     start: Moment
     end: Moment
+    start_pick: Pick = Pick.FIRST
+    end_pick: Pick = Pick.LAST
+    cycles: Cycles | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,14 @@ from pappi.ppinot.model import (
     CaseBorder,
     ConditionMeasure,
     CountMeasure,
+    Cycles,
     DataMeasure,
     DerivedMultiInstance,
     DerivedSingleInstance,
     Measure,
     Moment,
     MultiInstance,
+    Occurrence,
     Occurs,
     Ppi,
     Scope,
@@ -30,6 +32,15 @@ _AGGREGATIONS = {
     Aggregation.MEAN: "the average of",
     Aggregation.SUM: "the sum of",
     Aggregation.MEDIAN: "the median of",
+}
+
+
+_CYCLES = {
+    Cycles.SUM: "sum",
+    Cycles.MEAN: "average",
+    Cycles.MIN: "minimum",
+    Cycles.MAX: "maximum",
+    Cycles.MEDIAN: "median",
 }
 
 
@@ -68,17 +79,14 @@ def _ordinal(number: int) -> str:
 def _single(measure: SingleInstance) -> str:
     match measure:
         case CountMeasure():
-            return f"the number of times {render(measure.when.condition)}"
+            return f"the number of times {_says(measure.when)}"
         case TimeMeasure():
-            return (
-                f"the duration between {_moment(measure.start, 'first')} "
-                f"and {_moment(measure.end, 'last')}"
-            )
+            return _duration(measure)
         case DataMeasure():
-            when = f" when {render(measure.when.condition)}" if measure.when else ""
+            when = f" when {_says(measure.when)}" if measure.when else ""
             return f"the {measure.pick} value of {measure.attribute}{when}"
         case ConditionMeasure():
-            return f"whether {render(measure.when.condition)}"
+            return f"whether {_says(measure.when)}"
         case DerivedSingleInstance():
             return _derived(measure)
 
@@ -87,11 +95,24 @@ def _holds(measure: SingleInstance) -> str:
     """A truth value as a statement."""
     match measure:
         case ConditionMeasure():
-            return f"at some time {render(measure.when.condition)}"
+            return f"at some time {_says(measure.when)}"
         case DerivedSingleInstance():
             return _derived(measure).removeprefix("the function ")
         case _:
             return f"{_single(measure)} is true"
+
+
+def _duration(measure: TimeMeasure) -> str:
+    if measure.cycles is None:
+        start = _moment(measure.start, measure.start_pick)
+        return f"the duration between {start} and {_moment(measure.end, measure.end_pick)}"
+    start, end = _moment(measure.start, "each"), _moment(measure.end, "next")
+    return f"the {_CYCLES[measure.cycles]} of the durations between {start} and {end}"
+
+
+def _says(occurs: Occurs) -> str:
+    begins = " begins to hold" if occurs.occurrence is Occurrence.ONSET else ""
+    return render(occurs.condition) + begins
 
 
 def _moment(moment: Moment, which: str) -> str:
@@ -101,7 +122,8 @@ def _moment(moment: Moment, which: str) -> str:
         case CaseBorder.END:
             return "the end of the case"
         case Occurs():
-            return f"the {which} time instant when {render(moment.condition)}"
+            the = "" if which == "each" else "the "
+            return f"{the}{which} time instant when {_says(moment)}"
 
 
 def _derived(measure: DerivedSingleInstance | DerivedMultiInstance) -> str:

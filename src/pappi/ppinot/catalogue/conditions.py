@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from pappi.errors import DefinitionError, Position, Problem
 from pappi.ppinot.catalogue.document import ScalarNode
-from pappi.ppinot.catalogue.shapes import Field, Named, OneOf, Problems, Record, Written
+from pappi.ppinot.catalogue.shapes import (
+    Field,
+    Named,
+    OneOf,
+    Problems,
+    Record,
+    Tagged,
+    Values,
+    Written,
+    one_word_of,
+)
 from pappi.ppinot.expressions.nodes import Binary, Expression, Name, Operator, Text
 from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.model import CaseBorder, Moment, Occurs
+from pappi.ppinot.model import CaseBorder, Moment, Occurrence, Occurs, Pick
 
 _EXAMPLE = 'activity == "Pay claim"'
 
@@ -60,32 +71,94 @@ ACTIVITY = Field(
 )
 
 
-def _is_activity(name: str, position: Position) -> Occurs:
+def _is_activity(name: str, position: Position) -> Expression:
     left, right = Name("activity", position=position), Text(name, position=position)
-    return Occurs(Binary(Operator.EQUAL, left, right, position=position))
+    return Binary(Operator.EQUAL, left, right, position=position)
 
 
-SHORTHAND = Record("a condition", (ACTIVITY,), lambda values, _: _is_activity(*values[ACTIVITY]))
+OCCURRENCE = Field(
+    "occurrence",
+    one_word_of("'every' or 'onset'", {each.value: each for each in Occurrence}),
+    "at every event at which it holds, or only where it did not hold just before; every if "
+    "not given",
+)
+
+
+def _of_activity(values: Values, _: Problems) -> Occurs:
+    expression = _is_activity(*values[ACTIVITY])
+    return Occurs(expression, values.get(OCCURRENCE) or Occurrence.EVERY)
+
 
 FORMULA: Written[Expression] = Written(
     "a formula", _formula, example="100 * a / b", types=("string", "number", "boolean")
 )
 
+WHEN: Field[Expression] = Field("when", FORMULA, "the condition", required=True)
+
+
+def _written_out(values: Values, _: Problems) -> Occurs:
+    return Occurs(values[WHEN], values.get(OCCURRENCE) or Occurrence.EVERY)
+
+
+_CONDITIONS: dict[str, Record[Occurs]] = {
+    "activity": Record("a condition", (ACTIVITY, OCCURRENCE), _of_activity),
+    "when": Record("a condition", (WHEN, OCCURRENCE), _written_out),
+}
+_CONDITION_RECORDS: Tagged[Occurs] = Tagged("a condition on events", _CONDITIONS)
 _CONDITION: OneOf[Occurs] = OneOf(
     "a condition on events",
     text=Written("a condition on events", _occurs, example=_EXAMPLE, types=("string", "boolean")),
-    mapping=SHORTHAND,
+    mapping=_CONDITION_RECORDS,
 )
 CONDITION: Named[Occurs] = Named("condition", lambda: _CONDITION)
 
-_MOMENT: OneOf[Moment] = OneOf(
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """One end of a time measure; `pick` is which of several instants, if that is written."""
+
+    moment: Moment
+    pick: Pick | None
+    position: Position
+
+
+def _instant(node: ScalarNode, problems: Problems) -> Instant | None:
+    moment = _moment(node, problems)
+    return None if moment is None else Instant(moment, None, node.position)
+
+
+def _picked(pick: Pick) -> Record[Instant]:
+    which = Field(pick.value, CONDITION, f"the {pick} event that satisfies this", required=True)
+    return Record(
+        "an instant", (which,), lambda values, _: Instant(values[which], pick, values.position)
+    )
+
+
+def _at_each(record: Record[Occurs]) -> Record[Instant]:
+    """A condition as an instant, which of several left open."""
+
+    def build(values: Values, problems: Problems) -> Instant | None:
+        occurs = record.build(values, problems)
+        return None if occurs is None else Instant(occurs, None, values.position)
+
+    return Record("an instant", record.fields, build)
+
+
+_INSTANTS: Tagged[Instant] = Tagged(
+    "an instant",
+    {
+        **{tag: _at_each(record) for tag, record in _CONDITIONS.items()},
+        **{pick.value: _picked(pick) for pick in Pick},
+    },
+)
+_INSTANT: OneOf[Instant] = OneOf(
     "an instant",
     text=Written(
         "an instant: case start, case end or a condition on events",
-        _moment,
+        _instant,
         example="case start",
         types=("string", "boolean"),
     ),
-    mapping=SHORTHAND,
+    mapping=_INSTANTS,
 )
-MOMENT: Named[Moment] = Named("moment", lambda: _MOMENT)
+INSTANT: Named[Instant] = Named("instant", lambda: _INSTANT)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from pappi.errors import Position
-from pappi.ppinot.catalogue.conditions import ATTRIBUTE, CONDITION, FORMULA, MOMENT
+from pappi.ppinot.catalogue.conditions import ATTRIBUTE, CONDITION, FORMULA, INSTANT, Instant
 from pappi.ppinot.catalogue.document import ScalarNode
 from pappi.ppinot.catalogue.quantities import BOUNDS, TIME_UNIT, Label, WrittenBounds
 from pappi.ppinot.catalogue.shapes import (
@@ -32,13 +32,14 @@ from pappi.ppinot.expressions.walk import names_in, walk
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,
+    CaseBorder,
     ConditionMeasure,
     CountMeasure,
+    Cycles,
     DataMeasure,
     DerivedMultiInstance,
     DerivedSingleInstance,
     Grouping,
-    Moment,
     MultiInstance,
     Pick,
     SingleInstance,
@@ -74,17 +75,51 @@ COUNT = Field("count", CONDITION, "how many events of the case satisfy this", re
 IS_SO = Field(
     "condition", CONDITION, "whether some event of the case satisfies this", required=True
 )
-START: Field[Moment] = Field(
-    "from", MOMENT, "the first of these instants starts the clock", required=True
+START = Field("from", INSTANT, "the first of these instants starts the clock", required=True)
+END = Field("to", INSTANT, "the last of these instants stops the clock", required=True)
+CYCLES = Field(
+    "cycles",
+    one_word_of("what to do with several cycles", {cycles.value: cycles for cycles in Cycles}),
+    "every start and the next end make a cycle, of which this is taken in each case",
 )
-END: Field[Moment] = Field(
-    "to", MOMENT, "the last of these instants stops the clock", required=True
-)
+
+
+def _borders_fit(start: Instant, end: Instant, cycles: Cycles | None, problems: Problems) -> bool:
+    """A case starts and ends once: nothing is measured from its end, up to its start, or again."""
+    if start.moment is CaseBorder.END:
+        problems.add(start.position, "nothing happens after the end of a case", _SWAP)
+        return False
+    if end.moment is CaseBorder.START:
+        problems.add(end.position, "nothing happens before the start of a case", _SWAP)
+        return False
+    once = next((each for each in (start, end) if isinstance(each.moment, CaseBorder)), None)
+    if cycles is not None and once is not None:
+        message = "a case starts and ends once: it makes no cycles"
+        problems.add(once.position, message, "name an activity, or remove 'cycles'")
+        return False
+    return True
+
+
+_SWAP = "swap 'from' and 'to'"
+
+
+def _time_between(values: Values, problems: Problems) -> TimeMeasure | None:
+    start, end, cycles = values[START], values[END], values.get(CYCLES)
+    if not _borders_fit(start, end, cycles, problems):
+        return None
+    picked = next((each for each in (start, end) if each.pick is not None), None)
+    if cycles is not None and picked is not None:
+        message = "with cycles every instant counts, not the first or the last"
+        problems.add(picked.position, message, "write the condition alone, or remove 'cycles'")
+        return None
+    return TimeMeasure(
+        start.moment, end.moment, start.pick or Pick.FIRST, end.pick or Pick.LAST, cycles
+    )
+
+
 TIME = Field(
     "time",
-    Record(
-        "a time measure", (START, END), lambda values, _: TimeMeasure(values[START], values[END])
-    ),
+    Record("a time measure", (START, END, CYCLES), _time_between),
     "the time between two instants of the case",
     required=True,
 )

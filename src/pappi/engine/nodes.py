@@ -1,0 +1,23 @@
+"""The columns every event table has, and how names become SQL nodes: never pasted."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+CASE_ID = "case_id"
+
+
+def column_named(name: str) -> exp.Column:
+    return exp.column(name, quoted=True)
+
+
+def table_named(name: str) -> exp.Table:
+    return exp.Table(this=exp.to_identifier(name, quoted=True))
+
+
+def alias(value: exp.Expr, name: str) -> exp.Expr:
+    return exp.alias_(value, name, quoted=True, copy=False)
+
+
+TIME = column_named("ts_us")
+POSITION = column_named("pos")
