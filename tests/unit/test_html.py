@@ -150,7 +150,7 @@ def test_a_verdict_without_a_value_and_a_ceiling_stand_in_their_tables() -> None
     cut = replace(an_answer(10.0, 7.0, 13.0), ceiling=44.19)
     series = a_series([replace(undecided, chance_met=0.834), cut], target=BELOW_24)
     rows = [said(row) for row in parsed(page_of(series)).iter("tr")]
-    assert "2024-03–0 to 72 h–○ undecided, 83 % met0.1" in rows
+    assert "2024-03–0 to 72 h–○ undecided (met: 83 %)0.1" in rows
     assert any("7.0 to 13.0 h, cut at 44.2 h" in row for row in rows)
 
 

@@ -198,7 +198,9 @@ def test_the_sign_is_whether_the_target_is_met(function: str, adjacency: Adjacen
             met = keeps(statistic(function, present, limit), limit)
             if value == Fraction(0.9) and function == "mean":
                 # No mean of so few cases lies between a float and the tenths it stands for.
-                met = keeps(statistic(function, present, limit), Limit(NINE_TENTHS, *limit_end(limit)))
+                met = keeps(
+                    statistic(function, present, limit), Limit(NINE_TENTHS, *limit_end(limit))
+                )
             assert (margin.cases(np.array(data), adjacency) >= 0) == met, (limit, data)
 
 
@@ -266,7 +268,9 @@ def test_one_case_moves_a_margin_by_at_most_one(margin: Margin, data: st.DataObj
 
     def q(some: list[tuple[float, ...]], adjacency: Adjacency) -> int:
         values = np.array(some, dtype=np.float64)
-        return margin.cases(values.reshape(-1, 2) if margin.width == 2 else values.ravel(), adjacency)
+        return margin.cases(
+            values.reshape(-1, 2) if margin.width == 2 else values.ravel(), adjacency
+        )
 
     full = q(cases, ADD_REMOVE)
     for i in range(len(cases)):

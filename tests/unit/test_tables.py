@@ -88,12 +88,12 @@ def test_a_verdict_without_a_value_says_how_sure_it_is() -> None:
     text = printed(answers_table(a_series([replace(undecided, chance_met=0.834)], target=BELOW_24)))
     (row,) = (line for line in text.splitlines() if "2024-03" in line)
     cells = [cell.strip() for cell in row.strip("│").split("│")]
-    assert cells == ["2024-03", "–", "0 to 72 h", "–", "○ undecided, 83 % met", "0.1"]
+    assert cells == ["2024-03", "–", "0 to 72 h", "–", "○ undecided (met: 83 %)", "0.1"]
 
 
 def test_of_a_decided_verdict_no_chance_is_told() -> None:
     met = replace(an_answer(10.0, 7.0, 13.0, verdict=Verdict.MET), chance_met=0.999)
-    assert "% met" not in printed(answers_table(a_series([met], target=BELOW_24)))
+    assert "(met:" not in printed(answers_table(a_series([met], target=BELOW_24)))
 
 
 def test_a_ceiling_is_told_in_plain_digits_beside_the_interval() -> None:

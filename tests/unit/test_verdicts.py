@@ -140,7 +140,7 @@ def test_a_target_with_two_ends_has_a_chance_too(workspace: Workspace) -> None:
 
 def one_with_chance(alone: Series) -> tuple[Answer, str]:
     answer = next(a for a in alone.answers if a.verdict is Verdict.UNDECIDED)
-    return answer, f"{100 * (answer.chance_met or 0):.0f} % met"
+    return answer, f"(met: {100 * (answer.chance_met or 0):.0f} %)"
 
 
 def printed(series: Series, width: int = 80) -> str:

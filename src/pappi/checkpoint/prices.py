@@ -11,6 +11,11 @@ from pappi.ppinot.measures import measure_kind
 from pappi.values.quotes import Quote, QuotedSet
 from pappi.values.vocabulary import Kind
 
+_ON_REQUEST = {
+    "threshold": "on request: aims at the target",
+    "sample-and-aggregate": "on request: the bias of small parts comes on top",
+}
+
 
 def quote_of(plan: Plan, facts: PublicFacts, charges: int, new_charges: int) -> Quote:
     ppi = plan.ppi
@@ -51,7 +56,7 @@ def _quoted_set(option: Option, chosen: Plan) -> QuotedSet:
         option.functions,
         plan.mechanism,
         _shown_error(plan),
-        reason="on request" if option.on_request else "",
+        reason=_ON_REQUEST.get(plan.mechanism, "") if option.on_request else "",
         shares=_shares(plan),
         chosen=not option.on_request
         and (_functions(plan), plan.mechanism) == (_functions(chosen), chosen.mechanism),

@@ -8,10 +8,11 @@ from typing import Any
 from pappi.budget.accounts import KeyState
 from pappi.checkpoint.answers import answer_of
 from pappi.checkpoint.questions import CellQuestion
+from pappi.mechanisms.loose import RANK_TARGET
 from pappi.planning.plan import Plan
 from pappi.planning.targets import advice_on
 from pappi.ppinot.measures import measure_kind
-from pappi.ppinot.model import AggregatedMeasure, Ppi, Target
+from pappi.ppinot.model import AggregatedMeasure, Ppi, Target, Wanted
 from pappi.ppinot.sentences import sentence
 from pappi.store.declarations import LogDeclaration
 from pappi.tree.composition import ROOT, aggregated_measures
@@ -77,10 +78,10 @@ def _shown_target(ppi: Ppi) -> ShownTarget | None:
 def _target_text(target: Target, low: float | None, high: float | None) -> str:
     """As it is written in a catalogue: whether a limit itself is good enough shows."""
     if low is None:
-        return f"{'at most' if target.high_included else 'below'} {high:g}"
+        return f"{'at most' if target.high_included else 'below'} {_plainly(high or 0)}"
     if high is None:
-        return f"{'at least' if target.low_included else 'above'} {low:g}"
-    return f"between {low:g} and {high:g}"
+        return f"{'at least' if target.low_included else 'above'} {_plainly(low)}"
+    return f"between {_plainly(low)} and {_plainly(high)}"
 
 
 def _clipping(ppi: Ppi) -> str:
@@ -98,11 +99,14 @@ def _caution(plan: Plan) -> str:
     """What the value is not, where a mechanism answers something near to what was asked."""
     names = {part.mechanism.name for part in plan.parts}
     cautions = [text for name, text in _CAUTIONS.items() if name in names]
+    if plan.ppi.release.answer is Wanted.VERDICT:
+        cautions.append("only the verdict was asked for: no value was released")
     return "; ".join(filter(None, (*cautions, advice_on(plan.ppi, plan.epsilon.fraction))))
 
 
 _CAUTIONS = {
-    "ranked": "the bounds are loose, so this is a value that a few cases exceed, not the largest",
+    "ranked": f"the bounds are loose, so this is a value that about {RANK_TARGET}/ε cases exceed, "
+    "not the largest",
     "private ceiling": "values beyond a ceiling count as that ceiling, which was chosen "
     "privately, period by period, for a quarter of ε",
     "sample-and-aggregate": "the mean over random parts of the cases; the interval is about the "
@@ -114,8 +118,16 @@ def _clipped(what: str, measure: AggregatedMeasure, unit: Unit) -> str:
     bounds = measure.bounds
     if bounds is None or measure_kind(measure.base, None) is Kind.TRUTH:
         return ""
-    low, high = unit.show(bounds.low), unit.show(bounds.high)
-    return f"{what} counts as at least {low:g} and at most {high:g} {unit.name}".rstrip()
+    low, high = (_plainly(unit.show(end)) for end in (bounds.low, bounds.high))
+    return f"{what} counts as at least {low} and at most {high} {unit.name}".rstrip()
+
+
+def _plainly(number: float) -> str:
+    """
+    >>> _plainly(1e6), _plainly(0.25), _plainly(1440.0)
+    ('1,000,000', '0.25', '1,440')
+    """
+    return f"{number:,.0f}" if number == round(number) else f"{number:,.6g}"
 
 
 def _plain_unit(measure: AggregatedMeasure) -> Unit:

@@ -8,8 +8,14 @@
     lattice       values become integers
     mechanism     what a mechanism is; how integers get their noise
     laplace       sums and extremes
-    interval      extremes and quantiles
-    two_bin       means and shares
+    two_bin       means and shares; ratio: of a part to its whole
+    hexagon       ratios of any two sums
+    interval      extremes and quantiles by rank; stepped: means and sums by distance
+    grid, loose   extremes and quantiles where bounds are loose
+    clip          means and sums cut at a ceiling that is chosen privately
+    margins       by how many cases a target is met or missed
+    threshold     decisions, and values that agree with them; anchored: for means
+    sampled       any formula, over buckets of cases
     pivot         an interval of true coverage for a mean
     coarse        … made narrower where noise is only a few steps wide
     choose        which mechanism for which function

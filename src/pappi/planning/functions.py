@@ -164,6 +164,8 @@ def _aggregated_decision(
     measure: AggregatedMeasure, epsilon: Fraction, limit: Limit, request: Request
 ) -> Part:
     facts = request.facts
+    if measure.called in ("mean", "sum"):
+        _refuse_loose(measure, facts)
     adjacency, spent = _calibration(measure, epsilon, facts.adjacency, ranked=True)
     bounds = bounds_of(measure, facts.vocabulary)
     integral = is_integral(measure, facts.vocabulary)
@@ -182,8 +184,7 @@ def _ratio_decision(ratio: Ratio, epsilon: Fraction, limit: Limit, request: Requ
     most = float(ratio.factor) * (1.0 if ratio.within else math.inf)
     reach = (min(0.0, most), max(0.0, most))
     mechanism = NoisyMargin(whole, epsilon, facts.adjacency, False, margin, reach)  # noqa: FBT003
-    aim = (*_aim(limit, None), ("factor", str(ratio.factor)))
-    return Part(ROOT, (ratio.part, ratio.whole), mechanism, aim)
+    return Part(ROOT, (ratio.part, ratio.whole), mechanism, _aim(of_sums, None))
 
 
 def _divided(limit: Limit, factor: Fraction) -> Limit:
@@ -194,10 +195,7 @@ def _divided(limit: Limit, factor: Fraction) -> Limit:
 
 def _threshold(measure: AggregatedMeasure, epsilon: Fraction, request: Request) -> Part:
     limit, facts = limit_of(request.ppi), request.facts
-    if looseness_of(measure, facts.vocabulary) is not None:
-        raise NotReleasable(
-            "the threshold mechanism needs bounds that fit", hint="declare bounds as [low, high]"
-        )
+    _refuse_loose(measure, facts)
     falloff = request.ppi.release.falloff
     falloff = DEFAULT_FALLOFF if falloff is None else falloff
     ranked = measure.called not in ("mean", "share", "sum")
@@ -214,6 +212,15 @@ def _threshold(measure: AggregatedMeasure, epsilon: Fraction, request: Request) 
     # A sum is released as without a target, so that it is the same question.
     settings = () if measure.called == "sum" else _aim(limit, falloff)
     return Part(ROOT, (measure,), mechanism, settings)
+
+
+def _refuse_loose(measure: AggregatedMeasure, facts: PublicFacts) -> None:
+    """A case at a bound far above all others could turn every verdict: none would be given."""
+    if looseness_of(measure, facts.vocabulary) is not None:
+        raise NotReleasable(
+            "a release that aims at the target needs bounds that fit",
+            hint="declare bounds as [low, high]",
+        )
 
 
 def _aim(limit: Limit, falloff: Fraction | None) -> tuple[tuple[str, str], ...]:
@@ -240,7 +247,8 @@ def _ratios(path: str, ratio: Ratio, epsilon: Fraction, request: Request) -> Ite
         mechanism = TwoBinRatio(whole, epsilon, facts.adjacency, integral, ratio.factor, part)
     else:
         mechanism = HexagonRatio(whole, epsilon, facts.adjacency, integral, ratio.factor, part)
-    yield Part(path, (ratio.part, ratio.whole), mechanism, (("factor", str(ratio.factor)),))
+    # Its factor is applied to what was released, so that it makes no other question.
+    yield Part(path, (ratio.part, ratio.whole), mechanism)
 
 
 def _sampled(node: Inner, epsilon: Fraction, request: Request) -> Part:

@@ -108,7 +108,7 @@ def _options(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option
         yield Option((root.path,), None, NO_BOUND)
     for chosen in islice(_sets(root, request), MOST_OPTIONS):
         functions = tuple(node.path for node in chosen)
-        if wanted is not None and set(functions) != wanted:
+        if wanted is not None and set(functions) != wanted and not _whole(request):
             continue
         try:
             for plan in _plans(chosen, request, epsilon):
@@ -118,11 +118,15 @@ def _options(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option
 
 
 def _sets(root: Inner, request: Request) -> Iterator[AdmissibleSet]:
-    if request.verdict_only or request.ppi.release.mechanism == SAMPLED:
-        # Both answer the PPI as a whole, whatever it is.
+    if _whole(request):
         yield (root,)
         return
     yield from admissible_sets(root, lambda node: _can_cut(node, request))
+
+
+def _whole(request: Request) -> bool:
+    """Whether the PPI can only be answered as a whole, whatever it is."""
+    return request.verdict_only or request.ppi.release.mechanism == SAMPLED
 
 
 def _wanted_set(ppi: Ppi) -> set[str] | None:
@@ -162,7 +166,6 @@ def _can_cut(node: Inner, request: Request) -> bool:
 
 def _plans(chosen: AdmissibleSet, request: Request, epsilon: Epsilon) -> Iterator[Plan]:
     """One plan per mechanism of a single function; for several, the best of each."""
-    refuse_foregone_verdict(request.ppi)
     _refuse_idle_settings(request.ppi.release)
     whole = epsilon.fraction / request.facts.unit.max_cases
     if len(chosen) == 1:
@@ -191,6 +194,7 @@ def _parts(chosen: AdmissibleSet, shares: Sequence[Fraction], request: Request) 
 def _plan(parts: tuple[Part, ...], request: Request, epsilon: Epsilon) -> Plan:
     _refuse_unlike_groups(parts)
     _refuse_another_mechanism(parts, request.ppi.release)
+    refuse_foregone_verdict(request.ppi)
     error = predicted_error(request.ppi, parts, request.facts.expected_cases)
     return Plan(request.ppi, epsilon, parts, error)
 
@@ -223,6 +227,12 @@ def _refuse_idle_settings(choice: ReleaseChoice) -> None:
                 f"a setting of {setting} is for the mechanism {mechanism} alone",
                 hint=f"write mechanism: {mechanism}, or remove {setting}",
             )
+    whole = choice.answer is Wanted.VERDICT or choice.mechanism == SAMPLED
+    if whole and choice.noise not in ((), ("value",)):
+        raise NotReleasable(
+            "a verdict alone, like sample-and-aggregate, is about the value as a whole",
+            hint="remove 'noise'",
+        )
     if choice.answer is Wanted.VERDICT and choice.mechanism not in (None, THRESHOLD):
         raise NotReleasable(
             f"a verdict alone is given by the mechanism {THRESHOLD}",

@@ -58,11 +58,10 @@ def advice_on(ppi: Ppi, epsilon: Fraction) -> str:
     right = 1 - math.exp(-float(epsilon) / 2) / 2
     if right >= _WORTH_ASKING:
         return ""
-    function = ppi.measure.called if isinstance(ppi.measure, AggregatedMeasure) else ""
     return (
-        f"one case decides whether a {function} keeps its target, so at ε = {float(epsilon):g} no "
-        f"verdict can be right more than {100 * right:.0f} % of the time; ask for the share of "
-        "cases beyond the target instead"
+        "one case decides whether its target is kept, so at "
+        f"ε = {float(epsilon):g} no even-handed verdict is right more than {100 * right:.0f} % of "
+        "the time where all cases keep it; ask for the share of cases beyond the target instead"
     )
 
 

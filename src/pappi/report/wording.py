@@ -38,13 +38,13 @@ def verdict_text(verdict: Verdict | None, chance_met: float | None = None) -> st
     """The verdict; of an undecided one, how likely the target is met.
 
     >>> verdict_text(Verdict.MISSED, 0.01), verdict_text(Verdict.UNDECIDED, 0.83)
-    ('▼ missed', '○ undecided, 83 % met')
+    ('▼ missed', '○ undecided (met: 83 %)')
     """
     if verdict is None:
         return "–"
     known = verdict is Verdict.UNDECIDED and chance_met is not None
     return f"{MARKS[verdict]} {verdict}" + (
-        f", {100 * (chance_met or 0):.0f} % met" if known else ""
+        f" (met: {100 * (chance_met or 0):.0f} %)" if known else ""
     )
 
 

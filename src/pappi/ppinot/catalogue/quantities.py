@@ -169,8 +169,9 @@ class _Bounds:
         return None
 
     def schema(self, definitions: Definitions) -> Json:
-        item = {"anyOf": [_LIMIT.schema(definitions), {"enum": [_LOOSE]}]}
-        limits = {"type": "array", "items": item, "minItems": 2, "maxItems": 3}
+        limit = _LIMIT.schema(definitions)
+        items = [limit, limit, {"enum": [_LOOSE]}]
+        limits = {"type": "array", "prefixItems": items, "minItems": 2, "maxItems": 3}
         return {"anyOf": [limits, {"enum": [_PRIVATE]}]}
 
 
