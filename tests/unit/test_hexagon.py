@@ -26,7 +26,7 @@ ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 TENTH, ONE = Fraction(1, 10), Fraction(1)
 SCALES = [Fraction(1, 3), Fraction(1), Fraction(7, 2)]
 CORNERS = ((1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1), (0, -1))
-DRAWS = 3000
+DRAWS = 1500
 
 
 def ratio(

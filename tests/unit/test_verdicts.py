@@ -154,14 +154,14 @@ def test_a_table_shows_a_dash_for_the_value_and_the_chance_with_the_verdict(alon
     row = next(line for line in printed(alone).splitlines() if answer.period.label in line)
     cells = [cell.strip() for cell in row.strip("│").split("│")]
     assert cells[:2] == [answer.period.label, "–"]
-    assert cells[4] == f"○ undecided, {chance}"
+    assert cells[4] == f"○ undecided {chance}"
     assert "threshold" in printed(alone)
 
 
 def test_the_page_shows_them_too(alone: Series) -> None:
     page = report_html("Claims", [alone], [], [], "2026-01-05 09:30 UTC")
     _, chance = one_with_chance(alone)
-    assert f"○ undecided, {chance}" in page
+    assert f"○ undecided {chance}" in page
     assert not {"None", "nan"} & set(page.replace("<", " ").replace(">", " ").split())
 
 

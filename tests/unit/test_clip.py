@@ -1,0 +1,261 @@
+"""A private ceiling: the choice, what is answered below it, and what both lose together."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pappi.audit import neighbours
+from pappi.audit.joint import JointRelease
+from pappi.mechanisms import LaplaceSum, TwoBin, Values, upper_bounds
+from pappi.mechanisms.clip import PrivateCeiling
+from pappi.mechanisms.exponential import CellLaw, falling_weights
+from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, StagedLaw
+from pappi.values.bounds import Bounds
+from pappi.values.privacy import Adjacency
+
+ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
+RANGE = Bounds(Fraction(10), Fraction(1034))
+SIGNED = Bounds(Fraction(-1024), Fraction(1024))
+ONE = Fraction(1)
+
+
+def array(*values: float) -> Values:
+    return np.array(values, dtype=np.float64)
+
+
+def ceiling(
+    epsilon: Fraction = ONE,
+    adjacency: Adjacency = ADD_REMOVE,
+    *,
+    function: str = "mean",
+    bounds: Bounds = RANGE,
+    octaves: int = 4,
+) -> PrivateCeiling:
+    return PrivateCeiling(
+        bounds,
+        epsilon,
+        adjacency,
+        integral=False,
+        function="mean" if function == "mean" else "sum",
+        octaves=octaves,
+        either_sign=bounds is SIGNED,
+    )
+
+
+def choice_of(mechanism: PrivateCeiling, values: Values) -> CellLaw:
+    law = mechanism.law(values)
+    assert isinstance(law, StagedLaw)
+    assert isinstance(law.first, CellLaw)
+    return law.first
+
+
+SETS = [
+    array(),
+    array(math.nan, math.nan),
+    array(*[20.0] * 30, *[900.0] * 5),
+    array(math.inf, -math.inf, 1e300, 10.0, 74.0, 138.0, 1034.0),
+    np.linspace(0, 2000, 50),
+]
+
+
+# --- the choice -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bounds", [RANGE, SIGNED])
+@pytest.mark.parametrize("epsilon", [ONE, Fraction(4, 10)])
+def test_ceilings_are_chosen_as_the_definition_says(epsilon: Fraction, bounds: Bounds) -> None:
+    mechanism = ceiling(epsilon, bounds=bounds)
+    assert mechanism.choice_epsilon + mechanism.answer_epsilon == epsilon
+    weights = falling_weights(epsilon / 4, 60)
+    spared = math.ceil(1 / (epsilon * Fraction(3, 4)))
+    # 1024 away at most, four octaves down, two ceilings an octave: 64, 64·√2, …, 1024.
+    heights = [64 * 2 ** (k / 2) for k in range(9)]
+    for values in SETS:
+        law = choice_of(mechanism, values)
+        present = values[~np.isnan(values)]
+        away = np.abs(present) if bounds is SIGNED else present - 10
+        tickets = []
+        for k, height in enumerate(heights):
+            cut_off = int(np.sum(away > height * (1 + 1e-6)))
+            copies = round(16 * 2 ** ((8 - k) / 4))
+            tickets.append(copies * weights[max(0, cut_off - spared)])
+        for k in range(9):
+            assert law.chance(k) == Fraction(tickets[k], sum(tickets))
+        assert sum(law.chance(k) for k in law.branches) == 1
+
+
+def test_every_point_lies_in_the_cell_of_its_ceiling_and_weighs_as_much_as_its_neighbours() -> None:
+    law = choice_of(ceiling(), SETS[2])
+    ends = [*law.cells, law.stop]
+    for k, (first, end) in enumerate(pairwise(ends)):
+        assert {law.branch((z,)) for z in range(first, end)} == {k}
+        assert len({law.weight(z) for z in range(first, end)}) == 1
+    # An octave lower there are √2 times as many points, for those who know nothing.
+    sizes = [end - first for first, end in pairwise(ends)]
+    assert sizes[0] / sizes[2] == pytest.approx(math.sqrt(2), rel=0.02)
+
+
+def test_ceilings_are_public_facts() -> None:
+    mechanism = ceiling()
+    laws = [choice_of(mechanism, values) for values in SETS]
+    assert len({(law.cells, law.stop, law.support) for law in laws}) == 1
+    assert [float(mechanism.within(k).bounds.high) for k in range(0, 9, 2)] == [74, 138, 266, 522, 1034]
+
+
+def test_the_answer_is_that_of_the_values_below_the_ceiling() -> None:
+    for adjacency in Adjacency:
+        for function, kind in (("mean", TwoBin), ("sum", LaplaceSum)):
+            mechanism = ceiling(adjacency=adjacency, function=function)
+            law = mechanism.law(SETS[2])
+            assert isinstance(law, StagedLaw)
+            for k in range(9):
+                inner = mechanism.within(k)
+                assert isinstance(inner, kind)
+                assert (inner.epsilon, inner.adjacency) == (Fraction(3, 4), adjacency)
+                assert law.second(k) == inner.law(SETS[2])
+
+
+@pytest.mark.parametrize("bounds", [RANGE, SIGNED])
+@pytest.mark.parametrize("function", ["mean", "sum"])
+def test_estimate_interval_and_ceiling_are_those_of_the_chosen_mechanism(
+    function: str, bounds: Bounds
+) -> None:
+    mechanism = ceiling(function=function, bounds=bounds)
+    for _ in range(30):
+        noisy = mechanism.release(SETS[2])
+        law = choice_of(mechanism, SETS[2])
+        inner = mechanism.within(law.branch(noisy[:1]))
+        found = mechanism.estimate(noisy)
+        assert found.ceiling == float(inner.bounds.high)
+        assert found.value == inner.estimate(noisy[1:]).value
+        assert mechanism.interval(noisy, 0.9) == inner.interval(noisy[1:], 0.9)
+        assert mechanism.chance_at_most(noisy, 30.0) == inner.chance_at_most(noisy[1:], 30.0)
+
+
+def test_a_ceiling_finds_the_values_and_beats_bounds_that_are_far_too_wide() -> None:
+    wide = Bounds(Fraction(0), Fraction(10**6))
+    loose = ceiling(bounds=wide, octaves=16)
+    plain = TwoBin(wide, ONE, ADD_REMOVE, integral=False)
+    values = np.random.default_rng(8).gamma(4, 5, 400)
+    truth, n = float(values.mean()), 300
+
+    def error(mechanism: PrivateCeiling | TwoBin) -> float:
+        found = [mechanism.estimate(mechanism.release(values)).value for _ in range(n)]
+        return math.sqrt(np.mean([(value - truth) ** 2 for value in found if value is not None]))
+
+    assert error(loose) < error(plain) / 50
+
+
+# --- privacy --------------------------------------------------------------------------------
+
+
+def brute_force(one: StagedLaw, two: StagedLaw, window: int) -> float:
+    """The worst log-ratio over every ceiling and a window of answers."""
+    worst = -math.inf
+    assert isinstance(one.first, CellLaw)
+    for k, cell in enumerate(one.first.cells):
+        second = one.second(k)
+        centres = [part.centre for law in (second, two.second(k)) for part in parts_of(law)]
+        around = range(min(centres) - window, max(centres) + window + 1)
+        outcomes = [(z, y) for z in around for y in around] if second.size == 2 else [(z,) for z in around]
+        for outcome in outcomes:
+            mine, theirs = one.probability((cell, *outcome)), two.probability((cell, *outcome))
+            if mine > 1e-250 and theirs > 1e-250:
+                worst = max(worst, math.log(mine / theirs))
+    return worst
+
+
+def parts_of(law: object) -> list[DiscreteLaplaceLaw]:
+    assert isinstance(law, JointLaw)
+    return [part for part in law.parts if isinstance(part, DiscreteLaplaceLaw)]
+
+
+@pytest.mark.parametrize("function", ["mean", "sum"])
+def test_the_loss_is_the_worst_over_all_outcomes(function: str) -> None:
+    """On a lattice of a few whole points, where all outcomes that matter can be visited."""
+    bounds = Bounds(Fraction(0), Fraction(4))
+    mechanism = PrivateCeiling(bounds, Fraction(2), ADD_REMOVE, True, "mean", 2, False)  # noqa: FBT003
+    if function == "sum":
+        mechanism = PrivateCeiling(bounds, Fraction(2), ADD_REMOVE, True, "sum", 2, False)  # noqa: FBT003
+
+    class Small(PrivateCeiling):
+        @property
+        def grid(self) -> object:  # type: ignore[override]
+            return mechanism.grid
+
+    for data, other in (([4.0] * 6, [4.0] * 5), ([1.0, 4.0, 4.0], [1.0, 4.0]), ([], [3.0])):
+        # √2 and 2·√2 make a fine lattice of their own: keep the whole ceilings.
+        one, two = (mechanism.law(array(*some)) for some in (data, other))
+        assert isinstance(one, StagedLaw)
+        assert isinstance(two, StagedLaw)
+        whole = [0, 2, 4]
+        pair = [staged_on(law, whole) for law in (one, two)]
+        found = max(
+            pair[0].first.log_ratio_on(k, pair[1].first)
+            + pair[0].second(k).log_ratio(pair[1].second(k))
+            for k in whole
+        )
+        worst = max(brute_force_cell(pair[0], pair[1], k, 6) for k in whole)
+        assert float(found) == pytest.approx(worst, abs=1e-9)
+
+
+def staged_on(law: StagedLaw, cells: list[int]) -> StagedLaw:
+    assert all(isinstance(law.second(k), JointLaw) for k in cells)
+    return law
+
+
+def brute_force_cell(one: StagedLaw, two: StagedLaw, k: int, window: int) -> float:
+    assert isinstance(one.first, CellLaw)
+    cell = one.first.cells[k]
+    centres = [part.centre for law in (one.second(k), two.second(k)) for part in parts_of(law)]
+    around = range(min(centres) - window, max(centres) + window + 1)
+    size = one.second(k).size
+    outcomes = [(z, y) for z in around for y in around] if size == 2 else [(z,) for z in around]
+    ratios = [one.probability((cell, *o)) / two.probability((cell, *o)) for o in outcomes]
+    return math.log(max(ratios))
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.sampled_from(["mean", "sum"]),
+    st.sampled_from([RANGE, SIGNED]),
+    st.sampled_from(list(Adjacency)),
+    st.sampled_from([Fraction(1, 10), ONE, Fraction(5)]),
+    st.lists(st.floats(allow_nan=True) | st.floats(0, 1100), max_size=20),
+)
+def test_no_neighbour_is_further_away_than_epsilon(
+    function: str, bounds: Bounds, adjacency: Adjacency, epsilon: Fraction, values: list[float]
+) -> None:
+    mechanism = ceiling(epsilon, adjacency, function=function, bounds=bounds)
+    release, data = JointRelease((mechanism,)), tuple((value,) for value in values)
+    law = release.law(data)
+    for other in neighbours(data, adjacency, [(10.0,), (200.0,), (-1e9,), (math.nan,)]):
+        assert law.loss(release.law(other)) <= epsilon
+
+
+def test_nearly_all_of_epsilon_can_be_lost() -> None:
+    mechanism = ceiling(function="sum", bounds=Bounds(Fraction(0), Fraction(1024)))
+    one, two = (mechanism.law(np.full(n, 1024.0)) for n in (90, 91))
+    assert 0.99 < one.loss(two) <= 1
+
+
+def test_a_law_in_other_cells_is_infinitely_far_away() -> None:
+    law = CellLaw((0, 2), 5, (1, 2), (0, 2, 4))
+    assert law.log_ratio_on(0, CellLaw((0, 2), 5, (1, 2), (0, 3, 4))) == math.inf
+    assert law.log_ratio_on(0, CellLaw((0, 2), 6, (1, 2), (0, 2, 4))) == math.inf
+    assert law.log_ratio_on(1, CellLaw((0, 2), 5, (1, 0), (0, 2, 4))) == math.inf
+    assert law.log_ratio_on(2, law) == upper_bounds.log(1, 1)
+
+
+@pytest.mark.parametrize("function", ["mean", "sum"])
+def test_predicted_errors_are_the_range_for_few_cases_and_shrink(function: str) -> None:
+    mechanism = ceiling(Fraction(1, 10), function=function)
+    assert mechanism.predicted_error(3, None) == 512
+    assert mechanism.predicted_error(3000, None) < mechanism.predicted_error(3, None)
