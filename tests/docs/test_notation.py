@@ -45,7 +45,7 @@ BLOCKS = re.findall(r"^```(\w.*)\n((?:.*\n)*?)```$", GUIDE, flags=re.MULTILINE)
 # What the examples are about.
 CLAIMS = Vocabulary(
     activities=(
-        *("Receive claim", "Request documents"),
+        *("Receive claim", "Request documents", "Assess damage"),
         *("Pay claim", "Pay advance", "Reject claim"),
     ),
     attributes={"damage": Kind.NUMBER, "Debit amount": Kind.NUMBER, "channel": Kind.TEXT},
