@@ -154,9 +154,9 @@ def test_the_hexagon_is_better_where_both_sums_are_well_above_the_noise() -> Non
 
 @pytest.mark.parametrize(
     "figure",
-    ["26 ε at 100 cases", "84.7 %", "99.6 %", "93.1 %", "90.8 %", "97.4 %", "93.2 %"],
+    ["26 ε at 100 cases", "85.8 %", "99.6 %", "95.8 %", "90.8 %", "98.7 %", "93.2 %"],
 )
 def test_measured_figures_are_those_of_the_benchmark(figure: str) -> None:
-    rounded = {"84.7 %": "85 %"}.get(figure, figure)
+    rounded = {"85.8 %": "86 %"}.get(figure, figure)
     assert figure in UTILITY
     assert rounded in PROSE
