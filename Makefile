@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test check format schema bench bench-utility audit clean
+.PHONY: setup demo test check format schema bench bench-utility bench-planner bench-mechanisms \
+	audit clean
 
 setup: $(READY)
 
@@ -40,6 +41,12 @@ bench: setup  ## speed, as ratios against a bare scan in the same run
 
 bench-utility: setup  ## errors, as ratios against the paper's mechanisms
 	$(BIN)/python -m benchmarks.utility
+
+bench-planner: setup  ## does the planner choose the best way to release
+	$(BIN)/python -m benchmarks.planner
+
+bench-mechanisms: setup  ## CPU of the mechanisms alone
+	$(BIN)/python -m benchmarks.mechanism_time
 
 audit: setup  ## all three layers of the audit in full length: about an hour on two cores
 	PAPPI_AUDIT_PAIRS=100000 PAPPI_AUDIT_SAMPLES=20000 $(BIN)/python -m pytest -n 2 tests/audit

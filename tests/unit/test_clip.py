@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from pappi.audit.joint import JointRelease
 from pappi.mechanisms import LaplaceSum, TwoBin, Values, upper_bounds
 from pappi.mechanisms.clip import PrivateCeiling
 from pappi.mechanisms.exponential import CellLaw, falling_weights
-from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, StagedLaw
+from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, Law, StagedLaw
 from pappi.values.bounds import Bounds
 from pappi.values.privacy import Adjacency
 
@@ -36,15 +36,16 @@ def ceiling(
     *,
     function: str = "mean",
     bounds: Bounds = RANGE,
-    octaves: int = 4,
+    octaves: int | None = None,
+    integral: bool = False,
 ) -> PrivateCeiling:
     return PrivateCeiling(
         bounds,
         epsilon,
         adjacency,
-        integral=False,
+        integral=integral,
         function="mean" if function == "mean" else "sum",
-        octaves=octaves,
+        octaves=octaves or (2 if integral else 4),
         either_sign=bounds is SIGNED,
     )
 
@@ -106,7 +107,13 @@ def test_ceilings_are_public_facts() -> None:
     mechanism = ceiling()
     laws = [choice_of(mechanism, values) for values in SETS]
     assert len({(law.cells, law.stop, law.support) for law in laws}) == 1
-    assert [float(mechanism.within(k).bounds.high) for k in range(0, 9, 2)] == [74, 138, 266, 522, 1034]
+    assert [float(mechanism.within(k).bounds.high) for k in range(0, 9, 2)] == [
+        74,
+        138,
+        266,
+        522,
+        1034,
+    ]
 
 
 def test_the_answer_is_that_of_the_values_below_the_ceiling() -> None:
@@ -135,8 +142,16 @@ def test_estimate_interval_and_ceiling_are_those_of_the_chosen_mechanism(
         found = mechanism.estimate(noisy)
         assert found.ceiling == float(inner.bounds.high)
         assert found.value == inner.estimate(noisy[1:]).value
-        assert mechanism.interval(noisy, 0.9) == inner.interval(noisy[1:], 0.9)
-        assert mechanism.chance_at_most(noisy, 30.0) == inner.chance_at_most(noisy[1:], 30.0)
+        low, high = mechanism.interval(noisy, 0.9)
+        # What was cut off lies above, and where values have either sign also below.
+        assert high == (float(bounds.high) if function == "mean" else math.inf)
+        if bounds is RANGE:
+            assert low == inner.interval(noisy[1:], 0.9)[0]
+            known = inner.chance_at_most(noisy[1:], 30.0)
+            assert mechanism.chance_at_most(noisy, 30.0) == min(known, 0.5)
+        else:
+            assert low == (float(bounds.low) if function == "mean" else -math.inf)
+            assert mechanism.chance_at_most(noisy, 30.0) == 0.5
 
 
 def test_a_ceiling_finds_the_values_and_beats_bounds_that_are_far_too_wide() -> None:
@@ -144,82 +159,66 @@ def test_a_ceiling_finds_the_values_and_beats_bounds_that_are_far_too_wide() -> 
     loose = ceiling(bounds=wide, octaves=16)
     plain = TwoBin(wide, ONE, ADD_REMOVE, integral=False)
     values = np.random.default_rng(8).gamma(4, 5, 400)
-    truth, n = float(values.mean()), 300
+    truth = float(values.mean())
 
-    def error(mechanism: PrivateCeiling | TwoBin) -> float:
-        found = [mechanism.estimate(mechanism.release(values)).value for _ in range(n)]
-        return math.sqrt(np.mean([(value - truth) ** 2 for value in found if value is not None]))
+    def usual_error(mechanism: PrivateCeiling | TwoBin) -> float:
+        found = [mechanism.estimate(mechanism.release(values)).value for _ in range(300)]
+        return float(np.quantile([abs(v - truth) for v in found if v is not None], 0.8))
 
-    assert error(loose) < error(plain) / 50
+    # Now and then the ceiling is far too high, and then so is the noise.
+    assert usual_error(loose) < usual_error(plain) / 10
+
+
+@pytest.mark.parametrize("cases", [20, 200])
+def test_intervals_cover_the_answer_however_low_the_ceiling(cases: int) -> None:
+    """With few cases it often is far too low, and the values below it say little."""
+    wide = Bounds(Fraction(0), Fraction(10**5))
+    mechanism = ceiling(Fraction(1, 10), bounds=wide, octaves=10)
+    released = [mechanism.release(np.full(cases, 400.0)) for _ in range(300)]
+    ends = [mechanism.interval(noisy, 0.95) for noisy in released]
+    assert np.mean([low <= 400 <= high for low, high in ends]) > 0.9
+    assert np.mean([mechanism.chance_at_most(noisy, 200.0) >= 0.95 for noisy in released]) < 0.1
 
 
 # --- privacy --------------------------------------------------------------------------------
 
 
-def brute_force(one: StagedLaw, two: StagedLaw, window: int) -> float:
-    """The worst log-ratio over every ceiling and a window of answers."""
-    worst = -math.inf
-    assert isinstance(one.first, CellLaw)
-    for k, cell in enumerate(one.first.cells):
-        second = one.second(k)
-        centres = [part.centre for law in (second, two.second(k)) for part in parts_of(law)]
-        around = range(min(centres) - window, max(centres) + window + 1)
-        outcomes = [(z, y) for z in around for y in around] if second.size == 2 else [(z,) for z in around]
-        for outcome in outcomes:
-            mine, theirs = one.probability((cell, *outcome)), two.probability((cell, *outcome))
-            if mine > 1e-250 and theirs > 1e-250:
-                worst = max(worst, math.log(mine / theirs))
-    return worst
-
-
-def parts_of(law: object) -> list[DiscreteLaplaceLaw]:
+def centres_of(law: Law) -> list[int]:
     assert isinstance(law, JointLaw)
-    return [part for part in law.parts if isinstance(part, DiscreteLaplaceLaw)]
+    return [part.centre for part in law.parts if isinstance(part, DiscreteLaplaceLaw)]
+
+
+def worst_by_visiting(one: StagedLaw, two: StagedLaw, k: int) -> float:
+    """The worst log-ratio over all outcomes with the k-th ceiling that can matter."""
+    assert isinstance(one.first, CellLaw)
+    cell, centres = one.first.cells[k], centres_of(one.second(k)) + centres_of(two.second(k))
+    around = range(min(centres) - 2, max(centres) + 3)
+    outcomes = product([cell], *[around] * one.second(k).size)
+    return math.log(max(one.probability(o) / two.probability(o) for o in outcomes))
 
 
 @pytest.mark.parametrize("function", ["mean", "sum"])
-def test_the_loss_is_the_worst_over_all_outcomes(function: str) -> None:
-    """On a lattice of a few whole points, where all outcomes that matter can be visited."""
-    bounds = Bounds(Fraction(0), Fraction(4))
-    mechanism = PrivateCeiling(bounds, Fraction(2), ADD_REMOVE, True, "mean", 2, False)  # noqa: FBT003
-    if function == "sum":
-        mechanism = PrivateCeiling(bounds, Fraction(2), ADD_REMOVE, True, "sum", 2, False)  # noqa: FBT003
-
-    class Small(PrivateCeiling):
-        @property
-        def grid(self) -> object:  # type: ignore[override]
-            return mechanism.grid
-
-    for data, other in (([4.0] * 6, [4.0] * 5), ([1.0, 4.0, 4.0], [1.0, 4.0]), ([], [3.0])):
-        # √2 and 2·√2 make a fine lattice of their own: keep the whole ceilings.
-        one, two = (mechanism.law(array(*some)) for some in (data, other))
-        assert isinstance(one, StagedLaw)
-        assert isinstance(two, StagedLaw)
-        whole = [0, 2, 4]
-        pair = [staged_on(law, whole) for law in (one, two)]
-        found = max(
-            pair[0].first.log_ratio_on(k, pair[1].first)
-            + pair[0].second(k).log_ratio(pair[1].second(k))
-            for k in whole
-        )
-        worst = max(brute_force_cell(pair[0], pair[1], k, 6) for k in whole)
-        assert float(found) == pytest.approx(worst, abs=1e-9)
-
-
-def staged_on(law: StagedLaw, cells: list[int]) -> StagedLaw:
-    assert all(isinstance(law.second(k), JointLaw) for k in cells)
-    return law
-
-
-def brute_force_cell(one: StagedLaw, two: StagedLaw, k: int, window: int) -> float:
-    assert isinstance(one.first, CellLaw)
-    cell = one.first.cells[k]
-    centres = [part.centre for law in (one.second(k), two.second(k)) for part in parts_of(law)]
-    around = range(min(centres) - window, max(centres) + window + 1)
-    size = one.second(k).size
-    outcomes = [(z, y) for z in around for y in around] if size == 2 else [(z,) for z in around]
-    ratios = [one.probability((cell, *o)) / two.probability((cell, *o)) for o in outcomes]
-    return math.log(max(ratios))
+@pytest.mark.parametrize(
+    ("data", "other"), [([4.0] * 6, [4.0] * 5), ([1.0, 4.0, 4.0], [1.0, 4.0]), ([], [3.0])]
+)
+def test_the_loss_is_the_worst_over_all_outcomes(
+    data: list[float], other: list[float], function: str
+) -> None:
+    """Whole numbers below 1, 2 and 4 are few enough to visit; √2 and 2·√2 go by the formula."""
+    mechanism = ceiling(
+        Fraction(2), function=function, bounds=Bounds(Fraction(0), Fraction(4)), integral=True
+    )
+    one, two = mechanism.law(array(*data)), mechanism.law(array(*other))
+    assert isinstance(one, StagedLaw)
+    assert isinstance(two, StagedLaw)
+    for this, that in ((one, two), (two, one)):
+        losses = [
+            this.first.log_ratio_on(k, that.first) + this.second(k).log_ratio(that.second(k))
+            for k in range(5)
+        ]
+        for k in (0, 2, 4):
+            assert float(losses[k]) == pytest.approx(worst_by_visiting(this, that, k), abs=1e-9)
+        assert this.log_ratio(that) == max(losses)
 
 
 @settings(max_examples=50, deadline=None)
@@ -255,7 +254,9 @@ def test_a_law_in_other_cells_is_infinitely_far_away() -> None:
 
 
 @pytest.mark.parametrize("function", ["mean", "sum"])
-def test_predicted_errors_are_the_range_for_few_cases_and_shrink(function: str) -> None:
+def test_errors_are_predicted_as_if_values_filled_a_sixteenth_of_the_range(function: str) -> None:
     mechanism = ceiling(Fraction(1, 10), function=function)
-    assert mechanism.predicted_error(3, None) == 512
-    assert mechanism.predicted_error(3000, None) < mechanism.predicted_error(3, None)
+    few = 3 if function == "sum" else 1
+    assert mechanism.predicted_error(3, None) == few * 512
+    inner = ceiling(Fraction(1, 10), function=function).within(0)
+    assert mechanism.predicted_error(3000, None) == inner.predicted_error(3000, None)

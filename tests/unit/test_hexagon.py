@@ -153,7 +153,8 @@ def cells_of(drawn: NDArray[np.float64]) -> list[int]:
         5,
     )
     ring = np.searchsorted(RINGS, norm)
-    return np.bincount(sixth * (len(RINGS) + 1) + ring, minlength=6 * (len(RINGS) + 1)).tolist()
+    counts = np.bincount(sixth * (len(RINGS) + 1) + ring, minlength=6 * (len(RINGS) + 1))
+    return [int(count) for count in counts]
 
 
 RINGS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
@@ -250,7 +251,8 @@ def test_without_a_denominator_there_is_no_estimate(second: int) -> None:
     for first in (-5, 0, 10**12):
         assert ratio().estimate((first, second)).value is None
         low, high = ratio().interval((first, second), 0.95)
-        assert (low, high) == (pytest.approx(0, abs=10), math.inf)
+        assert 0 <= low < 1e-3
+        assert math.isinf(high)
 
 
 def test_a_negative_factor_turns_the_interval_around() -> None:

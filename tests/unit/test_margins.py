@@ -216,8 +216,9 @@ def test_the_sign_is_whether_a_ratio_keeps_its_limit(*, cut: bool) -> None:
         margin = RatioMargin(FOUR, True, limit, FOUR, cut)  # noqa: FBT003
         for n in range(1, 6):
             for data in combinations_with_replacement(rows, n):
-                parts = sum(Fraction(min(a, b) if cut else a) for a, b in data)
-                met = keeps(parts / sum(Fraction(b) for _, b in data), limit)
+                parts = [Fraction(min(a, b) if cut else a) for a, b in data]
+                wholes = [Fraction(b) for _, b in data]
+                met = keeps(sum(parts, Fraction(0)) / sum(wholes, Fraction(0)), limit)
                 assert (margin.cases(np.array(data), ADD_REMOVE) >= 0) == met, (limit, data)
 
 

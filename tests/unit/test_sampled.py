@@ -56,7 +56,8 @@ def test_the_formula_is_evaluated_in_every_bucket_and_cut_to_the_range() -> None
 
 def test_the_order_of_cases_does_not_matter() -> None:
     rng = np.random.default_rng(1)
-    cases = np.column_stack((rng.normal(0, 5, (60, 2)), rng.integers(0, 4, 60)))
+    cases = np.empty((60, 3))
+    cases[:, :2], cases[:, 2] = rng.normal(0, 5, (60, 2)), rng.integers(0, 4, 60)
     assert sampled().statistics(cases) == sampled().statistics(rng.permutation(cases))
 
 
@@ -128,7 +129,8 @@ def test_more_or_fewer_buckets_than_make_sense_are_refused(buckets: int) -> None
 def test_intervals_cover_the_mean_over_the_buckets() -> None:
     mechanism = sampled(buckets=20)
     rng = np.random.default_rng(2)
-    cases = np.column_stack((rng.uniform(0, 9, 400), rng.uniform(0, 0.5, 400), np.arange(400) % 20))
+    cases = rng.uniform(0, 1, (400, 3)) * (9, 0.5, 0)
+    cases[:, 2] = np.arange(400) % 20
     results = [min(max(quotient(cases[b::20, :2]) or 0.0, -2), 6) for b in range(20)]
     truth = float(np.mean(results))
     stop = -math.expm1(-1 / float(mechanism.scale))

@@ -215,8 +215,9 @@ def _hexagon(
 def _ratio_decided(
     bounds: Bounds, epsilon: Fraction, adjacency: Adjacency, *, integral: bool
 ) -> Mechanism:
-    margin = RatioMargin(bounds, integral, Limit(Fraction(1, 3), at_most=True), bounds, cut=False)
-    return NoisyMargin(bounds, epsilon, adjacency, integral, margin, (0.0, math.inf))
+    limit = Limit(Fraction(1, 3), at_most=True)
+    margin = RatioMargin(bounds, integral, limit, bounds, cut=False)
+    return NoisyMargin(bounds, epsilon, adjacency, integral, margin, limit, (0.0, math.inf))
 
 
 def _sampled(

@@ -7,13 +7,22 @@ needed but its declarations.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pappi.audit.datasets import Column
 from pappi.audit.exact import AuditReport, audit_joint
+from pappi.audit.joint import JointRelease
+from pappi.audit.neighbours import Data
 from pappi.audit.questions import Question, standard_question
 from pappi.audit.steering import steered_by
 from pappi.audit.subjects import Subject, ordinary_trial
+from pappi.mechanisms.laws import JointLaw, Law, Outcome
+from pappi.mechanisms.mechanism import Mechanism, Values
+from pappi.mechanisms.noise import system_randbelow
 from pappi.planning.parts import Part
 from pappi.planning.plan import Plan
 from pappi.ppinot.model import AggregatedMeasure, Bounding
@@ -28,6 +37,9 @@ def subject_of(plan: Plan, adjacency: Adjacency, unit_cases: int = 1) -> Subject
     the same functions by the same mechanisms, over cases it can make up.
     """
     columns = {part.path: tuple(_columns(part, plan)) for part in plan.parts}
+    mechanisms = tuple(part.mechanism for part in plan.parts)
+    grouped = plan.groups != (None,)
+    every = tuple(column for part in plan.parts for column in columns[part.path])
     questions = (_question(part, adjacency) for part in plan.parts)
     return Subject(
         name=plan.ppi.id,
@@ -35,13 +47,45 @@ def subject_of(plan: Plan, adjacency: Adjacency, unit_cases: int = 1) -> Subject
         function=" + ".join(_function(part) for part in plan.parts),
         adjacency=adjacency,
         epsilon=plan.epsilon.fraction,
-        mechanisms=tuple(part.mechanism for part in plan.parts),
-        columns=tuple(column for part in plan.parts for column in columns[part.path]),
+        mechanisms=(InTwoGroups(mechanisms),) if grouped else mechanisms,
+        columns=(*every, Column(UNIT_INTERVAL)) if grouped else every,
         trials=tuple(ordinary_trial(part.mechanism, columns[part.path]) for part in plan.parts),
         questions=tuple(dict.fromkeys(q for q in questions if q is not None)),
         ppi=plan.ppi.id,
         unit_cases=unit_cases,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class InTwoGroups:
+    """All that is released about the cases of two groups; a row ends with which one it is in.
+
+    A case of one group has no values in the other. So a case that changes its group is a
+    neighbour like any other here, and what both groups tell about it is added up.
+    """
+
+    mechanisms: tuple[Mechanism, ...]
+
+    @property
+    def name(self) -> str:
+        return " + ".join(mechanism.name for mechanism in self.mechanisms)
+
+    @property
+    def width(self) -> int:
+        return sum(mechanism.width for mechanism in self.mechanisms) + 1
+
+    def law(self, values: Values) -> Law:
+        rows = values.reshape(-1, self.width)
+        second = rows[:, -1] > 0.5
+        release = JointRelease(self.mechanisms)
+        return JointLaw(tuple(release.law(_rows_of(rows[:, :-1], of)) for of in (~second, second)))
+
+    def release(self, values: Values) -> Outcome:
+        return self.law(values).draw(system_randbelow)
+
+
+def _rows_of(rows: Values, group: NDArray[np.bool_]) -> Data:
+    return tuple(map(tuple, np.where(group[:, np.newaxis], rows, np.nan).tolist()))
 
 
 def audit_plan(plan: Plan, adjacency: Adjacency, pairs: int, seed: int = 1) -> AuditReport:

@@ -184,11 +184,12 @@ def _refuse_too_many(questions: Sequence[CellQuestion]) -> None:
             f"this asks for {answers:,} answers at once, and {MOST_ANSWERS:,} are the most",
             hint="ask for fewer PPIs, groups or periods",
         )
-    buckets = sum(_answers(q) * (part.buckets or 0) for q in questions for part in q.plan.parts)
+    parts = ((q, part) for q in questions for part in q.plan.parts)
+    buckets = sum(_answers(q) * (part.buckets or 0) * len(part.inputs) for q, part in parts)
     if buckets > MOST_BUCKETS:
         raise Refused(
-            f"this asks for {buckets:,} buckets in all, and {MOST_BUCKETS:,} are the most",
-            hint="ask for fewer buckets, groups or periods",
+            f"this asks for {buckets:,} values of buckets, and {MOST_BUCKETS:,} are the most",
+            hint="ask for fewer buckets, variables, groups or periods",
         )
 
 

@@ -281,8 +281,9 @@ def _widened(events: exp.Expr, columns: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def _unused(name: str, vocabulary: Vocabulary) -> str:
-    """A name that no attribute has."""
-    while name in vocabulary.attributes:
+    """A name that no attribute has, in whatever case: databases take them for the same."""
+    taken = {attribute.casefold() for attribute in vocabulary.attributes}
+    while name in taken:
         name += "_"
     return name
 

@@ -174,7 +174,7 @@ def decision_for(
     reach = float(bounds.low), float(bounds.high)
     if function == "sum":
         reach = (0.0 if bounds.low >= 0 else -math.inf), (0.0 if bounds.high <= 0 else math.inf)
-    return NoisyMargin(bounds, epsilon, adjacency, integral, margin, reach)
+    return NoisyMargin(bounds, epsilon, adjacency, integral, margin, limit, reach)
 
 
 def threshold_for(

@@ -17,7 +17,8 @@ way, by at most 1, and the choice loses at most ε₁ at the full rate ε₁ (`e
 C, the second stage loses at most ε₂, and it depends on the cases in no other way: together
 ε (`StagedLaw`).
 
-The answer is about the cut values, so the ceiling is released with it, and shown.
+The answer is about the cut values, so the ceiling is released with it, and shown; and its
+interval is open towards what was cut off.
 """
 
 from __future__ import annotations
@@ -92,17 +93,35 @@ class PrivateCeiling(DrawnFromLaw):
         return Estimate(found.value, found.cases, ceiling=float(inner.bounds.high))
 
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
-        """For the values cut at the ceiling; what is cut off is not known."""
-        return self._chosen(noisy).interval(noisy[1:], confidence)
+        """Open towards what the ceiling cut off, of which nothing is known."""
+        inner = self._chosen(noisy)
+        low, _ = inner.interval(noisy[1:], confidence)
+        least, most = self._reach
+        return (least if self.either_sign else low), most
 
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:
-        return self._chosen(noisy).chance_at_most(noisy[1:], limit)
+        """What was cut off may lie anywhere: so only that a value is large can be known."""
+        least, most = self._reach
+        if not least <= limit < most:
+            return float(limit >= most)
+        if self.either_sign:
+            return 0.5
+        return min(self._chosen(noisy).chance_at_most(noisy[1:], limit), 0.5)
+
+    @property
+    def _reach(self) -> tuple[float, float]:
+        """Where the answer can lie at all, by public facts."""
+        if self.function == "mean":
+            return float(self.bounds.low), float(self.bounds.high)
+        return (0.0 if self.bounds.low >= 0 else -math.inf), math.inf
 
     def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - of loose bounds, nothing is known
         """If values fill a sixteenth of the range, and there are enough to see that."""
         needed = self._cut_off + 2 * math.log(self.grid.highest + 1) / float(self.choice_epsilon)
         if cases < needed:
-            return float(self.bounds.width) / 2
+            # Any ceiling may come out: a mean is off by half its range, a sum for every case.
+            off = float(self.bounds.width) / 2
+            return off if self.function == "mean" else off * max(cases, 1.0)
         bounds = self._bounds((self.bounds.high - self._origin) * IMAGINED_CEILING)
         mechanism = TwoBin if self.function == "mean" else LaplaceSum
         inner = mechanism(bounds, self.answer_epsilon, self.adjacency, self.integral)

@@ -128,7 +128,7 @@ def imagined_error(
 ) -> float:
     """The error of the law for values spread evenly over the grid's points, but for the top."""
     grid = mechanism.lattice
-    top = grid.highest - UNUSED_OCTAVES * grid.steps
+    top = max(grid.highest - UNUSED_OCTAVES * grid.steps, 0)
     imagined = min(max(round(cases), 0), _MOST_IMAGINED)
     values = grid.points[np.linspace(0, top, imagined).astype(np.int64)]
     law = mechanism.law(values)

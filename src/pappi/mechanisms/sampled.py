@@ -98,12 +98,11 @@ class SampleAndAggregate(NoisyIntegers):
         low, high = self._mean(noisy[0] - width), self._mean(noisy[0] + width)
         return self._inside(low - slack), self._inside(high + slack)
 
-    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:  # noqa: ARG002 - see above
+        """How far the mean over buckets is from the value itself is not known."""
         if not self.bounds.low <= limit < self.bounds.high:
             return float(limit >= self.bounds.high)
-        lattice = self.lattice
-        points = self.buckets * (Fraction(limit) - lattice.origin) / lattice.step
-        return tails.at_least(float(noisy[0] - points), self.scale)
+        return 0.5
 
     def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - noise does not shrink with cases
         low, high = float(self.bounds.low), float(self.bounds.high)

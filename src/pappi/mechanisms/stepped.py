@@ -36,6 +36,7 @@ _PER_CASE = 2**10
 """Output points per step of a sum."""
 
 _MOST_POINTS = 2**24
+_MOST_LEVELS = 2**14  # each needs a weight of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,8 @@ class SteppedSum(PointDrawn):
 
     def __post_init__(self) -> None:
         DrawnFromLaw.__post_init__(self)
-        if self._points > _MOST_POINTS:
+        levels = self.bounds.width / (self._change * self.contributions.step)
+        if self._points > _MOST_POINTS or levels > _MOST_LEVELS:
             raise NotReleasable(
                 "the range declared for its sum is too wide for the interval mechanism",
                 hint="declare a narrower `value` range, or use the mechanism laplace",

@@ -42,16 +42,14 @@ class NoisyMargin(NoisyIntegers):
     name: ClassVar[str] = "threshold"
 
     margin: Margin
+    limit: Limit
+    """On the value; the margin's own may be on something that the value is a multiple of."""
     reach: tuple[float, float]
     """Where the value can lie at all, by public facts."""
 
     @property
     def width(self) -> int:
         return self.margin.width
-
-    @property
-    def limit(self) -> Limit:
-        return self.margin.limit
 
     @property
     def scale(self) -> Fraction:
@@ -82,12 +80,18 @@ class NoisyMargin(NoisyIntegers):
         return 1 - tails.at_least(noisy[0] + 1, self.scale)
 
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:
-        """Known at the limit the margin is about, and at the ends of the range."""
+        """Known at the limit the margin is about, and at the ends of the range.
+
+        At another limit only what follows: a value below this one is below a higher one too.
+        """
         low, high = self.reach
         if not low <= limit < high:
             return float(limit >= high)
-        met = self.chance_met(noisy)
-        return met if self.limit.at_most else 1 - met
+        met, own = self.chance_met(noisy), float(self.limit.value)
+        below = met if self.limit.at_most else 1 - met
+        if limit == own:
+            return below
+        return min(below, 0.5) if limit < own else max(below, 0.5)
 
     def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - the noise is the same everywhere
         """How far from the target a value is told apart from it, as a standard deviation."""
@@ -118,8 +122,10 @@ class TwoStage(DrawnFromLaw):
     @property
     def decision(self) -> NoisyMargin:
         epsilon = decision_epsilon(self.epsilon, self.falloff)
-        reach = float(self.bounds.low), float(self.bounds.high)
-        return NoisyMargin(self.bounds, epsilon, self.adjacency, self.integral, self.margin, reach)
+        reach, limit = (float(self.bounds.low), float(self.bounds.high)), self.margin.limit
+        return NoisyMargin(
+            self.bounds, epsilon, self.adjacency, self.integral, self.margin, limit, reach
+        )
 
     def law(self, values: Values) -> Law:
         first = NoisySign(self.margin.cases(values, self.adjacency), self.decision.scale)

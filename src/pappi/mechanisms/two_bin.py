@@ -22,6 +22,7 @@ and w ~ 3/s² of bias is below the noise wherever the noise is small.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -141,7 +142,7 @@ def share_error(share: float, cases: float, noise: float) -> float:
     """Root mean square error of the estimate, by summing over a grid of both noises."""
     if noise <= 0:
         return 0.0
-    scale = noise / np.sqrt(2)
+    scale = max(noise / math.sqrt(2), 1e-9 * max(cases, 1.0))  # below, the error is nothing
     first = np.maximum(cases * share / scale + _NOISE, 0.0)[:, np.newaxis]
     both = first + np.maximum(cases * (1 - share) / scale + _NOISE, 0.0)
     towards = _DRAWN_IN / (1 + both)

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from pappi.errors import NotReleasable
 from pappi.mechanisms.choose import decision_for, mechanism_for, mechanisms_of, threshold_for
 from pappi.mechanisms.hexagon import HexagonRatio
@@ -28,7 +30,14 @@ from pappi.planning.ratios import Ratio, ratio_of
 from pappi.planning.targets import limit_of
 from pappi.ppinot.canonical import canonical
 from pappi.ppinot.measures import is_total
-from pappi.ppinot.model import AggregatedMeasure, Bounding, MultiInstance, Ppi, Wanted
+from pappi.ppinot.model import (
+    AggregatedMeasure,
+    Aggregation,
+    Bounding,
+    MultiInstance,
+    Ppi,
+    Wanted,
+)
 from pappi.tree.above import value_above
 from pappi.tree.aggregates import aggregate
 from pappi.tree.composition import ROOT, Inner, aggregated_measures
@@ -37,6 +46,7 @@ from pappi.values.privacy import Adjacency
 
 DEFAULT_FALLOFF = Fraction(3)
 SAMPLED, THRESHOLD = "sample-and-aggregate", "threshold"
+_MOST_USUAL_BUCKETS = 1_000
 NO_BOUND = "nothing public bounds how much one case can change a formula"
 
 
@@ -179,11 +189,13 @@ def _ratio_decision(ratio: Ratio, epsilon: Fraction, limit: Limit, request: Requ
     facts = request.facts
     whole = bounds_of(ratio.whole, facts.vocabulary)
     part = bounds_of(ratio.part, facts.vocabulary)
+    # The margin allows a case to lose its values, but a case may also change its group.
+    adjacency, spent = _calibration(ratio.whole, epsilon, facts.adjacency, ranked=True)
     of_sums = _divided(limit, ratio.factor)
     margin = RatioMargin(whole, False, of_sums, part, ratio.within)  # noqa: FBT003
     most = float(ratio.factor) * (1.0 if ratio.within else math.inf)
     reach = (min(0.0, most), max(0.0, most))
-    mechanism = NoisyMargin(whole, epsilon, facts.adjacency, False, margin, reach)  # noqa: FBT003
+    mechanism = NoisyMargin(whole, spent, adjacency, False, margin, limit, reach)  # noqa: FBT003
     return Part(ROOT, (ratio.part, ratio.whole), mechanism, _aim(of_sums, None))
 
 
@@ -261,7 +273,7 @@ def _sampled(node: Inner, epsilon: Fraction, request: Request) -> Part:
         epsilon,
         facts.adjacency,
         False,  # noqa: FBT003
-        FormulaOver(node.measure),
+        FormulaOver(node.measure, count),
         len(inputs),
         count,
     )
@@ -275,7 +287,7 @@ def _sampled(node: Inner, epsilon: Fraction, request: Request) -> Part:
 
 def _usual_buckets(cases: int) -> int:
     """As many buckets as cases in each: a balance of noise against small buckets."""
-    return max(2, round(math.sqrt(cases)))
+    return min(max(2, round(math.sqrt(cases))), _MOST_USUAL_BUCKETS)
 
 
 def _output_range(node: Inner, request: Request) -> Bounds:
@@ -292,11 +304,24 @@ def _output_range(node: Inner, request: Request) -> Bounds:
 
 @dataclass(frozen=True, slots=True)
 class FormulaOver:
-    """A measure's value over rows that hold the contributions of its aggregated measures."""
+    """A measure's value, estimated from the cases of one of several buckets.
+
+    Rows hold the contributions of its aggregated measures, which are cut to their bounds. A
+    bucket has its share of the cases, so its sums stand for as many times more.
+    """
 
     measure: MultiInstance
+    buckets: int
 
     def __call__(self, rows: Values) -> float | None:
         aggregated = aggregated_measures(self.measure)
-        found = {path: aggregate(one, rows[:, i]) for i, (path, one) in enumerate(aggregated)}
+        found = {path: self._estimate(one, rows[:, i]) for i, (path, one) in enumerate(aggregated)}
         return value_above(self.measure, found)
+
+    def _estimate(self, measure: AggregatedMeasure, contributions: Values) -> float | None:
+        if measure.bounds is not None:
+            ends = float(measure.bounds.low), float(measure.bounds.high)
+            contributions = np.clip(contributions, *ends)
+        value = aggregate(measure, contributions)
+        scaled = value is not None and measure.function is Aggregation.SUM
+        return value * self.buckets if scaled and value is not None else value

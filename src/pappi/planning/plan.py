@@ -26,6 +26,8 @@ from pappi.tree.composition import ROOT, Inner, composition_tree, leaves
 from pappi.values.epsilon import Epsilon
 
 MOST_OPTIONS = 64
+# A formula of hundreds of variables is planned in its first few ways only.
+MOST_PARTS = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +108,12 @@ def _options(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option
     wanted = _wanted_set(request.ppi)
     if wanted is None and not _can_cut(root, request):
         yield Option((root.path,), None, NO_BOUND)
+    planned = 0
     for chosen in islice(_sets(root, request), MOST_OPTIONS):
         functions = tuple(node.path for node in chosen)
+        if planned > MOST_PARTS:
+            return
+        planned += len(chosen)
         if wanted is not None and set(functions) != wanted and not _whole(request):
             continue
         try:

@@ -29,7 +29,10 @@ def best_split(errors: Sequence[float]) -> tuple[Fraction, ...]:
     weights = [error ** (2 / 3) for error in errors]
     if not sum(weights):
         return equal
-    pieces = [max(1, round(_PIECES * weight / sum(weights))) for weight in weights]
-    largest = pieces.index(max(pieces))
-    pieces[largest] += _PIECES - sum(pieces)
+    # Each gets one piece, and the others go where they are due.
+    due = [(_PIECES - len(weights)) * weight / sum(weights) for weight in weights]
+    pieces = [1 + int(share) for share in due]
+    most_left = sorted(range(len(due)), key=lambda i: int(due[i]) - due[i])
+    for i in most_left[: _PIECES - sum(pieces)]:
+        pieces[i] += 1
     return tuple(Fraction(piece, _PIECES) for piece in pieces)
