@@ -6,8 +6,8 @@ A fixed grid of PPIs: functions and formulas × ε × expected cases, some under
 Of each, all that could be released is tried: every admissible set, every mechanism of its
 functions and, for several functions, other splits of ε than the planner's. The true error of
 an option is its root mean square error over data that is plausible for the declared bounds
-and over the noise, drawn from the mechanisms' own laws. Options within 2 % of each other
-count as equally good: that much the drawing may be off.
+and over the noise, drawn from the mechanisms' own laws; it is the mean of three shapes of
+data. Options within 2 % of each other count as equally good: so much the drawing may be off.
 
 The planner must pick a best option in 90 % of the PPIs that have a choice, and never one that
 is more than 10 % worse. Fails otherwise; writes every pick to build/bench/planner.csv.
@@ -44,11 +44,11 @@ from pappi.planning.functions import Request, parts_of
 from pappi.planning.parts import Part, PublicFacts
 from pappi.planning.plan import Plan, plan_options, plan_ppi
 from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.expressions.nodes import Binary, Expression, Name, Number, Operator
-from pappi.ppinot.model import AggregatedMeasure, Aggregation, Bounding, MultiInstance, Ppi
+from pappi.ppinot.model import AggregatedMeasure, Aggregation, Bounding, Ppi
 from pappi.tree.above import value_above
 from pappi.tree.aggregates import aggregate
-from pappi.tree.composition import ROOT, Inner, aggregated_measures, composition_tree
+from pappi.tree.arrays import values_above
+from pappi.tree.composition import Inner, aggregated_measures, composition_tree
 from pappi.values.epsilon import Epsilon
 from pappi.values.privacy import CASE, Adjacency
 from pappi.values.vocabulary import Kind, Vocabulary
@@ -57,6 +57,9 @@ LEAST_BEST = 0.9
 MOST_WORSE = 1.1
 ALIKE = 1.02
 """What the drawing may be off by: options closer than this are equally good."""
+
+FEWEST = 200
+"""PPIs with a choice, for the grid to say something."""
 
 DATA_SETS = 8
 DRAWS = 4_096
@@ -108,7 +111,7 @@ FAMILIES = (
     Family("p90", "{percentile: {data: x}, percent: 90}", "[0, 1000]"),
     Family("sum", "{sum: {data: x}}", "[0, 1000]"),
     Family("sum in a range", "{sum: {data: x}, bounds: [0, 10]}", "{value: [0, CASES0]}", _BOTH),
-    Family("sum in half the range", "{sum: {data: x}, bounds: [0, 20]}", "{value: [0, CASES0]}"),
+    Family("sum in a part of it", "{sum: {data: x}, bounds: [0, 15]}", "{value: [0, CASES0]}"),
     Family("mean, loose", "{mean: {data: x}}", "[0, 1000, loose]", _BOTH),
     Family("sum, loose", "{sum: {data: x}}", "[0, 1000, loose]"),
     Family("max, loose", "{max: {data: x}}", "[0, 1000, loose]", _BOTH),
@@ -125,7 +128,10 @@ FAMILIES = (
         "{a: [0, 10], b: [5, 100], value: [0, 40]}",
     ),
     Family(
-        "difference of sums", f"{{derive: a - b, a: {_A}, b: {_B}}}", "{a: [0, 1], b: [0, 8]}", _BOTH
+        "difference of sums",
+        f"{{derive: a - b, a: {_A}, b: {_B}}}",
+        "{a: [0, 1], b: [0, 8]}",
+        _BOTH,
     ),
     Family("weighted sum", f"{{derive: 5 * a + b, a: {_A}, b: {_B}}}", "{a: [0, 3], b: [0, 3]}"),
     Family(
@@ -135,7 +141,9 @@ FAMILIES = (
         "{a: [0, 10], b: [0, 10], c: [0, 10]}",
     ),
     Family(
-        "spread", "{derive: a - b, a: {max: {data: x}}, b: {min: {data: y}}}", "{a: [0, 10], b: [0, 10]}"
+        "spread",
+        "{derive: a - b, a: {max: {data: x}}, b: {min: {data: y}}}",
+        "{a: [0, 10], b: [0, 10]}",
     ),
     Family(
         "quotient of means",
@@ -253,9 +261,11 @@ def data_of(ppi: Ppi, cases: int, sets: int) -> tuple[Columns, ...]:
     every = []
     for shape, number in product(range(len(SHAPES)), range(sets)):
         columns: dict[AggregatedMeasure, Floats] = {}
-        for path, measure in aggregated_measures(ppi.measure):
+        for index, (path, measure) in enumerate(aggregated_measures(ppi.measure)):
             rng = np.random.default_rng([shape, number, cases, _number(path)])
-            columns[measure] = _contributions(measure, SHAPES[shape], rng, cases)
+            # In every second data set the measures are unlike each other.
+            own = SHAPES[(shape + number % 2 * index) % len(SHAPES)]
+            columns[measure] = _contributions(measure, own, rng, cases)
         every.append(_with_parts(columns))
     return tuple(every)
 
@@ -268,7 +278,9 @@ def _contributions(
     bounds = bounds_of(measure, VOCABULARY)
     filled = _FILLED if measure.bounding is Bounding.LOOSE else 1.0
     values = float(bounds.low) + float(bounds.width) * filled * shape(rng, cases)
-    return np.rint(values) if is_integral(measure, VOCABULARY) else values
+    # Whole numbers by chance, so that rounding does not move their mean.
+    whole = is_integral(measure, VOCABULARY)
+    return np.floor(values + rng.uniform(0, 1, cases)) if whole else values
 
 
 def _with_parts(columns: dict[AggregatedMeasure, Floats]) -> Columns:
@@ -333,7 +345,7 @@ def _discrete_laplace(scale: float, u: Floats) -> Floats:
     """P(Z ≥ k) = q^k/(1+q) for k ≥ 1, q = exp(−1/scale), and the same below."""
     tail = np.maximum(np.minimum(u, 1 - u), 1e-300)
     away = np.ceil(-scale * np.log(tail * (1 + np.exp(-1 / scale)))) - 1
-    return np.where(u < 0.5, -away, away)
+    return np.asarray(np.where(u < 0.5, -away, away))
 
 
 def _of_steps(law: StepLaw, u: Floats) -> Floats:
@@ -344,7 +356,7 @@ def _of_steps(law: StepLaw, u: Floats) -> Floats:
     which = np.minimum(np.searchsorted(mass, ticket, side="right"), len(starts) - 1)
     before = np.concatenate(([0.0], mass[:-1]))
     within = (ticket - before[which]) / (mass - before)[which] * lengths[which]
-    return starts[which] + np.clip(np.floor(within), 0, lengths[which] - 1)
+    return np.asarray(starts[which] + np.clip(np.floor(within), 0, lengths[which] - 1))
 
 
 def _of_hexagon(law: HexagonLaw, draws: Draws) -> tuple[Floats, Floats]:
@@ -382,8 +394,8 @@ def estimated(mechanism: Mechanism, *noisy: Floats) -> Floats:
             most = mechanism.lattice.span * noisy[1]
             return value_of_share(mechanism, np.clip(noisy[0], 0, most) / most)
         case TwoBin() | TwoBinRatio():
-            raised = (np.maximum(sums, 0) for sums in noisy)
-            return value_of_share(mechanism, shares(*raised, float(mechanism.scale)))
+            first, second = np.maximum(noisy, 0)
+            return value_of_share(mechanism, shares(first, second, float(mechanism.scale)))
         case HexagonRatio():
             unit = float(mechanism.factor * mechanism.part.high / mechanism.bounds.high)
             below = np.where(noisy[1] > 0, noisy[1], np.nan)
@@ -396,8 +408,8 @@ def estimated(mechanism: Mechanism, *noisy: Floats) -> Floats:
 def _point(mechanism: PointDrawn, k: Floats) -> Floats:
     points = mechanism.lattice
     if isinstance(points, GeometricGrid):
-        return points.points[k.astype(int)]
-    return float(points.origin) + float(points.step) * k
+        return np.asarray(points.points[k.astype(int)])
+    return np.asarray(float(points.origin) + float(points.step) * k)
 
 
 def _sum(mechanism: LaplaceSum, points: Floats, cases: Floats | None = None) -> Floats:
@@ -411,44 +423,17 @@ def _sum(mechanism: LaplaceSum, points: Floats, cases: Floats | None = None) -> 
 
 
 def _below_ceilings(mechanism: PrivateCeiling, first: Floats, *rest: Floats) -> Floats:
+    """The rest of the outcome is read by the mechanism below the ceiling that was drawn."""
     found = np.zeros(len(first))
-    ceilings = np.array([mechanism.estimate((int(k), 0, 1)[: 1 + len(rest)]).ceiling for k in first])
+    points, where = np.unique(first, return_inverse=True)
+    ceilings = [mechanism.estimate((int(k), 0, 1)[: 1 + len(rest)]).ceiling for k in points]
     for k in range(mechanism.grid.highest + 1):
         inner = mechanism.within(k)
-        chosen = ceilings == float(inner.bounds.high)
+        chosen = (np.array(ceilings) == float(inner.bounds.high))[where]
         if chosen.any():
             found[chosen] = estimated(inner, *(column[chosen] for column in rest))
     return found
 
-
-def values_above(measure: MultiInstance, released: Mapping[str, Floats], path: str = ROOT) -> Floats:
-    """`value_above` for arrays; NaN where there is no value."""
-    if path in released:
-        return released[path]
-    if isinstance(measure, AggregatedMeasure):
-        raise KeyError(path)
-    found = {name: values_above(one, released, f"{path}.{name}") for name, one in measure.variables}
-    return _formula(measure.formula, found)
-
-
-def _formula(formula: Expression, values: Mapping[str, Floats]) -> Floats:
-    match formula:
-        case Name():
-            return values[formula.name]
-        case Number():
-            return np.array(float(formula.value))
-        case Binary(Operator.ADD | Operator.SUBTRACT | Operator.MULTIPLY | Operator.DIVIDE):
-            left, right = _formula(formula.left, values), _formula(formula.right, values)
-            return _ARITHMETIC[formula.operator](left, right)
-    raise NotImplementedError(f"the values of {formula}")
-
-
-_ARITHMETIC: dict[Operator, Callable[[Floats, Floats], Floats]] = {
-    Operator.ADD: lambda a, b: a + b,
-    Operator.SUBTRACT: lambda a, b: a - b,
-    Operator.MULTIPLY: lambda a, b: a * b,
-    Operator.DIVIDE: lambda a, b: a / np.where(b == 0, np.nan, b),
-}
 
 # --- true errors ----------------------------------------------------------------------
 
@@ -456,9 +441,13 @@ _ARITHMETIC: dict[Operator, Callable[[Floats, Floats], Floats]] = {
 def true_errors(
     ppi: Ppi, choices: Sequence[Parts], data: Sequence[Columns], draws: int
 ) -> list[float]:
-    """The root mean square error of each option, with the same chances for all of them."""
-    squares = np.array([_squares(ppi, choices, columns, draws, i) for i, columns in enumerate(data)])
-    return [float(error) for error in np.sqrt(squares.mean(axis=0))]
+    """The root mean square error of each option, by shape, in the mean over the shapes.
+
+    The same chances meet all options.
+    """
+    squares = [_squares(ppi, choices, columns, draws, i) for i, columns in enumerate(data)]
+    by_shape = np.reshape(squares, (len(SHAPES), -1, len(choices)))
+    return [float(error) for error in np.sqrt(by_shape.mean(axis=1)).mean(axis=0)]
 
 
 def _squares(
@@ -561,7 +550,7 @@ def main(sets: int = DATA_SETS) -> int:
     print(f"picked best: {summary.chosen_best:.1%} (at least {LEAST_BEST:.0%})")
     print(f"worst pick: {summary.worst:.3f} of the best (at most {MOST_WORSE:.2f})")
     write_table(found, TABLE)
-    return int(not summary.passed)
+    return int(not summary.passed or summary.asked < FEWEST)
 
 
 def write_table(found: Sequence[Judged], path: Path) -> None:
@@ -570,7 +559,9 @@ def write_table(found: Sequence[Judged], path: Path) -> None:
         writer = csv.writer(file)
         writer.writerow(("ppi", "options", "picked", "best", "picked_error", "best_error", "ratio"))
         for each in found:
-            figures = (f"{figure:.6g}" for figure in (each.picked_error, each.best_error, each.ratio))
+            figures = (
+                f"{figure:.6g}" for figure in (each.picked_error, each.best_error, each.ratio)
+            )
             row = each.question.label, each.options, each.picked, each.best, *figures
             writer.writerow(row)
 

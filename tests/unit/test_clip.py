@@ -253,10 +253,19 @@ def test_a_law_in_other_cells_is_infinitely_far_away() -> None:
     assert law.log_ratio_on(2, law) == upper_bounds.log(1, 1)
 
 
+@pytest.mark.parametrize("cases", [30, 300, 3000])
 @pytest.mark.parametrize("function", ["mean", "sum"])
-def test_errors_are_predicted_as_if_values_filled_a_sixteenth_of_the_range(function: str) -> None:
-    mechanism = ceiling(Fraction(1, 10), function=function)
-    few = 3 if function == "sum" else 1
-    assert mechanism.predicted_error(3, None) == few * 512
-    inner = ceiling(Fraction(1, 10), function=function).within(0)
-    assert mechanism.predicted_error(3000, None) == inner.predicted_error(3000, None)
+def test_predicted_errors_come_true_for_values_spread_over_a_sixteenth(
+    function: str, cases: int
+) -> None:
+    """Against each ceiling's chance by the law, the noise below it and what it cuts off."""
+    mechanism = ceiling(Fraction(1, 2), function=function)
+    values = float(mechanism.bounds.low) + np.linspace(0, 64, cases)
+    law, total = choice_of(mechanism, values), np.sum if function == "sum" else np.mean
+    square = 0.0
+    for k in law.branches:
+        inner = mechanism.within(k)
+        cut = float(total(np.clip(values, None, float(inner.bounds.high))))
+        off = inner.predicted_error(cases, cut) ** 2 + (cut - float(total(values))) ** 2
+        square += float(law.chance(k)) * off
+    assert mechanism.predicted_error(cases, None) == pytest.approx(math.sqrt(square), rel=0.25)

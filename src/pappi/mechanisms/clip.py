@@ -46,6 +46,8 @@ CHOICE_SHARE = Fraction(1, 4)
 STEPS = 2
 """Ceilings per octave."""
 
+_UNLIKELY = 1e-3  # a ceiling that does not matter for a predicted error
+
 
 @dataclass(frozen=True, slots=True)
 class PrivateCeiling(DrawnFromLaw):
@@ -115,17 +117,34 @@ class PrivateCeiling(DrawnFromLaw):
             return float(self.bounds.low), float(self.bounds.high)
         return (0.0 if self.bounds.low >= 0 else -math.inf), math.inf
 
-    def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - of loose bounds, nothing is known
-        """If values fill a sixteenth of the range, and there are enough to see that."""
-        needed = self._cut_off + 2 * math.log(self.grid.highest + 1) / float(self.choice_epsilon)
-        if cases < needed:
-            # Any ceiling may come out: a mean is off by half its range, a sum for every case.
-            off = float(self.bounds.width) / 2
-            return off if self.function == "mean" else off * max(cases, 1.0)
-        bounds = self._bounds((self.bounds.high - self._origin) * IMAGINED_CEILING)
-        mechanism = TwoBin if self.function == "mean" else LaplaceSum
-        inner = mechanism(bounds, self.answer_epsilon, self.adjacency, self.integral)
-        return inner.predicted_error(cases, None)
+    def predicted_error(self, cases: float, at: float | None) -> float:
+        """If values are spread evenly from where they begin, with `at` as their mean or sum.
+
+        Without it, or where they may be negative, over a sixteenth of the range. Each ceiling
+        is off by its noise and by what it cuts off; they are weighed by their chances.
+        """
+        reach = float(self.bounds.high - self._origin)
+        filled = reach * float(IMAGINED_CEILING)
+        if at is not None and not self.either_sign:
+            mean = at if self.function == "mean" else at / max(cases, 1.0)
+            filled = min(max(2 * (mean - float(self._origin)), 1e-3 * reach), reach)
+        ceilings = self.grid.points
+        kept = np.minimum(ceilings / filled, 1.0)
+        above = np.maximum(cases * (1 - kept) - self._cut_off, 0.0)
+        likely = np.exp(-float(self.choice_epsilon) * (above - above.min())) / np.sqrt(ceilings)
+        likely /= likely.sum()
+        square = 0.0
+        for k in np.flatnonzero(likely > _UNLIKELY).tolist():
+            mean = filled * float(kept[k] - kept[k] ** 2 / 2)
+            lost = filled / 2 - mean
+            square += float(likely[k]) * self._square(k, cases, mean, lost)
+        return math.sqrt(square)
+
+    def _square(self, k: int, cases: float, mean: float, lost: float) -> float:
+        """The square error below a ceiling, given the mean of what is left and is cut off."""
+        many = cases if self.function == "sum" else 1.0
+        at = None if self.either_sign else many * (float(self._origin) + mean)
+        return self.within(k).predicted_error(cases, at) ** 2 + (many * lost) ** 2
 
     def _choice(self, values: Values) -> CellLaw:
         grid = self.grid

@@ -79,8 +79,11 @@ class PointDrawn(DrawnFromLaw):
         """How fast weights fall with the score."""
 
     @abstractmethod
-    def exponents(self, cases: float) -> tuple[float, float]:
-        """rate·score at the low and the high end of the range, for predicted errors."""
+    def exponents(self, cases: float, share: float) -> tuple[float, float]:
+        """rate·score at the low and the high end of the range, for predicted errors.
+
+        `share` says how far up the range the answer lies.
+        """
 
     @abstractmethod
     def law(self, values: Values) -> StepLaw:
@@ -135,7 +138,7 @@ class PointDrawn(DrawnFromLaw):
         """
         low, high = float(self.bounds.low), float(self.bounds.high)
         centre = (low + high) / 2 if at is None else clamp(at, low, high)
-        down, up = self.exponents(cases)
+        down, up = self.exponents(cases, (centre - low) / (high - low))
         mass_below, square_below = _tail(centre - low, down)
         mass_above, square_above = _tail(high - centre, up)
         return math.sqrt((square_below + square_above) / (mass_below + mass_above))
@@ -178,7 +181,7 @@ class IntervalExtreme(RankScored):
             beyond = np.searchsorted(points, starts, side="left")
         return starts, np.maximum(beyond - FORGIVEN, 0)
 
-    def exponents(self, cases: float) -> tuple[float, float]:
+    def exponents(self, cases: float, share: float) -> tuple[float, float]:  # noqa: ARG002 - as many ranks wherever it lies
         exponent = float(self.rate) * cases
         return (exponent, 0.0) if self.function == "max" else (0.0, exponent)
 
@@ -215,10 +218,10 @@ class IntervalQuantile(RankScored):
         excess = np.maximum(0, np.maximum(too_many_below, too_many_above))
         return -(-excess // self._step)
 
-    def exponents(self, cases: float) -> tuple[float, float]:
-        share, whole = self.level.numerator, self.level.denominator
+    def exponents(self, cases: float, share: float) -> tuple[float, float]:  # noqa: ARG002 - as many ranks wherever it lies
+        below, whole = self.level.numerator, self.level.denominator
         each = float(self.rate) * cases / self._step
-        return share * each, (whole - share) * each
+        return below * each, (whole - below) * each
 
     @property
     def _step(self) -> int:

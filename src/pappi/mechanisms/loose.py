@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -76,7 +77,7 @@ class RankedMaximum(RankScored):
         above = len(points) - np.searchsorted(points, starts, side="right")
         return starts, np.abs(above - self.rank)
 
-    def exponents(self, cases: float) -> tuple[float, float]:
+    def exponents(self, cases: float, share: float) -> tuple[float, float]:  # noqa: ARG002 - as many ranks wherever it lies
         rate = float(self.rate)
         return rate * max(cases - self.rank, 0.0), rate * self.rank
 
@@ -123,6 +124,7 @@ class LooseQuantile(IntervalQuantile):
         return imagined_error(self, cases, float(self.level))
 
 
+@lru_cache(maxsize=256)
 def imagined_error(
     mechanism: RankedMaximum | LooseMinimum | LooseQuantile, cases: float, level: float
 ) -> float:

@@ -61,8 +61,9 @@ class SteppedMean(RankScored):
         starts = self.starts(changes[changes > 0])
         return starts, _steps(2 * np.abs(cases * starts - found), step)
 
-    def exponents(self, cases: float) -> tuple[float, float]:
-        return float(self.rate) * cases / 2, float(self.rate) * cases / 2
+    def exponents(self, cases: float, share: float) -> tuple[float, float]:
+        whole = float(self.rate) * cases
+        return share * whole, (1 - share) * whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +109,9 @@ class SteppedSum(PointDrawn):
         scores = _steps(2 * np.abs(starts * self._spacing - found), self._change)
         return exponential_law(starts, scores, self._points + 1, self.rate)
 
-    def exponents(self, cases: float) -> tuple[float, float]:  # noqa: ARG002 - a case is a step
-        steps = self._points * self._spacing / self._change
-        return float(self.rate) * steps / 2, float(self.rate) * steps / 2
+    def exponents(self, cases: float, share: float) -> tuple[float, float]:  # noqa: ARG002 - a case is a step
+        whole = float(self.rate) * self._points * self._spacing / self._change
+        return share * whole, (1 - share) * whole
 
     @property
     def _change(self) -> int:

@@ -25,9 +25,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pappi.mechanisms import tails
 from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
@@ -35,6 +37,8 @@ from pappi.mechanisms.laws import Outcome
 from pappi.mechanisms.mechanism import Estimate, NoisyIntegers, Values, clamp
 from pappi.mechanisms.pivot import share_chance, share_interval
 from pappi.values.privacy import Adjacency
+
+Floats = NDArray[np.float64]
 
 _HALF = Fraction(1, 2)
 _DRAWN_IN = 3
@@ -138,13 +142,20 @@ def drawn_in(first: int, second: int, scale: Fraction) -> Fraction:
     return (first * spread + square) / (both * spread + 2 * square)
 
 
+def drawn_in_shares(first: Floats, second: Floats) -> Floats:
+    """The same for arrays of noisy sums in units of the noise scale, for predictions."""
+    first, second = np.maximum(first, 0.0), np.maximum(second, 0.0)
+    both = first + second
+    towards = _DRAWN_IN / (1 + both)
+    return np.asarray((first + towards) / (both + 2 * towards))
+
+
+@lru_cache(maxsize=4096)
 def share_error(share: float, cases: float, noise: float) -> float:
     """Root mean square error of the estimate, by summing over a grid of both noises."""
     if noise <= 0:
         return 0.0
     scale = max(noise / math.sqrt(2), 1e-9 * max(cases, 1.0))  # below, the error is nothing
-    first = np.maximum(cases * share / scale + _NOISE, 0.0)[:, np.newaxis]
-    both = first + np.maximum(cases * (1 - share) / scale + _NOISE, 0.0)
-    towards = _DRAWN_IN / (1 + both)
-    guess = (first + towards) / (both + 2 * towards)
+    first = (cases * share / scale + _NOISE)[:, np.newaxis]
+    guess = drawn_in_shares(first, cases * (1 - share) / scale + _NOISE)
     return float(np.sqrt(_WEIGHT @ (guess - share) ** 2 @ _WEIGHT))

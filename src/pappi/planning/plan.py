@@ -26,7 +26,8 @@ from pappi.tree.composition import ROOT, Inner, composition_tree, leaves
 from pappi.values.epsilon import Epsilon
 
 MOST_OPTIONS = 64
-# A formula of hundreds of variables is planned in its first few ways only.
+MOST_FUNCTIONS = 64
+# A formula of many variables is planned in its first few ways only.
 MOST_PARTS = 128
 
 
@@ -173,6 +174,11 @@ def _can_cut(node: Inner, request: Request) -> bool:
 def _plans(chosen: AdmissibleSet, request: Request, epsilon: Epsilon) -> Iterator[Plan]:
     """One plan per mechanism of a single function; for several, the best of each."""
     _refuse_idle_settings(request.ppi.release)
+    if len(chosen) > MOST_FUNCTIONS:
+        raise NotReleasable(
+            f"it shares one epsilon between {len(chosen)} functions, and {MOST_FUNCTIONS} are "
+            "the most"
+        )
     whole = epsilon.fraction / request.facts.unit.max_cases
     if len(chosen) == 1:
         for part in parts_of(chosen[0], whole, request):
