@@ -22,7 +22,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import ClassVar
 
 from pappi.errors import NotReleasable, UsageError
@@ -135,7 +135,7 @@ class TwoStage(DrawnFromLaw):
             side = self._side(met)
             return free.within(side[0], side[-1])
 
-        return StagedLaw(first, aimed)
+        return StagedLaw(first, cache(aimed))
 
     def estimate(self, noisy: Outcome) -> Estimate:
         return self.unaimed.estimate(noisy[1:])
