@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -94,8 +95,6 @@ def test_a_release_that_forgets_groups_is_caught() -> None:
     (part,) = plan.parts
     assert isinstance(part.mechanism, NoisyMargin)
     assert part.mechanism.epsilon == EPSILON.fraction / 2
-    from dataclasses import replace
-
     forgetful = replace(part.mechanism, epsilon=EPSILON.fraction, adjacency=Adjacency.REPLACE)
     faulty = replace(plan, parts=(replace(part, mechanism=forgetful),))
     report = audit_plan(faulty, Adjacency.REPLACE, pairs=2_000)

@@ -137,8 +137,11 @@ def _verdict(target: Target | None, low: float, high: float) -> Verdict | None:
     return Verdict.MISSED if below or above else Verdict.UNDECIDED
 
 
-def chance_met(plan: Plan, released: Mapping[str, Noisy]) -> float:
-    """How sure one may be that the target is met: see `Mechanism.chance_at_most`."""
+def chance_met(plan: Plan, released: Mapping[str, Noisy]) -> float | None:
+    """How sure one may be that the target is met: see `Mechanism.chance_at_most`.
+
+    None for a formula of many functions, where finding out would take too long.
+    """
     target = plan.ppi.target
     if target is None:
         raise LookupError("without a target nothing is met")
@@ -151,10 +154,10 @@ def chance_met(plan: Plan, released: Mapping[str, Noisy]) -> float:
     return max(most - least, 0.0)
 
 
-def _chance_by_intervals(plan: Plan, target: Target, released: Mapping[str, Noisy]) -> float:
+def _chance_by_intervals(plan: Plan, target: Target, released: Mapping[str, Noisy]) -> float | None:
     """Of a formula: by the widest interval that still gives a verdict."""
     if len(plan.parts) > _FEW_PARTS:
-        return 0.5  # its interval gives the verdict; a search for the widest would take too long
+        return None
     decided, undecided = 0.0, 1.0
     met: Verdict | None = None
     for _ in range(_HALVINGS):

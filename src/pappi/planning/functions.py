@@ -323,5 +323,6 @@ class FormulaOver:
             ends = float(measure.bounds.low), float(measure.bounds.high)
             contributions = np.clip(contributions, *ends)
         value = aggregate(measure, contributions)
-        scaled = value is not None and measure.function is Aggregation.SUM
-        return value * self.buckets if scaled and value is not None else value
+        if value is None or measure.function is not Aggregation.SUM:
+            return value
+        return value * self.buckets
