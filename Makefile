@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test check format schema bench bench-utility bench-planner bench-mechanisms \
-	audit clean
+.PHONY: setup demo test check format generated bench bench-utility bench-planner \
+	bench-mechanisms bench-calendar audit fuzz clean
 
 setup: $(READY)
 
@@ -33,8 +33,9 @@ format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-schema: setup  ## regenerate what is generated
+generated: setup  ## write anew what is generated: the schema, the page on semantics
 	$(BIN)/python -m pappi.ppinot.catalogue.schema > schemas/catalogue.schema.json
+	$(BIN)/python -m tests.engines.edge_cases
 
 bench: setup  ## speed, as ratios against a bare scan in the same run
 	$(BIN)/python -m benchmarks.evaluate
@@ -47,6 +48,12 @@ bench-planner: setup  ## does the planner choose the best way to release
 
 bench-mechanisms: setup  ## CPU of the mechanisms alone
 	$(BIN)/python -m benchmarks.mechanism_time
+
+bench-calendar: setup  ## working hours, as a ratio to plain durations
+	$(BIN)/python -m benchmarks.working_hours
+
+fuzz: setup  ## a million generated and a million mutated definitions: about two hours
+	$(BIN)/python -m tests.fuzz.campaign --generated 1000000 --mutated 1000000 --jobs 2
 
 audit: setup  ## all three layers of the audit in full length: about an hour on two cores
 	PAPPI_AUDIT_PAIRS=100000 PAPPI_AUDIT_SAMPLES=20000 $(BIN)/python -m pytest -n 2 tests/audit

@@ -27,8 +27,8 @@ from pappi.errors import Problem, UsageError
 from pappi.eventlog.log import no_progress
 from pappi.eventlog.opening import open_log
 from pappi.eventlog.options import ReadOptions
-from pappi.ppinot.catalogue import read_catalogue
 from pappi.ppinot.model import Catalogue
+from pappi.ppinot.notations import read_definitions
 from pappi.report.budgets import BudgetLine
 from pappi.store.declarations import LogDeclaration
 from pappi.store.ledger import Verification
@@ -160,7 +160,7 @@ def find(start: Path) -> Workspace:
 
 
 def catalogue_of(source: CatalogueSource) -> Catalogue:
-    return source if isinstance(source, Catalogue) else read_catalogue(Path(source))
+    return source if isinstance(source, Catalogue) else read_definitions(source)
 
 
 def epsilon_of(amount: Amount) -> Epsilon:

@@ -8,7 +8,6 @@ import pytest
 
 from pappi.errors import DefinitionError
 from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.sentences import sentence
 from pappi.workspace import Workspace
 from tests.small_logs import Row, workspace_with
 
@@ -152,18 +151,3 @@ def test_what_has_no_meaning_is_refused(time: str, message: str) -> None:
     text = f"log: l\nppis:\n  - id: one\n    measure: {{max: {{time: {time}}}}}\n"
     with pytest.raises(DefinitionError, match=message):
         parse_catalogue(text, "bad.yaml")
-
-
-def test_they_are_said_in_words() -> None:
-    def said(time: str) -> str:
-        text = f"log: l\nppis:\n  - id: one\n    measure: {{mean: {{time: {time}}}}}\n"
-        (ppi,) = parse_catalogue(text, "said.yaml").ppis
-        return sentence(ppi)
-
-    assert 'the last time instant when activity == "A" and the first time instant' in said(
-        f"{{from: {{last: {A}}}, to: {{first: {B}}}}}"
-    )
-    assert (
-        'the sum of the durations between each time instant when activity == "A" and the next '
-        'time instant when activity == "B"'
-    ) in said(f"{{from: {A}, to: {B}, cycles: sum}}")

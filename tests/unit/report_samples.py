@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 
+from pappi.checkpoint.smoothing import smoothed
 from pappi.report.budgets import BudgetLine
-from pappi.values.answers import Answer, Guarantee, Interval, Series, ShownTarget, Verdict
+from pappi.values.answers import (
+    Answer,
+    Band,
+    Guarantee,
+    Interval,
+    NoisyBins,
+    Series,
+    ShownTarget,
+    Verdict,
+)
 from pappi.values.epsilon import ZERO, Epsilon
 from pappi.values.periods import Calendar, Grid, Period
 from pappi.values.privacy import CASE, Adjacency
@@ -24,6 +35,7 @@ def an_answer(
     period: Period | None = None,
     group: str | None = None,
     verdict: Verdict | None = None,
+    bands: tuple[Band, ...] = (),
     unit: str = "hours",
     epsilon: str = "0.1",
     adjacency: Adjacency = Adjacency.ADD_REMOVE,
@@ -42,6 +54,7 @@ def an_answer(
         guarantee=Guarantee(Epsilon.of(epsilon), CASE, adjacency, "two-bin"),
         charged=ZERO if replayed else Epsilon.of(epsilon),
         replayed=replayed,
+        bands=bands,
     )
 
 
@@ -52,9 +65,10 @@ def a_series(
     target: ShownTarget | None = None,
     unit: str = "hours",
     ppi: str = "waiting",
+    group_targets: tuple[tuple[str, ShownTarget], ...] = (),
 ) -> Series:
     sentence = f"{name}, month by month."
-    return Series(ppi, name, unit, sentence, target, tuple(answers))
+    return Series(ppi, name, unit, sentence, target, tuple(answers), group_targets=group_targets)
 
 
 def monthly(
@@ -78,6 +92,7 @@ def monthly(
             group=group,
             unit=unit,
             verdict=_judged(value, half, target),
+            bands=_bands(value, half, target),
         )
         for value, period in zip(values, periods, strict=False)
     ]
@@ -95,7 +110,35 @@ def _judged(value: Number, half: float, target: ShownTarget | None) -> Verdict |
     return Verdict.MISSED if value + half < low or value - half > high else Verdict.UNDECIDED
 
 
+def _bands(value: Number, half: float, target: ShownTarget | None) -> tuple[Band, ...]:
+    """Of targets with one upper end each, which is enough here."""
+    if target is None or target.tolerated is None:
+        return ()
+    green, amber = target.high, target.tolerated.high
+    if value is None or green is None or amber is None:
+        return tuple(Band)
+    low, high = value - half, value + half
+    touched = {
+        Band.GREEN: low <= green,
+        Band.AMBER: low <= amber and high > green,
+        Band.RED: high > amber,
+    }
+    return tuple(band for band, found in touched.items() if found)
+
+
+def a_smoothed_series(values: Sequence[float], target: ShownTarget | None = None) -> Series:
+    """Of values between 0 and 72, each of 9 cases times ε."""
+    answers = [
+        replace(answer, evidence=NoisyBins(value / 8, 9 - value / 8, 0.0, 72.0))
+        for answer, value in zip(monthly(values, 30.0, target), values, strict=True)
+    ]
+    return smoothed(a_series(answers, target=target))
+
+
 BELOW_24 = ShownTarget(None, 24.0, "below 24 h")
+BANDED = ShownTarget(None, 24.0, "below 24 hours", ShownTarget(None, 36.0, "at most 36 hours"))
+STRICT = ShownTarget(None, 12.0, "below 12 hours", ShownTarget(None, 16.0, "below 16 hours"))
+ALL_BANDS = [10.0, 22.0, 30.0, 33.0, 50.0]
 
 EXTREMES: dict[str, Series] = {
     "no answers": a_series([]),
@@ -124,6 +167,39 @@ EXTREMES: dict[str, Series] = {
     "gap": a_series(monthly([5.0, 6.0], 1.0) + monthly([7.0], 1.0, start=date(2025, 1, 1))),
     "odd period": a_series(
         [an_answer(1.0, 0.0, 2.0, period=Period(date(2024, 1, 3), date(2024, 2, 9)))]
+    ),
+    "bands": a_series(monthly(ALL_BANDS, 4.0, BANDED), target=BANDED),
+    "bands without values": a_series(monthly([None] * 4, 4.0, BANDED), target=BANDED),
+    "bands of groups": a_series(
+        monthly(ALL_BANDS, 4.0, BANDED, group="web")
+        + monthly([9.0, 15.0, 14.0, 30.0, 11.0], 1.5, STRICT, group="phone")
+        + monthly([20.0, 30.0, 41.0, 25.0, 39.0], 4.0, BELOW_24, group="letter"),
+        target=BANDED,
+        group_targets=(("phone", STRICT), ("letter", BELOW_24)),
+    ),
+    "tolerated on one side": a_series(
+        monthly([5.0, 20.0], 1.0),
+        target=ShownTarget(10.0, 24.0, "between", ShownTarget(None, 36.0, "at most 36 hours")),
+    ),
+    "smoothed": a_smoothed_series([10.0, 50.0, 12.0, 20.0, 0.0], BELOW_24),
+    "smoothed bands": a_smoothed_series([10.0, 30.0, 12.0], BANDED),
+    "half smoothed": replace(
+        (one := a_smoothed_series([10.0, 50.0, 12.0, 20.0])),
+        answers=tuple(
+            replace(answer, smoothed=None) if number % 2 else answer
+            for number, answer in enumerate(one.answers)
+        ),
+    ),
+    "verdicts alone": a_series(
+        [
+            an_answer(None, 0.0, 24.0, verdict=verdict, period=period, cases=None)
+            for verdict, period in zip(
+                [*Verdict, Verdict.MET],
+                Grid(Calendar.MONTH).periods(date(2024, 1, 1), date(2024, 5, 1)),
+                strict=True,
+            )
+        ],
+        target=BELOW_24,
     ),
     "hostile": a_series(
         monthly([5.0, 6.0], 1.0, group=HOSTILE, unit=HOSTILE),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -12,22 +13,35 @@ from hypothesis import strategies as st
 
 from pappi.errors import DefinitionError, InputError, Problem
 from pappi.ppinot.catalogue import parse_catalogue, read_catalogue
+from pappi.ppinot.expressions.nodes import Truth
 from pappi.ppinot.expressions.parser import parse_expression
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,
+    Anchor,
     Bounding,
     CaseBorder,
     ConditionMeasure,
     CountMeasure,
+    Cycles,
     DataMeasure,
     DerivedMultiInstance,
     DerivedSingleInstance,
+    EventCondition,
     Grouping,
+    GroupTarget,
+    Missing,
+    Occurrence,
     Occurs,
+    OpenCycle,
+    Order,
     Pick,
     Ppi,
+    Recent,
     Scope,
+    Sequence,
+    SingleInstance,
+    StateMeasure,
     Target,
     TimeMeasure,
 )
@@ -35,6 +49,8 @@ from pappi.values.bounds import UNIT_INTERVAL, Bounds
 from pappi.values.epsilon import Epsilon
 from pappi.values.periods import Calendar, Grid
 from pappi.values.units import FRACTION, NUMBER, PERCENT, Unit
+from pappi.values.working_time import parse_calendar
+from tests.unit.test_schema import GOOD
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DAY = 86_400_000_000
@@ -137,6 +153,11 @@ def test_among_and_where_say_the_same_for_a_share() -> None:
         ("at least 1", Target(Fraction(DAY), None)),
         ("between 1 and 48 hours", Target(Fraction(DAY, 24), Fraction(2 * DAY))),
         ("between 1 and 2", Target(Fraction(DAY), Fraction(2 * DAY))),
+        (
+            "at least 1 and below 48 hours",
+            Target(Fraction(DAY, 24), Fraction(2 * DAY), high_included=False),
+        ),
+        ("below 2 and above 1", Target(Fraction(DAY), Fraction(2 * DAY), *[False] * 2)),
         ('"< 1"', Target(None, Fraction(DAY), high_included=False)),
         ('">=1 day"', Target(Fraction(DAY), None)),
     ],
@@ -200,22 +221,6 @@ def test_a_share_is_between_0_and_1_inside_whatever_is_shown(
     assert found.unit in (PERCENT, FRACTION)
 
 
-@pytest.mark.parametrize(
-    ("written", "scope"),
-    [
-        ("every 2 weeks", Scope(Grid(Calendar.WEEK, 2))),
-        ("every quarter", Scope(Grid(Calendar.QUARTER))),
-        ("between 2014-01-01 and 2014-06-30", Scope(None, date(2014, 1, 1), date(2014, 7, 1))),
-        (
-            "{every: month, from: 2014-01-01, until: 2015-01-01}",
-            Scope(Grid(Calendar.MONTH), date(2014, 1, 1), date(2015, 1, 1)),
-        ),
-    ],
-)
-def test_scopes(written: str, scope: Scope) -> None:
-    assert measured("{sum: {count: a == 1}}", f"scope: {written}").scope == scope
-
-
 def test_everything_said_about_a_ppi_is_kept() -> None:
     found = measured(
         "{sum: {count: a == 1}}",
@@ -272,10 +277,286 @@ def test_the_examples_are_the_papers_ppis() -> None:
     ]
 
 
+# --- conditions, states and times -----------------------------------------------------
+
+DONE = 'activity == "Pay claim" and `lifecycle:transition` in ("complete", "COMPLETE", "Complete")'
+
+
+def counted(condition: str) -> EventCondition:
+    measure = measured(f"{{sum: {{count: {condition}}}}}").measure
+    assert isinstance(measure, AggregatedMeasure)
+    assert isinstance(measure.base, CountMeasure)
+    return measure.base.when
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("{activity: Pay claim}", PAID),
+        ("{activity: Pay claim, transition: complete}", Occurs(parse_expression(DONE))),
+        (
+            "{transition: Start, occurrence: onset}",
+            Occurs(
+                parse_expression("lifecycle:transition in ('Start', 'start', 'START')"),
+                Occurrence.ONSET,
+            ),
+        ),
+        ("{transition: '5'}", Occurs(parse_expression("lifecycle:transition == '5'"))),
+        (
+            "{activity: Pay claim, among: a == 1}",
+            replace(PAID, among=parse_expression("a == 1")),
+        ),
+        (
+            "{when: a > 1, among: {activity: Pay claim}}",
+            Occurs(parse_expression("a > 1"), among=PAID.condition),
+        ),
+        (
+            "{sequence: [{activity: Pay claim}, a == 1], order: leads to cyclically}",
+            Sequence(PAID, Occurs(parse_expression("a == 1")), Order.LEADS_TO_CYCLICALLY),
+        ),
+        (
+            "{sequence: [a == 1, {when: b == 1, occurrence: onset}], order: follows}",
+            Sequence(
+                Occurs(parse_expression("a == 1")),
+                Occurs(parse_expression("b == 1"), Occurrence.ONSET),
+                Order.FOLLOWS,
+            ),
+        ),
+    ],
+)
+def test_conditions_on_events(written: str, meant: EventCondition) -> None:
+    assert counted(written) == meant
+
+
+def timed(written: str) -> TimeMeasure:
+    measure = measured(f"{{mean: {{time: {written}}}}}").measure
+    assert isinstance(measure, AggregatedMeasure)
+    assert isinstance(measure.base, TimeMeasure)
+    return measure.base
+
+
+def test_a_clock_can_stop_and_keep_to_working_hours() -> None:
+    found = timed(
+        "{from: case start, to: case end, while: status != 1, "
+        "calendar: 'Mon-Fri 09:00-17:00; except holidays in DE'}"
+    )
+    assert found == TimeMeasure(
+        CaseBorder.START,
+        CaseBorder.END,
+        running=parse_expression("status != 1"),
+        calendar=parse_calendar("Mon-Fri 09:00-17:00; except holidays in DE"),
+    )
+
+
+def test_an_open_cycle_is_left_out_or_takes_the_value() -> None:
+    cycles = "from: {activity: Pay claim}, to: a == 1, cycles: max"
+    found = timed(f"{{{cycles}, open: no value}}")
+    assert (found.cycles, found.open_cycle) == (Cycles.MAX, OpenCycle.NO_VALUE)
+    assert timed(f"{{{cycles}, open: left out}}") == timed(f"{{{cycles}}}")
+
+
+def test_a_sequence_can_be_an_instant_and_be_picked() -> None:
+    sequence = "{sequence: [a == 1, b == 1], order: follows}"
+    found = timed(f"{{from: {sequence}, to: {{first: {sequence}}}}}")
+    assert isinstance(found.start, Sequence)
+    assert (found.start_pick, found.end, found.end_pick) == (Pick.FIRST, found.start, Pick.FIRST)
+
+
+CALENDARS = """\
+log: l
+ppis:
+  - {id: x, measure: {mean: {time: {from: case start, to: case end, calendar: office}}}}
+calendars: {office: "Mon-Fri 09:00-17:00", round-the-clock: always}
+"""
+
+
+def test_a_calendar_is_named_once_wherever_it_stands() -> None:
+    (found,) = parse_catalogue(CALENDARS).ppis
+    assert isinstance(found.measure, AggregatedMeasure)
+    assert isinstance(found.measure.base, TimeMeasure)
+    assert found.measure.base.calendar == parse_calendar("Mon-Fri 09:00-17:00")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "message", "hint"),
+    [
+        ("calendar: office", "calendar: offce", (3, 79), "unknown calendar 'offce'", "'office'"),
+        ("calendar: office", "calendar: Mon-Fri", (3, 79), "unknown calendar", "round-the-clock"),
+        ("calendar: office", "calendar: 9 to 5", (3, 79), "this is no calendar", "Mon-Fri 09:00"),
+        ("09:00", "25:00", (4, 21), "this is no calendar", "Mon-Fri 09:00"),
+        ("round-the-clock", "always", (4, 44), "'always' cannot be a calendar's name", "letters"),
+    ],
+)
+def test_a_calendar_that_is_none_is_explained_once(
+    old: str, new: str, place: tuple[int, int], message: str, hint: str
+) -> None:
+    problem, *more = problems_of(CALENDARS.replace(old, new))
+    assert not more
+    assert message in problem.message
+    assert hint in problem.hint
+    assert (problem.position.line, problem.position.column) == place
+
+
+def single(written: str) -> SingleInstance:
+    measure = measured(f"{{share: {written}}}").measure
+    assert isinstance(measure, AggregatedMeasure)
+    return measure.base
+
+
+def test_states_are_of_an_activity_of_events_or_of_the_case() -> None:
+    done = parse_expression('`lifecycle:transition` in ("complete", "COMPLETE", "Complete")')
+    short = single("{state: {activity: Pay claim, transition: complete}}")
+    assert short == StateMeasure(done, PAID.condition)
+    assert short == single("{state: {of: {activity: Pay claim}, is: {transition: complete}}}")
+    assert single("{state: {is: a == 1}}") == StateMeasure(parse_expression("a == 1"))
+
+
+@pytest.mark.parametrize(("word", "missing"), [(each.value, each) for each in Missing])
+def test_what_a_formula_gives_without_a_value_can_be_said(word: str, missing: Missing) -> None:
+    found = single(f"{{derive: a > 1, missing: {word}, a: {{data: b}}}}")
+    variables = (("a", DataMeasure("b")),)
+    assert found == DerivedSingleInstance(parse_expression("a > 1"), variables, missing)
+
+
+def test_cases_are_numbered_without_bounds() -> None:
+    found = measured("{number: cases, where: {data: ok}, by: {data: c, keys: [p]}}")
+    assert found.measure == AggregatedMeasure(
+        Aggregation.COUNT,
+        DerivedSingleInstance(Truth(value=True), ()),
+        DataMeasure("ok"),
+        Grouping(DataMeasure("c"), ("p",)),
+        UNIT_INTERVAL,
+    )
+    assert found.unit == NUMBER
+    timed = measured("{number: {time: {from: case start, to: case end}}}")
+    assert timed.measure == AggregatedMeasure(
+        Aggregation.COUNT, TimeMeasure(CaseBorder.START, CaseBorder.END), bounds=UNIT_INTERVAL
+    )
+    assert timed.unit == NUMBER
+
+
+# --- scopes ---------------------------------------------------------------------------
+
+MONTHS = Grid(Calendar.MONTH)
+IS_PAID = ConditionMeasure(PAID)
+STARTED, ENDED = DataMeasure("timestamp", Pick.FIRST), DataMeasure("timestamp", Pick.LAST)
+
+
+def chosen(formula: str, **variables: SingleInstance) -> Scope:
+    return Scope(
+        None, cases=DerivedSingleInstance(parse_expression(formula), tuple(variables.items()))
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "scope"),
+    [
+        ("every 2 weeks", Scope(Grid(Calendar.WEEK, 2))),
+        ("every quarter", Scope(Grid(Calendar.QUARTER))),
+        ("whole time", Scope(None)),
+        ("between 2014-01-01 and 2014-06-30", Scope(None, date(2014, 1, 1), date(2014, 7, 1))),
+        ("last 6 months", Scope(None, recent=Recent(6, Calendar.MONTH))),
+        ("last year", Scope(None, recent=Recent(1, Calendar.YEAR))),
+        ("every month in the last 2 years", Scope(MONTHS, recent=Recent(2, Calendar.YEAR))),
+        ("last 500 cases", Scope(None, last_cases=500)),
+        (
+            "{last cases: 500, recent: 6 months}",
+            Scope(None, None, None, Recent(6, MONTHS.unit), 500),
+        ),
+        ("{every: month, recent: 2 years}", Scope(MONTHS, recent=Recent(2, Calendar.YEAR))),
+        ("{from: 2014-01-01}", Scope(None, date(2014, 1, 1))),
+        (
+            "{every: month, from: 2014-01-01, until: 2015-01-01}",
+            Scope(MONTHS, date(2014, 1, 1), date(2015, 1, 1)),
+        ),
+        ("{cases: {data: ok}}", Scope(None, cases=DataMeasure("ok"))),
+        ("{every: month, finished: {activity: Pay claim}}", Scope(MONTHS, cases=IS_PAID)),
+        ("{all: [{finished: {activity: Pay claim}}]}", Scope(None, cases=IS_PAID)),
+        ("{ongoing: {activity: Pay claim}}", chosen("not finished", finished=IS_PAID)),
+        ("{started: before 2014-01-01}", chosen("started < 2014-01-01", started=STARTED)),
+        ("{ended: after 2014-01-31}", chosen("ended >= 2014-02-01", ended=ENDED)),
+        (
+            "{finished: {activity: Pay claim}, not: {ended: before 2014-01-01}}",
+            chosen("finished and not ended < 2014-01-01", finished=IS_PAID, ended=ENDED),
+        ),
+        (
+            "{any: [{cases: {data: a}}, {cases: {data: b}}, {not: {cases: {data: a}}}]}",
+            chosen("cases or cases2 or not cases", cases=DataMeasure("a"), cases2=DataMeasure("b")),
+        ),
+        ("{anchor: case start}", Scope(None, anchor=Anchor(CaseBorder.START))),
+        ("{anchor: {activity: Pay claim}}", Scope(None, anchor=Anchor(PAID))),
+        ("{anchor: {first: {activity: Pay claim}}}", Scope(None, anchor=Anchor(PAID, Pick.FIRST))),
+    ],
+)
+def test_scopes(written: str, scope: Scope) -> None:
+    assert measured("{sum: {count: a == 1}}", f"scope: {written}").scope == scope
+
+
+# --- targets --------------------------------------------------------------------------
+
+BY_CHANNEL = (
+    "{mean: {time: {from: case start, to: case end}}, by: {data: c, keys: [web, '1', x y]}}"
+)
+
+
+def below(days: int) -> Target:
+    return Target(None, Fraction(days * DAY), high_included=False)
+
+
+def test_a_target_can_have_bands() -> None:
+    found = measured(BY_CHANNEL, "target: {green: below 7 days, amber: below 10 days}")
+    assert (found.target, found.tolerated, found.group_targets) == (below(7), below(10), ())
+
+
+def test_a_target_can_be_of_single_groups() -> None:
+    found = measured(
+        BY_CHANNEL,
+        "target:",
+        "  groups: {web: below 3 days, 1: {green: below 4 days, amber: below 96.5 hours}}",
+        "  otherwise: below 7 days",
+    )
+    assert found.target == below(7)
+    assert found.group_targets == (
+        GroupTarget("web", below(3)),
+        GroupTarget("1", below(4), Target(None, Fraction(193 * DAY, 48), high_included=False)),
+    )
+    alone = measured(BY_CHANNEL, "target: {groups: {x y: below 3 days}}")
+    assert (alone.target, alone.group_targets) == (None, (GroupTarget("x y", below(3)),))
+
+
+@pytest.mark.parametrize(
+    ("green", "amber", "contained"),
+    [
+        ("below 7 days", "at most 7 days", True),
+        ("at most 7 days", "below 7 days", False),
+        ("above 7 days", "at least 7 days", True),
+        ("at least 7 days", "above 7 days", False),
+        ("below 7 days", "below 7 days", True),
+        ("between 1 and 2 days", "below 3 days", True),
+        ("below 3 days", "between 1 and 4 days", False),
+        ("between 1 and 2 days", "above 1 and at most 2 days", False),
+    ],
+)
+def test_amber_must_go_as_far_as_green(green: str, amber: str, contained: bool) -> None:  # noqa: FBT001
+    lines = (TIME, f"target: {{green: {green}, amber: {amber}}}")
+    if contained:
+        assert ppi(*lines).tolerated is not None
+    else:
+        problem = problem_of(*lines)
+        assert problem.message == "what is tolerated must hold all of the target"
+        assert (problem.position.line, problem.position.column) == (
+            5,
+            len(f"    {lines[1][: -len(amber)]}"),
+        )
+
+
 # --- problems -------------------------------------------------------------------------
 
 SUM = "measure: {sum: {count: a == 1}}"
 TIME = "measure: {mean: {time: {from: case start, to: case end}}}"
+COUNTED = "measure: {{sum: {{count: {}}}}}"
+CLOCK = "measure: {{sum: {{time: {{from: a == 1, to: b == 1, {}}}}}}}"
+MANY = ", ".join(f"{{finished: a == {number}}}" for number in range(41))
 RATIO = "measure: {derive: a / b, a: {sum: {count: x == 1}}, b: {sum: {count: y == 1}}}"
 
 
@@ -360,6 +641,64 @@ RATIO = "measure: {derive: a / b, a: {sum: {count: x == 1}}, b: {sum: {count: y 
         (["measure: {sum: {count: !x y}}"], "YAML tag", "in quotes"),
         (['measure: {sum: {count: "a == \\x1b"}}'], "control character", ""),
         (["target: >= 5", SUM], "this is not YAML", "in quotes"),
+        ([COUNTED.format("{sequence: [a == 1], order: follows}")], "a list of two", ""),
+        ([COUNTED.format("{sequence: [a == 1, b == 1]}")], "needs the key 'order'", ""),
+        ([COUNTED.format("{sequence: [a, b], order: leads}")], "found 'leads'", "'leads to'"),
+        (
+            [COUNTED.format("{sequence: [a, {sequence: [b, c], order: follows}], order: follows}")],
+            "'sequence' cannot stand here",
+            "two steps",
+        ),
+        ([COUNTED.format("{first: {activity: A}}")], "not a condition on events", "'activity'"),
+        ([COUNTED.format("{activity: A, trnsition: b}")], "unknown key", "'transition'?"),
+        ([COUNTED.format("{activity: A, among: {when: b}}")], "not a test of an event", ""),
+        ([CLOCK.format("cycles: sum, while: a == 1")], "a clock that stops", "remove one"),
+        ([CLOCK.format("open: no value")], "'open' is about cycles", "add 'cycles'"),
+        ([CLOCK.format("cycles: sum, open: dropped")], "found 'dropped'", "'left out'"),
+        ([CLOCK.format("while: {activity: }")], "expected an activity, found nothing", ""),
+        ([CLOCK.format("calendar: office")], "unknown calendar 'office'", "name it in 'calendars'"),
+        (["measure: {state: {is: a}}"], "'state' cannot stand here", "{share: {state: …}}"),
+        (["measure: {share: {state: {of: a}}}"], "'of' cannot stand here", "{of: …, is: …}"),
+        (["measure: {share: {state: {activity: A}}}"], "needs the key 'transition'", ""),
+        (["measure: {sum: {number: cases}}"], "'number' cannot stand here", "one case"),
+        (["measure: {number: case}"], "expected 'cases', found 'case'", "'cases'?"),
+        (["measure: {number: cases, bounds: [0, 1]}"], "unknown key 'bounds'", ""),
+        (["measure: {number: cases}", "bounds: [0, 1]"], "each case counts as 1", "remove"),
+        (
+            ["measure: {mean: {derive: a + 1, missing: 'true', a: {count: b == 1}}}"],
+            "this formula gives a number, which is never true",
+            "'left out'",
+        ),
+        ([SUM, "scope: last 0 cases"], "from 1 to 1,000,000", ""),
+        ([SUM, "scope: {last cases: 1000001}"], "from 1 to 1,000,000", ""),
+        ([SUM, "scope: last 367 days"], "from 1 to 366", ""),
+        ([SUM, "scope: every month in the last 0 years"], "from 1 to 366", ""),
+        ([SUM, "scope: {}"], "this scope says nothing", "every month"),
+        ([SUM, "scope: {recent: 2 years, from: 2014-01-01}"], "'recent' ends now", "'until'"),
+        ([SUM, "scope: {last cases: 5, every: month}"], "one period", "'every'"),
+        ([SUM, "scope: {cases: {count: a == 1}}"], "chosen by a truth value", "compare it"),
+        (
+            [SUM, "scope: {started: since 2014-01-01}"],
+            "expected 'before' or 'after'",
+            "before 2014",
+        ),
+        ([SUM, "scope: {ended: before 2014-02-30}"], "not a day of the calendar", ""),
+        ([SUM, "scope: {all: []}"], "found an empty list", ""),
+        ([SUM, "scope: {not: {}}"], "this says nothing about cases", "'finished'"),
+        ([SUM, "scope: {not: {every: month}}"], "unknown key 'every'", "'cases'"),
+        ([SUM, f"scope: {{all: [{MANY}]}}"], "at most 40 conditions on cases", ""),
+        ([SUM, "scope: {anchor: {last: case end}}"], "did not expect 'end'", ""),
+        ([TIME, "target: below 1 and below 2"], "the same end twice", "at least 1 and below 2"),
+        ([TIME, "target: at least 2 and below 1"], "lower end of the target", ""),
+        ([TIME, "target: {amber: below 1}"], "'amber' cannot stand here", "{green: …, amber: …}"),
+        ([TIME, "target: {green: below 1, yellow: below 2}"], "unknown key 'yellow'", "'amber'"),
+        ([TIME, "target: {groups: {}}"], "here is no group", ""),
+        ([TIME, "target: {groups: {web: below 3}}"], "no group of this PPI is 'web'", "group the"),
+        (
+            [f"measure: {BY_CHANNEL}", "target: {groups: {wed: below 3}}"],
+            "no group of this PPI is 'wed'",
+            "did you mean 'web'?",
+        ),
     ],
 )
 def test_a_problem_is_explained(lines: list[str], message: str, hint: str) -> None:
@@ -465,6 +804,7 @@ def test_a_file_that_is_not_there_or_not_text_is_explained(tmp_path: Path) -> No
 
 STRANGE = ["  - {", "}", "]", "? a", "*a", "&a b", "'", '"', "|", "log: [", "\t", "\x85", "\u2028"]
 EXAMPLE = (EXAMPLES / "claims.yaml").read_text().splitlines()
+EVERY_FORM = GOOD["every form"].splitlines()
 
 
 def explained(text: str) -> bool:
@@ -475,11 +815,20 @@ def explained(text: str) -> bool:
         return bool(error.problems)
 
 
-@given(st.one_of(st.text(), st.lists(st.sampled_from(EXAMPLE + STRANGE)).map("\n".join)))
+@given(
+    st.one_of(st.text(), st.lists(st.sampled_from(EXAMPLE + EVERY_FORM + STRANGE)).map("\n".join))
+)
 def test_any_text_is_a_catalogue_or_explained(text: str) -> None:
     assert explained(text)
 
 
-@given(st.integers(0, 60), st.integers(0, 60), st.sampled_from(STRANGE))
-def test_a_damaged_example_is_explained(start: int, length: int, strange: str) -> None:
-    assert explained("\n".join([*EXAMPLE[:start], strange, *EXAMPLE[start + length :]]))
+@given(
+    st.sampled_from([EXAMPLE, EVERY_FORM]),
+    st.integers(0, 100),
+    st.integers(0, 60),
+    st.sampled_from(STRANGE),
+)
+def test_a_damaged_example_is_explained(
+    example: list[str], start: int, length: int, strange: str
+) -> None:
+    assert explained("\n".join([*example[:start], strange, *example[start + length :]]))

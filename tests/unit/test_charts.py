@@ -18,7 +18,16 @@ from pappi.report.periods import PeriodAxis
 from pappi.report.scales import Extent, shown_extent, value_axis
 from pappi.values.answers import Series, ShownTarget, Verdict
 from pappi.values.periods import Calendar
-from tests.unit.report_samples import BELOW_24, EXTREMES, HOSTILE, a_series, an_answer, monthly
+from tests.unit.report_samples import (
+    ALL_BANDS,
+    BANDED,
+    BELOW_24,
+    EXTREMES,
+    HOSTILE,
+    a_series,
+    an_answer,
+    monthly,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -158,19 +167,19 @@ def test_intervals_beyond_the_chart_end_in_arrows_and_leave_the_values_readable(
     series = EXTREMES["noise far above range"]
     svg = series_svg(series)
     assert len(shapes(svg, "arrow")) == 2 * len(series.answers) + 1
-    extent = shown_extent(series.answers, series.target, "hours")
+    extent = shown_extent(series.answers, series.targets, "hours")
     assert extent.span < 4 * (88 - 3)
     assert not shapes(series_svg(a_series(monthly([20.0, 30.0], 8.0))), "arrow")
 
 
 def test_one_far_value_does_not_flatten_the_others() -> None:
     series = EXTREMES["one outlier"]
-    assert shown_extent(series.answers, None, "hours").high < 20
+    assert shown_extent(series.answers, (), "hours").high < 20
 
 
 def test_percentages_stay_between_0_and_100() -> None:
     answers = monthly([96.0, 4.0], 9.0, unit="percent")
-    assert shown_extent(answers, None, "percent") == Extent(0.0, 100.0)
+    assert shown_extent(answers, (), "percent") == Extent(0.0, 100.0)
 
 
 def test_a_line_does_not_bridge_a_gap_or_a_missing_value() -> None:
@@ -188,6 +197,99 @@ def test_groups_become_panels_on_the_same_axes() -> None:
     assert sum(text == "Jan" for text in texts(svg)) == 1
     single = parsed(series_svg(a_series(monthly([1.0, 2.0], 0.5))))
     assert float(parsed(svg).get("height", "0")) > float(single.get("height", "0"))
+
+
+# --- bands, targets of groups, verdicts alone -----------------------------------------
+
+
+def test_every_band_has_a_shape_of_its_own_and_open_ones_leave_something_open() -> None:
+    svg = series_svg(EXTREMES["bands"])
+    names = ("met", "undecided", "amber", "amber-or-red", "missed")
+    # One in the chart and one in the key.
+    assert {name: len(shapes(svg, name)) for name in names} == dict.fromkeys(names, 2)
+    corners = {name: len((shapes(svg, name)[0].get("points") or "").split()) for name in names}
+    assert corners == {"met": 0, "undecided": 0, "amber": 4, "amber-or-red": 3, "missed": 3}
+    filled = {name: shapes(svg, name)[0].get("fill") != LIGHT["surface"] for name in names}
+    assert [name for name, full in filled.items() if not full] == ["undecided", "amber-or-red"]
+    assert {"green", "amber", "amber or red", "red", "tolerated"} <= set(texts(svg))
+
+
+def test_what_is_tolerated_has_lines_and_a_pattern_between_target_and_the_rest() -> None:
+    svg = series_svg(EXTREMES["bands"])
+    (line,) = shapes(svg, "tolerated")
+    (target,) = shapes(svg, "target")[1:]  # the first is in the pattern
+    assert line.get("stroke-dasharray") != target.get("stroke-dasharray")
+    assert float(line.get("y1", "0")) < float(target.get("y1", "0"))
+    dotted, striped = zones(svg)
+    assert dotted.get("y") == line.get("y1")
+    assert float(dotted.get("y", "0")) + float(dotted.get("height", "0")) == pytest.approx(
+        float(target.get("y1", "0")), abs=0.02
+    )
+    assert float(striped.get("y", "0")) < float(dotted.get("y", "0"))
+    assert "target below 24 hours, tolerated at most 36 hours" in texts(svg)
+
+
+def zones(svg: str) -> list[ET.Element]:
+    """The patterned parts of the panels, dots before stripes; without those of the key."""
+    patterned = [r for r in parsed(svg).iter(f"{SVG}rect") if "url(" in r.get("fill", "")]
+    return sorted((r for r in patterned if r.get("x") != "-6"), key=lambda r: r.get("fill", ""))
+
+
+def test_a_tolerated_range_may_be_wider_on_one_side_alone() -> None:
+    dotted = [
+        zone for zone in zones(series_svg(EXTREMES["tolerated on one side"]))
+        if "dots" in zone.get("fill", "")
+    ]  # fmt: skip
+    assert len(dotted) == 2
+
+
+def test_every_group_has_the_lines_of_its_own_target() -> None:
+    svg = series_svg(EXTREMES["bands of groups"])
+    assert len(shapes(svg, "tolerated")) == 2
+    assert len(shapes(svg, "target")) == 1 + 3
+    assert {
+        "target below 24 hours, tolerated at most 36 hours",
+        "target below 12 hours, tolerated below 16 hours",
+        "target below 24 h",
+    } <= set(texts(svg))
+    heights = [float(line.get("y1", "0")) for line in shapes(svg, "target")[1:]]
+    assert heights == sorted(set(heights))
+
+
+def test_one_target_for_all_groups_is_said_once() -> None:
+    answers = [a for group in ("a", "b") for a in monthly(ALL_BANDS, 4.0, BANDED, group=group)]
+    svg = series_svg(a_series(answers, target=BANDED))
+    assert sum("tolerated at most" in text for text in texts(svg)) == 1
+
+
+@pytest.mark.parametrize("name", ["verdicts alone", "bands without values", "never a value"])
+def test_without_values_there_is_no_value_axis(name: str) -> None:
+    svg = series_svg(EXTREMES[name])
+    assert not [text for text in texts(svg) if re.fullmatch(r"[\d.,−]+( h)?", text)][1:]
+    for axis in ("band", "whisker", "arrow", "line"):
+        assert not shapes(svg, axis)
+    assert not zones(svg)
+
+
+def test_verdicts_alone_stand_in_lanes_that_say_what_they_are() -> None:
+    svg = series_svg(EXTREMES["verdicts alone"])
+    lanes = {
+        node.text: float(node.get("y", "0")) - 4
+        for node in parsed(svg).iter(f"{SVG}text")
+        if node.text in [*map(str, Verdict)]
+    }
+    assert sorted(lanes, key=lambda name: lanes[name or ""]) == ["met", "undecided", "missed"]
+    for circle in shapes(svg, "met"):
+        assert float(circle.get("cy", "0")) == pytest.approx(lanes["met"])
+    assert len(shapes(svg, "met")) == 2
+    assert "target below 24 h" in texts(svg)
+
+
+def test_a_long_key_goes_on_in_a_second_row() -> None:
+    svg = series_svg(EXTREMES["bands of groups"], width=500)
+    for node in parsed(svg).iter(f"{SVG}text"):
+        if node.text in ("green", "amber or red", "95 % interval", "tolerated", "not tolerated"):
+            assert float(node.get("x", "0")) + 6 * len(node.text) < 500
 
 
 # --- axes -----------------------------------------------------------------------------
@@ -245,7 +347,9 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-@pytest.mark.parametrize("role", ["ink", "muted", "accent", "target", "met", "missed", "undecided"])
+@pytest.mark.parametrize(
+    "role", ["ink", "muted", "accent", "target", "met", "missed", "undecided", "amber"]
+)
 def test_text_has_enough_contrast(theme: Theme, role: str) -> None:
     assert contrast(theme[role], theme["surface"]) >= 4.5
     assert contrast(theme[role], theme["ground"]) >= 4.5
@@ -266,7 +370,7 @@ def test_verdict_colours_differ_for_the_colour_blind(theme: Theme, kind: str) ->
         return [sum(weight * c for weight, c in zip(row, rgb, strict=True))
                 for row in _BLINDNESS[kind]]  # fmt: skip
 
-    for one, other in combinations(("met", "missed"), 2):
+    for one, other in combinations(("met", "amber-fill", "missed"), 2):
         distance = sum(
             (a - b) ** 2 for a, b in zip(seen(theme[one]), seen(theme[other]), strict=True)
         )
@@ -281,3 +385,13 @@ def test_a_viewer_without_css_still_sees_the_light_colours() -> None:
 
 def test_hostile_text_is_hostile() -> None:
     assert {"<", '"', "&", "\x1b", "\u202e"} <= set(HOSTILE)
+
+
+def test_a_smoothed_chart_shows_the_raw_values_and_says_which_is_which() -> None:
+    text = series_svg(EXTREMES["smoothed"])
+    assert text.count('class="pp-raw"') == 5 + 1  # and one in the key
+    assert "raw value; all else is smoothed" in text
+    assert "95 % interval, for all together" in text
+    assert "2024-02: smoothed " in text
+    assert "2024-02: released as 50 h" in text
+    assert "pp-raw" not in series_svg(EXTREMES["bands"]).split("</style>")[1]

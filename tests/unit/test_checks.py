@@ -1,4 +1,4 @@
-"""Checks against a vocabulary, kinds of measures, and sentences."""
+"""Checks against a vocabulary, and kinds of measures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from pappi.ppinot.catalogue import parse_catalogue, read_catalogue
 from pappi.ppinot.checks import check_catalogue, is_total, measure_kind
 from pappi.ppinot.model import AggregatedMeasure, Catalogue
-from pappi.ppinot.sentences import sentence
 from pappi.values.vocabulary import Kind, Vocabulary
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -69,6 +68,24 @@ def test_the_examples_fit_their_logs(name: str, vocabulary: Vocabulary) -> None:
         ("{sum: {data: damage}, by: {data: chanel, keys: [a]}}", "unknown attribute 'chanel'", ""),
         ("{sum: {derive: a < 3, a: {time: {from: vip, to: vip}}}}", "a duration cannot", "hours"),
         ("{derive: a > 3, a: {sum: {data: damage}}}", "the value of a PPI has to be", ""),
+        (
+            "{sum: {count: {sequence: [{activity: Clos}, vip], order: follows}}}",
+            "unknown activity 'Clos'",
+            "'Close'?",
+        ),
+        ("{sum: {count: {when: vip, among: damag > 1}}}", "unknown attribute 'damag'", "'damage'?"),
+        ("{max: {time: {from: vip, to: vip, while: damage}}}", "a condition is true or false", ""),
+        ("{share: {state: {of: vip, is: chanel == 'x'}}}", "unknown attribute 'chanel'", ""),
+        (
+            "{sum: {count: {activity: Close, transition: complete}}}",
+            "unknown attribute 'lifecycle:transition'",
+            "the log records no transitions",
+        ),
+        (
+            "{sum: {derive: a + 1, a: {data: damage}, missing: true}}",
+            "with 'missing: true' a formula has to be a truth value",
+            "",
+        ),
         (
             (
                 "{derive: a + b, a: {sum: {data: damage}}, "
@@ -152,38 +169,35 @@ def test_an_aggregate_of_truth_values_is_a_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measure", "scope", "said"),
+    ("scope", "message"),
     [
-        (
-            "{mean: {time: {from: {activity: A}, to: {activity: B}}}}",
-            "every month",
-            (
-                'the average of the duration between the first time instant when activity == "A" '
-                'and the last time instant when activity == "B", for every month'
-            ),
-        ),
-        (
-            "{share: {condition: vip}, among: {derive: n > 1, n: {count: {activity: A}}}}",
-            "between 2014-01-01 and 2014-01-31",
-            (
-                "the share of cases in which at some time vip among the cases in which n > 1, "
-                'where n is the number of times activity == "A", '
-                "for the whole time from 2014-01-01 to 2014-01-31"
-            ),
-        ),
-        (
-            (
-                "{max: {data: {attribute: damage, pick: first, when: vip}}, where: {data: vip}, "
-                "by: {data: channel, keys: [web]}}"
-            ),
-            "{every: 2 weeks, from: 2014-01-01}",
-            (
-                "the maximum of the first value of damage when vip over the cases in which "
-                "the last value of vip is true, grouped by the last value of channel, "
-                "for every 2 weeks from 2014-01-01"
-            ),
-        ),
+        ("{every: month, cases: {data: damage}}", "a scope chooses cases by a truth value"),
+        ("{every: month, cases: {data: chanel}}", "unknown attribute 'chanel'"),
+        ("{every: month, finished: {activity: Clos}}", "unknown activity 'Clos'"),
+        ("{every: month, anchor: {last: damag > 1}}", "unknown attribute 'damag'"),
     ],
 )
-def test_a_ppi_reads_as_a_sentence(measure: str, scope: str, said: str) -> None:
-    assert sentence(catalogue(measure, f"scope: {scope}").ppis[0]) == said
+def test_a_scope_is_checked_like_a_measure(scope: str, message: str) -> None:
+    (problem,) = check_catalogue(catalogue("{sum: {count: vip}}", f"scope: {scope}"), CLAIMS)
+    assert message in problem.message
+
+
+@pytest.mark.parametrize(
+    ("measure", "kind", "total"),
+    [
+        ("{state: {of: vip, is: channel == 'x'}}", Kind.TRUTH, True),
+        ("{derive: t < 3 days, t: {data: due}, missing: left out}", Kind.TRUTH, False),
+        ("{derive: a > 1, a: {data: damage}, missing: false}", Kind.TRUTH, True),
+        ("{derive: a > 1, a: {count: vip}, missing: left out}", Kind.TRUTH, True),
+    ],
+)
+def test_states_and_missing_values_have_a_kind(measure: str, kind: Kind, *, total: bool) -> None:
+    found = base(f"{{sum: {measure}}}").base
+    assert measure_kind(found, CLAIMS) is kind
+    assert is_total(found) is total
+
+
+def test_a_number_of_cases_is_a_number_whatever_is_counted() -> None:
+    counted = base("{number: {data: channel}}")
+    assert measure_kind(counted, CLAIMS) is Kind.NUMBER
+    assert check_catalogue(catalogue("{number: {data: channel}}"), CLAIMS) == []

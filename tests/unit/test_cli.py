@@ -93,7 +93,7 @@ def test_the_way_from_import_to_replay(run: Run) -> None:
     assert [a["value"] for a in answers] == [a["value"] for a in again]
     assert set(answers[0]) == {
         *("ppi", "period", "group", "value", "unit", "interval", "cases", "verdict"),
-        *("chance_met", "ceiling", "guarantee", "charged", "replayed"),
+        *("chance_met", "ceiling", "band", "guarantee", "charged", "replayed"),
     }
     assert all((a["chance_met"] is None) == (a["verdict"] is None) for a in answers)
     assert set(answers[0]["guarantee"]) == {"epsilon", "unit", "adjacency", "mechanism"}

@@ -154,6 +154,25 @@ def test_a_verdict_without_a_value_and_a_ceiling_stand_in_their_tables() -> None
     assert any("7.0 to 13.0 h, cut at 44.2 h" in row for row in rows)
 
 
+def test_bands_are_explained_shown_and_counted() -> None:
+    root = parsed(page_of(EXTREMES["bands"], EXTREMES["one period"]))
+    text = said(root)
+    for words in (
+        "◆ amberThe whole interval misses the target, and is still tolerated.",
+        "▽ amber or redThe whole interval misses the target; whether",
+        "● green", "○ green or amber", "◆ 1 amber", "▽ 1 amber or red", "○ undecided",
+    ):  # fmt: skip
+        assert words in text
+    cells = {cell.get("class"): said(cell) for cell in root.iter("td") if cell.get("class")}
+    assert cells["verdict amber"] == "◆ amber"
+
+
+def test_targets_of_groups_are_said_beside_the_chart() -> None:
+    text = said(parsed(page_of(EXTREMES["bands of groups"], EXTREMES["one period"])))
+    assert "target of phone: below 12 hours, tolerated below 16 hours" in text
+    assert "below 24 hours, tolerated at most 36 hours; 2 groups have their own" in text
+
+
 def test_what_a_value_is_not_is_said_beside_its_chart() -> None:
     series = replace(EXTREMES["one period"], caution="a value that few cases exceed")
     assert "a value that few cases exceed" in said(parsed(page_of(series)))
@@ -188,3 +207,11 @@ def test_the_page_can_be_read_by_ear_and_by_keyboard(everything: str) -> None:
 def test_an_empty_report_is_still_a_page() -> None:
     text = said(parsed(report_html("Nothing", [], [], [], GENERATED)))
     assert "This report contains no figures." in text
+
+
+def test_a_smoothed_page_marks_every_smoothed_value_and_explains_it() -> None:
+    page = report_html("t", [EXTREMES["smoothed"]], BUDGET, (), "now")
+    assert "≈ smoothed" in page
+    assert "a period that is not may be hidden by it" in page
+    assert page.count('class="muted">raw ') == 2 * 5  # a value and an interval for each month
+    assert "≈ smoothed" not in report_html("t", [EXTREMES["bands"]], BUDGET, (), "now")

@@ -56,6 +56,45 @@ ppis:
     measure: {derive: x / y, x: {sum: {data: a}}, y: {max: {data: b}}}
     bounds: {x: [0, 1, loose], y: private}
     release: {answer: verdict, noise: [x, y]}
+  - id: f
+    measure:
+      mean:
+        time:
+          from: {activity: A, transition: start, occurrence: onset, among: {transition: complete}}
+          to: {sequence: [a == 1, {transition: complete}], order: leads to}
+          cycles: mean
+          open: no value
+          calendar: office
+      by: {data: c, keys: [web, 1, phone]}
+    bounds: [0 days, 2 days]
+    target:
+      groups:
+        web: below 1 day
+        1: {green: between 1 and 3 hours, amber: at least 0 and below 4 hours}
+      otherwise: {green: below 1 day, amber: below 2 days}
+    scope: {every: month, recent: 2 years, anchor: {first: {activity: A}}}
+  - id: g
+    measure: {number: cases, where: {state: {activity: A, transition: complete}}}
+    scope:
+      last cases: 500
+      all:
+        - {finished: {activity: A}}
+        - {any: [{started: before 2014-01-01}, {ended: after 2014-01-31}, {ongoing: a == 1}]}
+        - {not: {cases: {derive: b > 1, missing: true, b: {data: b}}}}
+      anchor: case start
+  - id: h
+    measure: {number: {time: {from: case start, to: case end, while: true, calendar: always}}}
+    scope: every month in the last 2 years
+  - id: i
+    measure: {share: {state: {of: {activity: A}, is: a == 1}}, among: {state: {is: b == 1}}}
+    scope: last 500 cases
+  - id: j
+    measure: {share: {derive: x > 1 hour, missing: left out, x: {data: x}}}
+    target: {green: above 90 %, amber: above 80 %}
+    scope: last month
+  - {id: k, measure: {number: cases}, scope: whole time}
+  - {id: l, measure: {number: cases}, scope: {from: 2014-01-01}}
+calendars: {office: "Mon-Fri 09:00-17:00; except holidays in DE"}
 """,
 }
 
@@ -90,6 +129,43 @@ BROKEN = {
     "bad falloff": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: {falloff: much}}]",
     "half a bucket": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: {buckets: 2.5}}]",
     "no noise": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: {noise: []}}]",
+    "half a sequence": (
+        "log: l\nppis: [{id: x, measure: {sum: {count: {sequence: [a == 1], order: follows}}}}]"
+    ),
+    "no order": "log: l\nppis: [{id: x, measure: {sum: {count: {sequence: [a, b]}}}}]",
+    "bad order": (
+        "log: l\nppis: [{id: x, measure: {sum: {count: {sequence: [a, b], order: after}}}}]"
+    ),
+    "a sequence in a sequence": (
+        "log: l\nppis: [{id: x, measure: {sum: {count: "
+        "{sequence: [a, {sequence: [b, c], order: follows}], order: follows}}}}]"
+    ),
+    "bad open cycles": (
+        "log: l\nppis: [{id: x, measure: {sum: {time: {from: a, to: b, cycles: sum, open: no}}}}]"
+    ),
+    "a state of nothing": "log: l\nppis: [{id: x, measure: {share: {state: {of: a}}}}]",
+    "half a state": "log: l\nppis: [{id: x, measure: {share: {state: {activity: a}}}}]",
+    "bad missing": "log: l\nppis: [{id: x, measure: {share: {derive: true, missing: 0}}}]",
+    "number of what": "log: l\nppis: [{id: x, measure: {number: events}}]",
+    "bounded number": "log: l\nppis: [{id: x, measure: {number: cases, bounds: [0, 1]}}]",
+    "no last cases": "log: l\nppis: [{id: x, measure: {number: cases}, scope: last cases}]",
+    "bad last cases": (
+        "log: l\nppis: [{id: x, measure: {number: cases}, scope: {last cases: many}}]"
+    ),
+    "bad recent": "log: l\nppis: [{id: x, measure: {number: cases}, scope: {recent: long ago}}]",
+    "no tests": "log: l\nppis: [{id: x, measure: {number: cases}, scope: {all: []}}]",
+    "bad start": "log: l\nppis: [{id: x, measure: {number: cases}, scope: {started: today}}]",
+    "amber alone": "log: l\nppis: [{id: x, measure: {number: cases}, target: {amber: below 1}}]",
+    "bad band": (
+        "log: l\nppis: [{id: x, measure: {number: cases}, target: {green: below 1, red: above 2}}]"
+    ),
+    "bad group target": (
+        "log: l\nppis: [{id: x, measure: {number: cases}, target: {groups: {web: soon}}}]"
+    ),
+    "bad calendar name": (
+        "log: l\ncalendars: {1st: always}\nppis: [{id: x, measure: {number: cases}}]"
+    ),
+    "no calendar": "log: l\ncalendars: {a: ''}\nppis: [{id: x, measure: {number: cases}}]",
     "no keys": "log: l\nppis: [{id: x, measure: {sum: {data: a}, by: {data: c}}}]",
     "empty text": "log: l\nppis: [{id: x, name: '', measure: {sum: {data: a}}}]",
 }

@@ -16,7 +16,16 @@ from pappi.report.tables import answers_table, budget_table
 from pappi.values.answers import Series, Verdict
 from pappi.values.epsilon import Epsilon
 from pappi.values.quotes import Quote, QuotedSet
-from tests.unit.report_samples import BELOW_24, BUDGET, EXTREMES, a_series, an_answer, monthly
+from tests.unit.report_samples import (
+    ALL_BANDS,
+    BANDED,
+    BELOW_24,
+    BUDGET,
+    EXTREMES,
+    a_series,
+    an_answer,
+    monthly,
+)
 
 
 def printed(renderable: RenderableType, *, width: int = 80, colour: bool = False) -> str:
@@ -94,6 +103,24 @@ def test_a_verdict_without_a_value_says_how_sure_it_is() -> None:
 def test_of_a_decided_verdict_no_chance_is_told() -> None:
     met = replace(an_answer(10.0, 7.0, 13.0, verdict=Verdict.MET), chance_met=0.999)
     assert "(met:" not in printed(answers_table(a_series([met], target=BELOW_24)))
+
+
+def test_bands_are_told_by_mark_and_word() -> None:
+    answers = monthly(ALL_BANDS, 4.0, BANDED)
+    undecided = replace(answers[1], chance_met=0.834)
+    text = printed(answers_table(a_series([answers[0], undecided, *answers[2:]], target=BANDED)))
+    rows = [line for line in text.splitlines() if "2024-0" in line]
+    words = ("● green", "○ green or amber (met: 83 %)", "◆ amber", "▽ amber or red", "▼ red")
+    assert len(rows) == len(words)
+    assert all(word in row for word, row in zip(words, rows, strict=True))
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_targets_of_groups_stand_below_the_table() -> None:
+    text = printed(answers_table(EXTREMES["bands of groups"]))
+    assert "target below 24 hours, tolerated at most 36 hours" in text
+    assert "target of phone: below 12 hours, tolerated below 16 hours" in text
+    assert "target of letter: below 24 h" in text
 
 
 def test_a_ceiling_is_told_in_plain_digits_beside_the_interval() -> None:
@@ -177,3 +204,21 @@ def test_the_budget_shows_what_is_left() -> None:
 def test_rich_is_not_imported_until_a_table_is_wanted() -> None:
     program = "import sys, pappi.report.tables, pappi.report.html; sys.exit('rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_smoothed_value_is_marked_and_the_released_one_stands_beneath() -> None:
+    lines = printed(answers_table(EXTREMES["smoothed"])).splitlines()
+    first = next(number for number, line in enumerate(lines) if "2024-02" in line)
+    assert "≈ " in lines[first]
+    assert "raw 50 h" in lines[first + 1]
+    text = " ".join("".join(lines).split())
+    assert "≈ smoothed: drawn towards the other periods" in text
+    assert "hold for all periods together" in text
+
+
+def test_only_what_was_smoothed_is_marked() -> None:
+    rows = printed(answers_table(EXTREMES["half smoothed"])).splitlines()
+    for month, marked in (("2024-01", True), ("2024-02", False)):
+        row = next(line for line in rows if month in line)
+        assert ("≈" in row) is marked
+    assert "≈" not in printed(answers_table(ordinary))

@@ -5,21 +5,30 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
+from dataclasses import replace
+from fractions import Fraction
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from pappi.custody.imports import Terms
+from pappi.errors import NotReleasable
+from pappi.planning.targets import Aim, holds
 from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import Catalogue
+from pappi.ppinot.model import Catalogue, GroupTarget, Target
 from pappi.report.html import report_html
 from pappi.report.quotes import advice_lines, quote_record
 from pappi.report.records import answer_record, flat_record
 from pappi.report.tables import answers_table
-from pappi.values.answers import Answer, Series, Verdict
+from pappi.report.verdicts import Mark, bands_text, judged_text, mark_of, target_text
+from pappi.values.answers import Answer, Band, Series, Verdict
 from pappi.values.epsilon import Epsilon
 from pappi.workspace import Workspace
 from tests.small_logs import claims, workspace_with
+from tests.unit.report_samples import EXTREMES, an_answer
 
 TIME = "{time: {from: case start, to: case end}, unit: days}"
 REJECTED = 'activity == "Reject"'
@@ -221,3 +230,210 @@ def test_there_is_no_advice_where_epsilon_is_large_or_nothing_is_to_be_decided(
         (quote,) = analyst.preview(catalogue(*lines), epsilon)
         assert (quote.advice, advice_lines([quote])) == ("", [])
     assert series_of(workspace, *LONGEST, epsilon="4").caution == ""
+
+
+# --- bands, and targets of groups -----------------------------------------------------
+
+UP_TO_7 = Target(None, Fraction(7))
+_limits = st.none() | st.integers(-4, 4).map(Fraction)
+
+
+@st.composite
+def targets(draw: st.DrawFn) -> Target:
+    low, high = draw(_limits), draw(_limits)
+    assume(low is None or high is None or low < high)
+    return Target(low, high, draw(st.booleans()), draw(st.booleans()))
+
+
+@given(targets(), st.none() | targets(), st.integers(-10, 10), st.integers(0, 12))
+def test_an_interval_touches_the_bands_its_values_lie_in(
+    target: Target, tolerated: Target | None, low: int, width: int
+) -> None:
+    """Limits are whole numbers, so quarters see every band there is."""
+
+    def band(value: float) -> Band:
+        if holds(target, value):
+            return Band.GREEN
+        return Band.AMBER if tolerated and holds(tolerated, value) else Band.RED
+
+    found = {band(low / 2 + step / 4) for step in range(2 * width + 1)}
+    assert set(Aim(target, tolerated).bands(low / 2, low / 2 + width / 2)) == found
+
+
+def test_an_interval_without_limits_touches_every_band() -> None:
+    aim = Aim(UP_TO_7, Target(None, Fraction(9)))
+    assert aim.bands(-math.inf, math.inf) == tuple(Band)
+    assert aim.bands(-math.inf, 0.0) == (Band.GREEN,)
+    assert aim.bands(math.nan, 0.0) == tuple(Band)
+
+
+def days(number: float) -> Fraction:
+    return Fraction(number) * 86_400_000_000
+
+
+def below(limit: float) -> Target:
+    return Target(None, days(limit), high_included=False)
+
+
+BY_CHANNEL = (
+    f"measure: {{mean: {TIME}, by: {{data: channel, keys: [web, phone, letter]}}}}",
+    "bounds: [0 days, 10 days]",
+)
+ALL_CASES = (f"measure: {{mean: {TIME}}}", "bounds: [0 days, 10 days]")
+
+
+def changed(
+    asked: Catalogue,
+    target: Target | None = None,
+    tolerated: Target | None = None,
+    group_targets: tuple[GroupTarget, ...] = (),
+) -> Catalogue:
+    """With targets as the model has them, whatever a notation calls them."""
+    (ppi,) = asked.ppis
+    aimed = replace(
+        ppi, target=target or ppi.target, tolerated=tolerated, group_targets=group_targets
+    )
+    return replace(asked, ppis=(aimed,))
+
+
+def released(workspace: Workspace, asked: Catalogue, epsilon: str = PLENTY) -> Series:
+    (series,) = workspace.checkpoint().release(asked, epsilon)
+    return series
+
+
+@pytest.mark.parametrize(
+    ("target", "tolerated", "band", "verdict"),
+    [(6, 8, "green", "met"), (2, 6, "amber", "missed"), (1, 2, "red", "missed")],
+)
+def test_with_much_epsilon_every_band_is_the_true_one(
+    workspace: Workspace, target: int, tolerated: int, band: str, verdict: str
+) -> None:
+    asked = changed(catalogue(*ALL_CASES), target=below(target), tolerated=below(tolerated))
+    series = released(workspace, asked)
+    assert {a.bands for a in series.answers} == {(Band(band),)}
+    assert {str(a.verdict) for a in series.answers} == {verdict}
+
+
+@pytest.mark.parametrize("release", ["{}", "{mechanism: interval}", "{mechanism: threshold}"])
+@pytest.mark.parametrize("epsilon", ["0.02", "0.3", "2"])
+def test_a_band_is_never_surer_about_the_target_than_the_verdict(
+    workspace: Workspace, release: str, epsilon: str
+) -> None:
+    lines = (*ALL_CASES, "scope: every week", f"release: {release}")
+    asked = changed(catalogue(*lines), target=below(3), tolerated=below(5))
+    for answer in released(workspace, asked, epsilon).answers:
+        sure, open_to_green = len(answer.bands) == 1, Band.GREEN in answer.bands
+        assert answer.bands
+        assert (answer.verdict is Verdict.MET) == (sure and open_to_green)
+        assert (answer.verdict is Verdict.MISSED) == (not open_to_green)
+
+
+def test_what_is_tolerated_is_no_new_question(workspace: Workspace) -> None:
+    asked = changed(catalogue(*ALL_CASES), target=below(3))
+    first = released(workspace, asked, "0.7")
+    again = released(workspace, changed(asked, tolerated=below(5)), "0.7")
+    assert [a.value for a in again.answers] == [a.value for a in first.answers]
+    assert all(a.replayed for a in again.answers)
+    assert {a.bands for a in first.answers} == {()}
+
+
+def test_the_interval_of_buckets_decides_no_band(workspace: Workspace) -> None:
+    lines = (*ALL_CASES, "release: {mechanism: sample-and-aggregate}")
+    text = catalogue(*lines, "target: below 6 days")
+    series = released(workspace, changed(text, tolerated=below(8)))
+    assert {a.bands for a in series.answers} == {tuple(Band)}
+
+
+def test_every_group_is_judged_by_its_own_target(workspace: Workspace) -> None:
+    own = (GroupTarget("web", below(2), below(6)), GroupTarget("letter", below(1.5)))
+    asked = changed(catalogue(*BY_CHANNEL), below(6), below(8), own)
+    series = released(workspace, asked)
+    found = {a.group: (str(a.verdict), bands_text(a.bands)) for a in series.answers}
+    assert found == {
+        "web": ("missed", "amber"),
+        "phone": ("met", "green"),
+        "letter": ("undecided", ""),  # no case came by letter
+    }
+    chances = {a.group: a.chance_met or 0 for a in series.answers}
+    assert chances["web"] < 0.05
+    assert chances["phone"] > 0.95
+    shown = dict(series.group_targets)
+    assert target_text(shown["web"]) == "below 2 days, tolerated below 6 days"
+    assert series.target_of("phone") == series.target
+    assert series.target_of("letter") == shown["letter"]
+
+
+def test_a_group_without_a_target_has_no_verdict(workspace: Workspace) -> None:
+    asked = changed(catalogue(*BY_CHANNEL), group_targets=(GroupTarget("web", below(6)),))
+    for answer in released(workspace, asked).answers:
+        has_target = answer.group == "web"
+        assert (answer.verdict is not None) == has_target
+        assert (answer.chance_met is not None) == has_target
+
+
+@pytest.mark.parametrize("release", AIMED)
+def test_a_release_cannot_aim_at_different_targets(workspace: Workspace, release: str) -> None:
+    lines = (*BY_CHANNEL, "target: below 4 days", f"release: {release}")
+    same = (GroupTarget("web", below(4)),)
+    released(workspace, changed(catalogue(*lines), group_targets=same))
+    for group_targets in ((GroupTarget("web", below(3)),), (*same, GroupTarget("phone", UP_TO_7))):
+        asked = changed(catalogue(*lines), group_targets=group_targets)
+        with pytest.raises(NotReleasable, match="its groups have targets of their own"):
+            released(workspace, asked)
+
+
+def test_a_verdict_alone_has_no_bands(workspace: Workspace) -> None:
+    lines = (*BY_CHANNEL, "target: below 4 days", "release: {answer: verdict}")
+    of_a_group = (GroupTarget("web", below(4), below(6)),)
+    for tolerated, group_targets in ((below(6), ()), (None, of_a_group)):
+        asked = changed(catalogue(*lines), None, tolerated, group_targets)
+        with pytest.raises(NotReleasable, match="not what is tolerated beyond it"):
+            released(workspace, asked)
+    value = (*BY_CHANNEL, "target: below 4 days", "release: {mechanism: threshold}")
+    series = released(workspace, changed(catalogue(*value), tolerated=below(6)))
+    assert all(answer.bands for answer in series.answers)
+
+
+@pytest.mark.parametrize(
+    ("target", "tolerated", "of_groups"),
+    [
+        (below(4), below(10), ()),
+        (None, None, (GroupTarget("web", below(11)),)),
+        (below(4), None, (GroupTarget("web", below(3), below(12)),)),
+    ],
+)
+def test_no_bound_decides_a_band(
+    workspace: Workspace,
+    target: Target | None,
+    tolerated: Target | None,
+    of_groups: tuple[GroupTarget, ...],
+) -> None:
+    asked = changed(catalogue(*BY_CHANNEL), target, tolerated, of_groups)
+    with pytest.raises(NotReleasable, match="at or beyond its bounds"):
+        released(workspace, asked)
+
+
+def test_bands_stand_in_records_tables_and_pages(workspace: Workspace) -> None:
+    asked = changed(catalogue(*ALL_CASES), target=below(2), tolerated=below(6))
+    series = released(workspace, asked)
+    assert {answer_record(a)["band"] for a in series.answers} == {"amber"}
+    assert {flat_record(a)["band"] for a in series.answers} == {"amber"}
+    assert "◆ amber" in printed(series)
+    assert "target below 2 days, tolerated below 6 days" in printed(series)
+    page = report_html("Claims", [series], [], [], "2026-01-05 09:30 UTC")
+    assert '<td class="verdict amber">◆ amber</td>' in page
+
+
+def test_a_verdict_on_a_smoothed_value_says_so_and_goes_by_it() -> None:
+    for answer in EXTREMES["smoothed"].answers:
+        assert judged_text(answer).startswith("≈")
+        assert answer.smoothed is not None
+        assert mark_of(answer) == Mark(answer.smoothed.verdict or "")
+    for answer in EXTREMES["bands"].answers:
+        assert "≈" not in judged_text(answer)
+
+
+def test_what_is_undecided_is_never_shown_as_sure() -> None:
+    answer = replace(an_answer(5.0, 0.0, 30.0, verdict=Verdict.UNDECIDED), chance_met=0.999)
+    assert judged_text(answer) == "○ undecided (met: 99 %)"
+    assert judged_text(replace(answer, chance_met=0.0)) == "○ undecided (met: 1 %)"

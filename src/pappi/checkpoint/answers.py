@@ -10,13 +10,15 @@ import math
 from collections.abc import Mapping, Sequence
 
 from pappi.budget.accounts import KeyState
+from pappi.checkpoint.evidence import evidence_of
 from pappi.planning.functions import SAMPLED, THRESHOLD
 from pappi.planning.plan import Plan
+from pappi.planning.targets import Aim, holds, reaches, stays_below, target_in
 from pappi.ppinot.model import Ppi, Target, Wanted
 from pappi.store.declarations import LogDeclaration
 from pappi.tree.above import range_above, value_above
 from pappi.tree.composition import ROOT
-from pappi.values.answers import Answer, Guarantee, Interval, Verdict
+from pappi.values.answers import Answer, Band, Guarantee, Interval, Verdict
 from pappi.values.epsilon import ZERO
 from pappi.values.periods import Period
 
@@ -41,7 +43,9 @@ def answer_of(
     """
     released = {part.path: noisy[index] for index, part in enumerate(plan.parts)}
     low, high = _interval(plan, released)
-    chance = None if plan.ppi.target is None else chance_met(plan, released)
+    aim = target_in(plan.ppi, group)
+    chance = None if aim is None else chance_met(plan, aim.target, released)
+    verdict = None if aim is None else _judged(plan, aim.target, chance, low, high)
     return Answer(
         ppi=plan.ppi.id,
         period=period,
@@ -50,12 +54,14 @@ def answer_of(
         unit=plan.ppi.unit.name,
         interval=Interval(_shown(plan.ppi, low), _shown(plan.ppi, high), CONFIDENCE),
         cases=_cases(plan, released),
-        verdict=_decided(plan, chance, low, high) or _verdict(plan.ppi.target, low, high),
+        verdict=verdict,
         guarantee=Guarantee(plan.epsilon, log.unit, log.adjacency, plan.mechanism),
         charged=plan.epsilon if found is KeyState.NEW else ZERO,
         replayed=found is KeyState.RELEASED,
         chance_met=chance,
         ceiling=_shown(plan.ppi, _ceiling(plan, released)),
+        bands=_bands(plan, aim, verdict, low, high),
+        evidence=evidence_of(plan, noisy),
     )
 
 
@@ -99,21 +105,37 @@ def _ceiling(plan: Plan, released: Mapping[str, Noisy]) -> float | None:
     return part.mechanism.estimate(released[part.path]).ceiling
 
 
-def _decided(plan: Plan, chance: float | None, low: float, high: float) -> Verdict | None:
-    """The verdict of mechanisms that know it better, or worse, than their interval does."""
-    target = plan.ppi.target
-    if target is None or chance is None:
-        return None
-    if plan.mechanism == SAMPLED:
+def _judged(plan: Plan, target: Target, chance: float | None, low: float, high: float) -> Verdict:
+    """By the interval, but for mechanisms that know the verdict better, or worse, than it."""
+    if plan.mechanism == SAMPLED and chance is not None:
         return Verdict.UNDECIDED  # its interval is about the noise alone
-    if plan.mechanism != THRESHOLD:
-        return None
+    if plan.mechanism != THRESHOLD or chance is None:
+        return _verdict(target, low, high)
     sure = max(chance, 1 - chance) >= (1 + CONFIDENCE) / 2
     if sure and chance > 0.5 and _keeps(target, low, high):
         return Verdict.MET
     if sure and chance < 0.5 and _breaks(target, low, high):
         return Verdict.MISSED
     return Verdict.UNDECIDED
+
+
+def _bands(
+    plan: Plan, aim: Aim | None, verdict: Verdict | None, low: float, high: float
+) -> tuple[Band, ...]:
+    """By the interval as well, and never surer about the target than the verdict is."""
+    if aim is None or aim.tolerated is None:
+        return ()
+    if plan.mechanism == SAMPLED:
+        return tuple(Band)
+    found = set(aim.bands(low, high))
+    match verdict:
+        case Verdict.MET:
+            return (Band.GREEN,)
+        case Verdict.MISSED:
+            found = found - {Band.GREEN} or {Band.AMBER, Band.RED}
+        case _:
+            found |= {Band.GREEN} if found != {Band.GREEN} else {Band.AMBER}
+    return tuple(band for band in Band if band in found)
 
 
 def _keeps(target: Target, low: float, high: float) -> bool:
@@ -127,24 +149,19 @@ def _breaks(target: Target, low: float, high: float) -> bool:
     return above or (target.low is not None and high <= target.low)
 
 
-def _verdict(target: Target | None, low: float, high: float) -> Verdict | None:
-    if target is None:
-        return None
-    if _meets(target, low) and _meets(target, high):
+def _verdict(target: Target, low: float, high: float) -> Verdict:
+    """Targets are ranges, so an interval whose two ends keep one lies inside it."""
+    if holds(target, low) and holds(target, high):
         return Verdict.MET
-    below = target.low is not None and not _reaches(target, high)
-    above = target.high is not None and not _stays_below(target, low)
-    return Verdict.MISSED if below or above else Verdict.UNDECIDED
+    apart = not reaches(target, high) or not stays_below(target, low)
+    return Verdict.MISSED if apart else Verdict.UNDECIDED
 
 
-def chance_met(plan: Plan, released: Mapping[str, Noisy]) -> float | None:
+def chance_met(plan: Plan, target: Target, released: Mapping[str, Noisy]) -> float | None:
     """How sure one may be that the target is met: see `Mechanism.chance_at_most`.
 
     None for a formula of many functions, where finding out would take too long.
     """
-    target = plan.ppi.target
-    if target is None:
-        raise LookupError("without a target nothing is met")
     (part, *others) = plan.parts
     if others or part.path != ROOT:
         return _chance_by_intervals(plan, target, released)
@@ -169,23 +186,6 @@ def _chance_by_intervals(plan: Plan, target: Target, released: Mapping[str, Nois
             decided, met = confidence, found
     sure = (1 + decided) / 2
     return 0.5 if met is None else sure if met is Verdict.MET else 1 - sure
-
-
-def _meets(target: Target, value: float) -> bool:
-    """Targets are ranges, so an interval whose two ends meet one lies inside it."""
-    return _reaches(target, value) and _stays_below(target, value)
-
-
-def _reaches(target: Target, value: float) -> bool:
-    if target.low is None:
-        return True
-    return value >= target.low if target.low_included else value > target.low
-
-
-def _stays_below(target: Target, value: float) -> bool:
-    if target.high is None:
-        return True
-    return value <= target.high if target.high_included else value < target.high
 
 
 def _shown(ppi: Ppi, value: float | None) -> float | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +39,8 @@ def subject_of(plan: Plan, adjacency: Adjacency, unit_cases: int = 1) -> Subject
     """
     columns = {part.path: tuple(_columns(part, plan)) for part in plan.parts}
     mechanisms = tuple(part.mechanism for part in plan.parts)
-    grouped = plan.groups != (None,)
     every = tuple(column for part in plan.parts for column in columns[part.path])
+    released, chosen_by = _as_released(mechanisms, plan)
     questions = (_question(part, adjacency) for part in plan.parts)
     return Subject(
         name=plan.ppi.id,
@@ -47,8 +48,8 @@ def subject_of(plan: Plan, adjacency: Adjacency, unit_cases: int = 1) -> Subject
         function=" + ".join(_function(part) for part in plan.parts),
         adjacency=adjacency,
         epsilon=plan.epsilon.fraction,
-        mechanisms=(InTwoGroups(mechanisms),) if grouped else mechanisms,
-        columns=(*every, Column(UNIT_INTERVAL)) if grouped else every,
+        mechanisms=released,
+        columns=(*every, *chosen_by),
         trials=tuple(ordinary_trial(part.mechanism, columns[part.path]) for part in plan.parts),
         questions=tuple(dict.fromkeys(q for q in questions if q is not None)),
         ppi=plan.ppi.id,
@@ -56,12 +57,56 @@ def subject_of(plan: Plan, adjacency: Adjacency, unit_cases: int = 1) -> Subject
     )
 
 
+def _as_released(
+    mechanisms: tuple[Mechanism, ...], plan: Plan
+) -> tuple[tuple[Mechanism, ...], tuple[Column, ...]]:
+    """What sees the cases of a log, and what it reads of them besides the measures."""
+    released: tuple[Any, ...] = mechanisms
+    chosen_by: tuple[Column, ...] = ()
+    if plan.groups != (None,) or plan.ppi.scope.anchor is not None:
+        released, chosen_by = (InTwoGroups(released),), (Column(UNIT_INTERVAL),)
+    if plan.ppi.scope.last_cases is not None:
+        released, chosen_by = (OfTheLatest(released),), (*chosen_by, Column(UNIT_INTERVAL))
+    return released, chosen_by
+
+
+@dataclass(frozen=True, slots=True)
+class OfTheLatest:
+    """What is released about the latest cases; a row ends with its place in time.
+
+    A case more pushes another out. How many are the latest enters no law, so that a few will
+    do here, and small data show what happens.
+    """
+
+    mechanisms: tuple[Mechanism, ...]
+    latest: int = 3
+
+    @property
+    def name(self) -> str:
+        return " + ".join(mechanism.name for mechanism in self.mechanisms)
+
+    @property
+    def width(self) -> int:
+        return sum(mechanism.width for mechanism in self.mechanisms) + 1
+
+    def law(self, values: Values) -> Law:
+        rows = values.reshape(-1, self.width)
+        # A place that is missing is the first: which one it is does not matter here.
+        place = np.nan_to_num(rows[:, -1], nan=-1.0)
+        kept = rows[np.sort(np.argsort(place, kind="stable")[-self.latest :]), :-1]
+        return JointRelease(self.mechanisms).law(tuple(map(tuple, kept.tolist())))
+
+    def release(self, values: Values) -> Outcome:
+        return self.law(values).draw(system_randbelow)
+
+
 @dataclass(frozen=True, slots=True)
 class InTwoGroups:
     """All that is released about the cases of two groups; a row ends with which one it is in.
 
     A case of one group has no values in the other. So a case that changes its group is a
-    neighbour like any other here, and what both groups tell about it is added up.
+    neighbour like any other here, and what both groups tell about it is added up. Two periods
+    are like two groups where a case may change its period.
     """
 
     mechanisms: tuple[Mechanism, ...]

@@ -27,6 +27,7 @@ from pappi.planning.parts import PublicFacts
 from pappi.planning.plan import Plan, plan_ppi
 from pappi.ppinot.checks import require_sound
 from pappi.ppinot.model import Catalogue, Ppi
+from pappi.ppinot.reduced import reduced
 from pappi.report.budgets import BudgetLine
 from pappi.store.declarations import LogDeclaration, declared_log
 from pappi.store.ledger import SqliteLedger
@@ -68,7 +69,10 @@ class Checkpoint:
         """The same, at the epsilon each PPI needs for a wanted accuracy."""
         with self._files.open_ledger() as ledger:
             log = _checked_log(ledger, catalogue)
-            ppis = [_at_accuracy(ppi, accuracy, _facts(log)) for ppi in catalogue.ppis]
+            ppis = [
+                _at_accuracy(reduced(ppi, log.anchor), accuracy, _facts(log))
+                for ppi in catalogue.ppis
+            ]
             return self._quotes([_plan(ppi, None, log) for ppi in ppis], log, ledger)
 
     def unreleasable(self, catalogue: Catalogue) -> list[Problem]:
@@ -113,7 +117,8 @@ class Checkpoint:
         for plan, questions in zip(plans, asked, strict=True):
             states = ledger.states(question.key for question in questions)
             new = sum(1 for state in states.values() if state is KeyState.NEW)
-            quotes.append(quote_of(plan, _facts(log), len(questions), new))
+            facts = _facts(log).under(plan.ppi.scope)
+            quotes.append(quote_of(plan, facts, len(questions), new))
         return tuple(quotes)
 
     def release(self, catalogue: Catalogue, epsilon: Epsilon | None = None) -> tuple[Series, ...]:
@@ -173,7 +178,7 @@ def _checked_log(ledger: SqliteLedger, catalogue: Catalogue) -> LogDeclaration:
 
 
 def _plan(ppi: Ppi, epsilon: Epsilon | None, log: LogDeclaration) -> Plan:
-    return plan_ppi(ppi, _epsilon(ppi, epsilon), _facts(log))
+    return plan_ppi(reduced(ppi, log.anchor), _epsilon(ppi, epsilon), _facts(log))
 
 
 def _refuse_too_many(questions: Sequence[CellQuestion]) -> None:

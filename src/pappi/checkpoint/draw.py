@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pappi.checkpoint.questions import CellQuestion
 from pappi.engine.cases import CaseTable, evaluate_cases
 from pappi.engine.query import Identify
+from pappi.engine.scopes import cases_in, read_by
 from pappi.planning.parts import Part
 from pappi.planning.plan import Plan
 from pappi.store.declarations import LogDeclaration
@@ -35,13 +36,17 @@ def draw_cells(
     parts = [part for question in questions for part in question.plan.parts]
     measures = [measure for part in parts for measure in part.inputs]
     identify = Identify(key, log.unit.column) if _asks_who(parts, log) else None
-    found = evaluate_cases(events, log.table, log.anchor, measures, log.vocabulary, identify)
+    found = evaluate_cases(
+        *(events, log.table, log.anchor, measures, log.vocabulary, identify),
+        also=read_by(question.plan.ppi.scope for question in questions),
+        days=log.days,
+    )
     cases = found.kept(log.unit, log.blocks, log.zone)
     released: dict[str, CellResult] = {}
-    for _, alike in groupby(questions, key=lambda question: question.plan.ppi.scope):
+    for scope, alike in groupby(questions, key=lambda question: question.plan.ppi.scope):
         asked = list(alike)
         periods = sorted({period for question in asked for period in question.cell.periods})
-        tables = cases.split(periods, log.zone)
+        tables = cases_in(cases, scope, periods, log.horizon, log.zone)
         released |= {question.key: _cell(question, tables) for question in asked}
     return released
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pappi.budget.accounts import Account, Charge
 from pappi.budget.chain import canonical_json
-from pappi.planning.cells import Cell, Horizon, cells_of
+from pappi.planning.cells import Cell, cells_of
 from pappi.planning.plan import Plan
 from pappi.ppinot.canonical import canonical
 from pappi.store.declarations import LogDeclaration
@@ -36,11 +36,10 @@ class CellQuestion:
 
 
 def questions_of(plan: Plan, log: LogDeclaration, analyst: str) -> tuple[CellQuestion, ...]:
-    horizon = Horizon(log.first, log.until, log.blocks)
     question = _question(plan, log)
     return tuple(
         CellQuestion(plan, cell, _charge(plan, cell, question, analyst))
-        for cell in cells_of(plan.ppi.scope, horizon)
+        for cell in cells_of(plan.ppi.scope, log.horizon)
     )
 
 
@@ -63,6 +62,10 @@ def _question(plan: Plan, log: LogDeclaration) -> dict[str, JSON]:
         "adjacency": str(log.adjacency),
         "epsilon": plan.epsilon.nano,
         "groups": list(plan.groups),
+        # Which cases a period has; what they are cut into is in the periods themselves.
+        "own_anchor": canonical(plan.ppi.scope.anchor),
+        "last_cases": plan.ppi.scope.last_cases,
+        "cases": canonical(plan.ppi.scope.cases),
         "parts": [
             {
                 "inputs": canonical(part.inputs),

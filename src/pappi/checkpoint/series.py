@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pappi.budget.accounts import KeyState
@@ -10,7 +11,7 @@ from pappi.checkpoint.answers import answer_of
 from pappi.checkpoint.questions import CellQuestion
 from pappi.mechanisms.loose import RANK_TARGET
 from pappi.planning.plan import Plan
-from pappi.planning.targets import advice_on
+from pappi.planning.targets import Aim, advice_on, target_in
 from pappi.ppinot.measures import measure_kind
 from pappi.ppinot.model import AggregatedMeasure, Ppi, Target, Wanted
 from pappi.ppinot.sentences import sentence
@@ -48,10 +49,11 @@ def _series(plan: Plan, answers: Iterable[Answer]) -> Series:
         name=plan.ppi.name,
         unit=plan.ppi.unit.name,
         sentence=sentence(plan.ppi),
-        target=_shown_target(plan.ppi),
+        target=_shown_aim(plan.ppi, target_in(plan.ppi, None)),
         answers=tuple(answers),
         clipping=_clipping(plan.ppi),
         caution=_caution(plan),
+        group_targets=tuple(_group_targets(plan.ppi)),
     )
 
 
@@ -65,14 +67,25 @@ def _answers(
         yield answer_of(question.plan, log, period, group, noisy, found)
 
 
-def _shown_target(ppi: Ppi) -> ShownTarget | None:
-    """The target in the unit of the answers."""
-    if ppi.target is None:
+def _shown_aim(ppi: Ppi, aim: Aim | None) -> ShownTarget | None:
+    """The target in the unit of the answers, with what is tolerated beyond it."""
+    if aim is None:
         return None
-    low = None if ppi.target.low is None else ppi.unit.show(ppi.target.low)
-    high = None if ppi.target.high is None else ppi.unit.show(ppi.target.high)
-    text = f"{_target_text(ppi.target, low, high)} {ppi.unit.name}".rstrip()
-    return ShownTarget(low, high, text)
+    tolerated = None if aim.tolerated is None else _shown_target(ppi.unit, aim.tolerated)
+    return replace(_shown_target(ppi.unit, aim.target), tolerated=tolerated)
+
+
+def _shown_target(unit: Unit, target: Target) -> ShownTarget:
+    low = None if target.low is None else unit.show(target.low)
+    high = None if target.high is None else unit.show(target.high)
+    return ShownTarget(low, high, f"{_target_text(target, low, high)} {unit.name}".rstrip())
+
+
+def _group_targets(ppi: Ppi) -> Iterator[tuple[str, ShownTarget]]:
+    for own in ppi.group_targets:
+        shown = _shown_aim(ppi, target_in(ppi, own.key))
+        if shown is not None:
+            yield own.key, shown
 
 
 def _target_text(target: Target, low: float | None, high: float | None) -> str:

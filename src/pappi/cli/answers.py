@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +23,23 @@ from pappi.cli.options import (
     workspace_option,
 )
 from pappi.errors import InputError
+from pappi.values.epsilon import Epsilon
 
 if TYPE_CHECKING:
+    from pappi.ppinot.model import Catalogue
     from pappi.report.budgets import BudgetLine
     from pappi.store.declarations import LogDeclaration
     from pappi.values.answers import Answer, Series
+    from pappi.workspace import Analyst
 
+SMOOTH = click.option(
+    "--smooth", is_flag=True, help="Also draw periods towards each other; see docs/smoothing.md."
+)
+WHOLE = click.option(
+    "--whole",
+    metavar="SHARE",
+    help="With --smooth: this share of ε for the whole time, e.g. 0.5, the rest for its periods.",
+)
 ONLY = click.option("--ppi", "only", multiple=True, metavar="ID", help="Only this PPI; repeatable.")
 
 
@@ -94,6 +106,8 @@ def preview(
 @CATALOGUE
 @ONLY
 @EPSILON
+@SMOOTH
+@WHOLE
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--svg", type=click.Path(file_okay=False, path_type=Path), help="Charts, into DIR.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Report, into FILE.")
@@ -103,10 +117,12 @@ def release(
     catalogue: Path,
     only: Sequence[str],
     epsilon: str | None,
+    whole: str | None,
     svg: Path | None,
     html: Path | None,
     workspace: str | None,
     *,
+    smooth: bool,
     as_csv: bool,
     as_json: bool,
 ) -> None:
@@ -116,7 +132,7 @@ def release(
     analyst = door.checkpoint()
     for folder in (svg, html.parent if html else None):
         _make_folder(folder)
-    series = analyst.release(chosen, epsilon)
+    series = _released(analyst, chosen, epsilon, _share(whole, smooth=smooth), smooth=smooth)
     budget_lines = analyst.budget(chosen.log)
     if svg is not None:
         write_charts(series, svg)
@@ -124,11 +140,38 @@ def release(
         write_report(door.log(chosen.log), series, budget_lines, html)
     answers = [answer for one in series for answer in one.answers]
     if as_json:
-        _print_json(answers)
+        _print_json(answers, smooth=smooth)
     elif as_csv:
-        _print_csv(answers)
+        _print_csv(answers, smooth=smooth)
     else:
         show_release(series, budget_lines)
+
+
+def _released(
+    analyst: Analyst,
+    catalogue: Catalogue,
+    epsilon: str | None,
+    whole: Fraction | None,
+    *,
+    smooth: bool,
+) -> tuple[Series, ...]:
+    if not smooth:
+        return analyst.release(catalogue, epsilon)
+    from pappi.checkpoint.levels import smoothed_all, two_levels
+
+    if whole is None:
+        return smoothed_all(analyst.release(catalogue, epsilon))
+    asked = None if epsilon is None else Epsilon.of(epsilon)
+    return smoothed_all(analyst.release(two_levels(catalogue, asked, whole)))
+
+
+def _share(text: str | None, *, smooth: bool) -> Fraction | None:
+    """A share of ε as it was written, in decimals."""
+    if text is None:
+        return None
+    if not smooth:
+        raise click.UsageError("--whole goes with --smooth")
+    return Epsilon.of(text).fraction
 
 
 @click.group(invoke_without_command=True)
@@ -227,16 +270,18 @@ def write_report(
     click.echo(f"Report: {path}", err=True)
 
 
-def _print_json(answers: Sequence[Answer]) -> None:
-    from pappi.report.records import answer_record
+def _print_json(answers: Sequence[Answer], *, smooth: bool) -> None:
+    from pappi.report.records import answer_record, smoothed_record
 
-    click.echo(_json({"answers": [answer_record(answer) for answer in answers]}))
+    record = smoothed_record if smooth else answer_record
+    click.echo(_json({"answers": [record(answer) for answer in answers]}))
 
 
-def _print_csv(answers: Sequence[Answer]) -> None:
-    from pappi.report.records import flat_record
+def _print_csv(answers: Sequence[Answer], *, smooth: bool) -> None:
+    from pappi.report.records import flat_record, flat_smoothed_record
 
-    rows = [flat_record(answer) for answer in answers]
+    record = flat_smoothed_record if smooth else flat_record
+    rows = [record(answer) for answer in answers]
     writer = csv.DictWriter(sys.stdout, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)

@@ -51,11 +51,19 @@ def console() -> Console:
     return Console(highlight=False)
 
 
+def catalogue_in(path: Path) -> Catalogue:
+    """The catalogue in a file of any notation; remarks go to the one who reads along."""
+    from pappi.ppinot.notations import definitions_in
+
+    reading = definitions_in(path)
+    for remark in reading.remarks:
+        click.echo(str(remark), err=True)
+    return reading.catalogue
+
+
 def chosen_catalogue(path: Path, only: Sequence[str]) -> Catalogue:
     """The catalogue in a file, or those of its PPIs that were asked for."""
-    from pappi.ppinot.catalogue import read_catalogue
-
-    catalogue = read_catalogue(path)
+    catalogue = catalogue_in(path)
     unknown = set(only) - {ppi.id for ppi in catalogue.ppis}
     if unknown:
         raise UsageError(

@@ -10,8 +10,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pappi.engine.cases import CaseTable, evaluate_cases
-from pappi.planning.cells import Horizon, periods_of
+from pappi.engine.scopes import cases_in, read_by
+from pappi.planning.cells import periods_of
 from pappi.ppinot.model import Catalogue, MultiInstance, Ppi
+from pappi.ppinot.reduced import reduced
 from pappi.store.declarations import LogDeclaration
 from pappi.tree.above import value_above
 from pappi.tree.aggregates import aggregate
@@ -24,12 +26,19 @@ def exact_answers(
     events: Path, catalogue: Catalogue, log: LogDeclaration
 ) -> tuple[ExactAnswer, ...]:
     """Every PPI of a catalogue in every period and group; None where there is no value."""
-    measures = [ppi.measure for ppi in catalogue.ppis]
-    cases = evaluate_cases(events, log.table, log.anchor, measures, log.vocabulary)
-    horizon = Horizon(log.first, log.until, log.blocks)
-    scopes = dict.fromkeys(ppi.scope for ppi in catalogue.ppis)
-    tables = {scope: cases.split(periods_of(scope, horizon), log.zone) for scope in scopes}
-    return tuple(a for ppi in catalogue.ppis for a in _series(ppi, tables[ppi.scope]))
+    ppis = [reduced(ppi, log.anchor) for ppi in catalogue.ppis]
+    measures, scopes = [ppi.measure for ppi in ppis], dict.fromkeys(ppi.scope for ppi in ppis)
+    cases = evaluate_cases(
+        *(events, log.table, log.anchor, measures, log.vocabulary),
+        also=read_by(scopes),
+        days=log.days,
+    )
+    horizon = log.horizon
+    tables = {
+        scope: cases_in(cases, scope, periods_of(scope, horizon), horizon, log.zone)
+        for scope in scopes
+    }
+    return tuple(a for ppi in ppis for a in _series(ppi, tables[ppi.scope]))
 
 
 def _series(ppi: Ppi, tables: Mapping[Period, CaseTable]) -> Iterator[ExactAnswer]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,9 +24,11 @@ from pappi.engine.query import (
     ORDER,
     PERSON,
     Identify,
+    calendars_of,
     case_query,
     variation_query,
 )
+from pappi.engine.working import DaysOf, no_calendars
 from pappi.ppinot.model import AggregatedMeasure, CaseBorder, MultiInstance, SingleInstance
 from pappi.store.events import open_readonly
 from pappi.tree.composition import composition_tree, leaves
@@ -128,6 +130,21 @@ class CaseTable:
             for index, period in enumerate(periods)
         }
 
+    def anchored(self, anchor: SingleInstance) -> CaseTable:
+        """The same cases, each at another instant of its own."""
+        return replace(self, anchor_us=self.columns[anchor])
+
+    def where(self, condition: SingleInstance) -> CaseTable:
+        """The cases for which a condition is true."""
+        return self._rows(np.flatnonzero(self.columns[condition] == 1))
+
+    def latest(self, count: int) -> CaseTable:
+        """The last so many cases by their anchors; of a tie, those later in the log.
+
+        One case more pushes out at most one other: the order of the others stays.
+        """
+        return self._rows(np.sort(np.argsort(self.anchor_us, kind="stable")[-count:]))
+
     def _rows(self, rows: NDArray[np.intp] | slice) -> CaseTable:
         columns = {measure: column[rows] for measure, column in self.columns.items()}
         return CaseTable(self.anchor_us[rows], columns, self.who and self.who.rows(rows))
@@ -156,19 +173,29 @@ def evaluate_cases(
     measures: Sequence[MultiInstance],
     vocabulary: Vocabulary,
     identify: Identify | None = None,
+    *,
+    also: Sequence[SingleInstance] = (),
+    days: DaysOf = no_calendars,
 ) -> CaseTable:
-    """The table of cases for everything the given measures read, in one scan if it can be."""
+    """The table of cases for everything the given measures read, in one scan if it can be.
+
+    `also` are measures of a case that are read besides; `days` gives a calendar's table.
+    """
     trees = [composition_tree(measure) for measure in measures]
-    wanted = list(dict.fromkeys(leaf.measure for tree in trees for leaf in leaves(tree)))
+    read = (leaf.measure for tree in trees for leaf in leaves(tree))
+    wanted = list(dict.fromkeys((*read, *also)))
+    calendars = calendars_of(wanted, days)
     anchors: NDArray[np.float64] = np.empty(0)
     columns: dict[SingleInstance, Column] = {}
     who: Who | None = None
     with open_readonly(database) as connection:
+        for table_of_days in calendars.values():
+            connection.register(table_of_days.name, table_of_days.arrow())
         for start in range(0, max(len(wanted), 1), MEASURES_PER_QUERY):
             part = wanted[start : start + MEASURES_PER_QUERY]
             asked = identify if start == 0 else None
-            query = case_query(table, anchor, part, vocabulary, asked).sql(dialect="duckdb")
-            found = _run(connection, query)
+            query = case_query(table, anchor, part, vocabulary, asked, calendars)
+            found = _run(connection, query.sql(dialect="duckdb"))
             anchors = found[ANCHOR]
             columns.update((measure, found[f"m{index}"]) for index, measure in enumerate(part))
             if asked is not None:

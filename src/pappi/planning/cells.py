@@ -7,13 +7,16 @@ over several blocks costs each of them.
 
 A *cell* is a smallest set of periods that shares no block with any other: it is
 charged, released and replayed as one.
+
+Blocks go by the log's own anchor. If a scope cuts by another, a case of any block can lie in
+any period, so the whole series is one cell, which costs every block of the log.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from itertools import islice
 
 from pappi.errors import Refused
@@ -30,6 +33,18 @@ class Horizon:
     first: date
     until: date
     blocks: Grid
+    today: date = date.max
+
+    @property
+    def now(self) -> date:
+        """The day that recent time ends before: today, or the end of a log of the past."""
+        return min(self.today, self.until)
+
+    @property
+    def covered(self) -> Period:
+        """All blocks that contain a day of the log."""
+        blocks = self.blocks.periods(self.first, self.until)
+        return Period(blocks[0].start, blocks[-1].end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +55,9 @@ class Cell:
 
 def periods_of(scope: Scope, horizon: Horizon) -> tuple[Period, ...]:
     """The periods a scope asks for, within the log's declared horizon."""
-    first = max(scope.start or horizon.first, horizon.first)
-    until = min(scope.until or horizon.until, horizon.until)
+    start, end = (scope.start, scope.until) if scope.recent is None else _recent(scope, horizon)
+    first = max(start or horizon.first, horizon.first)
+    until = min(end or horizon.until, horizon.until)
     if first >= until:
         raise Refused(
             f"the scope has no day in common with the log, which covers {horizon.first} "
@@ -61,6 +77,9 @@ def periods_of(scope: Scope, horizon: Horizon) -> tuple[Period, ...]:
 
 def cells_of(scope: Scope, horizon: Horizon) -> tuple[Cell, ...]:
     """The periods of a scope, gathered into cells that share no block."""
+    if scope.anchor is not None:
+        blocks = horizon.blocks.periods(horizon.first, horizon.until)
+        return (Cell(periods_of(scope, horizon), blocks),)
     cells: list[Cell] = []
     for period in periods_of(scope, horizon):
         touched = horizon.blocks.periods(period.start, period.end)
@@ -69,6 +88,18 @@ def cells_of(scope: Scope, horizon: Horizon) -> tuple[Cell, ...]:
         else:
             cells.append(Cell((period,), touched))
     return tuple(cells)
+
+
+def _recent(scope: Scope, horizon: Horizon) -> tuple[date, date]:
+    """The whole units before now that a scope asks for."""
+    if scope.recent is None:
+        raise AssertionError("this scope is not recent")
+    grid = Grid(scope.recent.unit)
+    until = grid.start_of(horizon.now)
+    start = until
+    for _ in range(scope.recent.count):
+        start = grid.start_of(start - timedelta(days=1))
+    return start, until
 
 
 def _joined(cell: Cell, period: Period, touched: Sequence[Period]) -> Cell:

@@ -73,8 +73,8 @@ def plan_ppi(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Plan:
         message = f"{ppi.position}: PPI '{ppi.id}' cannot be released: {last.reason}"
         raise NotReleasable(message, hint=last.hint)
     # Chosen without regard to the target: it changes the verdict, not the question.
-    aimless = replace(ppi, target=None)
-    return min(plans, key=lambda p: predicted_error(aimless, p.parts, facts.expected_cases))
+    aimless, cases = replace(ppi, target=None), facts.under(ppi.scope).expected_cases
+    return min(plans, key=lambda p: predicted_error(aimless, p.parts, cases))
 
 
 def plan_options(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Iterator[Option]:
@@ -82,7 +82,7 @@ def plan_options(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Iterator[Opt
 
     Sets with a formula that no mechanism answers are left out, but for the PPI itself.
     """
-    request = Request(ppi, facts)
+    request = Request(ppi, facts.under(ppi.scope))
     root = _with_whole_ratios(composition_tree(ppi.measure))
     found = 0
     for option in islice(_options(root, request, epsilon), MOST_OPTIONS):
@@ -179,7 +179,7 @@ def _plans(chosen: AdmissibleSet, request: Request, epsilon: Epsilon) -> Iterato
             f"it shares one epsilon between {len(chosen)} functions, and {MOST_FUNCTIONS} are "
             "the most"
         )
-    whole = epsilon.fraction / request.facts.unit.max_cases
+    whole = epsilon.fraction / request.facts.changes
     if len(chosen) == 1:
         for part in parts_of(chosen[0], whole, request):
             yield _plan((part,), request, epsilon)

@@ -24,17 +24,22 @@ from pappi.ppinot.measures import (
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,
+    CaseBorder,
     Catalogue,
     ConditionMeasure,
     CountMeasure,
     DataMeasure,
     DerivedMultiInstance,
     DerivedSingleInstance,
+    EventCondition,
     Grouping,
+    Missing,
+    Moment,
     MultiInstance,
-    Occurs,
     Ppi,
+    Sequence,
     SingleInstance,
+    StateMeasure,
     TimeMeasure,
 )
 from pappi.ppinot.wording import did_you_mean, listed, quoted
@@ -45,6 +50,11 @@ __all__ = ["check_catalogue", "is_total", "measure_kind", "require_sound"]
 
 MAX_PROBLEMS = 200
 
+TRANSITION = "lifecycle:transition"
+_NO_TRANSITIONS = (
+    "the log records no transitions: ask for the activity alone; convert other notations with "
+    "--no-lifecycle"
+)
 _AGGREGATED = (Kind.NUMBER, Kind.DURATION, Kind.TRUTH)
 
 
@@ -79,9 +89,19 @@ class _Checker:
         if isinstance(ppi.measure, AggregatedMeasure) and ppi.measure.within is not None:
             message = "'within' names another variable of a formula, and here is no formula"
             yield Problem(ppi.position, message, "remove it, or derive the ratio of the two")
+        yield from self._scope(ppi)
         if len(set(_groupings(ppi.measure))) > 1:
             message = "all measures of a formula must be grouped alike"
             yield Problem(ppi.position, message, "give each of them the same 'by'")
+
+    def _scope(self, ppi: Ppi) -> Iterator[Problem]:
+        scope = ppi.scope
+        if scope.cases is not None:
+            yield from self._single(scope.cases)
+            need = "a scope chooses cases by"
+            yield from self._has_kind(scope.cases, (Kind.TRUTH,), need, ppi.position)
+        if scope.anchor is not None:
+            yield from self._moment(scope.anchor.moment)
 
     def _shown(self, ppi: Ppi) -> Iterator[Problem]:
         """The unit was chosen before the vocabulary was known; does it fit?"""
@@ -105,9 +125,10 @@ class _Checker:
 
     def _aggregated(self, measure: AggregatedMeasure) -> Iterator[Problem]:
         yield from self._single(measure.base)
-        allowed = (Kind.TRUTH,) if measure.function is Aggregation.SHARE else _AGGREGATED
-        need = f"'{measure.function}' needs"
-        yield from self._has_kind(measure.base, allowed, need, measure.position)
+        if measure.function is not Aggregation.COUNT:
+            allowed = (Kind.TRUTH,) if measure.function is Aggregation.SHARE else _AGGREGATED
+            need = f"'{measure.function}' needs"
+            yield from self._has_kind(measure.base, allowed, need, measure.position)
         if measure.filter is not None:
             yield from self._single(measure.filter)
             need = "the cases are chosen by"
@@ -139,15 +160,21 @@ class _Checker:
             case CountMeasure() | ConditionMeasure():
                 yield from self._condition(measure.when)
             case TimeMeasure():
-                for moment in (measure.start, measure.end):
-                    if isinstance(moment, Occurs):
-                        yield from self._condition(moment)
+                yield from self._moment(measure.start)
+                yield from self._moment(measure.end)
+                yield from self._holds(measure.running)
             case DataMeasure():
                 yield from self._data(measure)
+            case StateMeasure():
+                yield from self._holds(measure.of)
+                yield from self._holds(measure.holds)
             case DerivedSingleInstance():
                 for _, variable in measure.variables:
                     yield from self._single(variable)
-                yield from self._formula(measure, None, "")
+                is_truth = measure.missing in (Missing.TRUE, Missing.FALSE)
+                allowed = (Kind.TRUTH,) if is_truth else None
+                need = f"with 'missing: {measure.missing}' a formula has to be"
+                yield from self._formula(measure, allowed, need)
 
     def _data(self, measure: DataMeasure) -> Iterator[Problem]:
         if self._vocabulary is not None and measure.attribute not in self._names:
@@ -177,8 +204,22 @@ class _Checker:
 
     # --- conditions on events ---------------------------------------------------------
 
-    def _condition(self, occurs: Occurs) -> Iterator[Problem]:
-        expression = occurs.condition
+    def _moment(self, moment: Moment) -> Iterator[Problem]:
+        if not isinstance(moment, CaseBorder):
+            yield from self._condition(moment)
+
+    def _condition(self, condition: EventCondition) -> Iterator[Problem]:
+        if isinstance(condition, Sequence):
+            yield from self._condition(condition.first)
+            yield from self._condition(condition.then)
+            return
+        yield from self._holds(condition.condition)
+        yield from self._holds(condition.among)
+
+    def _holds(self, expression: Expression | None) -> Iterator[Problem]:
+        """What is wrong with an expression that has to be true or false at an event."""
+        if expression is None:
+            return
         names = self._names
         if self._vocabulary is None:
             names = dict.fromkeys(names_in(expression), None) | names
@@ -199,6 +240,8 @@ class _Checker:
                 and node.name in activities
             ):
                 return replace(problem, hint=f'write activity == "{node.name}"')
+            if isinstance(node, Name) and node.name == TRANSITION and TRANSITION not in self._names:
+                return replace(problem, hint=_NO_TRANSITIONS)
         return problem
 
     def _activities(self, expression: Expression) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ The kind of its value, and whether it can be missing for a case.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 
 from pappi.ppinot.expressions.kinds import kind_of
 from pappi.ppinot.expressions.nodes import (
@@ -19,15 +20,19 @@ from pappi.ppinot.expressions.nodes import (
     Not,
     OneOf,
     Operator,
+    Truth,
 )
 from pappi.ppinot.model import (
     AggregatedMeasure,
+    Aggregation,
     ConditionMeasure,
     CountMeasure,
     DataMeasure,
     DerivedMultiInstance,
     DerivedSingleInstance,
     Measure,
+    Missing,
+    StateMeasure,
     TimeMeasure,
 )
 from pappi.values.vocabulary import Kind, Vocabulary
@@ -52,10 +57,12 @@ def measure_kind(measure: Measure, vocabulary: Vocabulary | None) -> Kind | None
             return Kind.NUMBER
         case TimeMeasure():
             return Kind.DURATION
-        case ConditionMeasure():
+        case ConditionMeasure() | StateMeasure():
             return Kind.TRUTH
         case DataMeasure():
             return attribute_kind(measure.attribute, vocabulary)
+        case AggregatedMeasure() if measure.function is Aggregation.COUNT:
+            return Kind.NUMBER
         case AggregatedMeasure():
             kind = measure_kind(measure.base, vocabulary)
             return Kind.NUMBER if kind is Kind.TRUTH else kind
@@ -69,6 +76,14 @@ def variable_kinds(
     return {name: measure_kind(variable, vocabulary) for name, variable in measure.variables}
 
 
+def all_present(measure: DerivedSingleInstance) -> Expression:
+    """Whether every variable of a formula has a value."""
+    present: list[Expression] = [Not(IsMissing(Name(name))) for name, _ in measure.variables]
+    if not present:
+        return Truth(value=True)
+    return reduce(lambda left, right: Binary(Operator.AND, left, right), present)
+
+
 def is_total(measure: Measure) -> bool:
     """Whether a measure surely has a value, for every case or in every period.
 
@@ -76,8 +91,12 @@ def is_total(measure: Measure) -> bool:
     timestamp), an aggregate none over no cases.
     """
     match measure:
-        case CountMeasure() | ConditionMeasure():
+        case CountMeasure() | ConditionMeasure() | StateMeasure():
             return True
+        case DerivedSingleInstance(missing=Missing.TRUE | Missing.FALSE):
+            return True
+        case DerivedSingleInstance(missing=Missing.LEFT_OUT):
+            return all(is_total(variable) for _, variable in measure.variables)
         case DerivedSingleInstance() | DerivedMultiInstance():
             total = {name: is_total(variable) for name, variable in measure.variables}
             return _is_total(measure.formula, total)

@@ -18,8 +18,9 @@ from fractions import Fraction
 from pappi.ppinot.expressions.nodes import Expression, Located
 from pappi.values.bounds import Bounds
 from pappi.values.epsilon import Epsilon
-from pappi.values.periods import Grid
+from pappi.values.periods import Calendar, Grid
 from pappi.values.units import Unit
+from pappi.values.working_time import WorkingCalendar
 
 # --- instants and conditions on events ------------------------------------------------
 
@@ -45,13 +46,41 @@ class Occurrence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Occurs:
-    """The events at which a condition occurs."""
+    """The events at which a condition occurs.
+
+    With `among`, only events that satisfy that are looked at, as if a case had no others:
+    the event before an onset is then the one before it among them.
+    """
 
     condition: Expression
     occurrence: Occurrence = Occurrence.EVERY
+    among: Expression | None = None
 
 
-Moment = CaseBorder | Occurs
+class Order(StrEnum):
+    """How one occurrence comes after another.
+
+    FOLLOWS              directly: at the very next event of the case.
+    LEADS_TO             at any later event; every later one counts.
+    LEADS_TO_CYCLICALLY  at the next later one: each of them needs a first of its own.
+    """
+
+    FOLLOWS = "follows"
+    LEADS_TO = "leads to"
+    LEADS_TO_CYCLICALLY = "leads to cyclically"
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """The events at which `then` occurs after `first` has."""
+
+    first: Occurs
+    then: Occurs
+    order: Order
+
+
+EventCondition = Occurs | Sequence
+Moment = CaseBorder | EventCondition
 
 
 class Pick(StrEnum):
@@ -66,7 +95,7 @@ class Pick(StrEnum):
 class CountMeasure:
     """How many events of the case satisfy the condition; 0 if none."""
 
-    when: Occurs
+    when: EventCondition
 
 
 class Cycles(StrEnum):
@@ -79,13 +108,23 @@ class Cycles(StrEnum):
     MEDIAN = "median"
 
 
+class OpenCycle(StrEnum):
+    """What a cycle does that never closes: it does not count, or the case has no value."""
+
+    LEFT_OUT = "left out"
+    NO_VALUE = "no value"
+
+
 @dataclass(frozen=True, slots=True)
 class TimeMeasure:
     """Time from one instant of a case to another; missing if there is no such pair.
 
     From the first (or last) `start` to the last `end` at or after it, or to the first `end`
     after it. With `cycles` every pair counts: the first `start` opens one, the next `end`
-    closes it, others in between do not matter, and one that stays open is left out.
+    closes it, others in between do not matter.
+
+    `running` stops the clock: only the time counts after events that satisfy it, each up to
+    the next event. `calendar` counts working time only. Cycles have no `running`.
     """
 
     start: Moment
@@ -93,6 +132,9 @@ class TimeMeasure:
     start_pick: Pick = Pick.FIRST
     end_pick: Pick = Pick.LAST
     cycles: Cycles | None = None
+    open_cycle: OpenCycle = OpenCycle.LEFT_OUT
+    running: Expression | None = None
+    calendar: WorkingCalendar | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,31 +143,64 @@ class DataMeasure(Located):
 
     attribute: str
     pick: Pick = Pick.LAST
-    when: Occurs | None = None
+    when: EventCondition | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionMeasure:
     """Whether some event of the case satisfies the condition; never missing."""
 
-    when: Occurs
+    when: EventCondition
+
+
+@dataclass(frozen=True, slots=True)
+class StateMeasure:
+    """Whether `holds` is so at the last event that satisfies `of`; false without such an event.
+
+    What state an activity is in, say: the last event of a repair is its completion. Without
+    `of` it is the state of the case as a whole, at its last event. Never missing.
+    """
+
+    holds: Expression
+    of: Expression | None = None
+
+
+class Missing(StrEnum):
+    """What a formula gives in a case in which one of its variables has no value."""
+
+    TRUE = "true"
+    FALSE = "false"
+    LEFT_OUT = "left out"
 
 
 @dataclass(frozen=True, slots=True)
 class DerivedSingleInstance:
-    """A formula over measures of the same case."""
+    """A formula over measures of the same case.
+
+    Without `missing` the formula itself decides: a comparison with nothing is false.
+    """
 
     formula: Expression
     variables: tuple[tuple[str, SingleInstance], ...]
+    missing: Missing | None = None
 
 
-SingleInstance = CountMeasure | TimeMeasure | DataMeasure | ConditionMeasure | DerivedSingleInstance
+SingleInstance = (
+    CountMeasure
+    | TimeMeasure
+    | DataMeasure
+    | ConditionMeasure
+    | StateMeasure
+    | DerivedSingleInstance
+)
 
 
 # --- multi-instance measures ----------------------------------------------------------
 
 
 class Aggregation(StrEnum):
+    """How the values of cases become one. COUNT is the number of cases that have a value."""
+
     MIN = "min"
     MAX = "max"
     MEAN = "mean"
@@ -133,6 +208,7 @@ class Aggregation(StrEnum):
     SHARE = "share"
     MEDIAN = "median"
     PERCENTILE = "percentile"
+    COUNT = "count"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,16 +289,53 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """Which periods are asked for.
+class GroupTarget:
+    """A target of one group alone, and what is still tolerated there."""
 
-    A grid gives one value per period of the log's horizon, or of [start, until)
-    if those are given; without a grid the whole of [start, until) is one period.
+    key: str
+    target: Target
+    tolerated: Target | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """The last so many whole days, weeks, months, quarters or years before now."""
+
+    count: int
+    unit: Calendar
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The instant of a case that decides in which period it lies."""
+
+    moment: Moment
+    pick: Pick = Pick.LAST
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which cases are asked about, and how they are cut into periods.
+
+    A grid gives one value per period of the log's horizon, or of [start, until), or of the
+    recent time, if one of those is given; without a grid that time is one period.
+    `last_cases` takes the latest so many cases of it, as one period. `cases`, a truth value,
+    says which cases count at all. `anchor` replaces the log's own.
     """
 
     grid: Grid | None
     start: date | None = None
     until: date | None = None
+    recent: Recent | None = None
+    last_cases: int | None = None
+    cases: SingleInstance | None = None
+    anchor: Anchor | None = None
+
+    def __post_init__(self) -> None:
+        if self.recent is not None and (self.start or self.until):
+            raise ValueError("a scope is recent, or between two days, not both")
+        if self.last_cases is not None and self.grid is not None:
+            raise ValueError("the last cases are one period: they have no grid")
 
 
 class Wanted(StrEnum):
@@ -249,7 +362,11 @@ class ReleaseChoice:
 
 @dataclass(frozen=True, slots=True)
 class Ppi(Located):
-    """A process performance indicator."""
+    """A process performance indicator.
+
+    A value in `target` is green, one that is only in `tolerated` is amber, any other is red.
+    `group_targets` go before both in their groups.
+    """
 
     id: str
     name: str
@@ -265,6 +382,8 @@ class Ppi(Located):
     responsible: str = ""
     informed: tuple[str, ...] = ()
     comments: str = ""
+    tolerated: Target | None = None
+    group_targets: tuple[GroupTarget, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

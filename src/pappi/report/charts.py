@@ -2,7 +2,8 @@
 
 `series_svg` stands alone: in a file, a notebook, a document. `series_figure` is
 the same drawing for a page that has its own heading and style sheet (`CHART_CSS`).
-Groups become panels, one above the other, on the same axes.
+Groups become panels, one above the other, on the same axes. Where no answer has a value,
+verdicts stand in lanes instead of on a value axis.
 """
 
 from __future__ import annotations
@@ -10,16 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Protocol
 
 from pappi.report.elements import Element, el
-from pappi.report.numbers import finite, with_unit
+from pappi.report.keys import KEY_ROW, Entry, drawn_key, key_entries, rows_of
+from pappi.report.lanes import LANE, Lanes, lane_names, without_values
+from pappi.report.numbers import with_unit
 from pappi.report.palette import paint_css, painted, theme_css
-from pappi.report.panels import FONT, SMALL, Panel, cross, cuts_off, verdict_shape
+from pappi.report.panels import FONT, SMALL, Panel, cuts_off
 from pappi.report.periods import PeriodAxis
 from pappi.report.plain import shortened
 from pappi.report.scales import Extent, shown_extent, value_axis
-from pappi.report.wording import confidence_text, guarantee_line, series_text, tally
-from pappi.values.answers import Answer, Series
+from pappi.report.verdicts import target_text
+from pappi.report.wording import guarantee_line, series_text
+from pappi.values.answers import Answer, Band, Series, ShownTarget
 
 CHART_CSS = paint_css()
 
@@ -29,6 +34,7 @@ _GROUP_LABEL = 30.0
 _PERIOD_LABELS = 38.0
 _KEY = 26.0
 _LEAST_PANEL = 90.0
+_LETTER = 6.6
 
 
 def series_svg(series: Series, width: int = 760, height: int = 320) -> str:
@@ -39,6 +45,101 @@ def series_svg(series: Series, width: int = 760, height: int = 320) -> str:
 def series_figure(series: Series, width: int = 760, height: int = 300) -> Element:
     """The chart without heading and style, for a page that has both."""
     return _Chart(series, width, height, 0.0).bare()
+
+
+# --- what a panel shows ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a panel stands, whose target it is held against, and what it says of it."""
+
+    x: PeriodAxis
+    top: float
+    target: ShownTarget | None
+    label: str
+
+
+class _Kind(Protocol):
+    """How answers are drawn: on a value axis, or in lanes."""
+
+    @property
+    def left(self) -> float: ...
+
+    @property
+    def height(self) -> float: ...
+
+    def panel(self, answers: tuple[Answer, ...], place: _Place) -> Iterator[Element]: ...
+
+    def key(self) -> Iterator[Entry]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    series: Series
+    height: float
+    identity: str
+
+    @property
+    def left(self) -> float:
+        """Room for the widest tick label, the unit included."""
+        axis = value_axis(self._extent, self.series.unit, self.height, 0)
+        labels = [*map(axis.label, axis.ticks), with_unit(axis.label(axis.high), self._unit)]
+        return _MARGIN + 8 + _LETTER * max(map(len, labels))
+
+    def panel(self, answers: tuple[Answer, ...], place: _Place) -> Iterator[Element]:
+        y = value_axis(self._extent, self.series.unit, place.top + self.height, place.top)
+        patterns = _pattern_ids(self.identity)
+        yield from Panel(
+            answers, place.target, self._unit, place.x, y, patterns, place.label
+        ).elements()
+
+    def key(self) -> Iterator[Entry]:
+        axis = value_axis(self._extent, self.series.unit, self.height, 0)
+        cut_off = cuts_off(self.series.answers, axis)
+        return key_entries(self.series, _pattern_ids(self.identity), cut_off=cut_off)
+
+    @property
+    def _extent(self) -> Extent:
+        return shown_extent(self.series.answers, self.series.targets, self.series.unit)
+
+    @property
+    def _unit(self) -> str:
+        return shortened(self.series.unit, 12)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdicts:
+    series: Series
+
+    @property
+    def height(self) -> float:
+        return LANE * len(self._names) + self._headroom
+
+    @property
+    def left(self) -> float:
+        return _MARGIN + 8 + _LETTER * max(map(len, self._names))
+
+    def panel(self, answers: tuple[Answer, ...], place: _Place) -> Iterator[Element]:
+        if place.label:
+            yield _target_text(place.label, place.x.right, place.top + 14)
+        yield from Lanes(answers, self._names, place.x, place.top + self._headroom).elements()
+
+    def key(self) -> Iterator[Entry]:
+        yield from ()
+
+    @property
+    def _headroom(self) -> float:
+        """For the target, which stands beside the names of groups if there are any."""
+        grouped = any(answer.group is not None for answer in self.series.answers)
+        return 0.0 if grouped or not self.series.targets else LANE
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return lane_names(self.series.answers)
+
+
+# --- the whole ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +157,19 @@ class _Chart:
         return self._svg()
 
     def _svg(self, *before: Element, xmlns: str | None = None) -> Element:
-        total = self._bottom + _PERIOD_LABELS + _KEY + 6
+        key = rows_of(list(self._kind.key()), self.width - 2 * _MARGIN)
+        total = self._bottom + _PERIOD_LABELS + KEY_ROW * len(key) + 10
         name, about = f"{self._id}-name", f"{self._id}-about"
         return el(
             "svg",
             el("title", self.series.name, id=name),
             el("desc", series_text(self.series), id=about),
             *before[:1],
-            el("defs", self._hatch()),
+            el("defs", *_patterns(self._id)),
             painted("rect", "surface", width=self.width, height=total, rx=8),
             *before[1:],
             *self._body(),
+            *drawn_key(key, _MARGIN + 6, self._bottom + _PERIOD_LABELS + 14),
             class_="pp-chart",
             role="img",
             aria_labelledby=f"{name} {about}",
@@ -91,66 +194,51 @@ class _Chart:
         )  # fmt: skip
 
     def _body(self) -> Iterator[Element]:
-        groups = self._groups()
         if not self.series.answers:
             yield painted("text", "label", "no answers", x=_MARGIN, y=self._top + 30, font_size=13)
             return
-        extent = shown_extent(self.series.answers, self.series.target, self.series.unit)
-        x = PeriodAxis.of(self.series.answers, self._left(extent), self.width - _MARGIN)
-        top = self._top
-        for group, answers in groups.items():
-            yield from self._panel(group, answers, extent, x, top)
-            top += self._panel_height + self._group_label
+        x = PeriodAxis.of(self.series.answers, self._kind.left, self.width - _MARGIN)
+        top = self._top + self._group_label
+        for group, answers in self._groups().items():
+            target = self.series.target_of(group)
+            label = self._target_label(target, top)
+            if group is not None:
+                yield from self._group_heading(group, label, x, top - 9)
+            place = _Place(x, top, target, label if group is None else "")
+            yield from self._kind.panel(answers, place)
+            top += self._kind.height + self._group_label
         yield from _period_labels(x, self._bottom)
-        yield from self._key(extent)
 
-    def _panel(
-        self, group: str | None, answers: list[Answer], extent: Extent, x: PeriodAxis, top: float
-    ) -> Iterator[Element]:
-        if group is not None:
-            yield painted(
-                "text", "heading", shortened(group, self.width / 8),
-                x=x.left, y=top + 21, font_size=12.5, font_weight=600,
-            )  # fmt: skip
-        top += self._group_label
-        y = value_axis(extent, self.series.unit, top + self._panel_height, top)
-        target, first = self.series.target, top == self._top + self._group_label
-        label = f"target {target.text}" if target and first else ""
-        yield from Panel(
-            tuple(answers), target, self._unit, x, y, f"{self._id}-hatch", label
-        ).elements()
+    def _group_heading(self, group: str, label: str, x: PeriodAxis, y: float) -> Iterator[Element]:
+        """The target stands beside the name, where it hides no values."""
+        room = (x.right - x.left) / 8 - len(label)
+        yield painted(
+            "text", "heading", shortened(group, max(room, 8)),
+            x=x.left, y=y, font_size=12.5, font_weight=600,
+        )  # fmt: skip
+        if label:
+            yield _target_text(shortened(label, (x.right - x.left) / 8), x.right, y)
 
-    def _key(self, extent: Extent) -> Iterator[Element]:
-        """What the marks mean; only of those that occur."""
-        y, x = self._bottom + _PERIOD_LABELS + 14, _MARGIN + 6
-        for shape, label in self._key_entries(extent, y):
-            yield el("g", shape, transform=f"translate({x:.1f} 0)")
-            yield painted("text", "label", label, x=x + 12, y=y + 4, font_size=SMALL)
-            x += 34 + 6.1 * len(label)
-
-    def _key_entries(self, extent: Extent, y: float) -> Iterator[tuple[Element, str]]:
-        answers = self.series.answers
-        for verdict in tally(answers):
-            yield verdict_shape(verdict, 0, y, 4.8), str(verdict)
-        interval = painted("rect", "band", x=-6, y=y - 6, width=13, height=12, fill_opacity=0.25)
-        yield interval, f"{confidence_text(answers)} interval"
-        if self.series.target:
-            hatched = el("rect", x=-6, y=y - 6, width=13, height=12, fill=f"url(#{self._id}-hatch)")
-            yield hatched, "outside the target"
-        if cuts_off(answers, value_axis(extent, self.series.unit, self._panel_height, 0)):
-            arrow = painted("polygon", "arrow", points=f"-4,{y + 3} 4,{y + 3} 0,{y - 4}")
-            yield arrow, "goes on beyond the chart"
-        if any(finite(answer.value) is None and answer.verdict is None for answer in answers):
-            yield cross(0, y, 4), "no value"
+    def _target_label(self, target: ShownTarget | None, top: float) -> str:
+        """At the first panel; at every one where targets differ from group to group."""
+        first = top == self._top + self._group_label
+        told = target is not None and (first or self.series.group_targets)
+        return f"target {target_text(target)}" if target and told else ""
 
     # --- geometry ---
 
-    def _groups(self) -> dict[str | None, list[Answer]]:
+    @property
+    def _kind(self) -> _Kind:
+        if without_values(self.series.answers):
+            return _Verdicts(self.series)
+        return _Values(self.series, self._panel_height, self._id)
+
+    def _groups(self) -> dict[str | None, tuple[Answer, ...]]:
         groups: dict[str | None, list[Answer]] = {}
         for answer in self.series.answers:
             groups.setdefault(answer.group, []).append(answer)
         return {
-            group: sorted(answers, key=lambda answer: answer.period)
+            group: tuple(sorted(answers, key=lambda answer: answer.period))
             for group, answers in groups.items()
         }
 
@@ -172,29 +260,36 @@ class _Chart:
     @property
     def _bottom(self) -> float:
         count = max(len(self._groups()), 1)
-        return self._top + count * (self._panel_height + self._group_label)
-
-    def _left(self, extent: Extent) -> float:
-        """Room for the widest tick label, the unit included."""
-        axis = value_axis(extent, self.series.unit, self._panel_height, 0)
-        labels = [*map(axis.label, axis.ticks), with_unit(axis.label(axis.high), self._unit)]
-        return _MARGIN + 8 + 6.6 * max(map(len, labels))
-
-    @property
-    def _unit(self) -> str:
-        return shortened(self.series.unit, 12)
-
-    def _hatch(self) -> Element:
-        stripe = painted("line", "target", y2=8, stroke_width=1.6, stroke_opacity=0.2)
-        return el(
-            "pattern", stripe, id=f"{self._id}-hatch", width=8, height=8,
-            patternUnits="userSpaceOnUse", patternTransform="rotate(45)",
-        )  # fmt: skip
+        return self._top + count * (self._kind.height + self._group_label)
 
     @property
     def _id(self) -> str:
         """Ids that do not collide with those of another chart on the same page."""
         return "pp" + sha256(repr((self.series, self.heading)).encode()).hexdigest()[:8]
+
+
+def _target_text(label: str, right: float, y: float) -> Element:
+    return painted(
+        "text", "target-text", label, x=right, y=y, font_size=SMALL, font_weight=600,
+        text_anchor="end", stroke_width=3, stroke_linejoin="round", paint_order="stroke",
+    )  # fmt: skip
+
+
+def _pattern_ids(identity: str) -> dict[Band, str]:
+    return {Band.AMBER: f"{identity}-dots", Band.RED: f"{identity}-hatch"}
+
+
+def _patterns(identity: str) -> Iterator[Element]:
+    """Dots for what is tolerated, stripes for what is not: told apart in grey as well."""
+    stripe = painted("line", "target", y2=8, stroke_width=1.6, stroke_opacity=0.2)
+    dot = painted("circle", "dots", cx=3, cy=3, r=1, fill_opacity=0.55)
+    drawn = {Band.AMBER: (dot, 6, None), Band.RED: (stripe, 8, "rotate(45)")}
+    for band, name in _pattern_ids(identity).items():
+        figure, size, turned = drawn[band]
+        yield el(
+            "pattern", figure, id=name, width=size, height=size,
+            patternUnits="userSpaceOnUse", patternTransform=turned,
+        )  # fmt: skip
 
 
 def _period_labels(x: PeriodAxis, bottom: float) -> Iterator[Element]:

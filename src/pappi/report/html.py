@@ -7,25 +7,28 @@ guarantee in plain words.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pappi.report.budgets import BudgetLine
 from pappi.report.charts import series_figure
 from pappi.report.elements import Element, Node, el
-from pappi.report.numbers import MISSING, format_cases, format_value, interval_text
+from pappi.report.numbers import MISSING, format_cases, interval_text, value_text
 from pappi.report.page_style import PAGE_CSS
 from pappi.report.palette import painted
-from pappi.report.wording import (
+from pappi.report.verdicts import (
+    COLOURS,
     EXPLAINED,
-    MARKS,
-    compared,
-    guarantee_line,
-    promise,
-    promise_together,
+    SYMBOLS,
+    Mark,
+    judged_text,
+    legend,
+    mark_of,
     tally,
-    verdict_text,
+    target_lines,
+    target_text,
 )
-from pappi.values.answers import Answer, Series, Verdict
+from pappi.report.wording import compared, guarantee_line, promise, promise_together
+from pappi.values.answers import Answer, Series
 from pappi.values.privacy import Adjacency
 
 # The page forbids itself everything but its own style, wherever it is opened.
@@ -137,34 +140,43 @@ def _overview(series: Sequence[Series]) -> Element | None:
 def _overview_row(series: Series, link: str) -> Element:
     latest = max(series.answers, key=lambda answer: answer.period, default=None)
     counts: list[Node] = [
-        el("span", f"{MARKS[verdict]} {count} {verdict}", class_=f"verdict {verdict}")
-        for verdict, count in tally(series.answers).items()
+        el("span", f"{SYMBOLS[mark]} {count} {mark}", class_=f"verdict {COLOURS[mark]}")
+        for mark, count in tally(series.answers).items()
     ]
     return el(
         "tr",
         el("th", el("a", _name(series.name), href=link), scope="row", class_="name"),
-        el("td", _name(series.target.text) if series.target else MISSING, class_="name"),
+        el("td", _name(_target(series)), class_="name"),
         el("td", _latest(series, latest), class_="number"),
         el("td", latest.period.label if latest else MISSING),
         el("td", *(counts or [MISSING]), class_="tally"),
     )
 
 
+def _target(series: Series) -> str:
+    if not series.group_targets:
+        return target_text(series.target) if series.target else MISSING
+    common = f"{target_text(series.target)}; " if series.target else ""
+    own = len(series.group_targets)
+    return f"{common}{own} {'group has its' if own == 1 else 'groups have their'} own"
+
+
 def _latest(series: Series, latest: Answer | None) -> str:
     groups = {answer.group for answer in series.answers}
     if len(groups) > 1:
         return f"{len(groups)} groups"
-    return _value(latest) if latest else MISSING
+    return value_text(latest).splitlines()[0] if latest else MISSING
 
 
 def _reading(series: Sequence[Series]) -> Element:
-    judged = any(answer.verdict for one in series for answer in one.answers)
-    items = [_verdict_item(verdict) for verdict in Verdict] if judged else []
+    items = [_mark_item(mark) for mark in legend(a for one in series for a in one.answers)]
     items.append(
         el("li", el("h3", "Value and interval"), "The value carries random noise, by design. The "
            "shaded interval says where the value without noise lies, with the stated confidence. "
            "Digits that would only be noise are not shown.")
     )  # fmt: skip
+    if any(answer.smoothed for one in series for answer in one.answers):
+        items.append(_smoothed_item())
     return el(
         "section",
         el("h2", "How to read it"),
@@ -173,9 +185,19 @@ def _reading(series: Sequence[Series]) -> Element:
     )
 
 
-def _verdict_item(verdict: Verdict) -> Element:
-    heading = el("h3", el("span", verdict_text(verdict), class_=f"verdict {verdict}"))
-    return el("li", heading, f"{EXPLAINED[verdict].capitalize()}.")
+def _smoothed_item() -> Element:
+    return el(
+        "li", el("h3", "≈ smoothed"), "Not the released value, but what all periods together "
+        "make of it: drawn towards the others, the more the noisier it is. It rests on the "
+        "assumption that most periods are alike, and a period that is not may be hidden by it. "
+        "Its intervals hold for all periods of a series at once. The released value is the grey "
+        "dot, and stands beneath as raw."
+    )  # fmt: skip
+
+
+def _mark_item(mark: Mark) -> Element:
+    shown = el("span", f"{SYMBOLS[mark]} {mark}", class_=f"verdict {COLOURS[mark]}")
+    return el("li", el("h3", shown), f"{EXPLAINED[mark].capitalize()}.")
 
 
 # --- one PPI --------------------------------------------------------------------------
@@ -189,7 +211,7 @@ def _ppi(series: Series, identity: str) -> Element:
         el(
             "figure",
             series_figure(series, width=840),
-            el("figcaption", guarantee_line(series.answers), *_clipping(series)),
+            el("figcaption", guarantee_line(series.answers), *_notes(series)),
         ),
         _scrolled(_answers_table(series), f"Figures of {series.name}"),
         id=identity,
@@ -198,9 +220,10 @@ def _ppi(series: Series, identity: str) -> Element:
     )
 
 
-def _clipping(series: Series) -> Sequence[Node]:
-    """What the bounds cut off is not in the figures, and a reader must know."""
-    notes = filter(None, (series.clipping, series.caution))
+def _notes(series: Series) -> Sequence[Node]:
+    """Which targets hold where; and what the bounds cut off is not in the figures."""
+    several = target_lines(series) if series.group_targets else ()
+    notes = filter(None, (*several, series.clipping, series.caution, series.smoothing))
     return [node for note in notes for node in (el("br"), _name(note))]
 
 
@@ -219,20 +242,17 @@ def _answer_row(answer: Answer, *, grouped: bool) -> Element:
         "tr",
         el("th", answer.period.label, scope="row"),
         el("td", _name(answer.group or MISSING), class_="name") if grouped else None,
-        el("td", _value(answer), class_="number"),
-        el("td", interval_text(answer)),
+        el("td", *_lines(value_text(answer)), class_="number"),
+        el("td", *_lines(interval_text(answer))),
         el("td", format_cases(answer), class_="number"),
-        el(
-            "td",
-            verdict_text(answer.verdict, answer.chance_met),
-            class_=f"verdict {answer.verdict or ''}".strip(),
-        ),
+        el("td", judged_text(answer), class_=_verdict_class(answer)),
         el("td", str(answer.guarantee.epsilon), again),
     )
 
 
 def _verdict_class(answer: Answer) -> str:
-    return f"verdict {answer.verdict or ''}".strip()
+    mark = mark_of(answer)
+    return "verdict" if mark is None else f"verdict {COLOURS[mark]}"
 
 
 # --- the budget -----------------------------------------------------------------------
@@ -300,8 +320,12 @@ def _scrolled(table: Element, label: str, style: str = "scroll") -> Element:
     return el("div", table, class_=style, role="region", aria_label=label, tabindex=0)
 
 
-def _value(answer: Answer) -> str:
-    return format_value(answer.value, answer.interval, answer.unit)
+def _lines(text: str) -> Iterator[Node]:
+    """The first line as it is; what stands beneath it is of less weight."""
+    first, *others = text.splitlines()
+    yield first
+    for line in others:
+        yield from (el("br"), el("span", line, class_="muted"))
 
 
 def _name(text: str) -> Node:

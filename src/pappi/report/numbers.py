@@ -84,9 +84,21 @@ def format_interval(value: float | None, interval: Interval, unit: str) -> str:
     return with_unit(f"{format_number(low, digit)} to {format_number(high, digit)}", unit)
 
 
+def value_text(answer: Answer) -> str:
+    """The value; a smoothed one is marked, and what was released stands beneath it."""
+    text = format_value(answer.value, answer.interval, answer.unit)
+    if answer.smoothed is None:
+        return text
+    found = answer.smoothed
+    return f"≈ {format_value(found.value, found.interval, answer.unit)}\nraw {text}"
+
+
 def interval_text(answer: Answer) -> str:
     """The interval, and where values were cut off if that was chosen privately."""
     text = format_interval(answer.value, answer.interval, answer.unit)
+    if answer.smoothed is not None:
+        found = answer.smoothed
+        return f"≈ {format_interval(found.value, found.interval, answer.unit)}\nraw {text}"
     if answer.ceiling is None:
         return text
     return f"{text}, cut at {with_unit(three_digits(answer.ceiling), answer.unit)}"

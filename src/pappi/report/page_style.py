@@ -49,6 +49,7 @@ tbody tr:last-child th,tbody tr:last-child td{border-bottom:0}
 .verdict{font-weight:600}
 .met{color:var(--met)}
 .missed{color:var(--missed)}
+.amber{color:var(--amber)}
 .undecided{color:var(--undecided)}
 .scroll.whole{max-height:none;border:0;background:none}
 .overview th:first-child{min-width:13rem}

@@ -1,7 +1,8 @@
 """Colours, once: for charts and pages, in light and in dark.
 
 Verdict colours are bluish green and vermilion after Okabe and Ito, darkened or
-lightened until they read as text; no meaning hangs on colour alone. A shape
+lightened until they read as text; amber is bright where it fills a shape, and is the only
+light one there, in grey as well. No meaning hangs on colour alone. A shape
 carries its light colour as an attribute and its class besides: viewers without
 CSS variables, and pages whose policy forbids inline styles, still show it right.
 """
@@ -22,6 +23,8 @@ LIGHT: Theme = {
     "target": "#6b4a8f",
     "met": "#00705a",
     "missed": "#b23c06",
+    "amber": "#7d5c00",
+    "amber-fill": "#f0ab00",
     "undecided": "#545f6e",
 }
 DARK: Theme = {
@@ -34,6 +37,8 @@ DARK: Theme = {
     "target": "#c9a8ec",
     "met": "#4fd1ac",
     "missed": "#ff9b6a",
+    "amber": "#ffd75e",
+    "amber-fill": "#ffd75e",
     "undecided": "#a3aebd",
 }
 
@@ -49,11 +54,21 @@ _PAINT: dict[str, dict[str, str]] = {
     "arrow": {"fill": "accent"},
     "line": {"stroke": "accent"},
     "plain": {"fill": "accent", "stroke": "surface"},
+    "raw": {"fill": "muted"},
     "target": {"stroke": "target"},
     "target-text": {"fill": "target", "stroke": "surface"},
     "met": {"fill": "met", "stroke": "surface"},
     "missed": {"fill": "missed", "stroke": "surface"},
     "undecided": {"fill": "surface", "stroke": "undecided"},
+    "amber": {"fill": "amber-fill", "stroke": "amber"},
+    "amber-or-red": {"fill": "surface", "stroke": "missed"},
+    "tolerated": {"stroke": "amber"},
+    "dots": {"fill": "amber"},
+    "function": {"fill": "surface", "stroke": "accent"},
+    "noisy": {"fill": "accent", "stroke": "accent"},
+    "measure": {"fill": "ground", "stroke": "grid"},
+    "edge": {"stroke": "muted"},
+    "edge-text": {"fill": "ink", "stroke": "surface"},
     "spent": {"fill": "accent"},
     "unspent": {"fill": "grid"},
 }

@@ -1,37 +1,39 @@
 """One panel of a chart: the values of one group over the periods.
 
-From back to front: the forbidden side of the target, grid, interval band,
-whiskers, target line, value line, verdict marks, target label. An interval that goes on beyond
-the axis ends in an arrow at its edge.
+From back to front: what lies outside the target, grid, interval band, whiskers, target
+lines, raw values of a smoothed series, value line, marks, target label. An interval that
+goes on beyond the axis ends in an arrow at its edge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pappi.report.elements import Element, el
+from pappi.report.marks import Point, cross, points, raw_mark, shape
 from pappi.report.numbers import finite, with_unit
 from pappi.report.palette import painted
 from pappi.report.periods import PeriodAxis
 from pappi.report.plain import shortened
-from pappi.report.scales import Axis
-from pappi.report.wording import answer_text
-from pappi.values.answers import Answer, ShownTarget, Verdict
+from pappi.report.scales import Axis, target_ends
+from pappi.report.verdicts import mark_of
+from pappi.report.wording import answer_text, raw_text
+from pappi.values.answers import Answer, Band, ShownTarget
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 SMALL = 11.5
 # Pixels per period below which whiskers lose their caps, lest the chart turn to hatching.
 _DENSE = 10.0
 
-Point = tuple[float, float]
-
 
 @dataclass(frozen=True, slots=True)
 class Panel:
     """What to draw and where.
 
-    `hatch` is the id of the pattern for the forbidden side, `label` what to write at the target.
+    `patterns` are ids: of dots for what is only tolerated, of stripes for what is neither.
+    `label` is what to write at the target.
     """
 
     answers: tuple[Answer, ...]
@@ -39,11 +41,11 @@ class Panel:
     unit: str
     x: PeriodAxis
     y: Axis
-    hatch: str
+    patterns: Mapping[Band, str]
     label: str
 
     def elements(self) -> Iterator[Element]:
-        yield from self._forbidden()
+        yield from self._outside()
         yield from self._grid()
         runs = list(_runs(self.answers))
         for run in runs:
@@ -51,6 +53,8 @@ class Panel:
             for answer in run:
                 yield from self._whisker(answer)
         yield from self._target_lines()
+        for answer in self.answers:
+            yield from self._raw(answer)
         for run in runs:
             yield from self._line(run)
         for answer in self.answers:
@@ -76,27 +80,34 @@ class Panel:
 
     # --- the target ---
 
-    def _forbidden(self) -> Iterator[Element]:
-        low, high = _ends(self.target)
-        if high is not None:
-            yield self._hatched(self.y.top, self.y.at(high))
-        if low is not None:
-            yield self._hatched(self.y.at(low), self.y.bottom)
-
-    def _hatched(self, top: float, bottom: float) -> Element:
-        return el(
-            "rect", x=self.x.left, y=top, width=self.x.right - self.x.left,
-            height=max(bottom - top, 0.0), fill=f"url(#{self.hatch})",
-        )  # fmt: skip
+    def _outside(self) -> Iterator[Element]:
+        """The parts of the axis that are not green, each in its pattern."""
+        if self.target is None:
+            return
+        cuts = sorted({self.y.low, self.y.high, *filter(self.y.shows, target_ends(self.target))})
+        for low, high in pairwise(cuts):
+            pattern = self.patterns.get(_band(self.target, low / 2 + high / 2))
+            if pattern is not None:
+                top, bottom = self.y.at(high), self.y.at(low)
+                yield el(
+                    "rect", x=self.x.left, y=top, width=self.x.right - self.x.left,
+                    height=bottom - top, fill=f"url(#{pattern})",
+                )  # fmt: skip
 
     def _target_lines(self) -> Iterator[Element]:
-        low, high = _ends(self.target)
-        for limit in (low, high):
+        if self.target is None:
+            return
+        yield from self._limits(self.target, "target", "6 4")
+        if self.target.tolerated is not None:
+            yield from self._limits(self.target.tolerated, "tolerated", "1.5 3.5")
+
+    def _limits(self, target: ShownTarget, paint: str, dashes: str) -> Iterator[Element]:
+        for limit in (finite(target.low), finite(target.high)):
             if limit is not None:
                 y = self.y.at(limit)
                 yield painted(
-                    "line", "target", x1=self.x.left, x2=self.x.right, y1=y, y2=y,
-                    stroke_width=1.5, stroke_dasharray="6 4",
+                    "line", paint, x1=self.x.left, x2=self.x.right, y1=y, y2=y,
+                    stroke_width=1.5, stroke_dasharray=dashes,
                 )  # fmt: skip
 
     def _target_label(self) -> Iterator[Element]:
@@ -139,25 +150,26 @@ class Panel:
             (x, low, high), half = ends[0], min(self.x.slot / 2, 14.0)
             ends = [(x - half, low, high), (x + half, low, high)]
         outline = [(x, high) for x, _, high in ends] + [(x, low) for x, low, _ in reversed(ends)]
-        return painted("polygon", "band", points=_points(outline), fill_opacity=0.18)
+        return painted("polygon", "band", points=points(outline), fill_opacity=0.18)
 
     def _whisker(self, answer: Answer) -> Iterator[Element]:
-        x = self.x.at(answer.period)
+        x, shown = self.x.at(answer.period), answer.best.interval
         low, high = self._interval(answer)
         dense = self.x.slot < _DENSE
         opacity = 0.35 if dense else 0.6
         yield painted("line", "whisker", x1=x, x2=x, y1=low, y2=high, stroke_opacity=opacity)
         cap = min(self.x.slot / 4, 4.0)
-        for limit, y, tip in ((answer.interval.low, low, 6), (answer.interval.high, high, -6)):
+        for limit, y, tip in ((shown.low, low, 6), (shown.high, high, -6)):
             if not self.y.shows(finite(limit)):
                 arrow = [(x - cap, y), (x + cap, y), (x, y + tip)]
-                yield painted("polygon", "arrow", points=_points(arrow))
+                yield painted("polygon", "arrow", points=points(arrow))
             elif not dense:
                 yield painted("line", "whisker", x1=x - cap, x2=x + cap, y1=y, y2=y)
 
     def _interval(self, answer: Answer) -> Point:
         """The pixels of both ends, at the edge of the panel where there is no limit."""
-        low, high = finite(answer.interval.low), finite(answer.interval.high)
+        shown = answer.best.interval
+        low, high = finite(shown.low), finite(shown.high)
         return (
             self.y.bottom if low is None else self.y.at(low),
             self.y.top if high is None else self.y.at(high),
@@ -166,48 +178,46 @@ class Panel:
     # --- values ---
 
     def _line(self, run: Sequence[Answer]) -> Iterator[Element]:
-        points = [point for answer in run for point in self._point(answer)]
-        if len(points) > 1:
+        line = [point for answer in run for point in self._point(answer)]
+        if len(line) > 1:
             yield painted(
-                "polyline", "line", points=_points(points),
+                "polyline", "line", points=points(line),
                 fill="none", stroke_width=2, stroke_linejoin="round",
             )  # fmt: skip
 
     def _point(self, answer: Answer) -> Iterator[Point]:
-        value = finite(answer.value)
+        value = finite(answer.best.value)
         if value is not None:
             yield self.x.at(answer.period), self.y.at(value)
 
+    def _raw(self, answer: Answer) -> Iterator[Element]:
+        """What was released, where the smoothed value stands in its place."""
+        value = finite(answer.value)
+        if answer.smoothed is not None and value is not None:
+            x, y = self.x.at(answer.period), self.y.at(value)
+            yield el("g", el("title", raw_text(answer)), raw_mark(x, y))
+
     def _mark(self, answer: Answer) -> Element:
         size = min(max(self.x.slot / 3.6, 3.2), 5.5)
-        tip = el("title", answer_text(answer))
+        tip, mark = el("title", answer_text(answer)), mark_of(answer)
         for x, y in self._point(answer):
-            return el("g", tip, verdict_shape(answer.verdict, x, y, size))
+            return el("g", tip, shape(mark, x, y, size))
         x, y = self.x.at(answer.period), self.y.bottom
-        if answer.verdict is not None:
-            return el("g", tip, verdict_shape(answer.verdict, x, y - size, size))
+        if mark is not None:
+            return el("g", tip, shape(mark, x, y - size, size))
         return el("g", tip, cross(x, y, size))
 
 
-def verdict_shape(verdict: Verdict | None, x: float, y: float, size: float) -> Element:
-    """The mark of a verdict, told apart by shape as well as by colour."""
-    match verdict:
-        case Verdict.MET:
-            return painted("circle", "met", cx=x, cy=y, r=size, stroke_width=1.2)
-        case Verdict.MISSED:
-            wide = size * 1.25
-            corners = [(x - wide, y - size), (x + wide, y - size), (x, y + wide)]
-            return painted("polygon", "missed", points=_points(corners), stroke_width=1.2)
-        case Verdict.UNDECIDED:
-            return painted("circle", "undecided", cx=x, cy=y, r=size - 0.4, stroke_width=1.8)
-        case None:
-            return painted("circle", "plain", cx=x, cy=y, r=size * 0.75, stroke_width=1)
+def _band(target: ShownTarget, value: float) -> Band:
+    if _within(target, value):
+        return Band.GREEN
+    tolerated = target.tolerated is not None and _within(target.tolerated, value)
+    return Band.AMBER if tolerated else Band.RED
 
 
-def cross(x: float, y: float, size: float) -> Element:
-    """The mark of a period whose formula has no value."""
-    d = f"M{x - size:.1f} {y - size:.1f}l{2 * size:.1f} {2 * size:.1f}m0 {-2 * size:.1f}"
-    return painted("path", "axis", d=f"{d}l{-2 * size:.1f} {2 * size:.1f}", stroke_width=1.5)
+def _within(target: ShownTarget, value: float) -> bool:
+    low, high = _ends(target)
+    return (low is None or low <= value) and (high is None or value <= high)
 
 
 def cuts_off(answers: Sequence[Answer], y: Axis) -> bool:
@@ -215,8 +225,8 @@ def cuts_off(answers: Sequence[Answer], y: Axis) -> bool:
     return any(
         not y.shows(finite(limit))
         for answer in answers
-        for limit in (answer.interval.low, answer.interval.high)
-        if finite(answer.value) is not None
+        for limit in (answer.best.interval.low, answer.best.interval.high)
+        if finite(answer.best.value) is not None
     )
 
 
@@ -224,7 +234,7 @@ def _runs(answers: Sequence[Answer]) -> Iterator[list[Answer]]:
     """Stretches of values without a gap: a line across one would claim what nobody asked."""
     run: list[Answer] = []
     for answer in answers:
-        valued = finite(answer.value) is not None
+        valued = finite(answer.best.value) is not None
         if run and (not valued or run[-1].period.end < answer.period.start):
             yield run
             run = []
@@ -236,7 +246,3 @@ def _runs(answers: Sequence[Answer]) -> Iterator[list[Answer]]:
 
 def _ends(target: ShownTarget | None) -> tuple[float | None, float | None]:
     return (finite(target.low), finite(target.high)) if target else (None, None)
-
-
-def _points(points: Sequence[Point]) -> str:
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

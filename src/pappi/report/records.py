@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pappi.values.answers import Answer, ExactAnswer, Interval
+from pappi.report.verdicts import bands_text
+from pappi.values.answers import Answer, ExactAnswer, Interval, Smoothed
 from pappi.values.periods import Period
 
 
@@ -31,6 +32,7 @@ def answer_record(answer: Answer) -> dict[str, Any]:
         "verdict": None if answer.verdict is None else str(answer.verdict),
         "chance_met": answer.chance_met,
         "ceiling": answer.ceiling,
+        "band": bands_text(answer.bands) or None,
         "guarantee": {
             "epsilon": float(guarantee.epsilon),
             "unit": str(guarantee.unit),
@@ -42,10 +44,38 @@ def answer_record(answer: Answer) -> dict[str, Any]:
     }
 
 
+def smoothed_record(answer: Answer) -> dict[str, Any]:
+    """The released values as ever, and what smoothing makes of them: None where it cannot."""
+    found = answer.smoothed
+    return {**answer_record(answer), "smoothed": None if found is None else _smoothed(found)}
+
+
+_SMOOTHED = ("value", "low", "high", "confidence_of_all", "verdict", "chance_met", "band")
+
+
+def _smoothed(found: Smoothed) -> dict[str, Any]:
+    interval = found.interval
+    verdict = None if found.verdict is None else str(found.verdict)
+    values = (found.value, interval.low, interval.high, interval.confidence)
+    judged = (verdict, found.chance_met, bands_text(found.bands) or None)
+    return dict(zip(_SMOOTHED, values + judged, strict=True))
+
+
 def flat_record(answer: Answer) -> dict[str, Any]:
     """One level deep, for a row of a table."""
+    return _flat(answer_record(answer))
+
+
+def flat_smoothed_record(answer: Answer) -> dict[str, Any]:
+    """The same columns in every row, empty where nothing was smoothed."""
+    found = answer.smoothed
+    columns = dict.fromkeys(_SMOOTHED) if found is None else _smoothed(found)
+    return _flat({**answer_record(answer), "smoothed": columns})
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
-    for key, value in answer_record(answer).items():
+    for key, value in record.items():
         if isinstance(value, dict):
             flat.update({f"{key}_{inner}": item for inner, item in value.items()})
         else:

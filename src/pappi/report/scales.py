@@ -66,15 +66,17 @@ def value_axis(extent: Extent, unit: str, bottom: float, top: float) -> Axis:
     return Axis(ticks[0], ticks[-1], ticks, digit, bottom, top)
 
 
-def shown_extent(answers: Sequence[Answer], target: ShownTarget | None, unit: str) -> Extent:
-    """What the axis must show: values, target, and intervals as far as that stays readable."""
-    values = [value for answer in answers if (value := _limited(answer.value)) is not None]
-    core = _around([*_usual(values, answers), *_target_ends(target)])
+def shown_extent(answers: Sequence[Answer], targets: Sequence[ShownTarget], unit: str) -> Extent:
+    """What the axis must show: values, targets, and intervals as far as that stays readable."""
+    shown = [value for a in answers for value in (a.value, a.best.value)]
+    values = [known for value in shown if (known := _limited(value)) is not None]
+    limits = [end for target in targets for end in target_ends(target)]
+    core = _around([*_usual(values, answers), *limits])
     margin = _margin(core, [half for a in answers if (half := _half(a)) is not None])
     ends = [
         min(max(end, core.low - margin), core.high + margin)
         for answer in answers
-        for limit in (answer.interval.low, answer.interval.high)
+        for limit in (answer.best.interval.low, answer.best.interval.high)
         if (end := _limited(limit)) is not None
     ]
     low, high = min([core.low, *ends]), max([core.high, *ends])
@@ -98,9 +100,11 @@ def _usual(values: Sequence[float], answers: Sequence[Answer]) -> list[float]:
     return [value for value in ordered if abs(value - middle) / 6 <= spread]
 
 
-def _target_ends(target: ShownTarget | None) -> list[float]:
-    ends = (target.low, target.high) if target else ()
-    return [end for limit in ends if (end := _limited(limit)) is not None]
+def target_ends(target: ShownTarget) -> list[float]:
+    """The limits of a target, and of what is tolerated beyond it."""
+    ranges = [target] if target.tolerated is None else [target, target.tolerated]
+    ends = (end for each in ranges for end in (each.low, each.high))
+    return [known for end in ends if (known := _limited(end)) is not None]
 
 
 def _margin(core: Extent, halves: Sequence[float]) -> float:
@@ -143,5 +147,5 @@ def _limited(number: float | None) -> float | None:
 
 
 def _half(answer: Answer) -> float | None:
-    value = _limited(answer.value)
-    return None if value is None else _limited(half_width(value, answer.interval))
+    value = _limited(answer.best.value)
+    return None if value is None else _limited(half_width(value, answer.best.interval))

@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pappi.report.budgets import BudgetLine
-from pappi.report.numbers import MISSING, format_cases, format_value, interval_text
+from pappi.report.numbers import MISSING, format_cases, interval_text, value_text
 from pappi.report.plain import plain
-from pappi.report.wording import guarantee_line, verdict_text
-from pappi.values.answers import Answer, Series, Verdict
+from pappi.report.verdicts import COLOURS, judged_text, mark_of, target_lines
+from pappi.report.wording import guarantee_line
+from pappi.values.answers import Answer, Series
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-_COLOURS = {Verdict.MET: "green", Verdict.MISSED: "bold red", Verdict.UNDECIDED: "yellow"}
+# An open circle is told from a diamond by its shape; a terminal has no amber of its own.
+_COLOURS = {"met": "green", "missed": "bold red", "undecided": "", "amber": "bold yellow"}
 _MANY = 30
 _REPLAYED = "↺"
 _BAR = 20
@@ -40,7 +42,7 @@ def answers_table(series: Series) -> Table:
     table.add_column("ε", justify="right", no_wrap=True)
     for answer in sorted(series.answers, key=lambda answer: (answer.group or "", answer.period)):
         cells = _cells(answer, grouped=grouped)
-        verdict = Text(verdict_text(answer.verdict, answer.chance_met), _colour(answer.verdict))
+        verdict = Text(judged_text(answer), _colour(answer))
         table.add_row(*(Text(cell) for cell in cells[:-1]), verdict, Text(cells[-1]))
     return table
 
@@ -84,8 +86,8 @@ def _cells(answer: Answer, *, grouped: bool) -> list[str]:
     cells = [
         answer.period.label,
         *([answer.group or MISSING] if grouped else []),
-        format_value(answer.value, answer.interval, answer.unit),
-        interval_text(answer),
+        value_text(answer),
+        interval_text(answer).splitlines()[0],  # the released one is on the page and in the CSV
         format_cases(answer),
         f"{epsilon} {_REPLAYED}" if answer.replayed else epsilon,
     ]
@@ -93,16 +95,19 @@ def _cells(answer: Answer, *, grouped: bool) -> list[str]:
 
 
 def _caption(series: Series) -> str:
-    lines = [f"target {plain(series.target.text)}"] if series.target else []
+    lines = [plain(line) for line in target_lines(series)]
     if series.clipping:
         lines.append(plain(series.clipping))
     if series.caution:
         lines.append(plain(series.caution))
+    if series.smoothing:
+        lines.append(series.smoothing)
     lines.append(plain(guarantee_line(series.answers)))
     if any(answer.replayed for answer in series.answers):
         lines.append(f"{_REPLAYED} from the record: nothing charged")
     return "\n".join(lines)
 
 
-def _colour(verdict: Verdict | None) -> str:
-    return _COLOURS[verdict] if verdict else ""
+def _colour(answer: Answer) -> str:
+    mark = mark_of(answer)
+    return "" if mark is None else _COLOURS[COLOURS[mark]]

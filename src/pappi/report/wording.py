@@ -1,4 +1,4 @@
-"""Verdicts and guarantees in the words that page, chart and terminal share."""
+"""Guarantees and figures in the words that page, chart and terminal share."""
 
 from __future__ import annotations
 
@@ -6,20 +6,11 @@ from collections.abc import Iterable, Sequence
 from math import ceil, exp
 
 from pappi.report.numbers import format_interval, format_value
-from pappi.values.answers import Answer, Series, Verdict
+from pappi.report.verdicts import judged_words, tally, target_lines
+from pappi.values.answers import Answer, Series
 from pappi.values.epsilon import Epsilon
 from pappi.values.privacy import CASE, Adjacency, Per, PrivacyUnit
 
-MARKS: dict[Verdict, str] = {
-    Verdict.MET: "●",
-    Verdict.MISSED: "▼",
-    Verdict.UNDECIDED: "○",
-}
-EXPLAINED: dict[Verdict, str] = {
-    Verdict.MET: "the whole interval keeps the target",
-    Verdict.MISSED: "the whole interval misses the target",
-    Verdict.UNDECIDED: "the interval lies on both sides: the noise does not let us say",
-}
 _COMPARED = {
     Adjacency.ADD_REMOVE: (
         "It compares any two logs that differ by one case more or less, "
@@ -32,20 +23,6 @@ _COMPARED = {
 }
 # Beyond this factor a comparison no longer tells a reader anything.
 _HOPELESS = 13.0
-
-
-def verdict_text(verdict: Verdict | None, chance_met: float | None = None) -> str:
-    """The verdict; of an undecided one, how likely the target is met.
-
-    >>> verdict_text(Verdict.MISSED, 0.01), verdict_text(Verdict.UNDECIDED, 0.83)
-    ('▼ missed', '○ undecided (met: 83 %)')
-    """
-    if verdict is None:
-        return "–"
-    known = verdict is Verdict.UNDECIDED and chance_met is not None
-    return f"{MARKS[verdict]} {verdict}" + (
-        f" (met: {100 * (chance_met or 0):.0f} %)" if known else ""
-    )
 
 
 def times(epsilon: Epsilon) -> str:
@@ -156,16 +133,25 @@ def confidence_text(answers: Sequence[Answer]) -> str:
     >>> confidence_text([])
     ''
     """
-    levels = sorted({answer.interval.confidence for answer in answers})
+    levels = sorted({answer.best.interval.confidence for answer in answers})
     return ", ".join(f"{100 * level:.4g} %" for level in levels)
 
 
 def answer_text(answer: Answer) -> str:
     """An answer as one sentence: what hovering over its point says."""
+    shown = answer.best
+    value = format_value(shown.value, shown.interval, answer.unit)
+    interval = format_interval(shown.value, shown.interval, answer.unit)
+    smoothed = "smoothed " if answer.smoothed else ""
+    figure = f"{answer.period.label}: {smoothed}{value} ({interval})"
+    return ", ".join(filter(None, (figure, judged_words(answer))))
+
+
+def raw_text(answer: Answer) -> str:
+    """The released value of an answer that is shown smoothed."""
     value = format_value(answer.value, answer.interval, answer.unit)
     interval = format_interval(answer.value, answer.interval, answer.unit)
-    verdict = f", {answer.verdict}" if answer.verdict else ""
-    return f"{answer.period.label}: {value} ({interval}){verdict}"
+    return f"{answer.period.label}: released as {value} ({interval})"
 
 
 def series_text(series: Series) -> str:
@@ -173,22 +159,17 @@ def series_text(series: Series) -> str:
     if not series.answers:
         return f"{series.sentence} There are no answers."
     ordered = sorted(series.answers, key=lambda answer: answer.period)
-    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in tally(ordered).items())
+    verdicts = ", ".join(f"{count} {mark}" for mark, count in tally(ordered).items())
+    targets = "; ".join(target_lines(series)).capitalize()
     return " ".join(
         part
         for part in (
             series.sentence,
             f"{len(ordered)} figures from {ordered[0].period.label}",
             f"to {ordered[-1].period.label}.",
-            f"Target: {series.target.text}." if series.target else "",
+            f"{targets}." if targets else "",
             f"Verdicts: {verdicts}." if verdicts else "",
             f"Latest: {answer_text(ordered[-1])}.",
         )
         if part
     )
-
-
-def tally(answers: Iterable[Answer]) -> dict[Verdict, int]:
-    """How often each verdict was given; verdicts never given are left out."""
-    given = [answer.verdict for answer in answers]
-    return {verdict: given.count(verdict) for verdict in Verdict if verdict in given}

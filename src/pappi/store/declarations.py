@@ -8,19 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from pappi.errors import WorkspaceError
+from pappi.planning.cells import Horizon
 from pappi.ppinot.model import CaseBorder
 from pappi.store.ledger import SqliteLedger
 from pappi.values.epsilon import Epsilon
 from pappi.values.periods import Calendar, Grid
 from pappi.values.privacy import Adjacency, PrivacyUnit
 from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.values.working_days import DayTable, working_days
+from pappi.values.working_time import WorkingCalendar
 
 ACT = "declare"
+
+_LIFETIME = 50
+
+
+def today(zone: ZoneInfo) -> date:
+    """The one clock that decides which time is recent."""
+    return datetime.now(zone).date()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,16 @@ class LogDeclaration:
     @property
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.timezone)
+
+    @property
+    def horizon(self) -> Horizon:
+        """The days it covers, as of today."""
+        return Horizon(self.first, self.until, self.blocks, today(self.zone))
+
+    def days(self, calendar: WorkingCalendar) -> DayTable:
+        """A working calendar's days: those of the log, and of a lifetime before and after it."""
+        first, until = self.first.year - _LIFETIME, self.until.year + _LIFETIME
+        return working_days(calendar, self.zone, date(first, 1, 1), date(until, 1, 1))
 
     def to_json(self) -> dict[str, Any]:
         return {

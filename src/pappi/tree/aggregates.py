@@ -11,6 +11,8 @@ from pappi.ppinot.model import AggregatedMeasure, Aggregation
 def aggregate(measure: AggregatedMeasure, contributions: NDArray[np.float64]) -> float | None:
     """The exact value; NaN contributions do not count, and without any there is no value."""
     values = contributions[~np.isnan(contributions)]
+    if measure.function is Aggregation.COUNT:
+        return float(values.size)
     if measure.function is Aggregation.SUM:
         return float(values.sum())
     if not values.size:

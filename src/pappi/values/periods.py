@@ -71,13 +71,14 @@ class Grid:
 
     def walk(self, first: date, until: date) -> Iterator[Period]:
         """The same, one after the other."""
-        start = self._start_of(first)
+        start = self.start_of(first)
         while start < until:
             end = self._end_of(start)
             yield Period(start, end)
             start = end
 
-    def _start_of(self, day: date) -> date:
+    def start_of(self, day: date) -> date:
+        """The first day of the period that contains a day."""
         if self.count == 1:
             return _floor(day, self.unit)
         start = self._origin(day)

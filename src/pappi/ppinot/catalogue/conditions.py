@@ -1,14 +1,18 @@
-"""Conditions on events, instants and formulas: the places where expressions stand."""
+"""Conditions on events, and formulas: the places where expressions stand.
+
+A *test* is true or false of one event. A *condition* says at which events a test
+occurs; a sequence of two such conditions is a condition as well.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from pappi.errors import DefinitionError, Position, Problem
 from pappi.ppinot.catalogue.document import ScalarNode
 from pappi.ppinot.catalogue.shapes import (
     Field,
+    ListOf,
     Named,
     OneOf,
     Problems,
@@ -18,14 +22,17 @@ from pappi.ppinot.catalogue.shapes import (
     Written,
     one_word_of,
 )
+from pappi.ppinot.expressions import nodes
 from pappi.ppinot.expressions.nodes import Binary, Expression, Name, Operator, Text
 from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.model import CaseBorder, Moment, Occurrence, Occurs, Pick
+from pappi.ppinot.model import EventCondition, Occurrence, Occurs, Order, Sequence
 
-_EXAMPLE = 'activity == "Pay claim"'
+TRANSITION_ATTRIBUTE = "lifecycle:transition"
+
+# --- expressions ----------------------------------------------------------------------
 
 
-def _formula(node: ScalarNode, problems: Problems) -> Expression | None:
+def parse_formula(node: ScalarNode, problems: Problems) -> Expression | None:
     try:
         return parse_expression(node.text, node.origin)
     except DefinitionError as error:
@@ -48,16 +55,11 @@ def _is_cut_off(text: str) -> bool:
     return text.count("(") > text.count(")") or text.count("[") > text.count("]")
 
 
-def _occurs(node: ScalarNode, problems: Problems) -> Occurs | None:
-    expression = _formula(node, problems)
-    return None if expression is None else Occurs(expression)
+FORMULA: Written[Expression] = Written(
+    "a formula", parse_formula, example="100 * a / b", types=("string", "number", "boolean")
+)
 
-
-def _moment(node: ScalarNode, problems: Problems) -> Moment | None:
-    words = " ".join(node.text.lower().split())
-    if words in tuple(CaseBorder):
-        return CaseBorder(words)
-    return _occurs(node, problems)
+# --- tests of one event ---------------------------------------------------------------
 
 
 def _located(node: ScalarNode, _: Problems) -> tuple[str, Position]:
@@ -65,100 +67,145 @@ def _located(node: ScalarNode, _: Problems) -> tuple[str, Position]:
 
 
 ATTRIBUTE = Written("an attribute", _located, example="amount")
+_ACTIVITY = Written("an activity", _located, example="Pay claim")
+_TRANSITION = Written("a transition", _located, example="complete")
 
-ACTIVITY = Field(
-    "activity", Written("an activity", _located, example="Pay claim"), "the activity", required=True
+ACTIVITY = Field("activity", _ACTIVITY, "the activity", required=True)
+TRANSITION = Field(
+    "transition",
+    _TRANSITION,
+    f"the transition of the activity's life cycle ({TRANSITION_ATTRIBUTE}), in any capitals",
+    required=True,
 )
+OF_TRANSITION = Field("transition", _TRANSITION, TRANSITION.doc)
 
 
-def _is_activity(name: str, position: Position) -> Expression:
+def is_activity(name: str, position: Position) -> Expression:
     left, right = Name("activity", position=position), Text(name, position=position)
     return Binary(Operator.EQUAL, left, right, position=position)
 
 
+def is_transition(transition: str, position: Position) -> Expression:
+    """Logs write a transition in various capitals."""
+    name = Name(TRANSITION_ATTRIBUTE, position=position)
+    ways = tuple(Text(way, position=position) for way in spellings(transition))
+    if len(ways) == 1:
+        return Binary(Operator.EQUAL, name, ways[0], position=position)
+    return nodes.OneOf(name, ways, position=position)
+
+
+def spellings(transition: str) -> tuple[str, ...]:
+    """
+    >>> spellings("Complete"), spellings("5")
+    (('Complete', 'complete', 'COMPLETE'), ('5',))
+    """
+    ways = (transition, transition.lower(), transition.upper(), transition.capitalize())
+    return tuple(dict.fromkeys(ways))
+
+
+def _test_of_activity(values: Values, _: Problems) -> Expression:
+    is_it, transition = is_activity(*values[ACTIVITY]), values.get(OF_TRANSITION)
+    if transition is None:
+        return is_it
+    return Binary(Operator.AND, is_it, is_transition(*transition), position=values.position)
+
+
+def _test_of_transition(values: Values, _: Problems) -> Expression:
+    return is_transition(*values[TRANSITION])
+
+
+_TESTS: dict[str, Record[Expression]] = {
+    "activity": Record("a test of an event", (ACTIVITY, OF_TRANSITION), _test_of_activity),
+    "transition": Record("a test of an event", (TRANSITION,), _test_of_transition),
+}
+_TEXT_TYPES = ("string", "boolean")
+_EXAMPLE = 'activity == "Pay claim"'
+_TEST: OneOf[Expression] = OneOf(
+    "a test of an event",
+    text=Written("a test of an event", parse_formula, example=_EXAMPLE, types=_TEXT_TYPES),
+    mapping=Tagged("a test of an event", _TESTS),
+)
+TEST: Named[Expression] = Named("test", lambda: _TEST)
+
+# --- conditions on events -------------------------------------------------------------
+
+WHEN: Field[Expression] = Field("when", FORMULA, "the condition", required=True)
 OCCURRENCE = Field(
     "occurrence",
     one_word_of("'every' or 'onset'", {each.value: each for each in Occurrence}),
     "at every event at which it holds, or only where it did not hold just before; every if "
     "not given",
 )
+AMONG_EVENTS: Field[Expression] = Field("among", TEST, "looking only at events that satisfy this")
+_OPTIONS = (OCCURRENCE, AMONG_EVENTS)
 
 
-def _of_activity(values: Values, _: Problems) -> Occurs:
-    expression = _is_activity(*values[ACTIVITY])
-    return Occurs(expression, values.get(OCCURRENCE) or Occurrence.EVERY)
+def _with_options(test: Expression, values: Values) -> Occurs:
+    return Occurs(test, values.get(OCCURRENCE) or Occurrence.EVERY, values.get(AMONG_EVENTS))
 
 
-FORMULA: Written[Expression] = Written(
-    "a formula", _formula, example="100 * a / b", types=("string", "number", "boolean")
-)
+def _tested(record: Record[Expression]) -> Record[Occurs]:
+    """A test as a condition, which has more to say."""
 
-WHEN: Field[Expression] = Field("when", FORMULA, "the condition", required=True)
+    def build(values: Values, problems: Problems) -> Occurs | None:
+        test = record.build(values, problems)
+        return None if test is None else _with_options(test, values)
 
-
-def _written_out(values: Values, _: Problems) -> Occurs:
-    return Occurs(values[WHEN], values.get(OCCURRENCE) or Occurrence.EVERY)
-
-
-_CONDITIONS: dict[str, Record[Occurs]] = {
-    "activity": Record("a condition", (ACTIVITY, OCCURRENCE), _of_activity),
-    "when": Record("a condition", (WHEN, OCCURRENCE), _written_out),
-}
-_CONDITION_RECORDS: Tagged[Occurs] = Tagged("a condition on events", _CONDITIONS)
-_CONDITION: OneOf[Occurs] = OneOf(
-    "a condition on events",
-    text=Written("a condition on events", _occurs, example=_EXAMPLE, types=("string", "boolean")),
-    mapping=_CONDITION_RECORDS,
-)
-CONDITION: Named[Occurs] = Named("condition", lambda: _CONDITION)
+    return Record("a condition", (*record.fields, *_OPTIONS), build)
 
 
-@dataclass(frozen=True, slots=True)
-class Instant:
-    """One end of a time measure; `pick` is which of several instants, if that is written."""
-
-    moment: Moment
-    pick: Pick | None
-    position: Position
-
-
-def _instant(node: ScalarNode, problems: Problems) -> Instant | None:
-    moment = _moment(node, problems)
-    return None if moment is None else Instant(moment, None, node.position)
-
-
-def _picked(pick: Pick) -> Record[Instant]:
-    which = Field(pick.value, CONDITION, f"the {pick} event that satisfies this", required=True)
-    return Record(
-        "an instant", (which,), lambda values, _: Instant(values[which], pick, values.position)
-    )
-
-
-def _at_each(record: Record[Occurs]) -> Record[Instant]:
-    """A condition as an instant, which of several left open."""
-
-    def build(values: Values, problems: Problems) -> Instant | None:
-        occurs = record.build(values, problems)
-        return None if occurs is None else Instant(occurs, None, values.position)
-
-    return Record("an instant", record.fields, build)
-
-
-_INSTANTS: Tagged[Instant] = Tagged(
-    "an instant",
-    {
-        **{tag: _at_each(record) for tag, record in _CONDITIONS.items()},
-        **{pick.value: _picked(pick) for pick in Pick},
-    },
-)
-_INSTANT: OneOf[Instant] = OneOf(
-    "an instant",
-    text=Written(
-        "an instant: case start, case end or a condition on events",
-        _instant,
-        example="case start",
-        types=("string", "boolean"),
+_OCCURS_RECORDS: dict[str, Record[Occurs]] = {
+    **{tag: _tested(record) for tag, record in _TESTS.items()},
+    "when": Record(
+        "a condition", (WHEN, *_OPTIONS), lambda values, _: _with_options(values[WHEN], values)
     ),
-    mapping=_INSTANTS,
+}
+
+
+def _occurs(node: ScalarNode, problems: Problems) -> Occurs | None:
+    test = parse_formula(node, problems)
+    return None if test is None else Occurs(test)
+
+
+_OCCURS_TEXT = Written("a condition on events", _occurs, example=_EXAMPLE, types=_TEXT_TYPES)
+_OCCURS: OneOf[Occurs] = OneOf(
+    "a condition on events",
+    text=_OCCURS_TEXT,
+    mapping=Tagged(
+        "a condition on events",
+        _OCCURS_RECORDS,
+        strangers={"sequence": "a sequence has two steps, which are no sequences themselves"},
+    ),
 )
-INSTANT: Named[Instant] = Named("instant", lambda: _INSTANT)
+OCCURS: Named[Occurs] = Named("occurrence", lambda: _OCCURS)
+
+SEQUENCE = Field(
+    "sequence",
+    ListOf("a list of two conditions", OCCURS, least=2, most=2),
+    "the events at which the second condition occurs after the first has",
+    required=True,
+)
+ORDER = Field(
+    "order",
+    one_word_of("how the second comes after the first", {each.value: each for each in Order}),
+    "follows: at the very next event; leads to: at any later event; leads to cyclically: at the "
+    "next later one, each with a first of its own",
+    required=True,
+)
+
+
+def _sequence(values: Values, _: Problems) -> Sequence:
+    first, then = values[SEQUENCE]
+    return Sequence(first, then, values[ORDER])
+
+
+CONDITION_RECORDS: dict[str, Record[EventCondition]] = {
+    **_OCCURS_RECORDS,
+    "sequence": Record("a sequence", (SEQUENCE, ORDER), _sequence),
+}
+_CONDITION: OneOf[EventCondition] = OneOf(
+    "a condition on events",
+    text=_OCCURS_TEXT,
+    mapping=Tagged("a condition on events", CONDITION_RECORDS),
+)
+CONDITION: Named[EventCondition] = Named("condition", lambda: _CONDITION)

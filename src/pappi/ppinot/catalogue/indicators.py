@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pappi.errors import Position
+from pappi.ppinot.catalogue.calendars import CALENDARS
 from pappi.ppinot.catalogue.document import ScalarNode
-from pappi.ppinot.catalogue.measures import MULTI, Multi
-from pappi.ppinot.catalogue.quantities import BOUNDS, EPSILON, TARGET, UNIT, WrittenBounds
+from pappi.ppinot.catalogue.formulas import Multi
+from pappi.ppinot.catalogue.measures import MULTI
+from pappi.ppinot.catalogue.quantities import BOUNDS, EPSILON, UNIT, WrittenBounds
 from pappi.ppinot.catalogue.releases import RELEASE
 from pappi.ppinot.catalogue.scopes import EVERY_MONTH, SCOPE
 from pappi.ppinot.catalogue.settling import (
     shown_kind,
-    target_of,
     unit_of,
     value_range_of,
     with_bounds,
@@ -30,7 +31,15 @@ from pappi.ppinot.catalogue.shapes import (
     Values,
     Written,
 )
-from pappi.ppinot.model import Catalogue, Ppi, ReleaseChoice
+from pappi.ppinot.catalogue.targets import TARGETS, Targets, targets_of
+from pappi.ppinot.model import (
+    AggregatedMeasure,
+    Catalogue,
+    Grouping,
+    MultiInstance,
+    Ppi,
+    ReleaseChoice,
+)
 from pappi.ppinot.wording import quoted
 
 VALUE = "value"
@@ -80,7 +89,12 @@ ALL_BOUNDS = Field(
     "for a derived measure such bounds per variable, and as 'value' the range of the result",
 )
 PPI_UNIT = Field("unit", UNIT, "the unit to show: of time, percent, fraction or any label")
-PPI_TARGET = Field("target", TARGET, "where the value should be, in the unit shown")
+PPI_TARGET = Field(
+    "target",
+    TARGETS,
+    "where the value should be, in the unit shown; as green and amber, with what is tolerated; or "
+    "by group",
+)
 PPI_SCOPE = Field("scope", SCOPE, "the periods asked for; every month if not given")
 PPI_EPSILON = Field("epsilon", EPSILON, "how much privacy one value may cost")
 PPI_RELEASE = Field("release", RELEASE, "how to release it, where the planner should not choose")
@@ -101,19 +115,30 @@ def _ppi(values: Values, problems: Problems) -> Ppi | None:
     if unit is None:
         return None
     target, value = values.get(PPI_TARGET), written.get(VALUE)
+    grouping = _grouping(measure)
+    targets = targets_of(target, (unit, kind), grouping, problems) if target else Targets()
     ppi = Ppi(
         id=values[ID],
         name=values.get(NAME) or values[ID],
         measure=measure,
         unit=unit,
         scope=values.get(PPI_SCOPE) or EVERY_MONTH,
-        target=target_of(target, unit, kind, problems) if target else None,
+        target=targets.target,
         value_range=value_range_of(value, unit, kind, problems) if value else None,
         epsilon=values.get(PPI_EPSILON),
         release=values.get(PPI_RELEASE) or ReleaseChoice(),
+        tolerated=targets.tolerated,
+        group_targets=targets.groups,
         position=values.place(ID),
     )
     return _described(ppi, values)
+
+
+def _grouping(measure: MultiInstance) -> Grouping | None:
+    """How a measure is grouped: all in a formula alike, says the checker, so the first tells."""
+    while not isinstance(measure, AggregatedMeasure):
+        _, measure = measure.variables[0]
+    return measure.grouping
 
 
 def _merged_bounds(
@@ -168,4 +193,4 @@ def _catalogue(values: Values, problems: Problems) -> Catalogue | None:
     return Catalogue(values[LOG], values[PPIS], file=values.position.file)
 
 
-CATALOGUE = Record("a catalogue", (LOG, PPIS), _catalogue)
+CATALOGUE = Record("a catalogue", (LOG, CALENDARS, PPIS), _catalogue)

@@ -1,4 +1,4 @@
-"""Numbers with units, as written: bounds, targets, epsilon.
+"""Numbers with units, as written: bounds and epsilon.
 
 What a bare number means depends on the measure it is about, so a quantity keeps
 its unit word until `settling` knows the measure.
@@ -29,9 +29,7 @@ from pappi.values.units import DURATIONS, Unit, duration_unit
 # Written so that Python and the ECMAScript of JSON Schema read them alike.
 _NUMBER = r"([+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?)"
 # What follows a number is its unit, but not the rest of an exponent too long to be one.
-_QUANTITY = _NUMBER + r"(?:\s*((?![eE][+-]?[0-9])[^\s0-9+.\-]\S*))?"
-_ONE_SIDED = rf"(below|at most|above|at least|<=|>=|<|>)\s*{_QUANTITY}"
-_TWO_SIDED = rf"between\s+{_QUANTITY}\s+and\s+{_QUANTITY}"
+QUANTITY = _NUMBER + r"(?:\s*((?![eE][+-]?[0-9])[^\s0-9+.\-]\S*))?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,41 +53,13 @@ class Label:
     position: Position
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenTarget:
-    """A target whose quantities have not met their measure yet."""
-
-    low: Quantity | None
-    high: Quantity | None
-    included: bool
-    position: Position
-
-
-def _quantity(number: str, unit: str | None, position: Position) -> Quantity:
+def quantity_of(number: str, unit: str | None, position: Position) -> Quantity:
     return Quantity(Fraction(number), unit or "", position)
 
 
 def _parse_quantity(node: ScalarNode, _: Problems) -> Quantity | None:
-    match = re.fullmatch(_QUANTITY, node.text.strip())
-    return _quantity(match[1], match[2], node.position) if match else None
-
-
-def _parse_target(node: ScalarNode, _: Problems) -> WrittenTarget | None:
-    place = node.position
-    if match := re.fullmatch(_TWO_SIDED, node.text.strip()):
-        low, high = _quantity(match[1], match[2], place), _quantity(match[3], match[4], place)
-        # "between 1 and 2 days" is about days twice.
-        return WrittenTarget(
-            low if low.unit else replace(low, unit=high.unit), high, included=True, position=place
-        )
-    match = re.fullmatch(_ONE_SIDED, node.text.strip())
-    if match is None:
-        return None
-    limit = _quantity(match[2], match[3], place)
-    included = match[1] in ("at most", "at least", "<=", ">=")
-    if match[1] in ("below", "at most", "<", "<="):
-        return WrittenTarget(None, limit, included, place)
-    return WrittenTarget(limit, None, included, place)
+    match = re.fullmatch(QUANTITY, node.text.strip())
+    return quantity_of(match[1], match[2], node.position) if match else None
 
 
 def _parse_epsilon(node: ScalarNode, problems: Problems) -> Epsilon | None:
@@ -125,7 +95,7 @@ _LIMIT = Written(
     "a number, with a unit of time for a duration",
     _parse_quantity,
     example="60 days",
-    pattern=rf"^\s*{_QUANTITY}\s*$",
+    pattern=rf"^\s*{QUANTITY}\s*$",
     types=("string", "number"),
 )
 _LIMITS = ListOf("bounds as [low, high]", _LIMIT, least=2, most=2)
@@ -180,13 +150,6 @@ def _is_loose(node: Node) -> bool:
 
 
 BOUNDS: Named[WrittenBounds] = Named("bounds", _Bounds)
-
-TARGET = Written(
-    "a target",
-    _parse_target,
-    example="below 7 days",
-    pattern=rf"^\s*(?:{_ONE_SIDED}|{_TWO_SIDED})\s*$",
-)
 
 EPSILON = Written(
     "an epsilon",

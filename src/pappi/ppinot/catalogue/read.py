@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pappi.errors import DefinitionError, InputError, Position, Problem
+from pappi.ppinot.catalogue.calendars import named_calendars
 from pappi.ppinot.catalogue.document import MAX_SIZE, read_document
 from pappi.ppinot.catalogue.indicators import CATALOGUE
 from pappi.ppinot.catalogue.shapes import Problems
@@ -37,6 +38,7 @@ def parse_catalogue(text: str, file: str = "<catalogue>") -> Catalogue:
     """The catalogue a text says; DefinitionError with every problem in it."""
     problems = Problems()
     root = read_document(text, file, problems.found)
+    problems.calendars = named_calendars(root)
     catalogue = CATALOGUE.read(root, problems)
     if problems.found or catalogue is None:
         in_order = sorted(

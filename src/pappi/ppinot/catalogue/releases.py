@@ -50,7 +50,7 @@ MECHANISM = Field(
     one_word_of("a mechanism", {name: name for name in MECHANISM_NAMES}),
     "the mechanism; the one with the smallest predicted error if not given",
 )
-NOISE = Field(
+NOISE: Field[tuple[str, ...]] = Field(
     "noise",
     OneOf(
         "variables",

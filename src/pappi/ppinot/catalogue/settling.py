@@ -1,4 +1,4 @@
-"""What only the whole PPI can say: the units, bounds and targets in internal quantities.
+"""What only the whole PPI can say: its units and bounds, in internal quantities.
 
 A bare number in a target is in the unit the PPI is shown in. A bare number in
 the bounds of a duration is refused, since nobody could tell what was meant.
@@ -17,10 +17,9 @@ from pappi.ppinot.catalogue.quantities import (
     Label,
     Quantity,
     WrittenBounds,
-    WrittenTarget,
     known_time_unit,
 )
-from pappi.ppinot.catalogue.shapes import Problems
+from pappi.ppinot.catalogue.shapes import MAX_SUGGESTED, Problems
 from pappi.ppinot.measures import measure_kind
 from pappi.ppinot.model import (
     AggregatedMeasure,
@@ -28,7 +27,6 @@ from pappi.ppinot.model import (
     Bounding,
     DerivedMultiInstance,
     MultiInstance,
-    Target,
 )
 from pappi.ppinot.wording import did_you_mean, listed, quoted
 from pappi.values.bounds import UNIT_INTERVAL, Bounds
@@ -52,7 +50,7 @@ def with_bounds(
     measure: MultiInstance, written: Mapping[str, WrittenBounds], problems: Problems
 ) -> MultiInstance:
     """The measure with the bounds written for it, by path, in internal units."""
-    paths = _paths(measure, "")
+    paths = dict.fromkeys(_paths(measure, ""))
     for path in (path for path in written if path not in paths):
         known = [each for each in paths if each]
         otherwise = f"its variables are {listed(known, 'and')}" if known else _ONE_MEASURE
@@ -61,7 +59,7 @@ def with_bounds(
             f"bounds for {quoted(path)}, which is not an aggregated variable of this PPI"
             if path
             else "bounds of a derived measure are given for each of its variables",
-            did_you_mean(path, known, otherwise),
+            did_you_mean(path, known[:MAX_SUGGESTED], otherwise),
         )
     return _bounded(measure, "", written, problems)
 
@@ -89,15 +87,19 @@ def _bounded(
             for name, variable in measure.variables
         )
         return DerivedMultiInstance(measure.formula, variables)
-    kind = _base_kind(measure)
-    if path in written:
+    kind = base_kind(measure)
+    if path in written and measure.function is Aggregation.COUNT:
+        message = "each case counts as 1: a number of cases has no other bounds"
+        problems.add(written[path].position, message, "remove them")
+    elif path in written:
         bounds = bounds_of(written[path], kind, problems)
         return replace(measure, bounds=bounds, bounding=written[path].bounding)
     return replace(measure, bounds=UNIT_INTERVAL) if kind is Kind.TRUTH else measure
 
 
-def _base_kind(measure: AggregatedMeasure) -> Kind | None:
-    if measure.function is Aggregation.SHARE:
+def base_kind(measure: AggregatedMeasure) -> Kind | None:
+    """The kind of what one case contributes, as far as it is known."""
+    if measure.function in (Aggregation.SHARE, Aggregation.COUNT):
         return Kind.TRUTH
     return measure_kind(measure.base, None)
 
@@ -194,7 +196,7 @@ def _is_proportion(measure: MultiInstance) -> bool:
     if not isinstance(measure, AggregatedMeasure):
         return False
     is_mean = measure.function is Aggregation.MEAN
-    return measure.function is Aggregation.SHARE or (is_mean and _base_kind(measure) is Kind.TRUTH)
+    return measure.function is Aggregation.SHARE or (is_mean and base_kind(measure) is Kind.TRUTH)
 
 
 def _proportion_unit(
@@ -215,23 +217,7 @@ def _proportion_unit(
     return None
 
 
-# --- targets and the range of the value -----------------------------------------------
-
-
-def target_of(
-    written: WrittenTarget, unit: Unit, kind: Kind | None, problems: Problems
-) -> Target | None:
-    limits = [
-        None if limit is None else _in_unit(limit, unit, kind, problems)
-        for limit in (written.low, written.high)
-    ]
-    low, high = limits
-    if low is None and high is None:
-        return None
-    if low is not None and high is not None and not low < high:
-        problems.add(written.position, "the lower end of the target must be below the upper one")
-        return None
-    return Target(low, high, written.included or low is None, written.included or high is None)
+# --- the value in its unit ------------------------------------------------------------
 
 
 def value_range_of(
@@ -243,13 +229,13 @@ def value_range_of(
         return None
     if kind is Kind.DURATION:
         return bounds_of(written, kind, problems)
-    low, high = (_in_unit(quantity, unit, kind, problems) for quantity in written.limits)
+    low, high = (in_unit(quantity, unit, kind, problems) for quantity in written.limits)
     if low is None or high is None:
         return None
     return _rising(low, high, written.position, problems)
 
 
-def _in_unit(
+def in_unit(
     quantity: Quantity, unit: Unit, kind: Kind | None, problems: Problems
 ) -> Fraction | None:
     word = quantity.unit

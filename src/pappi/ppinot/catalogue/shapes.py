@@ -26,6 +26,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 from pappi.errors import DefinitionError, Position, Problem
 from pappi.ppinot.catalogue.document import BrokenNode, ListNode, MapNode, Node, ScalarNode
 from pappi.ppinot.wording import closest, did_you_mean, listed, quoted
+from pappi.values.working_time import WorkingCalendar
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -34,13 +35,20 @@ Json = dict[str, Any]
 Definitions = dict[str, Json]
 
 MAX_PROBLEMS = 200
+MAX_SUGGESTED = 100
+"""Among how many names of the writer's a suggestion is sought: it must stay cheap."""
 
 
 class Problems:
-    """Everything found wrong so far."""
+    """Everything found wrong so far.
 
-    def __init__(self, found: Sequence[Problem] = ()) -> None:
-        self.found = list(found)
+    Reading knows one thing beside it: the `calendars` the catalogue names, wherever it does;
+    None for those that are broken.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[Problem] = []
+        self.calendars: Mapping[str, WorkingCalendar | None] = {}
 
     def add(self, position: Position, message: str, hint: str = "") -> None:
         self.extend([Problem(position, message, hint)])
@@ -78,19 +86,19 @@ def _expected(what: str, node: Node, problems: Problems, hint: str = "") -> None
 
 
 @dataclass(frozen=True, slots=True)
-class Written(Generic[T]):
+class Written(Generic[T_co]):
     """A text of a certain form; `pattern` is both checked here and put in the schema.
 
     `types` are the JSON types an editor may take the text for.
     """
 
     what: str
-    parse: Callable[[ScalarNode, Problems], T | None]
+    parse: Callable[[ScalarNode, Problems], T_co | None]
     example: str = ""
     pattern: str = r"\S"
     types: tuple[str, ...] = ("string",)
 
-    def read(self, node: Node, problems: Problems) -> T | None:
+    def read(self, node: Node, problems: Problems) -> T_co | None:
         if isinstance(node, ScalarNode) and re.search(self.pattern, node.text):
             return self.parse(node, problems)
         _expected(self.what, node, problems, f"write e.g. {self.example}" if self.example else "")
@@ -115,24 +123,26 @@ def one_word_of(what: str, words: Mapping[str, T]) -> Written[T]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Words(Written[T]):
+class _Words(Written[T_co]):
     words: tuple[str, ...] = ()
 
     def schema(self, _: Definitions) -> Json:
-        return {"enum": list(self.words), "description": self.what}
+        # An editor takes some words for more than texts.
+        values = [{"true": True, "false": False}.get(word, word) for word in self.words]
+        return {"enum": values, "description": self.what}
 
 
 # --- lists ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class ListOf(Generic[T]):
+class ListOf(Generic[T_co]):
     what: str
-    item: Shape[T]
+    item: Shape[T_co]
     least: int = 1
     most: int | None = None
 
-    def read(self, node: Node, problems: Problems) -> tuple[T, ...] | None:
+    def read(self, node: Node, problems: Problems) -> tuple[T_co, ...] | None:
         if not isinstance(node, ListNode) or not self._fits(len(node.items)):
             _expected(self.what, node, problems)
             return None
@@ -153,22 +163,22 @@ class ListOf(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Field(Generic[T]):
+class Field(Generic[T_co]):
     """A key of a record. `doc` is what an editor shows when pointing at it."""
 
     key: str
-    shape: Shape[T]
+    shape: Shape[T_co]
     doc: str
     required: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Entries(Generic[T]):
+class Entries(Generic[T_co]):
     """Entries of one shape under names the writer chooses."""
 
     what: str
     hint: str
-    shape: Shape[T]
+    shape: Shape[T_co]
     pattern: str
 
 
@@ -193,6 +203,10 @@ class Values:
     def __getitem__(self, field: Field[T]) -> T:
         return cast("T", self._read[field.key])
 
+    @property
+    def nothing_written(self) -> bool:
+        return not self._nodes
+
     def place(self, field: Field[Any]) -> Position:
         """Where the value of a field stands, or the record if it has none."""
         node = self._nodes.get(field.key)
@@ -200,16 +214,16 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
-class Record(Generic[T]):
+class Record(Generic[T_co]):
     """A mapping. `build` gets the values once all required ones are sound."""
 
     what: str
     fields: tuple[Field[Any], ...]
-    build: Callable[[Values, Problems], T | None]
+    build: Callable[[Values, Problems], T_co | None]
     entries: Entries[Any] | None = None
     at_most_one: tuple[Field[Any], ...] = ()
 
-    def read(self, node: Node, problems: Problems) -> T | None:
+    def read(self, node: Node, problems: Problems) -> T_co | None:
         if not isinstance(node, MapNode):
             _expected(self.what, node, problems)
             return None
@@ -271,17 +285,17 @@ class Record(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged(Generic[T]):
-    """Records told apart by a key that only one of them has; the first that fits is read.
+class Tagged(Generic[T_co]):
+    """Mappings told apart by a key that only one of them has; the first that fits is read.
 
     `strangers` explains keys that people put here by mistake.
     """
 
     what: str
-    records: Mapping[str, Record[T]]
+    records: Mapping[str, Shape[T_co]]
     strangers: Mapping[str, str] = field(default_factory=dict)
 
-    def read(self, node: Node, problems: Problems) -> T | None:
+    def read(self, node: Node, problems: Problems) -> T_co | None:
         if not isinstance(node, MapNode):
             _expected(self.what, node, problems, f"write a mapping with {listed(self.records)}")
             return None
@@ -309,15 +323,15 @@ class Tagged(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf(Generic[T]):
+class OneOf(Generic[T_co]):
     """Shapes told apart by whether a text, a list or a mapping stands there."""
 
     what: str
-    text: Shape[T] | None = None
-    items: Shape[T] | None = None
-    mapping: Shape[T] | None = None
+    text: Shape[T_co] | None = None
+    items: Shape[T_co] | None = None
+    mapping: Shape[T_co] | None = None
 
-    def read(self, node: Node, problems: Problems) -> T | None:
+    def read(self, node: Node, problems: Problems) -> T_co | None:
         match node:
             case ScalarNode():
                 shape = self.text
@@ -336,11 +350,11 @@ class OneOf(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Then(Generic[S, T]):
+class Then(Generic[S, T_co]):
     shape: Shape[S]
-    into: Callable[[S], T]
+    into: Callable[[S], T_co]
 
-    def read(self, node: Node, problems: Problems) -> T | None:
+    def read(self, node: Node, problems: Problems) -> T_co | None:
         value = self.shape.read(node, problems)
         return None if value is None else self.into(value)
 
@@ -349,13 +363,13 @@ class Then(Generic[S, T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Named(Generic[T]):
+class Named(Generic[T_co]):
     """A shape under `$defs`; given as a function, so that it may contain itself."""
 
     name: str
-    shape: Callable[[], Shape[T]]
+    shape: Callable[[], Shape[T_co]]
 
-    def read(self, node: Node, problems: Problems) -> T | None:
+    def read(self, node: Node, problems: Problems) -> T_co | None:
         return self.shape().read(node, problems)
 
     def schema(self, definitions: Definitions) -> Json:

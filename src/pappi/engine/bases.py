@@ -1,0 +1,282 @@
+"""Base measures, each an aggregate over the events of a case, in one GROUP BY.
+
+Events are ordered by `pos`, which follows time and, within a tie, the order of the log. So the
+first and last instant of a condition are plain MIN and MAX. What looks at neighbouring events
+gets columns from windows first; cycles are found apart and joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeGuard
+
+from sqlglot import exp
+
+from pappi.engine.attributes import as_text, event_column, unused
+from pappi.engine.expressions import as_double, finite, when
+from pappi.engine.nodes import CASE_ID, POSITION, TIME, alias, column_named, table_named
+from pappi.engine.occurrences import Occurrences, widened
+from pappi.engine.times import (
+    Ends,
+    cycles_of,
+    end_position,
+    instants,
+    instants_after,
+    needs_start,
+    next_time,
+    start_position,
+    time_running,
+)
+from pappi.engine.working import Calendars, Span, with_worked
+from pappi.ppinot.expressions.nodes import Expression
+from pappi.ppinot.model import (
+    CaseBorder,
+    ConditionMeasure,
+    CountMeasure,
+    DataMeasure,
+    EventCondition,
+    Moment,
+    Pick,
+    StateMeasure,
+    TimeMeasure,
+)
+from pappi.values.vocabulary import Kind, Vocabulary
+
+ANCHOR = "anchor_us"
+ORDER = "first_pos"
+PERSON = "person"
+_JOINED = "joined_case"
+
+BaseMeasure = CountMeasure | TimeMeasure | DataMeasure | ConditionMeasure | StateMeasure
+
+
+@dataclass(frozen=True, slots=True)
+class Identify:
+    """Asks for who each case is: its id and, where an attribute tells persons apart, its person.
+
+    The key is for what is chosen by these; the query does without.
+    """
+
+    key: bytes = field(repr=False)
+    person: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (CASE_ID,) if self.person is None else (CASE_ID, PERSON)
+
+
+@dataclass(frozen=True, slots=True)
+class Bases:
+    """The distinct base measures of a query, each one column."""
+
+    vocabulary: Vocabulary
+    names: Mapping[BaseMeasure, str]
+    occurrences: Occurrences
+    calendars: Calendars
+
+    @classmethod
+    def of(
+        cls, names: Mapping[BaseMeasure, str], vocabulary: Vocabulary, calendars: Calendars
+    ) -> Bases:
+        occurrences = Occurrences.of(
+            (condition for measure in names for condition in _conditions(measure)),
+            partial(event_column, vocabulary),
+            partial(unused, vocabulary),
+        )
+        return cls(vocabulary, names, occurrences, calendars)
+
+    def select(self, table: str, anchor: CaseBorder, identify: Identify | None) -> exp.Select:
+        bases = list(self.names)
+        cyclic = [part for part in bases if isinstance(part, TimeMeasure) and part.cycles]
+        plain = [part for part in bases if part not in cyclic]
+        query = (
+            exp.select(
+                alias(_anchor_time(anchor), ANCHOR),
+                alias(exp.Min(this=POSITION.copy()), ORDER),
+                *((alias(column_named(CASE_ID), _JOINED),) if cyclic else ()),
+                *(self._who(identify) if identify else ()),
+                *(column for part in plain for column in self._columns(part)),
+            )
+            .from_(self._events(table, plain), copy=False)
+            .group_by(column_named(CASE_ID))
+        )
+        query = with_worked(query, [self._span(part) for part in plain if self._is_span(part)])
+        for part in cyclic:
+            query = self._with_cycles(query, part, table)
+        return query
+
+    # --- the events, wide enough ------------------------------------------------------
+
+    def _events(self, table: str, bases: Iterable[BaseMeasure]) -> exp.Expr:
+        """The events, with the places of starts and ends where something depends on them."""
+        placed = [each for each in bases if isinstance(each, TimeMeasure) and needs_start(each)]
+        stopping = [each for each in placed if each.running is not None]
+        starts = [
+            alias(start_position(each, self._ends(each)), self._own("start", each))
+            for each in placed
+        ]
+        ahead = [alias(next_time(), self._next)] if stopping else []
+        ends = [
+            alias(
+                end_position(each, column_named(self._own("start", each)), self._ends(each)),
+                self._own("end", each),
+            )
+            for each in stopping
+        ]
+        events = self.occurrences.marked(table_named(table))
+        return self._worked_events(widened(widened(events, [*starts, *ahead]), ends), stopping)
+
+    def _worked_events(self, events: exp.Expr, stopping: Sequence[TimeMeasure]) -> exp.Expr:
+        """The events, with the working time up to the next one where a clock wants that."""
+        spans = [
+            Span(TIME.name, self._next, self._own("worked", each), self.calendars[each.calendar])
+            for each in stopping
+            if each.calendar is not None
+        ]
+        if not spans:
+            return events
+        every = exp.select(exp.Star()).from_(events, copy=False)
+        return with_worked(every, spans).subquery("events", copy=False)
+
+    def _with_cycles(self, query: exp.Select, part: TimeMeasure, table: str) -> exp.Select:
+        """The query with a column for the cycles of each case, which are found apart from it."""
+        name = self.names[part]
+        events = self.occurrences.marked(table_named(table))
+        days = None if part.calendar is None else self.calendars[part.calendar]
+        cycles = cycles_of(part, events, self._ends(part), name, days)
+        same_case = exp.EQ(
+            this=exp.column(_JOINED, table="cases", quoted=True),
+            expression=exp.column(CASE_ID, table="cycles", quoted=True),
+        )
+        return (
+            exp.select(
+                exp.Column(this=exp.Star(), table=exp.to_identifier("cases")),
+                exp.column(name, table="cycles", quoted=True),
+            )
+            .from_(query.subquery("cases", copy=False), copy=False)
+            .join(cycles.subquery("cycles", copy=False), on=same_case, join_type="left", copy=False)
+        )
+
+    def _own(self, what: str, part: TimeMeasure) -> str:
+        """A column for one measure, called as no attribute is."""
+        return unused(self.vocabulary, f"{what}_{self.names[part]}")
+
+    @property
+    def _next(self) -> str:
+        return unused(self.vocabulary, "next_ts_us")
+
+    # --- base measures ----------------------------------------------------------------
+
+    def _columns(self, measure: BaseMeasure) -> Iterator[exp.Expr]:
+        """A base measure, as an aggregate over the events of one case, or as its two instants."""
+        match measure:
+            case CountMeasure(when=condition):
+                yield self._named(measure, self._times(condition))
+            case ConditionMeasure(when=condition):
+                count = self._times(condition)
+                some = exp.GT(this=count, expression=exp.Literal.number(0))
+                yield self._named(measure, some)
+            case StateMeasure():
+                yield self._named(measure, self._state(measure))
+            case TimeMeasure():
+                yield from self._elapsed(measure)
+            case DataMeasure():
+                yield self._named(measure, self._attribute(measure))
+
+    def _times(self, condition: EventCondition) -> exp.Expr:
+        return exp.Count(this=when(self.occurrences.holds(condition), POSITION.copy()))
+
+    def _state(self, measure: StateMeasure) -> exp.Expr:
+        place: exp.Expr = POSITION.copy()
+        if measure.of is not None:
+            place = when(self.occurrences.true_at(measure.of), place)
+        found = exp.ArgMax(this=self.occurrences.true_at(measure.holds), expression=place)
+        return exp.Coalesce(this=found, expressions=[exp.false()])
+
+    def _elapsed(self, measure: TimeMeasure) -> Iterator[exp.Expr]:
+        if measure.running is not None:
+            yield self._named(measure, self._running(measure, measure.running))
+            return
+        start, end = self._instants(measure)
+        if self._is_span(measure):
+            yield alias(start, self._own("start", measure))
+            yield alias(end, self._own("end", measure))
+        else:
+            yield self._named(measure, exp.Sub(this=end, expression=start))
+
+    def _running(self, measure: TimeMeasure, running: Expression) -> exp.Expr:
+        start, end, worked = (
+            column_named(self._own(w, measure)) for w in ("start", "end", "worked")
+        )
+        ahead = exp.Sub(this=as_double(column_named(self._next)), expression=as_double(TIME.copy()))
+        until_next = ahead if measure.calendar is None else worked
+        return time_running(start, end, self.occurrences.true_at(running), until_next)
+
+    def _instants(self, measure: TimeMeasure) -> tuple[exp.Expr, exp.Expr]:
+        if needs_start(measure):
+            known = column_named(self._own("start", measure))
+            return instants_after(measure, known, self._ends(measure))
+        return instants(measure, self._ends(measure))
+
+    def _is_span(self, part: BaseMeasure) -> TypeGuard[TimeMeasure]:
+        """Whether the working time between the instants of a measure is found around the bases."""
+        return isinstance(part, TimeMeasure) and part.calendar is not None and not part.running
+
+    def _span(self, part: TimeMeasure) -> Span:
+        if part.calendar is None:
+            raise AssertionError("without a calendar all time counts")
+        start, end = self._own("start", part), self._own("end", part)
+        return Span(start, end, self.names[part], self.calendars[part.calendar])
+
+    def _ends(self, measure: TimeMeasure) -> Ends:
+        return Ends(
+            *(
+                self._at(moment, column)
+                for moment in (measure.start, measure.end)
+                for column in (POSITION, TIME)
+            )
+        )
+
+    def _at(self, moment: Moment, column: exp.Expr) -> exp.Expr:
+        """The column at the events of a moment; an event without a time is no instant."""
+        timed = exp.Is(this=TIME.copy(), expression=exp.Not(this=exp.null()))
+        if isinstance(moment, CaseBorder):
+            return when(timed, column.copy())
+        return when(exp.and_(timed, self.occurrences.holds(moment), copy=False), column.copy())
+
+    def _attribute(self, measure: DataMeasure) -> exp.Expr:
+        """The attribute at the first or last event that satisfies the condition and carries it."""
+        column, kind = event_column(self.vocabulary, measure.attribute)
+        value = column if kind in (Kind.TEXT, Kind.TRUTH) else finite(column)
+        carried: exp.Expr = exp.Is(this=value.copy(), expression=exp.Not(this=exp.null()))
+        if measure.when is not None:
+            carried = exp.and_(carried, self.occurrences.holds(measure.when), copy=False)
+        pick = exp.ArgMin if measure.pick is Pick.FIRST else exp.ArgMax
+        return pick(this=value, expression=when(carried, POSITION.copy()))
+
+    def _who(self, identify: Identify) -> Iterator[exp.Expr]:
+        yield column_named(CASE_ID)
+        if identify.person is not None:
+            # Import has made sure that a case has one value; MIN is that one.
+            yield alias(exp.Min(this=as_text(self.vocabulary, identify.person)), PERSON)
+
+    def _named(self, measure: BaseMeasure, value: exp.Expr) -> exp.Expr:
+        return alias(value, self.names[measure])
+
+
+def _conditions(measure: BaseMeasure) -> Iterator[EventCondition]:
+    """Those of a base measure."""
+    match measure:
+        case CountMeasure() | ConditionMeasure():
+            yield measure.when
+        case TimeMeasure():
+            ends = (measure.start, measure.end)
+            yield from (moment for moment in ends if not isinstance(moment, CaseBorder))
+        case DataMeasure() if measure.when is not None:
+            yield measure.when
+
+
+def _anchor_time(anchor: CaseBorder) -> exp.Expr:
+    return exp.Max(this=TIME.copy()) if anchor is CaseBorder.END else exp.Min(this=TIME.copy())

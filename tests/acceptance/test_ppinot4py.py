@@ -1,0 +1,363 @@
+# ruff: noqa: ANN401 - ppinot4py has no types
+"""ppinot4py 1.2.7 and PaPPI agree, case by case and period by period, on real logs.
+
+Every kind of measure and every option that ppinot4py has is asked on each log; its objects are
+read as they are, by `from_ppinot4py`. What differs on purpose is in docs/semantics.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd  # type: ignore[import-untyped]
+import pytest
+from ppinot4py import measure_computer  # type: ignore[import-untyped]
+from ppinot4py.model import (  # type: ignore[import-untyped]
+    AggregatedMeasure,
+    AppliesTo,
+    BusinessDuration,
+    ComplexState,
+    CountMeasure,
+    DataCondition,
+    DataMeasure,
+    DerivedMeasure,
+    RuntimeState,
+    TimeInstantCondition,
+    TimeMeasure,
+    TimeUnit,
+    Type,
+)
+
+import pappi
+from pappi.engine.cases import evaluate_cases
+from pappi.engine.query import Identify
+from pappi.ppinot.measures import measure_kind
+from pappi.ppinot.model import AggregatedMeasure as AggregatedMulti
+from pappi.ppinot.model import Catalogue, DerivedMultiInstance, MultiInstance, Ppi, Scope
+from pappi.ppinot.objects import from_ppinot4py
+from pappi.store.events import open_readonly
+from pappi.tree.composition import aggregated_measures
+from pappi.values.periods import Calendar, Grid
+from pappi.values.units import NUMBER, Unit
+from pappi.values.vocabulary import Kind
+from pappi.workspace import Workspace
+from tests.shared_data import shared_data
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log, and what of it the measures are about: activities, and attributes of each kind."""
+
+    file: tuple[str, ...]
+    a: str
+    b: str
+    c: str
+    text: str
+    number: str | None
+    transition: str | None
+
+    def is_(self, activity: str) -> str:
+        return f"`concept:name` == '{activity}'"
+
+
+LOGS = {
+    "sepsis": Log(
+        ("sepsis.csv.gz",), "ER Registration", "Leucocytes", "CRP", "diagnose", "age", None
+    ),
+    "receipt": Log(
+        ("xes", "08_receipt.xes.gz"),
+        "Confirmation of receipt",
+        "T02 Check confirmation of receipt",
+        "T06 Determine necessity of stop advice",
+        "org:group",
+        None,
+        "complete",
+    ),
+    "bpic2012": Log(
+        ("xes", "bpic2012.xes.gz"),
+        "W_Completeren aanvraag",
+        "W_Nabellen offertes",
+        "A_SUBMITTED",
+        "org:resource",
+        None,
+        "COMPLETE",
+    ),
+    "bpic2013": Log(
+        ("xes", "06_bpic2013_closed.xes.gz"),
+        "Accepted",
+        "Queued",
+        "Completed",
+        "impact",
+        None,
+        "In Progress",
+    ),
+    "roadtraffic": Log(
+        ("xes", "roadtraffic100traces.xes"),
+        "Create Fine",
+        "Payment",
+        "Send Fine",
+        "vehicleClass",
+        "amount",
+        "complete",
+    ),
+}
+
+Define = Callable[[Log], Any]
+
+
+def _time(log: Log, **options: Any) -> Any:
+    return TimeMeasure(log.is_(log.a), log.is_(log.b), **options)
+
+
+def _sequence(log: Log, order: Any) -> Any:
+    return TimeInstantCondition(ComplexState(log.is_(log.a), log.is_(log.b), order))
+
+
+def _process(state: Any) -> Any:
+    return TimeInstantCondition(state, AppliesTo.PROCESS)
+
+
+def _activity(log: Log) -> Any:
+    state = RuntimeState(f"'{log.transition}'")
+    return TimeInstantCondition(state, AppliesTo.ACTIVITY, f"'{log.a}'")
+
+
+def _cycles(function: str) -> Define:
+    return lambda log: TimeMeasure(
+        log.is_(log.c), log.is_(log.b), "CYCLIC", single_instance_agg_function=function
+    )
+
+
+WORKDAY = BusinessDuration(time(8, 30), time(17), holiday_list=[date(2014, 1, 1), date(2012, 1, 2)])
+
+OF_CASES: Mapping[str, Define] = {
+    "count": lambda log: CountMeasure(log.is_(log.b)),
+    "count, every event": lambda log: CountMeasure(DataCondition(log.is_(log.b))),
+    "count, one of two": lambda log: CountMeasure(f"`concept:name` in ['{log.a}', '{log.b}']"),
+    "count, not": lambda log: CountMeasure(f"not ({log.is_(log.a)})"),
+    "count, or": lambda log: CountMeasure(f"{log.is_(log.a)} or {log.is_(log.c)}"),
+    "count, and": lambda log: CountMeasure(f"{log.is_(log.b)} and `{log.text}` != 'x'"),
+    "count, as a change of state": lambda log: CountMeasure(TimeInstantCondition(log.is_(log.b))),
+    "count, true": lambda _: CountMeasure(DataCondition("True")),
+    "count, follows": lambda log: CountMeasure(_sequence(log, Type.FOLLOWS)),
+    "count, leads to": lambda log: CountMeasure(_sequence(log, Type.LEADSTO)),
+    "count, activity in a state": lambda log: CountMeasure(_activity(log)),
+    "time": _time,
+    "time, to the first": lambda log: _time(log, first_to=True),
+    "time, every event": lambda log: TimeMeasure(
+        DataCondition(log.is_(log.a)), DataCondition(log.is_(log.b))
+    ),
+    "time, every event, to the first": lambda log: TimeMeasure(
+        DataCondition(log.is_(log.a)), DataCondition(log.is_(log.b)), first_to=True
+    ),
+    "time, whole case": lambda _: TimeMeasure(
+        _process(RuntimeState.START), _process(RuntimeState.END)
+    ),
+    "time, from the start": lambda log: TimeMeasure(_process(RuntimeState.START), log.is_(log.b)),
+    "time, to the end": lambda log: TimeMeasure(log.is_(log.b), _process(RuntimeState.END)),
+    "time, in hours": lambda log: _time(log, time_unit=TimeUnit.HOUR),
+    "time, with a precondition": lambda log: _time(log, precondition=f"not ({log.is_(log.c)})"),
+    "time, working hours": lambda log: _time(log, business_duration=WORKDAY),
+    "cycles, sum": _cycles("SUM"),
+    "cycles, mean": _cycles("AVG"),
+    "cycles, min": _cycles("MIN"),
+    "cycles, max": _cycles("MAX"),
+    "cycles, median": _cycles("MEDIAN"),
+    "cycles, with a precondition": lambda log: TimeMeasure(
+        log.is_(log.c), log.is_(log.b), "CYCLIC", precondition=f"not ({log.is_(log.a)})"
+    ),
+    "data, last": lambda log: DataMeasure(log.text),
+    "data, first": lambda log: DataMeasure(log.text, first=True),
+    "data, when": lambda log: DataMeasure("time:timestamp", precondition=log.is_(log.b)),
+    "data, first when": lambda log: DataMeasure(
+        "time:timestamp", precondition=DataCondition(log.is_(log.b)), first=True
+    ),
+    "data, number": lambda log: DataMeasure(log.number),
+    "derived, truth": lambda log: DerivedMeasure("n > 1", {"n": CountMeasure(log.is_(log.b))}),
+    "derived, limit": lambda log: DerivedMeasure(
+        "t < limit", {"t": _time(log), "limit": pd.Timedelta(hours=5)}
+    ),
+    "derived, sum": lambda log: DerivedMeasure(
+        "n + 2 * m", {"n": CountMeasure(log.is_(log.b)), "m": CountMeasure(log.is_(log.c))}
+    ),
+    "derived, difference": lambda log: DerivedMeasure(
+        "s - t", {"s": _time(log), "t": _time(log, first_to=True)}
+    ),
+}
+
+
+def _some(log: Log) -> Any:
+    return DerivedMeasure("n > 0", {"n": CountMeasure(log.is_(log.b))})
+
+
+OF_MANY: Mapping[str, tuple[Define, str | None]] = {
+    "mean of time": (lambda log: AggregatedMeasure(_time(log), "AVG"), None),
+    "max of time": (lambda log: AggregatedMeasure(_time(log), "MAX"), None),
+    "min of time": (lambda log: AggregatedMeasure(_time(log), "MIN"), None),
+    "sum of time": (lambda log: AggregatedMeasure(_time(log), "SUM"), None),
+    "median of time": (lambda log: AggregatedMeasure(_time(log), "MEDIAN"), None),
+    "sum of counts": (lambda log: AggregatedMeasure(CountMeasure(log.is_(log.b)), "SUM"), None),
+    "mean of counts, filtered": (
+        lambda log: AggregatedMeasure(
+            CountMeasure(log.is_(log.c)), "AVG", filter_to_apply=_some(log)
+        ),
+        None,
+    ),
+    "mean by month": (lambda log: AggregatedMeasure(_time(log), "AVG"), "ME"),
+    "max by quarter": (lambda log: AggregatedMeasure(_time(log), "MAX"), "QE"),
+    "mean by week": (lambda log: AggregatedMeasure(CountMeasure(log.is_(log.b)), "AVG"), "W-SUN"),
+    "ratio of two sums": (
+        lambda log: DerivedMeasure(
+            "100 * a / b",
+            {
+                "a": AggregatedMeasure(CountMeasure(log.is_(log.a)), "SUM"),
+                "b": AggregatedMeasure(CountMeasure(log.is_(log.b)), "SUM"),
+            },
+        ),
+        None,
+    ),
+    "mean by group": (
+        lambda log: AggregatedMeasure(_time(log), "AVG", grouper=[DataMeasure(log.text)]),
+        None,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    log: Log
+    workspace: Workspace
+    frame: pd.DataFrame
+
+
+@pytest.fixture(scope="module", params=LOGS)
+def loaded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    log = LOGS[request.param]
+    workspace = pappi.create(tmp_path_factory.mktemp("logs") / request.param)
+    workspace.import_log(shared_data(*log.file), "log")
+    return Loaded(log, workspace, _frame(workspace))
+
+
+def _frame(workspace: Workspace) -> pd.DataFrame:
+    """The log as ppinot4py wants it, in the order that is ours."""
+    table = workspace.log("log").table
+    with closing(open_readonly(workspace.root / "events.duckdb")) as connection:
+        found = connection.table(table).order("pos").df()
+    found["time:timestamp"] = pd.to_datetime(found["ts_us"], unit="us", utc=True)
+    return found.rename(columns={"case_id": "case:concept:name", "activity": "concept:name"})
+
+
+# --- case by case -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", OF_CASES)
+def test_a_measure_has_the_same_value_in_every_case(loaded: Loaded, name: str) -> None:
+    log = loaded.log
+    if (name == "data, number" and log.number is None) or ("state" in name and not log.transition):
+        pytest.skip("this log has no such attribute")
+    theirs = OF_CASES[name](log)
+    expected = measure_computer(theirs, loaded.frame)
+    found = _by_case(loaded.workspace, from_ppinot4py(theirs))
+    assert len(expected) == len(found) > 50
+    wrong = {
+        case: (value, found[str(case)])
+        for case, value in expected.items()
+        if not _alike(_plain(value, theirs), found[str(case)], _tolerance(name))
+    }
+    unexplained = {case: pair for case, pair in wrong.items() if not _tie(name, pair)}
+    assert not unexplained, dict(list(unexplained.items())[:5])
+    assert sum(_plain(value, theirs) is not None for value in expected) > 10
+
+
+def _by_case(workspace: Workspace, measure: Any) -> dict[str, Any]:
+    log = workspace.log("log")
+    table = evaluate_cases(
+        *(workspace.root / "events.duckdb", log.table, log.anchor, [], log.vocabulary),
+        Identify(b"key"),
+        also=[measure],
+        days=log.days,
+    )
+    assert table.who is not None
+    return dict(zip(map(str, table.who.case_ids), table.columns[measure], strict=True))
+
+
+def _plain(value: Any, measure: Any = None) -> float | str | None:
+    """A value of ppinot4py as ours: microseconds, numbers, texts, nothing."""
+    if value is None or value is pd.NaT or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, pd.Timestamp):
+        return float(value.value / 1000)
+    if isinstance(value, (pd.Timedelta, timedelta)):
+        return value / timedelta(microseconds=1)
+    if getattr(measure, "time_unit", None) is not None:
+        return float(value) * 3_600_000_000
+    return value if isinstance(value, str) else float(value)
+
+
+def _tolerance(name: str) -> float:
+    """ppinot4py counts whole seconds of working time."""
+    return 1_000_000 if "working" in name else 1
+
+
+def _alike(expected: float | str | None, found: Any, tolerance: float = 1) -> bool:
+    if expected is None:
+        return found is None or (isinstance(found, float) and math.isnan(found))
+    if isinstance(expected, str):
+        return bool(expected == found)
+    return math.isclose(expected, float(found), rel_tol=1e-9, abs_tol=tolerance)
+
+
+def _tie(name: str, pair: tuple[Any, Any]) -> bool:
+    """An end before its start in the log, at the same time: 0 for them, nothing for us."""
+    theirs, ours = pair
+    return name.startswith("time") and _plain(theirs) == 0 and _alike(None, ours)
+
+
+# --- period by period -------------------------------------------------------------------
+
+MICROSECONDS = Unit("microseconds", Fraction(1))
+_GRIDS = {None: None, "ME": Grid(Calendar.MONTH), "QE": Grid(Calendar.QUARTER)}
+_GRIDS["W-SUN"] = Grid(Calendar.WEEK)
+
+
+@pytest.mark.parametrize("name", OF_MANY)
+def test_an_aggregate_has_the_same_value_in_every_period_and_group(
+    loaded: Loaded, name: str
+) -> None:
+    define, rhythm = OF_MANY[name]
+    theirs = define(loaded.log)
+    expected = measure_computer(theirs, loaded.frame, time_grouper=rhythm)
+    groups = tuple(expected.index) if name == "mean by group" else ()
+    measure = from_ppinot4py(theirs, keys=groups) if groups else from_ppinot4py(theirs)
+    assert isinstance(measure, AggregatedMulti | DerivedMultiInstance)
+    found = _answers(loaded.workspace, measure, Scope(_GRIDS[rhythm]))
+    keyed = expected if isinstance(expected, pd.Series) else pd.Series({None: expected})
+    assert len(keyed) > 0
+    for key, value in keyed.items():
+        ours = found[_key(key, groups)]
+        assert _alike(_plain(value), math.nan if ours is None else ours), (key, value, ours)
+
+
+def _answers(
+    workspace: Workspace, measure: MultiInstance, scope: Scope
+) -> dict[date | str | None, float | None]:
+    is_time = measure_kind(measure, workspace.log("log").vocabulary) is Kind.DURATION
+    ppi = Ppi("one", "one", measure, MICROSECONDS if is_time else NUMBER, scope)
+    answers = workspace.exact(Catalogue("log", (ppi,)))
+    grouped = any(m.grouping is not None for _, m in aggregated_measures(measure))
+    if scope.grid is None:
+        return {answer.group if grouped else None: answer.value for answer in answers}
+    return {answer.period.end - timedelta(days=1): answer.value for answer in answers}
+
+
+def _key(key: Any, groups: Iterable[str]) -> date | str | None:
+    """pandas calls a period by its last day."""
+    if isinstance(key, datetime):
+        return key.date()
+    return str(key) if groups else None

@@ -1,0 +1,218 @@
+"""Sentences and templates keep every part of the model, and refuse anything else with reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pappi.errors import DefinitionError
+from pappi.ppinot.expressions.nodes import (
+    Apply,
+    Binary,
+    Choose,
+    Expression,
+    Function,
+    IsMissing,
+    Name,
+    Negate,
+    Not,
+    Number,
+    OneOf,
+    Operator,
+    Text,
+)
+from pappi.ppinot.expressions.walk import names_in
+from pappi.ppinot.model import (
+    AggregatedMeasure,
+    Aggregation,
+    CaseBorder,
+    Catalogue,
+    ConditionMeasure,
+    CountMeasure,
+    DataMeasure,
+    DerivedSingleInstance,
+    Measure,
+    Missing,
+    Occurrence,
+    Occurs,
+    Order,
+    Pick,
+    Ppi,
+    Sequence,
+    SingleInstance,
+    StateMeasure,
+    TimeMeasure,
+)
+from pappi.ppinot.sentences import (
+    PPINOT4PY,
+    Reading,
+    parse_measure,
+    parse_scope,
+    parse_sentence,
+    phrase,
+    read_template,
+    sentence,
+    write_template,
+)
+from pappi.values.bounds import UNIT_INTERVAL
+from pappi.values.vocabulary import Kind, Vocabulary
+from tests.property.models import catalogues, multi_instances, ppis, single_instances
+
+# --- every model comes back -----------------------------------------------------------
+
+
+@given(single_instances())
+def test_a_measure_of_one_case_is_what_its_phrase_says(measure: Measure) -> None:
+    assert parse_measure(phrase(measure)) == measure
+
+
+@given(multi_instances())
+def test_a_measure_of_many_cases_is_what_its_phrase_says(measure: Measure) -> None:
+    assert parse_measure(phrase(measure)) == measure
+
+
+@given(ppis())
+def test_a_sentence_says_the_measure_and_the_scope_of_a_ppi(ppi: Ppi) -> None:
+    assert parse_sentence(sentence(ppi)) == (ppi.measure, ppi.scope)
+
+
+@given(catalogues())
+def test_a_template_says_all_of_a_catalogue(catalogue: Catalogue) -> None:
+    assert read_template(write_template(catalogue)) == catalogue
+
+
+# --- names that are words of the sentence ---------------------------------------------
+
+SAID = """the a an its first last next each every when where whether while if is of in at to from
+until between and or not for per by into as no never it they there over under above below more
+less fewer exactly up within without with once twice takes take took lasts case cases start end
+beginning activity lifecycle transition attribute event duration time value number times average
+mean sum total share percent min max abs round days h among grouped filtered function occurs holds
+begins leads immediately becomes missing true none START END AppliesTo data amount only placed
+counting part pairs instants"""
+WORDS = SAID.split()
+names = st.sampled_from([*WORDS, *map(str.title, WORDS), "x y", "`", "é"]).map(Name)
+numbers = st.sampled_from([Fraction(0), Fraction(1), Fraction(5), Fraction(1, 2)]).map(Number)
+texts = st.sampled_from(["A", "the", '"', "it's", "a and the last", "\\"]).map(Text)
+
+
+def compounds(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    arguments = st.lists(inner, min_size=1, max_size=2).map(tuple)
+    return st.one_of(
+        st.builds(Binary, st.sampled_from(Operator), inner, inner),
+        inner.map(Not),
+        inner.map(Negate),
+        inner.map(IsMissing),
+        st.builds(Choose, inner, inner, inner),
+        st.builds(OneOf, inner, st.lists(texts | numbers, min_size=1, max_size=2).map(tuple)),
+        st.builds(Apply, st.sampled_from(Function), arguments),
+    )
+
+
+expressions: st.SearchStrategy[Expression] = st.recursive(
+    names | names | numbers | texts, compounds, max_leaves=4
+)
+conditions = st.builds(Occurs, expressions, st.sampled_from(Occurrence), st.none() | expressions)
+sequences = st.builds(Sequence, conditions, conditions, st.sampled_from(Order))
+
+
+@st.composite
+def formulas(draw: st.DrawFn) -> DerivedSingleInstance:
+    formula = draw(expressions)
+    variables = tuple((name, CountMeasure(draw(conditions))) for name in sorted(names_in(formula)))
+    return DerivedSingleInstance(formula, variables, draw(st.none() | st.sampled_from(Missing)))
+
+
+measures: st.SearchStrategy[SingleInstance] = st.one_of(
+    st.builds(CountMeasure, conditions | sequences),
+    st.builds(ConditionMeasure, conditions | sequences),
+    st.builds(StateMeasure, expressions, st.none() | expressions),
+    st.builds(
+        DataMeasure,
+        names.map(lambda name: name.name),
+        st.sampled_from(Pick),
+        st.none() | conditions,
+    ),
+    st.builds(
+        TimeMeasure,
+        conditions | st.just(CaseBorder.START),
+        conditions | st.just(CaseBorder.END),
+        running=st.none() | expressions,
+    ),
+    formulas(),
+)
+
+
+@given(measures, measures)
+def test_names_that_are_words_of_a_sentence_do_not_change_it(
+    measure: SingleInstance, chosen: SingleInstance
+) -> None:
+    assert parse_measure(phrase(measure)) == measure
+    # As statements: the share's own, and the one that says among which cases.
+    share = AggregatedMeasure(Aggregation.SHARE, measure, chosen, bounds=UNIT_INTERVAL)
+    assert parse_measure(phrase(share)) == share
+
+
+# --- anything else --------------------------------------------------------------------
+
+VOCABULARY = Vocabulary(
+    ("A", "Create Fine", "no", "the case"), {"amount": Kind.NUMBER, "Debit amount": Kind.NUMBER}
+)
+READINGS = (Reading(), Reading(names=VOCABULARY), PPINOT4PY)
+PIECES = [
+    *WORDS,
+    *("cases in which", "grouped by", "filtered by", "the duration between", "each case counting"),
+    *("the number of times", "the first time instant when", "the function", "the average of"),
+    *('"A"', "'B'", "“C”", "`x`", '"', "'", "(", ")", "[", ",", ".", ";", ":", "?", "-", "+", "=="),
+    *("<", "%", "5", "1.5", "90th", "percentile", "2014-01-31", "2014-02-30", "02:00:00", "\\"),
+    *("90 days", "month", "\n", "\n  ", "PPI: x\n", "Log: y\n", "Definition:", "Target:", "Unit:"),
+]
+pieces = st.lists(st.sampled_from(PIECES), max_size=30).map(" ".join)
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    """A sentence with a word too few, too many or misspelt."""
+    words = draw(multi_instances().map(phrase)).split(" ")
+    for _ in range(draw(st.integers(1, 3))):
+        index = draw(st.integers(0, len(words) - 1))
+        words[index] = draw(st.sampled_from(["", words[index][1:], f"{words[index]} the", *WORDS]))
+    return " ".join(words)
+
+
+@given(st.one_of(st.text(), pieces, damaged()), st.sampled_from(READINGS))
+def test_any_text_is_read_or_refused_with_reasons(text: str, reading: Reading) -> None:
+    for read in (parse_measure, parse_sentence, parse_scope):
+        found = read_or_refused(read, text, reading)
+        if isinstance(found, Measure):
+            assert parse_measure(phrase(found)) == found
+
+
+def read_or_refused(read: Callable[[str, Reading], object], text: str, reading: Reading) -> object:
+    """What is read, or None where there is exactly one explained problem."""
+    try:
+        return read(text, reading)
+    except DefinitionError as error:
+        (problem,) = error.problems
+        return None if problem.message else pytest.fail("a problem without a message")
+
+
+@given(st.one_of(st.text(), pieces, damaged()))
+def test_any_template_is_read_or_refused_with_reasons(text: str) -> None:
+    for written in (text, f"Log: x\nPPI: y\nDefinition: {text}", f"Log: x\nPPI: y\nTarget: {text}"):
+        try:
+            catalogue = read_template(written)
+        except DefinitionError:
+            continue
+        assert read_template(write_template(catalogue)) == catalogue
+
+
+@pytest.mark.parametrize("piece", ["(", "((the sum of ", "the function a where a is ", "whether "])
+def test_nesting_never_exhausts_the_stack(piece: str) -> None:
+    for count in (10, 39, 40, 41, 1_000):
+        with pytest.raises(DefinitionError):
+            parse_measure(piece * count)

@@ -1,0 +1,1092 @@
+"""Sentences after PPINOT's linguistic patterns: how they are worded, and what they are read as."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from datetime import date, timedelta
+from datetime import time as clock
+from pathlib import Path
+
+import pandas as pd  # type: ignore[import-untyped]
+import pytest
+from ppinot4py import model as foreign  # type: ignore[import-untyped]
+
+from pappi.errors import DefinitionError
+from pappi.ppinot.catalogue import parse_catalogue, read_catalogue
+from pappi.ppinot.expressions import lexer
+from pappi.ppinot.expressions.nodes import Expression, Name
+from pappi.ppinot.expressions.parser import parse_expression
+from pappi.ppinot.model import (
+    AggregatedMeasure,
+    Aggregation,
+    CaseBorder,
+    ConditionMeasure,
+    CountMeasure,
+    Cycles,
+    DataMeasure,
+    DerivedMultiInstance,
+    DerivedSingleInstance,
+    Grouping,
+    Measure,
+    Moment,
+    Occurrence,
+    Occurs,
+    Order,
+    Pick,
+    Recent,
+    Scope,
+    Sequence,
+    SingleInstance,
+    StateMeasure,
+    TimeMeasure,
+)
+from pappi.ppinot.objects import from_ppinot4py
+from pappi.ppinot.sentences import (
+    PPINOT4PY,
+    Reading,
+    cursor,
+    parse_measure,
+    parse_scope,
+    parse_sentence,
+    phrase,
+    read_template,
+    sentence,
+    template_reading,
+    words,
+    write_template,
+)
+from pappi.ppinot.sentences import lines as template_lines
+from pappi.values.bounds import UNIT_INTERVAL
+from pappi.values.periods import Calendar, Grid
+from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.values.working_time import parse_calendar
+
+ROOT = Path(__file__).parents[2]
+MONTH, QUARTER, YEAR = (Scope(Grid(Calendar(unit))) for unit in ("month", "quarter", "year"))
+EVERY_CASE = DerivedSingleInstance(parse_expression("true"), ())
+OFFICE = parse_calendar("Mon-Fri 09:00-17:00")
+
+# --- the model, shorter ---------------------------------------------------------------
+
+
+def occurs(condition: str) -> Occurs:
+    """An activity, or a condition if it looks like one."""
+    is_name = not re.search(r"[=<>]", condition)
+    expression: Expression = parse_expression(
+        f"activity == '{condition}'" if is_name else condition
+    )
+    return Occurs(expression)
+
+
+def moment(written: str) -> Moment:
+    return CaseBorder(written) if written in tuple(CaseBorder) else occurs(written)
+
+
+def took(
+    start: str = "case start",
+    end: str = "case end",
+    start_pick: Pick = Pick.FIRST,
+    end_pick: Pick = Pick.LAST,
+    cycles: Cycles | None = None,
+) -> TimeMeasure:
+    return TimeMeasure(moment(start), moment(end), start_pick, end_pick, cycles)
+
+
+def count(condition: str) -> CountMeasure:
+    return CountMeasure(occurs(condition))
+
+
+def happens(condition: str) -> ConditionMeasure:
+    return ConditionMeasure(occurs(condition))
+
+
+def that(formula: str, **variables: SingleInstance) -> DerivedSingleInstance:
+    return DerivedSingleInstance(parse_expression(formula), tuple(variables.items()))
+
+
+def over(
+    function: Aggregation, base: SingleInstance, only: SingleInstance | None = None
+) -> AggregatedMeasure:
+    return AggregatedMeasure(function, base, only)
+
+
+def mean(base: SingleInstance, only: SingleInstance | None = None) -> AggregatedMeasure:
+    return over(Aggregation.MEAN, base, only)
+
+
+def share(base: SingleInstance, only: SingleInstance | None = None) -> AggregatedMeasure:
+    return replace(over(Aggregation.SHARE, base, only), bounds=UNIT_INTERVAL)
+
+
+def cases(only: SingleInstance | None = None) -> AggregatedMeasure:
+    return replace(over(Aggregation.COUNT, EVERY_CASE, only), bounds=UNIT_INTERVAL)
+
+
+# --- how an analyst would say it ------------------------------------------------------
+
+NATURAL: list[tuple[str, AggregatedMeasure, Scope | None]] = [
+    # traffic fines
+    (
+        (
+            'The percentage of cases where the duration between "Create Fine" and "Payment" is '
+            "less than 90 days."
+        ),
+        share(that("duration < 90 days", duration=took("Create Fine", "Payment"))),
+        None,
+    ),
+    (
+        "Average time from 'Create Fine' to 'Payment' per month",
+        mean(took("Create Fine", "Payment")),
+        MONTH,
+    ),
+    (
+        'the mean time between the first "Send Fine" and the first "Payment"',
+        mean(took("Send Fine", "Payment", end_pick=Pick.FIRST)),
+        None,
+    ),
+    (
+        'the proportion of cases in which "Payment" never occurs',
+        share(that("times == 0", times=count("Payment"))),
+        None,
+    ),
+    (
+        'percentage of cases without "Payment"',
+        share(that("times == 0", times=count("Payment"))),
+        None,
+    ),
+    (
+        'the fraction of cases with "Send for Credit Collection", for each quarter',
+        share(happens("Send for Credit Collection")),
+        QUARTER,
+    ),
+    (
+        'the total number of times "Add penalty" occurs every year',
+        over(Aggregation.SUM, count("Add penalty")),
+        YEAR,
+    ),
+    (
+        'the sum of the first value of amount when "Create Fine" occurs',
+        over(Aggregation.SUM, DataMeasure("amount", Pick.FIRST, occurs("Create Fine"))),
+        None,
+    ),
+    (
+        'the number of cases in which "Payment" occurs and "Add penalty" occurs',
+        cases(that("a and b", a=happens("Payment"), b=happens("Add penalty"))),
+        None,
+    ),
+    (
+        "the share of cases in which amount > 100",
+        share(that("amount > 100", amount=DataMeasure("amount"))),
+        None,
+    ),
+    (
+        'the share of cases where "Payment" occurs at least once among cases with a fine above 5',
+        share(happens("Payment"), that("fine > 5", fine=DataMeasure("fine"))),
+        None,
+    ),
+    (
+        "the percentage of cases where the case takes less than 90 days",
+        share(that("duration < 90 days", duration=took())),
+        None,
+    ),
+    (
+        'avg time from "Create Fine" to "Payment" of cases where amount > 9 and "Payment" occurs',
+        mean(
+            took("Create Fine", "Payment"),
+            that(
+                "a and b",
+                a=that("amount > 9", amount=DataMeasure("amount")),
+                b=happens("Payment"),
+            ),
+        ),
+        None,
+    ),
+    # sepsis
+    (
+        "the median throughput time of the case",
+        over(Aggregation.MEDIAN, took()),
+        None,
+    ),
+    (
+        "90th percentile of the cycle time, for each quarter",
+        replace(over(Aggregation.PERCENTILE, took()), percent=90),
+        QUARTER,
+    ),
+    (
+        'share of cases in which "Return ER" happens within 28 days of "Release A"',
+        share(
+            that(
+                "duration <= 28 days", duration=took("Release A", "Return ER", end_pick=Pick.FIRST)
+            )
+        ),
+        None,
+    ),
+    (
+        '% of cases with more than two "Leucocytes"',
+        share(that("times > 2", times=count("Leucocytes"))),
+        None,
+    ),
+    (
+        'the ratio of cases in which "CRP" occurs at least 3 times',
+        share(that("times >= 3", times=count("CRP"))),
+        None,
+    ),
+    (
+        'the average number of times "CRP" occurs, among cases in which "Admission NC" occurs',
+        mean(count("CRP"), happens("Admission NC")),
+        None,
+    ),
+    (
+        'the longest duration between "Admission NC" and "Release A" in the last 6 months',
+        over(Aggregation.MAX, took("Admission NC", "Release A")),
+        Scope(None, recent=Recent(6, Calendar.MONTH)),
+    ),
+    ("average case duration by week", mean(took()), Scope(Grid(Calendar.WEEK))),
+    (
+        (
+            'the average of the duration between "ER Registration" and "Admission NC" over the '
+            'cases that have "ER Triage"'
+        ),
+        mean(took("ER Registration", "Admission NC"), happens("ER Triage")),
+        None,
+    ),
+    # incident management
+    (
+        'the average duration in working hours "Mon-Fri 09:00-17:00" from "Queued" to "Completed"',
+        mean(replace(took("Queued", "Completed"), calendar=OFFICE)),
+        None,
+    ),
+    (
+        'the average of the total duration between each "Queued" and the next "Accepted"',
+        mean(took("Queued", "Accepted", cycles=Cycles.SUM)),
+        None,
+    ),
+    (
+        "the share of cases whose throughput time exceeds 3 days",
+        share(that("duration > 3 days", duration=took())),
+        None,
+    ),
+    (
+        "the percentage of cases that take longer than 3 weeks",
+        share(that("duration > 21 days", duration=took())),
+        None,
+    ),
+    (
+        'the share of cases in which "Accepted" is directly followed by "Queued"',
+        share(ConditionMeasure(Sequence(occurs("Accepted"), occurs("Queued"), Order.FOLLOWS))),
+        None,
+    ),
+    (
+        'the number of cases grouped by impact into "Low", "Medium" and "High"',
+        replace(cases(), grouping=Grouping(DataMeasure("impact"), ("Low", "Medium", "High"))),
+        None,
+    ),
+    (
+        'the minimum time from case start until the first "Completed" over the last 500 cases',
+        over(Aggregation.MIN, took("case start", "Completed", end_pick=Pick.FIRST)),
+        Scope(None, last_cases=500),
+    ),
+    # travel declarations
+    (
+        "the share of cases in which channel is 'web' between 2014-01-01 and 2014-12-31",
+        share(that("channel == 'web'", channel=DataMeasure("channel"))),
+        Scope(None, date(2014, 1, 1), date(2015, 1, 1)),
+    ),
+    (
+        'For every month, the average duration between "Declaration SUBMITTED" and "Paid"',
+        mean(took("Declaration SUBMITTED", "Paid")),
+        MONTH,
+    ),
+    (
+        'the share of cases in which "Declaration REJECTED" is executed more than once',
+        share(that("times > 1", times=count("Declaration REJECTED"))),
+        None,
+    ),
+    (
+        'the highest value of attribute amount per org:unit into "A" and "B"',
+        replace(
+            over(Aggregation.MAX, DataMeasure("amount")),
+            grouping=Grouping(DataMeasure("org:unit"), ("A", "B")),
+        ),
+        None,
+    ),
+    # loans
+    (
+        'the shortest time between the last "O_Sent" and the first "O_Accepted"',
+        over(Aggregation.MIN, took("O_Sent", "O_Accepted", Pick.LAST, Pick.FIRST)),
+        None,
+    ),
+    ('the average time until "O_Accepted"', mean(took("case start", "O_Accepted")), None),
+    (
+        (
+            'share of cases where the number of times "O_Created" occurs is at most 2 monthly from '
+            "2016-01-01 until 2017-01-01"
+        ),
+        share(that("times <= 2", times=count("O_Created"))),
+        Scope(Grid(Calendar.MONTH), date(2016, 1, 1), date(2017, 1, 1)),
+    ),
+    (
+        "the average duration for cases with a duration of less than 2 hours",
+        mean(took(), that("duration < 2 hours", duration=took())),
+        None,
+    ),
+    (
+        'the number of cases in which there is no "A_Denied", for each week',
+        cases(that("times == 0", times=count("A_Denied"))),
+        Scope(Grid(Calendar.WEEK)),
+    ),
+    (
+        "the share of cases where the last value of accepted is true",
+        share(DataMeasure("accepted")),
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "measure", "scope"), NATURAL, ids=[row[0] for row in NATURAL])
+def test_what_an_analyst_would_write_is_understood(
+    said: str, measure: AggregatedMeasure, scope: Scope | None
+) -> None:
+    assert parse_sentence(said) == (measure, scope)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the median throughput time of the case",
+        "90th percentile of the cycle time, for each quarter",
+        "the percentage of cases that take longer than 3 weeks",
+    ],
+)
+def test_capitals_do_not_count(said: str) -> None:
+    assert parse_sentence(said.upper()) == parse_sentence(said)
+
+
+def test_there_are_enough_examples_of_that() -> None:
+    assert len({said for said, _, _ in NATURAL}) >= 30
+
+
+NAMES = Reading(
+    names=Vocabulary(
+        ("Create Fine", "Payment", "Send for Credit Collection", "Queued/Awaiting", "A", "Release"),
+        {"amount": Kind.NUMBER, "Debit amount": Kind.NUMBER, "channel": Kind.TEXT},
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "same"),
+    [
+        ("the average time from create fine to payment", 'from "Create Fine" to "Payment"'),
+        ("the average time from A to a payment", 'from "A" to "Payment"'),
+        (
+            "the average time between Queued/Awaiting and the first send for credit collection",
+            'between "Queued/Awaiting" and the first "Send for Credit Collection"',
+        ),
+    ],
+)
+def test_public_names_need_no_quotes(said: str, same: str) -> None:
+    assert parse_measure(said, NAMES) == parse_measure(f"the average time {same}")
+
+
+def test_public_attributes_need_no_quotes() -> None:
+    said = parse_measure("the average Debit Amount when Payment occurs", NAMES)
+    assert said == mean(DataMeasure("Debit amount", Pick.LAST, occurs("Payment")))
+    chosen = parse_measure("the number of cases in which payment never occurs", NAMES)
+    assert chosen == cases(that("times == 0", times=count("Payment")))
+
+
+# --- how it is worded -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("measure", "said"),
+    [
+        (
+            mean(took("ER Registration", "Admission NC")),
+            (
+                'the average of the duration between the first time instant when activity "ER '
+                'Registration" occurs and the last time instant when activity "Admission NC" occurs'
+            ),
+        ),
+        (
+            CountMeasure(Occurs(parse_expression("amount > 5"), Occurrence.ONSET)),
+            "the number of times amount > 5 begins to hold",
+        ),
+        (
+            CountMeasure(replace(occurs("A"), among=parse_expression("vip"))),
+            'the number of times activity "A" occurs (among the events where vip)',
+        ),
+        (
+            CountMeasure(Sequence(occurs("A"), occurs("B"), Order.LEADS_TO_CYCLICALLY)),
+            (
+                'the number of times activity "A" occurs leads to activity "B" occurs (one match '
+                'per activity "A" occurs)'
+            ),
+        ),
+        (
+            StateMeasure(
+                parse_expression("state == 'done'"), parse_expression("activity == 'Repair'")
+            ),
+            'whether at the last event where activity == "Repair", state == "done"',
+        ),
+        (
+            replace(took("A", "B"), running=parse_expression("open"), calendar=OFFICE),
+            (
+                'the duration in working time "Mon-Fri 09:00-17:00" while open between the first '
+                'time instant when activity "A" occurs and the last time instant when activity '
+                '"B" occurs'
+            ),
+        ),
+        (
+            took("A", "B", cycles=Cycles.MEAN),
+            (
+                'the average duration between the pairs of time instants when activity "A" '
+                'occurs and when activity "B" occurs'
+            ),
+        ),
+        (
+            share(that("duration < 90 days", duration=took()), happens("A")),
+            (
+                "the share of cases in which the duration between the start of the case and the "
+                'end of the case is less than 90 days among the cases in which activity "A" occurs'
+            ),
+        ),
+        (
+            share(that("n > 1", n=count("x > 5")), that("m < 3", m=count("B"))),
+            (
+                "the share of cases in which n > 1 where n is the number of times x > 5 among "
+                'the cases in which m < 3 where m is the number of times activity "B" occurs'
+            ),
+        ),
+        # A name that is a word of the sentence keeps its expression together.
+        (
+            CountMeasure(Occurs(parse_expression("x and the"))),
+            "the number of times (x and the)",
+        ),
+        (
+            DerivedMultiInstance(
+                parse_expression("a / b"),
+                (("a", over(Aggregation.SUM, that("2 * n", n=count("A")))), ("b", cases())),
+            ),
+            (
+                "the function a / b where a is (the sum of the function 2 * n where n is the "
+                'number of times activity "A" occurs), b is the number of cases'
+            ),
+        ),
+    ],
+)
+def test_measures_are_worded_after_the_patterns(measure: Measure, said: str) -> None:
+    assert phrase(measure) == said
+    assert parse_measure(said) == measure
+
+
+@pytest.mark.parametrize(
+    ("scope", "said"),
+    [
+        (MONTH, "every month"),
+        (Scope(Grid(Calendar.WEEK, 2), date(2014, 1, 1)), "every 2 weeks from 2014-01-01"),
+        (
+            Scope(None, date(2014, 1, 1), date(2014, 2, 1)),
+            "the whole time from 2014-01-01 to 2014-01-31",
+        ),
+        (
+            Scope(Grid(Calendar.MONTH), recent=Recent(2, Calendar.YEAR)),
+            "every month of the last 2 years",
+        ),
+        (
+            Scope(None, last_cases=100, cases=happens("A")),
+            'the last 100 cases, only cases in which activity "A" occurs',
+        ),
+    ],
+)
+def test_scopes_are_worded_and_read(scope: Scope, said: str) -> None:
+    (ppi,) = parse_catalogue("log: l\nppis: [{id: x, measure: {number: cases}}]").ppis
+    assert sentence(replace(ppi, scope=scope)) == f"the number of cases, for {said}"
+    assert parse_scope(said) == scope
+
+
+@pytest.mark.parametrize(
+    ("said", "scope"),
+    [
+        ("all", Scope(None)),
+        ("the last 20 instances", Scope(None, last_cases=20)),
+        ("those finished in the last 3 months", Scope(None, recent=Recent(3, Calendar.MONTH))),
+        ("those finished every 2 months", Scope(Grid(Calendar.MONTH, 2))),
+    ],
+)
+def test_the_scopes_of_ppinots_own_template_are_read(said: str, scope: Scope) -> None:
+    assert parse_scope(f"The process instances considered for this PPI are {said}") == scope
+
+
+# --- what ppinot4py says --------------------------------------------------------------
+
+A, B = "`concept:name` == 'ER Registration'", "`concept:name` == 'Admission NC'"
+HOURS = foreign.BusinessDuration(clock(7), clock(17))
+STAY = foreign.TimeMeasure(A, B)
+COUNTED = foreign.DerivedMeasure("n > 0", {"n": foreign.CountMeasure(A)})
+STARTS, ENDS = (
+    foreign.TimeInstantCondition(state, foreign.AppliesTo.PROCESS)
+    for state in (foreign.RuntimeState.START, foreign.RuntimeState.END)
+)
+
+
+def of_activity(state: foreign.RuntimeState, name: str) -> foreign.TimeInstantCondition:
+    return foreign.TimeInstantCondition(state, foreign.AppliesTo.ACTIVITY, name)
+
+
+def state(first: str, last: str, order: foreign.Type) -> foreign.TimeInstantCondition:
+    return foreign.TimeInstantCondition(foreign.ComplexState(first, last, order))
+
+
+FOREIGN = [
+    foreign.CountMeasure(A),
+    foreign.CountMeasure("ACT == 'open'"),
+    foreign.CountMeasure(foreign.DataCondition("amount > 5 and x == 'a'")),
+    foreign.CountMeasure(foreign.DataCondition(condition=True)),
+    foreign.CountMeasure("`lifecycle:transition` == 'In Progress'"),
+    # Of these two it makes an activity with a strange name.
+    foreign.CountMeasure("`concept:name` == 'A' and `lifecycle:transition` == 'complete'"),
+    foreign.CountMeasure('`concept:name` == "A" and `lifecycle:transition` == "complete"'),
+    foreign.CountMeasure("`concept:name` in ['A', 'B']"),
+    foreign.CountMeasure(of_activity(foreign.RuntimeState.END, "'Send Fine'")),
+    foreign.CountMeasure(of_activity(foreign.RuntimeState.START, "'Send Fine'")),
+    foreign.CountMeasure(of_activity(foreign.RuntimeState("'complete'"), "'Send Fine'")),
+    foreign.CountMeasure(of_activity(foreign.RuntimeState.END, "Send Fine")),
+    foreign.CountMeasure(state("ACT == 'A'", "ACT == 'B'", foreign.Type.FOLLOWS)),
+    foreign.CountMeasure(state(A, B, foreign.Type.LEADSTO)),
+    STAY,
+    foreign.TimeMeasure(A, B, first_to=True),
+    foreign.TimeMeasure(A, B, precondition="amount > 5"),
+    foreign.TimeMeasure(STARTS, ENDS),
+    foreign.TimeMeasure(STARTS, ENDS, precondition="amount > 5"),
+    foreign.TimeMeasure("amount > 5 and b == 'x'", "amount <= 5 or not (b == 'x')"),
+    foreign.TimeMeasure(A, B, business_duration=HOURS),
+    *(foreign.TimeMeasure(A, B, "CYCLIC", name) for name in ("SUM", "MIN", "MAX", "AVG", "MEDIAN")),
+    foreign.TimeMeasure(A, B, "CYCLIC", "AVG", business_duration=HOURS, precondition="x == 1"),
+    foreign.DataMeasure("AMOUNT"),
+    foreign.DataMeasure("concept:name", first=True),
+    foreign.DataMeasure("time:timestamp", precondition=A),
+    foreign.DataMeasure("lifecycle:transition"),
+    foreign.DataMeasure("Debit amount"),
+    foreign.DataMeasure("org:group", precondition="amount > 5"),
+    *(
+        foreign.AggregatedMeasure(STAY, name)
+        for name in ("SUM", "MIN", "MAX", "AVG", "MEDIAN", "P90")
+    ),
+    foreign.AggregatedMeasure(STAY, "AVG", grouper=foreign.DataMeasure("diagnose", first=True)),
+    foreign.AggregatedMeasure(
+        STAY, "AVG", grouper=[foreign.DataMeasure("diagnose")], filter_to_apply=COUNTED
+    ),
+    foreign.AggregatedMeasure(
+        foreign.DerivedMeasure(
+            "a + b", {"a": foreign.CountMeasure(A), "b": foreign.CountMeasure(B)}
+        ),
+        "SUM",
+        filter_to_apply=COUNTED,
+    ),
+    foreign.DerivedMeasure("t < limit", {"t": STAY, "limit": pd.Timedelta(days=90)}),
+    foreign.DerivedMeasure("t < limit", {"t": STAY, "limit": timedelta(days=1, hours=2)}),
+    foreign.DerivedMeasure("t < limit", {"limit": timedelta(hours=2), "t": STAY}),
+    foreign.DerivedMeasure("n > k", {"k": 3, "n": foreign.CountMeasure(A)}),
+    foreign.DerivedMeasure(
+        "a / b",
+        {
+            "a": foreign.AggregatedMeasure(foreign.CountMeasure(A), "SUM", filter_to_apply=COUNTED),
+            "b": foreign.AggregatedMeasure(foreign.CountMeasure(B), "SUM"),
+        },
+    ),
+    # The inner list of variables ends where the outer formula needs the next one.
+    foreign.DerivedMeasure(
+        "a * 2 + c",
+        {
+            "a": foreign.DerivedMeasure("b + 1", {"b": foreign.CountMeasure(A)}),
+            "c": foreign.CountMeasure(B),
+        },
+    ),
+]
+THEIRS = replace(
+    PPINOT4PY,
+    calendar=parse_calendar("Mon-Fri 07:00-17:00; in UTC"),
+    groups={"diagnose": ("a", "b")},
+)
+
+
+@pytest.mark.parametrize("measure", FOREIGN, ids=str)
+def test_what_ppinot4py_says_means_the_same(measure: object) -> None:
+    expected = from_ppinot4py(measure, keys=["a", "b"])
+    assert parse_measure(str(measure), THEIRS) == expected
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        foreign.CountMeasure(A),
+        STAY,
+        foreign.TimeMeasure(A, B, first_to=True),
+        foreign.TimeMeasure(A, B, "CYCLIC", "AVG"),
+        foreign.CountMeasure(state(A, B, foreign.Type.LEADSTO)),
+        foreign.CountMeasure(state(A, B, foreign.Type.FOLLOWS)),
+        foreign.DataMeasure("amount", precondition=A),
+        foreign.AggregatedMeasure(STAY, "MEDIAN", filter_to_apply=COUNTED),
+        foreign.DerivedMeasure(
+            "a + b", {"a": foreign.CountMeasure(A), "b": foreign.CountMeasure(B)}
+        ),
+    ],
+    ids=str,
+)
+def test_the_wording_is_that_of_ppinot4py(measure: object) -> None:
+    assert phrase(parse_measure(str(measure))) == str(measure)
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("2014-01-31 02:00:00", "2014-01-31T02:00:00Z"),
+        ("2014-01-31", "2014-01-31"),
+        ("0 days 00:00:01.500000", "1500 milliseconds"),
+        ("-1.5", "-1.5"),
+        ("True", "true"),
+    ],
+)
+def test_fixed_values_among_the_variables_go_into_the_formula(written: str, value: str) -> None:
+    found = parse_measure(f"the function y == k where k is {written}, y is the last value of x")
+    assert phrase(found) == f"the function y == {value} where y is the last value of x"
+
+
+def test_a_condition_that_says_itself_when_it_occurs_is_read_so() -> None:
+    for reading in (Reading(), PPINOT4PY):
+        every = parse_measure("the number of times an event meets the condition vip", reading)
+        onset = parse_measure("the number of times vip begins to hold", reading)
+        assert every == CountMeasure(Occurs(Name("vip")))
+        assert onset == CountMeasure(Occurs(Name("vip"), Occurrence.ONSET))
+
+
+# --- what does not fit ----------------------------------------------------------------
+
+REFUSED = [
+    (
+        'the average of the durration between "A" and "B"',
+        "1:20: error: expected a measure after 'the', found 'durration' (did you mean 'duration'?)",
+    ),
+    (
+        'the average of the duration betwen "A" and "B"',
+        (
+            "1:29: error: expected 'between' or 'from' after 'duration', found 'betwen' "
+            "(did you mean 'between'?)"
+        ),
+    ),
+    (
+        'the sum of the duration between the first time instant when activity "A" ocurs and "B"',
+        (
+            "1:74: error: expected 'occurs' or 'and' after '\"A\"', found 'ocurs' "
+            "(did you mean 'occurs'?)"
+        ),
+    ),
+    (
+        'the average of the duration between "A" and "B" gruoped by channel into "web"',
+        (
+            "1:49: error: expected 'occurs', 'grouped by', 'filtered by' or the end after '\"B\"', "
+            "found 'gruoped' (did you mean 'grouped by'?)"
+        ),
+    ),
+    (
+        'the average of the duration between "A"',
+        "1:40: error: expected 'occurs' or 'and' after '\"A\"', found the end",
+    ),
+    (
+        "the average time from Create to Pay",
+        "1:23: error: 'Create' is read as an attribute (an activity goes in quotes: \"Create\")",
+    ),
+    (
+        'the share of cases were "A" occurs',
+        "1:20: error: expected 'in which' after 'cases', found 'were' (did you mean 'where'?)",
+    ),
+    (
+        'the share of cases in which the duration between "A" and "B" is less than 90',
+        (
+            "1:75: error: a duration is compared with a duration: '90' of what? "
+            "(write the unit, as in 90 hours)"
+        ),
+    ),
+    (
+        "the number of times activity == 'A",
+        (
+            "1:33: error: this quotation has no end: a closing ' is missing "
+            '(a name with an apostrophe goes in double quotes: "it\'s done")'
+        ),
+    ),
+    (
+        "the function a / c where a is the number of cases, b is the number of cases",
+        "1:18: error: the formula does not say what 'c' is (say what it is: where c is …)",
+    ),
+    (
+        "the function a where a is the number of cases, b is the number of cases",
+        "1:48: error: the formula does not use the variable 'b'",
+    ),
+    (
+        "the average of the average of the duration of the case",
+        (
+            "1:16: error: here a measure of one case stands, and this one combines many (as in the "
+            "number of times …, the duration between …, whether …)"
+        ),
+    ),
+    (
+        "the number of cases grouped by channel",
+        (
+            "1:39: error: expected 'into' after 'channel', found the end (only groups that are "
+            'named are answered, as in grouped by channel into "x" and "y")'
+        ),
+    ),
+    (
+        'the business duration between "A" and "B"',
+        (
+            "1:5: error: 'business' does not say which hours are worked "
+            '(write the duration in working time "Mon-Fri 09:00-17:00" between …)'
+        ),
+    ),
+    (
+        'the duration in working time "Mo-Fri 25:00" between "A" and "B"',
+        "1:30: error: this is not a working calendar: ",
+    ),
+    (
+        "the 100th percentile of the cycle time",
+        "1:5: error: percentiles go from the 1st to the 99th, and this is '100th'",
+    ),
+    (
+        "the sum of the cycle time, each case counting at least 0 and at most 5",
+        (
+            "1:28: error: a case contributes a duration, and these bounds have no unit of time "
+            "(as in at most 30 days)"
+        ),
+    ),
+    (
+        'the duration between the pairs of time instants when "A" and when "B"',
+        (
+            "1:5: error: a case may have several such pairs: which of their durations is meant? "
+            "(write the sum, average, minimum, maximum or median duration between the pairs)"
+        ),
+    ),
+    (
+        'the number of cases in which "A" occurs and "B" occurs or "C" occurs',
+        (
+            "1:56: error: 'and' and 'or' in one statement can be read in two ways "
+            "(write a formula: a and (b or c) where a is …)"
+        ),
+    ),
+    (
+        "the number of times amount >",
+        "1:29: error: expected a value, found the end",
+    ),
+    ("", "1:1: error: expected a measure, found the end (as in the duration between …"),
+]
+
+
+@pytest.mark.parametrize(("said", "problem"), REFUSED, ids=[row[0] for row in REFUSED])
+def test_a_refusal_says_which_words_do_not_fit_and_what_would(said: str, problem: str) -> None:
+    with pytest.raises(DefinitionError) as refused:
+        parse_measure(said)
+    (found,) = refused.value.problems
+    shown = str(found).removeprefix("<sentence>:")
+    # Some end with what others have to say.
+    assert shown == problem or (shown.startswith(problem) and problem.endswith((": ", "…")))
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (
+            'the number of times "A" occurs',
+            "1:1: error: this measures one case; a PPI combines many",
+        ),
+        ("the number of cases for every month, every week", "the scope says this twice"),
+        ("the number of cases in the last 0 months", "periods are counted from 1 to 366, not '0'"),
+        ("the number of cases from 2015-01-01 until 2014-01-01", "the scope ends before it begins"),
+        ("the number of cases since 2014-02-30", "'2014-02-30' is not a day of the calendar"),
+    ],
+)
+def test_scopes_are_refused_with_reasons(said: str, problem: str) -> None:
+    with pytest.raises(DefinitionError, match=re.escape(problem)):
+        parse_sentence(said)
+
+
+def test_problems_point_into_the_line_they_are_in() -> None:
+    with pytest.raises(DefinitionError) as refused:
+        parse_measure('the average of\n  the duration between "A"\n  and B')
+    (problem,) = refused.value.problems
+    assert (problem.position.line, problem.position.column) == (3, 7)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "the average of ",
+        "the function ",
+        "(",
+        "whether ",
+        "the number of times ((",
+        "'",
+        "“",
+        '"A" ',
+    ],
+)
+def test_a_long_text_is_refused_at_once(piece: str) -> None:
+    text = (piece * 100_000)[:100_000]
+    started = time.process_time()
+    with pytest.raises(DefinitionError):
+        parse_measure(text)
+    assert time.process_time() - started < 0.1
+
+
+def test_a_megabyte_is_the_most() -> None:
+    with pytest.raises(DefinitionError, match="more than 1,000,000 characters"):
+        parse_measure("x" * 1_000_001)
+    with pytest.raises(DefinitionError, match="more than 1,000,000 characters"):
+        read_template("x" * 1_000_001)
+
+
+# --- templates ------------------------------------------------------------------------
+
+TEMPLATE = """\
+Log: fines
+
+PPI: paid-in-time
+Name: Fines paid in time
+Process: Traffic fines
+Goals:
+  - Fewer reminders
+  - Less credit collection
+Definition: The PPI is defined as the percentage of cases where the duration between
+  "Create Fine" and "Payment" is less than 90 days grouped by article into "157" and "7"
+Target: The PPI value must be at least 80 percent
+Tolerated: The PPI value may be at least 70 percent
+Target in "7": The PPI value must be between 60 and 90
+Scope: The process instances considered for this PPI are those of every quarter
+Responsible: Head of the fines office
+Informed: Mayor
+Comments: Paid is paid,
+  however much.
+Epsilon: 0.2
+Release: verdict; mechanism threshold; noise on value; falloff 2.5; buckets 20
+
+PPI: stay
+Definition: the average duration, each case counting at least 0 days and at most 60 days
+Unit: days
+Range: from 0 to 30 days
+"""
+
+SAME = """
+log: fines
+ppis:
+  - id: paid-in-time
+    name: Fines paid in time
+    process: Traffic fines
+    goals: [Fewer reminders, Less credit collection]
+    measure:
+      share:
+        derive: duration < 90 days
+        duration: {time: {from: {activity: Create Fine}, to: {activity: Payment}}}
+      by: {data: article, keys: ["157", "7"]}
+    target:
+      groups: {"7": between 60 and 90 %}
+      otherwise: {green: at least 80 %, amber: at least 70 %}
+    scope: every quarter
+    responsible: Head of the fines office
+    informed: Mayor
+    comments: "Paid is paid,\\nhowever much."
+    epsilon: 0.2
+    release: {answer: verdict, mechanism: threshold, noise: value, falloff: 2.5, buckets: 20}
+  - id: stay
+    measure: {mean: {time: {from: case start, to: case end}}}
+    bounds: {value: [0 days, 30 days]}
+    unit: days
+"""
+
+
+def test_a_template_says_what_a_catalogue_says() -> None:
+    bounds = "measure: {mean: {time: {from: case start, to: case end}}, bounds: [0 days, 60 days]}"
+    expected = parse_catalogue(
+        SAME.replace("measure: {mean: {time: {from: case start, to: case end}}}", bounds)
+    )
+    assert read_template(TEMPLATE) == expected
+    assert read_template(write_template(expected)) == expected
+
+
+@pytest.mark.parametrize("name", ["claims", "sepsis"])
+def test_the_examples_are_the_same_as_templates(name: str) -> None:
+    catalogue = read_catalogue(ROOT / "examples" / f"{name}.yaml")
+    text = write_template(catalogue)
+    assert read_template(text, "again.txt") == catalogue
+    assert max(map(len, text.splitlines())) <= 100
+
+
+BROKEN = """\
+Log: fines
+Responsible: nobody
+PPI: 1st
+Defnition: the number of cases
+PPI: second
+Definition: the number of times "A" occurs
+Definition: the number of cases
+PPI: third
+Definition: the average duration
+Unit: parsecs
+PPI: fourth
+Definition: the share of cases with "A"
+Target: below 7 days
+Target in "x": below 3
+Tolerated: at most 5
+Epsilon: 0
+Release: mechanism laplase
+Log: again
+PPI: fifth
+Definition: the number of cases
+Target: at least 5
+Tolerated: at least 6
+Range: from 5 to 1
+PPI: fifth
+Definition: the number of cases
+"""
+
+
+def test_all_problems_of_a_template_are_found_at_once() -> None:
+    with pytest.raises(DefinitionError) as refused:
+        read_template(BROKEN, "t.txt")
+    assert [str(problem) for problem in refused.value.problems] == [
+        "t.txt:2:1: error: 'Responsible' comes behind the 'PPI' that it is about",
+        "t.txt:3:1: error: this PPI has no definition (as in Definition: the average of …)",
+        (
+            "t.txt:3:6: error: expected an id of letters, digits, - and _, with a letter first, "
+            "found '1st' (what people call it goes into Name: …)"
+        ),
+        (
+            "t.txt:4:1: error: no line of a template begins with 'Defnition' "
+            "(did you mean 'Definition'?)"
+        ),
+        (
+            "t.txt:6:13: error: this measures one case; a PPI combines many "
+            "(say how: the average of …, the share of cases in which …)"
+        ),
+        "t.txt:7:1: error: the line 'Definition' is here twice; first in line 6",
+        (
+            "t.txt:10:7: error: the value cannot be shown in 'parsecs' (the units are "
+            "'microseconds', 'milliseconds', 'seconds', 'minutes', 'hours', 'days' and 'weeks')"
+        ),
+        "t.txt:13:15: error: 'days' does not fit: the value is shown in 'percent'",
+        "t.txt:14:1: error: no group of this PPI is 'x' (the PPI has no groups)",
+        "t.txt:16:10: error: epsilon must be above 0 (nothing can be answered for it)",
+        "t.txt:17:20: error: there is no mechanism 'laplase' (did you mean 'laplace'?)",
+        "t.txt:18:1: error: 'Log' comes before all PPIs, once",
+        "t.txt:22:12: error: what is tolerated must hold all of the target",
+        "t.txt:23:13: error: the range must go up",
+        "t.txt:24:1: error: the id 'fifth' is taken by the PPI in line 19",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x\n" * 400_000, "Log: x\n" + "PPI: a\n" * 140_000, "Log: x\nPPI: a\n" + "Goals:\n" * 9],
+)
+def test_a_template_full_of_problems_is_refused_soon(text: str) -> None:
+    started = time.process_time()
+    with pytest.raises(DefinitionError) as refused:
+        read_template(text)
+    assert 1 <= len(refused.value.problems) <= 200
+    assert time.process_time() - started < 3
+
+
+def test_a_template_without_a_log_says_so() -> None:
+    with pytest.raises(DefinitionError, match="does not say which log"):
+        read_template("PPI: a\nDefinition: the number of cases\n")
+
+
+def test_control_characters_do_not_get_through() -> None:
+    with pytest.raises(DefinitionError, match="control character"):
+        read_template("Log: x\nPPI: a\nName: \x1b[2J\nDefinition: the number of cases\n")
+
+
+# --- the guide ------------------------------------------------------------------------
+
+GUIDE = (ROOT / "docs" / "sentences.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w.*)\n((?:.*\n)*?)```$", GUIDE, flags=re.MULTILINE)
+
+
+def lines(kind: str) -> list[str]:
+    found = [line for info, text in BLOCKS if info == kind for line in text.splitlines() if line]
+    assert found, f"the guide has no block of the kind {kind!r}"
+    return found
+
+
+def pairs(kind: str) -> list[tuple[str, str]]:
+    """A line, and what the guide says of it in the next one."""
+    found = lines(kind)
+    return list(zip(found[::2], found[1::2], strict=True))
+
+
+def test_no_block_of_the_guide_goes_unchecked() -> None:
+    kinds = {"text template", "text measures", "text sentences", "text same", "text refused"}
+    assert {info for info, _ in BLOCKS} == kinds | {"python"}
+
+
+@pytest.mark.parametrize("text", [text for info, text in BLOCKS if info == "text template"])
+def test_templates_of_the_guide_are_read(text: str) -> None:
+    catalogue = read_template(text)
+    assert read_template(write_template(catalogue)) == catalogue
+
+
+@pytest.mark.parametrize("said", lines("text measures"))
+def test_measures_of_the_guide_are_worded_as_they_are_written(said: str) -> None:
+    assert phrase(parse_measure(said)) == said
+
+
+@pytest.mark.parametrize("said", lines("text sentences"))
+def test_sentences_of_the_guide_are_read(said: str) -> None:
+    parse_sentence(said)
+
+
+@pytest.mark.parametrize(("said", "same"), pairs("text same"))
+def test_sentences_of_the_guide_mean_what_it_says(said: str, same: str) -> None:
+    assert parse_sentence(said) == parse_sentence(same.removeprefix("= "))
+
+
+@pytest.mark.parametrize(("said", "problem"), pairs("text refused"))
+def test_refusals_of_the_guide_are_worded_so(said: str, problem: str) -> None:
+    with pytest.raises(DefinitionError) as refused:
+        parse_measure(said)
+    assert str(refused.value).removeprefix("<sentence>:1:") == problem.removeprefix("! ")
+
+
+@pytest.mark.parametrize("code", [text for info, text in BLOCKS if info == "python"])
+def test_python_in_the_guide_runs(code: str) -> None:
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        f"| a text | {words.MAX_SIZE:,} characters |",
+        f"| measures inside each other | {cursor.MAX_DEPTH} |",
+        f"| an expression | {lexer.MAX_LENGTH:,} characters |",
+        f"| PPIs of a template | {template_reading.MAX_PPIS:,} |",
+        f"| problems reported | {template_lines.MAX_PROBLEMS} |",
+    ],
+)
+def test_limits_are_as_the_guide_states(limit: str) -> None:
+    assert limit in GUIDE
+
+
+@pytest.mark.parametrize("key", [key.value for key in template_lines.Key])
+def test_every_key_of_a_template_is_explained(key: str) -> None:
+    assert f"`{key}`" in GUIDE
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\(([^)]+)\)", GUIDE))
+def test_links_of_the_guide_lead_somewhere(link: str) -> None:
+    path, _, anchor = link.partition("#")
+    page = (ROOT / "docs" / path).read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.*)$", page, flags=re.MULTILINE)
+    assert not anchor or anchor in [heading.lower().replace(" ", "-") for heading in headings]

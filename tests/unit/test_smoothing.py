@@ -1,0 +1,399 @@
+"""Smoothing: from released values alone, right about its own uncertainty, and always marked."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.smoothing import SHAPES, outcomes
+from pappi.checkpoint.levels import smoothed_all, two_levels, whole_id
+from pappi.checkpoint.smoothing import smoothed
+from pappi.cli.main import main
+from pappi.custody.imports import Terms
+from pappi.errors import UsageError
+from pappi.mechanisms.evidence import Bins, Evidence, Point
+from pappi.mechanisms.smoothing import smooth
+from pappi.ppinot.catalogue import parse_catalogue
+from pappi.ppinot.model import Catalogue
+from pappi.report.records import flat_smoothed_record, smoothed_record
+from pappi.store.workspace import open_workspace
+from pappi.values.answers import (
+    Answer,
+    Band,
+    NoisyBins,
+    NoisyValue,
+    Series,
+    ShownTarget,
+    Verdict,
+)
+from pappi.values.epsilon import Epsilon
+from pappi.values.privacy import Adjacency
+from pappi.workspace import Workspace
+from tests.small_logs import claims, workspace_with
+from tests.unit.report_samples import BANDED, BELOW_24, a_series, monthly
+
+CATALOGUE = """
+log: small
+ppis:
+  - id: sojourn
+    measure: {mean: {time: {from: case start, to: case end}, unit: days}}
+    bounds: [0 days, 10 days]
+    target: below 4 days
+    scope: every month
+  - id: rejected
+    measure: {share: {condition: activity == "Reject"}}
+    scope: every month
+  - id: part
+    measure:
+      derive: 100 * rejected / received
+      rejected: {sum: {count: activity == "Reject"}, within: received}
+      received: {sum: {count: activity == "Receive"}}
+    bounds: {rejected: [0, 1], received: [0, 2], value: [0, 100]}
+    scope: every month
+  - id: number
+    measure: {sum: {count: activity == "Receive"}, bounds: [0, 1]}
+    scope: every month
+  - id: longest
+    measure: {max: {time: {from: case start, to: case end}, unit: days}}
+    bounds: [0 days, 10 days]
+    scope: every month
+  - id: by-channel
+    measure:
+      share: {condition: activity == "Reject"}
+      by: {data: channel, keys: [web, phone, letter]}
+    scope: every month
+"""
+
+
+def catalogue(text: str = CATALOGUE) -> Catalogue:
+    return parse_catalogue(text, "test.yaml")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return workspace_with(tmp_path / "w", claims(120), Terms(block_budget=Epsilon.of(3)))
+
+
+def released(workspace: Workspace, epsilon: str = "0.3") -> tuple[Series, ...]:
+    return workspace.checkpoint().release(catalogue(), epsilon)
+
+
+# --- the maths --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "usual"),
+    [(2.0, 5.0, 3.0), (-0.5, 1.0, 0.7), (7.0, -2.0, 1.0), (0.0, 0.0, 20.0), (3.0, 3.0, 10.0)],
+)
+def test_the_likelihood_is_the_integral_it_claims_to_be(
+    first: float, second: float, usual: float
+) -> None:
+    shares, sizes = np.array([0.01, 0.1, 0.3, 0.5, 0.9, 0.99]), np.linspace(0, 800, 400_001)
+
+    def integral(share: float, mean: float) -> float:
+        off = abs(first - sizes * share) + abs(second - sizes * (1 - share)) + sizes / mean
+        return float(np.trapezoid(np.exp(-off), sizes)) / mean
+
+    wanted = [0.75 * integral(p, usual) + 0.25 * integral(p, usual / 10) for p in shares]
+    found = np.exp(Bins(first, second).log_likelihood(shares, usual))
+    assert found == pytest.approx(wanted, rel=1e-3)
+
+
+def test_an_empty_period_says_nothing() -> None:
+    shares = np.linspace(0, 1, 11)
+    assert np.ptp(Bins(0.0, 0.0).log_likelihood(shares, 5.0)) == pytest.approx(0, abs=1e-12)
+
+
+def test_the_noisiest_periods_move_most() -> None:
+    found = smooth([Bins(30, 70), Bins(32, 68), Bins(29, 71), Bins(3, 1)])
+    raw = np.array([0.30, 0.32, 0.29, 0.75])
+    moved = np.abs(found.means - raw)
+    assert moved[3] > 0.1
+    assert moved[:3].max() < 0.02
+    assert found.high[3] - found.low[3] > found.high[0] - found.low[0]
+
+
+def test_a_period_that_is_surely_different_stays_so() -> None:
+    found = smooth([Bins(100, 900)] * 9 + [Bins(900, 100)])
+    assert found.means[-1] == pytest.approx(0.9, abs=0.01)
+    assert found.low[-1] > 0.8
+
+
+def test_without_noise_worth_mentioning_nothing_is_smoothed() -> None:
+    shares = np.array([0.2, 0.5, 0.3, 0.9])
+    found = smooth([Bins(1e6 * p, 1e6 * (1 - p)) for p in shares])
+    assert found.means == pytest.approx(shares, abs=1e-4)
+    points = smooth([Point(p, 1e-6) for p in shares])
+    assert points.means == pytest.approx(shares, abs=1e-4)
+
+
+def test_the_whole_time_draws_its_periods_along() -> None:
+    months = [Bins(1.0, 2.0), Bins(2.0, 1.0), Bins(0.5, 1.5)]
+    low = smooth(months, whole=Bins(50, 950)).means
+    high = smooth(months, whole=Bins(950, 50)).means
+    assert (high - low > 0.3).all()
+
+
+numbers = st.floats(-1e9, 1e9)
+evidence = st.one_of(
+    st.builds(Bins, numbers, numbers),
+    st.builds(Point, st.floats(-1e3, 1e3), st.floats(1e-9, 1e6)),
+)
+
+
+@given(st.lists(evidence, min_size=2, max_size=12), st.none() | evidence)
+@settings(max_examples=60, deadline=None)
+def test_whatever_was_released_the_result_is_a_range_around_its_value(
+    found: list[Evidence], whole: Evidence | None
+) -> None:
+    posterior = smooth(found, whole=whole)
+    assert np.isfinite(posterior.means).all()
+    assert (posterior.low >= 0).all()
+    assert (posterior.high <= 1).all()
+    assert (posterior.low <= posterior.high).all()
+    assert posterior.masses.sum(axis=1) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("size", [5.0, 50.0])
+@pytest.mark.parametrize("shape", ["alike", "trend", "jump", "one far away"])
+def test_all_intervals_of_a_series_hold_together_as_often_as_they_say(
+    shape: str, size: float
+) -> None:
+    """Of 60 series, at 95 %: fewer than 51 would come about once in 3,000 times."""
+    held = [each.held for each in outcomes(SHAPES[shape], size, 60, uneven=False)]
+    assert sum(held) >= 51
+
+
+def test_smoothing_makes_noisy_series_better() -> None:
+    found = list(outcomes(SHAPES["alike"], 5.0, 40, uneven=True))
+    raw, better = (np.mean([getattr(o, which) for o in found]) for which in ("raw", "smoothed"))
+    assert better < raw / 3
+
+
+# --- a released series ------------------------------------------------------------------------
+
+
+def test_smoothing_needs_neither_events_nor_ledger(workspace: Workspace) -> None:
+    first = smoothed_all(released(workspace))
+    open_workspace(workspace.root).events.unlink()
+    again = smoothed_all(released(workspace))
+    assert record(again) == record(first)
+    assert any(answer.smoothed for one in first for answer in one.answers)
+
+
+def record(series: tuple[Series, ...]) -> str:
+    """Byte for byte, but for what was charged when."""
+    answers = [smoothed_record(answer) for one in series for answer in one.answers]
+    for answer in answers:
+        del answer["charged"], answer["replayed"]
+    return json.dumps(answers)
+
+
+def test_raw_values_intervals_and_verdicts_are_kept(workspace: Workspace) -> None:
+    for raw in released(workspace):
+        found = smoothed(raw)
+        assert tuple(replace(a, smoothed=None) for a in found.answers) == raw.answers
+        assert replace(found, answers=raw.answers, smoothing="") == raw
+
+
+def test_what_can_be_smoothed_is_and_the_rest_says_why_not(workspace: Workspace) -> None:
+    found = {one.ppi: one for one in smoothed_all(released(workspace))}
+    for ppi in ("sojourn", "rejected", "part", "number", "by-channel"):
+        assert all(answer.smoothed for answer in found[ppi].answers)
+        assert found[ppi].smoothing.startswith("≈ smoothed")
+    assert not any(answer.smoothed for answer in found["longest"].answers)
+    assert found["longest"].smoothing.startswith("not smoothed")
+
+
+def test_under_replace_the_public_number_of_cases_is_used(tmp_path: Path) -> None:
+    terms = Terms(block_budget=Epsilon.of(9), adjacency=Adjacency.REPLACE)
+    place = workspace_with(tmp_path / "r", claims(120), terms)
+    found = {one.ppi: one for one in smoothed_all(released(place))}
+    # A case always has its truth values and counts, so that their number is known.
+    for answer in (*found["rejected"].answers, *found["number"].answers):
+        assert isinstance(answer.evidence, NoisyValue)
+        assert answer.smoothed
+        assert answer.evidence.low is not None
+        assert answer.evidence.low <= answer.smoothed.value
+
+
+def test_groups_do_not_borrow_from_each_other(workspace: Workspace) -> None:
+    (series,) = (one for one in released(workspace) if one.ppi == "by-channel")
+    web = tuple(answer for answer in series.answers if answer.group == "web")
+    alone = smoothed(replace(series, answers=web)).answers
+    together = [a for a in smoothed(series).answers if a.group == "web"]
+    assert list(alone) == together
+
+
+def test_one_period_alone_is_not_smoothed() -> None:
+    one = smoothed(with_evidence([(3.0, 7.0)]))
+    assert one.answers[0].smoothed is None
+    assert "two periods or more" in one.smoothing
+
+
+def with_evidence(sums: list[tuple[float, float]], target: ShownTarget | None = None) -> Series:
+    answers = [
+        replace(answer, evidence=NoisyBins(first, second, 0.0, 100.0))
+        for answer, (first, second) in zip(
+            monthly([50.0] * len(sums), 50.0, target), sums, strict=True
+        )
+    ]
+    return a_series(answers, target=target)
+
+
+def bests(series: Series) -> list[Answer]:
+    return [answer for answer in series.answers if answer.smoothed]
+
+
+def test_verdicts_go_by_the_smoothed_interval_and_by_all_of_it() -> None:
+    met = smoothed(with_evidence([(10.0, 900.0)] * 4, BELOW_24))
+    missed = smoothed(with_evidence([(900.0, 10.0)] * 4, BELOW_24))
+    open_ = smoothed(with_evidence([(24.0, 76.0)] * 4, BELOW_24))
+    assert {a.best.verdict for a in bests(met)} == {Verdict.MET}
+    assert {a.best.verdict for a in bests(missed)} == {Verdict.MISSED}
+    assert {a.best.verdict for a in bests(open_)} == {Verdict.UNDECIDED}
+    assert all((a.best.chance_met or 0) > 0.99 for a in bests(met))
+    assert all(0.2 < (a.best.chance_met or 0) < 0.8 for a in bests(open_))
+
+
+@given(st.lists(st.tuples(st.floats(-5, 60), st.floats(-5, 60)), min_size=2, max_size=6))
+@settings(max_examples=40, deadline=None)
+def test_bands_are_never_surer_than_the_verdict(sums: list[tuple[float, float]]) -> None:
+    for answer in bests(smoothed(with_evidence(sums, BANDED))):
+        shown = answer.best
+        assert shown.bands
+        assert (shown.verdict is Verdict.MET) == (shown.bands == (Band.GREEN,))
+        assert (shown.verdict is Verdict.MISSED) == (Band.GREEN not in shown.bands)
+
+
+def test_a_ratio_that_counts_downwards_keeps_its_ends_in_order() -> None:
+    series = with_evidence([(3.0, 7.0), (4.0, 6.0)])
+    turned = [replace(a, evidence=NoisyBins(3.0, 7.0, 0.0, -100.0)) for a in series.answers]
+    for answer in smoothed(replace(series, answers=tuple(turned))).answers:
+        assert answer.smoothed is not None
+        low, high = answer.smoothed.interval.low, answer.smoothed.interval.high
+        assert low is not None
+        assert high is not None
+        assert -100 <= low <= answer.smoothed.value <= high <= 0
+
+
+def test_every_row_has_the_same_columns_smoothed_or_not(workspace: Workspace) -> None:
+    rows = [
+        flat_smoothed_record(answer)
+        for one in smoothed_all(released(workspace))
+        for answer in one.answers
+    ]
+    assert len({tuple(row) for row in rows}) == 1
+    assert {"smoothed_value", "smoothed_verdict", "value", "verdict"} <= set(rows[0])
+
+
+# --- two levels -------------------------------------------------------------------------------
+
+
+def test_two_levels_cost_together_what_one_does(workspace: Workspace) -> None:
+    analyst = workspace.checkpoint()
+    asked = two_levels(catalogue(), Epsilon.of("0.3"), Fraction(1, 3))
+    series = smoothed_all(analyst.release(asked))
+    spent = {line.spent for line in analyst.budget("small") if line.spent != Epsilon.of(0)}
+    assert spent == {Epsilon.of("1.8")}  # six PPIs
+    found = {one.ppi: one for one in series}
+    assert found[whole_id("sojourn")].answers[0].guarantee.epsilon == Epsilon.of("0.1")
+    assert found["sojourn"].answers[0].guarantee.epsilon == Epsilon.of("0.2")
+
+
+def test_only_series_of_means_have_a_level_above(workspace: Workspace) -> None:
+    ids = {ppi.id for ppi in two_levels(catalogue(), None, Fraction(1, 2)).ppis}
+    above = {each.removesuffix("-whole") for each in ids if each.endswith("-whole")}
+    assert above == {"sojourn", "rejected", "part", "by-channel"}
+    assert workspace.checkpoint().unreleasable(two_levels(catalogue(), None, Fraction(1, 2))) == []
+
+
+def test_the_whole_time_changes_what_is_believed_and_is_not_smoothed_itself(
+    workspace: Workspace,
+) -> None:
+    asked = two_levels(catalogue(), Epsilon.of("0.3"), Fraction(1, 2))
+    raw = {one.ppi: one for one in workspace.checkpoint().release(asked)}
+    both = {one.ppi: one for one in smoothed_all(tuple(raw.values()))}
+    assert both["sojourn"] == smoothed(raw["sojourn"], raw[whole_id("sojourn")])
+    assert both["sojourn"] != smoothed(raw["sojourn"])
+    assert both[whole_id("sojourn")] == raw[whole_id("sojourn")]
+
+
+@pytest.mark.parametrize("share", [Fraction(0), Fraction(1), Fraction(3, 2)])
+def test_a_share_that_leaves_nothing_is_refused(share: Fraction) -> None:
+    with pytest.raises(UsageError, match=r"between 0\.01 and 0\.99"):
+        two_levels(catalogue(), None, share)
+
+
+def test_an_id_that_is_taken_is_refused() -> None:
+    taken = catalogue(CATALOGUE.replace("id: number", "id: rejected-whole"))
+    with pytest.raises(UsageError, match="rejected-whole"):
+        two_levels(taken, None, Fraction(1, 2))
+
+
+# --- the command ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(
+    workspace: Workspace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Callable[..., tuple[int, str]]:
+    file = tmp_path / "asked.yaml"
+    file.write_text(CATALOGUE, encoding="utf-8")
+
+    def run_release(*options: str) -> tuple[int, str]:
+        command = ["pappi", "-w", str(workspace.root), "release", str(file), *options]
+        monkeypatch.setattr(sys, "argv", command)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out + captured.err
+
+    return run_release
+
+
+def test_smoothing_after_a_release_is_free_and_leaves_its_record_alone(
+    run: Callable[..., tuple[int, str]],
+) -> None:
+    raw = json.loads(run("--json")[1])["answers"]
+    found = json.loads(run("--json", "--smooth")[1])["answers"]
+    assert [answer.pop("smoothed") for answer in found].count(None) == 3  # the longest
+    assert not any(answer["charged"] for answer in found)
+    for answer in (*raw, *found):
+        del answer["charged"], answer["replayed"]
+    assert found == raw
+
+
+def test_the_command_splits_epsilon_between_two_levels(
+    run: Callable[..., tuple[int, str]],
+) -> None:
+    code, text = run("--csv", "--smooth", "--whole", "0.4", "--ppi", "rejected")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert code == 0
+    assert {row["ppi"]: row["guarantee_epsilon"] for row in rows} == {
+        "rejected": "0.06",
+        "rejected-whole": "0.04",
+    }
+    assert all(row["smoothed_value"] for row in rows if row["ppi"] == "rejected")
+
+
+@pytest.mark.parametrize("options", [("--whole", "0.5"), ("--smooth", "--whole", "1.5")])
+def test_a_share_without_meaning_is_refused_before_anything_is_charged(
+    run: Callable[..., tuple[int, str]], workspace: Workspace, options: tuple[str, ...]
+) -> None:
+    assert run(*options)[0] == 2
+    assert {line.spent for line in workspace.checkpoint().budget("small")} == {Epsilon.of(0)}
