@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,10 +111,16 @@ def _variance(box: Box, law: Law) -> float:
 
 
 def _boxes(pilot: Points) -> list[Box]:
-    """Boxes that hold about equally many of the points, but for those far out."""
+    """Boxes that hold about equally many of the points, but for those far out.
+
+    The first coordinate that varies is cut finest: in a release of two stages it is what the
+    first one chose, and sets the scale of the others.
+    """
     varying = [axis for axis in range(pilot.shape[1]) if len(np.unique(pilot[:, axis])) > 1]
     boxes = min(_MOST_BOXES, len(pilot) // _SAMPLES_PER_BOX)
-    parts = max(2, round(boxes ** (1 / max(len(varying), 1))))
+    parts = dict.fromkeys(range(pilot.shape[1]), 2)
+    if varying:
+        parts[varying[0]] = max(2, boxes // 2 ** (len(varying) - 1))
     return [
         Box(tuple(low for low, _ in sides), tuple(high for _, high in sides), parity)
         for sides in _cut(pilot, 0, parts)
@@ -122,12 +128,14 @@ def _boxes(pilot: Points) -> list[Box]:
     ]
 
 
-def _cut(points: Points, axis: int, parts: int) -> Iterator[tuple[tuple[int, int], ...]]:
+def _cut(
+    points: Points, axis: int, parts: Mapping[int, int]
+) -> Iterator[tuple[tuple[int, int], ...]]:
     """Along one coordinate, and each slice along the next, as its own points lie."""
     if axis == points.shape[1]:
         yield ()
         return
-    for low, high in _slices(points[:, axis], parts):
+    for low, high in _slices(points[:, axis], parts[axis]):
         within = points[(points[:, axis] >= low) & (points[:, axis] <= high)]
         for rest in _cut(within, axis + 1, parts):
             yield ((low, high), *rest)
