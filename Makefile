@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .PHONY: setup demo test check format generated bench bench-utility bench-planner \
-	bench-mechanisms bench-calendar audit fuzz clean
+	bench-mechanisms bench-calendar experiments audit fuzz clean
 
 setup: $(READY)
 
@@ -51,6 +51,9 @@ bench-mechanisms: setup  ## CPU of the mechanisms alone
 
 bench-calendar: setup  ## working hours, as a ratio to plain durations
 	$(BIN)/python -m benchmarks.working_hours
+
+experiments: setup  ## the paper, re-run: build/experiments/report.html
+	$(BIN)/pappi experiments run
 
 fuzz: setup  ## a million generated and a million mutated definitions: about two hours
 	$(BIN)/python -m tests.fuzz.campaign --generated 1000000 --mutated 1000000 --jobs 2

@@ -11,6 +11,7 @@ from pappi import __version__
 from pappi.cli.answers import budget, exact, preview, release
 from pappi.cli.audit import audit
 from pappi.cli.demo import demo
+from pappi.cli.experiments import experiments
 from pappi.cli.logs import init, log
 from pappi.cli.ppis import ppi
 from pappi.errors import DefinitionError, PappiError
@@ -34,7 +35,7 @@ def pappi(context: click.Context, workspace: str | None) -> None:
     context.obj = workspace
 
 
-for command in (init, log, ppi, exact, preview, release, budget, audit, demo):
+for command in (init, log, ppi, exact, preview, release, budget, audit, experiments, demo):
     pappi.add_command(command)
 
 

@@ -6,13 +6,13 @@ without noise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pappi.engine.cases import CaseTable, evaluate_cases
 from pappi.engine.scopes import cases_in, read_by
 from pappi.planning.cells import periods_of
-from pappi.ppinot.model import Catalogue, MultiInstance, Ppi
+from pappi.ppinot.model import Catalogue, MultiInstance, Ppi, Scope
 from pappi.ppinot.reduced import reduced
 from pappi.store.declarations import LogDeclaration
 from pappi.tree.above import value_above
@@ -21,24 +21,33 @@ from pappi.tree.composition import aggregated_measures
 from pappi.values.answers import ExactAnswer
 from pappi.values.periods import Period
 
+__all__ = ["CaseTable", "cases_by_period", "exact_answers"]
+
 
 def exact_answers(
     events: Path, catalogue: Catalogue, log: LogDeclaration
 ) -> tuple[ExactAnswer, ...]:
     """Every PPI of a catalogue in every period and group; None where there is no value."""
     ppis = [reduced(ppi, log.anchor) for ppi in catalogue.ppis]
-    measures, scopes = [ppi.measure for ppi in ppis], dict.fromkeys(ppi.scope for ppi in ppis)
+    tables = cases_by_period(events, ppis, log)
+    return tuple(a for ppi in ppis for a in _series(ppi, tables[ppi.scope]))
+
+
+def cases_by_period(
+    events: Path, ppis: Sequence[Ppi], log: LogDeclaration
+) -> dict[Scope, dict[Period, CaseTable]]:
+    """What every case contributes to reduced PPIs, by scope and period: the data themselves."""
+    scopes = dict.fromkeys(ppi.scope for ppi in ppis)
     cases = evaluate_cases(
-        *(events, log.table, log.anchor, measures, log.vocabulary),
+        *(events, log.table, log.anchor, [ppi.measure for ppi in ppis], log.vocabulary),
         also=read_by(scopes),
         days=log.days,
     )
     horizon = log.horizon
-    tables = {
+    return {
         scope: cases_in(cases, scope, periods_of(scope, horizon), horizon, log.zone)
         for scope in scopes
     }
-    return tuple(a for ppi in ppis for a in _series(ppi, tables[ppi.scope]))
 
 
 def _series(ppi: Ppi, tables: Mapping[Period, CaseTable]) -> Iterator[ExactAnswer]:

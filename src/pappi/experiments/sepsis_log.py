@@ -1,0 +1,104 @@
+"""The Sepsis log month by month, as its owner sees it: what every case contributes.
+
+Imported into a workspace of its own, which is gone when the cases have been read. The six
+PPIs are those of the bundled example; one more says the share of returning patients among all
+cases, as the authors' follow-up does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from pappi.custody.exact import CaseTable, cases_by_period
+from pappi.examples import EXAMPLES
+from pappi.experiments.intervals import Floats
+from pappi.ppinot.catalogue import parse_catalogue, read_catalogue
+from pappi.ppinot.model import AggregatedMeasure, Catalogue, Ppi
+from pappi.ppinot.reduced import reduced
+from pappi.store.declarations import LogDeclaration
+from pappi.store.workspace import open_workspace
+from pappi.tree.above import value_above
+from pappi.tree.aggregates import aggregate
+from pappi.tree.composition import aggregated_measures
+from pappi.workspace import create
+
+FILE = "sepsis.csv.gz"
+ZONE = "Europe/Amsterdam"
+OF_ALL = "returning-of-all"
+
+_OF_ALL = """
+log: sepsis
+ppis:
+  - id: returning-of-all
+    name: Patients returning within 28 days, of all cases
+    measure:
+      share:
+        derive: away < 28 days
+        away: {time: {from: {activity: Release A}, to: {activity: Return ER}}}
+    target: below 5 %
+    scope: every month
+"""
+
+
+@dataclass(frozen=True)
+class SepsisLog:
+    """The PPIs, and the cases of each month."""
+
+    declaration: LogDeclaration
+    catalogue: Catalogue
+    months: tuple[str, ...]
+    tables: tuple[CaseTable, ...]
+
+    @cached_property
+    def ppis(self) -> dict[str, Ppi]:
+        return {ppi.id: ppi for ppi in self.catalogue.ppis}
+
+    def truth(self, ppi: Ppi) -> Floats:
+        """The non-private values, in the PPI's unit."""
+        return np.array([_value(ppi, table) for table in self.tables])
+
+
+def load_sepsis(path: Path) -> SepsisLog:
+    catalogue = sepsis_catalogue()
+    with TemporaryDirectory() as folder:
+        workspace = create(Path(folder) / "hospital")
+        workspace.import_log(path, catalogue.log, timezone=ZONE)
+        log = workspace.log(catalogue.log)
+        reduced_ppis = tuple(reduced(ppi, log.anchor) for ppi in catalogue.ppis)
+        (tables,) = cases_by_period(
+            open_workspace(workspace.root).events, reduced_ppis, log
+        ).values()
+    months = tuple(period.label for period in tables)
+    found = replace(catalogue, ppis=reduced_ppis)
+    return SepsisLog(log, found, months, tuple(map(_by_end, tables.values())))
+
+
+def sepsis_catalogue() -> Catalogue:
+    catalogue = read_catalogue(EXAMPLES["sepsis"].catalogue_path)
+    return replace(catalogue, ppis=(*catalogue.ppis, *parse_catalogue(_OF_ALL).ppis))
+
+
+def inputs(ppi: Ppi) -> tuple[AggregatedMeasure, ...]:
+    """The measures over cases, in the order of the formula."""
+    return tuple(measure for _, measure in aggregated_measures(ppi.measure))
+
+
+def _by_end(table: CaseTable) -> CaseTable:
+    """Cases in the order in which they end: the order the authors' code deals them in."""
+    order = np.argsort(table.anchor_us, kind="stable")
+    columns = {measure: column[order] for measure, column in table.columns.items()}
+    return CaseTable(table.anchor_us[order], columns)
+
+
+def _value(ppi: Ppi, table: CaseTable) -> float:
+    values = {
+        path: aggregate(measure, table.contributions(measure))
+        for path, measure in aggregated_measures(ppi.measure)
+    }
+    value = value_above(ppi.measure, values)
+    return float("nan") if value is None else ppi.unit.show(value)

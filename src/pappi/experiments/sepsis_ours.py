@@ -1,0 +1,166 @@
+"""The Sepsis case study with our mechanisms: single releases, as an analyst would get them.
+
+The planner chooses from public facts; every month is drawn from the exact law of what would be
+released, by the sampler that releases use, with seeded chances. Months are disjoint, so the
+whole series of a PPI costs one ε.
+
+Bounds come from a rule that looks at no case:
+
+    declared  what the bundled catalogue declares
+    target    from 0 to twice the target
+    private   nothing is declared: a quarter of ε finds a ceiling in every month
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from pappi.checkpoint.answers import chance_met
+from pappi.checkpoint.door import ASSUMED_CASES
+from pappi.custody.exact import CaseTable
+from pappi.experiments.boxes import OURS
+from pappi.experiments.intervals import Floats, Generator
+from pappi.experiments.monthly import Monthly
+from pappi.experiments.seeded import generator, randbelow
+from pappi.experiments.sepsis_log import SepsisLog
+from pappi.experiments.sepsis_targets import LIMITS, shown_target
+from pappi.mechanisms import Law, Outcome
+from pappi.mechanisms.mechanism import Values
+from pappi.planning.parts import Part, PublicFacts
+from pappi.planning.plan import Plan, plan_ppi
+from pappi.planning.targets import holds
+from pappi.ppinot.model import AggregatedMeasure, Bounding, Ppi, ReleaseChoice, Wanted
+from pappi.tree.above import value_above
+from pappi.values.bounds import Bounds
+from pappi.values.epsilon import Epsilon
+from pappi.values.privacy import CASE, Adjacency
+
+EPSILONS = ("0.1", "0.5", "1")
+DECLARED, TARGET, PRIVATE = "declared", "target", "private"
+NUMBERS = {
+    "waiting": "1", "stay": "2", "longest-stay": "3", "returning": "4",
+    "returning-of-all": "4 of all", "antibiotics": "5", "lactic-acid": "6",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """Many simulated releases of one PPI.
+
+    `noisy[run][month]` are the released integers of each function, drawn from
+    `laws[month]`; `monthly` has the values they stand for. All that a post-processing of
+    releases may read is in `plan` and `noisy`.
+    """
+
+    plan: Plan
+    laws: tuple[tuple[Law, ...], ...]
+    noisy: tuple[tuple[tuple[Outcome, ...], ...], ...]
+    monthly: Monthly
+
+
+def our_releases(log: SepsisLog, runs: int) -> Iterator[Releases]:
+    """Every PPI at every ε, by every rule that has a say in its bounds."""
+    for ppi in log.ppis.values():
+        for rule, ruled in ruled_by(ppi):
+            for epsilon in EPSILONS:
+                yield releases(log, ruled, epsilon, rule, runs)
+
+
+def ruled_by(ppi: Ppi) -> Iterator[tuple[str, Ppi]]:
+    """The PPI with the bounds of each rule; truth values need no bounds."""
+    yield DECLARED, ppi
+    measure, target = ppi.measure, ppi.target
+    if not isinstance(measure, AggregatedMeasure) or measure.called == "share":
+        return
+    if target is not None and target.high is not None:
+        bounds = Bounds(Fraction(0), 2 * target.high)
+        yield TARGET, replace(ppi, measure=replace(measure, bounds=bounds))
+    if measure.called == "mean":
+        unknown = replace(measure, bounds=None, bounding=Bounding.PRIVATE)
+        yield PRIVATE, replace(ppi, measure=unknown)
+
+
+def planned(log: SepsisLog, ppi: Ppi, epsilon: str) -> Plan:
+    vocabulary = log.declaration.vocabulary
+    facts = PublicFacts(CASE, Adjacency.ADD_REMOVE, vocabulary, ASSUMED_CASES)
+    return plan_ppi(ppi, Epsilon.of(epsilon), facts)
+
+
+def releases(log: SepsisLog, ppi: Ppi, epsilon: str, rule: str, runs: int) -> Releases:
+    plan = planned(log, ppi, epsilon)
+    laws = tuple(_laws(plan, table) for table in log.tables)
+    noisy = drawn(laws, runs, generator(f"sepsis {ppi.id} {epsilon} {rule}"))
+    values = np.array([[_value(plan, month) for month in run] for run in noisy])
+    monthly = Monthly(
+        number=NUMBERS[ppi.id],
+        name=ppi.name,
+        unit=ppi.unit.name,
+        by=OURS,
+        function=_function(ppi),
+        mechanism=plan.mechanism,
+        bounds=rule,
+        epsilon=epsilon,
+        months=log.months,
+        truth=log.truth(ppi),
+        values=values,
+        target=shown_target(ppi),
+        limit=LIMITS.get(ppi.id) if epsilon == "0.1" else None,
+    )
+    return Releases(plan, laws, noisy, monthly)
+
+
+def _function(ppi: Ppi) -> str:
+    return ppi.measure.called if isinstance(ppi.measure, AggregatedMeasure) else "ratio"
+
+
+def drawn(
+    laws: tuple[tuple[Law, ...], ...], runs: int, rng: Generator
+) -> tuple[tuple[tuple[Outcome, ...], ...], ...]:
+    chance = randbelow(rng)
+    return tuple(
+        tuple(tuple(law.draw(chance) for law in month) for month in laws) for _ in range(runs)
+    )
+
+
+def verdicts_right(log: SepsisLog, ppi: Ppi, epsilon: str, runs: int) -> float:
+    """The share of right verdicts, where the verdict alone is asked for."""
+    asked = replace(ppi, release=ReleaseChoice(answer=Wanted.VERDICT))
+    plan, target = planned(log, asked, epsilon), ppi.target
+    if target is None:
+        raise ValueError(f"{ppi.id} has no target")
+    laws = tuple(_laws(plan, table) for table in log.tables)
+    noisy = drawn(laws, runs, generator(f"sepsis verdict {ppi.id} {epsilon}"))
+    truths = [holds(target, value * float(ppi.unit.factor)) for value in log.truth(ppi)]
+    found = [[_met(plan, month) for month in run] for run in noisy]
+    return float(np.mean(np.array(found) == np.array(truths)))
+
+
+def _met(plan: Plan, noisy: tuple[Outcome, ...]) -> bool:
+    target = plan.ppi.target
+    released = {part.path: outcome for part, outcome in zip(plan.parts, noisy, strict=True)}
+    chance = None if target is None else chance_met(plan, target, released)
+    return chance is not None and chance > 0.5
+
+
+def _laws(plan: Plan, table: CaseTable) -> tuple[Law, ...]:
+    return tuple(part.mechanism.law(_contributions(part, table)) for part in plan.parts)
+
+
+def _contributions(part: Part, table: CaseTable) -> Values:
+    columns: list[Floats] = [table.contributions(measure) for measure in part.inputs]
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+
+def _value(plan: Plan, noisy: tuple[Outcome, ...]) -> float:
+    """As the checkpoint answers: kept in the declared range, whose middle stands for no value."""
+    pairs = zip(plan.parts, noisy, strict=True)
+    estimates = {part.path: part.mechanism.estimate(outcome).value for part, outcome in pairs}
+    value, declared = value_above(plan.ppi.measure, estimates), plan.ppi.value_range
+    if declared is not None:
+        low, high = float(declared.low), float(declared.high)
+        value = (low + high) / 2 if value is None else min(max(value, low), high)
+    return float("nan") if value is None else plan.ppi.unit.show(value)
