@@ -23,7 +23,7 @@ from textwrap import indent
 
 import pytest
 
-from pappi.checkpoint import door
+from pappi.checkpoint import door, limits
 from pappi.planning import cells
 from pappi.planning.parts import PublicFacts
 from pappi.planning.plan import plan_ppi
@@ -162,7 +162,9 @@ def test_every_unit_of_time_is_listed(unit: str) -> None:
         f"{lexer.MAX_DIGITS} digits",
         f"{cells.MOST_PERIODS:,} periods, of up to {scopes.MAX_COUNT} units",
         f"{case_tests.MAX_TESTS} conditions on them; the last {scopes.MAX_CASES:,}",
-        f"{door.MOST_ANSWERS:,} answers",
+        f"{limits.MOST_ANSWERS:,} answers",
+        f"{limits.MOST_MEASURES:,} measures of a case, {limits.MOST_CALENDARS} working calendars",
+        f"and {limits.MOST_LOOKS} looks",
         f"| problems reported | {shapes.MAX_PROBLEMS} |",
         f"then {door.DEFAULT_EPSILON}.",
         f"at least {door.LEAST_EPSILON}",

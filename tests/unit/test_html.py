@@ -214,4 +214,7 @@ def test_a_smoothed_page_marks_every_smoothed_value_and_explains_it() -> None:
     assert "≈ smoothed" in page
     assert "a period that is not may be hidden by it" in page
     assert page.count('class="muted">raw ') == 2 * 5  # a value and an interval for each month
+    several = report_html("t", [EXTREMES["smoothed"], EXTREMES["bands"]], BUDGET, (), "now")
+    assert "≈○ " in several.split("At a glance")[1].split("</table>")[0]
+    assert "Verdicts by smoothed values: " in page
     assert "≈ smoothed" not in report_html("t", [EXTREMES["bands"]], BUDGET, (), "now")

@@ -138,6 +138,12 @@ def test_without_noise_worth_mentioning_nothing_is_smoothed() -> None:
     assert points.means == pytest.approx(shares, abs=1e-4)
 
 
+def test_many_sure_periods_are_not_blurred() -> None:
+    shares = np.linspace(0.1, 0.9, 60)
+    found = smooth([Bins(20_000 * p, 20_000 * (1 - p)) for p in shares])
+    assert found.means == pytest.approx(shares, abs=1e-4)
+
+
 def test_the_whole_time_draws_its_periods_along() -> None:
     months = [Bins(1.0, 2.0), Bins(2.0, 1.0), Bins(0.5, 1.5)]
     low = smooth(months, whole=Bins(50, 950)).means

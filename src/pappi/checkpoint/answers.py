@@ -94,7 +94,8 @@ def _cases(plan: Plan, released: Mapping[str, Noisy]) -> float | None:
     if len(plan.parts) > 1:
         return None
     (part,) = plan.parts
-    return part.mechanism.estimate(released[part.path]).cases
+    cases, most = part.mechanism.estimate(released[part.path]).cases, plan.ppi.scope.last_cases
+    return cases if cases is None or most is None else min(cases, float(most))
 
 
 def _ceiling(plan: Plan, released: Mapping[str, Noisy]) -> float | None:
@@ -166,9 +167,25 @@ def chance_met(plan: Plan, target: Target, released: Mapping[str, Noisy]) -> flo
     if others or part.path != ROOT:
         return _chance_by_intervals(plan, target, released)
     noisy, mechanism = released[part.path], part.mechanism
-    most = 1.0 if target.high is None else mechanism.chance_at_most(noisy, float(target.high))
-    least = 0.0 if target.low is None else mechanism.chance_at_most(noisy, float(target.low))
+    high, low = _last_values(plan, target)
+    most = 1.0 if high is None else mechanism.chance_at_most(noisy, high)
+    least = 0.0 if low is None else mechanism.chance_at_most(noisy, low)
     return max(most - least, 0.0)
+
+
+def _last_values(plan: Plan, target: Target) -> tuple[float | None, float | None]:
+    """The last value that is not too large for a target, and the last that is too small.
+
+    Where values are whole numbers it matters whether a limit belongs to the target. A release
+    that aims at its limit knows that already.
+    """
+    aims = plan.mechanism == THRESHOLD
+    high, low = (None if limit is None else float(limit) for limit in (target.high, target.low))
+    if high is not None and not target.high_included and not aims:
+        high = math.nextafter(high, -math.inf)
+    if low is not None and target.low_included and not aims:
+        low = math.nextafter(low, -math.inf)
+    return high, low
 
 
 def _chance_by_intervals(plan: Plan, target: Target, released: Mapping[str, Noisy]) -> float | None:

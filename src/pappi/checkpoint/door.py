@@ -18,6 +18,7 @@ from typing import Any
 from pappi.audit.subjects import Subject
 from pappi.budget.accounts import Account, KeyState
 from pappi.checkpoint.audits import subject_of
+from pappi.checkpoint.limits import refuse_too_much
 from pappi.checkpoint.prices import quote_of
 from pappi.checkpoint.questions import CellQuestion, questions_of
 from pappi.checkpoint.series import series_of
@@ -38,8 +39,6 @@ from pappi.values.quotes import Quote
 
 DEFAULT_EPSILON = Epsilon.of("0.1")
 LEAST_EPSILON = Epsilon.of("0.001")
-MOST_ANSWERS = 20_000
-MOST_BUCKETS = 500_000
 # Used to predict errors where the owner has declared no expected number of cases.
 ASSUMED_CASES = 100
 
@@ -112,7 +111,7 @@ class Checkpoint:
         self, plans: Sequence[Plan], log: LogDeclaration, ledger: SqliteLedger
     ) -> tuple[Quote, ...]:
         asked = [questions_of(plan, log, self._analyst) for plan in plans]
-        _refuse_too_many([question for questions in asked for question in questions])
+        refuse_too_much([question for questions in asked for question in questions])
         quotes = []
         for plan, questions in zip(plans, asked, strict=True):
             states = ledger.states(question.key for question in questions)
@@ -127,7 +126,7 @@ class Checkpoint:
             log = _checked_log(ledger, catalogue)
             plans = [_plan(ppi, epsilon, log) for ppi in catalogue.ppis]
             questions = [q for plan in plans for q in questions_of(plan, log, self._analyst)]
-            _refuse_too_many(questions)
+            refuse_too_much(questions)
             states = self._charge(ledger, questions)
             released = self._complete(ledger, questions, states, log)
             return series_of(questions, states, released, log)
@@ -179,27 +178,6 @@ def _checked_log(ledger: SqliteLedger, catalogue: Catalogue) -> LogDeclaration:
 
 def _plan(ppi: Ppi, epsilon: Epsilon | None, log: LogDeclaration) -> Plan:
     return plan_ppi(reduced(ppi, log.anchor), _epsilon(ppi, epsilon), _facts(log))
-
-
-def _refuse_too_many(questions: Sequence[CellQuestion]) -> None:
-    """The journal keeps every answer for ever, so one request may not flood it."""
-    answers = sum(map(_answers, questions))
-    if answers > MOST_ANSWERS:
-        raise Refused(
-            f"this asks for {answers:,} answers at once, and {MOST_ANSWERS:,} are the most",
-            hint="ask for fewer PPIs, groups or periods",
-        )
-    parts = ((q, part) for q in questions for part in q.plan.parts)
-    buckets = sum(_answers(q) * (part.buckets or 0) * len(part.inputs) for q, part in parts)
-    if buckets > MOST_BUCKETS:
-        raise Refused(
-            f"this asks for {buckets:,} values of buckets, and {MOST_BUCKETS:,} are the most",
-            hint="ask for fewer buckets, variables, groups or periods",
-        )
-
-
-def _answers(question: CellQuestion) -> int:
-    return len(question.cell.periods) * len(question.plan.groups)
 
 
 def _epsilon(ppi: Ppi, asked: Epsilon | None) -> Epsilon:

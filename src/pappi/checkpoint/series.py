@@ -90,11 +90,15 @@ def _group_targets(ppi: Ppi) -> Iterator[tuple[str, ShownTarget]]:
 
 def _target_text(target: Target, low: float | None, high: float | None) -> str:
     """As it is written in a catalogue: whether a limit itself is good enough shows."""
+    up_to = f"{'at most' if target.high_included else 'below'} {_plainly(high or 0)}"
     if low is None:
-        return f"{'at most' if target.high_included else 'below'} {_plainly(high or 0)}"
+        return up_to
+    down_to = f"{'at least' if target.low_included else 'above'} {_plainly(low)}"
     if high is None:
-        return f"{'at least' if target.low_included else 'above'} {_plainly(low)}"
-    return f"between {_plainly(low)} and {_plainly(high)}"
+        return down_to
+    if target.low_included and target.high_included:
+        return f"between {_plainly(low)} and {_plainly(high)}"
+    return f"{down_to} and {up_to}"
 
 
 def _clipping(ppi: Ppi) -> str:

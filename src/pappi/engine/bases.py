@@ -103,9 +103,7 @@ class Bases:
             .group_by(column_named(CASE_ID))
         )
         query = with_worked(query, [self._span(part) for part in plain if self._is_span(part)])
-        for part in cyclic:
-            query = self._with_cycles(query, part, table)
-        return query
+        return self._with_cycles(query, cyclic, table)
 
     # --- the events, wide enough ------------------------------------------------------
 
@@ -140,24 +138,40 @@ class Bases:
         every = exp.select(exp.Star()).from_(events, copy=False)
         return with_worked(every, spans).subquery("events", copy=False)
 
-    def _with_cycles(self, query: exp.Select, part: TimeMeasure, table: str) -> exp.Select:
-        """The query with a column for the cycles of each case, which are found apart from it."""
-        name = self.names[part]
+    def _with_cycles(
+        self, query: exp.Select, cyclic: Sequence[TimeMeasure], table: str
+    ) -> exp.Select:
+        """The query with a column for each measure of cycles, which are found apart from it.
+
+        Side by side, and each with the windows of its own conditions alone: nested, or with all
+        of them, a query would outgrow its definition.
+        """
+        if not cyclic:
+            return query
+        whole = exp.select(
+            exp.Column(this=exp.Star(), table=exp.to_identifier("cases")),
+            *(
+                exp.column(self.names[part], table=f"cycles_{index}", quoted=True)
+                for index, part in enumerate(cyclic)
+            ),
+        ).from_(query.subquery("cases", copy=False), copy=False)
+        for index, part in enumerate(cyclic):
+            alone = Bases.of({part: self.names[part]}, self.vocabulary, self.calendars)
+            whole.join(
+                alone._cycles(part, table).subquery(f"cycles_{index}", copy=False),  # noqa: SLF001
+                on=exp.EQ(
+                    this=exp.column(_JOINED, table="cases", quoted=True),
+                    expression=exp.column(CASE_ID, table=f"cycles_{index}", quoted=True),
+                ),
+                join_type="left",
+                copy=False,
+            )
+        return whole
+
+    def _cycles(self, part: TimeMeasure, table: str) -> exp.Select:
         events = self.occurrences.marked(table_named(table))
         days = None if part.calendar is None else self.calendars[part.calendar]
-        cycles = cycles_of(part, events, self._ends(part), name, days)
-        same_case = exp.EQ(
-            this=exp.column(_JOINED, table="cases", quoted=True),
-            expression=exp.column(CASE_ID, table="cycles", quoted=True),
-        )
-        return (
-            exp.select(
-                exp.Column(this=exp.Star(), table=exp.to_identifier("cases")),
-                exp.column(name, table="cycles", quoted=True),
-            )
-            .from_(query.subquery("cases", copy=False), copy=False)
-            .join(cycles.subquery("cycles", copy=False), on=same_case, join_type="left", copy=False)
-        )
+        return cycles_of(part, events, self._ends(part), self.names[part], days)
 
     def _own(self, what: str, part: TimeMeasure) -> str:
         """A column for one measure, called as no attribute is."""

@@ -26,6 +26,7 @@ from pappi.engine.query import (
     Identify,
     calendars_of,
     case_query,
+    shared_scans,
     variation_query,
 )
 from pappi.engine.working import DaysOf, no_calendars
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     import duckdb
 
 # Sharing a scan pays until the aggregates of a case no longer fit the caches.
-MEASURES_PER_QUERY = 16
+BASES_PER_QUERY = 16
 
 # Purposes of the keyed hash: who is kept says nothing about who shares a bucket.
 _TRUNCATION, _BUCKETS = b"truncation", b"buckets"
@@ -191,9 +192,8 @@ def evaluate_cases(
     with open_readonly(database) as connection:
         for table_of_days in calendars.values():
             connection.register(table_of_days.name, table_of_days.arrow())
-        for start in range(0, max(len(wanted), 1), MEASURES_PER_QUERY):
-            part = wanted[start : start + MEASURES_PER_QUERY]
-            asked = identify if start == 0 else None
+        for number, part in enumerate(shared_scans(wanted, BASES_PER_QUERY)):
+            asked = identify if number == 0 else None
             query = case_query(table, anchor, part, vocabulary, asked, calendars)
             found = _run(connection, query.sql(dialect="duckdb"))
             anchors = found[ANCHOR]

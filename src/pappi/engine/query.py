@@ -28,7 +28,16 @@ from pappi.ppinot.model import (
 )
 from pappi.values.vocabulary import Kind, Vocabulary
 
-__all__ = ["ANCHOR", "ORDER", "PERSON", "Identify", "calendars_of", "case_query", "variation_query"]
+__all__ = [
+    "ANCHOR",
+    "ORDER",
+    "PERSON",
+    "Identify",
+    "calendars_of",
+    "case_query",
+    "shared_scans",
+    "variation_query",
+]
 
 
 def case_query(
@@ -60,6 +69,22 @@ def case_query(
     return exp.select(column_named(ANCHOR), column_named(ORDER), *who, *outputs).from_(
         query.subquery("cases", copy=False), copy=False
     )
+
+
+def shared_scans(
+    measures: Sequence[SingleInstance], bases: int
+) -> Iterator[tuple[SingleInstance, ...]]:
+    """The measures in lots that share a scan, of about so many base measures; at least one lot."""
+    lot: list[SingleInstance] = []
+    read: set[SingleInstance] = set()
+    for measure in measures:
+        own = {part for part in _parts(measure) if not isinstance(part, DerivedSingleInstance)}
+        if lot and len(read | own) > bases:
+            yield tuple(lot)
+            lot, read = [], set()
+        lot.append(measure)
+        read |= own
+    yield tuple(lot)
 
 
 def calendars_of(measures: Iterable[SingleInstance], days: DaysOf) -> Calendars:

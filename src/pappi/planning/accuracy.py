@@ -9,7 +9,7 @@ from pappi.planning.parts import PublicFacts
 from pappi.planning.plan import plan_ppi
 from pappi.ppinot.model import Ppi
 from pappi.values.epsilon import NANO, Epsilon
-from pappi.values.units import parse_duration
+from pappi.values.units import DURATIONS, parse_duration
 
 _NUMBER = re.compile(r"\s*(\d{1,15}(?:\.\d{1,15})?)\s*%?\s*", re.ASCII)
 
@@ -22,7 +22,7 @@ def wanted_error(text: str, ppi: Ppi) -> Fraction | None:
     """A written accuracy such as `6 h`, `2 %` or `3` (in the PPI's unit), in internal units."""
     duration = parse_duration(text)
     if duration is not None:
-        return duration
+        return duration if DURATIONS.get(ppi.unit.name) == ppi.unit.factor else None
     number = _NUMBER.fullmatch(text)
     return ppi.unit.read(Fraction(number[1])) if number else None
 

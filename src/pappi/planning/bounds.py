@@ -75,7 +75,7 @@ def _domain(measure: AggregatedMeasure, vocabulary: Vocabulary) -> tuple[Bounds,
 
 def _refuse_absurd(bounds: Bounds) -> None:
     """Bounds that floats cannot work with: no process has them."""
-    if float(bounds.low) == float(bounds.high) or bounds.width < SMALLEST:
-        raise NotReleasable("its bounds are too close together to be told apart")
     if bounds.magnitude > LARGEST:
         raise NotReleasable("its bounds are too far apart to be worked with")
+    if float(bounds.low) == float(bounds.high) or bounds.width < SMALLEST:
+        raise NotReleasable("its bounds are too close together to be told apart")

@@ -36,6 +36,7 @@ from pappi.ppinot.model import (
     Missing,
     Moment,
     MultiInstance,
+    Pick,
     Ppi,
     Sequence,
     SingleInstance,
@@ -90,6 +91,7 @@ class _Checker:
             message = "'within' names another variable of a formula, and here is no formula"
             yield Problem(ppi.position, message, "remove it, or derive the ratio of the two")
         yield from self._scope(ppi)
+        yield from _target_problems(ppi)
         if len(set(_groupings(ppi.measure))) > 1:
             message = "all measures of a formula must be grouped alike"
             yield Problem(ppi.position, message, "give each of them the same 'by'")
@@ -98,6 +100,7 @@ class _Checker:
         scope = ppi.scope
         if scope.cases is not None:
             yield from self._single(scope.cases)
+            yield from _border_problems(scope.cases, ppi.position)
             need = "a scope chooses cases by"
             yield from self._has_kind(scope.cases, (Kind.TRUTH,), need, ppi.position)
         if scope.anchor is not None:
@@ -125,12 +128,14 @@ class _Checker:
 
     def _aggregated(self, measure: AggregatedMeasure) -> Iterator[Problem]:
         yield from self._single(measure.base)
+        yield from _border_problems(measure.base, measure.position)
         if measure.function is not Aggregation.COUNT:
             allowed = (Kind.TRUTH,) if measure.function is Aggregation.SHARE else _AGGREGATED
             need = f"'{measure.function}' needs"
             yield from self._has_kind(measure.base, allowed, need, measure.position)
         if measure.filter is not None:
             yield from self._single(measure.filter)
+            yield from _border_problems(measure.filter, measure.position)
             need = "the cases are chosen by"
             yield from self._has_kind(measure.filter, (Kind.TRUTH,), need, measure.position)
         if measure.grouping is not None:
@@ -252,6 +257,43 @@ class _Checker:
                 known = f"the log declares {listed(self._vocabulary.activities, 'and')}"
                 hint = did_you_mean(text.value, self._vocabulary.activities, known)
                 yield Problem(text.position, f"unknown activity {quoted(text.value)}", hint)
+
+
+def _border_problems(measure: SingleInstance, position: Position) -> Iterator[Problem]:
+    """A case starts and ends once: not after its end, not before its start, and not in cycles."""
+    if isinstance(measure, DerivedSingleInstance):
+        for _, variable in measure.variables:
+            yield from _border_problems(variable, position)
+    if not isinstance(measure, TimeMeasure):
+        return
+    start, end = measure.start, measure.end
+    borders = isinstance(start, CaseBorder) or isinstance(end, CaseBorder)
+    if start is CaseBorder.END or end is CaseBorder.START:
+        message = "nothing is measured from the end of a case or up to its start"
+        yield Problem(position, message, "swap the two ends")
+    elif borders and measure.cycles is not None:
+        message = "a case starts and ends once: it makes no cycles"
+        yield Problem(position, message, "name an activity, or measure without cycles")
+    elif (start is CaseBorder.START and measure.start_pick is Pick.LAST) or (
+        end is CaseBorder.END and measure.end_pick is Pick.FIRST
+    ):
+        message = "a case has one start and one end: there is no first or last of them"
+        yield Problem(position, message, "say it without choosing")
+
+
+def _target_problems(ppi: Ppi) -> Iterator[Problem]:
+    own = [(each.target, each.tolerated) for each in ppi.group_targets]
+    for target, tolerated in ((ppi.target, ppi.tolerated), *own):
+        if target is not None and tolerated is not None and not tolerated.contains(target):
+            message = "what is tolerated must hold all of the target"
+            yield Problem(ppi.position, message, "make it wider than the target")
+    keys = dict.fromkeys(k for each in _groupings(ppi.measure) if each for k in each.keys)
+    for each in ppi.group_targets:
+        if each.key not in keys:
+            known = f"the groups are {listed(keys, 'and')}" if keys else "it has no groups"
+            yield Problem(
+                ppi.position, f"a target for {quoted(each.key)}, which is no group", known
+            )
 
 
 def _activity_literals(expression: Expression) -> Iterator[Text]:

@@ -96,7 +96,9 @@ def is_total(measure: Measure) -> bool:
         case DerivedSingleInstance(missing=Missing.TRUE | Missing.FALSE):
             return True
         case DerivedSingleInstance(missing=Missing.LEFT_OUT):
-            return all(is_total(variable) for _, variable in measure.variables)
+            present = {name: True for name, _ in measure.variables}
+            every = all(is_total(variable) for _, variable in measure.variables)
+            return every and _is_total(measure.formula, present)
         case DerivedSingleInstance() | DerivedMultiInstance():
             total = {name: is_total(variable) for name, variable in measure.variables}
             return _is_total(measure.formula, total)

@@ -287,6 +287,18 @@ class Target:
     low_included: bool = True
     high_included: bool = True
 
+    def contains(self, inner: Target) -> bool:
+        """Whether every value in another target is in this one."""
+        low_fits = self.low is None or (
+            inner.low is not None
+            and (inner.low, not inner.low_included) >= (self.low, not self.low_included)
+        )
+        high_fits = self.high is None or (
+            inner.high is not None
+            and (inner.high, inner.high_included) <= (self.high, self.high_included)
+        )
+        return low_fits and high_fits
+
 
 @dataclass(frozen=True, slots=True)
 class GroupTarget:

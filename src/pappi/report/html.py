@@ -18,6 +18,7 @@ from pappi.report.palette import painted
 from pappi.report.verdicts import (
     COLOURS,
     EXPLAINED,
+    SMOOTHED,
     SYMBOLS,
     Mark,
     judged_text,
@@ -139,8 +140,9 @@ def _overview(series: Sequence[Series]) -> Element | None:
 
 def _overview_row(series: Series, link: str) -> Element:
     latest = max(series.answers, key=lambda answer: answer.period, default=None)
+    by = SMOOTHED if any(answer.smoothed for answer in series.answers) else ""
     counts: list[Node] = [
-        el("span", f"{SYMBOLS[mark]} {count} {mark}", class_=f"verdict {COLOURS[mark]}")
+        el("span", f"{by}{SYMBOLS[mark]} {count} {mark}", class_=f"verdict {COLOURS[mark]}")
         for mark, count in tally(series.answers).items()
     ]
     return el(

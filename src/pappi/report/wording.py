@@ -160,6 +160,7 @@ def series_text(series: Series) -> str:
         return f"{series.sentence} There are no answers."
     ordered = sorted(series.answers, key=lambda answer: answer.period)
     verdicts = ", ".join(f"{count} {mark}" for mark, count in tally(ordered).items())
+    by = " by smoothed values" if any(answer.smoothed for answer in ordered) else ""
     targets = "; ".join(target_lines(series)).capitalize()
     return " ".join(
         part
@@ -168,7 +169,7 @@ def series_text(series: Series) -> str:
             f"{len(ordered)} figures from {ordered[0].period.label}",
             f"to {ordered[-1].period.label}.",
             f"{targets}." if targets else "",
-            f"Verdicts: {verdicts}." if verdicts else "",
+            f"Verdicts{by}: {verdicts}." if verdicts else "",
             f"Latest: {answer_text(ordered[-1])}.",
         )
         if part

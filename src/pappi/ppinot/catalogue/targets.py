@@ -200,7 +200,7 @@ def _settled(
     if bands.amber is None:
         return green, None
     amber = _target(bands.amber, shown, problems)
-    if green is not None and amber is not None and not contains(amber, green):
+    if green is not None and amber is not None and not amber.contains(green):
         message = "what is tolerated must hold all of the target"
         problems.add(bands.amber.position, message, "amber goes further than green")
     return green, amber
@@ -224,16 +224,3 @@ def _target(
         written.low is None or written.low.included,
         written.high is None or written.high.included,
     )
-
-
-def contains(outer: Target, inner: Target) -> bool:
-    """Whether every value in one target is in another."""
-    low_fits = outer.low is None or (
-        inner.low is not None
-        and (inner.low, not inner.low_included) >= (outer.low, not outer.low_included)
-    )
-    high_fits = outer.high is None or (
-        inner.high is not None
-        and (inner.high, inner.high_included) <= (outer.high, outer.high_included)
-    )
-    return low_fits and high_fits

@@ -22,6 +22,10 @@ _DECIMAL = re.compile(
 _RATIO = re.compile(r"[+-]?[0-9]{1,800}/[0-9]{1,800}")
 _WITH_UNIT = re.compile(r"(\S{1,1700}) ([a-z]{1,20})")
 
+# Beyond these a float could not say what is meant.
+_HUGE = Fraction(10**150)
+_TINY = 1 / _HUGE
+
 _UNITS = sorted(DURATIONS, key=DURATIONS.__getitem__, reverse=True)
 _UNITS.remove("weeks")  # More people think in 28 days than in 4 weeks.
 
@@ -31,11 +35,11 @@ def exact(text: str) -> Fraction | None:
     >>> exact("2.50"), exact("1e3"), exact("1/3"), exact("many")
     (Fraction(5, 2), Fraction(1000, 1), Fraction(1, 3), None)
     """
-    if _DECIMAL.fullmatch(text):
-        return Fraction(text)
-    if _RATIO.fullmatch(text) and text.rpartition("/")[2].strip("0"):
-        return Fraction(text)
-    return None
+    is_ratio = _RATIO.fullmatch(text) and text.rpartition("/")[2].strip("0")
+    if not is_ratio and not _DECIMAL.fullmatch(text):
+        return None
+    value = Fraction(text)
+    return value if not value or _TINY <= abs(value) <= _HUGE else None
 
 
 def exact_duration(text: str) -> Fraction | None:

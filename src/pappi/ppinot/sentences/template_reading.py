@@ -7,7 +7,6 @@ import re
 from pappi.errors import DefinitionError, Position, Problem
 from pappi.ppinot.catalogue.origins import Lines
 from pappi.ppinot.catalogue.scopes import EVERY_MONTH
-from pappi.ppinot.catalogue.targets import contains
 from pappi.ppinot.expressions.lexer import MAX_DIGITS, refusal
 from pappi.ppinot.model import (
     AggregatedMeasure,
@@ -203,7 +202,7 @@ def _bands(
     amber = block.spoken(tolerated, lambda cursor: _target(cursor, unit))
     if tolerated is not None and target is None:
         block.report(tolerated.place, "something is tolerated, and there is no target")
-    if green is not None and amber is not None and tolerated and not contains(amber, green):
+    if green is not None and amber is not None and tolerated and not amber.contains(green):
         block.report(tolerated.position, "what is tolerated must hold all of the target")
     return green, amber
 

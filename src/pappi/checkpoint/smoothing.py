@@ -1,0 +1,167 @@
+"""Smoothing a released series: from a series to a series, and from nothing else.
+
+No plan, no ledger and no log enters, so no case can. The same series always gives the same
+result. Values, intervals and verdicts of the release stay as they are; what smoothing believes
+stands beside them, in `Answer.smoothed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pappi.checkpoint.answers import CONFIDENCE
+from pappi.checkpoint.evidence import Evidence
+from pappi.mechanisms import evidence as inner
+from pappi.mechanisms.evidence import Bins, Point
+from pappi.mechanisms.smoothing import Posterior, smooth
+from pappi.values.answers import (
+    Answer,
+    Band,
+    Interval,
+    NoisyBins,
+    NoisyValue,
+    Series,
+    ShownTarget,
+    Smoothed,
+    Verdict,
+)
+
+_DIGITS = 9
+_REACH = 8.0  # scales beyond the outermost released value that a range without limits ends at
+
+
+def smoothed(series: Series, whole: Series | None = None) -> Series:
+    """The series with what its periods say about each other, group by group.
+
+    `whole` is the same PPI, released over the whole time besides: see `two_levels`.
+    """
+    pooled = {} if whole is None else {each.group: each.evidence for each in whole.answers}
+    answers = list(series.answers)
+    for group in dict.fromkeys(answer.group for answer in answers):
+        known = [i for i, a in enumerate(answers) if a.group == group and a.evidence]
+        if len(known) < 2:
+            continue
+        found = _smoothed([answers[i] for i in known], pooled.get(group), series.target_of(group))
+        for i, one in zip(known, found, strict=True):
+            answers[i] = replace(answers[i], smoothed=one)
+    return replace(series, answers=tuple(answers), smoothing=_note(answers))
+
+
+def _smoothed(
+    answers: Sequence[Answer], pooled: Evidence | None, target: ShownTarget | None
+) -> list[Smoothed]:
+    evidence = [answer.evidence for answer in answers if answer.evidence is not None]
+    scale = _Scale.of(evidence)
+    whole = None if pooled is None else scale.inner(pooled)
+    posterior = smooth([scale.inner(each) for each in evidence], CONFIDENCE, whole)
+    return [_one(period, posterior, scale, target) for period in range(len(answers))]
+
+
+def _one(period: int, posterior: Posterior, scale: _Scale, target: ShownTarget | None) -> Smoothed:
+    ends = scale.outer(posterior.low[period]), scale.outer(posterior.high[period])
+    low, high = min(ends), max(ends)
+    value = min(max(scale.outer(posterior.means[period]), low), high)
+    interval = Interval(low, high, CONFIDENCE)
+    if target is None:
+        return Smoothed(value, interval, None, None)
+    chance = _chance(period, posterior, scale, target)
+    verdict = _verdict(target, low, high)
+    return Smoothed(value, interval, verdict, chance, _bands(target, verdict, low, high))
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Shares of a range, which smoothing thinks in, and values in the unit of the answers."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, evidence: Sequence[Evidence]) -> _Scale:
+        """The public range; where it has no end, one beyond all that was released."""
+        first = evidence[0]
+        if isinstance(first, NoisyBins):
+            return cls(first.low, first.high)
+        values = [each for each in evidence if isinstance(each, NoisyValue)]
+        lows = [v.at - _REACH * v.scale if v.low is None else v.low for v in values]
+        highs = [v.at + _REACH * v.scale if v.high is None else v.high for v in values]
+        low = min(lows)
+        return cls(low, max(*highs, low + values[0].scale))
+
+    def inner(self, evidence: Evidence) -> inner.Evidence:
+        if isinstance(evidence, NoisyBins):
+            return Bins(evidence.first, evidence.second)
+        return Point(self.share(evidence.at), evidence.scale / (self.high - self.low))
+
+    def outer(self, share: float) -> float:
+        """Digits that depend on the order of a sum are left off: same release, same result."""
+        return self.low + (self.high - self.low) * round(float(share), _DIGITS)
+
+    def share(self, value: float) -> float:
+        return (value - self.low) / (self.high - self.low)
+
+
+# --- targets ----------------------------------------------------------------------------------
+
+
+def _chance(period: int, posterior: Posterior, scale: _Scale, target: ShownTarget) -> float:
+    ends = (
+        min(scale.low, scale.high) if target.low is None else target.low,
+        max(scale.low, scale.high) if target.high is None else target.high,
+    )
+    low, high = sorted(map(scale.share, ends))
+    return posterior.chance_between(period, low, high)
+
+
+def _verdict(target: ShownTarget, low: float, high: float) -> Verdict:
+    """An interval that only touches a limit decides nothing, whether that is included or not."""
+    if _inside(target, low, high):
+        return Verdict.MET
+    apart = _above(target, low) or _below(target, high)
+    return Verdict.MISSED if apart else Verdict.UNDECIDED
+
+
+def _bands(target: ShownTarget, verdict: Verdict, low: float, high: float) -> tuple[Band, ...]:
+    """The colours the interval touches; none without a tolerated range."""
+    tolerated = target.tolerated
+    if tolerated is None:
+        return ()
+    if verdict is Verdict.MET:
+        return (Band.GREEN,)
+    green = verdict is Verdict.UNDECIDED
+    amber = not (_above(tolerated, low) or _below(tolerated, high))
+    red = not _inside(tolerated, low, high)
+    touched = {Band.GREEN: green, Band.AMBER: amber, Band.RED: red}
+    return tuple(band for band, touches in touched.items() if touches)
+
+
+def _inside(target: ShownTarget, low: float, high: float) -> bool:
+    from_below = target.low is None or low > target.low
+    return from_below and (target.high is None or high < target.high)
+
+
+def _above(target: ShownTarget, low: float) -> bool:
+    return target.high is not None and low > target.high
+
+
+def _below(target: ShownTarget, high: float) -> bool:
+    return target.low is not None and high < target.low
+
+
+# --- words ------------------------------------------------------------------------------------
+
+
+def _note(answers: Sequence[Answer]) -> str:
+    done = sum(answer.smoothed is not None for answer in answers)
+    if not done:
+        return (
+            "not smoothed: that takes two periods or more, and noise whose law depends on the "
+            "value alone, as that of means, shares, ratios of a part, sums and counts does"
+        )
+    left = "" if done == len(answers) else f" ({len(answers) - done} of {len(answers)} are raw)"
+    return (
+        f"≈ smoothed{left}: drawn towards the other periods, from the released values alone, on "
+        f"the assumption that most periods are alike; the {100 * CONFIDENCE:.0f} % intervals hold "
+        "for all periods together, and verdicts go by them"
+    )
