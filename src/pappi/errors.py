@@ -83,14 +83,37 @@ class Position:
         return f"{self.file}:{self.line}:{self.column}"
 
 
+_LONGEST = 450
+
+
+def harmless(text: str) -> str:
+    """A text for a terminal: what cannot be printed is written out, and a long one is cut.
+
+    >>> harmless("a\x1b[2J")
+    'a\\\\x1b[2J'
+    """
+    short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    if short.isprintable():
+        return short
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in short)
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a definition, and where."""
+    """One thing wrong with a definition, and where.
+
+    Both texts may echo what was written: they are short, and hold nothing that a terminal
+    would obey.
+    """
 
     position: Position
     message: str
     hint: str = ""
     level: Literal["error", "warning"] = "error"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", harmless(self.message))
+        object.__setattr__(self, "hint", harmless(self.hint))
 
     def __str__(self) -> str:
         tail = f" ({self.hint})" if self.hint else ""

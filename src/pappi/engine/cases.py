@@ -28,6 +28,7 @@ from pappi.engine.query import (
     case_query,
     shared_scans,
     variation_query,
+    written,
 )
 from pappi.engine.working import DaysOf, no_calendars
 from pappi.ppinot.model import AggregatedMeasure, CaseBorder, MultiInstance, SingleInstance
@@ -195,7 +196,7 @@ def evaluate_cases(
         for number, part in enumerate(shared_scans(wanted, BASES_PER_QUERY)):
             asked = identify if number == 0 else None
             query = case_query(table, anchor, part, vocabulary, asked, calendars)
-            found = _run(connection, query.sql(dialect="duckdb"))
+            found = _run(connection, written(query))
             anchors = found[ANCHOR]
             columns.update((measure, found[f"m{index}"]) for index, measure in enumerate(part))
             if asked is not None:
@@ -207,7 +208,7 @@ def case_level(
     database: Path, table: str, attributes: Sequence[str], vocabulary: Vocabulary
 ) -> tuple[str, ...]:
     """Those of the attributes that never have two values within a case."""
-    query = variation_query(table, attributes, vocabulary).sql(dialect="duckdb")
+    query = written(variation_query(table, attributes, vocabulary))
     with open_readonly(database) as connection:
         varies = connection.execute(query).fetchone() or ()
     return tuple(name for name, found in zip(attributes, varies, strict=True) if not found)

@@ -7,6 +7,7 @@ them are computed in the SELECT around it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -27,6 +28,8 @@ from pappi.ppinot.model import (
     TimeMeasure,
 )
 from pappi.values.vocabulary import Kind, Vocabulary
+
+_DEPTH = 10_000
 
 __all__ = [
     "ANCHOR",
@@ -69,6 +72,16 @@ def case_query(
     return exp.select(column_named(ANCHOR), column_named(ORDER), *who, *outputs).from_(
         query.subquery("cases", copy=False), copy=False
     )
+
+
+def written(query: exp.Expr) -> str:
+    """A query as text. A definition is bounded in depth, but its query may be some times deeper."""
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(usual, _DEPTH))
+    try:
+        return query.sql(dialect="duckdb")
+    finally:
+        sys.setrecursionlimit(usual)
 
 
 def shared_scans(

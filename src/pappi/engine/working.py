@@ -1,7 +1,7 @@
 """Working time between two instants: two look-ups of a day each, and a subtraction.
 
 The working time from some fixed start up to an instant grows only inside working windows.
-`values.working_time` cuts it into days: what was worked before each day, and the day's
+`values.working_days` cuts it into days: what was worked before each day, and the day's
 windows. So a calendar becomes a small table, joined by the number of the day, and holidays,
 seasons and summer time are all in the table. An instant before the table counts as its start,
 one after it as its end.
@@ -73,12 +73,12 @@ class Days:
         )
 
     def worked(self, instant: exp.Expr, days: str) -> exp.Expr:
-        """Working time up to an instant, where `days` is the row of its day."""
+        """Working time up to an instant, where `days` is the row of its day, or of the nearest."""
         worked: exp.Expr = exp.column(_BEFORE, table=days, quoted=True)
         for index in range(len(self.table.windows)):
             start = exp.column(f"start_{index}", table=days, quoted=True)
             end = exp.column(f"end_{index}", table=days, quoted=True)
-            since = exp.Sub(this=self.within(instant.copy()), expression=start)
+            since = exp.Sub(this=as_double(instant.copy()), expression=start)
             begun = exp.Greatest(this=since, expressions=[double(0)])
             whole = exp.Sub(this=end, expression=start.copy())
             worked = exp.Add(this=worked, expression=exp.Least(this=begun, expressions=[whole]))

@@ -8,6 +8,7 @@ refused. The text is read event by event, so no input can exhaust the stack.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -26,6 +27,10 @@ MAX_SIZE = 1_000_000
 MAX_DEPTH = 40
 MAX_NODES = 20_000
 
+# After an even number of backslashes, which are escaped themselves.
+_TWO_ESCAPES = re.compile(
+    r"(?<!\\)((?:\\\\)*+)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
+)
 _QUOTE_IT = (
     "put a text in quotes as a whole if it holds ': ' or ' #', or a comma inside { }, "
     "or begins with a quote or one of > ! ` @ % & * [ {"
@@ -74,13 +79,26 @@ def read_document(text: str, file: str, problems: list[Problem]) -> Node:
     if len(text) > MAX_SIZE:
         message = f"the file has more than {MAX_SIZE:,} characters"
         raise DefinitionError([Problem(Position(file, 1, 1), message)])
-    lines = Lines.of(text, file)
+    lines = Lines.of(_with_whole_characters(text), file)
     builder = _Builder(lines, problems)
     for event in _events(lines, problems):
         builder.add(event)
     if builder.root is None:
         raise DefinitionError([*problems, Problem(Position(file, 1, 1), "the file is empty")])
     return builder.root
+
+
+def _with_whole_characters(text: str) -> str:
+    """JSON with characters that it writes as two escapes written as the one of YAML."""
+    if not text.lstrip().startswith(("{", "[")):
+        return text
+    return _TWO_ESCAPES.sub(_one_escape, text)
+
+
+def _one_escape(found: re.Match[str]) -> str:
+    backslashes, high, low = found.groups()
+    code = 0x10000 + ((int(high, 16) - 0xD800) << 10) + (int(low, 16) - 0xDC00)
+    return f"{backslashes}\\U{code:08x}"
 
 
 def _events(lines: Lines, problems: list[Problem]) -> Iterator[yaml.Event]:
