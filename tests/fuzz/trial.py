@@ -1,0 +1,270 @@
+"""What happens to a definition: it is read, checked, compiled, and looked at from all sides.
+
+The code that is tried is a `Subject`, so that a broken one can stand in its place.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cache, lru_cache
+from threading import current_thread, main_thread
+from typing import ParamSpec, TypeVar
+from zoneinfo import ZoneInfo
+
+import duckdb
+from sqlglot import exp
+
+from pappi.engine.cases import BASES_PER_QUERY
+from pappi.engine.query import Identify, calendars_of, case_query, shared_scans, written
+from pappi.engine.scopes import read_by
+from pappi.engine.working import Calendars
+from pappi.errors import PappiError, Problem
+from pappi.planning.parts import PublicFacts
+from pappi.planning.plan import plan_ppi
+from pappi.ppinot.canonical import canonical
+from pappi.ppinot.checks import check_catalogue
+from pappi.ppinot.model import CaseBorder, Catalogue, Ppi, SingleInstance
+from pappi.ppinot.reduced import reduced
+from pappi.ppinot.sentences import sentence
+from pappi.tree.composition import composition_tree, leaves
+from pappi.values.epsilon import Epsilon
+from pappi.values.privacy import CASE, Adjacency
+from pappi.values.vocabulary import Vocabulary
+from pappi.values.working_days import DayTable, working_days
+from pappi.values.working_time import WorkingCalendar
+from tests.fuzz import sql_check
+from tests.fuzz.promises import Found, check_names, check_printable, check_written
+from tests.fuzz.vocabulary import VOCABULARY
+
+SECONDS = 0.05
+"""The longest that reading, checking and compiling one definition may take, in CPU time."""
+CHARACTERS = 10_000
+"""… if it is no longer than this; a longer one may take longer in proportion."""
+REPEATED = 6
+HANGING = 20.0
+CALLERS = 100
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Reader = Callable[[str], Catalogue]
+Checker = Callable[[Catalogue, Vocabulary], list[Problem]]
+Compiler = Callable[..., exp.Expr]
+WHO = Identify(b"", "org:resource")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The code under trial."""
+
+    readers: Mapping[str, Reader]
+    check: Checker = check_catalogue
+    compile: Compiler = case_query
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """One in how many sound definitions is looked at more closely, in ways that take long.
+
+    Primes, so that every notation has its turn.
+    """
+
+    parsed: int = 1
+    sqlglot: int = 23
+    planned: int = 47
+    released: int = 53
+    written: int = 43
+
+
+@dataclass(slots=True)
+class Trial:
+    """How one definition fared: `sound`, `unsound` against the vocabulary, or `refused` at once."""
+
+    verdict: str
+    seconds: float
+    apart: dict[str, float] = field(default_factory=dict)
+
+
+def try_definition(subject: Subject, notation: str, text: str, turn: int, looks: Looks) -> Trial:
+    """Raises Found with what is wrong. `turn` decides which of the closer looks are taken."""
+    trial = _attempt(subject, notation, text, turn, looks)
+    taken = [trial.seconds]
+    while taken[-1] > allowed_seconds(text) and len(taken) <= REPEATED:
+        # Slow is what is slow every time: the machine may have been busy. And each time from
+        # another depth: Python keeps its stack in chunks, and is slow where one just ends.
+        deeper = CALLERS + 7 * len(taken)
+        taken.append(_attempt(subject, notation, text, 1, looks, deeper).seconds)
+    if taken[-1] > allowed_seconds(text):
+        shown = ", ".join(f"{1000 * each:.0f}" for each in taken)
+        raise Found(f"it takes too long: {shown} ms for {len(text):,} characters")
+    return replace(trial, seconds=taken[-1])
+
+
+def _attempt(
+    subject: Subject, notation: str, text: str, turn: int, looks: Looks, callers: int = CALLERS
+) -> Trial:
+    try:
+        with _at_most(HANGING):
+            attempt = _Attempt(subject, looks, turn)
+            return _called_by(callers, lambda: attempt.all_of(notation, text))
+    except Found:
+        raise
+    except _Hangs:
+        raise Found(f"it takes more than {HANGING} s") from None
+    except Exception as error:
+        raise Found(_told(error)) from error
+
+
+def _called_by(callers: int, step: Callable[[], T]) -> T:
+    """As in a server, where a stack of others stands above: the limit must be far off."""
+    return _called_by(callers - 1, step) if callers else step()
+
+
+class _Hangs(BaseException):
+    """Not an Exception: no handler in between may take it for one of its own."""
+
+
+@contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """Ends what goes on for more CPU time than this, where the system can."""
+    if not hasattr(signal, "setitimer") or current_thread() is not main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise _Hangs
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _told(error: Exception) -> str:
+    """The error with the frames nearest to it: a stack that ran over has thousands."""
+    frames = traceback.format_tb(error.__traceback__)
+    return f"{type(error).__name__} escaped: {str(error)[:500]}\n" + "".join(frames[-6:])
+
+
+def allowed_seconds(text: str) -> float:
+    return SECONDS * max(1.0, len(text) / CHARACTERS)
+
+
+class _Attempt:
+    def __init__(self, subject: Subject, looks: Looks, turn: int) -> None:
+        self._subject = subject
+        self._looks = looks
+        self._turn = turn
+        self._seconds = 0.0
+        self._apart: dict[str, float] = {}
+
+    def all_of(self, notation: str, text: str) -> Trial:
+        try:
+            catalogue = self._timed(self._subject.readers[notation], text)
+            problems = self._timed(self._subject.check, catalogue, VOCABULARY)
+        except PappiError as error:
+            check_printable(str(error), error.hint)
+            return Trial("refused", self._seconds)
+        if problems:
+            check_printable(*map(str, problems))
+            return Trial("unsound", self._seconds)
+        for ppi in catalogue.ppis:
+            check_names(ppi)
+            self._compile(ppi)
+            self._tell(ppi)
+        if self._turn % self._looks.written == 0:
+            self._timed_apart("writing and reading again", check_written, catalogue, notation)
+        return Trial("sound", self._seconds, self._apart)
+
+    # --- compiling --------------------------------------------------------------------
+
+    def _compile(self, ppi: Ppi) -> None:
+        wanted = self._timed(_measures_of, ppi)
+        calendars = self._timed_apart("days of calendars", calendars_of, wanted, _days)
+        for number, part in enumerate(shared_scans(wanted, BASES_PER_QUERY)):
+            query = self._timed(self._query, part, calendars, WHO if number == 0 else None)
+            self._look_at(query, calendars)
+
+    def _query(
+        self, measures: Sequence[SingleInstance], calendars: Calendars, who: Identify | None
+    ) -> str:
+        table, end = sql_check.TABLE, CaseBorder.END
+        query = self._subject.compile(table, end, measures, VOCABULARY, who, calendars)
+        return written(query)
+
+    def _look_at(self, query: str, calendars: Calendars) -> None:
+        connection = _database()
+        try:
+            sql_check.check_words(query)
+            if self._turn % self._looks.parsed == 0:
+                self._timed_apart("reading SQL", sql_check.check_parses, query, connection)
+            if self._turn % self._looks.sqlglot == 0:
+                sql_check.check_sqlglot(query)
+            if self._turn % self._looks.planned == 0:
+                tables = {each.name: each.arrow() for each in calendars.values()}
+                plan = sql_check.check_planned
+                self._timed_apart("planning SQL", plan, query, connection, tables)
+        except sql_check.NotOurs as wrong:
+            raise Found(f"{wrong}\n{query}") from None
+
+    # --- telling and releasing --------------------------------------------------------
+
+    def _tell(self, ppi: Ppi) -> None:
+        self._timed_apart("sentences", sentence, ppi)
+        json.dumps(self._timed_apart("canonical forms", canonical, ppi))
+        if self._turn % self._looks.released == 0:
+            adjacency = tuple(Adjacency)[self._turn // self._looks.released % 2]
+            try:
+                self._timed_apart("planning a release", _plan, ppi, adjacency)
+            except PappiError as error:
+                check_printable(str(error), error.hint)
+
+    # --- time -------------------------------------------------------------------------
+
+    def _timed(self, step: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+        """Counts towards the limit of a definition, also if it raises."""
+        before = time.thread_time()
+        try:
+            return step(*given, **named)
+        finally:
+            self._seconds += time.thread_time() - before
+
+    def _timed_apart(self, what: str, step: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+        before = time.thread_time()
+        try:
+            return step(*given, **named)
+        finally:
+            taken = time.thread_time() - before
+            self._apart[what] = max(taken, self._apart.get(what, 0.0))
+
+
+def _measures_of(ppi: Ppi) -> list[SingleInstance]:
+    """All that the engine reads from cases for a PPI."""
+    plain = reduced(ppi, CaseBorder.END)
+    read = (leaf.measure for leaf in leaves(composition_tree(plain.measure)))
+    return list(dict.fromkeys((*read, *read_by([plain.scope]))))
+
+
+def _plan(ppi: Ppi, adjacency: Adjacency) -> None:
+    facts = PublicFacts(CASE, adjacency, VOCABULARY, 100)
+    plan_ppi(reduced(ppi, CaseBorder.END), ppi.epsilon or Epsilon.of("0.1"), facts)
+
+
+@lru_cache(maxsize=256)
+def _days(calendar: WorkingCalendar) -> DayTable:
+    """Two months of it: what the days hold changes no query."""
+    return working_days(calendar, ZoneInfo("Europe/Paris"), date(2024, 1, 1), date(2024, 3, 1))
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    return sql_check.empty_log()
