@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .PHONY: setup demo test check format generated bench bench-utility bench-planner \
-	bench-mechanisms bench-calendar experiments audit fuzz clean
+	bench-mechanisms bench-calendar bench-service experiments audit fuzz race campaign clean
 
 setup: $(READY)
 
@@ -52,10 +52,22 @@ bench-mechanisms: setup  ## CPU of the mechanisms alone
 bench-calendar: setup  ## working hours, as a ratio to plain durations
 	$(BIN)/python -m benchmarks.working_hours
 
+bench-service: setup  ## fifty analysts on a log of a million events, beside the bare query
+	$(BIN)/python -m benchmarks.service
+
+race: setup  ## 64 processes for one budget: through the library and HTTP, SQLite and PostgreSQL
+	for through in library http; do for on in sqlite postgres; do \
+		$(BIN)/python -m tests.service.race --through $$through --on $$on \
+			--processes 64 --attempts 200 --places 1280 || exit 1; done; done
+
+campaign: setup  ## a thousand kills of a release on each database
+	$(BIN)/python -m tests.crash.campaign --kills 1000 --on sqlite
+	$(BIN)/python -m tests.crash.campaign --kills 1000 --on postgres
+
 experiments: setup  ## the paper, re-run: build/experiments/report.html
 	$(BIN)/pappi experiments run
 
-fuzz: setup  ## a million generated and a million mutated definitions: about two hours
+fuzz: setup  ## a million generated and a million mutated definitions: some hours on two cores
 	$(BIN)/python -m tests.fuzz.campaign --generated 1000000 --mutated 1000000 --jobs 2
 
 audit: setup  ## all three layers of the audit in full length: about an hour on two cores

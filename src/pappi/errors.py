@@ -2,14 +2,21 @@
 
     PappiError
     ├── UsageError            the command or call itself makes no sense
+    │   ├── NotFound          … because there is no such key, grant or standing question
+    │   └── UnknownLog        … because there is no such log, or not for this analyst
+    ├── Conflict              it contradicts what is already on record
+    ├── NotAuthenticated      no key, or one that does not count (any more)
     ├── WorkspaceError        no workspace, or one that cannot be opened
-    │   └── LedgerBroken      the ledger does not verify: nothing is served
+    │   └── LedgerUnavailable the ledger cannot be reached or written: nothing is served
+    │       └── LedgerBroken  … because it does not verify
     ├── InputError            a file that cannot be read as what it claims to be
     │   └── LogFormatError    … as an event log
     ├── DefinitionError       a PPI catalogue with problems, all of them at once
     ├── ReleaseFailed         something broke after the charge; the same request completes it
     └── Refused               a well-formed request the checkpoint does not answer
         ├── BudgetExceeded    it costs more than is left
+        ├── NotAllowed        the key does not give this right
+        ├── Stopped           the owner has stopped all answers
         └── NotReleasable     no mechanism can answer it from public facts
 
 Each error has a stable `code`, a `message` that is safe to show to an analyst,
@@ -43,12 +50,41 @@ class UsageError(PappiError):
     exit_code = 2
 
 
+class NotFound(UsageError):
+    code = "not-found"
+
+
+class UnknownLog(UsageError):
+    code = "unknown-log"
+
+
+class Conflict(PappiError):
+    code = "conflict"
+    exit_code = 11
+
+
+class NotAuthenticated(PappiError):
+    """One fixed sentence, whatever is wrong with the key: it must not help in guessing one."""
+
+    code = "not-authenticated"
+    exit_code = 12
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this needs a valid key", hint="send it as 'Authorization: Bearer KEY'; keys can expire"
+        )
+
+
 class WorkspaceError(PappiError):
     code = "workspace"
     exit_code = 3
 
 
-class LedgerBroken(WorkspaceError):
+class LedgerUnavailable(WorkspaceError):
+    code = "ledger-unavailable"
+
+
+class LedgerBroken(LedgerUnavailable):
     code = "ledger-broken"
     exit_code = 4
 
@@ -157,3 +193,13 @@ class BudgetExceeded(Refused):
 
 class NotReleasable(Refused):
     code = "not-releasable"
+
+
+class NotAllowed(Refused):
+    code = "not-allowed"
+    exit_code = 13
+
+
+class Stopped(Refused):
+    code = "stopped"
+    exit_code = 14

@@ -15,12 +15,17 @@
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
 from pappi.audit.reports import SubjectReport, audit_subject
 from pappi.audit.subjects import Subject
-from pappi.checkpoint.door import Checkpoint
+from pappi.budget.journal import ChargeRecord
+from pappi.checkpoint import standing
+from pappi.checkpoint.door import Caller, Checkpoint, Permit
+from pappi.checkpoint.levels import smoothed_all, two_levels
+from pappi.checkpoint.standing import Run
 from pappi.custody.door import Custody
 from pappi.custody.imports import Imported, Progress, Terms
 from pappi.errors import Problem, UsageError
@@ -29,11 +34,15 @@ from pappi.eventlog.opening import open_log
 from pappi.eventlog.options import ReadOptions
 from pappi.ppinot.model import Catalogue
 from pappi.ppinot.notations import read_definitions
+from pappi.released import Released
 from pappi.report.budgets import BudgetLine
 from pappi.store.declarations import LogDeclaration
 from pappi.store.ledger import Verification
+from pappi.store.office import Office
+from pappi.store.register import StandingQuestion
 from pappi.store.workspace import WorkspaceFiles, create_workspace, find_workspace, open_workspace
-from pappi.values.answers import ExactAnswer, Series
+from pappi.values.access import require_name
+from pappi.values.answers import ExactAnswer
 from pappi.values.epsilon import Epsilon
 from pappi.values.quotes import Quote
 
@@ -46,8 +55,16 @@ class Workspace:
 
     def __init__(self, files: WorkspaceFiles) -> None:
         self.root = files.root
-        self._files = files
-        self._custody = Custody(files)
+        self._office = Office(files)
+        self.custody = Custody(self._office)
+
+    def custody_of(self, owner: str) -> Custody:
+        """The owner's door for one of several owners: who did what is on record."""
+        return Custody(self._office, owner)
+
+    def close(self) -> None:
+        """Let go of the ledger; the next call opens it anew."""
+        self._office.close()
 
     def import_log(
         self,
@@ -67,37 +84,79 @@ class Workspace:
         options = options or ReadOptions(timezone=timezone)
         terms = terms or Terms(timezone=timezone or "UTC")
         reader = open_log(source, options)
-        return self._custody.import_log(name or log_name(source), reader, terms, progress)
+        return self.custody.import_log(name or log_name(source), reader, terms, progress)
 
     def logs(self) -> tuple[LogDeclaration, ...]:
         """What is declared about each log."""
-        return self._custody.logs()
+        return self.custody.logs()
 
     def log(self, name: str) -> LogDeclaration:
-        return self._custody.log(name)
+        return self.custody.log(name)
 
-    def grant(self, log: str, per_block: Amount) -> LogDeclaration:
-        """Set the epsilon each block of a log may spend."""
-        return self._custody.grant(log, epsilon_of(per_block))
+    def grant(self, log: str, per_block: Amount, total: Amount | None = None) -> LogDeclaration:
+        """Set the epsilon each block of a log may spend, and all of them together."""
+        return self.custody.grant(log, epsilon_of(per_block), _asked(total))
 
     def exact(self, catalogue: CatalogueSource) -> tuple[ExactAnswer, ...]:
         """The non-private values: for the owner only."""
-        return self._custody.exact(catalogue_of(catalogue))
+        return self.custody.exact(catalogue_of(catalogue))
 
     def verify(self) -> Verification:
         """Check the ledger's chain."""
-        return self._custody.verify()
+        return self.custody.verify()
+
+    def run_standing(self) -> tuple[Run, ...]:
+        """Release what is due of every standing question."""
+        return tuple(standing.run_due(self._office))
 
     def checkpoint(self, analyst: str = "analyst") -> Analyst:
-        """The door an analyst gets."""
-        return Analyst(Checkpoint(self._files, analyst))
+        """The door an analyst gets from the owner's hand: to every log."""
+        return Analyst(self._office, Caller(require_name(analyst, "an analyst")))
+
+    def granted_checkpoint(self, analyst: str, permit: Permit) -> Analyst:
+        """The door of an analyst who comes by themselves: to the logs that were granted only.
+
+        `permit` is asked whenever something is decided, and again when it is charged.
+        """
+        return Analyst(self._office, Caller(analyst, permit, only_granted=True))
 
 
 class Analyst:
     """What an analyst can do: ask what it would cost, ask, and see the budget."""
 
-    def __init__(self, door: Checkpoint) -> None:
-        self._door = door
+    def __init__(self, office: Office, caller: Caller) -> None:
+        self._office = office
+        self._caller = caller
+        self._door = Checkpoint(office, caller)
+
+    def logs(self) -> tuple[LogDeclaration, ...]:
+        """What is public about each log this analyst may ask about."""
+        return self._door.logs()
+
+    def log(self, name: str) -> LogDeclaration:
+        return self._door.log(name)
+
+    def releases(
+        self, log: str, after: int = 0, limit: int | None = None
+    ) -> tuple[ChargeRecord, ...]:
+        """What was asked of a log before, by anybody: asking it again is free."""
+        return self._door.releases(log, after, limit)
+
+    def subscribe(
+        self, catalogue: CatalogueSource, until: date, epsilon: Amount | None = None
+    ) -> StandingQuestion:
+        """Reserve what a catalogue costs in every block to come up to a day."""
+        asked = _asked(epsilon)
+        chosen = catalogue_of(catalogue)
+        return standing.subscribe(self._office, self._caller, chosen, until, asked)
+
+    def standing(self) -> tuple[StandingQuestion, ...]:
+        """The questions that stand."""
+        return standing.standing_of(self._office, self._caller)
+
+    def unsubscribe(self, identity: str) -> int:
+        """Give up what is still reserved for a standing question."""
+        return standing.end(self._office, self._caller, identity)
 
     def preview(
         self,
@@ -112,10 +171,25 @@ class Analyst:
         return self._door.preview(catalogue_of(catalogue), _asked(epsilon))
 
     def release(
-        self, catalogue: CatalogueSource, epsilon: Amount | None = None
-    ) -> tuple[Series, ...]:
-        """Charge and release every PPI of a catalogue, or replay what was released."""
-        return self._door.release(catalogue_of(catalogue), _asked(epsilon))
+        self,
+        catalogue: CatalogueSource,
+        epsilon: Amount | None = None,
+        *,
+        smooth: bool = False,
+        whole: Amount | None = None,
+    ) -> Released:
+        """Charge and release every PPI of a catalogue, or replay what was released.
+
+        `smooth` also draws the periods of a series towards each other, from what was released
+        alone; `whole` spends that share of ε on the whole time besides.
+        """
+        asked, chosen = _asked(epsilon), catalogue_of(catalogue)
+        if whole is not None:
+            if not smooth:
+                raise UsageError("a share for the whole time goes with smoothing")
+            chosen, asked = two_levels(chosen, asked, epsilon_of(whole).fraction), None
+        series = self._door.release(chosen, asked)
+        return Released(smoothed_all(series) if smooth else series)
 
     def unreleasable(self, catalogue: CatalogueSource) -> list[Problem]:
         """What keeps each PPI from being released, as warnings: its exact value is no problem."""
@@ -144,9 +218,12 @@ class Analyst:
         return self._door.budget(log)
 
 
-def create(root: str | Path) -> Workspace:
-    """Make a new workspace in an empty or new directory."""
-    return Workspace(create_workspace(Path(root)))
+def create(root: str | Path, *, ledger: str | None = None) -> Workspace:
+    """Make a new workspace in an empty or new directory.
+
+    The ledger is a file in it, or in the PostgreSQL database whose URL is given.
+    """
+    return Workspace(create_workspace(Path(root), ledger))
 
 
 def open_at(root: str | Path) -> Workspace:

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pappi.audit import Audited, AuditReport, Column, Draw, audit_joint, audit_mechanism
-from pappi.checkpoint import door
+from pappi.checkpoint import plans
 from pappi.custody.imports import Terms
 from pappi.mechanisms import (
     DiscreteLaplaceLaw,
@@ -402,9 +402,9 @@ def test_a_planner_that_counts_the_cases_is_caught(
 ) -> None:
     with_it, without = (workspace_with(tmp_path / str(n), claims(n), HORIZON) for n in (31, 30))
     assert previewed(with_it) == previewed(without)
-    honest, seen = door._facts, []
+    honest, seen = plans.facts_of, []
     for workspace in (with_it, without):
-        monkeypatch.setattr(door, "_facts", peeking(workspace, honest))
+        monkeypatch.setattr(plans, "facts_of", peeking(workspace, honest))
         seen.append(previewed(workspace))
     assert seen[0] != seen[1]
 

@@ -23,7 +23,7 @@ from textwrap import indent
 
 import pytest
 
-from pappi.checkpoint import door, limits
+from pappi.checkpoint import limits, plans
 from pappi.planning import cells
 from pappi.planning.parts import PublicFacts
 from pappi.planning.plan import plan_ppi
@@ -91,7 +91,7 @@ def test_examples_can_be_released(text: str) -> None:
     catalogue = parse_catalogue(text)
     assert check_catalogue(catalogue, CLAIMS) == []
     for ppi in catalogue.ppis:
-        plan_ppi(reduced(ppi, CaseBorder.END), door.DEFAULT_EPSILON, FACTS)
+        plan_ppi(reduced(ppi, CaseBorder.END), plans.DEFAULT_EPSILON, FACTS)
 
 
 @pytest.mark.parametrize("text", blocks("yaml case"))
@@ -166,8 +166,8 @@ def test_every_unit_of_time_is_listed(unit: str) -> None:
         f"{limits.MOST_MEASURES:,} measures of a case, {limits.MOST_CALENDARS} working calendars",
         f"and {limits.MOST_LOOKS} looks",
         f"| problems reported | {shapes.MAX_PROBLEMS} |",
-        f"then {door.DEFAULT_EPSILON}.",
-        f"at least {door.LEAST_EPSILON}",
+        f"then {plans.DEFAULT_EPSILON}.",
+        f"at least {plans.LEAST_EPSILON}",
     ],
 )
 def test_limits_are_as_stated(limit: str) -> None:
@@ -185,7 +185,7 @@ def test_bounds_cost_what_the_guide_says(bounds: str, of_100: str, of_1000: str)
     (ppi,) = parse_catalogue(first).ppis
     for cases, shown in ((100, of_100), (1000, of_1000)):
         facts = replace(FACTS, expected_cases=cases)
-        plan = plan_ppi(ppi, door.DEFAULT_EPSILON, facts)
+        plan = plan_ppi(ppi, plans.DEFAULT_EPSILON, facts)
         assert f"{ppi.unit.show(plan.predicted_error):.1f}" == shown
 
 

@@ -18,8 +18,8 @@ PROMPT = "$ "
 
 
 def console_session() -> str:
-    (session,) = re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL)
-    return str(session)
+    """What is typed in 60 seconds, and then to serve it: one after the other."""
+    return "".join(re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL))
 
 
 def shown_file(session: str, name: str) -> str:
@@ -42,7 +42,8 @@ def newcomer(tmp_path: Path) -> Path:
 
 def test_the_60_second_example_runs(newcomer: Path) -> None:
     session = console_session()
-    typed = commands(session)
+    *typed, last = commands(session)
+    assert last.startswith("pappi serve")  # goes on until it is stopped: tests/service
     # The file must be there before it is shown, as soon as its folder is.
     typed.insert(1, f"printf %s '{shown_file(session, 'waiting.yaml')}' > waiting.yaml")
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
@@ -59,6 +60,7 @@ def test_the_60_second_example_runs(newcomer: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "were released before: no new cost" in done.stdout
     assert "The ledger verifies" in done.stdout
+    assert "alice may now spend ε 0.5" in done.stdout
 
 
 def test_the_python_example_runs(newcomer: Path, monkeypatch: pytest.MonkeyPatch) -> None:

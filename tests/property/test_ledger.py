@@ -1,20 +1,34 @@
-"""Whatever is charged, recorded and reopened in whatever order: no limit is ever exceeded."""
+"""Whatever is charged, reserved, cancelled, recorded, reopened or broken off, in any order:
+
+no limit is ever exceeded, nothing is paid twice, and the ledger adds up to its model.
+"""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from pappi.budget.accounts import Account, Charge, KeyState, demand
+from pappi.budget.journal import Balance
 from pappi.errors import BudgetExceeded
-from pappi.store.ledger import SqliteLedger
+from pappi.store.ledger import Step
 from pappi.values.epsilon import ZERO, Epsilon
+from tests.ledgers import Database, new_place
 
 BLOCKS = tuple(Account("hospital", f"2014-{month:02}") for month in range(1, 5))
+ANALYSTS = ("", "ann", "bob")
+OTHERS = (
+    Account("hospital"),
+    *(replace(block, analyst=name) for block in BLOCKS for name in ANALYSTS[1:]),
+)
 
 
 def release_cell(number: int) -> Charge:
@@ -23,65 +37,160 @@ def release_cell(number: int) -> Charge:
     return Charge(f"cell {number}", touched, Epsilon(1 + number % 7), {"number": number})
 
 
-CELLS = st.integers(0, 40).map(release_cell)
+def cells(numbers: list[int], analyst: str) -> list[Charge]:
+    return [replace(release_cell(number), analyst=analyst) for number in numbers]
+
+
+NUMBERS = st.lists(st.integers(0, 9), min_size=1, max_size=4)
+# Wide enough that a run gets somewhere, narrow enough that it ends in refusals.
+LIMITS = st.fixed_dictionaries(
+    {block: st.integers(8, 25) for block in BLOCKS},
+    optional={account: st.integers(3, 20) for account in OTHERS},
+)
+CALM = [None] * 6
+
+
+class Crash(Exception):
+    """Ends what the ledger is doing, wherever it stands."""
 
 
 class LedgerAgainstItsModel(RuleBasedStateMachine):
-    """The model is two dicts and a sum over them: too simple to be wrong."""
+    """The model is three dicts and sums over them: too simple to be wrong."""
 
-    @initialize(limits=st.fixed_dictionaries({block: st.integers(0, 25) for block in BLOCKS}))
+    database: ClassVar[Database] = "sqlite"
+
+    @initialize(limits=LIMITS)
     def create(self, limits: dict[Account, int]) -> None:
-        self.folder = tempfile.TemporaryDirectory()
-        self.path = Path(self.folder.name) / "ledger.sqlite"
-        self.ledger = SqliteLedger.create(self.path)
-        self.limits = {block: Epsilon(nano) for block, nano in limits.items()}
+        self.things = ExitStack()
+        folder = self.things.enter_context(tempfile.TemporaryDirectory())
+        self.place = self.things.enter_context(new_place(self.database, Path(folder)))
+        self.crash_at: Step | None = None
+        self.ledger = self.place.create(on_step=self.on_step)
+        self.limits = {account: Epsilon(nano) for account, nano in limits.items()}
+        self.held: dict[str, Charge] = {}
         self.paid: dict[str, Charge] = {}
         self.released: dict[str, int] = {}
 
-    @rule(charges=st.lists(CELLS, max_size=6))
-    def charge(self, charges: list[Charge]) -> None:
-        before = {charge.key: self.state_of(charge.key) for charge in charges}
-        wanted = self.paid | {charge.key: charge for charge in charges}
-        fits = all(
-            asked <= self.limits[block] for block, asked in demand(wanted.values()).items()
-        ) or all(state is not KeyState.NEW for state in before.values())
+    def on_step(self, step: str) -> None:
+        if step == self.crash_at:
+            raise Crash
+
+    @rule(
+        numbers=NUMBERS,
+        analyst=st.sampled_from(ANALYSTS),
+        crash_at=st.sampled_from(
+            [*CALM, Step.CHARGE_CHECKED, Step.CHARGE_WRITTEN, Step.CHARGE_COMMITTED]
+        ),
+    )
+    def charge(self, numbers: list[int], analyst: str, crash_at: Step | None) -> None:
+        charges = cells(numbers, analyst)
+        before = self.states(charges)
+        if self.happens(lambda: self.ledger.charge(charges, self.limits), charges, crash_at):
+            for charge in charges:
+                if before[charge.key] in (KeyState.NEW, KeyState.RESERVED):
+                    self.paid.setdefault(charge.key, self.held.pop(charge.key, charge))
+
+    @rule(numbers=NUMBERS, analyst=st.sampled_from(ANALYSTS))
+    def reserve(self, numbers: list[int], analyst: str) -> None:
+        charges = cells(numbers, analyst)
+        before = self.states(charges)
+        if self.happens(lambda: self.ledger.reserve(charges, self.limits), charges, None):
+            new = [one for one in charges if before[one.key] is KeyState.NEW]
+            self.held |= {charge.key: charge for charge in new}
+
+    def happens(
+        self, act: Callable[[], object], charges: list[Charge], crash_at: Step | None
+    ) -> bool:
+        """Whether it has happened; it is refused exactly if the model says that it does not fit."""
+        before, fits, self.crash_at = self.states(charges), self.fit(charges), crash_at
         try:
-            assert self.ledger.charge(charges, self.limits) == before
-            assert fits
-            self.paid = wanted
+            assert act() == before
         except BudgetExceeded:
             assert not fits
+            return False
+        except Crash:
+            assert fits
+            return crash_at is Step.CHARGE_COMMITTED
+        finally:
+            self.crash_at = None
+        assert fits
+        return True
 
-    @rule(charges=st.lists(CELLS, max_size=3), value=st.integers())
-    def record(self, charges: list[Charge], value: int) -> None:
-        results = {charge.key: value for charge in charges if charge.key in self.paid}
-        self.released = results | self.released
-        assert self.ledger.record(results) == {key: self.released[key] for key in results}
+    def fit(self, charges: list[Charge]) -> bool:
+        known = self.paid | self.held
+        new = {charge.key: charge for charge in charges if charge.key not in known}
+        used = demand(known.values())
+        return all(
+            used.get(account, ZERO) + asked <= self.limits[account]
+            for account, asked in demand(new.values()).items()
+            if account in self.limits
+        )
+
+    @rule(numbers=NUMBERS)
+    def cancel(self, numbers: list[int]) -> None:
+        keys = {release_cell(number).key for number in numbers}
+        assert self.ledger.cancel(keys) == len(keys & self.held.keys())
+        for key in keys & self.held.keys():
+            del self.held[key]
+
+    @rule(
+        numbers=NUMBERS,
+        value=st.integers(),
+        crash_at=st.sampled_from([*CALM, Step.RESULT_WRITTEN, Step.RESULT_COMMITTED]),
+    )
+    def record(self, numbers: list[int], value: int, crash_at: Step | None) -> None:
+        keys = {release_cell(number).key for number in numbers} & self.paid.keys()
+        results, self.crash_at = dict.fromkeys(keys, value), crash_at
+        after = results | self.released
+        try:
+            assert self.ledger.record(results) == {key: after[key] for key in results}
+        except Crash:
+            after = after if crash_at is Step.RESULT_COMMITTED else self.released
+        finally:
+            self.crash_at = None
+        self.released = after
 
     @rule()
     def reopen(self) -> None:
         self.ledger.close()
-        self.ledger = SqliteLedger.open(self.path)
+        self.ledger = self.place.open(on_step=self.on_step)
 
     @invariant()
     def the_ledger_is_what_the_model_says_and_within_its_limits(self) -> None:
-        spent = self.ledger.spent("hospital")
-        assert spent == demand(self.paid.values())
-        assert all(spent.get(block, ZERO) <= limit for block, limit in self.limits.items())
+        spent, held = demand(self.paid.values()), demand(self.held.values())
+        found = self.ledger.balances("hospital")
+        for account in {*spent, *held, *found, *self.limits}:
+            balance = found.get(account, Balance())
+            assert balance == Balance(spent.get(account, ZERO), held.get(account, ZERO))
+            assert account not in self.limits or balance.used <= self.limits[account]
         assert self.ledger.results(self.paid) == self.released
         assert self.ledger.verify().ok
+
+    def states(self, charges: Iterable[Charge]) -> dict[str, KeyState]:
+        return {charge.key: self.state_of(charge.key) for charge in charges}
 
     def state_of(self, key: str) -> KeyState:
         if key in self.released:
             return KeyState.RELEASED
-        return KeyState.PENDING if key in self.paid else KeyState.NEW
+        if key in self.paid:
+            return KeyState.PENDING
+        return KeyState.RESERVED if key in self.held else KeyState.NEW
 
     def teardown(self) -> None:
         self.ledger.close()
-        self.folder.cleanup()
+        self.things.close()
+
+
+class PostgresLedgerAgainstItsModel(LedgerAgainstItsModel):
+    database: ClassVar[Database] = "postgres"
 
 
 TestLedgerAgainstItsModel = LedgerAgainstItsModel.TestCase
 TestLedgerAgainstItsModel.settings = settings(
-    max_examples=60, stateful_step_count=25, deadline=None
+    max_examples=50, stateful_step_count=25, deadline=None
+)
+
+TestPostgresLedgerAgainstItsModel = PostgresLedgerAgainstItsModel.TestCase
+TestPostgresLedgerAgainstItsModel.settings = settings(
+    max_examples=8, stateful_step_count=25, deadline=None
 )

@@ -20,9 +20,14 @@ from pappi.budget.accounts import (
 )
 from pappi.budget.chain import Entry, Fault, canonical_json, extend, verified
 from pappi.budget.journal import (
+    CANCEL,
     CHARGE,
     OPENING,
     RELEASE,
+    RESERVE,
+    Balance,
+    Cell,
+    cancel_payload,
     charge_of,
     charge_payload,
     opening_payload,
@@ -36,20 +41,21 @@ from pappi.values.plain_data import JSON
 OCTOBER = Account("hospital", "2014-10")
 NOVEMBER = Account("hospital", "2014-11")
 DECEMBER = Account("hospital", "2014-12")
+TOTAL = Account("hospital")
 
 
 def eps(text: str) -> Epsilon:
     return Epsilon.of(text)
 
 
-def charge(key: str, amount: str, *accounts: Account) -> Charge:
-    return Charge(key, accounts or (OCTOBER,), eps(amount), {"ppi": key})
+def charge(key: str, amount: str, *accounts: Account, analyst: str = "") -> Charge:
+    return Charge(key, accounts or (OCTOBER,), eps(amount), {"ppi": key}, analyst)
 
 
 def journal(*acts: tuple[str, Mapping[str, JSON]]) -> list[Entry]:
     """A well-linked journal of these acts, whatever story they tell."""
     entries: list[Entry] = []
-    for kind, payload in ((OPENING, opening_payload()), *acts):
+    for kind, payload in ((OPENING, opening_payload("this one")), *acts):
         last = entries[-1] if entries else None
         entries.append(extend(last, "2025-01-01T00:00:00.000000+00:00", kind, payload))
     return entries
@@ -60,7 +66,18 @@ def journal(*acts: tuple[str, Mapping[str, JSON]]) -> list[Entry]:
 
 def test_charges_to_the_same_block_add_up_and_to_different_blocks_do_not() -> None:
     asked = demand([charge("a", "0.1", OCTOBER, NOVEMBER), charge("b", "0.2", OCTOBER)])
-    assert asked == {OCTOBER: eps("0.3"), NOVEMBER: eps("0.1")}
+    assert asked == {OCTOBER: eps("0.3"), NOVEMBER: eps("0.1"), TOTAL: eps("0.4")}
+
+
+def test_a_charge_counts_for_its_analyst_in_every_block_it_touches() -> None:
+    asked = demand([charge("a", "0.1", OCTOBER, NOVEMBER, analyst="ann"), charge("b", "0.2")])
+    assert asked == {
+        OCTOBER: eps("0.3"),
+        NOVEMBER: eps("0.1"),
+        TOTAL: eps("0.4"),
+        Account("hospital", "2014-10", "ann"): eps("0.1"),
+        Account("hospital", "2014-11", "ann"): eps("0.1"),
+    }
 
 
 def test_a_budget_can_be_spent_to_its_last_billionth_and_not_one_further() -> None:
@@ -81,6 +98,22 @@ def test_an_account_nobody_gave_a_limit_has_no_budget() -> None:
     assert (short.left, short.missing) == (ZERO, eps("0.1"))
 
 
+def test_an_analyst_and_a_total_without_a_limit_are_bounded_by_the_blocks_alone() -> None:
+    asked = charge("a", "0.6", OCTOBER, NOVEMBER, analyst="ann")
+    assert shortfalls([asked], {}, {OCTOBER: eps("0.6"), NOVEMBER: eps("0.6")}) == ()
+
+
+def test_every_account_with_a_limit_that_is_short_is_found() -> None:
+    ann = Account("hospital", "2014-10", "ann")
+    asked = charge("a", "0.6", OCTOBER, NOVEMBER, analyst="ann")
+    limits = dict.fromkeys((OCTOBER, NOVEMBER, TOTAL, ann), eps("1")) | {ann: eps("0.5")}
+    short = shortfalls([asked], {}, limits)
+    assert [(one.account, one.missing) for one in short] == [
+        (TOTAL, eps("0.2")),
+        (ann, eps("0.1")),
+    ]
+
+
 def test_a_limit_lowered_below_what_is_spent_leaves_nothing_rather_than_less() -> None:
     (short,) = shortfalls([charge("a", "0.2")], {OCTOBER: eps("1")}, {OCTOBER: eps("0.5")})
     assert (short.left, short.missing) == (ZERO, eps("0.7"))
@@ -94,8 +127,10 @@ def test_a_limit_lowered_below_what_is_spent_leaves_nothing_rather_than_less() -
         ("k", (OCTOBER,), -1),
         ("k", (), 1),
         ("k", (OCTOBER, OCTOBER), 1),
+        ("k", (TOTAL,), 1),
+        ("k", (Account("hospital", "2014-10", "ann"),), 1),
     ],
-    ids=["no key", "free", "a refund", "nobody pays", "paid twice"],
+    ids=["no key", "free", "a refund", "nobody pays", "paid twice", "no block", "not the block"],
 )
 def test_a_charge_that_would_go_around_the_budget_cannot_be_written(
     key: str, accounts: tuple[Account, ...], nano: int
@@ -139,11 +174,20 @@ def test_a_refusal_of_many_blocks_names_the_worst_and_counts_the_others() -> Non
     error = budget_exceeded(asked, shortfalls(asked, {}, limits))
     assert error.message == (
         "asked ε 0.6 in each of 20 blocks; left 0.4 in 2014-W08 of hospital (missing 0.2), "
-        "and too little in 19 other blocks"
+        "and too little in 19 other accounts"
     )
     assert error.detail.count("missing") == 20
     assert "smaller ε" in error.hint
     assert "owner" in error.hint
+
+
+def test_a_refusal_tells_an_analyst_that_it_is_the_own_share_that_is_spent() -> None:
+    asked = [charge("a", "0.6", analyst="ann")]
+    limits = {OCTOBER: eps("1"), Account("hospital", "2014-10", "ann"): eps("0.5")}
+    assert refusal(asked, limits) == (
+        "asked ε 0.6 in block 2014-10 of hospital; "
+        "left 0.5 in 2014-10 of hospital for ann (missing 0.1)"
+    )
 
 
 def test_a_refusal_of_unequal_charges_names_the_largest() -> None:
@@ -233,15 +277,43 @@ def test_a_journal_adds_up_to_what_is_spent_and_how_far_each_key_has_come() -> N
             (RELEASE, release_payload("a", 7)),
         )
     )
-    assert found.spent == {OCTOBER: eps("0.3"), NOVEMBER: eps("0.1")}
+    assert {account: balance.spent for account, balance in found.balances.items()} == {
+        OCTOBER: eps("0.3"),
+        NOVEMBER: eps("0.1"),
+        TOTAL: eps("0.4"),
+    }
     assert {key: cell.state for key, cell in found.cells.items()} == {
         "a": KeyState.RELEASED,
         "b": KeyState.PENDING,
     }
 
 
+def test_a_reservation_is_held_until_it_is_charged_or_cancelled() -> None:
+    kept, dropped = charge("a", "0.1", analyst="ann"), charge("b", "0.2")
+    found = standing(
+        journal(
+            (RESERVE, charge_payload(kept)),
+            (RESERVE, charge_payload(dropped)),
+            (CANCEL, cancel_payload("b")),
+            (CHARGE, charge_payload(kept)),
+        )
+    )
+    assert found.balances == {
+        account: Balance(spent=eps("0.1"))
+        for account in (OCTOBER, TOTAL, Account("hospital", "2014-10", "ann"))
+    }
+    assert found.cells == {"a": Cell(reserved=2, charged=5)}
+    held = standing(journal((RESERVE, charge_payload(kept))))
+    assert held.balances[OCTOBER] == Balance(held=eps("0.1"))
+    assert held.balances[OCTOBER].used == eps("0.1")
+    assert held.cells["a"].state is KeyState.RESERVED
+
+
 PAID = (CHARGE, charge_payload(charge("a", "0.1")))
 RELEASED = (RELEASE, release_payload("a", 7))
+RESERVED = (RESERVE, charge_payload(charge("a", "0.1")))
+CANCELLED = (CANCEL, cancel_payload("a"))
+CHEAPER = (CHARGE, charge_payload(charge("a", "0.05")))
 REFUND = (CHARGE, {**charge_payload(charge("b", "0.1")), "amount": -1})
 
 
@@ -252,6 +324,13 @@ REFUND = (CHARGE, {**charge_payload(charge("b", "0.1")), "amount": -1})
         ([RELEASED], "entry 2 releases what was never charged"),
         ([PAID, RELEASED, RELEASED], "entry 4 releases the same key a second time"),
         ([PAID, REFUND], "entry 3 makes no sense"),
+        ([RESERVED, RESERVED], "entry 3 reserves a key that is known already"),
+        ([PAID, RESERVED], "entry 3 reserves a key that is known already"),
+        ([RESERVED, RELEASED], "entry 3 releases what was never charged"),
+        ([CANCELLED], "entry 2 gives up what was not reserved"),
+        ([RESERVED, CANCELLED, CANCELLED], "entry 4 gives up what was not reserved"),
+        ([RESERVED, PAID, CANCELLED], "entry 4 gives up what was not reserved"),
+        ([RESERVED, CHEAPER], "entry 3 charges another price than was reserved"),
         ([(CHARGE, {"key": "a"})], "entry 2 makes no sense"),
         ([(OPENING, {})], "entry 2 is out of place"),
     ],

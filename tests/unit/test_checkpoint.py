@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pappi.checkpoint.door import Checkpoint
+from pappi.checkpoint.door import Caller, Checkpoint
 from pappi.custody.imports import Terms
 from pappi.errors import BudgetExceeded, DefinitionError, NotReleasable
 from pappi.ppinot.catalogue import parse_catalogue
 from pappi.ppinot.model import Catalogue
+from pappi.store.office import Office
 from pappi.store.workspace import open_workspace
 from pappi.values.answers import Answer, Series, Verdict
 from pappi.values.epsilon import ZERO, Epsilon
@@ -128,9 +129,9 @@ def test_a_crash_stays_charged_and_completes_once(workspace: Workspace, step: st
         if reached == step:
             raise Crash
 
-    files = open_workspace(workspace.root)
+    office = Office(open_workspace(workspace.root))
     with pytest.raises(Crash):
-        Checkpoint(files, "alice", die).release(catalogue(SOJOURN), Epsilon.of("0.1"))
+        Checkpoint(office, Caller("alice"), die).release(catalogue(SOJOURN), Epsilon.of("0.1"))
     analyst = workspace.checkpoint("alice")
     assert {line.spent for line in analyst.budget("small")} == {Epsilon.of("0.1")}
     (completed,) = analyst.release(catalogue(SOJOURN), "0.1")

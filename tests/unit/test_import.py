@@ -214,3 +214,12 @@ def test_a_file_that_is_no_workspace_is_said_to_be_none(tmp_path: Path) -> None:
     path.write_text("something else entirely, long enough to be looked at" * 200)
     with pytest.raises(WorkspaceError, match="cannot be opened"):
         open_readonly(path)
+
+
+def test_a_file_that_was_replaced_is_read_anew_while_the_old_one_is_still_open(
+    workspace: Path, tmp_path: Path
+) -> None:
+    with closing(open_readonly(workspace)) as still_open:
+        import_events(workspace, "after", open_log(csv(tmp_path, SMALL)))
+        assert event_tables(workspace) == ("after", "before")
+        assert still_open.execute("SELECT count(*) FROM before").fetchone() == (1,)

@@ -4,11 +4,15 @@ An account is the budget of one calendar block of one log. A case lies in exactl
 block, so questions about different blocks compose in parallel (the worst block counts)
 and questions about the same block compose sequentially (their epsilons add up). A
 charge is what one release cell costs: the same amount in every block it may touch.
+
+Two more kinds of account bound the same charges a second time: what one analyst may
+spend in a block, and what all blocks of a log may spend together, which is what somebody
+with a case in every block could lose.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -23,39 +27,54 @@ class KeyState(StrEnum):
     """How far a release cell has come.
 
     NEW       never charged.
+    RESERVED  its price is set aside: charge it, whatever else is spent by then.
     PENDING   charged, but no result on record: complete it, at no new cost.
     RELEASED  the result is on record: replay it, at no cost.
     """
 
     NEW = "new"
+    RESERVED = "reserved"
     PENDING = "pending"
     RELEASED = "released"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Account:
-    """The budget of one block of one log, such as block 2014-10 of `hospital`."""
+    """The budget of one block of one log, such as block 2014-10 of `hospital`.
+
+    With an analyst, it is what this one may spend there; without a block, what all blocks
+    together may.
+    """
 
     log: str
-    block: str
+    block: str = ""
+    analyst: str = ""
+
+    @property
+    def is_block(self) -> bool:
+        """Whether this is the account of a block itself, which never goes without a limit."""
+        return bool(self.block) and not self.analyst
 
     def __str__(self) -> str:
-        return f"{self.block} of {self.log}"
+        place = f"{self.block} of {self.log}" if self.block else f"all of {self.log}"
+        return f"{place} for {self.analyst}" if self.analyst else place
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """The price of one release cell: `amount`, in each of the accounts it touches.
+    """The price of one release cell: `amount`, in each of the blocks it touches.
 
     The key stands for the canonical question, the cell and the data version; equal keys
     are the same release. A price that is not positive, or that no account bears, would
-    be a way around the budget, so it cannot be written down.
+    be a way around the budget, so it cannot be written down. `analyst` is who pays, which
+    the key does not depend on.
     """
 
     key: str
     accounts: tuple[Account, ...]
     amount: Epsilon
     question: Mapping[str, JSON] = field(hash=False)
+    analyst: str = ""
 
     def __post_init__(self) -> None:
         if not self.key:
@@ -64,6 +83,17 @@ class Charge:
             raise ValueError(f"a charge must be more than 0, not {self.amount}")
         if not self.accounts or len(set(self.accounts)) < len(self.accounts):
             raise ValueError("a charge names at least one account, and each of them once")
+        if not all(account.is_block for account in self.accounts):
+            raise ValueError("a charge names the blocks it touches, and nothing else")
+
+    @property
+    def costs(self) -> Iterator[tuple[Account, Epsilon]]:
+        """What every account bears: the blocks, all blocks together, and the analyst's own."""
+        for block in self.accounts:
+            yield block, self.amount
+            yield Account(block.log), self.amount
+            if self.analyst:
+                yield Account(block.log, block.block, self.analyst), self.amount
 
     def costs_the_same_as(self, other: Charge) -> bool:
         return self.amount == other.amount and set(self.accounts) == set(other.accounts)
@@ -96,8 +126,8 @@ def demand(charges: Iterable[Charge]) -> Mapping[Account, Epsilon]:
     """What the charges together ask of each account: sequential composition."""
     asked: dict[Account, Epsilon] = {}
     for charge in charges:
-        for account in charge.accounts:
-            asked[account] = asked.get(account, ZERO) + charge.amount
+        for account, amount in charge.costs:
+            asked[account] = asked.get(account, ZERO) + amount
     return asked
 
 
@@ -108,7 +138,7 @@ def shortfalls(
 ) -> tuple[Shortfall, ...]:
     """The accounts that the charges together would overdraw; none means they may be made.
 
-    An account without a limit has no budget.
+    A block without a limit has no budget; other accounts need none, the blocks bound them.
 
     >>> october = Account("hospital", "2014-10")
     >>> ask = Charge("k", (october,), Epsilon.of("0.6"), {})
@@ -118,6 +148,8 @@ def shortfalls(
     """
     found = []
     for account, asked in sorted(demand(charges).items()):
+        if account not in limits and not account.is_block:
+            continue
         left = limits.get(account, ZERO) - spent.get(account, ZERO)
         if asked > left:
             found.append(Shortfall(account, asked, max(left, ZERO), asked - left))
@@ -134,19 +166,20 @@ def budget_exceeded(charges: Iterable[Charge], short: Sequence[Shortfall]) -> Bu
 
 
 def _asked(asked: Mapping[Account, Epsilon]) -> str:
-    amounts = set(asked.values())
-    if len(asked) == 1:
-        return f"asked ε {max(amounts)} in block {next(iter(asked))}"
+    blocks = {account: amount for account, amount in asked.items() if account.is_block}
+    amounts = set(blocks.values())
+    if len(blocks) == 1:
+        return f"asked ε {max(amounts)} in block {next(iter(blocks))}"
     if len(amounts) == 1:
-        return f"asked ε {max(amounts)} in each of {len(asked)} blocks"
-    return f"asked up to ε {max(amounts)} in each of {len(asked)} blocks"
+        return f"asked ε {max(amounts)} in each of {len(blocks)} blocks"
+    return f"asked up to ε {max(amounts)} in each of {len(blocks)} blocks"
 
 
 def _left(short: Sequence[Shortfall]) -> str:
     if len(short) <= _NAMED_IN_FULL:
         return "left " + ", ".join(_named(one) for one in short)
     worst = max(short, key=lambda one: one.missing)
-    return f"left {_named(worst)}, and too little in {len(short) - 1} other blocks"
+    return f"left {_named(worst)}, and too little in {len(short) - 1} other accounts"
 
 
 def _named(short: Shortfall) -> str:

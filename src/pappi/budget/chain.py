@@ -60,10 +60,13 @@ def extend(last: Entry | None, at: str, kind: str, payload: Mapping[str, JSON]) 
     return Entry(seq, at, kind, body, _digest(seq, at, kind, body, previous))
 
 
-def verified(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The same entries, each handed on only after its place in the chain is checked."""
-    previous = START
-    for expected, entry in enumerate(entries, start=1):
+def verified(entries: Iterable[Entry], after: Entry | None = None) -> Iterator[Entry]:
+    """The same entries, each handed on only after its place in the chain is checked.
+
+    They begin the chain, or go on `after` an entry that was checked before.
+    """
+    first, previous = (after.seq + 1, after.digest) if after else (1, START)
+    for expected, entry in enumerate(entries, start=first):
         if entry.seq != expected:
             raise Fault(expected, f"entry {expected} is missing")
         if entry.digest != _digest(entry.seq, entry.at, entry.kind, entry.body, previous):

@@ -56,7 +56,7 @@ def answer_of(
         cases=_cases(plan, released),
         verdict=verdict,
         guarantee=Guarantee(plan.epsilon, log.unit, log.adjacency, plan.mechanism),
-        charged=plan.epsilon if found is KeyState.NEW else ZERO,
+        charged=plan.epsilon if found in (KeyState.NEW, KeyState.RESERVED) else ZERO,
         replayed=found is KeyState.RELEASED,
         chance_met=chance,
         ceiling=_shown(plan.ppi, _ceiling(plan, released)),

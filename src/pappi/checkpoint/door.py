@@ -10,78 +10,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from pappi.audit.subjects import Subject
 from pappi.budget.accounts import Account, KeyState
+from pappi.budget.journal import Balance, ChargeRecord
 from pappi.checkpoint.audits import subject_of
 from pappi.checkpoint.limits import refuse_too_much
+from pappi.checkpoint.plans import at_accuracy, checked_log, facts_of, planned
 from pappi.checkpoint.prices import quote_of
 from pappi.checkpoint.questions import CellQuestion, questions_of
 from pappi.checkpoint.series import series_of
-from pappi.errors import Problem, Refused, ReleaseFailed, UsageError
-from pappi.planning.accuracy import epsilon_for, wanted_error
-from pappi.planning.parts import PublicFacts
-from pappi.planning.plan import Plan, plan_ppi
-from pappi.ppinot.checks import require_sound
-from pappi.ppinot.model import Catalogue, Ppi
-from pappi.ppinot.reduced import reduced
+from pappi.errors import Problem, Refused, ReleaseFailed, Stopped
+from pappi.planning.plan import Plan
+from pappi.ppinot.model import Catalogue
 from pappi.report.budgets import BudgetLine
-from pappi.store.declarations import LogDeclaration, declared_log
-from pappi.store.ledger import SqliteLedger
-from pappi.store.workspace import WorkspaceFiles
+from pappi.store.declarations import LogDeclaration
+from pappi.store.ledger import Ledger
+from pappi.store.office import Office
+from pappi.store.register import Register
 from pappi.values.answers import Series
-from pappi.values.epsilon import ZERO, Epsilon
+from pappi.values.epsilon import Epsilon
 from pappi.values.quotes import Quote
-
-DEFAULT_EPSILON = Epsilon.of("0.1")
-LEAST_EPSILON = Epsilon.of("0.001")
-# Used to predict errors where the owner has declared no expected number of cases.
-ASSUMED_CASES = 100
 
 Step = Callable[[str], None]
 """Called with the name of each step of the protocol; tests place their faults here."""
 
+Permit = Callable[[Register], None]
+"""Raises if the one who asks is not allowed to, by what holds at this moment."""
 
-def _go_on(_step: str) -> None:
+
+def go_on(_step: str) -> None:
     """Nothing happens between the steps."""
+
+
+def _permit_all(_register: Register) -> None:
+    """Whoever was handed this door may use it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks. `only_granted`: about no log but those that were granted to them."""
+
+    name: str
+    permit: Permit = _permit_all
+    only_granted: bool = False
+
+    def logs(self, register: Register) -> frozenset[str]:
+        return register.granted_to(self.name) if self.only_granted else frozenset(register.logs)
 
 
 class Checkpoint:
     """The one interface between an analyst and a log."""
 
-    def __init__(self, files: WorkspaceFiles, analyst: str, on_step: Step = _go_on) -> None:
-        self._files = files
-        self._analyst = analyst
+    def __init__(self, office: Office, caller: Caller, on_step: Step = go_on) -> None:
+        self._office = office
+        self._caller = caller
         self._on_step = on_step
+
+    def logs(self) -> tuple[LogDeclaration, ...]:
+        """What is public about the logs this analyst may ask about."""
+        with self._permitted() as (_, register):
+            return tuple(register.logs[name] for name in sorted(self._caller.logs(register)))
+
+    def log(self, name: str) -> LogDeclaration:
+        with self._permitted() as (_, register):
+            return register.log(name, self._caller.logs(register))
 
     def preview(self, catalogue: Catalogue, epsilon: Epsilon | None = None) -> tuple[Quote, ...]:
         """Cost and expected error of every PPI."""
-        with self._files.open_ledger() as ledger:
-            log = _checked_log(ledger, catalogue)
-            return self._quotes([_plan(ppi, epsilon, log) for ppi in catalogue.ppis], log, ledger)
+        with self._open_for(catalogue) as (ledger, log):
+            return self._quotes([planned(ppi, epsilon, log) for ppi in catalogue.ppis], log, ledger)
 
     def afford(self, catalogue: Catalogue, accuracy: str) -> tuple[Quote, ...]:
         """The same, at the epsilon each PPI needs for a wanted accuracy."""
-        with self._files.open_ledger() as ledger:
-            log = _checked_log(ledger, catalogue)
-            ppis = [
-                _at_accuracy(reduced(ppi, log.anchor), accuracy, _facts(log))
-                for ppi in catalogue.ppis
-            ]
-            return self._quotes([_plan(ppi, None, log) for ppi in ppis], log, ledger)
+        with self._open_for(catalogue) as (ledger, log):
+            ppis = [at_accuracy(ppi, accuracy, log) for ppi in catalogue.ppis]
+            return self._quotes([planned(ppi, None, log) for ppi in ppis], log, ledger)
 
     def unreleasable(self, catalogue: Catalogue) -> list[Problem]:
         """Why PPIs could not be released, all at once; reads no data, spends nothing."""
-        with self._files.open_ledger() as ledger:
-            log = _checked_log(ledger, catalogue)
+        with self._open_for(catalogue) as (_, log):
+            pass
         found = []
         for ppi in catalogue.ppis:
             try:
-                questions_of(_plan(ppi, None, log), log, self._analyst)
+                questions_of(planned(ppi, None, log), log, self._caller.name)
             except Refused as refusal:
                 message = refusal.message.removeprefix(f"{ppi.position}: ")
                 found.append(Problem(ppi.position, message, refusal.hint, "warning"))
@@ -89,63 +106,97 @@ class Checkpoint:
 
     def audited(self, catalogue: Catalogue, epsilon: Epsilon | None) -> tuple[Subject, ...]:
         """What each PPI would release, as a subject of the audit; reads no data, spends nothing."""
-        with self._files.open_ledger() as ledger:
-            log = _checked_log(ledger, catalogue)
-        plans = [_plan(ppi, epsilon, log) for ppi in catalogue.ppis]
+        with self._open_for(catalogue) as (_, log):
+            pass
+        plans = [planned(ppi, epsilon, log) for ppi in catalogue.ppis]
         return tuple(subject_of(plan, log.adjacency, log.unit.max_cases) for plan in plans)
 
     def budget(self, name: str) -> tuple[BudgetLine, ...]:
         """What each block of a log may spend and has spent; a function of the ledger alone."""
-        with self._files.open_ledger() as ledger:
-            log = declared_log(ledger, name)
-            spent = ledger.spent(name)
+        with self._permitted() as (ledger, register):
+            log = register.log(name, self._caller.logs(register))
+            balances = ledger.balances(name)
         blocks = dict.fromkeys(block.label for block in log.blocks.periods(log.first, log.until))
-        # A period that reaches beyond the horizon has charged blocks there, too.
-        blocks |= dict.fromkeys(account.block for account in spent)
-        return tuple(
-            BudgetLine(block, log.block_budget, spent.get(Account(name, block), ZERO))
-            for block in blocks
-        )
+        # What reaches beyond the horizon, or is reserved for later, has accounts there, too.
+        blocks |= dict.fromkeys(sorted(a.block for a in balances if a.is_block))
+        grant = register.grants.get((name, self._caller.name))
+        own = None if grant is None else grant.per_block
+        return tuple(self._line(log, block, balances, own) for block in blocks)
+
+    def releases(
+        self, name: str, after: int = 0, limit: int | None = None
+    ) -> tuple[ChargeRecord, ...]:
+        """What was ever asked of a log, oldest first: what can be had again at no cost."""
+        with self._permitted() as (ledger, register):
+            register.log(name, self._caller.logs(register))
+            return ledger.charges(name, after, limit)
+
+    def release(self, catalogue: Catalogue, epsilon: Epsilon | None = None) -> tuple[Series, ...]:
+        """Charge and release every PPI, or none of them."""
+        with self._open_for(catalogue) as (ledger, log):
+            plans = [planned(ppi, epsilon, log) for ppi in catalogue.ppis]
+            asked = [q for plan in plans for q in questions_of(plan, log, self._caller.name)]
+            return self.answer(ledger, asked, log)
+
+    def answer(
+        self, ledger: Ledger, questions: Sequence[CellQuestion], log: LogDeclaration
+    ) -> tuple[Series, ...]:
+        """Steps 2 to 4 of the protocol."""
+        refuse_too_much(questions)
+        states = self._charge(ledger, questions)
+        released = self._complete(ledger, questions, states, log)
+        # Remembers what was just written: an older ledger put in its place will be noticed.
+        self._office.register(ledger)
+        return series_of(questions, states, released, log)
+
+    @contextmanager
+    def _permitted(self) -> Iterator[tuple[Ledger, Register]]:
+        with self._office.ledger() as ledger:
+            register = self._office.register(ledger)
+            self._caller.permit(register)
+            yield ledger, register
+
+    @contextmanager
+    def _open_for(self, catalogue: Catalogue) -> Iterator[tuple[Ledger, LogDeclaration]]:
+        """The ledger and the log of a sound catalogue, while nothing is stopped."""
+        with self._permitted() as (ledger, register):
+            _refuse_stopped(register)
+            yield ledger, checked_log(register, self._caller.logs(register), catalogue)
+
+    def _line(
+        self,
+        log: LogDeclaration,
+        block: str,
+        balances: Mapping[Account, Balance],
+        own: Epsilon | None,
+    ) -> BudgetLine:
+        all_of_it = balances.get(Account(log.name, block), Balance())
+        mine = balances.get(Account(log.name, block, self._caller.name), Balance())
+        spent, held = all_of_it.spent, all_of_it.held
+        return BudgetLine(block, log.block_budget, spent, held, own, mine.used)
 
     def _quotes(
-        self, plans: Sequence[Plan], log: LogDeclaration, ledger: SqliteLedger
+        self, plans: Sequence[Plan], log: LogDeclaration, ledger: Ledger
     ) -> tuple[Quote, ...]:
-        asked = [questions_of(plan, log, self._analyst) for plan in plans]
+        asked = [questions_of(plan, log, self._caller.name) for plan in plans]
         refuse_too_much([question for questions in asked for question in questions])
         quotes = []
         for plan, questions in zip(plans, asked, strict=True):
             states = ledger.states(question.key for question in questions)
             new = sum(1 for state in states.values() if state is KeyState.NEW)
-            facts = _facts(log).under(plan.ppi.scope)
+            facts = facts_of(log).under(plan.ppi.scope)
             quotes.append(quote_of(plan, facts, len(questions), new))
         return tuple(quotes)
 
-    def release(self, catalogue: Catalogue, epsilon: Epsilon | None = None) -> tuple[Series, ...]:
-        """Charge and release every PPI, or none of them."""
-        with self._files.open_ledger() as ledger:
-            log = _checked_log(ledger, catalogue)
-            plans = [_plan(ppi, epsilon, log) for ppi in catalogue.ppis]
-            questions = [q for plan in plans for q in questions_of(plan, log, self._analyst)]
-            refuse_too_much(questions)
-            states = self._charge(ledger, questions)
-            released = self._complete(ledger, questions, states, log)
-            return series_of(questions, states, released, log)
-
-    def _charge(
-        self, ledger: SqliteLedger, questions: Sequence[CellQuestion]
-    ) -> Mapping[str, KeyState]:
-        @cache
-        def limit(account: Account) -> Epsilon:
-            """Asked inside the charge's transaction: a budget cut a moment ago counts."""
-            return declared_log(ledger, account.log).block_budget
-
-        states = ledger.charge([question.charge for question in questions], limit)
+    def _charge(self, ledger: Ledger, questions: Sequence[CellQuestion]) -> Mapping[str, KeyState]:
+        rules = Rules(self._office, ledger, self._caller)
+        states = ledger.charge([q.charge for q in questions], rules.limit, rules.permit)
         self._on_step("charged")
         return states
 
     def _complete(
         self,
-        ledger: SqliteLedger,
+        ledger: Ledger,
         questions: Sequence[CellQuestion],
         states: Mapping[str, KeyState],
         log: LogDeclaration,
@@ -164,47 +215,40 @@ class Checkpoint:
         # Imported here: a replay, which reads no case, does without numpy's and DuckDB's start-up.
         from pappi.checkpoint.draw import draw_cells
 
+        files = self._office.files
         try:
-            return draw_cells(self._files.events, questions, log, self._files.key())
+            return draw_cells(files.events, questions, log, files.key())
         except Exception as error:  # noqa: BLE001 - a library's own words may quote data
             raise ReleaseFailed(detail=f"{type(error).__name__}: {error}") from None
 
 
-def _checked_log(ledger: SqliteLedger, catalogue: Catalogue) -> LogDeclaration:
-    log = declared_log(ledger, catalogue.log)
-    require_sound(catalogue, log.vocabulary)
-    return log
+class Rules:
+    """What bounds a charge, asked inside its transaction: a budget cut a moment ago counts."""
+
+    def __init__(self, office: Office, ledger: Ledger, caller: Caller) -> None:
+        self._office = office
+        self._ledger = ledger
+        self._caller = caller
+        self._register = Register()
+
+    def permit(self) -> None:
+        self._register = self._office.register(self._ledger)
+        self._caller.permit(self._register)
+        _refuse_stopped(self._register)
+
+    def limit(self, account: Account) -> Epsilon | None:
+        log = self._register.log(account.log, self._caller.logs(self._register))
+        if not account.block:
+            return log.total_budget
+        if not account.analyst:
+            return log.block_budget
+        grant = self._register.grants.get((account.log, account.analyst))
+        return None if grant is None else grant.per_block
 
 
-def _plan(ppi: Ppi, epsilon: Epsilon | None, log: LogDeclaration) -> Plan:
-    return plan_ppi(reduced(ppi, log.anchor), _epsilon(ppi, epsilon), _facts(log))
-
-
-def _epsilon(ppi: Ppi, asked: Epsilon | None) -> Epsilon:
-    epsilon = asked or ppi.epsilon or DEFAULT_EPSILON
-    if epsilon < LEAST_EPSILON:
-        raise UsageError(
-            f"an epsilon of {epsilon} is below {LEAST_EPSILON}, where an answer is noise alone",
-            hint="ask with e.g. --epsilon 0.1",
+def _refuse_stopped(register: Register) -> None:
+    if register.stopped is not None:
+        raise Stopped(
+            f"the owner has stopped all answers: {register.stopped}",
+            hint="nothing is charged meanwhile; ask again when the owner resumes",
         )
-    return epsilon
-
-
-def _at_accuracy(ppi: Ppi, accuracy: str, facts: PublicFacts) -> Ppi:
-    wanted = wanted_error(accuracy, ppi)
-    if wanted is None or wanted <= 0:
-        raise UsageError(
-            f"'{accuracy}' is not an accuracy", hint='write e.g. "6 h", "2 %" or a plain number'
-        )
-    epsilon = epsilon_for(ppi, wanted, facts)
-    if epsilon is None:
-        raise Refused(
-            f"no epsilon up to 100 brings PPI '{ppi.id}' to a typical error of {accuracy}",
-            hint="ask for less accuracy, or declare tighter bounds",
-        )
-    return replace(ppi, epsilon=epsilon)
-
-
-def _facts(log: LogDeclaration) -> PublicFacts:
-    cases = log.expected_cases or ASSUMED_CASES
-    return PublicFacts(log.unit, log.adjacency, log.vocabulary, cases)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pappi.budget.accounts import Account, Charge
 from pappi.budget.chain import canonical_json
-from pappi.planning.cells import Cell, cells_of
+from pappi.planning.cells import Cell, Horizon, cells_of
 from pappi.planning.plan import Plan
 from pappi.ppinot.canonical import canonical
 from pappi.store.declarations import LogDeclaration
@@ -35,12 +35,25 @@ class CellQuestion:
         return self.charge.key
 
 
-def questions_of(plan: Plan, log: LogDeclaration, analyst: str) -> tuple[CellQuestion, ...]:
+def questions_of(
+    plan: Plan, log: LogDeclaration, analyst: str, horizon: Horizon | None = None
+) -> tuple[CellQuestion, ...]:
+    """What a plan asks within a log's horizon, or within another: what is yet to come."""
     question = _question(plan, log)
     return tuple(
-        CellQuestion(plan, cell, _charge(plan, cell, question, analyst))
-        for cell in cells_of(plan.ppi.scope, log.horizon)
+        CellQuestion(
+            plan, cell, _charge(plan, cell, question | _frontier(plan, cell, log), analyst)
+        )
+        for cell in cells_of(plan.ppi.scope, horizon or log.horizon)
     )
+
+
+def _frontier(plan: Plan, cell: Cell, log: LogDeclaration) -> dict[str, JSON]:
+    """How far the log was sealed, if the answer to the same question will change with that."""
+    goes_on = any(block.end > log.until for block in cell.blocks)
+    if plan.ppi.scope.anchor is None and not goes_on:
+        return {}
+    return {"sealed": log.until.isoformat()}
 
 
 def _charge(plan: Plan, cell: Cell, question: dict[str, JSON], analyst: str) -> Charge:
@@ -48,14 +61,14 @@ def _charge(plan: Plan, cell: Cell, question: dict[str, JSON], analyst: str) -> 
     asked: dict[str, JSON] = {**question, "periods": [canonical(p) for p in cell.periods]}
     key = hashlib.sha256(canonical_json(asked).encode("ascii")).hexdigest()
     accounts = tuple(Account(str(question["log"]), block.label) for block in cell.blocks)
-    return Charge(key, accounts, plan.epsilon, {"ppi": plan.ppi.id, "analyst": analyst, **asked})
+    return Charge(key, accounts, plan.epsilon, {"ppi": plan.ppi.id, **asked}, analyst)
 
 
 def _question(plan: Plan, log: LogDeclaration) -> dict[str, JSON]:
     return {
         "semantics": SEMANTICS,
         "log": log.name,
-        "data": log.table,
+        "data": log.data,
         "timezone": log.timezone,
         "anchor": str(log.anchor),
         "unit": log.unit.to_json(),

@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,14 +22,11 @@ from pappi.cli.options import (
     workspace_option,
 )
 from pappi.errors import InputError
-from pappi.values.epsilon import Epsilon
 
 if TYPE_CHECKING:
-    from pappi.ppinot.model import Catalogue
     from pappi.report.budgets import BudgetLine
     from pappi.store.declarations import LogDeclaration
     from pappi.values.answers import Answer, Series
-    from pappi.workspace import Analyst
 
 SMOOTH = click.option(
     "--smooth", is_flag=True, help="Also draw periods towards each other; see docs/smoothing.md."
@@ -127,12 +123,14 @@ def release(
     as_json: bool,
 ) -> None:
     """Charge the budget and release every PPI; what was released before is free."""
+    if whole is not None and not smooth:
+        raise click.UsageError("--whole goes with --smooth")
     chosen = chosen_catalogue(catalogue, only)
     door = open_workspace(workspace)
     analyst = door.checkpoint()
     for folder in (svg, html.parent if html else None):
         _make_folder(folder)
-    series = _released(analyst, chosen, epsilon, _share(whole, smooth=smooth), smooth=smooth)
+    series = analyst.release(chosen, epsilon, smooth=smooth, whole=whole)
     budget_lines = analyst.budget(chosen.log)
     if svg is not None:
         write_charts(series, svg)
@@ -145,33 +143,6 @@ def release(
         _print_csv(answers, smooth=smooth)
     else:
         show_release(series, budget_lines)
-
-
-def _released(
-    analyst: Analyst,
-    catalogue: Catalogue,
-    epsilon: str | None,
-    whole: Fraction | None,
-    *,
-    smooth: bool,
-) -> tuple[Series, ...]:
-    if not smooth:
-        return analyst.release(catalogue, epsilon)
-    from pappi.checkpoint.levels import smoothed_all, two_levels
-
-    if whole is None:
-        return smoothed_all(analyst.release(catalogue, epsilon))
-    asked = None if epsilon is None else Epsilon.of(epsilon)
-    return smoothed_all(analyst.release(two_levels(catalogue, asked, whole)))
-
-
-def _share(text: str | None, *, smooth: bool) -> Fraction | None:
-    """A share of ε as it was written, in decimals."""
-    if text is None:
-        return None
-    if not smooth:
-        raise click.UsageError("--whole goes with --smooth")
-    return Epsilon.of(text).fraction
 
 
 @click.group(invoke_without_command=True)
@@ -204,13 +175,14 @@ def budget(
 @budget.command()
 @click.argument("log_name", metavar="LOG")
 @click.argument("epsilon")
+@click.option("--total", metavar="EPS", help="What all blocks together may spend.")
 @workspace_option
-def grant(log_name: str, epsilon: str, workspace: str | None) -> None:
+def grant(log_name: str, epsilon: str, total: str | None, workspace: str | None) -> None:
     """Owner only: set the epsilon that each block of LOG may spend in all."""
-    granted = open_workspace(workspace).grant(log_name, epsilon)
-    click.echo(
-        f"Each {granted.blocks.unit} of '{log_name}' may now spend ε {granted.block_budget}."
-    )
+    granted = open_workspace(workspace).grant(log_name, epsilon, total)
+    in_all = f", and all together ε {granted.total_budget}" if granted.total_budget else ""
+    each = f"Each {granted.blocks.unit} of '{log_name}' may now spend ε {granted.block_budget}"
+    click.echo(f"{each}{in_all}.")
 
 
 def show_release(series: Sequence[Series], lines: Sequence[BudgetLine]) -> None:
@@ -296,6 +268,7 @@ def _budget_record(
             "block": line.block,
             "limit": float(line.limit),
             "spent": float(line.spent),
+            "reserved": float(line.held),
             "left": float(line.left),
         }
         for name, blocks in lines.items()

@@ -10,10 +10,14 @@ import click
 from pappi import __version__
 from pappi.cli.answers import budget, exact, preview, release
 from pappi.cli.audit import audit
+from pappi.cli.control import analyst, key, resume, stop, trail
 from pappi.cli.demo import demo
 from pappi.cli.experiments import experiments
+from pappi.cli.growing import GROWING
 from pappi.cli.logs import init, log
 from pappi.cli.ppis import ppi
+from pappi.cli.serve import serve
+from pappi.cli.standing import standing
 from pappi.errors import DefinitionError, PappiError
 
 INTERRUPTED = 130
@@ -35,8 +39,14 @@ def pappi(context: click.Context, workspace: str | None) -> None:
     context.obj = workspace
 
 
-for command in (init, log, ppi, exact, preview, release, budget, audit, experiments, demo):
+_COMMANDS = (
+    *(init, log, ppi, exact, preview, release, standing, budget, audit),
+    *(analyst, key, stop, resume, trail, serve, experiments, demo),
+)
+for command in _COMMANDS:
     pappi.add_command(command)
+for command in GROWING:
+    log.add_command(command)
 
 
 def main() -> None:

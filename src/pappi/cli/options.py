@@ -41,8 +41,11 @@ def open_workspace(given: str | None) -> Workspace:
     """The workspace named here, before the command, in the environment, or around us."""
     from pappi.workspace import find, open_at
 
-    named = given or click.get_current_context().find_root().obj
-    return open_at(Path(named)) if named else find(Path.cwd())
+    context = click.get_current_context()
+    named = given or context.find_root().obj
+    workspace = open_at(Path(named)) if named else find(Path.cwd())
+    context.call_on_close(workspace.close)
+    return workspace
 
 
 def console() -> Console:

@@ -1,60 +1,258 @@
-"""What the owner of a workspace can do with it."""
+"""What the owner of a workspace can do with it. Every act is an entry of the journal."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from itertools import islice
 
+from pappi.budget.chain import Entry
+from pappi.budget.journal import ChargeRecord
+from pappi.custody.capture import Captured, CapturedEvent, capture
+from pappi.custody.erasure import Erased, Request, erase
 from pappi.custody.exact import exact_answers
-from pappi.custody.imports import Imported, Progress, Terms, import_log
-from pappi.errors import UsageError
+from pappi.custody.imports import Books, Imported, Progress, Terms, create_log, import_log
+from pappi.custody.keys import IssuedKey, new_key
+from pappi.custody.sealing import Sealed, seal
+from pappi.errors import NotFound, UsageError
 from pappi.eventlog.log import EventReader
 from pappi.ppinot.checks import require_sound
 from pappi.ppinot.model import Catalogue
-from pappi.store.declarations import LogDeclaration, declare, declared_log, declared_logs
-from pappi.store.ledger import Verification
-from pappi.store.workspace import WorkspaceFiles
+from pappi.store.declarations import LogDeclaration, today
+from pappi.store.ledger import Ledger, Verification
+from pappi.store.office import Office
+from pappi.store.register import (
+    DECLARE,
+    ERASE,
+    GRANT,
+    KEY,
+    RESUME,
+    REVOKE,
+    STOP,
+    WITHDRAW,
+    Register,
+    digest_of,
+    key_payload,
+)
+from pappi.values.access import Grant, KeyRecord, Right, Role, require_name
 from pappi.values.answers import ExactAnswer
 from pappi.values.epsilon import Epsilon
+from pappi.values.plain_data import JSON
+from pappi.values.vocabulary import Vocabulary
+
+_REASON = 200
+_KEPT_BACK = frozenset({"digest", "result"})
+
+
+@dataclass(frozen=True, slots=True)
+class TrailEntry:
+    """One entry of the journal, without key digests and released numbers."""
+
+    seq: int
+    at: str
+    kind: str
+    what: Mapping[str, JSON]
 
 
 class Custody:
-    """The owner's side of a workspace. Never hand it to an analyst."""
+    """The owner's side of a workspace. Never hand it to an analyst.
 
-    def __init__(self, files: WorkspaceFiles) -> None:
-        self._files = files
+    `by` is who acts: it goes on record with every act.
+    """
+
+    def __init__(self, office: Office, by: str = "owner") -> None:
+        self._office = office
+        self._by = require_name(by, "an owner")
 
     def import_log(
         self, name: str, reader: EventReader, terms: Terms, progress: Progress
     ) -> Imported:
         """Take a log into custody and declare it; all of it or nothing."""
-        with self._files.open_ledger() as ledger:
-            return import_log(self._files, ledger, name, reader, terms, progress)
+        with self._office.ledger() as ledger:
+            books = self._books(ledger)
+            return import_log(self._office.files, books, name, reader, terms, progress)
+
+    def create_log(self, name: str, terms: Terms, vocabulary: Vocabulary) -> LogDeclaration:
+        """Declare a log without events, to be fed by capture; nothing of it is sealed yet."""
+        with self._office.ledger() as ledger:
+            return create_log(self._office.files, self._books(ledger), name, terms, vocabulary)
+
+    def capture(self, name: str, events: Sequence[CapturedEvent]) -> Captured:
+        """Take events in; they are on the disk when this returns, and answered once sealed."""
+        return capture(self._office.files.inbox, self.log(name), events)
+
+    def seal(self, name: str, until: date | None = None) -> Sealed:
+        """Let time up to a day be answered; what comes later about it is kept apart."""
+        log = self.log(name)
+        with self._office.ledger() as ledger:
+
+            def commit(sealed: LogDeclaration) -> None:
+                table, end = sealed.table, sealed.until
+                self._change(ledger, name, lambda now: replace(now, table=table, until=end))
+
+            files = self._office.files
+            return seal(files, lambda: self.log(name), until, today(log.zone), commit)
+
+    def erase(
+        self,
+        name: str,
+        cases: Sequence[str] = (),
+        persons: Sequence[str] = (),
+        blocks: Sequence[str] = (),
+    ) -> Erased:
+        """Delete cases, persons or blocks from disk; what was released stays on record."""
+        request = Request(tuple(cases), tuple(persons), tuple(blocks))
+        with self._office.ledger() as ledger:
+
+            def note(found: Erased) -> None:
+                what: dict[str, JSON] = {"log": name, "by what": list(found.kinds)}
+                self._act(ledger, ERASE, {**what, "cases": found.cases, "events": found.events})
+
+            return erase(self._office.files, lambda: self.log(name), request, note)
 
     def logs(self) -> tuple[LogDeclaration, ...]:
-        with self._files.open_ledger() as ledger:
-            return tuple(declared_logs(ledger).values())
+        with self._opened() as (_, register):
+            return tuple(register.logs.values())
 
     def log(self, name: str) -> LogDeclaration:
-        with self._files.open_ledger() as ledger:
-            return declared_log(ledger, name)
+        with self._opened() as (_, register):
+            return register.log(name)
 
-    def grant(self, name: str, per_block: Epsilon) -> LogDeclaration:
-        """Set what each block of a log may spend; what is spent stays spent."""
-        if per_block.nano == 0:
+    def grant(self, name: str, per_block: Epsilon, total: Epsilon | None = None) -> LogDeclaration:
+        """Set what each block of a log, and all together, may spend; what is spent stays spent."""
+        if per_block.nano == 0 or (total is not None and total.nano == 0):
             raise UsageError("a budget of 0 answers nothing", hint="grant e.g. 2")
-        with self._files.open_ledger() as ledger:
-            granted = replace(declared_log(ledger, name), block_budget=per_block)
-            declare(ledger, granted)
-            return granted
+        with self._office.ledger() as ledger:
+            return self._change(
+                ledger, name, lambda log: replace(log, block_budget=per_block, total_budget=total)
+            )
+
+    def grant_analyst(self, name: str, analyst: str, per_block: Epsilon) -> Grant:
+        """Let an analyst ask about a log, and spend up to so much of each block's budget."""
+        require_name(analyst, "an analyst")
+        if per_block.nano == 0:
+            raise UsageError("a budget of 0 answers nothing", hint="grant e.g. 0.5, or withdraw")
+        with self._opened() as (ledger, register):
+            grant = Grant(register.log(name).name, analyst, per_block)
+            what: dict[str, JSON] = {"log": grant.log, "analyst": analyst}
+            what["per_block"] = per_block.nano
+            self._act(ledger, GRANT, what)
+            return grant
+
+    def withdraw(self, name: str, analyst: str) -> None:
+        """Let an analyst no longer ask about a log."""
+        with self._opened() as (ledger, register):
+            if (name, analyst) not in register.grants:
+                raise NotFound("there is no such grant", hint="see who was granted what")
+            self._act(ledger, WITHDRAW, {"log": name, "analyst": analyst})
+
+    def grants(self) -> tuple[Grant, ...]:
+        with self._opened() as (_, register):
+            return tuple(register.grants.values())
+
+    def issue_key(
+        self,
+        role: Role,
+        name: str,
+        rights: Collection[Right] | None = None,
+        expires: datetime | None = None,
+    ) -> IssuedKey:
+        """A new key, for an owner or for the analyst of that name."""
+        issued = new_key(role, name, rights, expires)
+        with self._opened() as (ledger, _):
+            self._act(ledger, KEY, key_payload(issued.record, digest_of(issued.secret)))
+        return issued
+
+    def revoke_key(self, identity: str) -> KeyRecord:
+        """Refuse a key from now on; revoking it again changes nothing."""
+        with self._opened() as (ledger, register):
+            if identity not in register.keys:
+                raise NotFound("there is no key with this id", hint="see the list of keys")
+            key = register.keys[identity]
+            if not key.revoked:
+                self._act(ledger, REVOKE, {"id": identity})
+            return replace(key, revoked=True)
+
+    def all_keys(self) -> tuple[KeyRecord, ...]:
+        with self._opened() as (_, register):
+            return tuple(register.keys.values())
+
+    def key_of(self, secret: str, now: datetime) -> KeyRecord:
+        """Whose key this is; NotAuthenticated if it is nobody's."""
+        with self._opened() as (_, register):
+            return register.key_of(secret, now)
+
+    def stop(self, reason: str) -> None:
+        """Refuse every answer, replays too, until `resume`. Analysts are told the reason."""
+        if not reason.strip() or len(reason) > _REASON or not reason.isprintable():
+            raise UsageError(f"a stop needs a reason of up to {_REASON} printable characters")
+        with self._opened() as (ledger, _):
+            self._act(ledger, STOP, {"reason": reason.strip()})
+
+    def resume(self) -> None:
+        with self._opened() as (ledger, register):
+            if register.stopped is not None:
+                self._act(ledger, RESUME, {})
+
+    def stopped(self) -> str | None:
+        """The reason why nothing is answered, or None."""
+        with self._opened() as (_, register):
+            return register.stopped
+
+    def trail(self, after: int = 0, limit: int = 100) -> tuple[TrailEntry, ...]:
+        """What happened after an entry of the journal, oldest first."""
+        with self._office.ledger() as ledger:
+            return tuple(map(_trail_entry, islice(ledger.entries(after + 1), limit)))
+
+    def charges(
+        self, name: str, after: int = 0, limit: int | None = None
+    ) -> tuple[ChargeRecord, ...]:
+        """The charges that touched a log, after an entry of the journal, oldest first."""
+        with self._opened() as (ledger, register):
+            return ledger.charges(register.log(name).name, after, limit)
 
     def exact(self, catalogue: Catalogue) -> tuple[ExactAnswer, ...]:
         """The non-private values of a catalogue."""
-        with self._files.open_ledger() as ledger:
-            log = declared_log(ledger, catalogue.log)
+        log = self.log(catalogue.log)
         require_sound(catalogue, log.vocabulary)
-        return exact_answers(self._files.events, catalogue, log)
+        return exact_answers(self._office.files.events, catalogue, log)
 
     def verify(self) -> Verification:
         """Check the ledger's chain from its first entry to its last."""
-        with self._files.open_ledger() as ledger:
+        with self._office.ledger() as ledger:
             return ledger.verify()
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Ledger, Register]]:
+        with self._office.ledger() as ledger:
+            yield ledger, self._office.register(ledger)
+
+    def _books(self, ledger: Ledger) -> Books:
+        return Books(
+            known=lambda: self._office.register(ledger).logs,
+            number=lambda: len(ledger.acts(DECLARE)) + 1,
+            declare=lambda log: self._act(ledger, DECLARE, log.to_json()),
+        )
+
+    def _change(
+        self, ledger: Ledger, name: str, change: Callable[[LogDeclaration], LogDeclaration]
+    ) -> LogDeclaration:
+        """Declare a log anew, from what is declared at that moment: no other change is lost."""
+        declared: list[LogDeclaration] = []
+
+        def act() -> Mapping[str, JSON]:
+            declared.append(change(self._office.register(ledger).log(name)))
+            return {**declared[0].to_json(), "by": self._by}
+
+        ledger.append(DECLARE, act)
+        return declared[0]
+
+    def _act(self, ledger: Ledger, kind: str, what: Mapping[str, JSON]) -> None:
+        ledger.append(kind, {**what, "by": self._by})
+
+
+def _trail_entry(entry: Entry) -> TrailEntry:
+    what = {name: item for name, item in entry.payload.items() if name not in _KEPT_BACK}
+    return TrailEntry(entry.seq, entry.at, entry.kind, what)

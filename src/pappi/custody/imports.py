@@ -8,8 +8,8 @@ shown in the report; it becomes a public fact only by this act of the owner's.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -20,12 +20,13 @@ from pappi.eventlog.log import EventReader
 from pappi.eventlog.report import ImportReport
 from pappi.ppinot.model import CaseBorder
 from pappi.ppinot.wording import did_you_mean, listed, quoted
-from pappi.store.declarations import ACT, LogDeclaration, declare, declared_logs
+from pappi.store.declarations import LogDeclaration
 from pappi.store.events import drop_events, event_tables, import_events
 from pappi.store.events.lock import exclusive
+from pappi.store.events.parts import create_events
 from pappi.store.events.replacing import staging, successor, swap_in
-from pappi.store.ledger import SqliteLedger
 from pappi.store.workspace import WorkspaceFiles
+from pappi.values.bounds import NO_DEFAULTS, DefaultBounds
 from pappi.values.epsilon import Epsilon
 from pappi.values.periods import Calendar, Grid, Period, day_of, midnight_us
 from pappi.values.privacy import CASE, Adjacency, PrivacyUnit
@@ -56,7 +57,10 @@ class Terms:
     unit: PrivacyUnit = CASE
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     block_budget: Epsilon = DEFAULT_BUDGET
+    total_budget: Epsilon | None = None
     expected_cases: int | None = None
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    bounds: DefaultBounds = NO_DEFAULTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +71,18 @@ class Imported:
     declaration: LogDeclaration
 
 
+@dataclass(frozen=True, slots=True)
+class Books:
+    """What an import needs to know of the ledger, and the act that makes the log exist."""
+
+    known: Callable[[], Collection[str]]
+    number: Callable[[], int]
+    declare: Callable[[LogDeclaration], None]
+
+
 def import_log(
     files: WorkspaceFiles,
-    ledger: SqliteLedger,
+    books: Books,
     name: str,
     reader: EventReader,
     terms: Terms,
@@ -81,19 +94,19 @@ def import_log(
     would take the other's table for a leftover.
     """
     with exclusive(files.root / "import"):
-        return _import_alone(files, ledger, name, reader, terms, progress)
+        return _import_alone(files, books, name, reader, terms, progress)
 
 
 def _import_alone(
     files: WorkspaceFiles,
-    ledger: SqliteLedger,
+    books: Books,
     name: str,
     reader: EventReader,
     terms: Terms,
     progress: Progress,
 ) -> Imported:
-    _check(name, terms, ledger)
-    table = f"events_{len(ledger.acts(ACT)) + 1}"
+    check_terms(name, terms, books.known())
+    table = f"events_{books.number()}"
     if table in event_tables(files.events):
         # Left by an import that was cut off before its declaration: nobody's.
         drop_events(files.events, table)
@@ -102,14 +115,40 @@ def _import_alone(
         """A log that cannot be declared is not taken in."""
         _horizon(report, terms)
         _require_attribute(terms.unit, report)
+        check_words(terms, _vocabulary(report))
 
     if terms.unit.column is None:
         report = import_events(files.events, table, reader, progress, accept)
     else:
         report = _import_persons(files.events, table, reader, progress, accept, terms.unit.column)
-    declaration = _declaration(name, table, report, terms)
-    declare(ledger, declaration)
+    declaration = _declared(name, table, _vocabulary(report), terms, _horizon(report, terms))
+    books.declare(declaration)
     return Imported(report, declaration)
+
+
+def create_log(
+    files: WorkspaceFiles, books: Books, name: str, terms: Terms, vocabulary: Vocabulary
+) -> LogDeclaration:
+    """A log without events: its horizon begins with a block and is empty until time is sealed."""
+    with exclusive(files.root / "import"):
+        check_terms(name, terms, books.known())
+        if terms.first is None or terms.until is not None:
+            raise UsageError(
+                "a log without events has a first day, and ends where it is sealed",
+                hint="give the first day, and no last one",
+            )
+        unit = terms.unit.column
+        if unit is not None and unit not in vocabulary.attributes:
+            raise UsageError("the unit's attribute is not among those of the log")
+        check_words(terms, vocabulary)
+        table = f"events_{books.number()}"
+        if table in event_tables(files.events):
+            drop_events(files.events, table)
+        create_events(files.events, table, vocabulary.attributes)
+        start = terms.blocks.start_of(terms.first)
+        log = _declared(name, table, vocabulary, terms, (start, start))
+        books.declare(log)
+        return log
 
 
 def _import_persons(
@@ -153,13 +192,14 @@ def _require_case_level(events: Path, column: str, report: ImportReport) -> None
     )
 
 
-def _check(name: str, terms: Terms, ledger: SqliteLedger) -> None:
+def check_terms(name: str, terms: Terms, known: Collection[str]) -> None:
+    """Refuse what cannot be declared, before anything is read."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"'{name}' cannot name a log",
             hint="use up to 64 letters, digits, - and _, beginning with a letter",
         )
-    if name in declared_logs(ledger):
+    if name in known:
         raise UsageError(
             f"there is already a log called '{name}'", hint="choose another name with --name"
         )
@@ -172,6 +212,17 @@ def _check(name: str, terms: Terms, ledger: SqliteLedger) -> None:
     _zone(terms.timezone)
 
 
+def check_words(terms: Terms, vocabulary: Vocabulary) -> None:
+    """Refuse public keys and bounds of attributes that the log does not have."""
+    for name in (*terms.keys, *terms.bounds.attributes):
+        if name not in vocabulary.attributes:
+            known = f"its attributes are {listed(vocabulary.attributes, 'and')}"
+            raise UsageError(
+                f"this log has no attribute {quoted(name)}",
+                hint=did_you_mean(name, vocabulary.attributes, known),
+            )
+
+
 def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
@@ -181,10 +232,13 @@ def _zone(name: str) -> ZoneInfo:
         ) from None
 
 
-def _declaration(name: str, table: str, report: ImportReport, terms: Terms) -> LogDeclaration:
-    first, until = _horizon(report, terms)
+def _declared(
+    name: str, table: str, vocabulary: Vocabulary, terms: Terms, horizon: tuple[date, date]
+) -> LogDeclaration:
+    first, until = horizon
     return LogDeclaration(
         name=name,
+        data=table,
         table=table,
         timezone=terms.timezone,
         anchor=terms.anchor,
@@ -194,8 +248,10 @@ def _declaration(name: str, table: str, report: ImportReport, terms: Terms) -> L
         unit=terms.unit,
         adjacency=terms.adjacency,
         block_budget=terms.block_budget,
+        total_budget=terms.total_budget,
         expected_cases=terms.expected_cases,
-        vocabulary=_vocabulary(report),
+        vocabulary=replace(vocabulary, keys=terms.keys),
+        bounds=terms.bounds,
     )
 
 

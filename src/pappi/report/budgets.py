@@ -9,15 +9,24 @@ from pappi.values.epsilon import ZERO, Epsilon
 
 @dataclass(frozen=True, slots=True)
 class BudgetLine:
-    """How much of a block's budget is spent."""
+    """How much of a block's budget is spent, and how much is held for standing questions.
+
+    An analyst who was granted a share of the budget has own numbers besides.
+    """
 
     block: str
     limit: Epsilon
     spent: Epsilon
+    held: Epsilon = ZERO
+    own_limit: Epsilon | None = None
+    own_used: Epsilon = ZERO
 
     @property
     def left(self) -> Epsilon:
-        return max(self.limit - self.spent, ZERO)
+        left = self.limit - self.spent - self.held
+        if self.own_limit is not None:
+            left = min(left, self.own_limit - self.own_used)
+        return max(left, ZERO)
 
     @property
     def share(self) -> float:

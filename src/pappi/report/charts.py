@@ -39,7 +39,12 @@ _LETTER = 6.6
 
 def series_svg(series: Series, width: int = 760, height: int = 320) -> str:
     """A standalone chart. `height` is that of one panel with heading; groups add to it."""
-    return str(_Chart(series, width, height, _HEADING).titled())
+    return str(series_drawing(series, width, height))
+
+
+def series_drawing(series: Series, width: int = 760, height: int = 320) -> Element:
+    """The same as an element, for a page without our style."""
+    return _Chart(series, width, height, _HEADING).titled()
 
 
 def series_figure(series: Series, width: int = 760, height: int = 300) -> Element:

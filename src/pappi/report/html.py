@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pappi.report.budgets import BudgetLine
-from pappi.report.charts import series_figure
+from pappi.report.charts import series_drawing, series_figure
 from pappi.report.elements import Element, Node, el
 from pappi.report.numbers import MISSING, format_cases, interval_text, value_text
 from pappi.report.page_style import PAGE_CSS
@@ -65,6 +65,19 @@ def report_html(
         lang="en",
     )  # fmt: skip
     return f"<!DOCTYPE html>\n{page}\n"
+
+
+def series_html(series: Series) -> str:
+    """One PPI for a page of somebody else's, such as a notebook: its chart, its figures."""
+    return str(
+        el(
+            "section",
+            el("p", _name(series.sentence)),
+            series_drawing(series),
+            el("p", guarantee_line(series.answers), *_notes(series)),
+            el("details", el("summary", "Figures"), _answers_table(series)),
+        )
+    )
 
 
 def _head(title: str) -> Element:

@@ -1,7 +1,7 @@
 """What the owner has declared about each log: the public facts releases may read.
 
 Declarations are acts in the ledger's journal, so that what was public when is on
-record. The latest act about a log holds.
+record. The latest act about a log holds (`register`).
 """
 
 from __future__ import annotations
@@ -12,18 +12,15 @@ from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pappi.errors import WorkspaceError
 from pappi.planning.cells import Horizon
 from pappi.ppinot.model import CaseBorder
-from pappi.store.ledger import SqliteLedger
+from pappi.values.bounds import NO_DEFAULTS, DefaultBounds
 from pappi.values.epsilon import Epsilon
 from pappi.values.periods import Calendar, Grid
 from pappi.values.privacy import Adjacency, PrivacyUnit
 from pappi.values.vocabulary import Kind, Vocabulary
 from pappi.values.working_days import DayTable, working_days
 from pappi.values.working_time import WorkingCalendar
-
-ACT = "declare"
 
 _LIFETIME = 50
 
@@ -35,9 +32,14 @@ def today(zone: ZoneInfo) -> date:
 
 @dataclass(frozen=True, slots=True)
 class LogDeclaration:
-    """A log: which events it has, and what may be known about it."""
+    """A log: which events it has, and what may be known about it.
+
+    `data` stands for the log's events in every question about them; `table` is where they
+    are read, which changes whenever time is sealed. Time is answered up to `until`.
+    """
 
     name: str
+    data: str
     table: str
     timezone: str
     anchor: CaseBorder
@@ -47,8 +49,10 @@ class LogDeclaration:
     unit: PrivacyUnit
     adjacency: Adjacency
     block_budget: Epsilon
+    total_budget: Epsilon | None
     expected_cases: int | None
     vocabulary: Vocabulary
+    bounds: DefaultBounds = NO_DEFAULTS
 
     def __post_init__(self) -> None:
         self.unit.require_neighbours(self.adjacency)
@@ -70,6 +74,7 @@ class LogDeclaration:
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
+            "data": self.data,
             "table": self.table,
             "timezone": self.timezone,
             "anchor": str(self.anchor),
@@ -79,17 +84,22 @@ class LogDeclaration:
             "unit": self.unit.to_json(),
             "adjacency": str(self.adjacency),
             "block_budget": self.block_budget.nano,
+            "total_budget": None if self.total_budget is None else self.total_budget.nano,
             "expected_cases": self.expected_cases,
             "activities": list(self.vocabulary.activities),
             "attributes": {name: str(k) for name, k in self.vocabulary.attributes.items()},
+            "keys": {name: list(keys) for name, keys in self.vocabulary.keys.items()},
+            "bounds": self.bounds.to_json(),
         }
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> LogDeclaration:
         unit, count = found["blocks"]
         attributes = {name: Kind(kind) for name, kind in found["attributes"].items()}
+        keys = {name: tuple(values) for name, values in found["keys"].items()}
         return cls(
             name=found["name"],
+            data=found["data"],
             table=found["table"],
             timezone=found["timezone"],
             anchor=CaseBorder(found["anchor"]),
@@ -99,27 +109,8 @@ class LogDeclaration:
             unit=PrivacyUnit.from_json(found["unit"]),
             adjacency=Adjacency(found["adjacency"]),
             block_budget=Epsilon(found["block_budget"]),
+            total_budget=None if found["total_budget"] is None else Epsilon(found["total_budget"]),
             expected_cases=found["expected_cases"],
-            vocabulary=Vocabulary(tuple(found["activities"]), attributes),
+            vocabulary=Vocabulary(tuple(found["activities"]), attributes, keys),
+            bounds=DefaultBounds.from_json(found["bounds"]),
         )
-
-
-def declare(ledger: SqliteLedger, declaration: LogDeclaration) -> None:
-    ledger.append(ACT, declaration.to_json())
-
-
-def declared_logs(ledger: SqliteLedger) -> dict[str, LogDeclaration]:
-    """Every log by name, as last declared."""
-    found = (LogDeclaration.from_json(act.payload) for act in ledger.acts(ACT))
-    return {declaration.name: declaration for declaration in found}
-
-
-def declared_log(ledger: SqliteLedger, name: str) -> LogDeclaration:
-    logs = declared_logs(ledger)
-    if name not in logs:
-        known = ", ".join(sorted(logs)) or "none yet"
-        raise WorkspaceError(
-            f"there is no log called '{name}'; logs here: {known}",
-            hint=f"import it with: pappi log import FILE --name {name}",
-        )
-    return logs[name]

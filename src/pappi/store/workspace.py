@@ -1,8 +1,10 @@
 """A workspace: one directory that holds an organisation's logs and their ledger.
 
-    workspace.json   marks the directory, with the layout's version
-    events.duckdb    the events; personal data
+    workspace.json   marks the directory: the layout's version, and which ledger is its own
+    events.duckdb    the events up to what is sealed; personal data
+    capture.sqlite   captured events that are not sealed yet, or came too late; personal data
     ledger.sqlite    declarations, charges and released answers; hash-chained
+    ledger.url       instead of that file: where the ledger is, if it is in PostgreSQL
     key              secret bytes that order cases and put them into buckets
 
 The directory is made readable for its owner alone.
@@ -11,28 +13,44 @@ The directory is made readable for its owner alone.
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pappi.errors import WorkspaceError
+from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
 from pappi.mechanisms.noise import secret_bytes
-from pappi.store.ledger import SqliteLedger
+from pappi.store.ledger import (
+    Ledger,
+    create_in_postgres,
+    create_in_sqlite,
+    open_in_postgres,
+    open_in_sqlite,
+)
+from pappi.store.ledger.rules import no_step
 
-LAYOUT = 2
+LAYOUT = 3
 KEY_BYTES = 32
+LEDGER_URL = "PAPPI_LEDGER_URL"
 _MARKER = "workspace.json"
 _KEY = "key"
+_URL = "ledger.url"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceFiles:
-    """Where the parts of a workspace are."""
+    """Where the parts of a workspace are; `opening` is the digest its ledger begins with."""
 
     root: Path
+    opening: str = ""
 
     @property
     def events(self) -> Path:
         return self.root / "events.duckdb"
+
+    @property
+    def inbox(self) -> Path:
+        return self.root / "capture.sqlite"
 
     @property
     def ledger(self) -> Path:
@@ -48,11 +66,33 @@ class WorkspaceFiles:
             raise _no_key(self.root, f"{len(key)} bytes")
         return key
 
-    def open_ledger(self) -> SqliteLedger:
-        return SqliteLedger.open(self.ledger)
+    def open_ledger(self, on_step: Callable[[str], None] = no_step) -> Ledger:
+        """The ledger, verified, and the one this workspace began with: no other will do."""
+        url = self._ledger_url()
+        if url is None:
+            ledger = open_in_sqlite(self.ledger, on_step=on_step)
+        else:
+            ledger = open_in_postgres(url, on_step=on_step)
+        if ledger.opening != self.opening:
+            ledger.close()
+            raise LedgerBroken(
+                "the ledger found is not the one this workspace was made with",
+                hint="without its own nobody knows what is already spent: restore it",
+            )
+        return ledger
+
+    def _ledger_url(self) -> str | None:
+        """Where the ledger is if not in its file: kept beside it, or told from outside."""
+        place = self.root / _URL
+        if not place.exists():
+            return None
+        try:
+            return os.environ.get(LEDGER_URL) or place.read_text(encoding="utf-8").strip()
+        except OSError as problem:
+            raise LedgerUnavailable(f"{_URL} cannot be read", detail=str(problem)) from None
 
 
-def create_workspace(root: Path) -> WorkspaceFiles:
+def create_workspace(root: Path, ledger_url: str | None = None) -> WorkspaceFiles:
     """A new, empty workspace; an existing directory must be empty."""
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         raise WorkspaceError(
@@ -63,11 +103,12 @@ def create_workspace(root: Path) -> WorkspaceFiles:
         root.chmod(0o700)
     except OSError as problem:
         raise WorkspaceError(f"{root} cannot be made: {problem.strerror}") from None
-    files = WorkspaceFiles(root)
-    SqliteLedger.create(files.ledger).close()
-    _write_key(root / _KEY)
+    with _create_ledger(root, ledger_url) as ledger:
+        files = WorkspaceFiles(root, ledger.opening)
+    _write_secret(root / _KEY, secret_bytes(KEY_BYTES))
     # Last, because a directory with the marker counts as a complete workspace.
-    (root / _MARKER).write_text(json.dumps({"layout": LAYOUT}) + "\n", encoding="utf-8")
+    marker = {"layout": LAYOUT, "ledger": files.opening}
+    (root / _MARKER).write_text(json.dumps(marker) + "\n", encoding="utf-8")
     return files
 
 
@@ -75,12 +116,12 @@ def open_workspace(root: Path) -> WorkspaceFiles:
     """The workspace in exactly this directory."""
     if not (root / _MARKER).is_file():
         raise WorkspaceError(f"{root} is not a workspace", hint=f"make one with: pappi init {root}")
-    layout = _layout(root / _MARKER)
-    if layout != LAYOUT:
+    marker = _read_marker(root / _MARKER)
+    if marker.get("layout") != LAYOUT:
         raise WorkspaceError(
-            f"{root} has layout {layout}, this version of pappi reads layout {LAYOUT}"
+            f"{root} has layout {marker.get('layout')}, this version of pappi reads layout {LAYOUT}"
         )
-    files = WorkspaceFiles(root)
+    files = WorkspaceFiles(root, str(marker.get("ledger")))
     files.key()  # fails closed: without it nothing could be released, only charged
     return files
 
@@ -96,9 +137,17 @@ def find_workspace(start: Path) -> WorkspaceFiles:
     )
 
 
-def _write_key(path: Path) -> None:
+def _create_ledger(root: Path, url: str | None) -> Ledger:
+    if url is None:
+        return create_in_sqlite(WorkspaceFiles(root).ledger)
+    ledger = create_in_postgres(url)
+    _write_secret(root / _URL, url.encode("utf-8"))  # it may hold a password
+    return ledger
+
+
+def _write_secret(path: Path, content: bytes) -> None:
     path.touch(mode=0o600, exist_ok=False)  # nobody else's from the first byte on
-    path.write_bytes(secret_bytes(KEY_BYTES))
+    path.write_bytes(content)
 
 
 def _no_key(root: Path, detail: str) -> WorkspaceError:
@@ -107,9 +156,9 @@ def _no_key(root: Path, detail: str) -> WorkspaceError:
     )
 
 
-def _layout(marker: Path) -> object:
+def _read_marker(marker: Path) -> dict[str, object]:
     try:
         found = json.loads(marker.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise WorkspaceError(f"{marker} cannot be read", detail=str(problem)) from None
-    return found.get("layout") if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}

@@ -23,7 +23,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Activity names, and attribute names with the kind of their values."""
+    """Activity names, and attribute names with the kind of their values.
+
+    `keys` are values of attributes that may be known: the groups it makes sense to ask for.
+    """
 
     activities: tuple[str, ...]
     attributes: Mapping[str, Kind] = field(default_factory=dict)
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

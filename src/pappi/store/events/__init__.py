@@ -47,7 +47,7 @@ def import_events(
     Raises LogFormatError for a log that cannot be read, WorkspaceError if the table is
     there already or cannot be written; the file is then as it was, to the byte.
     """
-    with _staging(database) as folder:
+    with changing(database) as folder:
         if name.casefold() in map(str.casefold, event_tables(database)):
             raise WorkspaceError(
                 f"the workspace has a log called {name!r} already",
@@ -65,15 +65,15 @@ def import_events(
 
 def drop_events(database: Path, name: str) -> None:
     """Deletes an event table for good: the file is rewritten without its rows."""
-    with _staging(database) as folder:
+    with changing(database) as folder:
         tables = event_tables(database)
         if name not in tables:
             raise WorkspaceError(
                 f"the workspace has no log called {name!r}",
                 hint=f"its logs are: {', '.join(tables) or 'none'}",
             )
-        compact = folder / "compact.duckdb"
-        with closing(duckdb.connect()) as connection:
+        compact, spill = folder / "compact.duckdb", str(folder / "spill")
+        with closing(duckdb.connect(config={"temp_directory": spill})) as connection:
             connection.execute(attach(str(successor(database, folder)), _NEXT))
             connection.execute(attach(str(compact), _COMPACT))
             connection.execute(f"DROP TABLE {table(name, _NEXT).sql('duckdb')}")
@@ -94,12 +94,13 @@ def event_tables(database: Path) -> tuple[str, ...]:
 def open_readonly(database: Path) -> duckdb.DuckDBPyConnection:
     """A connection that cannot change anything. Open one per piece of work, and close it:
     a connection that stays open goes on seeing the file as it was."""
-    return open_file(database, read_only=True)
+    return open_file(database)
 
 
 @contextmanager
-def _staging(database: Path) -> Iterator[Path]:
-    """As `replacing.staging`, with the database's own failures explained."""
+def changing(database: Path) -> Iterator[Path]:
+    """A folder to make the file's successor in, as `replacing.staging`; with the database's own
+    failures explained."""
     try:
         with staging(database) as folder:
             yield folder

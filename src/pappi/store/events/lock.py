@@ -34,7 +34,7 @@ def exclusive(database: Path) -> Iterator[None]:
             _acquire(file)
         except OSError:
             raise WorkspaceError(
-                "another import or deletion is changing this workspace",
+                "another import, seal or deletion is changing this workspace",
                 hint="wait until it has finished, then try again",
             ) from None
         yield

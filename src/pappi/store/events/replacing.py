@@ -20,8 +20,10 @@ import duckdb
 
 from pappi.errors import WorkspaceError
 from pappi.store.events.lock import exclusive
+from pappi.store.events.sql import attach
 
 _SUCCESSOR = "successor.duckdb"
+_EVENTS = "events"
 
 
 def staging_prefix(database: Path) -> str:
@@ -50,15 +52,17 @@ def successor(database: Path, folder: Path) -> Path:
         )
     copy = folder / _SUCCESSOR
     if database.exists():
-        shutil.copyfile(database, copy)
+        with _explained():
+            shutil.copyfile(database, copy)
     return copy
 
 
 def swap_in(new: Path, database: Path) -> None:
     """Puts the finished, closed successor in the file's place, durably."""
-    with new.open("rb+") as file:
-        os.fsync(file.fileno())
-    new.replace(database)
+    with _explained():
+        with new.open("rb+") as file:
+            os.fsync(file.fileno())
+        new.replace(database)
     if sys.platform != "win32":
         descriptor = os.open(database.parent, os.O_RDONLY)
         try:
@@ -67,13 +71,38 @@ def swap_in(new: Path, database: Path) -> None:
             os.close(descriptor)
 
 
-def open_file(path: Path, *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
-    """A connection, or an error that says which workspace file cannot be opened and why."""
+@contextmanager
+def _explained() -> Iterator[None]:
     try:
-        return duckdb.connect(str(path), read_only=read_only)
+        yield
+    except OSError as error:
+        raise WorkspaceError(
+            f"the events file could not be changed: {error.strerror}",
+            hint="check the free space on the disk; nothing was changed",
+            detail=str(error),
+        ) from error
+
+
+def spill_folder(path: Path) -> Path:
+    """Where queries put aside what does not fit in memory: never outside the workspace."""
+    return path.with_name(f"{path.name}.tmp")
+
+
+def open_file(path: Path) -> duckdb.DuckDBPyConnection:
+    """A connection for reading, or an error that says which file cannot be opened and why.
+
+    The file is attached to a database of its own. Opened directly, it would be the one that
+    another connection of this process still has open under the same name: perhaps the old one.
+    """
+    connection = duckdb.connect(config={"temp_directory": str(spill_folder(path))})
+    try:
+        connection.execute(f"{attach(str(path), _EVENTS)} (READ_ONLY)")
+        connection.execute(f"USE {_EVENTS}")
     except duckdb.Error as error:
+        connection.close()
         raise WorkspaceError(
             f"the events file {path.name} cannot be opened",
             hint="check that the file exists, is readable and was made by PaPPI",
             detail=str(error),
         ) from None
+    return connection

@@ -1,30 +1,19 @@
-"""The SQLite file a ledger lives in: transactions, and the journal at its heart.
-
-Everything fails closed: whatever SQLite reports becomes an error, never a permission. A
-commit that failed half-way may have reached the disk; then epsilon is charged that was
-not used, which the same question completes. The other way round cannot happen.
-"""
+"""A ledger in a SQLite file: transactions, and what SQLite's complaints mean."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
-from pappi.budget.chain import Entry, Fault, extend
-from pappi.budget.journal import OPENING, opening_payload
-from pappi.errors import LedgerBroken, WorkspaceError
-from pappi.store.ledger_schema import GUARDS, TABLES, has_ledger_shape
-from pappi.values.plain_data import JSON
-
-Clock: TypeAlias = Callable[[], datetime]
-
-DAMAGED = "the file is damaged"
+from pappi.budget.chain import Fault
+from pappi.errors import LedgerBroken, LedgerUnavailable
+from pappi.store.ledger.journal import DAMAGED, Clock, Journal, broken
+from pappi.store.ledger.sqlite_schema import GUARDS, TABLES, has_ledger_shape
 
 _BUSY_SECONDS = 30
 _SETTINGS = (
@@ -33,15 +22,6 @@ _SETTINGS = (
     "PRAGMA fullfsync = ON",  # … on macOS too
     "PRAGMA foreign_keys = ON",
 )
-
-_ENTRIES = "SELECT seq, at, kind, body, digest FROM journal ORDER BY seq"
-_ENTRIES_OF = "SELECT seq, at, kind, body, digest FROM journal WHERE kind = ? ORDER BY seq"
-_ENTRY = "SELECT seq, at, kind, body, digest FROM journal WHERE seq = ?"
-_LAST = "SELECT seq, at, kind, body, digest FROM journal ORDER BY seq DESC LIMIT 1"
-_ADD = "INSERT INTO journal (seq, at, kind, body, digest) VALUES (?, ?, ?, ?, ?)"
-_HEAD = "SELECT seq, digest FROM head"
-_START_HEAD = "INSERT INTO head (id, seq, digest) VALUES (1, ?, ?)"
-_MOVE_HEAD = "UPDATE head SET seq = ?, digest = ?"
 
 _CAUSES = {
     sqlite3.SQLITE_BUSY: "another process keeps it locked",
@@ -55,19 +35,16 @@ _CAUSES = {
 _DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-class JournalFile:
+class SqliteJournal(Journal):
     """One open connection; threads take turns, a forked child must open its own."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, clock: Clock) -> None:
+        super().__init__(path.name, clock)
         self._connection = connection
         self._path = path
-        self._clock = clock
         self._turn = threading.RLock()
         self._process = os.getpid()
+        self._opened = _identity(path)
 
     @classmethod
     def create(cls, path: Path, clock: Clock) -> Self:
@@ -78,7 +55,7 @@ class JournalFile:
             with journal.writing():
                 for statement in TABLES + GUARDS:
                     journal.run(statement)
-                journal.append(OPENING, opening_payload())
+                journal.begin()
         except BaseException:
             journal.close()
             path.unlink()
@@ -98,7 +75,8 @@ class JournalFile:
             return cls(_connect(path), path, clock)
 
     def close(self) -> None:
-        self._connection.close()
+        with self._turn:
+            self._connection.close()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -118,28 +96,6 @@ class JournalFile:
             self._refuse_forked()
             return self._connection.execute(statement, values).fetchall()
 
-    def append(self, kind: str, payload: Mapping[str, JSON]) -> Entry:
-        """Extend the chain; only while `writing`."""
-        last = self._last()
-        at = self._clock().astimezone(UTC).isoformat(timespec="microseconds")
-        entry = extend(last, at, kind, payload)
-        self.run(_ADD, entry.seq, entry.at, entry.kind, entry.body, entry.digest)
-        self.run(_MOVE_HEAD if last else _START_HEAD, entry.seq, entry.digest)
-        return entry
-
-    def entry(self, seq: int) -> Entry:
-        found = self._one(_ENTRY, seq)
-        if found is None:
-            raise broken(self._path, f"entry {seq} is missing")
-        return found
-
-    def entries(self) -> Iterator[Entry]:
-        """All entries, one at a time; only while `reading`."""
-        return map(self._entry, self._connection.execute(_ENTRIES))
-
-    def entries_of(self, kind: str) -> tuple[Entry, ...]:
-        return tuple(self._entry(row) for row in self.run(_ENTRIES_OF, kind))
-
     def check_file(self) -> None:
         """Raise the first Fault that SQLite itself finds, or that the tables' shape shows."""
         ((verdict,),) = self.run("PRAGMA integrity_check(1)")
@@ -148,16 +104,11 @@ class JournalFile:
         if not has_ledger_shape(self._connection):
             raise Fault(None, "its tables or their guards are not those of a PaPPI ledger")
 
-    def check_head(self, last: Entry | None) -> None:
-        """Raise a Fault unless the head record agrees that the journal ends here."""
-        if self.run(_HEAD) != ([(last.seq, last.digest)] if last else []):
-            end = last.seq if last else 0
-            raise Fault(end + 1, f"the journal ends at entry {end}, but its head record does not")
-
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
         with self._turn, _explained(self._path):
             self._refuse_forked()
+            self._refuse_other_file()
             self._refuse_nested()
             self._connection.execute(begin)
             try:
@@ -170,46 +121,34 @@ class JournalFile:
     def _refuse_forked(self) -> None:
         # SQLite's locks do not survive a fork: two processes would believe they hold one.
         if os.getpid() != self._process:
-            raise WorkspaceError("the ledger was opened by another process; open it anew")
+            raise LedgerUnavailable("the ledger was opened by another process; open it anew")
 
     def _refuse_nested(self) -> None:
         if self._connection.in_transaction:
             raise RuntimeError("a transaction of the ledger inside another one")
 
-    def _last(self) -> Entry | None:
-        last = self._one(_LAST)
-        try:
-            self.check_head(last)
-        except Fault as fault:
-            raise broken(self._path, fault.sentence) from fault
-        return last
-
-    def _one(self, statement: str, *values: object) -> Entry | None:
-        rows = self.run(statement, *values)
-        return self._entry(rows[0]) if rows else None
-
-    def _entry(self, row: tuple[object, ...]) -> Entry:
-        match row:
-            case (int(seq), str(at), str(kind), str(body), str(digest)):
-                return Entry(seq, at, kind, body, digest)
-            case _:
-                raise broken(self._path, DAMAGED)
+    def _refuse_other_file(self) -> None:
+        # What is written into a file that has lost its name is lost with it.
+        if _identity(self._path) != self._opened:
+            raise LedgerBroken(
+                f"the ledger {self.name} was moved or replaced while it was in use",
+                hint="nothing was released; put the ledger back and ask again",
+            )
 
 
-def broken(path: Path, sentence: str) -> LedgerBroken:
-    """The refusal to work with a ledger that contradicts itself."""
-    return LedgerBroken(
-        f"the ledger {path.name} does not verify: {sentence}",
-        hint="nothing is released until the owner has restored it from a backup",
-        detail=str(path),
-    )
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _claim(path: Path) -> None:
     try:
         path.touch(exist_ok=False)
     except OSError as error:
-        raise WorkspaceError(
+        raise LedgerUnavailable(
             f"cannot create the ledger {path.name}: {error.strerror}",
             hint="a ledger is never overwritten; choose another place",
             detail=str(error),
@@ -248,14 +187,14 @@ def _explained(path: Path) -> Iterator[None]:
         raise _explanation(error, path) from error
     except UnicodeDecodeError as error:
         # Where damage leaves text in no encoding, Python cannot even read SQLite's complaint.
-        raise broken(path, DAMAGED) from error
+        raise broken(path.name, DAMAGED) from error
 
 
-def _explanation(error: Exception, path: Path) -> WorkspaceError:
+def _explanation(error: Exception, path: Path) -> LedgerUnavailable:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
     if code in _DAMAGE_CODES:
-        return broken(path, DAMAGED)
-    return WorkspaceError(
+        return broken(path.name, DAMAGED)
+    return LedgerUnavailable(
         f"the ledger {path.name} could not be used: {_CAUSES.get(code, 'SQLite refused')}",
         hint="nothing was released; put this right and ask again",
         detail=f"{path}: {error}",

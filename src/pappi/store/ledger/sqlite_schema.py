@@ -1,6 +1,6 @@
 """The tables of a ledger's SQLite file, and the guards on them.
 
-The journal is the truth. `spent` and `cell` are projections of it, written in the same
+The journal is the truth. `account` and `cell` are projections of it, written in the same
 transaction, so that checking a budget need not read the whole past; `head` repeats the
 last digest, so that entries cut off the end are missed. The triggers keep mistakes from
 changing what is written: whoever can write the file can drop them, but not unnoticed.
@@ -12,6 +12,7 @@ import sqlite3
 from contextlib import closing
 from typing import Any
 
+# A sum too large for 64 bits would silently become a float: hence the check of its type.
 TABLES = (
     """
     CREATE TABLE journal (
@@ -33,17 +34,20 @@ TABLES = (
     )
     """,
     """
-    CREATE TABLE spent (
+    CREATE TABLE account (
         log TEXT NOT NULL,
         block TEXT NOT NULL,
-        nano INTEGER NOT NULL CHECK (nano > 0),
-        PRIMARY KEY (log, block)
+        analyst TEXT NOT NULL,
+        spent INTEGER NOT NULL CHECK (spent >= 0 AND typeof(spent) = 'integer'),
+        held INTEGER NOT NULL CHECK (held >= 0 AND typeof(held) = 'integer'),
+        PRIMARY KEY (log, block, analyst)
     ) WITHOUT ROWID
     """,
     """
     CREATE TABLE cell (
         key TEXT NOT NULL PRIMARY KEY,
-        charged INTEGER NOT NULL REFERENCES journal (seq),
+        reserved INTEGER REFERENCES journal (seq),
+        charged INTEGER REFERENCES journal (seq),
         released INTEGER REFERENCES journal (seq)
     ) WITHOUT ROWID
     """,
@@ -74,21 +78,24 @@ GUARDS = (
     BEGIN SELECT RAISE(ABORT, 'the head only moves on'); END
     """,
     """
-    CREATE TRIGGER spent_is_not_refunded BEFORE UPDATE ON spent
-    WHEN NEW.nano < OLD.nano OR NEW.log <> OLD.log OR NEW.block <> OLD.block
+    CREATE TRIGGER nothing_is_refunded BEFORE UPDATE ON account
+    WHEN NEW.spent < OLD.spent OR NEW.log <> OLD.log OR NEW.block <> OLD.block
+        OR NEW.analyst <> OLD.analyst
     BEGIN SELECT RAISE(ABORT, 'nothing is refunded'); END
     """,
     """
-    CREATE TRIGGER spent_is_not_forgotten BEFORE DELETE ON spent
+    CREATE TRIGGER no_account_is_forgotten BEFORE DELETE ON account
     BEGIN SELECT RAISE(ABORT, 'nothing is refunded'); END
     """,
     """
-    CREATE TRIGGER cell_is_released_once BEFORE UPDATE ON cell
-    WHEN OLD.released IS NOT NULL OR NEW.key <> OLD.key OR NEW.charged <> OLD.charged
-    BEGIN SELECT RAISE(ABORT, 'a cell is released once'); END
+    CREATE TRIGGER cell_is_charged_and_released_once BEFORE UPDATE ON cell
+    WHEN OLD.released IS NOT NULL OR NEW.key <> OLD.key OR NEW.reserved IS NOT OLD.reserved
+        OR (OLD.charged IS NOT NULL AND NEW.charged IS NOT OLD.charged)
+    BEGIN SELECT RAISE(ABORT, 'a cell is charged once and released once'); END
     """,
     """
-    CREATE TRIGGER cell_is_not_forgotten BEFORE DELETE ON cell
+    CREATE TRIGGER no_charge_is_forgotten BEFORE DELETE ON cell
+    WHEN OLD.charged IS NOT NULL
     BEGIN SELECT RAISE(ABORT, 'a charge is never forgotten'); END
     """,
 )

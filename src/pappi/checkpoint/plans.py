@@ -1,0 +1,71 @@
+"""From a PPI to its plan: of the request and the declarations, and of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from pappi.errors import Refused, UsageError
+from pappi.planning.accuracy import epsilon_for, wanted_error
+from pappi.planning.parts import PublicFacts
+from pappi.planning.plan import Plan, plan_ppi
+from pappi.ppinot.checks import require_sound
+from pappi.ppinot.defaults import with_default_bounds
+from pappi.ppinot.model import Catalogue, Ppi
+from pappi.ppinot.reduced import reduced
+from pappi.store.declarations import LogDeclaration
+from pappi.store.register import Register
+from pappi.values.epsilon import Epsilon
+
+DEFAULT_EPSILON = Epsilon.of("0.1")
+LEAST_EPSILON = Epsilon.of("0.001")
+# Used to predict errors where the owner has declared no expected number of cases.
+ASSUMED_CASES = 100
+
+
+def checked_log(register: Register, among: Collection[str], catalogue: Catalogue) -> LogDeclaration:
+    """The log a catalogue is about, if every word of the catalogue fits it."""
+    log = register.log(catalogue.log, among)
+    require_sound(catalogue, log.vocabulary)
+    return log
+
+
+def planned(ppi: Ppi, epsilon: Epsilon | None, log: LogDeclaration) -> Plan:
+    return plan_ppi(_settled(ppi, log), _epsilon(ppi, epsilon), facts_of(log))
+
+
+def facts_of(log: LogDeclaration) -> PublicFacts:
+    cases = log.expected_cases or ASSUMED_CASES
+    return PublicFacts(log.unit, log.adjacency, log.vocabulary, cases)
+
+
+def at_accuracy(ppi: Ppi, accuracy: str, log: LogDeclaration) -> Ppi:
+    """The PPI with the epsilon that its wanted accuracy costs."""
+    ppi = _settled(ppi, log)
+    wanted = wanted_error(accuracy, ppi)
+    if wanted is None or wanted <= 0:
+        raise UsageError(
+            f"'{accuracy}' is not an accuracy", hint='write e.g. "6 h", "2 %" or a plain number'
+        )
+    epsilon = epsilon_for(ppi, wanted, facts_of(log))
+    if epsilon is None:
+        raise Refused(
+            f"no epsilon up to 100 brings PPI '{ppi.id}' to a typical error of {accuracy}",
+            hint="ask for less accuracy, or declare tighter bounds",
+        )
+    return replace(ppi, epsilon=epsilon)
+
+
+def _settled(ppi: Ppi, log: LogDeclaration) -> Ppi:
+    """The PPI with everything that the log's declarations add to it."""
+    return with_default_bounds(reduced(ppi, log.anchor), log.bounds)
+
+
+def _epsilon(ppi: Ppi, asked: Epsilon | None) -> Epsilon:
+    epsilon = asked or ppi.epsilon or DEFAULT_EPSILON
+    if epsilon < LEAST_EPSILON:
+        raise UsageError(
+            f"an epsilon of {epsilon} is below {LEAST_EPSILON}, where an answer is noise alone",
+            hint="ask with e.g. --epsilon 0.1",
+        )
+    return epsilon

@@ -1,0 +1,179 @@
+"""Questions that stand: reserved for blocks to come, released as soon as each is sealed.
+
+What will be charged, and to which blocks, is known beforehand: the cells of time that is
+not sealed yet have the same keys as they will have when they are asked. So a reservation
+is a list of charges to be made later, and running a standing question is asking it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from pappi.budget.accounts import KeyState
+from pappi.checkpoint.door import Caller, Checkpoint, Rules, Step, go_on
+from pappi.checkpoint.limits import refuse_too_much
+from pappi.checkpoint.plans import checked_log, planned
+from pappi.checkpoint.questions import CellQuestion, questions_of
+from pappi.errors import NotFound, NotReleasable, PappiError, UsageError
+from pappi.mechanisms.noise import secret_bytes
+from pappi.planning.plan import Plan
+from pappi.ppinot.catalogue import parse_catalogue, write_yaml
+from pappi.ppinot.model import Catalogue, Scope
+from pappi.store.declarations import LogDeclaration
+from pappi.store.ledger import Ledger
+from pappi.store.office import Office
+from pappi.store.register import END, STAND, StandingQuestion, standing_payload
+from pappi.values.answers import Series
+from pappi.values.epsilon import Epsilon
+
+_ID_BYTES = 6
+_FILE = "standing"
+
+
+def subscribe(
+    office: Office, caller: Caller, catalogue: Catalogue, until: date, epsilon: Epsilon | None
+) -> StandingQuestion:
+    """Reserve the price of every block from what is sealed now up to `until`, or of none."""
+    with office.ledger() as ledger:
+        register = office.register(ledger)
+        caller.permit(register)
+        log = checked_log(register, caller.logs(register), catalogue)
+        question = StandingQuestion(
+            id=secret_bytes(_ID_BYTES).hex(),
+            analyst=caller.name,
+            log=log.name,
+            definitions=write_yaml(catalogue),
+            epsilon=epsilon,
+            first=log.until,
+            until=until,
+        )
+        asked = _questions(question, log, until)
+        _require_blocks(asked, log)
+        refuse_too_much(asked)
+        rules = Rules(office, ledger, caller)
+        # The act comes first: a crash between the two leaves a question without a reservation,
+        # which is asked at its time like any other, and refused if nothing is left by then.
+        ledger.append(STAND, standing_payload(question))
+        try:
+            ledger.reserve([one.charge for one in asked], rules.limit, rules.permit)
+        except BaseException:
+            ledger.append(END, {"id": question.id})
+            raise
+        return question
+
+
+def end(office: Office, caller: Caller, identity: str) -> int:
+    """Give up what is still reserved; gives how many cells that were."""
+    with office.ledger() as ledger:
+        register = office.register(ledger)
+        caller.permit(register)
+        question = register.standing.get(identity)
+        if question is None or question.ended or question.analyst != caller.name:
+            raise NotFound("there is no such standing question", hint="list them first")
+        asked = _questions(question, register.logs[question.log], question.until)
+        given_up = ledger.cancel(one.key for one in asked)
+        ledger.append(END, {"id": identity})
+        return given_up
+
+
+def standing_of(office: Office, caller: Caller) -> tuple[StandingQuestion, ...]:
+    """The questions of an analyst that still stand."""
+    with office.ledger() as ledger:
+        register = office.register(ledger)
+        caller.permit(register)
+        return tuple(
+            each
+            for each in register.standing.values()
+            if each.analyst == caller.name and not each.ended
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What became of a standing question: the releases that were due, or why there are none."""
+
+    question: StandingQuestion
+    series: tuple[Series, ...] = ()
+    problem: PappiError | None = None
+
+
+def run_due(office: Office, on_step: Step = go_on) -> Iterator[Run]:
+    """Release what is due of every question that stands: its sealed blocks, once each."""
+    with office.ledger() as ledger:
+        register = office.register(ledger)
+        for question in register.standing.values():
+            if question.ended:
+                continue
+            log = register.logs[question.log]
+            due = _due(ledger, _questions(question, log, min(question.until, log.until)))
+            if due:
+                yield _run(office, ledger, question, due, log, on_step)
+
+
+def _run(
+    office: Office,
+    ledger: Ledger,
+    question: StandingQuestion,
+    due: Sequence[CellQuestion],
+    log: LogDeclaration,
+    on_step: Step,
+) -> Run:
+    """One failure must not keep the others from their answers."""
+    try:
+        door = Checkpoint(office, Caller(question.analyst), on_step)
+        return Run(question, door.answer(ledger, due, log))
+    except PappiError as problem:
+        return Run(question, problem=problem)
+
+
+def _due(ledger: Ledger, questions: Sequence[CellQuestion]) -> list[CellQuestion]:
+    states = ledger.states(question.key for question in questions)
+    return [one for one in questions if states[one.key] is not KeyState.RELEASED]
+
+
+def _questions(question: StandingQuestion, log: LogDeclaration, until: date) -> list[CellQuestion]:
+    """What a standing question asks in the blocks from its first day up to a later one."""
+    if until <= question.first:
+        return []
+    horizon = replace(log.horizon, first=question.first, until=until)
+    catalogue = parse_catalogue(question.definitions, _FILE)
+    plans = [planned(ppi, question.epsilon, log) for ppi in catalogue.ppis]
+    for plan in plans:
+        _require_blockwise(plan.ppi.scope, plan)
+    return [
+        one
+        for plan in plans
+        for one in questions_of(plan, _sealed_up_to(log, until), question.analyst, horizon)
+        if _lies_within(one, question.first, until)
+    ]
+
+
+def _sealed_up_to(log: LogDeclaration, until: date) -> LogDeclaration:
+    """The log as it will be when the question is asked: the key must be the same then."""
+    return replace(log, until=max(log.until, until))
+
+
+def _lies_within(question: CellQuestion, first: date, until: date) -> bool:
+    blocks = question.cell.blocks
+    return all(first <= block.start and block.end <= until for block in blocks)
+
+
+def _require_blocks(questions: Sequence[CellQuestion], log: LogDeclaration) -> None:
+    if not questions:
+        raise UsageError(
+            f"no whole {log.blocks.unit} after {log.until}, up to which the log is sealed, lies "
+            "before that day",
+            hint="name a later day, and periods that blocks can be cut into",
+        )
+
+
+def _require_blockwise(scope: Scope, plan: Plan) -> None:
+    """Refuse what has no answer of its own for each block."""
+    anew: Sequence[object] = (scope.anchor, scope.recent, scope.last_cases)
+    if scope.grid is None or any(each is not None for each in anew):
+        raise NotReleasable(
+            f"PPI '{plan.ppi.id}' cannot stand: it has no value of its own for every period",
+            hint="let its scope be every month, or another period that blocks are cut into",
+        )

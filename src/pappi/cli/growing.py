@@ -1,0 +1,135 @@
+"""`pappi log create`, `capture`, `seal` and `erase`: logs that grow, and what leaves them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import click
+
+from pappi.cli.declaring import declaring_options, show_declaration, terms_of
+from pappi.cli.options import open_workspace, workspace_option
+from pappi.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from pappi.custody.capture import CapturedEvent
+    from pappi.values.vocabulary import Kind
+
+
+@click.command()
+@click.argument("name")
+@click.option("--timezone", metavar="ZONE", help="Zone that days begin in. [default: UTC]")
+@click.option("--activity", "activities", multiple=True, help="An activity's name; repeatable.")
+@click.option(
+    "--attribute",
+    "attributes",
+    multiple=True,
+    metavar="NAME:KIND",
+    help="An attribute and its kind: number, text, truth, time or duration; repeatable.",
+)
+@declaring_options
+@workspace_option
+def create(
+    name: str,
+    activities: Sequence[str],
+    attributes: Sequence[str],
+    workspace: str | None,
+    **given: object,
+) -> None:
+    """Declare a log without events, to be fed by capture. It needs --from."""
+    from pappi.values.vocabulary import Vocabulary
+
+    vocabulary = Vocabulary(tuple(activities), dict(map(_attribute, attributes)))
+    custody = open_workspace(workspace).custody
+    created = custody.create_log(name, terms_of(given), vocabulary)
+    click.echo("Declared, and therefore public from now on:")
+    show_declaration(created)
+    click.echo(f"Next: pappi log capture {name} EVENTS.ndjson")
+
+
+@click.command()
+@click.argument("name")
+@click.argument("file", type=click.File("r", encoding="utf-8"))
+@workspace_option
+def capture(name: str, file: Iterator[str], workspace: str | None) -> None:
+    """Take events in from FILE, one JSON object a line; sent again, they count once."""
+    custody = open_workspace(workspace).custody
+    accepted = duplicates = 0
+    for batch in _batches(file):
+        captured = custody.capture(name, batch)
+        accepted += captured.accepted
+        duplicates += captured.duplicates
+    click.echo(f"{accepted:,} events taken in, {duplicates:,} were there already.")
+    click.echo(f"They are answered once their time is sealed: pappi log seal {name}")
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--until",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="First day that is not sealed yet. [default: as far as whole blocks have passed]",
+)
+@workspace_option
+def seal(name: str, until: datetime | None, workspace: str | None) -> None:
+    """Let captured time be answered. What comes later about it is kept apart for good."""
+    end: date | None = until.date() if until else None
+    sealed = open_workspace(workspace).custody.seal(name, end)
+    click.echo(
+        f"'{name}' is sealed up to {sealed.until}: {sealed.cases:,} more cases with "
+        f"{sealed.events:,} events."
+    )
+    if sealed.late:
+        click.echo(f"{sealed.late:,} events came too late to be answered, and are kept apart.")
+    click.echo("Next: pappi standing run")
+
+
+@click.command()
+@click.argument("name")
+@click.option("--case", "cases", multiple=True, help="A case's id; repeatable.")
+@click.option("--person", "persons", multiple=True, help="A person; repeatable.")
+@click.option("--block", "blocks", multiple=True, help="A block, e.g. 2024-03; repeatable.")
+@click.confirmation_option(prompt="What is erased cannot be brought back. Go on?")
+@workspace_option
+def erase(
+    name: str,
+    cases: Sequence[str],
+    persons: Sequence[str],
+    blocks: Sequence[str],
+    workspace: str | None,
+) -> None:
+    """Delete cases, persons or whole blocks from disk; releases stay on record."""
+    erased = open_workspace(workspace).custody.erase(name, cases, persons, blocks)
+    click.echo(f"Erased {erased.cases:,} cases with {erased.events:,} events from '{name}'.")
+
+
+def _attribute(given: str) -> tuple[str, Kind]:
+    from pappi.values.vocabulary import Kind
+
+    name, _, kind = given.rpartition(":")
+    if not name or kind not in tuple(Kind):
+        raise UsageError(
+            f"'{given}' is not an attribute and its kind", hint="write e.g. --attribute cost:number"
+        )
+    return name, Kind(kind)
+
+
+def _batches(lines: Iterator[str]) -> Iterator[list[CapturedEvent]]:
+    from pappi.custody.capture import MOST_EVENTS, event_of
+
+    events = (event_of(_object(line, n), n) for n, line in enumerate(lines, 1) if line.strip())
+    while batch := list(islice(events, MOST_EVENTS)):
+        yield batch
+
+
+def _object(line: str, number: int) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        raise InputError(f"line {number} is not JSON", hint="one event a line") from None
+
+
+GROWING = (create, capture, seal, erase)

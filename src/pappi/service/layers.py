@@ -1,0 +1,216 @@
+"""What stands around an application, in the order that keeps it safe.
+
+Observed      outermost: one log line and one count per request, after the time grid
+OnTheGrid     analysts only: replies leave at whole multiples of the grid
+Contained     whatever fails becomes a fixed sentence, before it can reach a log
+Closing       nothing new once the service is told to stop
+Admission     a valid key of the right role, not too often
+Bodies        up to a size, within a time
+Turns         analysts only: so many at once
+the routes    with the right each of them needs
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pappi import __version__
+from pappi.errors import PappiError
+from pappi.service.keys import BEARER, OPEN, Admission, Bearer, GuardedRoute, Keyring
+from pappi.service.limits import Bodies, Turns
+from pappi.service.logs import log_failure, log_request
+from pappi.service.metrics import Metrics, Seen
+from pappi.service.pace import OnTheGrid
+from pappi.service.problems import (
+    INTERNAL,
+    MEDIA_TYPE,
+    STOPPING,
+    Audience,
+    fault_of,
+    http_fault,
+    validation_fault,
+)
+from pappi.service.settings import Settings
+
+_UNMATCHED = "none"
+
+
+class Closed:
+    """Whether the service has been told to stop; both applications look at the same one."""
+
+    def __init__(self) -> None:
+        self.now = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What both applications of one process share."""
+
+    settings: Settings
+    metrics: Metrics
+    closed: Closed
+
+
+def frame_of(settings: Settings) -> Frame:
+    return Frame(settings, Metrics(settings.grid_seconds), Closed())
+
+
+class Service(FastAPI):
+    """An application whose OpenAPI document says that failures are problem+json."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            for item in super().openapi()["paths"].values():
+                for operation in item.values():
+                    _mark_failures(operation["responses"])
+        return self.openapi_schema or {}
+
+
+def _mark_failures(responses: dict[str, Any]) -> None:
+    for status, response in responses.items():
+        if int(status) >= 400 and "content" in response:
+            response["content"] = {MEDIA_TYPE: next(iter(response["content"].values()))}
+
+
+def new_service(title: str, audience: Audience, keyring: Keyring, frame: Frame) -> Service:
+    """An application without routes, in all its layers."""
+    app = Service(
+        title=title,
+        version=__version__,
+        # The document is served by a guarded route; the pages would load from elsewhere.
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        middleware=_middleware(audience, keyring, frame),
+        redirect_slashes=False,
+    )
+    app.router.route_class = GuardedRoute
+    _explain_errors(app, audience)
+    return app
+
+
+def _middleware(audience: Audience, keyring: Keyring, frame: Frame) -> list[Middleware]:
+    settings = frame.settings
+    analyst = audience is Audience.ANALYST
+    most = settings.analyst_body_bytes if analyst else settings.owner_body_bytes
+    layers = [
+        Middleware(Observed, audience=audience, metrics=frame.metrics),
+        Middleware(OnTheGrid, grid=settings.grid_seconds) if analyst else None,
+        Middleware(Contained),
+        Middleware(Closing, closed=frame.closed),
+        Middleware(Admission, keyring=keyring, audience=audience, settings=settings),
+        Middleware(Bodies, most_bytes=most, seconds=settings.body_seconds),
+        Middleware(Turns, at_once=settings.analysts_at_once, waiting=settings.analysts_waiting)
+        if analyst
+        else None,
+    ]
+    return [layer for layer in layers if layer is not None]
+
+
+def _explain_errors(app: Service, audience: Audience) -> None:
+    def pappi_error(request: Request, error: Exception) -> Response:
+        if not isinstance(error, PappiError):
+            raise error
+        fault = fault_of(error, audience)
+        if fault.status >= 500:
+            log_failure(error, route_of(request.scope))
+        return fault.response()
+
+    def http_error(_request: Request, error: Exception) -> Response:
+        if not isinstance(error, HTTPException):
+            raise error
+        return http_fault(error).response()
+
+    def validation_error(_request: Request, error: Exception) -> Response:
+        if not isinstance(error, RequestValidationError):
+            raise error
+        return validation_fault(error).response()
+
+    app.add_exception_handler(PappiError, pappi_error)
+    app.add_exception_handler(HTTPException, http_error)
+    app.add_exception_handler(RequestValidationError, validation_error)
+
+
+def route_of(scope: Scope) -> str:
+    """The template of the route that was found, never the path that was asked for."""
+    path = getattr(scope.get("route"), "path", None)
+    return path if isinstance(path, str) else _UNMATCHED
+
+
+class Observed:
+    """Counts and logs every reply once it has left."""
+
+    def __init__(self, app: ASGIApp, audience: Audience, metrics: Metrics) -> None:
+        self._app = app
+        self._audience = audience
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = time.monotonic()
+        status = 0
+
+        async def watch(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watch)
+        finally:
+            self._note(scope, status, time.monotonic() - began)
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        bearer = scope.get(BEARER)
+        key = bearer.record.id if isinstance(bearer, Bearer) else None
+        seen = Seen(self._audience, route_of(scope), scope["method"], status, key, seconds)
+        self._metrics.count(seen)
+        log_request(seen)
+
+
+class Contained:
+    """Ends whatever no handler knew: a fixed sentence for the sender, the kind for the log."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def watch(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watch)
+        except Exception as error:  # noqa: BLE001 - its words may quote data, and stay here
+            log_failure(error, route_of(scope))
+            if scope["type"] == "http" and not started:
+                await INTERNAL.response()(scope, receive, send)
+
+
+class Closing:
+    """Refuses what comes after the service was told to stop; what is under way goes on."""
+
+    def __init__(self, app: ASGIApp, closed: Closed) -> None:
+        self._app = app
+        self._closed = closed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._closed.now and scope["type"] == "http" and scope["path"] not in OPEN - {"/ready"}:
+            await STOPPING.response()(scope, receive, send)
+            return
+        await self._app(scope, receive, send)

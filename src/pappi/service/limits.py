@@ -1,0 +1,150 @@
+"""How much one may ask for: rates, sizes of bodies, requests at once.
+
+All limits are functions of the requests alone. They hold per process: behind a balancer with
+several, each has its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pappi.service.problems import Fault
+
+_REMEMBERED = 10_000
+
+
+class Buckets:
+    """A token bucket for each name: a minute's worth at once, then as fast as they refill.
+
+    >>> now = 0.0
+    >>> buckets = Buckets(2, clock=lambda: now)
+    >>> buckets.wait_for("a"), buckets.wait_for("a"), buckets.wait_for("a")
+    (0.0, 0.0, 30.0)
+    """
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._full = float(per_minute)
+        self._per_second = per_minute / 60
+        self._clock = clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait_for(self, name: str) -> float:
+        """Take a token: 0, or how many seconds there will be none."""
+        now = self._clock()
+        tokens, since = self._left.pop(name, (self._full, now))
+        tokens = min(self._full, tokens + (now - since) * self._per_second)
+        taken = tokens >= 1
+        self._left[name] = (tokens - 1 if taken else tokens, now)
+        if len(self._left) > _REMEMBERED:
+            self._left.popitem(last=False)
+        return 0.0 if taken else (1 - tokens) / self._per_second
+
+
+def too_many(seconds: float) -> Fault:
+    wait = max(1, math.ceil(seconds))
+    return Fault(
+        "too-many-requests",
+        "there were too many requests in a short time",
+        f"wait {wait} s before the next",
+        headers={"Retry-After": str(wait)},
+    )
+
+
+class Bodies:
+    """Takes in a whole body, of any framing, up to a size and within a time."""
+
+    def __init__(self, app: ASGIApp, most_bytes: int, seconds: float) -> None:
+        self._app = app
+        self._most = most_bytes
+        self._seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        if self._announced(scope) > self._most:
+            await self._too_large().response()(scope, receive, send)
+            return
+        try:
+            async with asyncio.timeout(self._seconds):
+                body = await self._read(receive)
+        except TimeoutError:
+            slow = Fault("too-slow", f"a body has to arrive within {self._seconds:g} s")
+            await slow.response()(scope, receive, send)
+            return
+        if body is None:
+            await self._too_large().response()(scope, receive, send)
+            return
+        await self._app(scope, _replayed(body, receive), send)
+
+    def _announced(self, scope: Scope) -> int:
+        length = Headers(scope=scope).get("content-length", "")
+        return int(length) if length.isascii() and length.isdigit() and len(length) < 16 else 0
+
+    async def _read(self, receive: Receive) -> bytes | None:
+        """The body, or None as soon as it is too large."""
+        body = bytearray()
+        more = True
+        while more:
+            message = await receive()
+            body += message.get("body", b"")
+            if len(body) > self._most:
+                return None
+            # A sender that has gone has nothing more to say.
+            more = message.get("more_body", False)
+        return bytes(body)
+
+    def _too_large(self) -> Fault:
+        most = f"{self._most:,} bytes"
+        # What is left of the body is not read: the connection cannot be used again.
+        return Fault(
+            "too-large", f"a body may have {most}", "send less", headers={"Connection": "close"}
+        )
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """The body in one piece, and after it whatever else there is to hear."""
+    pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return pending.pop() if pending else await receive()
+
+    return replay
+
+
+class Turns:
+    """So many requests at once; a number of others wait, and the rest is told to come later.
+
+    Both applications share one pool of threads: the owner's stop switch must not have to wait
+    until fifty analysts have their answers.
+    """
+
+    def __init__(self, app: ASGIApp, at_once: int, waiting: int) -> None:
+        self._app = app
+        self._turns = asyncio.Semaphore(at_once)
+        self._room = waiting
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        if self._turns.locked() and self._room == 0:
+            busy = Fault("busy", "too many requests wait already", headers={"Retry-After": "2"})
+            await busy.response()(scope, receive, send)
+            return
+        self._room -= 1
+        try:
+            await self._turns.acquire()
+        finally:
+            self._room += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._turns.release()

@@ -1,0 +1,179 @@
+"""Every failure as problem+json (RFC 9457), in words that are safe for the one who asks.
+
+A body says `type` (a URN of the code), `title`, `status`, `code`, `detail`, `hint` and, where
+there are several things wrong, `problems` with their places. An analyst never sees an
+exception's own text: what is not one of PaPPI's errors has a fixed sentence, and so has
+everything about the workspace itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from pappi.errors import DefinitionError, PappiError, Problem, harmless
+
+MEDIA_TYPE = "application/problem+json"
+_MOST_PROBLEMS = 100
+
+
+class Audience(StrEnum):
+    """Which of the two applications speaks."""
+
+    ANALYST = "analyst"
+    OWNER = "owner"
+
+
+_STATUS_AND_TITLE: Mapping[str, tuple[int, str]] = MappingProxyType(
+    {
+        "usage": (400, "The request makes no sense"),
+        "malformed": (400, "The request cannot be read"),
+        "not-authenticated": (401, "No valid key"),
+        "budget-exceeded": (402, "It costs more than is left"),
+        "not-allowed": (403, "This key may not do that"),
+        "not-found": (404, "There is nothing here"),
+        "unknown-log": (404, "No such log"),
+        "method-not-allowed": (405, "Not with this method"),
+        "too-slow": (408, "The request took too long to arrive"),
+        "conflict": (409, "It contradicts what is there"),
+        "too-large": (413, "The request is too large"),
+        "unsupported-media-type": (415, "Not in this format"),
+        "invalid-request": (422, "The request is not in the right form"),
+        "input": (422, "The data cannot be read"),
+        "log-format": (422, "The events cannot be read"),
+        "definition": (422, "The definitions have problems"),
+        "refused": (422, "This is not answered"),
+        "not-releasable": (422, "This cannot be released"),
+        "too-many-requests": (429, "Too many requests"),
+        "internal": (500, "A defect of the service"),
+        "release-failed": (500, "The release was not completed"),
+        "workspace": (503, "The service cannot answer now"),
+        "ledger-unavailable": (503, "The service cannot answer now"),
+        "ledger-broken": (503, "The service cannot answer now"),
+        "stopped": (503, "The owner has stopped all releases"),
+        "busy": (503, "Too much to do"),
+        "stopping": (503, "The service is being stopped"),
+    }
+)
+CODES = frozenset(_STATUS_AND_TITLE)
+_LATER = "try again later; tell the owner if it lasts"
+_UNWELL = "the service cannot answer at the moment"
+# What the workspace says about itself names paths and causes: the owner's alone.
+_ABOUT_THE_WORKSPACE = frozenset({"workspace", "ledger-unavailable", "ledger-broken"})
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One failure, ready to be sent."""
+
+    code: str
+    detail: str
+    hint: str = ""
+    problems: tuple[Mapping[str, Any], ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def status(self) -> int:
+        return _STATUS_AND_TITLE[self.code][0]
+
+    def record(self) -> dict[str, Any]:
+        status, title = _STATUS_AND_TITLE[self.code]
+        found: dict[str, Any] = {
+            "type": f"urn:pappi:error:{self.code}",
+            "title": title,
+            "status": status,
+            "code": self.code,
+            "detail": self.detail,
+            "hint": self.hint,
+        }
+        return {**found, "problems": list(self.problems)} if self.problems else found
+
+    def response(self) -> Response:
+        return JSONResponse(self.record(), self.status, self.headers, MEDIA_TYPE)
+
+
+INTERNAL = Fault("internal", "the service failed; this is a defect of pappi", _LATER)
+STOPPING = Fault(
+    "stopping", "the service is being stopped", "try again later", headers={"Retry-After": "10"}
+)
+
+
+def code_of(error: PappiError) -> str:
+    """An error's own code; of one that is not known here, that of the kind it belongs to."""
+    kinds = (kind for kind in type(error).__mro__ if issubclass(kind, PappiError))
+    return next((kind.code for kind in kinds if kind.code in CODES), INTERNAL.code)
+
+
+def fault_of(error: PappiError, audience: Audience) -> Fault:
+    """What one of PaPPI's errors tells the one who asked; never its private detail."""
+    code = code_of(error)
+    if code == INTERNAL.code:
+        return INTERNAL
+    if audience is Audience.ANALYST and code in _ABOUT_THE_WORKSPACE:
+        return Fault(code, _UNWELL, _LATER)
+    if isinstance(error, DefinitionError):
+        return _definition_fault(error)
+    headers = {"WWW-Authenticate": "Bearer"} if code == "not-authenticated" else {}
+    return Fault(code, harmless(error.message), harmless(error.hint), headers=headers)
+
+
+def _definition_fault(error: DefinitionError) -> Fault:
+    count = len(error.problems)
+    detail = "the definitions have a problem" if count == 1 else f"{count} problems were found"
+    shown = error.problems[:_MOST_PROBLEMS]
+    return Fault("definition", detail, problems=tuple(problem_record(one) for one in shown))
+
+
+def problem_record(problem: Problem) -> dict[str, Any]:
+    """One thing wrong with a definition; lines and columns count from 1."""
+    return {
+        "line": problem.position.line,
+        "column": problem.position.column,
+        "message": problem.message,
+        "hint": problem.hint,
+        "level": problem.level,
+    }
+
+
+# --- what the framework finds ---------------------------------------------------------
+
+
+def validation_fault(error: RequestValidationError) -> Fault:
+    """What is wrong with the form of a request: where, and pydantic's sentence; no value."""
+    found = error.errors()
+    problems = tuple(
+        {"place": harmless(_place(one["loc"])), "message": harmless(str(one["msg"]))}
+        for one in found[:_MOST_PROBLEMS]
+    )
+    return Fault("invalid-request", "the request is not in the form it should have", "", problems)
+
+
+def _place(parts: Iterable[object]) -> str:
+    """Where in the request: body.epsilon, query.limit."""
+    return ".".join(str(part) for part in parts)
+
+
+_BY_STATUS: Mapping[int, Fault] = MappingProxyType(
+    {
+        400: Fault("malformed", "the request cannot be read"),
+        404: Fault("not-found", "there is nothing at this address", "see /openapi.json"),
+        405: Fault("method-not-allowed", "this address does not answer to this method"),
+        413: Fault("too-large", "the body is too large"),
+        415: Fault("unsupported-media-type", "the body is not in a format that is read here"),
+    }
+)
+
+
+def http_fault(error: HTTPException) -> Fault:
+    """The framework's own refusals, in fixed words."""
+    fault = _BY_STATUS.get(error.status_code, INTERNAL)
+    if error.headers is None:
+        return fault
+    return Fault(fault.code, fault.detail, fault.hint, headers=dict(error.headers))

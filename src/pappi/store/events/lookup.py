@@ -1,0 +1,105 @@
+"""Looking cases up in a log's events: by anchor, by person, by id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from pappi.errors import WorkspaceError
+from pappi.eventlog.log import CASE, TIME
+from pappi.ppinot.model import CaseBorder
+from pappi.store.events import open_readonly
+from pappi.store.events.names import CANONICAL, POSITION
+from pappi.store.events.sql import column, table
+from pappi.values.vocabulary import Kind
+
+_GIVEN = "given"
+_BATCH = 20_000
+
+
+class Lookup:
+    """One version of a log, in one events file."""
+
+    def __init__(self, database: Path, name: str, anchor: CaseBorder) -> None:
+        self._database = database
+        self._source = table(name)
+        self._border = exp.Max if anchor is CaseBorder.END else exp.Min
+
+    def anchored(self, start_us: int | None, end_us: int | None) -> exp.Select:
+        """The cases whose anchor lies in [start, end)."""
+        cases = exp.select(column(CASE)).from_(self._source.copy()).group_by(column(CASE))
+        if start_us is not None:
+            cases = cases.having(self._anchor() >= _number(start_us))
+        if end_us is not None:
+            cases = cases.having(self._anchor() < _number(end_us))
+        return cases
+
+    def cases(self, query: exp.Select) -> list[str]:
+        return [case for (case,) in self._rows(query)]
+
+    def known(self, cases: Iterable[str], before_us: int) -> set[str]:
+        """Those of the given cases that the log has, unless their anchor is later."""
+        later = column(CASE).isin(query=self.anchored(before_us, None)).not_()
+        among = column(CASE).isin(query=_all_given())
+        query = exp.select(column(CASE)).distinct().from_(self._source.copy()).where(among, later)
+        return {case for (case,) in self._rows(query, _given(cases))}
+
+    def cases_of_persons(self, attribute: str, persons: Iterable[str]) -> list[str]:
+        """The cases of persons, whether their numbers are written 7 or 7.0."""
+        written = [text for person in persons for text in (person, f"{person}.0")]
+        among = exp.cast(column(attribute), "VARCHAR").isin(query=_all_given())
+        query = exp.select(column(CASE)).distinct().from_(self._source.copy()).where(among)
+        return [case for (case,) in self._rows(query, _given(written))]
+
+    def event_counts(self, cases: Iterable[str]) -> dict[str, int]:
+        """How many events each of the cases has; not those that have none."""
+        among = column(CASE).isin(query=_all_given())
+        query = exp.select(column(CASE), exp.Count(this=exp.Star())).from_(self._source.copy())
+        return dict(self._rows(query.where(among).group_by(column(CASE)), _given(cases)))
+
+    def events(
+        self, cases: exp.Select, attributes: Mapping[str, Kind]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Case, position, time, activity and attributes, in the order of the log."""
+        names = (*CANONICAL, *attributes)
+        query = exp.select(*map(column, names)).from_(self._source.copy())
+        query = query.where(column(CASE).isin(query=cases)).order_by(column(POSITION))
+        return self._rows(query)
+
+    def _anchor(self) -> exp.Expression:
+        return self._border(this=column(TIME))
+
+    def _rows(
+        self, query: exp.Expression, given: pa.Table | None = None
+    ) -> Iterator[tuple[Any, ...]]:
+        with closing(open_readonly(self._database)) as connection:
+            if given is not None:
+                connection.register(_GIVEN, given)
+            try:
+                found = connection.execute(query.sql("duckdb"))
+                while rows := found.fetchmany(_BATCH):
+                    yield from rows
+            except duckdb.Error as error:
+                raise WorkspaceError(
+                    "the events file could not be read",
+                    hint="restore it and the ledger from the same backup",
+                    detail=str(error),
+                ) from error
+
+
+def _given(values: Iterable[str]) -> pa.Table:
+    return pa.table({CASE: pa.array(list(values), pa.string())})
+
+
+def _all_given() -> exp.Select:
+    return exp.select(column(CASE)).from_(table(_GIVEN))
+
+
+def _number(value: int) -> exp.Expression:
+    return exp.Literal.number(value) if value >= 0 else exp.Neg(this=exp.Literal.number(-value))

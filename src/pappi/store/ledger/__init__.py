@@ -1,0 +1,71 @@
+"""The ledger of a workspace: its rules, and the databases it can live in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pappi.budget.accounts import KeyState
+from pappi.errors import LedgerUnavailable
+from pappi.store.ledger.journal import Clock, utc_now
+from pappi.store.ledger.rules import Ledger, Limits, Step, Verification, no_step
+from pappi.store.ledger.sqlite import SqliteJournal
+
+if TYPE_CHECKING:
+    from pappi.store.ledger.postgres import PostgresJournal
+
+__all__ = [
+    "KeyState",
+    "Ledger",
+    "Limits",
+    "Step",
+    "Verification",
+    "create_in_postgres",
+    "create_in_sqlite",
+    "open_in_postgres",
+    "open_in_sqlite",
+]
+
+OnStep = Callable[[str], None]
+
+
+def create_in_sqlite(path: Path, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
+    """A new ledger with nothing spent. A file that is already there is an error."""
+    return Ledger(SqliteJournal.create(path, clock), on_step)
+
+
+def open_in_sqlite(path: Path, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
+    """A ledger that is there and verifies; LedgerBroken otherwise."""
+    return _sound(Ledger(SqliteJournal.open(path, clock), on_step))
+
+
+def create_in_postgres(url: str, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
+    """A new ledger in a schema of its own in a PostgreSQL database that has none yet."""
+    return Ledger(_postgres().create(url, clock), on_step)
+
+
+def open_in_postgres(url: str, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
+    """A ledger that is there and verifies; LedgerBroken otherwise."""
+    return _sound(Ledger(_postgres().open(url, clock), on_step))
+
+
+def _postgres() -> type[PostgresJournal]:
+    try:
+        from pappi.store.ledger.postgres import PostgresJournal
+    except ImportError as error:
+        raise LedgerUnavailable(
+            "a ledger in PostgreSQL needs what comes with the extra 'postgres'",
+            hint='install it with: pip install "pappi[postgres]"',
+            detail=str(error),
+        ) from error
+    return PostgresJournal
+
+
+def _sound(ledger: Ledger) -> Ledger:
+    try:
+        ledger.require_sound()
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger

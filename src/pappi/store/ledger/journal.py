@@ -1,0 +1,139 @@
+"""The contract between the ledger's rules and the database it lives in.
+
+A database gives transactions and runs fixed statements in a common, small SQL with `?` for
+values; what a journal is made of is the same everywhere, and is here. Everything fails
+closed: whatever a database reports becomes an error, never a permission. A commit that
+failed half-way may have reached the disk; then epsilon is charged that was not used, which
+the same question completes. The other way round cannot happen.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from pappi.budget.chain import Entry, Fault, extend
+from pappi.budget.journal import OPENING, opening_payload
+from pappi.errors import LedgerBroken
+from pappi.mechanisms.noise import secret_bytes
+from pappi.values.plain_data import JSON
+
+Clock: TypeAlias = Callable[[], datetime]
+
+DAMAGED = "what is stored is damaged"
+
+_BATCH = 5_000
+_IDENTITY_BYTES = 16
+_COLUMNS = "seq, at, kind, body, digest"
+_FROM = f"SELECT {_COLUMNS} FROM journal WHERE seq >= ? ORDER BY seq LIMIT {_BATCH}"  # noqa: S608
+_OF_KIND = f"""
+SELECT {_COLUMNS} FROM journal WHERE kind = ? AND seq > ? ORDER BY seq LIMIT {_BATCH}
+"""  # noqa: S608
+_ENTRY = f"SELECT {_COLUMNS} FROM journal WHERE seq = ?"  # noqa: S608
+_LAST = f"SELECT {_COLUMNS} FROM journal ORDER BY seq DESC LIMIT 1"  # noqa: S608
+_ADD = f"INSERT INTO journal ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)"  # noqa: S608
+_HEAD = "SELECT seq, digest FROM head"
+_START_HEAD = "INSERT INTO head (id, seq, digest) VALUES (1, ?, ?)"
+_MOVE_HEAD = "UPDATE head SET seq = ?, digest = ?"
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def broken(name: str, sentence: str) -> LedgerBroken:
+    """The refusal to work with a ledger that contradicts itself."""
+    return LedgerBroken(
+        f"the ledger {name} does not verify: {sentence}",
+        hint="nothing is released until the owner has restored it from a backup",
+    )
+
+
+class Journal(ABC):
+    """One open connection to a ledger's database; threads take turns."""
+
+    def __init__(self, name: str, clock: Clock) -> None:
+        self.name = name
+        self._clock = clock
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    @abstractmethod
+    def writing(self) -> AbstractContextManager[None]:
+        """One transaction, alone among all processes: durable at the end, or undone."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[None]:
+        """One moment of the ledger, whatever others write meanwhile."""
+
+    @abstractmethod
+    def run(self, statement: str, *values: object) -> list[Any]:
+        """Run one statement and fetch all it gives."""
+
+    @abstractmethod
+    def check_file(self) -> None:
+        """Raise the first Fault that the database itself finds, or that the tables' shape shows."""
+
+    def begin(self) -> None:
+        """The first entry; only while `writing`."""
+        self.append(OPENING, opening_payload(secret_bytes(_IDENTITY_BYTES).hex()))
+
+    def append(self, kind: str, payload: Mapping[str, JSON]) -> Entry:
+        """Extend the chain; only while `writing`."""
+        last = self.last()
+        at = self._clock().astimezone(UTC).isoformat(timespec="microseconds")
+        entry = extend(last, at, kind, payload)
+        self.run(_ADD, entry.seq, entry.at, entry.kind, entry.body, entry.digest)
+        if last:
+            self.run(_MOVE_HEAD, entry.seq, entry.digest)
+        else:
+            self.run(_START_HEAD, entry.seq, entry.digest)
+        return entry
+
+    def last(self) -> Entry | None:
+        """The newest entry, if the head record agrees that it is."""
+        last = self._one(_LAST)
+        try:
+            self.check_head(last)
+        except Fault as fault:
+            raise broken(self.name, fault.sentence) from fault
+        return last
+
+    def entry(self, seq: int) -> Entry:
+        found = self._one(_ENTRY, seq)
+        if found is None:
+            raise broken(self.name, f"entry {seq} is missing")
+        return found
+
+    def entries(self, first: int = 1) -> Iterator[Entry]:
+        """The entries from a number on, some at a time."""
+        while rows := self.run(_FROM, first):
+            yield from map(self._entry, rows)
+            first = rows[-1][0] + 1
+
+    def entries_of(self, kind: str, after: int = 0) -> Iterator[Entry]:
+        """The entries of a kind that come after a number, some at a time."""
+        while rows := self.run(_OF_KIND, kind, after):
+            yield from map(self._entry, rows)
+            after = rows[-1][0]
+
+    def check_head(self, last: Entry | None) -> None:
+        """Raise a Fault unless the head record agrees that the journal ends here."""
+        if self.run(_HEAD) != ([(last.seq, last.digest)] if last else []):
+            end = last.seq if last else 0
+            raise Fault(end + 1, f"the journal ends at entry {end}, but its head record does not")
+
+    def _one(self, statement: str, *values: object) -> Entry | None:
+        rows = self.run(statement, *values)
+        return self._entry(rows[0]) if rows else None
+
+    def _entry(self, row: tuple[object, ...]) -> Entry:
+        match row:
+            case (int(seq), str(at), str(kind), str(body), str(digest)):
+                return Entry(seq, at, kind, body, digest)
+            case _:
+                raise broken(self.name, DAMAGED)

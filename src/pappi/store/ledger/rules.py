@@ -1,0 +1,392 @@
+"""The ledger: what was declared, charged and released, and that no budget is overspent.
+
+The two steps of the release protocol are two transactions. `charge` checks every account
+and writes the charges, all or none, and returns only when they are durable; after that the
+draw may happen. `record` puts the results on record; the first result stays. A crash
+between the two leaves a charge without a result: the same question finds it pending, and
+completes it at no new cost. Nothing is ever refunded.
+
+What will be asked in the future can be reserved: its price is set aside, so that nothing
+else spends it, and moves to what is spent when it is charged. Nothing is drawn for a
+reservation, so one can be cancelled.
+
+Opening refuses a ledger that does not verify. Verification finds every change of a stored
+value, entries cut off the end, and projections that differ from the journal. It cannot
+find a database replaced as a whole by an older copy or by a consistent forgery: compare
+the head digest with one noted elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from types import TracebackType
+from typing import Self, TypeAlias
+
+from pappi.budget.accounts import (
+    Account,
+    Charge,
+    KeyState,
+    budget_exceeded,
+    demand,
+    distinct,
+    shortfalls,
+)
+from pappi.budget.chain import Entry, Fault, verified
+from pappi.budget.journal import (
+    CANCEL,
+    CHARGE,
+    LEDGERS_OWN,
+    RELEASE,
+    RESERVE,
+    Balance,
+    Cell,
+    ChargeRecord,
+    Standing,
+    cancel_payload,
+    charge_of,
+    charge_payload,
+    release_payload,
+    result_of,
+    standing,
+)
+from pappi.errors import LedgerBroken
+from pappi.store.ledger.journal import DAMAGED, Journal, broken
+from pappi.values.epsilon import Epsilon
+from pappi.values.plain_data import JSON
+
+Limits: TypeAlias = Mapping[Account, Epsilon] | Callable[[Account], Epsilon | None]
+"""The limit of each account, or None for one that only the blocks bound."""
+
+Permit: TypeAlias = Callable[[], None]
+"""Raises if what is asked is not allowed at this moment; asked inside the transaction."""
+
+Act: TypeAlias = Callable[[], Mapping[str, JSON]]
+"""Makes the payload of an act from what holds at that moment."""
+
+_CELL = "SELECT reserved, charged, released FROM cell WHERE key = ?"
+_CELLS = "SELECT key, reserved, charged, released FROM cell"
+_RESERVE_CELL = "INSERT INTO cell (key, reserved) VALUES (?, ?)"
+_CHARGE_CELL = """
+INSERT INTO cell (key, charged) VALUES (?, ?)
+ON CONFLICT (key) DO UPDATE SET charged = excluded.charged
+"""
+_RELEASE_CELL = "UPDATE cell SET released = ? WHERE key = ?"
+_CANCEL_CELL = "DELETE FROM cell WHERE key = ?"
+_ACCOUNTS = "SELECT log, block, analyst, spent, held FROM account"
+_ACCOUNTS_OF = "SELECT log, block, analyst, spent, held FROM account WHERE log = ?"
+_ACCOUNT = "SELECT spent, held FROM account WHERE log = ? AND block = ? AND analyst = ?"
+_ADD = """
+INSERT INTO account (log, block, analyst, spent, held) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (log, block, analyst) DO UPDATE
+SET spent = account.spent + excluded.spent, held = account.held + excluded.held
+"""
+_UNHOLD = "UPDATE account SET held = held - ? WHERE log = ? AND block = ? AND analyst = ?"
+
+
+class Step(StrEnum):
+    """The moments at which a crash or a rival matters; told to `on_step`, for tests."""
+
+    CHARGE_ASKED = "charge asked"
+    CHARGE_CHECKED = "charge checked"
+    CHARGE_WRITTEN = "charge written, not committed"
+    CHARGE_COMMITTED = "charge committed"
+    RESULT_WRITTEN = "result written, not committed"
+    RESULT_COMMITTED = "result committed"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What verifying found.
+
+    `entries` counts those in order before the problem (0 if it lies outside of them),
+    `seq` is the entry with the problem, `head` the last digest: worth noting elsewhere.
+    """
+
+    entries: int
+    head: str
+    problem: str = ""
+    seq: int | None = None
+
+    @property
+    def ok(self) -> bool:
+        return not self.problem
+
+
+def no_step(_step: str) -> None:
+    """Outside of tests nobody watches the steps."""
+
+
+def allowed() -> None:
+    """Nothing stands against it."""
+
+
+class Ledger:
+    """A ledger in some database, shared by any number of processes and threads."""
+
+    def __init__(self, journal: Journal, on_step: Callable[[str], None] = no_step) -> None:
+        self._file = journal
+        self._step = on_step
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def opening(self) -> str:
+        """The digest of the first entry: no two ledgers begin alike."""
+        return self._file.entry(1).digest
+
+    def append(self, kind: str, payload: Mapping[str, JSON] | Act) -> int:
+        """Keep an act of the owner; gives its number in the journal.
+
+        What depends on earlier acts is made inside the transaction, and may raise there.
+        """
+        if kind in LEDGERS_OWN:
+            raise ValueError(f"entries of kind {kind!r} are written by the ledger alone")
+        with self._file.writing():
+            return self._file.append(kind, payload() if callable(payload) else payload).seq
+
+    def acts(self, kind: str) -> tuple[Entry, ...]:
+        """The entries of a kind, oldest first."""
+        return tuple(self._file.entries_of(kind))
+
+    def entries(self, first: int = 1) -> Iterator[Entry]:
+        """The entries from a number on."""
+        return self._file.entries(first)
+
+    def news(self, after: Entry | None) -> Iterator[Entry]:
+        """The entries since one that was read before, each checked to follow on it.
+
+        Refuses a journal in which that entry is no longer what it was.
+        """
+        entries = self._file.entries(after.seq if after else 1)
+        if after is not None and next(entries, None) != after:
+            raise broken(self._file.name, f"entry {after.seq} is not what it was")
+        try:
+            yield from verified(entries, after)
+        except Fault as fault:
+            raise broken(self._file.name, fault.sentence) from fault
+
+    def charge(
+        self, charges: Sequence[Charge], limits: Limits, permit: Permit = allowed
+    ) -> Mapping[str, KeyState]:
+        """Charge all keys that are not yet, or none; gives the state every key was in before.
+
+        Callable limits and the permit are asked for inside the transaction: one that reads
+        the owner's acts from this ledger sees them as they are at that moment.
+        """
+        wanted = distinct(charges)
+        self._step(Step.CHARGE_ASKED)
+        with self._file.writing():
+            permit()
+            states = {key: self._state_of(charge) for key, charge in wanted.items()}
+            self._refuse_overspending(_in_state(KeyState.NEW, wanted, states), limits)
+            self._step(Step.CHARGE_CHECKED)
+            self._spend_held(_in_state(KeyState.RESERVED, wanted, states))
+            self._write_charges(_in_state(KeyState.NEW, wanted, states))
+            self._step(Step.CHARGE_WRITTEN)
+        self._step(Step.CHARGE_COMMITTED)
+        return states
+
+    def reserve(
+        self, charges: Sequence[Charge], limits: Limits, permit: Permit = allowed
+    ) -> Mapping[str, KeyState]:
+        """Set the price of all new keys aside, or of none; gives the state each was in before."""
+        wanted = distinct(charges)
+        with self._file.writing():
+            permit()
+            states = {key: self._state_of(charge) for key, charge in wanted.items()}
+            new = _in_state(KeyState.NEW, wanted, states)
+            self._refuse_overspending(new, limits)
+            for charge in new:
+                entry = self._file.append(RESERVE, charge_payload(charge))
+                self._file.run(_RESERVE_CELL, charge.key, entry.seq)
+            self._add(new, held=True)
+        return states
+
+    def cancel(self, keys: Iterable[str]) -> int:
+        """Give up what is still reserved among the keys; gives how many that were."""
+        with self._file.writing():
+            held = [key for key, state in self.states(keys).items() if state is KeyState.RESERVED]
+            for key in held:
+                self._unhold(self._reserved(key))
+                self._file.run(_CANCEL_CELL, key)
+                self._file.append(CANCEL, cancel_payload(key))
+        return len(held)
+
+    def record(self, results: Mapping[str, JSON]) -> Mapping[str, JSON]:
+        """Put results of charged keys on record; gives what is on record for each of them.
+
+        The first result stays: if another process was faster, its result comes back,
+        and that is the one to show.
+        """
+        with self._file.writing():
+            for key, result in results.items():
+                self._write_result(key, result)
+            self._step(Step.RESULT_WRITTEN)
+        self._step(Step.RESULT_COMMITTED)
+        return self.results(results)
+
+    def results(self, keys: Iterable[str]) -> Mapping[str, JSON]:
+        """The released results among the keys."""
+        cells = ((key, self._cell(key)) for key in keys)
+        return {
+            key: result_of(self._file.entry(cell.released))
+            for key, cell in cells
+            if cell is not None and cell.released is not None
+        }
+
+    def states(self, keys: Iterable[str]) -> Mapping[str, KeyState]:
+        """How far each of the keys has come, at this moment."""
+        cells = ((key, self._cell(key)) for key in keys)
+        return {key: cell.state if cell else KeyState.NEW for key, cell in cells}
+
+    def spent(self, log: str) -> Mapping[Account, Epsilon]:
+        """What the blocks of a log have spent; a block that is not named, nothing."""
+        found = self.balances(log).items()
+        return {a: balance.spent for a, balance in found if a.is_block and balance.spent.nano}
+
+    def balances(self, log: str) -> Mapping[Account, Balance]:
+        """Every account of a log that was ever used."""
+        return dict(map(_balance, self._file.run(_ACCOUNTS_OF, log)))
+
+    def charges(
+        self, log: str, after: int = 0, limit: int | None = None
+    ) -> tuple[ChargeRecord, ...]:
+        """The charges that touched a log, after an entry, oldest first; with their releases."""
+        charged = ((entry, charge_of(entry)) for entry in self._file.entries_of(CHARGE, after))
+        touching = (
+            ChargeRecord(entry.seq, entry.at, charge, self._released_at(charge.key))
+            for entry, charge in charged
+            if any(account.log == log for account in charge.accounts)
+        )
+        return tuple(islice(touching, limit))
+
+    def _released_at(self, key: str) -> str | None:
+        cell = self._cell(key)
+        return None if cell is None or cell.released is None else self._file.entry(cell.released).at
+
+    def verify(self) -> Verification:
+        """Check the file, the chain, its story, and what was projected from it.
+
+        A database that is out of reach (locked, unreadable) raises WorkspaceError: that is
+        no finding about what it holds.
+        """
+        try:
+            with self._file.reading():
+                found = self._verified_standing()
+        except Fault as fault:
+            return Verification((fault.seq or 1) - 1, "", fault.sentence, fault.seq)
+        except LedgerBroken:
+            return Verification(0, "", DAMAGED)
+        return Verification(found.last.seq, found.last.digest)
+
+    def require_sound(self) -> None:
+        """Refuse to go on with a ledger that does not verify."""
+        found = self.verify()
+        if not found.ok:
+            raise broken(self._file.name, found.problem)
+
+    def _cell(self, key: str) -> Cell | None:
+        rows = self._file.run(_CELL, key)
+        return Cell(*rows[0]) if rows else None
+
+    def _state_of(self, charge: Charge) -> KeyState:
+        cell = self._cell(charge.key)
+        if cell is None:
+            return KeyState.NEW
+        # What is not yet drawn will be at the price asked now: it must be the price paid.
+        written = cell.reserved if cell.charged is None else cell.charged
+        if cell.released is None and written is not None:
+            paid = charge_of(self._file.entry(written))
+            if not charge.costs_the_same_as(paid):
+                raise ValueError(f"the key {charge.key} was charged at another price")
+        return cell.state
+
+    def _refuse_overspending(self, charges: Sequence[Charge], limits: Limits) -> None:
+        accounts = demand(charges)
+        used = {account: self._used_in(account) for account in accounts}
+        if short := shortfalls(charges, used, _known(limits, accounts)):
+            raise budget_exceeded(charges, short)
+
+    def _used_in(self, account: Account) -> Epsilon:
+        rows = self._file.run(_ACCOUNT, account.log, account.block, account.analyst)
+        return Epsilon(sum(rows[0])) if rows else Epsilon(0)
+
+    def _reserved(self, key: str) -> Charge:
+        cell = self._cell(key)
+        if cell is None or cell.reserved is None:
+            raise ValueError(f"the key {key} is not reserved")
+        return charge_of(self._file.entry(cell.reserved))
+
+    def _spend_held(self, charges: Sequence[Charge]) -> None:
+        """Charge what was reserved, to whom it was reserved for."""
+        reserved = [self._reserved(charge.key) for charge in charges]
+        for charge in reserved:
+            self._unhold(charge)
+        self._write_charges(reserved)
+
+    def _unhold(self, charge: Charge) -> None:
+        for account, amount in demand([charge]).items():
+            self._file.run(_UNHOLD, amount.nano, account.log, account.block, account.analyst)
+
+    def _write_charges(self, charges: Sequence[Charge]) -> None:
+        for charge in charges:
+            entry = self._file.append(CHARGE, charge_payload(charge))
+            self._file.run(_CHARGE_CELL, charge.key, entry.seq)
+        self._add(charges, held=False)
+
+    def _add(self, charges: Sequence[Charge], *, held: bool) -> None:
+        for account, amount in demand(charges).items():
+            amounts = (0, amount.nano) if held else (amount.nano, 0)
+            self._file.run(_ADD, account.log, account.block, account.analyst, *amounts)
+
+    def _write_result(self, key: str, result: JSON) -> None:
+        cell = self._cell(key)
+        if cell is None or cell.charged is None:
+            raise ValueError(f"a result for the key {key}, which was never charged")
+        if cell.state is KeyState.PENDING:
+            entry = self._file.append(RELEASE, release_payload(key, result))
+            self._file.run(_RELEASE_CELL, entry.seq, key)
+
+    def _verified_standing(self) -> Standing:
+        self._file.check_file()
+        found = standing(verified(self._file.entries()))
+        self._file.check_head(found.last)
+        if dict(map(_balance, self._file.run(_ACCOUNTS))) != found.balances:
+            raise Fault(None, "what is spent per block is not what the journal adds up to")
+        cells = {key: Cell(*numbers) for key, *numbers in self._file.run(_CELLS)}
+        if cells != found.cells:
+            raise Fault(None, "the charged and released keys are not those of the journal")
+        return found
+
+
+def _in_state(
+    state: KeyState, charges: Mapping[str, Charge], states: Mapping[str, KeyState]
+) -> list[Charge]:
+    return [charge for key, charge in charges.items() if states[key] is state]
+
+
+def _known(limits: Limits, accounts: Iterable[Account]) -> Mapping[Account, Epsilon]:
+    if isinstance(limits, Mapping):
+        return limits
+    asked = ((account, limits(account)) for account in accounts)
+    return {account: limit for account, limit in asked if limit is not None}
+
+
+def _balance(row: tuple[str, str, str, int, int]) -> tuple[Account, Balance]:
+    log, block, analyst, spent, held = row
+    return Account(log, block, analyst), Balance(Epsilon(spent), Epsilon(held))

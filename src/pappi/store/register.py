@@ -1,0 +1,198 @@
+"""What holds now: a fold over the acts in the ledger's journal.
+
+Logs as last declared, who was granted what, which keys are valid, whether everything is
+stopped, which questions stand. A register is a value: advancing it gives a new one, so
+that whoever holds one sees one moment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from typing import Any
+
+from pappi.budget.chain import Entry
+from pappi.errors import NotAuthenticated, UnknownLog
+from pappi.store.declarations import LogDeclaration
+from pappi.values.access import Grant, KeyRecord, Right, Role
+from pappi.values.epsilon import Epsilon
+
+DECLARE = "declare"
+GRANT = "grant"
+WITHDRAW = "withdraw"
+KEY = "key"
+REVOKE = "revoke"
+STOP = "stop"
+RESUME = "resume"
+STAND = "stand"
+END = "end"
+ERASE = "erase"
+
+_NO_DIGEST = "0" * 64
+
+
+@dataclass(frozen=True, slots=True)
+class StandingQuestion:
+    """A catalogue to be released for every block from `first` on, as soon as it is sealed."""
+
+    id: str
+    analyst: str
+    log: str
+    definitions: str
+    epsilon: Epsilon | None
+    first: date
+    until: date
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """What the acts up to `last` add up to."""
+
+    last: Entry | None = None
+    logs: Mapping[str, LogDeclaration] = field(default_factory=dict)
+    grants: Mapping[tuple[str, str], Grant] = field(default_factory=dict)
+    keys: Mapping[str, KeyRecord] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict, repr=False)
+    standing: Mapping[str, StandingQuestion] = field(default_factory=dict)
+    stopped: str | None = None
+
+    def advanced(self, entries: Iterable[Entry]) -> Register:
+        found = self
+        for entry in entries:
+            take = _TAKE.get(entry.kind)
+            found = replace(take(found, entry) if take else found, last=entry)
+        return found
+
+    def log(self, name: str, among: Collection[str] | None = None) -> LogDeclaration:
+        """A log, if it is there and among those that may be known."""
+        known = sorted(self.logs if among is None else among)
+        if name not in known or name not in self.logs:
+            raise UnknownLog(
+                f"there is no log called '{name}'; logs here: {', '.join(known) or 'none yet'}",
+                hint="the owner imports logs with: pappi log import FILE, and grants them",
+            )
+        return self.logs[name]
+
+    def granted_to(self, analyst: str) -> frozenset[str]:
+        """The logs an analyst may ask about."""
+        return frozenset(log for log, name in self.grants if name == analyst)
+
+    def key_of(self, secret: str, now: datetime) -> KeyRecord:
+        """Whose key this is. Takes the same time for a wrong key as for a right one."""
+        identity = secret.split("_", 2)[1] if secret.count("_") >= 2 else ""
+        digest = self.digests.get(identity, _NO_DIGEST)
+        if not hmac.compare_digest(digest, digest_of(secret)):
+            raise NotAuthenticated
+        key = self.keys[identity]
+        if key.revoked or (key.expires is not None and key.expires <= now):
+            raise NotAuthenticated
+        return key
+
+
+def digest_of(secret: str) -> str:
+    """What is kept of a key: it is random and long, so one round of hashing protects it."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def key_payload(key: KeyRecord, digest: str) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "role": str(key.role),
+        "name": key.name,
+        "rights": sorted(map(str, key.rights)),
+        "expires": None if key.expires is None else key.expires.isoformat(),
+        "digest": digest,
+    }
+
+
+def standing_payload(question: StandingQuestion) -> dict[str, Any]:
+    return {
+        "id": question.id,
+        "analyst": question.analyst,
+        "log": question.log,
+        "definitions": question.definitions,
+        "epsilon": None if question.epsilon is None else question.epsilon.nano,
+        "first": question.first.isoformat(),
+        "until": question.until.isoformat(),
+    }
+
+
+def _declare(register: Register, entry: Entry) -> Register:
+    log = LogDeclaration.from_json(entry.payload)
+    return replace(register, logs={**register.logs, log.name: log})
+
+
+def _grant(register: Register, entry: Entry) -> Register:
+    found = entry.payload
+    grant = Grant(found["log"], found["analyst"], Epsilon(found["per_block"]))
+    return replace(register, grants={**register.grants, (grant.log, grant.analyst): grant})
+
+
+def _withdraw(register: Register, entry: Entry) -> Register:
+    gone = (entry.payload["log"], entry.payload["analyst"])
+    left = {place: grant for place, grant in register.grants.items() if place != gone}
+    return replace(register, grants=left)
+
+
+def _key(register: Register, entry: Entry) -> Register:
+    found = entry.payload
+    expires = found["expires"]
+    key = KeyRecord(
+        id=found["id"],
+        role=Role(found["role"]),
+        name=found["name"],
+        rights=frozenset(map(Right, found["rights"])),
+        created=datetime.fromisoformat(entry.at),
+        expires=None if expires is None else datetime.fromisoformat(expires),
+    )
+    digests = {**register.digests, key.id: found["digest"]}
+    return replace(register, keys={**register.keys, key.id: key}, digests=digests)
+
+
+def _revoke(register: Register, entry: Entry) -> Register:
+    key = register.keys[entry.payload["id"]]
+    return replace(register, keys={**register.keys, key.id: replace(key, revoked=True)})
+
+
+def _stop(register: Register, entry: Entry) -> Register:
+    return replace(register, stopped=entry.payload["reason"])
+
+
+def _resume(register: Register, _entry: Entry) -> Register:
+    return replace(register, stopped=None)
+
+
+def _stand(register: Register, entry: Entry) -> Register:
+    found = entry.payload
+    question = StandingQuestion(
+        id=found["id"],
+        analyst=found["analyst"],
+        log=found["log"],
+        definitions=found["definitions"],
+        epsilon=None if found["epsilon"] is None else Epsilon(found["epsilon"]),
+        first=date.fromisoformat(found["first"]),
+        until=date.fromisoformat(found["until"]),
+    )
+    return replace(register, standing={**register.standing, question.id: question})
+
+
+def _end(register: Register, entry: Entry) -> Register:
+    question = replace(register.standing[entry.payload["id"]], ended=True)
+    return replace(register, standing={**register.standing, question.id: question})
+
+
+_TAKE = {
+    DECLARE: _declare,
+    GRANT: _grant,
+    WITHDRAW: _withdraw,
+    KEY: _key,
+    REVOKE: _revoke,
+    STOP: _stop,
+    RESUME: _resume,
+    STAND: _stand,
+    END: _end,
+}

@@ -1,0 +1,207 @@
+"""Whatever ails the ledger: no charge, no case read, a clear error, and all is well after.
+
+A long-running process asks through its open ledger, and a fresh one opens it anew. Both are
+refused while the fault lasts; when it is gone, both go on, and nothing is lost.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pappi.errors import LedgerBroken, WorkspaceError
+from pappi.store.office import Office
+from tests.crash import faults
+from tests.crash.campaign import MONTHS, findings, scene_on
+from tests.crash.faults import Fault, failing, postgres_error, sqlite_error
+from tests.crash.victims import LOG, Scene, Watched, ask, watched
+from tests.ledgers import Database
+
+Door = tuple[Scene, Office, Watched]
+
+
+@pytest.fixture
+def on_sqlite(tmp_path: Path) -> Iterator[Door]:
+    yield from door_to("sqlite", tmp_path)
+
+
+@pytest.fixture
+def on_postgres(tmp_path: Path) -> Iterator[Door]:
+    yield from door_to("postgres", tmp_path)
+
+
+def door_to(database: Database, folder: Path) -> Iterator[Door]:
+    with scene_on(database, folder) as scene:
+        office, door = watched(scene)
+        with closing(office):
+            yield scene, office, door
+
+
+def asked(scene: Scene, door: Watched, number: int) -> str:
+    scene.write([f"asked {number}"])
+    return ask(door, number)
+
+
+def check_that_it_fails_closed(on: Door, fault: Fault, sentence: str) -> WorkspaceError:
+    scene, office, door = on
+    shown = asked(scene, door, 1)
+    drawn = scene.noted("drew")
+    with fault(scene, office), pytest.raises(WorkspaceError, match=sentence) as caught:
+        asked(scene, door, 2)
+    assert scene.noted("drew") == drawn, "a case was read although nothing was charged"
+    assert asked(scene, door, 1) == shown
+    assert findings(scene) == []
+    asked(scene, door, 2)
+    assert findings(scene) == []
+    assert charges_in(scene) == 2 * MONTHS
+    return caught.value
+
+
+def check_that_a_fresh_process_is_refused_too(on: Door, fault: Fault, sentence: str) -> None:
+    scene, office, door = on
+    shown = asked(scene, door, 1)
+    fresh, other = watched(scene)
+    with closing(fresh):
+        with fault(scene, office), pytest.raises(WorkspaceError, match=sentence):
+            ask(other, 2)
+        assert ask(other, 1) == shown
+    assert charges_in(scene) == MONTHS
+
+
+def charges_in(scene: Scene) -> int:
+    office, _ = watched(scene)
+    with closing(office), office.ledger() as ledger:
+        return len(ledger.charges(LOG))
+
+
+# Faults of an open ledger
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        (faults.no_page_left, "the disk is full"),
+        (faults.no_room_for_files, "the disk"),
+        (faults.reading_only, "the file cannot be written"),
+        (faults.locked, "another process keeps it locked"),
+        (faults.missing, "moved or replaced"),
+        (faults.replaced, "moved or replaced"),
+        (faults.another_file, "moved or replaced"),
+        (faults.turned_back, "moved or replaced"),
+        (faults.edited, "entry"),
+        (faults.cut, "head record"),
+        (failing("BEGIN", sqlite_error(sqlite3.SQLITE_CANTOPEN)), "cannot be opened"),
+        (failing("SELECT spent", sqlite_error(sqlite3.SQLITE_IOERR_READ)), "failed to read"),
+        (failing("INSERT INTO journal", sqlite_error(sqlite3.SQLITE_IOERR_WRITE)), "failed to"),
+        (failing("INSERT INTO journal", sqlite_error(sqlite3.SQLITE_CORRUPT)), "damaged"),
+        (failing("COMMIT", sqlite_error(sqlite3.SQLITE_IOERR_FSYNC)), "failed to"),
+        (failing("COMMIT", sqlite_error(sqlite3.SQLITE_FULL)), "the disk is full"),
+    ],
+)
+def test_a_file_that_fails_grants_nothing_and_goes_on_after(
+    on_sqlite: Door, fault: Fault, sentence: str
+) -> None:
+    error = check_that_it_fails_closed(on_sqlite, fault, sentence)
+    assert error.hint
+    assert "SQLite's words" not in error.message
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        (faults.locked, "another process keeps"),
+        (faults.missing, "does not verify"),
+        (faults.replaced, "does not verify"),
+        (faults.edited, "entry"),
+        (faults.cut, "head record"),
+        (faults.lost_connection, "cannot be reached"),
+        (failing("BEGIN ISOLATION LEVEL READ COMMITTED", postgres_error("25006")), "read-only"),
+        (failing("SELECT spent", postgres_error("58030")), "failed to read"),
+        (failing("INSERT INTO journal", postgres_error("53100")), "is full"),
+        (failing("INSERT INTO journal", postgres_error("XX001")), "damaged"),
+        (failing("COMMIT", postgres_error("53100")), "is full"),
+        (failing("COMMIT", postgres_error("57P01")), "cannot be reached"),
+    ],
+)
+def test_a_server_that_fails_grants_nothing_and_goes_on_after(
+    on_postgres: Door, fault: Fault, sentence: str
+) -> None:
+    error = check_that_it_fails_closed(on_postgres, fault, sentence)
+    assert error.hint
+    assert "PostgreSQL's words" not in error.message
+
+
+def test_a_stopped_server_grants_nothing_and_goes_on_when_it_is_back(on_postgres: Door) -> None:
+    check_that_it_fails_closed(on_postgres, faults.stopped_server, "cannot be reached")
+
+
+def test_an_address_that_leads_nowhere_grants_nothing(on_postgres: Door) -> None:
+    error = check_that_it_fails_closed(on_postgres, faults.wrong_address, "cannot be reached")
+    assert "hunter2" not in f"{error} {error.hint} {error.detail}"
+
+
+# A commit whose reply is lost: it has happened, and nobody knows
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_a_charge_that_was_written_although_it_seemed_to_fail_is_completed_for_nothing(
+    tmp_path: Path, database: Database
+) -> None:
+    error = sqlite_error(sqlite3.SQLITE_IOERR) if database == "sqlite" else postgres_error("08006")
+    lost = failing("COMMIT", error, after=True)
+    for scene, office, door in door_to(database, tmp_path):
+        with lost(scene, office), pytest.raises(WorkspaceError):
+            asked(scene, door, 1)
+        assert scene.noted("drew") == []
+        assert charges_in(scene) == MONTHS
+        shown = asked(scene, door, 1)
+        assert (asked(scene, door, 1), charges_in(scene)) == (shown, MONTHS)
+        assert findings(scene) == []
+
+
+# Opening
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        (faults.missing, "is missing"),
+        (faults.replaced, "not the one this workspace was made with"),
+        (faults.another_file, "does not verify"),
+        (faults.edited, "does not verify"),
+        (faults.cut, "does not verify"),
+    ],
+)
+def test_a_fresh_process_does_not_begin_with_a_file_that_is_not_sound(
+    on_sqlite: Door, fault: Fault, sentence: str
+) -> None:
+    check_that_a_fresh_process_is_refused_too(on_sqlite, fault, sentence)
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        (faults.missing, "is missing"),
+        (faults.replaced, "not the one this workspace was made with"),
+        (faults.edited, "does not verify"),
+        (faults.cut, "does not verify"),
+        (faults.wrong_address, "cannot be reached"),
+    ],
+)
+def test_a_fresh_process_does_not_begin_with_a_server_that_is_not_sound(
+    on_postgres: Door, fault: Fault, sentence: str
+) -> None:
+    check_that_a_fresh_process_is_refused_too(on_postgres, fault, sentence)
+
+
+def test_deleting_the_ledger_gives_nobody_a_fresh_budget(on_sqlite: Door) -> None:
+    scene, office, door = on_sqlite
+    asked(scene, door, 1)
+    office.close()
+    faults.empty_ledger(scene)
+    with pytest.raises(LedgerBroken, match="not the one"):
+        ask(door, 1)

@@ -1,0 +1,203 @@
+"""A process killed while it seals or erases leaves the log as before or as after.
+
+The child below changes a log and is killed with SIGKILL, by its own hand at a named step or by
+its parent at some moment. The declaration stands in a file, as in the ledger: replaced in one
+step, durably. The parent looks at what is left, and does the same again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pappi.custody import erasure
+from pappi.custody.sealing import Step
+from pappi.store.capture.inbox import CapturedEvent
+from pappi.store.declarations import LogDeclaration
+from pappi.store.events import erasing
+from pappi.store.events.replacing import swap_in
+from tests.captured_logs import Fed, event, us
+
+JANUARY, FEBRUARY, MARCH, APRIL = (date(2024, month, 1) for month in range(1, 5))
+IMPORTED = [event("", f"i{n}", us(JANUARY, 30 * n), amount=n / 2) for n in range(60)]
+CAPTURED = [event(f"e{n}", f"c{n % 40}", us(JANUARY, 20 * n), amount=n) for n in range(120)]
+LATE = [event("late", "i0", us(FEBRUARY)), event("later", "i1", us(MARCH))]
+AFTER = event("after", "new", us(MARCH, 1))
+ERASED = ["i0", "i59", "c3"]
+ERASE_STEPS = ("noted", "emptied", "written", "swapped")
+
+
+class Declared(Fed):
+    """A log whose declaration is in a file of its folder."""
+
+    @property
+    def _path(self) -> Path:
+        return self.files.root / "declared.json"
+
+    def keep(self, log: LogDeclaration) -> None:
+        new = self._path.with_suffix(".new")
+        with new.open("w", encoding="utf-8") as file:
+            json.dump(log.to_json(), file)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(self._path)
+        self.log = log
+
+    def reopened(self) -> Declared:
+        with self._path.open(encoding="utf-8") as file:
+            self.log = LogDeclaration.from_json(json.load(file))
+        return self
+
+
+def begun(folder: Path) -> Declared:
+    """An import that leaves cases open, and captured events of them and of others."""
+    fed = Declared(folder)
+    fed.start_with(IMPORTED, FEBRUARY)
+    fed.capture(*CAPTURED, *LATE)
+    return fed
+
+
+# The child
+
+
+def suicide(_: object = None) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_in_seal(folder: Path, step: str) -> None:
+    def on_step(reached: Step) -> None:
+        if reached == step:
+            suicide()
+
+    Declared(folder).reopened().seal(MARCH, on_step=on_step)
+
+
+def die_in_erasure(folder: Path, step: str) -> None:
+    fed = Declared(folder).reopened()
+
+    def swap_and_die(new: Path, database: Path) -> None:
+        swap_in(new, database)
+        suicide()
+
+    def no_longer(*_: object) -> None:
+        suicide()
+
+    planted: dict[str, tuple[Any, str, Callable[..., None]]] = {
+        "emptied": (erasure, "erase_cases", no_longer),
+        "written": (erasing, "swap_in", no_longer),
+        "swapped": (erasing, "swap_in", swap_and_die),
+    }
+    if step in planted:
+        setattr(*planted[step])
+    request = erasure.Request(tuple(ERASED))
+    note = suicide if step == "noted" else fed.notes.append
+    erasure.erase(fed.files, lambda: fed.log, request, note)
+
+
+# The parent
+
+
+def run_until_killed(folder: Path, act: str, step: str, seconds: float | None = None) -> None:
+    command = [sys.executable, __file__, str(folder), act, step]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        child.stdout.readline()  # it has begun
+        if seconds is not None:
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(timeout=seconds)
+            child.kill()
+    assert child.returncode in ((-signal.SIGKILL,) if seconds is None else (-signal.SIGKILL, 0))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, tuple[Any, ...]]]:
+    """The log before and after the first seal, and after one more."""
+    fed = begun(tmp_path_factory.mktemp("undisturbed"))
+    stages = [fed.rows()]
+    for until in (MARCH, APRIL):
+        if until == APRIL:
+            fed.capture(AFTER)
+        fed.seal(until)
+        stages.append(fed.rows())
+    return stages
+
+
+def check_seal(fed: Declared, undisturbed: list[dict[str, tuple[Any, ...]]]) -> bool:
+    """Whether it had happened; in any case it is completed, and the next one goes well."""
+    before, after, next_after = undisturbed
+    happened = fed.log.until == MARCH
+    assert fed.rows() == (after if happened else before)
+    resent: list[CapturedEvent] = [*CAPTURED, *LATE]
+    assert fed.capture(*resent).duplicates == len(resent)
+    if not happened:
+        fed.seal(MARCH)
+    assert fed.rows() == after
+    fed.capture(AFTER)
+    assert fed.seal(APRIL).late == len(LATE)
+    assert fed.rows() == next_after
+    assert fed.capture(*resent, AFTER).duplicates == len(resent) + 1
+    return happened
+
+
+@pytest.mark.parametrize("step", Step)
+def test_a_seal_killed_at_any_step_is_undone_or_complete(
+    tmp_path: Path, undisturbed: list[dict[str, tuple[Any, ...]]], step: Step
+) -> None:
+    begun(tmp_path)
+    run_until_killed(tmp_path, "seal", step)
+    happened = check_seal(Declared(tmp_path).reopened(), undisturbed)
+    assert happened is (step in (Step.DECLARED, Step.SETTLED))
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.1, 0.2, 0.4])
+def test_a_seal_killed_at_some_moment_is_undone_or_complete(
+    tmp_path: Path, undisturbed: list[dict[str, tuple[Any, ...]]], seconds: float
+) -> None:
+    begun(tmp_path)
+    run_until_killed(tmp_path, "seal", "", seconds)
+    check_seal(Declared(tmp_path).reopened(), undisturbed)
+
+
+@pytest.mark.parametrize("step", ERASE_STEPS)
+def test_an_erasure_killed_at_any_step_is_finished_by_the_same_again(
+    tmp_path: Path, step: str
+) -> None:
+    fed = begun(tmp_path)
+    fed.seal(MARCH)
+    before = fed.rows()
+    run_until_killed(tmp_path, "erase", step)
+    fed.reopened().erase(cases=ERASED)
+    assert fed.rows() == {case: row for case, row in before.items() if case not in ERASED}
+    fed.seal(APRIL)
+    assert not set(ERASED) & fed.rows().keys()
+    assert [p.name for p in tmp_path.iterdir() if "staging" in p.name] == []
+
+
+def test_a_seal_that_leaves_the_inbox_as_it_is_would_be_caught(
+    tmp_path: Path,
+    undisturbed: list[dict[str, tuple[Any, ...]]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun(tmp_path)
+    run_until_killed(tmp_path, "seal", Step.SWAPPED)
+    monkeypatch.setattr("pappi.store.capture.inbox.Inbox.settle", lambda *_: None)
+    with pytest.raises(AssertionError, match="late"):
+        check_seal(Declared(tmp_path).reopened(), undisturbed)
+
+
+if __name__ == "__main__":
+    sys.stdout.write("begun\n")
+    sys.stdout.flush()
+    acts = {"seal": die_in_seal, "erase": die_in_erasure}
+    acts[sys.argv[2]](Path(sys.argv[1]), sys.argv[3])

@@ -1,0 +1,155 @@
+"""Processes that release one question after the other until they are killed.
+
+They keep a diary of what really happened: what was asked, for which keys cases were read
+and noise drawn, what was shown. A line is one write, which survives the death of its
+writer. Beside the sound one there are twins with a planted fault, for the campaign to find.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from pappi.checkpoint.door import Caller, Checkpoint
+from pappi.checkpoint.questions import CellQuestion
+from pappi.errors import WorkspaceError
+from pappi.ppinot.catalogue import parse_catalogue
+from pappi.store.declarations import LogDeclaration
+from pappi.store.ledger import Ledger, Step
+from pappi.store.ledger.rules import no_step
+from pappi.store.office import Office
+from pappi.store.workspace import open_workspace
+from pappi.values.answers import Series
+from pappi.values.epsilon import ZERO, Epsilon
+
+LOG = "small"
+CATALOGUE = """
+log: small
+ppis:
+  - id: received
+    measure: {sum: {count: activity == "Receive"}}
+    bounds: [0, 1]
+"""
+GAVE_UP = 3  # the exit code of a victim whose ledger is out of reach
+
+STEPS = (
+    Step.CHARGE_ASKED,
+    Step.CHARGE_CHECKED,
+    Step.CHARGE_WRITTEN,
+    Step.CHARGE_COMMITTED,
+    "charged",
+    "drawn",
+    Step.RESULT_WRITTEN,
+    Step.RESULT_COMMITTED,
+    "recorded",
+)
+
+
+class Victim(StrEnum):
+    """What releases: the real checkpoint, or one with a planted fault."""
+
+    SOUND = "sound"
+    DRAWS_FIRST = "draws before it charges"
+    ASKS_ANEW = "forgets which question was interrupted"
+    NOT_DURABLE = "does not wait until a charge is on the disk"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A workspace, and the diary of what happened in it."""
+
+    root: Path
+    diary: Path
+
+    def write(self, lines: Iterable[str]) -> None:
+        handle = os.open(self.diary, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        try:
+            os.write(handle, "".join(f"{line}\n" for line in lines).encode())
+        finally:
+            os.close(handle)
+
+    def noted(self, what: str) -> list[str]:
+        """What the diary says was asked, drew, or showed, in order."""
+        if not self.diary.exists():
+            return []
+        lines = self.diary.read_text(encoding="utf-8").splitlines()
+        return [line.removeprefix(f"{what} ") for line in lines if line.startswith(f"{what} ")]
+
+    @property
+    def last_asked(self) -> int:
+        """The question that may have been interrupted."""
+        return int(self.noted("asked")[-1]) if self.diary.exists() else 1
+
+
+class Watched(Checkpoint):
+    """The checkpoint, whose every draw is noted before it reads a case."""
+
+    scene: Scene
+
+    def _draw(self, questions: Sequence[CellQuestion], log: LogDeclaration) -> dict[str, Any]:
+        self.scene.write(f"drew {question.key}" for question in questions)
+        return super()._draw(questions, log)
+
+
+class DrawingFirst(Watched):
+    """The planted fault: a crash between draw and charge leaves a free value."""
+
+    def answer(
+        self, ledger: Ledger, questions: Sequence[CellQuestion], log: LogDeclaration
+    ) -> tuple[Series, ...]:
+        self._draw(questions, log)
+        self._on_step("drawn")
+        return super().answer(ledger, questions, log)
+
+
+def watched(
+    scene: Scene, on_step: Callable[[str], None] = no_step, victim: Victim = Victim.SOUND
+) -> tuple[Office, Watched]:
+    """A door to the scene's workspace; close the office after use."""
+    office = Office(open_workspace(scene.root), on_step)
+    kind = DrawingFirst if victim is Victim.DRAWS_FIRST else Watched
+    door = kind(office, Caller("ann"), on_step)
+    door.scene = scene
+    if victim is Victim.NOT_DURABLE:
+        with office.ledger() as ledger:
+            ledger._file.run("SET synchronous_commit = off")
+    return office, door
+
+
+def ask(door: Checkpoint, number: int) -> str:
+    """Release question `number`; gives a digest of what is shown, whoever paid for it."""
+    epsilon = Epsilon(1_000_000 + number)  # every epsilon is another question
+    series = door.release(parse_catalogue(CATALOGUE, "campaign.yaml"), epsilon)
+    answers = [replace(answer, charged=ZERO, replayed=False) for answer in series[0].answers]
+    return hashlib.sha256(repr(answers).encode()).hexdigest()
+
+
+def serve(scene: Scene, victim: Victim, step: str, round_: int, ready: Connection) -> None:
+    """Release until killed, by one's own hand when a step is reached for the given time."""
+    seen: Counter[str] = Counter()
+
+    def on_step(reached: str) -> None:
+        seen[reached] += 1
+        if reached == step and seen[reached] == round_:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    try:
+        _, door = watched(scene, on_step, victim)
+        number = scene.last_asked
+        salt = os.getpid() * 1_000 if victim is Victim.ASKS_ANEW else 0
+        while True:
+            scene.write([f"asked {number}"])
+            shown = ask(door, number + salt)
+            scene.write([f"showed {number} {shown}"])
+            ready.send_bytes(b".")
+            number += 1
+    except WorkspaceError:
+        os._exit(GAVE_UP)

@@ -1,0 +1,136 @@
+"""Rates, sizes and numbers at once: refused politely, whatever the framing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.responses import PlainTextResponse
+from starlette.types import Message, Receive, Scope, Send
+
+from pappi.errors import UsageError
+from pappi.service.limits import Bodies, Buckets, Turns
+from pappi.service.settings import Settings
+from tests.service.served import SOJOURN, ask, served
+
+
+def test_a_setting_of_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="body_seconds"):
+        Settings(body_seconds=0)
+
+
+def test_a_key_may_ask_a_minutes_worth_at_once_and_then_waits(tmp_path: Path) -> None:
+    service = served(tmp_path, Settings(grid_seconds=0.001, requests_per_minute=3))
+    key, other = service.alice, service.alice
+    replies = [ask(service.analyst, "GET", "/logs", key) for _ in range(5)]
+    assert [reply.status_code for reply in replies] == [200, 200, 200, 429, 429]
+    assert 1 <= int(replies[-1].headers["retry-after"]) <= 20
+    assert replies[-1].json()["code"] == "too-many-requests"
+    assert ask(service.analyst, "GET", "/logs", other).status_code == 200
+
+
+def test_guessing_keys_is_slowed_down_and_right_keys_still_work(tmp_path: Path) -> None:
+    service = served(tmp_path, Settings(grid_seconds=0.001, failures_per_minute=2))
+    found = [ask(service.owner, "GET", "/logs", f"pappi_a_{n}").status_code for n in range(4)]
+    assert found == [401, 401, 429, 429]
+    assert ask(service.owner, "GET", "/logs", service.boss).status_code == 200
+
+
+def test_tokens_come_back_with_time() -> None:
+    now = [0.0]
+    buckets = Buckets(60, clock=lambda: now[0])
+    assert [buckets.wait_for("a") for _ in range(61)][-1] == pytest.approx(1)
+    now[0] += 2
+    assert [buckets.wait_for("a") == 0 for _ in range(3)] == [True, True, False]
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    buckets = Buckets(1)
+    for number in range(10_500):
+        buckets.wait_for(str(number))
+    assert len(buckets._left) == 10_000
+
+
+def test_a_long_body_is_refused_with_and_without_its_length(tmp_path: Path) -> None:
+    service = served(tmp_path, Settings(grid_seconds=0.001, analyst_body_bytes=500))
+    key = service.alice
+
+    async def chunks() -> AsyncIterator[bytes]:
+        for _ in range(10):
+            yield b" " * 100
+
+    announced = ask(service.analyst, "POST", "/release", key, content=b" " * 1_000)
+    chunked = ask(service.analyst, "POST", "/release", key, content=chunks())
+    assert "content-length" not in chunked.request.headers
+    assert [announced.status_code, chunked.status_code] == [413, 413]
+    assert announced.json() == chunked.json()
+    fits = ask(service.analyst, "POST", "/release", key, {"definitions": SOJOURN})
+    assert fits.status_code == 200
+
+
+def test_a_body_that_never_ends_is_given_up() -> None:
+    async def forever() -> Message:
+        await asyncio.sleep(60)
+        raise AssertionError("nobody waits so long")
+
+    assert _status_of(Bodies(_fine, 100, 0.01), forever) == 408
+
+
+def test_a_body_reaches_the_application_in_one_piece() -> None:
+    seen: list[Message] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(await receive())
+        await _fine(scope, receive, send)
+
+    pieces: list[Message] = [
+        {"type": "http.request", "body": b"a", "more_body": True},
+        {"type": "http.request", "body": b"b", "more_body": False},
+    ]
+
+    async def receive() -> Message:
+        return pieces.pop(0)
+
+    assert _status_of(Bodies(app, 100, 1), receive) == 200
+    assert seen == [{"type": "http.request", "body": b"ab", "more_body": False}]
+
+
+def test_only_so_many_are_worked_on_at_once_and_so_many_wait() -> None:
+    working, most = 0, 0
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal working, most
+        working += 1
+        most = max(most, working)
+        await asyncio.sleep(0.01)
+        working -= 1
+        await _fine(scope, receive, send)
+
+    async def crowd() -> list[int]:
+        turns = Turns(app, at_once=2, waiting=3)
+        transport = httpx.ASGITransport(turns)
+        async with httpx.AsyncClient(transport=transport, base_url="http://pappi") as client:
+            replies = await asyncio.gather(*(client.get("/") for _ in range(8)))
+        return sorted(reply.status_code for reply in replies)
+
+    assert asyncio.run(crowd()) == [200] * 5 + [503] * 3
+    assert most == 2
+
+
+async def _fine(scope: Scope, receive: Receive, send: Send) -> None:
+    await PlainTextResponse("fine")(scope, receive, send)
+
+
+def _status_of(app: Bodies, receive: Receive) -> int:
+    found: list[int] = []
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            found.append(message["status"])
+
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": []}
+    asyncio.run(app(scope, receive, send))
+    return found[0]

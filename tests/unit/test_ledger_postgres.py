@@ -1,0 +1,376 @@
+"""A ledger in PostgreSQL: safe settings, shape, locks, and errors that give nothing away."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+
+import psycopg
+import pytest
+
+from pappi.budget.accounts import Account, Charge, KeyState
+from pappi.errors import LedgerBroken, WorkspaceError
+from pappi.store.ledger import Ledger, open_in_postgres
+from pappi.store.ledger.journal import utc_now
+from pappi.store.ledger.postgres import PostgresJournal
+from pappi.values.epsilon import Epsilon
+from tests.ledgers import InPostgres, server
+
+OCTOBER = Account("hospital", "2014-10")
+LIMITS = {OCTOBER: Epsilon.of(1)}
+
+
+def charge(key: str, amount: str = "0.1") -> Charge:
+    return Charge(key, (OCTOBER,), Epsilon.of(amount), {"ppi": f"ppi of {key}"})
+
+
+@pytest.fixture
+def place() -> Iterator[InPostgres]:
+    with server().database() as place:
+        yield place
+
+
+@pytest.fixture
+def ledger(place: InPostgres) -> Iterator[Ledger]:
+    with place.create() as ledger:
+        ledger.charge([charge("paid")], LIMITS)
+        yield ledger
+
+
+def ours_in(place: InPostgres) -> int:
+    ((count,),) = place.execute(
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE application_name = 'pappi' AND datname = current_database()"
+    )
+    return int(count)
+
+
+# Settings
+
+
+def test_commits_reach_the_disk_whatever_the_server_and_the_address_say(place: InPostgres) -> None:
+    place.execute("ALTER ROLE postgres SET synchronous_commit = off")
+    try:
+        lazy = InPostgres(f"{place.url}&options=-c%20synchronous_commit%3Doff")
+        with lazy.create() as ledger:
+            assert ledger._file.run("SHOW synchronous_commit") == [("on",)]
+            assert ledger._file.run("SHOW lock_timeout") == [("30s",)]
+    finally:
+        place.execute("ALTER ROLE postgres RESET synchronous_commit")
+
+
+def test_a_server_that_may_lose_what_is_committed_is_refused(place: InPostgres) -> None:
+    place.create().close()
+    with without_fsync(place), pytest.raises(WorkspaceError, match="force what is committed"):
+        place.open()
+    place.open().close()
+
+
+class without_fsync:  # noqa: N801 - reads as a condition
+    """While this lasts, the server does not wait for the disk."""
+
+    def __init__(self, place: InPostgres) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        self._set("ALTER SYSTEM SET fsync = off", "off")
+
+    def __exit__(self, *_error: object) -> None:
+        self._set("ALTER SYSTEM RESET fsync", "on")
+
+    def _set(self, statement: str, expected: str) -> None:
+        self._place.execute(statement)
+        self._place.execute("SELECT pg_reload_conf()")
+        while self._place.execute("SHOW fsync") != [(expected,)]:
+            pass
+
+
+@pytest.mark.parametrize(
+    ("facts", "sentence"),
+    [
+        ("SELECT false, true, true", "force what is committed"),
+        ("SELECT true, false, true", "every text"),
+        ("SELECT true, true, false", "read-only"),
+    ],
+)
+def test_a_server_that_does_not_fit_gets_no_ledger(
+    place: InPostgres, monkeypatch: pytest.MonkeyPatch, facts: str, sentence: str
+) -> None:
+    monkeypatch.setattr("pappi.store.ledger.postgres._FACTS", facts)
+    with pytest.raises(WorkspaceError, match=sentence):
+        place.create()
+    assert ours_in(place) == 0
+
+
+def test_temporary_tables_cannot_stand_in_for_the_ledgers(ledger: Ledger) -> None:
+    ledger._file.run("CREATE TEMPORARY TABLE account (log TEXT, block TEXT, analyst TEXT)")
+    assert ledger.spent("hospital") == {OCTOBER: Epsilon.of("0.1")}
+
+
+# Transactions
+
+
+def test_a_writer_reads_what_the_one_before_it_wrote_whatever_the_address_says(
+    place: InPostgres,
+) -> None:
+    """A snapshot taken before the wait for the lock would show a budget that is spent."""
+    option = "options=-c%20default_transaction_isolation%3Dserializable"
+    with InPostgres(f"{place.url}&{option}").create() as ledger, ledger._file.writing():
+        assert ledger._file.run("SHOW transaction_isolation") == [("read committed",)]
+
+
+def test_a_forked_child_leaves_the_connection_to_its_parent(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as child:
+        child.setattr("os.getpid", lambda: -1)
+        ledger.close()
+    assert ledger.charge([charge("a")], LIMITS) == {"a": KeyState.NEW}
+
+
+def test_a_transaction_that_postgresql_undid_is_not_taken_for_committed(ledger: Ledger) -> None:
+    """After a failed statement COMMIT is answered, too: with a rollback."""
+
+    def permit() -> None:
+        with pytest.raises(WorkspaceError):
+            ledger._file.run("SELECT 1 / 0")
+
+    with pytest.raises(WorkspaceError):
+        ledger.charge([charge("a")], LIMITS, permit)
+    with pytest.raises(WorkspaceError, match="undid"), ledger._file.writing():
+        permit()
+    assert ledger.states(["a"]) == {"a": KeyState.NEW}
+    assert ledger.append("grant", {}) == 3
+
+
+def test_a_reader_sees_one_moment_while_others_write(ledger: Ledger, place: InPostgres) -> None:
+    with ledger._file.reading():
+        before = ledger.acts("charge")
+        with place.open() as other:
+            other.charge([charge("b")], LIMITS)
+        assert ledger.acts("charge") == before
+    assert len(ledger.acts("charge")) == 2
+
+
+def test_a_reader_cannot_write(ledger: Ledger) -> None:
+    with pytest.raises(WorkspaceError, match="read-only"), ledger._file.reading():
+        ledger._file.run("DELETE FROM cell")
+
+
+def test_a_writer_that_waits_too_long_is_told_who_is_in_the_way(
+    ledger: Ledger, place: InPostgres
+) -> None:
+    ledger._file.run("SET lock_timeout = '10ms'")
+    with place.locked(), pytest.raises(WorkspaceError, match="another process keeps") as caught:
+        ledger.charge([charge("a")], LIMITS)
+    assert "ask again" in caught.value.hint
+    assert ledger.charge([charge("a")], LIMITS) == {"a": KeyState.NEW}
+
+
+def test_vacuuming_and_writing_do_not_wait_for_each_other(
+    ledger: Ledger, place: InPostgres
+) -> None:
+    with ledger._file.writing():
+        ledger._file.append("grant", {})
+        vacuuming = threading.Thread(target=place.execute, args=("VACUUM journal",))
+        vacuuming.start()
+        vacuuming.join(timeout=30)
+        assert not vacuuming.is_alive()
+
+
+@pytest.mark.parametrize("when", ["before", "within"])
+def test_a_lost_connection_grants_nothing_and_a_new_one_goes_on(
+    ledger: Ledger, place: InPostgres, when: str
+) -> None:
+    def lose() -> None:
+        place.execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+            " WHERE application_name = 'pappi' AND datname = current_database()"
+        )
+
+    if when == "before":
+        lose()
+    with pytest.raises(WorkspaceError, match="cannot be reached"):
+        ledger.charge([charge("a")], LIMITS, lose)
+    with pytest.raises(WorkspaceError, match="cannot be reached"):
+        ledger.states(["a"])
+    with place.open() as anew:
+        assert anew.states(["a", "paid"]) == {"a": KeyState.NEW, "paid": KeyState.PENDING}
+
+
+def test_a_ledger_replaced_while_in_use_grants_nothing(ledger: Ledger, place: InPostgres) -> None:
+    place.remove()
+    place.create().close()
+    with pytest.raises(LedgerBroken, match="moved or replaced"):
+        ledger.charge([charge("a")], LIMITS)
+
+
+# Shape
+
+
+@pytest.mark.parametrize("table", ["journal", "head", "account", "cell"])
+def test_no_table_can_be_emptied(ledger: Ledger, place: InPostgres, table: str) -> None:
+    before = ledger.verify()
+    with pytest.raises(psycopg.Error, match=r"append-only|moves on|refunded|never forgotten"):
+        place.execute(f"TRUNCATE {table} CASCADE")
+    assert ledger.verify() == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE account",
+        "DROP TRIGGER head_stays ON head",
+        "ALTER TABLE journal DISABLE TRIGGER journal_is_not_cut",
+        "ALTER TABLE journal DISABLE TRIGGER ALL",
+        "CREATE OR REPLACE FUNCTION head_stays() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN END'",
+        "ALTER FUNCTION head_stays() SECURITY DEFINER",
+        "ALTER FUNCTION head_stays() SET search_path = public",
+        "ALTER TABLE head SET UNLOGGED",
+        "ALTER TABLE account DROP CONSTRAINT account_is_spent",
+        "ALTER TABLE account ALTER COLUMN spent TYPE numeric",
+        "ALTER TABLE account ALTER COLUMN spent SET DEFAULT 0",
+        "ALTER TABLE cell ALTER COLUMN charged SET NOT NULL",
+        "ALTER TABLE cell ENABLE ROW LEVEL SECURITY",
+        "CREATE RULE forget AS ON INSERT TO account DO INSTEAD NOTHING",
+        "CREATE TABLE more () INHERITS (journal)",
+        "CREATE TABLE public.more () INHERITS (pappi.journal)",
+        "CREATE VIEW extra AS SELECT 1",
+        "CREATE FUNCTION extra() RETURNS integer LANGUAGE sql AS 'SELECT 1'",
+        "CREATE TRIGGER extra BEFORE INSERT ON cell FOR EACH ROW EXECUTE FUNCTION head_stays()",
+    ],
+)
+def test_tables_and_guards_that_are_not_ours_are_found(
+    ledger: Ledger, place: InPostgres, statement: str
+) -> None:
+    place.execute(statement)
+    try:
+        assert not ledger.verify().ok
+        with pytest.raises(LedgerBroken, match=r"guards|damaged"):
+            place.open()
+    finally:
+        place.execute("DROP TABLE IF EXISTS public.more")
+
+
+def test_a_schema_with_other_things_in_it_does_not_become_a_ledger(place: InPostgres) -> None:
+    place.execute("CREATE SCHEMA pappi")
+    place.execute("CREATE TABLE pappi.precious (x TEXT)")
+    with pytest.raises(WorkspaceError, match="cannot create"):
+        place.create()
+    assert place.execute("SELECT * FROM pappi.precious") == []
+    place.execute("DROP TABLE pappi.precious")
+    place.create().close()
+    place.open().close()
+
+
+def test_a_creation_that_fails_leaves_no_half_ledger(
+    place: InPostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nonsense = ("CREATE TABLE journal (seq BIGINT)", "CREATE TABLE nonsense (")
+    monkeypatch.setattr("pappi.store.ledger.postgres.statements", lambda: iter(nonsense))
+    with pytest.raises(WorkspaceError):
+        place.create()
+    assert place.execute("SELECT to_regnamespace('pappi')") == [(None,)]
+
+
+# Errors
+
+
+def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "pappi.store.ledger.postgres")
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(WorkspaceError, match="extra 'postgres'") as caught:
+        open_in_postgres("postgresql:///ledger")
+    assert "pappi[postgres]" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ann:hunter2@127.0.0.1:1/ledger",
+        "postgresql://ann:hunter2@nowhere.invalid/ledger",
+        "postgresql://ann:hunter2%@127.0.0.1/ledger",
+        "postgresql://ann@127.0.0.1/ledger?hunter2=1",
+        "password=hunter2 hunter2",
+        "hunter2",
+    ],
+)
+def test_no_error_gives_a_password_away(url: str) -> None:
+    with pytest.raises(WorkspaceError, match=r"cannot be (reached|read)") as caught:
+        open_in_postgres(url)
+    error: BaseException | None = caught.value
+    assert "127.0.0.1" not in caught.value.message
+    while error is not None:
+        assert "hunter2" not in f"{error!r} {error} {vars(error)}"
+        error = error.__cause__ or error.__context__
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ("53100", "is full"),
+        ("53300", "no connection left"),
+        ("25006", "read-only"),
+        ("58030", "failed to read or write"),
+        ("57P01", "cannot be reached"),
+        ("28P01", "does not let us in"),
+        ("42501", "does not let us in"),
+        ("40P01", "refused"),
+    ],
+)
+def test_each_complaint_of_the_server_becomes_one_clear_sentence(
+    ledger: Ledger, state: str, sentence: str
+) -> None:
+    complaint = psycopg.errors.lookup(state)("in the server's words")
+
+    def complain() -> None:
+        raise complaint
+
+    with pytest.raises(WorkspaceError, match=sentence) as caught:
+        ledger.charge([charge("a")], LIMITS, complain)
+    assert not isinstance(caught.value, LedgerBroken)
+    assert "server's words" not in caught.value.message
+    assert caught.value.detail == "in the server's words"
+    assert ledger.states(["a"]) == {"a": KeyState.NEW}
+
+
+@pytest.mark.parametrize("state", ["XX001", "XX002", "42P01", "42703", "3F000"])
+def test_damage_the_server_reports_is_a_broken_ledger(ledger: Ledger, state: str) -> None:
+    def complain() -> None:
+        raise psycopg.errors.lookup(state)("in the server's words")
+
+    with pytest.raises(LedgerBroken, match="damaged"):
+        ledger.charge([charge("a")], LIMITS, complain)
+
+
+def test_a_role_that_may_only_read_is_told_so(ledger: Ledger, place: InPostgres) -> None:
+    for statement in (
+        "CREATE ROLE reader LOGIN",
+        "GRANT USAGE ON SCHEMA pappi TO reader",
+        "GRANT SELECT ON ALL TABLES IN SCHEMA pappi TO reader",
+    ):
+        place.execute(statement)
+    try:
+        reader = place.url.replace("postgres:@", "reader:@")
+        with open_in_postgres(reader) as reading:
+            assert reading.states(["paid"]) == {"paid": KeyState.PENDING}
+            with pytest.raises(WorkspaceError, match="does not let us in"):
+                reading.charge([charge("a")], LIMITS)
+    finally:
+        ledger.close()
+        place.execute("DROP OWNED BY reader")
+        place.execute("DROP ROLE reader")
+
+
+def test_a_connection_that_fails_its_checks_is_closed(place: InPostgres) -> None:
+    with pytest.raises(LedgerBroken, match="missing"):
+        place.open()
+    assert ours_in(place) == 0
+
+
+def test_a_journal_is_one_connection(place: InPostgres) -> None:
+    place.create().close()
+    with closing(PostgresJournal.open(place.url, utc_now)):
+        assert ours_in(place) == 1

@@ -1,0 +1,138 @@
+"""Standing questions: reserved in advance, released once each block is sealed, never twice."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from pappi.custody.capture import event_of
+from pappi.custody.imports import Terms
+from pappi.errors import BudgetExceeded, NotReleasable, UsageError
+from pappi.ppinot.model import Catalogue
+from pappi.values.epsilon import ZERO, Epsilon
+from pappi.values.vocabulary import Vocabulary
+from pappi.workspace import Workspace, create
+from tests.unit.test_checkpoint import catalogue
+
+VISITS = """
+log: shop
+ppis:
+  - id: visits
+    measure: {sum: {count: {activity: Visit}}}
+    bounds: [0, 3]
+    scope: every month
+"""
+
+
+def asked(scope: str = "every month") -> Catalogue:
+    return catalogue(VISITS.replace("every month", scope))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """A log of 2025, sealed up to March, with three visits a month."""
+    workspace = create(tmp_path / "w")
+    terms = Terms(first=date(2025, 1, 1), block_budget=Epsilon.of("0.5"))
+    workspace.custody.create_log("shop", terms, Vocabulary(("Visit",)))
+    events = [
+        {"id": f"{month}-{n}", "case": f"{month}-{n}", "activity": "Visit"}
+        | {"time": f"2025-{month:02}-15T12:00:00Z"}
+        for month in range(1, 13)
+        for n in range(3)
+    ]
+    workspace.custody.capture("shop", [event_of(event) for event in events])
+    workspace.custody.seal("shop", date(2025, 3, 1))
+    return workspace
+
+
+def held(workspace: Workspace) -> dict[str, str]:
+    lines = workspace.checkpoint().budget("shop")
+    return {line.block: str(line.held) for line in lines if line.held != ZERO}
+
+
+def spent(workspace: Workspace) -> dict[str, str]:
+    lines = workspace.checkpoint().budget("shop")
+    return {line.block: str(line.spent) for line in lines if line.spent != ZERO}
+
+
+def test_what_is_reserved_cannot_be_spent_otherwise(workspace: Workspace) -> None:
+    workspace.checkpoint("alice").subscribe(asked(), date(2025, 5, 1), "0.4")
+    assert held(workspace) == {"2025-03": "0.4", "2025-04": "0.4"}
+    workspace.custody.seal("shop", date(2025, 4, 1))
+    with pytest.raises(BudgetExceeded):
+        workspace.checkpoint("bob").release(asked(), "0.2")
+    with pytest.raises(BudgetExceeded):
+        workspace.checkpoint("bob").subscribe(asked(), date(2025, 6, 1), "0.2")
+
+
+def test_each_block_is_released_once_when_it_is_sealed(workspace: Workspace) -> None:
+    workspace.checkpoint("alice").subscribe(asked(), date(2025, 6, 1), "0.4")
+    assert workspace.run_standing() == ()
+    workspace.custody.seal("shop", date(2025, 4, 1))
+    (run,) = workspace.run_standing()
+    assert [answer.period.label for answer in run.series[0].answers] == ["2025-03"]
+    assert {answer.charged for answer in run.series[0].answers} == {Epsilon.of("0.4")}
+    assert workspace.run_standing() == ()
+    assert spent(workspace) == {"2025-03": "0.4"}
+    assert held(workspace) == {"2025-04": "0.4", "2025-05": "0.4"}
+    # The same question is free for everybody, and so are its later blocks.
+    workspace.custody.seal("shop", date(2025, 5, 1))
+    spring = asked("{every: month, from: 2025-03-01, until: 2025-05-01}")
+    workspace.checkpoint("bob").release(spring, "0.4")
+    assert spent(workspace) == {"2025-03": "0.4", "2025-04": "0.4"}
+    assert held(workspace) == {"2025-05": "0.4"}
+
+
+def test_ending_a_question_frees_what_is_left_of_it(workspace: Workspace) -> None:
+    alice = workspace.checkpoint("alice")
+    question = alice.subscribe(asked(), date(2025, 6, 1), "0.4")
+    workspace.custody.seal("shop", date(2025, 4, 1))
+    workspace.run_standing()
+    with pytest.raises(UsageError):
+        workspace.checkpoint("bob").unsubscribe(question.id)
+    assert alice.unsubscribe(question.id) == 2
+    assert (held(workspace), spent(workspace)) == ({}, {"2025-03": "0.4"})
+    assert alice.standing() == ()
+    with pytest.raises(UsageError):
+        alice.unsubscribe(question.id)
+    assert workspace.verify().ok
+
+
+def test_a_refused_reservation_leaves_nothing(workspace: Workspace) -> None:
+    alice = workspace.checkpoint("alice")
+    with pytest.raises(BudgetExceeded):
+        alice.subscribe(asked(), date(2025, 6, 1), "0.6")
+    assert (held(workspace), alice.standing()) == ({}, ())
+
+
+@pytest.mark.parametrize("scope", ["whole time", "last 2 months", "last 10 cases"])
+def test_what_has_no_value_of_its_own_for_each_block_cannot_stand(
+    workspace: Workspace, scope: str
+) -> None:
+    with pytest.raises(NotReleasable, match="cannot stand"):
+        workspace.checkpoint().subscribe(asked(scope), date(2025, 6, 1))
+
+
+@pytest.mark.parametrize("until", [date(2025, 3, 1), date(2025, 3, 20)])
+def test_there_must_be_a_block_to_reserve(workspace: Workspace, until: date) -> None:
+    with pytest.raises(UsageError, match="no whole month after 2025-03-01"):
+        workspace.checkpoint().subscribe(asked(), until)
+
+
+def test_periods_that_straddle_blocks_cannot_stand(workspace: Workspace) -> None:
+    """A week that reaches into the next month is not over when its month is."""
+    with pytest.raises(UsageError, match="no whole month"):
+        workspace.checkpoint().subscribe(asked("every week"), date(2025, 6, 1))
+
+
+def test_a_period_that_reaches_beyond_sealed_time_is_another_question_later(
+    workspace: Workspace,
+) -> None:
+    """What is known of it now is not what will be known then."""
+    weeks = asked("every week")
+    workspace.checkpoint().release(weeks, "0.1")
+    workspace.custody.seal("shop", date(2025, 4, 1))
+    (later,) = workspace.checkpoint().release(weeks, "0.1")
+    assert not any(answer.replayed for answer in later.answers)
