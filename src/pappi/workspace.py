@@ -24,7 +24,7 @@ from pappi.audit.subjects import Subject
 from pappi.budget.journal import ChargeRecord
 from pappi.checkpoint import standing
 from pappi.checkpoint.door import Caller, Checkpoint, Permit
-from pappi.checkpoint.levels import smoothed_all, two_levels
+from pappi.checkpoint.levels import released_in_levels, smoothed_all
 from pappi.checkpoint.standing import Run
 from pappi.custody.door import Custody
 from pappi.custody.imports import Imported, Progress, Terms
@@ -187,7 +187,9 @@ class Analyst:
         if whole is not None:
             if not smooth:
                 raise UsageError("a share for the whole time goes with smoothing")
-            chosen, asked = two_levels(chosen, asked, epsilon_of(whole).fraction), None
+            share = epsilon_of(whole).fraction
+            found = released_in_levels(self._door.release, chosen, asked, share)
+            return Released(smoothed_all(found))
         series = self._door.release(chosen, asked)
         return Released(smoothed_all(series) if smooth else series)
 

@@ -21,6 +21,7 @@ from pappi.budget.journal import Balance
 from pappi.errors import BudgetExceeded
 from pappi.store.ledger import Step
 from pappi.values.epsilon import ZERO, Epsilon
+from pappi.values.plain_data import JSON
 from tests.ledgers import Database, new_place
 
 BLOCKS = tuple(Account("hospital", f"2014-{month:02}") for month in range(1, 5))
@@ -48,6 +49,9 @@ LIMITS = st.fixed_dictionaries(
     optional={account: st.integers(3, 20) for account in OTHERS},
 )
 CALM = [None] * 6
+
+
+ACT: tuple[str, dict[str, JSON]] = ("act", {})
 
 
 class Crash(Exception):
@@ -94,7 +98,7 @@ class LedgerAgainstItsModel(RuleBasedStateMachine):
     def reserve(self, numbers: list[int], analyst: str) -> None:
         charges = cells(numbers, analyst)
         before = self.states(charges)
-        if self.happens(lambda: self.ledger.reserve(charges, self.limits), charges, None):
+        if self.happens(lambda: self.ledger.reserve(charges, self.limits, ACT), charges, None):
             new = [one for one in charges if before[one.key] is KeyState.NEW]
             self.held |= {charge.key: charge for charge in new}
 
@@ -126,11 +130,12 @@ class LedgerAgainstItsModel(RuleBasedStateMachine):
             if account in self.limits
         )
 
-    @rule(numbers=NUMBERS)
-    def cancel(self, numbers: list[int]) -> None:
+    @rule(numbers=NUMBERS, analyst=st.sampled_from(ANALYSTS))
+    def cancel(self, numbers: list[int], analyst: str) -> None:
         keys = {release_cell(number).key for number in numbers}
-        assert self.ledger.cancel(keys) == len(keys & self.held.keys())
-        for key in keys & self.held.keys():
+        own = {key for key in keys & self.held.keys() if self.held[key].analyst == analyst}
+        assert self.ledger.cancel(keys, analyst, ACT) == len(own)
+        for key in own:
             del self.held[key]
 
     @rule(

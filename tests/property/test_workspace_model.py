@@ -255,7 +255,12 @@ class WorkspaceAgainstItsModel(RuleBasedStateMachine):
             for name in ANALYSTS
             if any(one.id == identity for one in self.workspace.checkpoint(name).standing())
         )
-        given_up = [cell for cell in self.standing.pop(identity) if cell in self.holders]
+        cells = self.standing.pop(identity)
+        others = {
+            one.id for one in self.workspace.checkpoint(analyst).standing() if one.id != identity
+        }
+        kept = {cell for other in others for cell in self.standing[other]}
+        given_up = [c for c in cells if self.holders.get(c) == analyst and c not in kept]
         assert self.workspace.checkpoint(analyst).unsubscribe(identity) == len(given_up)
         for cell in given_up:
             del self.holders[cell]

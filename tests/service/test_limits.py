@@ -110,7 +110,7 @@ def test_only_so_many_are_worked_on_at_once_and_so_many_wait() -> None:
         await _fine(scope, receive, send)
 
     async def crowd() -> list[int]:
-        turns = Turns(app, at_once=2, waiting=3)
+        turns = Turns(app, releasing=1, others=2, waiting=3)
         transport = httpx.ASGITransport(turns)
         async with httpx.AsyncClient(transport=transport, base_url="http://pappi") as client:
             replies = await asyncio.gather(*(client.get("/") for _ in range(8)))
@@ -118,6 +118,29 @@ def test_only_so_many_are_worked_on_at_once_and_so_many_wait() -> None:
 
     assert asyncio.run(crowd()) == [200] * 5 + [503] * 3
     assert most == 2
+
+
+def test_what_reads_no_log_does_not_wait_behind_what_does() -> None:
+    async def crowd() -> list[str]:
+        held, done = asyncio.Event(), list[str]()
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["path"] == "/release":
+                await held.wait()
+            done.append(scope["path"])
+            await _fine(scope, receive, send)
+
+        turns = Turns(app, releasing=1, others=1, waiting=9)
+        transport = httpx.ASGITransport(turns)
+        async with httpx.AsyncClient(transport=transport, base_url="http://pappi") as client:
+            releases = [asyncio.create_task(client.post("/release")) for _ in range(3)]
+            await asyncio.sleep(0)
+            await client.post("/preview")
+            held.set()
+            await asyncio.gather(*releases)
+        return done
+
+    assert asyncio.run(crowd()) == ["/preview", "/release", "/release", "/release"]
 
 
 async def _fine(scope: Scope, receive: Receive, send: Send) -> None:

@@ -206,11 +206,14 @@ def test_logs_have_separate_accounts(ledger: Ledger) -> None:
 
 # Reservations
 
+ASKED = ("stand", {"id": "q"})
+ENDED = ("end", {"id": "q"})
+
 
 def test_what_is_reserved_cannot_be_spent_by_others_and_is_charged_when_asked(
     ledger: Ledger,
 ) -> None:
-    assert ledger.reserve([charge("a", "0.7")], LIMITS) == {"a": KeyState.NEW}
+    assert ledger.reserve([charge("a", "0.7")], LIMITS, ASKED) == {"a": KeyState.NEW}
     assert ledger.states(["a"]) == {"a": KeyState.RESERVED}
     assert ledger.spent("hospital") == {}
     with pytest.raises(BudgetExceeded, match=r"left 0\.3"):
@@ -225,57 +228,72 @@ def test_what_is_reserved_cannot_be_spent_by_others_and_is_charged_when_asked(
 
 def test_reservations_are_made_all_or_none(ledger: Ledger) -> None:
     with pytest.raises(BudgetExceeded):
-        ledger.reserve([charge("a", "0.6"), charge("b", "0.6")], LIMITS)
+        ledger.reserve([charge("a", "0.6"), charge("b", "0.6")], LIMITS, ASKED)
     assert ledger.states(["a", "b"]) == dict.fromkeys("ab", KeyState.NEW)
     assert ledger.balances("hospital") == {}
 
 
 def test_reserving_again_holds_nothing_more(ledger: Ledger) -> None:
-    ledger.reserve([charge("a", "0.6")], LIMITS)
-    assert ledger.reserve([charge("a", "0.6")], LIMITS) == {"a": KeyState.RESERVED}
+    ledger.reserve([charge("a", "0.6")], LIMITS, ASKED)
+    assert ledger.reserve([charge("a", "0.6")], LIMITS, ASKED) == {"a": KeyState.RESERVED}
     assert ledger.balances("hospital")[OCTOBER] == Balance(held=Epsilon.of("0.6"))
 
 
 def test_a_charged_key_is_not_reserved_a_second_time(ledger: Ledger) -> None:
     ledger.charge([charge("a")], LIMITS)
-    assert ledger.reserve([charge("a")], LIMITS) == {"a": KeyState.PENDING}
+    assert ledger.reserve([charge("a")], LIMITS, ASKED) == {"a": KeyState.PENDING}
     assert ledger.balances("hospital")[OCTOBER] == Balance(Epsilon.of("0.1"))
 
 
 def test_a_reservation_can_be_cancelled_and_made_anew(ledger: Ledger) -> None:
-    ledger.reserve([charge("a", "0.6"), charge("b", "0.4")], LIMITS)
-    assert ledger.cancel(["a", "unknown"]) == 1
+    ledger.reserve([charge("a", "0.6"), charge("b", "0.4")], LIMITS, ASKED)
+    assert ledger.cancel(["a", "unknown"], "", ENDED) == 1
     assert ledger.states(["a", "b"]) == {"a": KeyState.NEW, "b": KeyState.RESERVED}
-    assert ledger.cancel(["a"]) == 0
+    assert ledger.cancel(["a"], "", ENDED) == 0
     assert ledger.balances("hospital")[OCTOBER] == Balance(held=Epsilon.of("0.4"))
-    ledger.reserve([charge("a", "0.5")], LIMITS)
+    ledger.reserve([charge("a", "0.5")], LIMITS, ASKED)
     assert ledger.balances("hospital")[OCTOBER] == Balance(held=Epsilon.of("0.9"))
     assert ledger.verify().ok
 
 
+def test_nobody_cancels_what_somebody_else_has_reserved(ledger: Ledger) -> None:
+    ledger.reserve([charge("a", analyst="ann")], LIMITS, ASKED)
+    assert ledger.cancel(["a"], "bob", ENDED) == 0
+    assert ledger.states(["a"]) == {"a": KeyState.RESERVED}
+    assert ledger.cancel(["a"], "ann", ENDED) == 1
+
+
+def test_the_act_is_kept_with_what_it_reserves_or_not_at_all(ledger: Ledger) -> None:
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve([charge("a", "5")], LIMITS, ASKED)
+    assert ledger.acts("stand") == ()
+    ledger.reserve([charge("a")], LIMITS, ASKED)
+    assert len(ledger.acts("stand")) == 1
+
+
 def test_what_is_charged_cannot_be_cancelled(ledger: Ledger) -> None:
-    ledger.reserve([charge("a")], LIMITS)
+    ledger.reserve([charge("a")], LIMITS, ASKED)
     ledger.charge([charge("a"), charge("b")], LIMITS)
     ledger.record({"b": 1})
-    assert ledger.cancel(["a", "b"]) == 0
+    assert ledger.cancel(["a", "b"], "", ENDED) == 0
     assert ledger.spent("hospital") == {OCTOBER: Epsilon.of("0.2")}
 
 
 def test_nothing_is_recorded_for_a_reservation(ledger: Ledger) -> None:
-    ledger.reserve([charge("a")], LIMITS)
+    ledger.reserve([charge("a")], LIMITS, ASKED)
     with pytest.raises(ValueError, match="never charged"):
         ledger.record({"a": 1})
 
 
 def test_a_reservation_is_not_charged_at_another_price(ledger: Ledger) -> None:
-    ledger.reserve([charge("a", "0.1")], LIMITS)
+    ledger.reserve([charge("a", "0.1")], LIMITS, ASKED)
     with pytest.raises(ValueError, match="another price"):
         ledger.charge([charge("a", "0.05")], LIMITS)
     assert ledger.states(["a"]) == {"a": KeyState.RESERVED}
 
 
 def test_a_reservation_is_paid_by_whom_it_was_made_for_whoever_asks(ledger: Ledger) -> None:
-    ledger.reserve([charge("a", analyst="ann")], LIMITS)
+    ledger.reserve([charge("a", analyst="ann")], LIMITS, ASKED)
     ledger.charge([charge("a", analyst="bob")], LIMITS)
     assert ledger.balances("hospital") == {
         account: Balance(Epsilon.of("0.1"))
@@ -336,7 +354,7 @@ def test_a_permit_withdrawn_a_moment_ago_stops_charge_and_reservation(ledger: Le
     with pytest.raises(NotAllowed):
         ledger.charge([charge("b")], LIMITS, permit)
     with pytest.raises(NotAllowed):
-        ledger.reserve([charge("b")], LIMITS, permit)
+        ledger.reserve([charge("b")], LIMITS, ASKED, permit)
     assert ledger.states(["b"]) == {"b": KeyState.NEW}
 
 
@@ -526,7 +544,7 @@ def filled(place: Place) -> Place:
             ledger.charge([charge(f"{number:064x}", "0.05", OCTOBER, NOVEMBER)], LIMITS)
             if number % 3:
                 ledger.record({f"{number:064x}": {"value": number, "cases": 100 + number}})
-        ledger.reserve([charge("reserved", analyst="ann")], LIMITS)
+        ledger.reserve([charge("reserved", analyst="ann")], LIMITS, ASKED)
     return place
 
 
@@ -567,8 +585,8 @@ def test_the_guards_refuse_to_change_or_remove_what_is_written(
         ("DELETE FROM journal WHERE seq = 1", "entry 1 is missing", 1),
         ("DELETE FROM journal WHERE seq > 20", "ends at entry 20", 21),
         ("DELETE FROM journal", "empty", 1),
-        ("DELETE FROM head", "head record", 24),
-        ("UPDATE head SET seq = 21", "head record", 24),
+        ("DELETE FROM head", "head record", 25),
+        ("UPDATE head SET seq = 21", "head record", 25),
         ("UPDATE account SET spent = spent - 1 WHERE spent > 0", "what is spent", None),
         ("UPDATE account SET held = 0", "what is spent", None),
         ("DELETE FROM account", "what is spent", None),
@@ -598,7 +616,7 @@ def test_verifying_an_open_ledger_says_what_is_wrong_and_where(filled: Place) ->
         sound = ledger.verify()
         filled.edit("UPDATE journal SET kind = 'grant' WHERE seq = 2")
         found = ledger.verify()
-    assert (sound.ok, sound.entries, len(sound.head)) == (True, 23, 64)
+    assert (sound.ok, sound.entries, len(sound.head)) == (True, 24, 64)
     assert (found.ok, found.entries, found.seq) == (False, 1, 2)
 
 

@@ -7,9 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from pappi.checkpoint import standing
 from pappi.custody.capture import event_of
 from pappi.custody.imports import Terms
-from pappi.errors import BudgetExceeded, NotReleasable, UsageError
+from pappi.errors import (
+    BudgetExceeded,
+    NotReleasable,
+    Refused,
+    Stopped,
+    UnknownLog,
+    UsageError,
+)
 from pappi.ppinot.model import Catalogue
 from pappi.values.epsilon import ZERO, Epsilon
 from pappi.values.vocabulary import Vocabulary
@@ -136,3 +144,60 @@ def test_a_period_that_reaches_beyond_sealed_time_is_another_question_later(
     workspace.custody.seal("shop", date(2025, 4, 1))
     (later,) = workspace.checkpoint().release(weeks, "0.1")
     assert not any(answer.replayed for answer in later.answers)
+
+
+def test_nobody_frees_what_somebody_else_has_reserved(workspace: Workspace) -> None:
+    """Two who ask the same share a release; ending one question must not touch the other."""
+    alice, bob = workspace.checkpoint("alice"), workspace.checkpoint("bob")
+    alice.subscribe(asked(), date(2025, 5, 1), "0.4")
+    theirs = bob.subscribe(asked(), date(2025, 5, 1), "0.4")
+    assert bob.unsubscribe(theirs.id) == 0
+    assert held(workspace) == {"2025-03": "0.4", "2025-04": "0.4"}
+
+
+def test_ending_one_of_two_questions_keeps_what_the_other_stands_for(workspace: Workspace) -> None:
+    alice = workspace.checkpoint("alice")
+    longer = alice.subscribe(asked(), date(2025, 6, 1), "0.4")
+    alice.subscribe(asked(), date(2025, 5, 1), "0.4")
+    assert alice.unsubscribe(longer.id) == 1
+    assert held(workspace) == {"2025-03": "0.4", "2025-04": "0.4"}
+
+
+def test_a_refused_question_leaves_nothing_in_the_journal(workspace: Workspace) -> None:
+    """It keeps everything for ever, and a refusal costs nothing."""
+    before = workspace.verify().entries
+    with pytest.raises(BudgetExceeded):
+        workspace.checkpoint().subscribe(asked(), date(2025, 6, 1), "0.6")
+    workspace.custody.stop("a test")
+    with pytest.raises(Stopped):
+        workspace.checkpoint().subscribe(asked(), date(2025, 6, 1), "0.1")
+    assert workspace.verify().entries == before + 1
+
+
+def test_a_question_stands_no_longer_once_its_grant_is_withdrawn(workspace: Workspace) -> None:
+    workspace.custody.grant_analyst("shop", "alice", Epsilon.of("0.5"))
+    alice = workspace.granted_checkpoint("alice", lambda _: None)
+    alice.subscribe(asked(), date(2025, 5, 1), "0.4")
+    workspace.custody.withdraw("shop", "alice")
+    workspace.custody.seal("shop", date(2025, 4, 1))
+    (run,) = workspace.run_standing()
+    assert isinstance(run.problem, UnknownLog)
+    assert spent(workspace) == {}
+    workspace.custody.grant_analyst("shop", "alice", Epsilon.of("0.5"))
+    (run,) = workspace.run_standing()
+    assert run.problem is None
+    assert spent(workspace) == {"2025-03": "0.4"}
+
+
+def test_standing_questions_are_limited_in_size_and_number(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standing, "_LONGEST", 10)
+    with pytest.raises(Refused, match="at most 10 characters"):
+        workspace.checkpoint().subscribe(asked(), date(2025, 5, 1), "0.1")
+    monkeypatch.undo()
+    monkeypatch.setattr(standing, "_MOST_EVER", 1)
+    question = workspace.checkpoint().subscribe(asked(), date(2025, 5, 1), "0.1")
+    workspace.checkpoint().unsubscribe(question.id)
+    with pytest.raises(Refused, match="ended ones included"):
+        workspace.checkpoint().subscribe(asked(), date(2025, 5, 1), "0.1")

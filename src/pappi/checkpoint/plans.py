@@ -66,6 +66,6 @@ def _epsilon(ppi: Ppi, asked: Epsilon | None) -> Epsilon:
     if epsilon < LEAST_EPSILON:
         raise UsageError(
             f"an epsilon of {epsilon} is below {LEAST_EPSILON}, where an answer is noise alone",
-            hint="ask with e.g. --epsilon 0.1",
+            hint="ask with an epsilon of e.g. 0.1",
         )
     return epsilon

@@ -16,7 +16,7 @@ from pappi.checkpoint.door import Caller, Checkpoint, Rules, Step, go_on
 from pappi.checkpoint.limits import refuse_too_much
 from pappi.checkpoint.plans import checked_log, planned
 from pappi.checkpoint.questions import CellQuestion, questions_of
-from pappi.errors import NotFound, NotReleasable, PappiError, UsageError
+from pappi.errors import NotFound, NotReleasable, PappiError, Refused, UsageError
 from pappi.mechanisms.noise import secret_bytes
 from pappi.planning.plan import Plan
 from pappi.ppinot.catalogue import parse_catalogue, write_yaml
@@ -24,12 +24,14 @@ from pappi.ppinot.model import Catalogue, Scope
 from pappi.store.declarations import LogDeclaration
 from pappi.store.ledger import Ledger
 from pappi.store.office import Office
-from pappi.store.register import END, STAND, StandingQuestion, standing_payload
+from pappi.store.register import END, STAND, Register, StandingQuestion, standing_payload
 from pappi.values.answers import Series
 from pappi.values.epsilon import Epsilon
 
 _ID_BYTES = 6
 _FILE = "standing"
+_LONGEST = 100_000
+_MOST_EVER = 1_000
 
 
 def subscribe(
@@ -48,34 +50,61 @@ def subscribe(
             epsilon=epsilon,
             first=log.until,
             until=until,
+            granted=caller.only_granted,
         )
         asked = _questions(question, log, until)
         _require_blocks(asked, log)
         refuse_too_much(asked)
+        _refuse_hoarding(question, register)
         rules = Rules(office, ledger, caller)
-        # The act comes first: a crash between the two leaves a question without a reservation,
-        # which is asked at its time like any other, and refused if nothing is left by then.
-        ledger.append(STAND, standing_payload(question))
-        try:
-            ledger.reserve([one.charge for one in asked], rules.limit, rules.permit)
-        except BaseException:
-            ledger.append(END, {"id": question.id})
-            raise
+        act = (STAND, standing_payload(question))
+        ledger.reserve([one.charge for one in asked], rules.limit, act, rules.permit)
         return question
 
 
+def _refuse_hoarding(question: StandingQuestion, register: Register) -> None:
+    """The journal keeps every question for ever, and reserving one costs nothing in the end."""
+    if len(question.definitions) > _LONGEST:
+        raise Refused(
+            f"a standing question has at most {_LONGEST:,} characters",
+            hint="ask with fewer PPIs in each",
+        )
+    ever = sum(1 for each in register.standing.values() if each.analyst == question.analyst)
+    if ever >= _MOST_EVER:
+        raise Refused(
+            f"an analyst has at most {_MOST_EVER:,} standing questions, ended ones included",
+            hint="put several PPIs into one",
+        )
+
+
 def end(office: Office, caller: Caller, identity: str) -> int:
-    """Give up what is still reserved; gives how many cells that were."""
+    """Give up what is still reserved for a question alone; gives how many cells that were.
+
+    What somebody else reserved stays, and what another question of this analyst stands for.
+    """
     with office.ledger() as ledger:
         register = office.register(ledger)
         caller.permit(register)
         question = register.standing.get(identity)
         if question is None or question.ended or question.analyst != caller.name:
             raise NotFound("there is no such standing question", hint="list them first")
-        asked = _questions(question, register.logs[question.log], question.until)
-        given_up = ledger.cancel(one.key for one in asked)
-        ledger.append(END, {"id": identity})
-        return given_up
+        log = register.logs[question.log]
+        others = (each for each in _open_of(register, caller.name) if each.log == question.log)
+        kept = {
+            one.key
+            for other in others
+            if other.id != identity
+            for one in _questions(other, log, other.until)
+        }
+        asked = (one.key for one in _questions(question, log, question.until))
+        own = [key for key in asked if key not in kept]
+        return ledger.cancel(own, caller.name, (END, {"id": identity}))
+
+
+def _open_of(register: Register, analyst: str) -> Iterator[StandingQuestion]:
+    for each in register.standing.values():
+        if each.analyst == analyst and not each.ended:
+            yield each
 
 
 def standing_of(office: Office, caller: Caller) -> tuple[StandingQuestion, ...]:
@@ -83,11 +112,7 @@ def standing_of(office: Office, caller: Caller) -> tuple[StandingQuestion, ...]:
     with office.ledger() as ledger:
         register = office.register(ledger)
         caller.permit(register)
-        return tuple(
-            each
-            for each in register.standing.values()
-            if each.analyst == caller.name and not each.ended
-        )
+        return tuple(_open_of(register, caller.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +147,21 @@ def _run(
 ) -> Run:
     """One failure must not keep the others from their answers."""
     try:
-        door = Checkpoint(office, Caller(question.analyst), on_step)
+        door = Checkpoint(office, _asking(question), on_step)
         return Run(question, door.answer(ledger, due, log))
     except PappiError as problem:
         return Run(question, problem=problem)
+
+
+def _asking(question: StandingQuestion) -> Caller:
+    """Whoever asked for it; one who needs a grant is refused once it is withdrawn."""
+    if not question.granted:
+        return Caller(question.analyst)
+
+    def still_granted(register: Register) -> None:
+        register.log(question.log, register.granted_to(question.analyst))
+
+    return Caller(question.analyst, still_granted, only_granted=True)
 
 
 def _due(ledger: Ledger, questions: Sequence[CellQuestion]) -> list[CellQuestion]:

@@ -16,6 +16,10 @@ from pappi.cli.options import (
     workspace_option,
 )
 
+ANALYST = click.option(
+    "--analyst", default="analyst", show_default=True, help="In whose name, and from whose share."
+)
+
 
 @click.group()
 def standing() -> None:
@@ -31,29 +35,34 @@ def standing() -> None:
     help="Reserve every whole block that ends by this day.",
 )
 @EPSILON
+@ANALYST
 @workspace_option
-def add(catalogue: Path, until: datetime, epsilon: str | None, workspace: str | None) -> None:
+def add(
+    catalogue: Path, until: datetime, epsilon: str | None, analyst: str, workspace: str | None
+) -> None:
     """Reserve what a catalogue costs in every block to come."""
-    analyst = open_workspace(workspace).checkpoint()
-    question = analyst.subscribe(catalogue_in(catalogue), until.date(), epsilon)
+    door = open_workspace(workspace).checkpoint(analyst)
+    question = door.subscribe(catalogue_in(catalogue), until.date(), epsilon)
     click.echo(f"Standing question {question.id}: {question.first} up to {question.until}.")
     click.echo("Each block is released once it is sealed: pappi standing run")
 
 
 @standing.command("list")
+@ANALYST
 @workspace_option
-def list_(workspace: str | None) -> None:
+def list_(analyst: str, workspace: str | None) -> None:
     """The questions that stand."""
-    for question in open_workspace(workspace).checkpoint().standing():
+    for question in open_workspace(workspace).checkpoint(analyst).standing():
         click.echo(f"{question.id}  '{question.log}', {question.first} up to {question.until}")
 
 
 @standing.command()
 @click.argument("identity", metavar="ID")
+@ANALYST
 @workspace_option
-def end(identity: str, workspace: str | None) -> None:
+def end(identity: str, analyst: str, workspace: str | None) -> None:
     """End a standing question: what is still reserved for it becomes free."""
-    cells = open_workspace(workspace).checkpoint().unsubscribe(identity)
+    cells = open_workspace(workspace).checkpoint(analyst).unsubscribe(identity)
     click.echo(f"Ended; {cells} reservations are free again.")
 
 

@@ -109,7 +109,12 @@ def _middleware(audience: Audience, keyring: Keyring, frame: Frame) -> list[Midd
         Middleware(Closing, closed=frame.closed),
         Middleware(Admission, keyring=keyring, audience=audience, settings=settings),
         Middleware(Bodies, most_bytes=most, seconds=settings.body_seconds),
-        Middleware(Turns, at_once=settings.analysts_at_once, waiting=settings.analysts_waiting)
+        Middleware(
+            Turns,
+            releasing=settings.releases_at_once,
+            others=settings.analysts_at_once,
+            waiting=settings.analysts_waiting,
+        )
         if analyst
         else None,
     ]

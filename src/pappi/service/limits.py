@@ -123,28 +123,34 @@ class Turns:
     """So many requests at once; a number of others wait, and the rest is told to come later.
 
     Both applications share one pool of threads: the owner's stop switch must not have to wait
-    until fifty analysts have their answers.
+    until fifty analysts have their answers. What may read the log has turns of its own, so
+    that a preview, which does not, never waits behind it.
     """
 
-    def __init__(self, app: ASGIApp, at_once: int, waiting: int) -> None:
+    def __init__(self, app: ASGIApp, releasing: int, others: int, waiting: int) -> None:
         self._app = app
-        self._turns = asyncio.Semaphore(at_once)
+        self._releasing = asyncio.Semaphore(releasing)
+        self._others = asyncio.Semaphore(others)
         self._room = waiting
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if self._turns.locked() and self._room == 0:
+        turns = self._releasing if scope["path"] in _RELEASING else self._others
+        if turns.locked() and self._room == 0:
             busy = Fault("busy", "too many requests wait already", headers={"Retry-After": "2"})
             await busy.response()(scope, receive, send)
             return
         self._room -= 1
         try:
-            await self._turns.acquire()
+            await turns.acquire()
         finally:
             self._room += 1
         try:
             await self._app(scope, receive, send)
         finally:
-            self._turns.release()
+            turns.release()
+
+
+_RELEASING = frozenset({"/release"})

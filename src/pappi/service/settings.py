@@ -19,7 +19,8 @@ class Settings:
     analyst_body_bytes    the longest body an analyst may send
     owner_body_bytes      the longest body the owner may send, a batch of events
     body_seconds          how long a body may take to arrive
-    analysts_at_once      analysts' requests worked on at a time; the owner's never wait for them
+    releases_at_once      releases worked on at a time; twice the cores is plenty
+    analysts_at_once      other requests of analysts at a time; the owner's never wait for them
     analysts_waiting      requests that may wait for their turn; above it 503
     page                  entries of a list in one reply, if no limit is asked for
     longest_page          … and the most that can be asked for
@@ -33,7 +34,8 @@ class Settings:
     analyst_body_bytes: int = 2 * MEGABYTE
     owner_body_bytes: int = 16 * MEGABYTE
     body_seconds: float = 30.0
-    analysts_at_once: int = 16
+    releases_at_once: int = 4
+    analysts_at_once: int = 12
     analysts_waiting: int = 1_000
     page: int = 100
     longest_page: int = 1_000

@@ -36,7 +36,11 @@ _NO_DIGEST = "0" * 64
 
 @dataclass(frozen=True, slots=True)
 class StandingQuestion:
-    """A catalogue to be released for every block from `first` on, as soon as it is sealed."""
+    """A catalogue to be released for every block from `first` on, as soon as it is sealed.
+
+    `granted`: asked by an analyst who may ask about granted logs only, and no longer asked
+    once the grant is withdrawn.
+    """
 
     id: str
     analyst: str
@@ -45,6 +49,7 @@ class StandingQuestion:
     epsilon: Epsilon | None
     first: date
     until: date
+    granted: bool = False
     ended: bool = False
 
 
@@ -73,7 +78,7 @@ class Register:
         if name not in known or name not in self.logs:
             raise UnknownLog(
                 f"there is no log called '{name}'; logs here: {', '.join(known) or 'none yet'}",
-                hint="the owner imports logs with: pappi log import FILE, and grants them",
+                hint="check its name; the owner imports logs, and grants them to analysts",
             )
         return self.logs[name]
 
@@ -118,6 +123,7 @@ def standing_payload(question: StandingQuestion) -> dict[str, Any]:
         "epsilon": None if question.epsilon is None else question.epsilon.nano,
         "first": question.first.isoformat(),
         "until": question.until.isoformat(),
+        "granted": question.granted,
     }
 
 
@@ -176,6 +182,7 @@ def _stand(register: Register, entry: Entry) -> Register:
         epsilon=None if found["epsilon"] is None else Epsilon(found["epsilon"]),
         first=date.fromisoformat(found["first"]),
         until=date.fromisoformat(found["until"]),
+        granted=found["granted"],
     )
     return replace(register, standing={**register.standing, question.id: question})
 

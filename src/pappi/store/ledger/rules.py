@@ -66,6 +66,9 @@ Permit: TypeAlias = Callable[[], None]
 Act: TypeAlias = Callable[[], Mapping[str, JSON]]
 """Makes the payload of an act from what holds at that moment."""
 
+Written: TypeAlias = tuple[str, Mapping[str, JSON]]
+"""An act: its kind and its payload."""
+
 _CELL = "SELECT reserved, charged, released FROM cell WHERE key = ?"
 _CELLS = "SELECT key, reserved, charged, released FROM cell"
 _RESERVE_CELL = "INSERT INTO cell (key, reserved) VALUES (?, ?)"
@@ -202,30 +205,37 @@ class Ledger:
         return states
 
     def reserve(
-        self, charges: Sequence[Charge], limits: Limits, permit: Permit = allowed
+        self, charges: Sequence[Charge], limits: Limits, act: Written, permit: Permit = allowed
     ) -> Mapping[str, KeyState]:
-        """Set the price of all new keys aside, or of none; gives the state each was in before."""
+        """Set the price of all new keys aside, or of none; gives the state each was in before.
+
+        The act that asks for it is kept with it: neither is there without the other.
+        """
         wanted = distinct(charges)
         with self._file.writing():
             permit()
             states = {key: self._state_of(charge) for key, charge in wanted.items()}
             new = _in_state(KeyState.NEW, wanted, states)
             self._refuse_overspending(new, limits)
+            self._file.append(*act)
             for charge in new:
                 entry = self._file.append(RESERVE, charge_payload(charge))
                 self._file.run(_RESERVE_CELL, charge.key, entry.seq)
             self._add(new, held=True)
         return states
 
-    def cancel(self, keys: Iterable[str]) -> int:
-        """Give up what is still reserved among the keys; gives how many that were."""
+    def cancel(self, keys: Iterable[str], analyst: str, act: Written) -> int:
+        """Give up what is still reserved for an analyst among the keys; gives how many."""
         with self._file.writing():
-            held = [key for key, state in self.states(keys).items() if state is KeyState.RESERVED]
-            for key in held:
-                self._unhold(self._reserved(key))
-                self._file.run(_CANCEL_CELL, key)
-                self._file.append(CANCEL, cancel_payload(key))
-        return len(held)
+            states = self.states(keys)
+            held = [key for key, state in states.items() if state is KeyState.RESERVED]
+            own = [charge for charge in map(self._reserved, held) if charge.analyst == analyst]
+            for charge in own:
+                self._unhold(charge)
+                self._file.run(_CANCEL_CELL, charge.key)
+                self._file.append(CANCEL, cancel_payload(charge.key))
+            self._file.append(*act)
+        return len(own)
 
     def record(self, results: Mapping[str, JSON]) -> Mapping[str, JSON]:
         """Put results of charged keys on record; gives what is on record for each of them.

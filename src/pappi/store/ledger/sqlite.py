@@ -15,7 +15,8 @@ from pappi.errors import LedgerBroken, LedgerUnavailable
 from pappi.store.ledger.journal import DAMAGED, Clock, Journal, broken
 from pappi.store.ledger.sqlite_schema import GUARDS, TABLES, has_ledger_shape
 
-_BUSY_SECONDS = 30
+# SQLite does not queue those who wait: with many of them, one may be passed over for long.
+_BUSY_SECONDS = 120
 _SETTINGS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",  # a commit is on the disk before it returns
