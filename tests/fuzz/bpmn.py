@@ -33,7 +33,7 @@ class _Model:
         self._count = 0
 
     def xml(self) -> str:
-        count = self._dice.one((1, 1, 2, 2, 0))
+        count = self._dice.one((1, 1, 1, 1, 1, 1, 1, 2, 0))
         ppis = [self._ppi(number) for number in range(count)]
         if not count:
             self._multi()
@@ -90,7 +90,7 @@ class _Model:
 
     def _multi(self) -> str:
         dice = self._dice
-        if dice.chance(75):
+        if not dice.more(25):
             return self._aggregated()
         kinds = dict.fromkeys(dice.several(("a", "b", "x_1"), 1, 2), Kind.NUMBER)
         formula = self._expressions.over(kinds, Kind.NUMBER)

@@ -76,7 +76,7 @@ class CaseMeasures:
             test = {"when": test}
         if isinstance(test, dict) and dice.chance(40):
             test["occurrence"] = str(dice.one(tuple(Occurrence)))
-        if isinstance(test, dict) and dice.chance(20):
+        if isinstance(test, dict) and dice.more(20):
             test["among"] = self.test()
         return test
 
@@ -98,7 +98,7 @@ class CaseMeasures:
 
     def single(self, kind: Kind, depth: int = 1) -> Measured:
         dice = self.dice
-        if depth and dice.chance(25):
+        if depth and dice.more(18):
             return self._derived(kind, depth - 1)
         if dice.chance(25) or kind in (Kind.TEXT, Kind.TIME):
             return Measured({"data": self.data(kind)}, kind, hidden=True)
@@ -140,7 +140,7 @@ class CaseMeasures:
                 time["open"] = str(self.dice.one(tuple(OpenCycle)))
         else:
             time = {"from": self.instant("case start"), "to": self.instant("case end")}
-            if self.dice.chance(25):
+            if self.dice.more(25):
                 time["while"] = self.test()
         if self.dice.chance(10):
             time["calendar"] = self.dice.one((*self._calendars, *CALENDARS))
@@ -170,12 +170,12 @@ class Measures(CaseMeasures):
     """Measures of many cases."""
 
     def multi(self, kind: Kind, grouping: Tree | None, depth: int = 2) -> Measured:
-        if depth and self.dice.chance(25):
+        if depth and self.dice.more(18):
             return self._formula(kind, grouping, depth - 1)
         return self.aggregated(kind, grouping)
 
     def grouping(self) -> Tree | None:
-        if self.dice.chance(75):
+        if not self.dice.more(25):
             return None
         texts = [text for text in TEXTS if text.strip()]
         keys: list[Tree] = [*self.dice.several(texts, 1, 40 if self.dice.chance(5) else 5)]
@@ -188,7 +188,7 @@ class Measures(CaseMeasures):
         function = dice.one(functions)
         base = self._base(function, kind)
         found: dict[str, Tree] = {function: "cases" if base is None else base.tree}
-        if dice.chance(25):
+        if dice.more(25):
             word = "among" if function == "share" and dice.chance(60) else "where"
             found[word] = self.single(Kind.TRUTH).tree
         if grouping is not None:

@@ -21,10 +21,10 @@ _WHOLE = ("whole time", "whole  time")
 def catalogue(dice: Dice) -> dict[str, Tree]:
     found: dict[str, Tree] = {"log": dice.one(("claims", "a log", "'; --", "日本"))}
     names: tuple[str, ...] = ()
-    if dice.chance(15):
+    if dice.more(15):
         names = tuple(dice.several(("office", "night_shift", "x-1", "Mon"), 1, 3))
         found["calendars"] = {name: dice.one(CALENDARS) for name in names}
-    ids = dice.several(_IDS, 1, dice.one((1, 1, 1, 2)))
+    ids = dice.several(_IDS, 1, 2 if dice.chance(10) else 1)
     found["ppis"] = [_Ppi(dice, Measures(dice, names)).tree(identifier) for identifier in ids]
     return found
 
@@ -43,9 +43,9 @@ class _Ppi:
         found |= self._bounds(measured)
         if unit:
             found["unit"] = unit
-        if dice.chance(50):
+        if dice.more(50):
             found["target"] = self._targets(measured, unit, grouping)
-        if dice.chance(70):
+        if dice.more(70):
             found["scope"] = self._scope()
         return found | self._described()
 
@@ -54,15 +54,15 @@ class _Ppi:
         found: dict[str, Tree] = {}
         texts = [text for text in TEXTS if text.strip()]
         for key in ("name", "process", "responsible", "comments"):
-            if dice.chance(15):
+            if dice.more(15):
                 found[key] = dice.one(texts)
         for key in ("goals", "informed"):
-            if dice.chance(10):
+            if dice.more(10):
                 several: list[Tree] = [*dice.several(texts, 1, 3)]
                 found[key] = several if dice.chance(60) else dice.one(texts)
         if dice.chance(20):
             found["epsilon"] = dice.one(_EPSILONS)
-        if dice.chance(15):
+        if dice.more(15):
             found["release"] = self._release()
         return found
 

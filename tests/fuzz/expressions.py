@@ -50,7 +50,7 @@ class Expressions:
 
     def of(self, kind: Kind, depth: int = 2) -> str:
         dice = self._dice
-        if depth <= 0 or dice.chance(20):
+        if depth <= 0 or dice.chance(60 if dice.is_short else 20):
             return self._leaf(kind)
         if dice.chance(8):
             condition = self._operand(Kind.TRUTH, depth - 1)

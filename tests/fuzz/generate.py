@@ -71,7 +71,7 @@ class Notation:
 
 
 def read_expression(text: str) -> Catalogue:
-    """As a condition on events if it is true or false, and as a formula over attributes."""
+    """As a formula over attributes; what is true or false, by turns as a condition on events."""
     found = parse_expression(text)
     if parse_expression(render(found)) != found:
         raise AssertionError(f"what is written for it is read as something else: {render(found)}")
@@ -79,8 +79,8 @@ def read_expression(text: str) -> Catalogue:
     derived = DerivedSingleInstance(found, variables)
     if kind_of(found, _KINDS)[0] is not Kind.TRUTH:
         return in_catalogue(AggregatedMeasure(Aggregation.MEAN, derived))
-    condition = ConditionMeasure(Occurs(found))
-    return in_catalogue(AggregatedMeasure(Aggregation.SHARE, condition, filter=derived))
+    base = ConditionMeasure(Occurs(found)) if len(text) % 3 else derived
+    return in_catalogue(AggregatedMeasure(Aggregation.SHARE, base))
 
 
 def read_sentence(text: str) -> Catalogue:

@@ -23,7 +23,7 @@ Record = dict[str, Tree]
 
 def document(dice: Dice) -> Record:
     """A set of PPIs, a collection of measures, or one of either."""
-    ids = dice.several(("p1", "x", "select", "no id at all!"), 1, dice.one((1, 1, 1, 2)))
+    ids = dice.several(("p1", "x", "select", "no id at all!"), 1, 2 if dice.chance(10) else 1)
     way, java = dice.number(0, 9), Java(dice)
     if way == 0:
         return {"log": "claims", "id": ids[0], **java.aggregated(Kind.NUMBER, None)}
@@ -58,7 +58,9 @@ class Java:
             "scope": self._scope(),
             "privacy": self._privacy(),
         }
-        return found | {key: optional[key] for key in dice.several([*optional], 0, 5)}
+        return found | {
+            key: optional[key] for key in dice.several([*optional], 0, 1 if dice.is_short else 5)
+        }
 
     def _target(self) -> Record:
         dice = self._dice
@@ -162,7 +164,7 @@ class Java:
 
     def single(self, kind: Kind, depth: int = 1) -> Record:
         dice = self._dice
-        if depth and dice.chance(20):
+        if depth and dice.more(20):
             return self._derived(kind, depth - 1)
         if dice.chance(25) or kind in (Kind.TEXT, Kind.TIME):
             return self._data(kind)
@@ -240,7 +242,7 @@ class Java:
         if dice.chance(20):
             keys: list[Tree] = [*dice.several(TEXTS[:20], 1, 3)]
             grouping = {"groupedBy": [self._data(Kind.TEXT)], "keys": keys}
-        if dice.chance(75):
+        if not dice.more(25):
             return self.aggregated(kind, grouping)
         kinds = {
             name: dice.one((Kind.NUMBER, Kind.DURATION)) for name in dice.several(VARIABLES, 1, 3)
@@ -262,7 +264,7 @@ class Java:
         found |= {"baseMeasure": base, **(grouping or {})}
         if function == "Percentile":
             found["percent"] = str(dice.number(1, 99))
-        if dice.chance(20):
+        if dice.more(20):
             found["filter"] = self.single(Kind.TRUTH)
         if dice.chance(30) and function not in ("Share", "Count"):
             high = "60 days" if kind is Kind.DURATION else "12.5"

@@ -134,7 +134,7 @@ class Objects:
 
     def single(self, kind: Kind, depth: int = 1) -> Record:
         dice = self._dice
-        if kind is Kind.TRUTH or (depth and dice.chance(20)):
+        if kind is Kind.TRUTH or (depth and dice.more(20)):
             return self._derived(kind, depth - 1)
         if kind is Kind.DURATION:
             return self._time()
@@ -187,7 +187,7 @@ class Objects:
 
     def multi(self) -> Record:
         dice = self._dice
-        if dice.chance(75):
+        if not dice.more(25):
             return self._aggregated(dice.one((Kind.NUMBER, Kind.DURATION)))
         names = dice.several(VARIABLES, 1, 3)
         found: Record = {name: self._aggregated(Kind.NUMBER) for name in names}
@@ -199,7 +199,7 @@ class Objects:
         return {
             "is": "AggregatedMeasure",
             "base_measure": self.single(kind),
-            "filter_to_apply": self.single(Kind.TRUTH) if dice.chance(20) else None,
+            "filter_to_apply": self.single(Kind.TRUTH) if dice.more(20) else None,
             "single_instance_agg_function": dice.one(_FUNCTIONS),
             "grouper": [self._data(Kind.TEXT)] if dice.chance(5) else [],
         }

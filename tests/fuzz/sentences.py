@@ -73,7 +73,7 @@ class Sentences:
         self._expressions = Expressions(dice)
 
     def sentence(self) -> str:
-        scope = self.scope() if self.dice.chance(60) else ""
+        scope = self.scope() if self.dice.more(60) else ""
         if scope and self.dice.chance(25):
             return f"For {scope}, {self.measure()}"
         end = self.dice.one(("", ".", f", for {scope}" if scope else ""))
@@ -127,7 +127,7 @@ class Sentences:
     def case(self, kind: Kind, depth: int = 1) -> str:
         """A measure of one case as a noun phrase."""
         dice = self.dice
-        if depth and dice.chance(20):
+        if depth and dice.more(20):
             return self._formula(kind, depth - 1)
         if dice.chance(25) or kind in (Kind.TEXT, Kind.TIME):
             return self._data(kind)
@@ -223,14 +223,14 @@ class Sentences:
         dice = self.dice
         kind = kind or dice.one((Kind.NUMBER, Kind.DURATION))
         groups = self._groups() if groups is None else groups
-        if depth and dice.chance(20):
+        if depth and dice.more(20):
             return self._derived(kind, depth - 1, groups)
         if kind is Kind.NUMBER and dice.chance(40):
             return self._cases() + groups
         base = self.case(kind)
         function = dice.one((*_MEAN, "90th percentile", "1st percentile", "22nd percentile"))
         said = f"{dice.one(('the ', '', 'The '))}{function} of {base}{groups}"
-        if dice.chance(20):
+        if dice.more(20):
             said += f" filtered by ({self.case(Kind.TRUTH)})"
         elif dice.chance(10):
             said += f" among the cases {dice.one(_IN_WHICH)} {self._statement()}"
@@ -251,7 +251,7 @@ class Sentences:
 
     def _groups(self) -> str:
         dice = self.dice
-        if dice.chance(80):
+        if not dice.more(20):
             return ""
         keys = [quoted(text, '"') for text in dice.several(TEXTS, 1, 3)]
         said = ", ".join(keys[:-1]) + (" and " if keys[1:] else "") + keys[-1]
@@ -300,7 +300,7 @@ class Sentences:
 def template(dice: Dice) -> str:
     """A catalogue as lines of text."""
     blocks = [f"{dice.one(('Log', 'log', 'LOG'))}: {dice.one(('claims', 'a log', '日本'))}"]
-    ids = dice.several(("sojourn", "x", "P-1", "select"), 1, dice.one((1, 1, 2)))
+    ids = dice.several(("sojourn", "x", "P-1", "select"), 1, 2 if dice.chance(10) else 1)
     blocks += [
         "\n".join(_lines(identifier, Sentences(dice, names=False), dice)) for identifier in ids
     ]
@@ -333,7 +333,9 @@ def _lines(identifier: str, sentences: Sentences, dice: Dice) -> list[str]:
         + dice.one(("", "", "\nTolerated: The PPI value may be anything")),
         "Range": "from 0 days to 9 days" if kind is Kind.DURATION else "from -5 to 100.5",
     }
-    return lines + [f"{key}: {optional[key]}" for key in dice.several([*optional], 0, 5)]
+    return lines + [
+        f"{key}: {optional[key]}" for key in dice.several([*optional], 0, 1 if dice.is_short else 5)
+    ]
 
 
 def _target(kind: Kind, dice: Dice) -> str:

@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 
 import duckdb
 import pyarrow as pa
@@ -60,6 +60,7 @@ class NotOurs(Exception):
     """A query that no definition may lead to."""
 
 
+@lru_cache(maxsize=20_000)
 def check_words(query: str) -> None:
     """Linear in the query; text from a definition can only stand inside quotes."""
     for piece in _PIECE.finditer(query):
@@ -79,6 +80,7 @@ def _check_identifier(name: str) -> None:
         raise NotOurs(f"the column {name!r} is neither declared nor the engine's own")
 
 
+@lru_cache(maxsize=20_000)
 def check_parses(query: str, connection: duckdb.DuckDBPyConnection) -> None:
     """As one SELECT, by the database's own parser."""
     try:

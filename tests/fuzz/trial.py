@@ -76,10 +76,16 @@ class Looks:
     """
 
     parsed: int = 1
-    sqlglot: int = 23
-    planned: int = 47
-    released: int = 53
-    written: int = 43
+    told: int = 5
+    written: int = 61
+    sqlglot: int = 101
+    planned: int = 103
+    released: int = 107
+    with_person: int = 11
+
+
+CLOSELY = Looks(1, 1, 1, 1, 1, 1, 1)
+"""All of them at every definition."""
 
 
 @dataclass(slots=True)
@@ -191,7 +197,8 @@ class _Attempt:
         wanted = self._timed(_measures_of, ppi)
         calendars = self._timed_apart("days of calendars", calendars_of, wanted, _days)
         for number, part in enumerate(shared_scans(wanted, BASES_PER_QUERY)):
-            query = self._timed(self._query, part, calendars, WHO if number == 0 else None)
+            who = WHO if number == 0 and self._turn % self._looks.with_person == 0 else None
+            query = self._timed(self._query, part, calendars, who)
             self._look_at(query, calendars)
 
     def _query(
@@ -219,8 +226,9 @@ class _Attempt:
     # --- telling and releasing --------------------------------------------------------
 
     def _tell(self, ppi: Ppi) -> None:
-        self._timed_apart("sentences", sentence, ppi)
-        json.dumps(self._timed_apart("canonical forms", canonical, ppi))
+        if self._turn % self._looks.told == 0:
+            self._timed_apart("sentences", sentence, ppi)
+            json.dumps(self._timed_apart("canonical forms", canonical, ppi))
         if self._turn % self._looks.released == 0:
             adjacency = tuple(Adjacency)[self._turn // self._looks.released % 2]
             try:

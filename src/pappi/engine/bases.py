@@ -98,9 +98,10 @@ class Bases:
                 *((alias(column_named(CASE_ID), _JOINED),) if cyclic else ()),
                 *(self._who(identify) if identify else ()),
                 *(column for part in plain for column in self._columns(part)),
+                copy=False,
             )
             .from_(self._events(table, plain), copy=False)
-            .group_by(column_named(CASE_ID))
+            .group_by(column_named(CASE_ID), copy=False)
         )
         query = with_worked(query, [self._span(part) for part in plain if self._is_span(part)])
         return self._with_cycles(query, cyclic, table)
@@ -135,7 +136,7 @@ class Bases:
         ]
         if not spans:
             return events
-        every = exp.select(exp.Star()).from_(events, copy=False)
+        every = exp.select(exp.Star(), copy=False).from_(events, copy=False)
         return with_worked(every, spans).subquery("events", copy=False)
 
     def _with_cycles(
@@ -154,6 +155,7 @@ class Bases:
                 exp.column(self.names[part], table=f"cycles_{index}", quoted=True)
                 for index, part in enumerate(cyclic)
             ),
+            copy=False,
         ).from_(query.subquery("cases", copy=False), copy=False)
         for index, part in enumerate(cyclic):
             alone = Bases.of({part: self.names[part]}, self.vocabulary, self.calendars)

@@ -108,7 +108,7 @@ def widened(events: exp.Expr, columns: Sequence[exp.Expr]) -> exp.Expr:
     """The events with more columns; as they are if there are none."""
     if not columns:
         return events
-    wide = exp.select(exp.Star(), *columns).from_(events, copy=False)
+    wide = exp.select(exp.Star(), *columns, copy=False).from_(events, copy=False)
     return wide.subquery("events", copy=False)
 
 

@@ -69,17 +69,19 @@ def case_query(
         alias(columns.output(measure), f"m{index}") for index, measure in enumerate(measures)
     ]
     who = map(column_named, identify.names if identify else ())
-    return exp.select(column_named(ANCHOR), column_named(ORDER), *who, *outputs).from_(
-        query.subquery("cases", copy=False), copy=False
-    )
+    found = exp.select(column_named(ANCHOR), column_named(ORDER), *who, *outputs, copy=False)
+    return found.from_(query.subquery("cases", copy=False), copy=False)
 
 
 def written(query: exp.Expr) -> str:
-    """A query as text. A definition is bounded in depth, but its query may be some times deeper."""
+    """A query as text, for which its tree is used up.
+
+    A definition is bounded in depth, but its query may be some times deeper.
+    """
     usual = sys.getrecursionlimit()
     sys.setrecursionlimit(max(usual, _DEPTH))
     try:
-        return query.sql(dialect="duckdb")
+        return query.sql(dialect="duckdb", copy=False)
     finally:
         sys.setrecursionlimit(usual)
 
@@ -145,7 +147,7 @@ class _Columns:
 
     def derive(self, level: Sequence[DerivedSingleInstance], below: exp.Select) -> exp.Select:
         formulas = [self._named(part, self._formula(part)) for part in level]
-        return exp.select(exp.Star(), *formulas).from_(
+        return exp.select(exp.Star(), *formulas, copy=False).from_(
             below.subquery("below", copy=False), copy=False
         )
 

@@ -124,10 +124,11 @@ def cycles_of(
     if measure.open_cycle is OpenCycle.NO_VALUE:
         opened, closed = (exp.Count(this=column_named(each)) for each in (_OPENED, _LASTED))
         lasted = when(exp.EQ(this=opened, expression=closed), lasted)
+    lasting = _lasting(_paired(_rounds(events, ends)), days)
     return (
-        exp.select(column_named(CASE_ID), alias(lasted, name))
-        .from_(_lasting(_paired(_rounds(events, ends)), days).subquery("lasting", copy=False))
-        .group_by(column_named(CASE_ID))
+        exp.select(column_named(CASE_ID), alias(lasted, name), copy=False)
+        .from_(lasting.subquery("lasting", copy=False), copy=False)
+        .group_by(column_named(CASE_ID), copy=False)
     )
 
 
@@ -140,16 +141,18 @@ def _rounds(events: exp.Expr, ends: Ends) -> exp.Select:
         alias(ended, _ROUND),
         alias(ends.start_time, _OPENED),
         alias(ends.end_time, _CLOSED),
-    ).from_(events)
+        copy=False,
+    ).from_(events, copy=False)
     return (
         exp.select(
             column_named(CASE_ID),
             column_named(_ROUND),
             alias(exp.Min(this=column_named(_OPENED)), _OPENED),
             alias(exp.Min(this=column_named(_CLOSED)), _CLOSED),
+            copy=False,
         )
         .from_(numbered.subquery("numbered", copy=False), copy=False)
-        .group_by(column_named(CASE_ID), column_named(_ROUND))
+        .group_by(column_named(CASE_ID), column_named(_ROUND), copy=False)
     )
 
 
@@ -164,6 +167,7 @@ def _paired(rounds: exp.Select) -> exp.Select:
         column_named(CASE_ID),
         alias(as_double(column_named(_OPENED)), _OPENED),
         alias(as_double(lead), _NEXT),
+        copy=False,
     ).from_(rounds.subquery("rounds", copy=False), copy=False)
 
 
@@ -171,7 +175,7 @@ def _lasting(paired: exp.Select, days: Days | None) -> exp.Select:
     if days is not None:
         return with_worked(paired, [Span(_OPENED, _NEXT, _LASTED, days)])
     lasted = exp.Sub(this=column_named(_NEXT), expression=column_named(_OPENED))
-    return exp.select(exp.Star(), alias(lasted, _LASTED)).from_(
+    return exp.select(exp.Star(), alias(lasted, _LASTED), copy=False).from_(
         paired.subquery("paired", copy=False), copy=False
     )
 

@@ -78,10 +78,11 @@ class Days:
         for index in range(len(self.table.windows)):
             start = exp.column(f"start_{index}", table=days, quoted=True)
             end = exp.column(f"end_{index}", table=days, quoted=True)
-            since = exp.Sub(this=as_double(instant.copy()), expression=start)
-            begun = exp.Greatest(this=since, expressions=[double(0)])
-            whole = exp.Sub(this=end, expression=start.copy())
-            worked = exp.Add(this=worked, expression=exp.Least(this=begun, expressions=[whole]))
+            # Windows are DOUBLE, and so is what is greatest or least of them and an instant.
+            begun = exp.Greatest(this=instant.copy(), expressions=[start])
+            until = exp.Least(this=begun, expressions=[end])
+            within = exp.Sub(this=until, expression=start.copy())
+            worked = exp.Add(this=worked, expression=exp.Paren(this=within))
         return worked
 
 
@@ -102,6 +103,7 @@ def with_worked(query: exp.Select, spans: Sequence[Span]) -> exp.Select:
     found = exp.select(
         exp.Column(this=exp.Star(), table=exp.to_identifier("below")),
         *(alias(_between(span, index), span.name) for index, span in enumerate(spans)),
+        copy=False,
     ).from_(query.subquery("below", copy=False), copy=False)
     for index, span in enumerate(spans):
         found = _joined(found, span, span.start, f"start_day_{index}")

@@ -43,7 +43,7 @@ from pappi.ppinot.model import (
     StateMeasure,
     TimeMeasure,
 )
-from pappi.ppinot.wording import did_you_mean, listed, quoted
+from pappi.ppinot.wording import CONTROL, did_you_mean, listed, quoted
 from pappi.values.units import DURATIONS
 from pappi.values.vocabulary import Kind, Vocabulary
 
@@ -142,6 +142,8 @@ class _Checker:
             by = measure.grouping.by
             yield from self._data(by)
             yield from self._has_kind(by, (Kind.TEXT,), "cases are grouped by", by.position)
+            if any(map(CONTROL.search, measure.grouping.keys)):
+                yield Problem(by.position, "a key of the groups holds a control character")
 
     def _has_kind(
         self, measure: SingleInstance, allowed: tuple[Kind, ...], need: str, position: Position

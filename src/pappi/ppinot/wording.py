@@ -6,11 +6,15 @@ not send control codes to the terminal of whoever reads its problems.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 _ECHOED = 60
 _LISTED = 8
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""What no text of a definition may hold: control characters, and halves of characters."""
 
 
 def quoted(written: str) -> str:

@@ -9,14 +9,13 @@ refused. The text is read event by event, so no input can exhaust the stack.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pappi.errors import DefinitionError, Position, Problem
 from pappi.ppinot.catalogue.origins import Lines, scalar_origin
-from pappi.ppinot.wording import quoted
+from pappi.ppinot.wording import CONTROL, quoted
 
 if TYPE_CHECKING:
     import yaml
@@ -182,7 +181,7 @@ class _Builder:
         self._open.append(_Open(place, is_map, bool(event.flow_style)))
 
     def _scalar(self, event: yaml.ScalarEvent) -> Node:
-        if any(_is_control(character) for character in event.value):
+        if CONTROL.search(event.value):
             return BrokenNode(self._report(event, "this text holds a control character"))
         style = event.style or ""
         start, end = _offset(event.start_mark), _offset(event.end_mark)
@@ -226,7 +225,3 @@ class _Builder:
 def _offset(mark: Mark | CMark | None) -> int:
     # YAML's own line numbers count breaks that no editor counts; offsets are sure.
     return 0 if mark is None else mark.index
-
-
-def _is_control(character: str) -> bool:
-    return character not in "\n\t" and unicodedata.category(character) in ("Cc", "Cs")

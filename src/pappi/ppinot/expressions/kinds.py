@@ -27,14 +27,13 @@ from pappi.ppinot.expressions.nodes import (
     Text,
     Truth,
 )
-from pappi.ppinot.wording import did_you_mean, listed, quoted
+from pappi.ppinot.wording import CONTROL, did_you_mean, listed, quoted
 from pappi.values.vocabulary import Kind
 
 Names = Mapping[str, Kind | None]
 
 _LITERALS: dict[type[Expression], Kind] = {
     Number: Kind.NUMBER,
-    Text: Kind.TEXT,
     Truth: Kind.TRUTH,
     Duration: Kind.DURATION,
     Instant: Kind.TIME,
@@ -140,8 +139,16 @@ class _Finder:
                 return self._choose(expression)
             case Apply():
                 return self._apply(expression)
+            case Text():
+                return self._text(expression)
             case _:
                 return _LITERALS[type(expression)]
+
+    def _text(self, text: Text) -> Kind:
+        """Half a character is nothing that a database, or any notation, could take."""
+        if CONTROL.search(text.value):
+            self._report(text.position, "this text holds a control character")
+        return Kind.TEXT
 
     def _name(self, name: Name) -> Kind | None:
         if name.name in self._names:

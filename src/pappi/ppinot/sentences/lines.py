@@ -13,7 +13,6 @@ A text that would not come back as it is stands in double quotes, with \\n for a
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,7 +22,7 @@ from pappi.ppinot.catalogue.origins import Lines
 from pappi.ppinot.expressions.lexer import Origin
 from pappi.ppinot.expressions.nodes import Text
 from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.wording import did_you_mean, quoted
+from pappi.ppinot.wording import CONTROL, did_you_mean, quoted
 
 
 class Key(StrEnum):
@@ -137,7 +136,7 @@ def _line(file: Lines, start: int, end: int, problems: list[Problem]) -> Line | 
     if match[2] and key not in _IN_GROUPS:
         problems.append(Problem(place, f"{quoted(key.value)} is the same for every group"))
         return None
-    if _has_control(file.text[start:end]):
+    if CONTROL.search(file.text, start, end):
         problems.append(Problem(place, "this text holds a control character"))
         return None
     group = None
@@ -151,10 +150,3 @@ def _line(file: Lines, start: int, end: int, problems: list[Problem]) -> Line | 
 def _spaces(text: str, start: int, end: int) -> int:
     """How far what is said is behind the colon, so that problems point at it."""
     return len(text[start:end]) - len(text[start:end].lstrip())
-
-
-def _has_control(text: str) -> bool:
-    return any(
-        character not in "\n\t" and unicodedata.category(character) in ("Cc", "Cs")
-        for character in text
-    )

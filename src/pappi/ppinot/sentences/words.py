@@ -16,7 +16,7 @@ from enum import Enum, auto
 from pappi.errors import DefinitionError
 from pappi.ppinot.expressions.lexer import IDENTIFIER, MAX_DIGITS, Origin, refusal
 from pappi.ppinot.expressions.nodes import NOWHERE
-from pappi.ppinot.wording import quoted
+from pappi.ppinot.wording import CONTROL, quoted
 
 MAX_SIZE = 1_000_000
 
@@ -125,6 +125,9 @@ class Words:
         found = _QUOTATION[quote].match(self.text, start)
         if found is None:
             raise self._unclosed(start)
+        if control := CONTROL.search(found.group()):
+            place = self.origin(start + control.start())
+            raise refusal(place, "this text holds a control character")
         kind = WordKind.NAME if quote == "`" else WordKind.TEXT
         return Word(kind, found.group(), start, found.group())
 
