@@ -6,6 +6,10 @@ Needs pm4py, diffprivlib and scikit-learn below 1.7, in an environment of their 
 under the AGPL, and nothing of PaPPI imports it or this file. `--query laplace --length 30` is
 about what the paper's authors used, and takes minutes for a log; `sacofa` with 10 is pm4py's
 default and takes seconds. TQDM_DISABLE=1 silences pm4py's progress bars.
+
+The number of cases of every log is printed. The same seed gives the same log: for that, the
+generator of the operating system, which diffprivlib draws from, is replaced by a seeded one, and
+Python's hashing is fixed, by starting the script anew.
 """
 
 from __future__ import annotations
@@ -13,7 +17,9 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import os
 import random
+import secrets
 import sys
 from pathlib import Path
 from typing import Any
@@ -54,9 +60,7 @@ def _arguments() -> argparse.Namespace:
 def _write(log: Path, path: Path, seed: int, query: str, length: int) -> int:
     pripel = importlib.import_module(f"{ANONYMIZATION}.pripel.algorithm")
     converter = importlib.import_module("pm4py.objects.conversion.log.converter")
-    # pm4py draws from both of the global generators.
-    random.seed(seed)
-    importlib.import_module("numpy.random").seed(seed)
+    _fix_chances(seed)
     events = _events(log)
     variants = _variants(converter.apply(events.copy()), query, length)
     found = pripel.apply(converter.apply(events), variants, EPSILON)
@@ -65,6 +69,22 @@ def _write(log: Path, path: Path, seed: int, query: str, length: int) -> int:
     found = found.assign(timestamp=times).dropna(subset=["timestamp", "activity"])
     found[["case_id", "activity", "timestamp"]].to_csv(path, sep=";", index=False)
     return int(found["case_id"].nunique())
+
+
+def _fix_chances(seed: int) -> None:
+    """pm4py draws from both of the global generators, diffprivlib from the operating system."""
+    random.seed(seed)
+    importlib.import_module("numpy.random").seed(seed)
+    chances = random.Random(seed)  # noqa: S311 - a simulation that can be repeated
+
+    class Seeded(random.SystemRandom):
+        def random(self) -> float:
+            return chances.random()
+
+        def getrandbits(self, k: int) -> int:
+            return chances.getrandbits(k)
+
+    vars(secrets)["SystemRandom"] = Seeded
 
 
 def _events(log: Path) -> Frame:
@@ -91,4 +111,7 @@ def _variants(log: Frame, query: str, length: int) -> Frame:
 
 
 if __name__ == "__main__":
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        fixed = {**os.environ, "PYTHONHASHSEED": "0"}
+        os.execve(sys.executable, [sys.executable, *sys.argv], fixed)  # noqa: S606 - itself
     sys.exit(main())

@@ -23,6 +23,17 @@ from pappi.experiments.sepsis_ours import (
     verdicts_right,
 )
 from pappi.experiments.sepsis_published import KPIS, Kpi, as_published
+from pappi.experiments.sepsis_smoothed import (
+    FROM_WHOLE,
+    TWO_LEVELS,
+    from_whole,
+    loosely_bounded,
+    one_level,
+    summary,
+    two_levels,
+)
+from pappi.experiments.sepsis_targets import LIMITS
+from pappi.ppinot.model import AggregatedMeasure
 from tests.shared_data import shared_data
 
 ORDER = ("waiting", "stay", "longest-stay", "returning", "antibiotics", "lactic-acid")
@@ -143,3 +154,53 @@ def test_a_verdict_alone_is_right_more_often_with_more_epsilon(log: SepsisLog) -
     ppi = log.ppis["lactic-acid"]
     little, much = (verdicts_right(log, ppi, epsilon, 20) for epsilon in ("0.1", "1"))
     assert 0.7 < little < much <= 1
+
+
+# --- ours, smoothed -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ppi", "runs"), [("longest-stay", 200), (OF_ALL, 20), ("antibiotics", 20), ("lactic-acid", 20)]
+)
+def test_smoothed_single_releases_are_as_close_as_is_aimed_at(
+    log: SepsisLog, ppi: str, runs: int
+) -> None:
+    assert one_level(one_of(log, ppi, runs)).rmse <= LIMITS[ppi]
+
+
+@pytest.mark.parametrize("ppi", ["waiting", "stay"])
+def test_means_are_too_with_bounds_from_nothing_but_the_target(log: SepsisLog, ppi: str) -> None:
+    found = from_whole(log, log.ppis[ppi], "0.1", 60)
+    assert (found.by, found.bounds) == (TWO_LEVELS, FROM_WHOLE)
+    assert found.rmse <= LIMITS[ppi]
+
+
+def test_smoothed_values_follow_from_what_was_released_alone(log: SepsisLog) -> None:
+    found = one_of(log, "antibiotics", 3)
+    assert one_level(found).values.tolist() == one_level(found).values.tolist()
+    assert found.monthly.values.tolist() == one_of(log, "antibiotics", 3).monthly.values.tolist()
+
+
+def test_bounds_from_the_whole_time_begin_with_ten_times_the_target(log: SepsisLog) -> None:
+    loose = loosely_bounded(log.ppis["stay"])
+    assert loose is not None
+    assert isinstance(loose.measure, AggregatedMeasure)
+    assert loose.measure.bounds is not None
+    assert loose.unit.show(loose.measure.bounds.high) == 300
+    assert loosely_bounded(log.ppis["longest-stay"]) is None
+    assert loosely_bounded(log.ppis["antibiotics"]) is None
+
+
+def test_a_summary_has_a_row_for_each_way_to_release(log: SepsisLog) -> None:
+    ppi = log.ppis["antibiotics"]
+    several = [
+        one
+        for epsilon in ("0.1", "0.5", "1")
+        for one in (
+            one_of(log, ppi.id, 2, epsilon).monthly,
+            two_levels(log, ppi, epsilon, 2),
+        )
+    ]
+    columns, rows = summary(several)
+    assert [row[3] for row in rows] == ["ours", TWO_LEVELS]
+    assert all(len(row) == len(columns) for row in rows)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -17,15 +19,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.smoothing import SHAPES, outcomes
-from pappi.checkpoint.levels import smoothed_all, two_levels, whole_id
+from pappi.checkpoint.levels import released_in_levels, smoothed_all, two_levels, whole_id
 from pappi.checkpoint.smoothing import smoothed
 from pappi.cli.main import main
 from pappi.custody.imports import Terms
 from pappi.errors import UsageError
-from pappi.mechanisms.evidence import Bins, Evidence, Point
+from pappi.mechanisms.evidence import Bins, Evidence, Point, Rank
+from pappi.mechanisms.interval import IntervalExtreme
 from pappi.mechanisms.smoothing import smooth
 from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import Catalogue
+from pappi.ppinot.model import AggregatedMeasure, Bounding, Catalogue
 from pappi.report.records import flat_smoothed_record, smoothed_record
 from pappi.store.workspace import open_workspace
 from pappi.values.answers import (
@@ -37,6 +40,7 @@ from pappi.values.answers import (
     ShownTarget,
     Verdict,
 )
+from pappi.values.bounds import Bounds
 from pappi.values.epsilon import Epsilon
 from pappi.values.privacy import Adjacency
 from pappi.workspace import Workspace
@@ -66,6 +70,10 @@ ppis:
     scope: every month
   - id: longest
     measure: {max: {time: {from: case start, to: case end}, unit: days}}
+    bounds: [0 days, 10 days]
+    scope: every month
+  - id: middle
+    measure: {median: {time: {from: case start, to: case end}, unit: days}}
     bounds: [0 days, 10 days]
     scope: every month
   - id: by-channel
@@ -187,6 +195,69 @@ def test_smoothing_makes_noisy_series_better() -> None:
     assert better < raw / 3
 
 
+# --- extremes, drawn by rank ------------------------------------------------------------------
+
+
+def test_the_likelihood_of_a_maximum_is_the_mixture_it_claims_to_be() -> None:
+    drawn = 0.4
+
+    def usual(top: float) -> float:
+        points = np.linspace(0, 1, 2_001)
+        found = []
+        for many in (0.3, 1, 3, 10, 30, 100, 300, 1000):
+            for power in (1, 2, 4, 8):
+                density = np.exp(-many * np.maximum(1 - points / top, 0) ** power)
+                found.append(np.interp(drawn, points, density) / np.trapezoid(density, points))
+        return float(np.mean(found))
+
+    for top in (0.2, 0.5, 0.9):
+        below = np.mean([usual(end) for end in np.linspace(0.002, top, 100)])
+        found = np.exp(Rank(drawn).log_likelihood(np.array([top]), 1.0))[0]
+        assert found == pytest.approx(0.75 * usual(top) + 0.25 * below, rel=0.03)
+
+
+def test_a_minimum_is_a_maximum_seen_from_the_other_end() -> None:
+    drawn = [0.2, 0.5, 0.35, 0.6]
+    largest = smooth([Rank(at) for at in drawn])
+    smallest = smooth([Rank(1 - at, smallest=True) for at in drawn])
+    assert smallest.means == pytest.approx(1 - largest.means, abs=0.01)
+
+
+@pytest.mark.parametrize("function", ["max", "min"])
+def test_intervals_of_extremes_are_no_narrower_than_what_holds_for_all_cases(
+    function: Literal["max", "min"],
+) -> None:
+    bounds = Bounds(Fraction(0), Fraction(1))
+    mechanism = IntervalExtreme(
+        bounds, Fraction(1, 10), Adjacency.ADD_REMOVE, integral=False, function=function
+    )
+    highest, steps = mechanism.lattice.highest, 1 / mechanism.lattice.highest
+    for point in (0, 1, 50, highest // 3, highest - 700, highest - 1, highest):
+        low, high = mechanism.interval((point,), 0.99)
+        least, most = Rank(point * steps, steps, function == "min").certain(0.01)
+        assert least <= low
+        assert high <= most
+
+
+def test_smoothed_maxima_are_closer_than_raw_ones() -> None:
+    rng, raw, better = np.random.default_rng(5), [], []
+    mechanism = IntervalExtreme(
+        Bounds(Fraction(0), Fraction(1)),
+        Fraction(1, 10),
+        Adjacency.ADD_REMOVE,
+        integral=False,
+        function="max",
+    )
+    for _ in range(5):
+        cases = [rng.exponential(0.1, 40) for _ in range(12)]
+        draw = random.Random(int(rng.integers(1_000))).randrange  # noqa: S311 - a simulation
+        drawn = [mechanism.estimate(mechanism.law(x).draw(draw)).value or 0.0 for x in cases]
+        truth = np.array([min(x.max(), 1.0) for x in cases])
+        raw.append(np.mean((np.array(drawn) - truth) ** 2))
+        better.append(np.mean((smooth([Rank(at) for at in drawn]).means - truth) ** 2))
+    assert np.mean(better) < np.mean(raw) / 2
+
+
 # --- a released series ------------------------------------------------------------------------
 
 
@@ -215,11 +286,11 @@ def test_raw_values_intervals_and_verdicts_are_kept(workspace: Workspace) -> Non
 
 def test_what_can_be_smoothed_is_and_the_rest_says_why_not(workspace: Workspace) -> None:
     found = {one.ppi: one for one in smoothed_all(released(workspace))}
-    for ppi in ("sojourn", "rejected", "part", "number", "by-channel"):
+    for ppi in ("sojourn", "rejected", "part", "number", "by-channel", "longest"):
         assert all(answer.smoothed for answer in found[ppi].answers)
         assert found[ppi].smoothing.startswith("≈ smoothed")
-    assert not any(answer.smoothed for answer in found["longest"].answers)
-    assert found["longest"].smoothing.startswith("not smoothed")
+    assert not any(answer.smoothed for answer in found["middle"].answers)
+    assert found["middle"].smoothing.startswith("not smoothed")
 
 
 def test_under_replace_the_public_number_of_cases_is_used(tmp_path: Path) -> None:
@@ -312,7 +383,7 @@ def test_two_levels_cost_together_what_one_does(workspace: Workspace) -> None:
     asked = two_levels(catalogue(), Epsilon.of("0.3"), Fraction(1, 3))
     series = smoothed_all(analyst.release(asked))
     spent = {line.spent for line in analyst.budget("small") if line.spent != Epsilon.of(0)}
-    assert spent == {Epsilon.of("1.8")}  # six PPIs
+    assert spent == {Epsilon.of("2.1")}  # seven PPIs
     found = {one.ppi: one for one in series}
     assert found[whole_id("sojourn")].answers[0].guarantee.epsilon == Epsilon.of("0.1")
     assert found["sojourn"].answers[0].guarantee.epsilon == Epsilon.of("0.2")
@@ -348,6 +419,59 @@ def test_an_id_that_is_taken_is_refused() -> None:
         two_levels(taken, None, Fraction(1, 2))
 
 
+LOOSE = """
+log: small
+ppis:
+  - id: sojourn
+    measure: {mean: {time: {from: case start, to: case end}, unit: days}}
+    bounds: [0 days, 300 days]
+    target: below 4 days
+    scope: every month
+  - id: rejected
+    measure: {share: {condition: activity == "Reject"}}
+    scope: every month
+"""
+
+
+def test_a_ceiling_from_the_whole_time_bounds_the_periods_and_costs_nothing_more(
+    workspace: Workspace,
+) -> None:
+    analyst = workspace.checkpoint()
+    found = released_in_levels(analyst.release, loose(), Epsilon.of("0.5"), Fraction(1, 2))
+    spent = {line.spent for line in analyst.budget("small") if line.spent != Epsilon.of(0)}
+    assert spent == {Epsilon.of(1)}  # two PPIs
+    series = {one.ppi: one for one in smoothed_all(found)}
+    assert set(series) == {"sojourn", "sojourn-whole", "rejected", "rejected-whole"}
+    (whole,) = series["sojourn-whole"].answers
+    assert whole.ceiling is not None
+    for answer in series["sojourn"].answers:
+        assert isinstance(answer.evidence, NoisyBins)
+        assert answer.evidence.high == pytest.approx(whole.ceiling)
+        assert answer.smoothed
+    assert series["sojourn"] == smoothed(without(series["sojourn"]), series["sojourn-whole"])
+    assert series["sojourn"] != smoothed(without(series["sojourn"]))
+
+
+def test_periods_that_choose_ceilings_of_their_own_are_not_compared(workspace: Workspace) -> None:
+    (sojourn, _) = smoothed_all(workspace.checkpoint().release(loose(), "0.5"))
+    ceilings = {answer.ceiling for answer in sojourn.answers}
+    assert len(ceilings) == 1 or not any(answer.smoothed for answer in sojourn.answers)
+
+
+def loose() -> Catalogue:
+    found = catalogue(LOOSE)
+    sojourn, *others = found.ppis
+    assert isinstance(sojourn.measure, AggregatedMeasure)
+    measure = replace(sojourn.measure, bounding=Bounding.LOOSE)
+    return replace(found, ppis=(replace(sojourn, measure=measure), *others))
+
+
+def without(series: Series) -> Series:
+    """As it was before smoothing."""
+    raw = tuple(replace(answer, smoothed=None) for answer in series.answers)
+    return replace(series, answers=raw, smoothing="")
+
+
 # --- the command ------------------------------------------------------------------------------
 
 
@@ -377,7 +501,7 @@ def test_smoothing_after_a_release_is_free_and_leaves_its_record_alone(
 ) -> None:
     raw = json.loads(run("--json")[1])["answers"]
     found = json.loads(run("--json", "--smooth")[1])["answers"]
-    assert [answer.pop("smoothed") for answer in found].count(None) == 3  # the longest
+    assert [answer.pop("smoothed") for answer in found].count(None) == 3  # the median
     assert not any(answer["charged"] for answer in found)
     for answer in (*raw, *found):
         del answer["charged"], answer["replayed"]

@@ -1,15 +1,20 @@
 """What a release says about its answer, where that is known without the data.
 
 Noise added to sums has a law that depends on nothing but the sums: the released numbers and
-their scale are all there is to know. A point drawn by rank has a law that depends on every case,
-and a formula of several functions has no one law: nothing is said of those.
+their scale are all there is to know. A minimum or maximum drawn by rank has a law that depends on
+every case: what is known is the point, its range, and that far ends of it are no likelier than
+the rest. A formula of several functions has no one law: nothing is said of those.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from pappi.mechanisms.clip import PrivateCeiling
+from pappi.mechanisms.interval import IntervalExtreme
 from pappi.mechanisms.laplace import LaplaceExtreme, LaplaceSum
+from pappi.mechanisms.lattice import Lattice
 from pappi.mechanisms.laws import Outcome
 from pappi.mechanisms.ratio import TwoBinRatio
 from pappi.mechanisms.two_bin import TwoBin
@@ -20,6 +25,14 @@ from pappi.values.answers import NoisyBins, NoisyValue
 from pappi.values.privacy import Adjacency
 from pappi.values.units import Unit
 
+
+@dataclass(frozen=True, slots=True)
+class DrawnByRank(NoisyValue):
+    """A minimum or maximum whose noise has no scale: that of the value is a step of its lattice."""
+
+    smallest: bool = False
+
+
 Evidence = NoisyBins | NoisyValue
 
 
@@ -29,26 +42,43 @@ def evidence_of(plan: Plan, noisy: Sequence[Outcome]) -> Evidence | None:
     if others or part.path != ROOT or plan.ppi.release.answer is Wanted.VERDICT:
         return None
     unit, released = plan.ppi.unit, noisy[0]
+    found: Evidence | None = None
     match part.mechanism:
-        case TwoBin() as mechanism if mechanism.adjacency is Adjacency.REPLACE:
-            found: Evidence | None = _of_public_number(mechanism, released, unit)
         case TwoBin() as mechanism:
-            low, high = mechanism.bounds.low, mechanism.bounds.high
-            found = _bins(released, mechanism, unit.show(low), unit.show(high))
+            found = _of_mean(mechanism, released, unit)
         case TwoBinRatio() as mechanism:
             found = _bins(released, mechanism, 0.0, unit.show(mechanism.factor))
+        case PrivateCeiling() as mechanism:
+            found = _below_ceiling(mechanism, released, unit)
         case LaplaceSum() as mechanism:
             found = _of_sum(mechanism, released, unit)
         case LaplaceExtreme() as mechanism:
             found = _of_extreme(mechanism, released, unit)
+        case IntervalExtreme() as mechanism if isinstance(mechanism.lattice, Lattice):
+            found = _of_rank(mechanism, mechanism.lattice, released, unit)
         case _:
-            found = None
+            pass
     return found if _fits(plan, found) else None
 
 
 def _bins(released: Outcome, mechanism: TwoBin | TwoBinRatio, low: float, high: float) -> NoisyBins:
     first, second = (float(number / mechanism.scale) for number in released)
     return NoisyBins(first, second, low, high)
+
+
+def _below_ceiling(mechanism: PrivateCeiling, released: Outcome, unit: Unit) -> Evidence | None:
+    """About the values cut at the ceiling that was released with them."""
+    ceiling = mechanism.estimate(released).ceiling
+    inners = map(mechanism.within, range(mechanism.grid.highest + 1))
+    inner = next(each for each in inners if float(each.bounds.high) == ceiling)
+    return _of_mean(inner, released[1:], unit) if isinstance(inner, TwoBin) else None
+
+
+def _of_mean(mechanism: TwoBin, released: Outcome, unit: Unit) -> Evidence | None:
+    if mechanism.adjacency is Adjacency.REPLACE:
+        return _of_public_number(mechanism, released, unit)
+    low, high = mechanism.bounds.low, mechanism.bounds.high
+    return _bins(released, mechanism, unit.show(low), unit.show(high))
 
 
 def _of_public_number(mechanism: TwoBin, released: Outcome, unit: Unit) -> NoisyValue | None:
@@ -79,6 +109,18 @@ def _of_extreme(mechanism: LaplaceExtreme, released: Outcome, unit: Unit) -> Noi
     scale = float(lattice.step * mechanism.scale)
     ends = float(bounds.low), float(bounds.high)
     return _noisy_value(unit, lattice.value(released[0]), scale, *ends)
+
+
+def _of_rank(
+    mechanism: IntervalExtreme, lattice: Lattice, released: Outcome, unit: Unit
+) -> DrawnByRank:
+    return DrawnByRank(
+        unit.show(lattice.value(released[0])),
+        unit.show(lattice.step),
+        unit.show(mechanism.bounds.low),
+        unit.show(mechanism.bounds.high),
+        mechanism.function == "min",
+    )
 
 
 def _noisy_value(

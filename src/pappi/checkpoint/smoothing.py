@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from pappi.checkpoint.answers import CONFIDENCE
-from pappi.checkpoint.evidence import Evidence
+from pappi.checkpoint.evidence import DrawnByRank, Evidence
 from pappi.mechanisms import evidence as inner
-from pappi.mechanisms.evidence import Bins, Point
+from pappi.mechanisms.evidence import Bins, Point, Rank
 from pappi.mechanisms.smoothing import Posterior, smooth
 from pappi.values.answers import (
     Answer,
@@ -28,6 +30,7 @@ from pappi.values.answers import (
 )
 
 _DIGITS = 9
+_SAME = 1e-9  # of a range that was converted between units
 _REACH = 8.0  # scales beyond the outermost released value that a range without limits ends at
 
 
@@ -40,22 +43,30 @@ def smoothed(series: Series, whole: Series | None = None) -> Series:
     answers = list(series.answers)
     for group in dict.fromkeys(answer.group for answer in answers):
         known = [i for i, a in enumerate(answers) if a.group == group and a.evidence]
-        if len(known) < 2:
+        if len(known) < 2 or not _alike([answers[i].evidence for i in known]):
             continue
-        found = _smoothed([answers[i] for i in known], pooled.get(group), series.target_of(group))
+        evidence = [e for i in known if (e := answers[i].evidence) is not None]
+        found = believed(evidence, pooled.get(group), series.target_of(group))
         for i, one in zip(known, found, strict=True):
             answers[i] = replace(answers[i], smoothed=one)
     return replace(series, answers=tuple(answers), smoothing=_note(answers))
 
 
-def _smoothed(
-    answers: Sequence[Answer], pooled: Evidence | None, target: ShownTarget | None
+def _alike(evidence: Sequence[Evidence | None]) -> bool:
+    """Whether all are about the same range: ceilings that each period chose are not."""
+    ranges = np.array([(e.low, e.high) for e in evidence if isinstance(e, NoisyBins)])
+    return len(ranges) == 0 or bool(np.allclose(ranges, ranges[0], rtol=_SAME, atol=0))
+
+
+def believed(
+    evidence: Sequence[Evidence], pooled: Evidence | None = None, target: ShownTarget | None = None
 ) -> list[Smoothed]:
-    evidence = [answer.evidence for answer in answers if answer.evidence is not None]
+    """What all releases of a series say about each of them, and that of the whole time, if any."""
     scale = _Scale.of(evidence)
-    whole = None if pooled is None else scale.inner(pooled)
+    together = pooled is not None and _alike([*evidence, pooled])
+    whole = scale.inner(pooled) if pooled is not None and together else None
     posterior = smooth([scale.inner(each) for each in evidence], CONFIDENCE, whole)
-    return [_one(period, posterior, scale, target) for period in range(len(answers))]
+    return [_one(period, posterior, scale, target) for period in range(len(evidence))]
 
 
 def _one(period: int, posterior: Posterior, scale: _Scale, target: ShownTarget | None) -> Smoothed:
@@ -92,7 +103,10 @@ class _Scale:
     def inner(self, evidence: Evidence) -> inner.Evidence:
         if isinstance(evidence, NoisyBins):
             return Bins(evidence.first, evidence.second)
-        return Point(self.share(evidence.at), evidence.scale / (self.high - self.low))
+        at, scale = self.share(evidence.at), evidence.scale / (self.high - self.low)
+        if isinstance(evidence, DrawnByRank):
+            return Rank(at, scale, evidence.smallest)
+        return Point(at, scale)
 
     def outer(self, share: float) -> float:
         """Digits that depend on the order of a sum are left off: same release, same result."""
@@ -156,8 +170,8 @@ def _note(answers: Sequence[Answer]) -> str:
     done = sum(answer.smoothed is not None for answer in answers)
     if not done:
         return (
-            "not smoothed: that takes two periods or more, and noise whose law depends on the "
-            "value alone, as that of means, shares, ratios of a part, sums and counts does"
+            "not smoothed: that takes two periods or more, and a mean, a share, a ratio of a part, "
+            "a sum, a count, a minimum or a maximum by one mechanism"
         )
     left = "" if done == len(answers) else f" ({len(answers) - done} of {len(answers)} are raw)"
     return (

@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from pappi.checkpoint.answers import chance_met
-from pappi.checkpoint.door import ASSUMED_CASES
+from pappi.checkpoint.plans import ASSUMED_CASES
 from pappi.custody.exact import CaseTable
 from pappi.experiments.boxes import OURS
 from pappi.experiments.intervals import Floats, Generator
@@ -92,14 +92,22 @@ def planned(log: SepsisLog, ppi: Ppi, epsilon: str) -> Plan:
 
 def releases(log: SepsisLog, ppi: Ppi, epsilon: str, rule: str, runs: int) -> Releases:
     plan = planned(log, ppi, epsilon)
-    laws = tuple(_laws(plan, table) for table in log.tables)
+    laws = laws_of(log, plan)
     noisy = drawn(laws, runs, generator(f"sepsis {ppi.id} {epsilon} {rule}"))
     values = np.array([[_value(plan, month) for month in run] for run in noisy])
-    monthly = Monthly(
+    return Releases(plan, laws, noisy, monthly_of(log, ppi, plan, (epsilon, rule), values))
+
+
+def monthly_of(
+    log: SepsisLog, ppi: Ppi, plan: Plan, asked: tuple[str, str], values: Floats, by: str = OURS
+) -> Monthly:
+    """Beside the truth; `asked` are ε and the rule for bounds."""
+    epsilon, rule = asked
+    return Monthly(
         number=NUMBERS[ppi.id],
         name=ppi.name,
         unit=ppi.unit.name,
-        by=OURS,
+        by=by,
         function=_function(ppi),
         mechanism=plan.mechanism,
         bounds=rule,
@@ -110,7 +118,19 @@ def releases(log: SepsisLog, ppi: Ppi, epsilon: str, rule: str, runs: int) -> Re
         target=shown_target(ppi),
         limit=LIMITS.get(ppi.id) if epsilon == "0.1" else None,
     )
-    return Releases(plan, laws, noisy, monthly)
+
+
+def laws_of(log: SepsisLog, plan: Plan) -> tuple[tuple[Law, ...], ...]:
+    """Month by month, of each function."""
+    return tuple(_laws(plan, table) for table in log.tables)
+
+
+def pooled_law(log: SepsisLog, plan: Plan) -> tuple[Law, ...]:
+    """Of all cases together."""
+    return tuple(
+        part.mechanism.law(np.concatenate([_contributions(part, table) for table in log.tables]))
+        for part in plan.parts
+    )
 
 
 def _function(ppi: Ppi) -> str:
@@ -132,7 +152,7 @@ def verdicts_right(log: SepsisLog, ppi: Ppi, epsilon: str, runs: int) -> float:
     plan, target = planned(log, asked, epsilon), ppi.target
     if target is None:
         raise ValueError(f"{ppi.id} has no target")
-    laws = tuple(_laws(plan, table) for table in log.tables)
+    laws = laws_of(log, plan)
     noisy = drawn(laws, runs, generator(f"sepsis verdict {ppi.id} {epsilon}"))
     truths = [holds(target, value * float(ppi.unit.factor)) for value in log.truth(ppi)]
     found = [[_met(plan, month) for month in run] for run in noisy]

@@ -11,12 +11,24 @@ in four. That makes the likelihood a mixture of two of the form
 whose exponent is linear between 0, a/p and b/(1−p): an integral in closed form. It is flat
 where a period is empty, and knows that a large sum may be noise where periods are small. *A
 point* is a number with Laplace noise: L(p) = exp(−|p − at|/scale).
+
+*A rank* is different: a point z drawn to be a maximum has a law that depends on every case, of
+which nothing is known. Its density falls with the number of cases above z (`interval`), so as
+exp(−s·(1 − z/p)^k) below the maximum p, if s/ε cases thin out towards it with power k. All s from
+a third to a thousand and all k from 1 to 8 are taken as equally likely. In one period of four the
+maximum stands alone beyond the end of the others, anywhere, where no release could show it:
+
+    L(p) = ¾·l(p) + ¼·1/p·∫₀^p l(t) dt,   l(p) = mean of exp(−s·(1 − z/p)₊^k) / Z over s and k.
+
+That is a guess about cases, so it serves for values only. Intervals are those that hold whatever
+the cases are, and say next to nothing: as little as a maximum can tell.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +42,11 @@ LEAST = 1e-300
 """What counts as nothing, where a logarithm is taken."""
 
 _SOME, _SMALL = 0.25, 0.1  # of the periods are so much smaller than usual
+
+_ALONE = 0.25  # of the maxima stand alone
+_MANY = np.array([0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0])[:, np.newaxis]
+_POWERS = np.array([1.0, 2.0, 4.0, 8.0])
+_PLACES = np.linspace(0, 1, 201)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +116,57 @@ class Point:
         return np.asarray(-np.abs(shares - self.at) / self.scale)
 
 
-Evidence = Bins | Point
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """A point that was drawn by rank: to be the largest share of all cases, or the smallest."""
+
+    at: float
+    step: float = 0.0
+    smallest: bool = False
+
+    @property
+    def size(self) -> float:
+        """Unknown, so alike."""
+        return 1.0
+
+    @property
+    def likely(self) -> tuple[float, float]:
+        return self.at, 0.1
+
+    def log_likelihood(self, shares: Floats, usual_size: float) -> Floats:  # noqa: ARG002 - all sizes are thought of
+        at, wanted = (1 - self.at, 1 - shares) if self.smallest else (self.at, shares)
+        return np.log(np.interp(wanted, _PLACES, _of_maximum(at)))
+
+    def certain(self, missed: float) -> tuple[float, float]:
+        """Where the answer lies whatever the cases are, but for that chance: see `interval`.
+
+        Two steps stand for the point itself and for rounding.
+        """
+        below = 1 - (1 - self.at + 2 * self.step) / missed
+        above = (self.at + 2 * self.step) / missed
+        return max(below, 0.0), min(above, 1.0)
+
+
+Evidence = Bins | Point | Rank
+
+
+def _of_maximum(at: float) -> Floats:
+    """L at every place; see above."""
+    top = np.maximum(_PLACES, TINY)[:, np.newaxis, np.newaxis]
+    missing = np.maximum(1 - at / top, 0.0) ** _POWERS
+    found = np.exp(-_MANY * missing) / (1 - top + top * _below_maximum())
+    usual = found.mean(axis=(1, 2))
+    halves = (usual[1:] + usual[:-1]) / 2
+    so_far = np.insert(np.cumsum(halves) / np.arange(1, len(_PLACES)), 0, usual[0])
+    return np.asarray((1 - _ALONE) * usual + _ALONE * so_far)
+
+
+@cache
+def _below_maximum() -> Floats:
+    """∫₀¹ exp(−s·(1 − u)^k) du, for every s and k."""
+    middles = (_PLACES[1:] + _PLACES[:-1]) / 2
+    exponents = _MANY[:, :, np.newaxis] * middles ** _POWERS[:, np.newaxis]
+    return np.asarray(np.exp(-exponents).mean(axis=2))
 
 
 def _between(start: Floats, end: Floats, slope: Floats, length: Floats) -> Floats:

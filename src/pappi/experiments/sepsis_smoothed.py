@@ -1,0 +1,137 @@
+"""The Sepsis case study with our mechanisms, smoothed: as `pappi release --smooth` would show it.
+
+Smoothing reads released numbers alone, so it is free. Two levels split ε between the whole time
+and the months. Where bounds come `from the whole time`, nothing is known but the target: no mean
+is expected to have values beyond ten times that, and half of ε is spent on the whole time, where
+a quarter of it finds a ceiling, which then bounds the months.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from pappi.checkpoint.evidence import Evidence, evidence_of
+from pappi.checkpoint.levels import below_ceiling, has_levels
+from pappi.checkpoint.smoothing import believed
+from pappi.experiments.boxes import OURS
+from pappi.experiments.intervals import Floats
+from pappi.experiments.monthly import Monthly
+from pappi.experiments.seeded import generator, randbelow
+from pappi.experiments.sepsis_log import SepsisLog
+from pappi.experiments.sepsis_ours import (
+    DECLARED,
+    EPSILONS,
+    PRIVATE,
+    Releases,
+    drawn,
+    laws_of,
+    monthly_of,
+    planned,
+    pooled_law,
+    releases,
+    ruled_by,
+)
+from pappi.mechanisms import Law, Outcome
+from pappi.planning.plan import Plan
+from pappi.ppinot.model import AggregatedMeasure, Bounding, Ppi
+from pappi.values.bounds import Bounds
+from pappi.values.epsilon import Epsilon
+
+SMOOTHED, TWO_LEVELS = f"{OURS}, smoothed", f"{OURS}, two levels"
+FROM_WHOLE = "from the whole time"
+SHARE = Fraction(1, 2)
+"""Of ε, for the whole time."""
+
+FARTHEST = 10
+"""Times the target of a mean: no value is expected beyond."""
+
+
+def smoothed_series(
+    log: SepsisLog, runs: int, epsilons: Sequence[str] = EPSILONS
+) -> Iterator[Monthly]:
+    """Every PPI at every ε: with one and with two levels, by every rule for bounds."""
+    for ppi in log.ppis.values():
+        for epsilon in epsilons:
+            for rule, ruled in ruled_by(ppi):
+                if rule != PRIVATE:  # months choose different ceilings, and cannot be compared
+                    yield one_level(releases(log, ruled, epsilon, rule, runs))
+            if has_levels(ppi):
+                yield two_levels(log, ppi, epsilon, runs)
+            if loosely_bounded(ppi) is not None:
+                yield from_whole(log, ppi, epsilon, runs)
+
+
+def one_level(found: Releases) -> Monthly:
+    values = [_smoothed(found.plan, run, None) for run in found.noisy]
+    return replace(found.monthly, by=SMOOTHED, values=np.array(values))
+
+
+def two_levels(log: SepsisLog, ppi: Ppi, epsilon: str, runs: int) -> Monthly:
+    """Bounds as declared, for the whole time and for the months."""
+    above, below = _parts(epsilon)
+    whole = planned(log, replace(ppi, scope=replace(ppi.scope, grid=None)), above)
+    months = releases(log, ppi, below, f"{DECLARED}, below {epsilon}", runs)
+    tops = drawn((pooled_law(log, whole),), runs, generator(f"sepsis whole {ppi.id} {epsilon}"))
+    values = [
+        _smoothed(months.plan, run, evidence_of(whole, top))
+        for run, (top,) in zip(months.noisy, tops, strict=True)
+    ]
+    return monthly_of(log, ppi, months.plan, (epsilon, DECLARED), np.array(values), TWO_LEVELS)
+
+
+def from_whole(log: SepsisLog, ppi: Ppi, epsilon: str, runs: int) -> Monthly:
+    """Bounds by the target and, below that, by what half of ε finds out from the whole time."""
+    loose, (above, below) = loosely_bounded(ppi) or ppi, _parts(epsilon)
+    whole = planned(log, replace(loose, scope=replace(ppi.scope, grid=None)), above)
+    law, rng = pooled_law(log, whole), generator(f"sepsis ceiling {ppi.id} {epsilon}")
+    chance, known = randbelow(rng), dict[float | None, tuple[Plan, tuple[tuple[Law, ...], ...]]]()
+    values, plan = [], whole
+    for _ in range(runs):
+        top = evidence_of(whole, [one.draw(chance) for one in law])
+        high = None if top is None else top.high
+        if high not in known:
+            plan = planned(log, below_ceiling(loose, top), below)
+            known[high] = plan, laws_of(log, plan)
+        plan, laws = known[high]
+        run = tuple(tuple(one.draw(chance) for one in month) for month in laws)
+        values.append(_smoothed(plan, run, top))
+    return monthly_of(log, ppi, plan, (epsilon, FROM_WHOLE), np.array(values), TWO_LEVELS)
+
+
+def loosely_bounded(ppi: Ppi) -> Ppi | None:
+    """The mean with nothing but its target to bound it; None if that says nothing."""
+    measure, target = ppi.measure, ppi.target
+    if not isinstance(measure, AggregatedMeasure) or measure.called != "mean":
+        return None
+    if target is None or target.high is None:
+        return None
+    bounds = Bounds(Fraction(0), FARTHEST * target.high)
+    return replace(ppi, measure=replace(measure, bounds=bounds, bounding=Bounding.LOOSE))
+
+
+def _smoothed(plan: Plan, run: Sequence[tuple[Outcome, ...]], whole: Evidence | None) -> Floats:
+    evidence = [found for month in run if (found := evidence_of(plan, month)) is not None]
+    return np.array([each.value for each in believed(evidence, whole)])
+
+
+def _parts(epsilon: str) -> tuple[str, str]:
+    """For the whole time, and for the months."""
+    asked = Epsilon.of(epsilon)
+    above = Epsilon(int(asked.nano * SHARE))
+    return str(above), str(asked - above)
+
+
+def summary(series: Sequence[Monthly]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    """A row for each way to release a PPI: what is aimed at, then errors and verdicts by ε."""
+    columns = ("rmse", "verdicts_right")
+    heads = tuple(f"{column}_{epsilon}" for epsilon in EPSILONS for column in columns)
+    rows: dict[tuple[str, ...], list[object]] = {}
+    for one in sorted(series, key=lambda each: each.number):
+        row = rows.setdefault((one.number, one.name, one.unit, one.by, one.bounds), [one.limit])
+        row.extend((one.rmse, one.verdicts_right))
+    found: list[tuple[object, ...]] = [(*about, *row) for about, row in rows.items()]
+    return ("ppi", "name", "unit", "by", "bounds", "limit", *heads), found
