@@ -121,6 +121,7 @@ class LedgerAgainstItsModel(RuleBasedStateMachine):
         return True
 
     def fit(self, charges: list[Charge]) -> bool:
+        """Limits never change here, so that what was once reserved always fits."""
         known = self.paid | self.held
         new = {charge.key: charge for charge in charges if charge.key not in known}
         used = demand(known.values())

@@ -22,7 +22,14 @@ from pappi.checkpoint.door import Caller, Checkpoint
 from pappi.custody.capture import CapturedEvent, event_of
 from pappi.custody.imports import Terms
 from pappi.custody.keys import IssuedKey
-from pappi.errors import BudgetExceeded, NotAuthenticated, PappiError, Stopped, UnknownLog
+from pappi.errors import (
+    BudgetExceeded,
+    NotAuthenticated,
+    PappiError,
+    Refused,
+    Stopped,
+    UnknownLog,
+)
 from pappi.ppinot.catalogue import parse_catalogue
 from pappi.ppinot.model import Catalogue
 from pappi.store.office import Office
@@ -106,6 +113,7 @@ class WorkspaceAgainstItsModel(RuleBasedStateMachine):
         self.holders: dict[Cell, str] = {}  # of what is reserved
         self.values: dict[Cell, float | None] = {}
         self.standing: dict[str, list[Cell]] = {}
+        self.asked: dict[str, tuple[int, Epsilon, int, str]] = {}
         self.keys: dict[str, IssuedKey] = {}
         self.valid: dict[str, bool] = {}
         self.is_stopped = False
@@ -232,15 +240,18 @@ class WorkspaceAgainstItsModel(RuleBasedStateMachine):
     def reserve(self, number: int, epsilon: Epsilon, analyst: str, months: int) -> None:
         until = min(self.sealed + months, 12)
         cells = [Cell(number, epsilon, month) for month in range(self.sealed, until)]
-        expected = self.refusal(cells, analyst)
+        expected = self.refusal(cells, analyst, reserving=True)
+        door = self.workspace.checkpoint(analyst)
+        asked = (number, epsilon, until, analyst)
+        if asked in self.asked.values():
+            expected = Refused
         try:
-            found = self.workspace.checkpoint(analyst).subscribe(
-                question(number), first_of(until), epsilon
-            )
-        except BudgetExceeded:
-            assert expected is BudgetExceeded
+            found = door.subscribe(question(number), first_of(until), epsilon)
+        except Refused as refusal:
+            self.take(refusal, expected, [], analyst)
             return
         assert expected is None
+        self.asked[found.id] = asked
         self.standing[found.id] = cells
         for cell in cells:
             if cell not in self.payers and cell not in self.holders:
@@ -256,6 +267,7 @@ class WorkspaceAgainstItsModel(RuleBasedStateMachine):
             if any(one.id == identity for one in self.workspace.checkpoint(name).standing())
         )
         cells = self.standing.pop(identity)
+        del self.asked[identity]
         others = {
             one.id for one in self.workspace.checkpoint(analyst).standing() if one.id != identity
         }
@@ -280,16 +292,23 @@ class WorkspaceAgainstItsModel(RuleBasedStateMachine):
 
     # What the model expects
 
-    def refusal(self, cells: list[Cell], analyst: str) -> type[PappiError] | None:
+    def refusal(
+        self, cells: list[Cell], analyst: str, *, reserving: bool = False
+    ) -> type[PappiError] | None:
         if self.is_stopped:
             return Stopped
         if not cells:
             return PappiError  # nothing is sealed: the scope is empty
-        new = [cell for cell in cells if cell not in self.payers and cell not in self.holders]
+        # What is reserved is held already, but a limit may have been cut below it.
+        open_cells = [cell for cell in cells if cell not in self.payers]
+        if reserving:
+            open_cells = [cell for cell in open_cells if cell not in self.holders]
         used, asked = self.used(), Counter[tuple[str, str]]()
-        for cell in new:
-            for account in cell.costs(analyst):
+        for cell in open_cells:
+            payer = self.holders.get(cell, analyst)
+            for account in cell.costs(payer):
                 asked[account] += cell.epsilon.nano
+                used[account] -= cell.epsilon.nano if cell in self.holders else 0
         over = any(used[a] + nano > self.limit_of(a) for a, nano in asked.items())
         return BudgetExceeded if over else None
 

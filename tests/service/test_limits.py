@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
 from starlette.responses import PlainTextResponse
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pappi.errors import UsageError
-from pappi.service.limits import Bodies, Buckets, Turns
+from pappi.service.keys import Bearer
+from pappi.service.limits import BEARER, Bodies, Buckets, Turns
 from pappi.service.settings import Settings
+from pappi.values.access import KeyRecord, Role
 from tests.service.served import SOJOURN, ask, served
 
 
@@ -110,7 +113,9 @@ def test_only_so_many_are_worked_on_at_once_and_so_many_wait() -> None:
         await _fine(scope, receive, send)
 
     async def crowd() -> list[int]:
-        turns = Turns(app, releasing=1, others=2, waiting=3)
+        turns = asked_by(
+            ["alice", "bob", "carol", "dan", "eve", "fay", "gus", "hal"], Turns(app, 1, 2, 3, 1, 1)
+        )
         transport = httpx.ASGITransport(turns)
         async with httpx.AsyncClient(transport=transport, base_url="http://pappi") as client:
             replies = await asyncio.gather(*(client.get("/") for _ in range(8)))
@@ -130,7 +135,7 @@ def test_what_reads_no_log_does_not_wait_behind_what_does() -> None:
             done.append(scope["path"])
             await _fine(scope, receive, send)
 
-        turns = Turns(app, releasing=1, others=1, waiting=9)
+        turns = asked_by(["alice", "bob", "carol", "dan"], Turns(app, 1, 1, 9, 1, 1))
         transport = httpx.ASGITransport(turns)
         async with httpx.AsyncClient(transport=transport, base_url="http://pappi") as client:
             releases = [asyncio.create_task(client.post("/release")) for _ in range(3)]
@@ -141,6 +146,66 @@ def test_what_reads_no_log_does_not_wait_behind_what_does() -> None:
         return done
 
     assert asyncio.run(crowd()) == ["/preview", "/release", "/release", "/release"]
+
+
+def test_of_one_key_few_are_worked_on_and_few_wait_and_others_do_not_notice() -> None:
+    working, most = 0, 0
+
+    async def crowd() -> tuple[list[int], int]:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            nonlocal working, most
+            working += 1
+            most = max(most, working)
+            await asyncio.sleep(0.01)
+            working -= 1
+            await _fine(scope, receive, send)
+
+        turns = Turns(app, releasing=9, others=9, waiting=99, of_one=2, queued=3)
+        names = ["eve"] * 9 + ["alice"]
+        transport = httpx.ASGITransport(asked_by(names, turns))
+        async with httpx.AsyncClient(transport=transport, base_url="http://pappi") as client:
+            replies = await asyncio.gather(*(client.get("/") for _ in names))
+        *eves, alices = (reply.status_code for reply in replies)
+        return sorted(eves), alices
+
+    assert asyncio.run(crowd()) == ([200] * 5 + [503] * 4, 200)
+    assert most == 3
+
+
+def test_a_body_that_breaks_off_is_no_body() -> None:
+    """Half a batch of events must not be taken for a whole one."""
+    seen: list[Message] = []
+
+    async def app(_scope: Scope, receive: Receive, _send: Send) -> None:
+        seen.append(await receive())
+
+    pieces: list[Message] = [
+        {"type": "http.request", "body": b"half of it", "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+
+    async def receive() -> Message:
+        return pieces.pop(0)
+
+    async def send(_message: Message) -> None:
+        raise AssertionError("nobody is there to be told")
+
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": []}
+    asyncio.run(Bodies(app, 100, 1)(scope, receive, send))
+    assert seen == []
+
+
+def asked_by(names: list[str], app: Turns) -> ASGIApp:
+    """Lets each request come with the key of the next name, as admission does."""
+    left = iter(names)
+
+    async def admitted(scope: Scope, receive: Receive, send: Send) -> None:
+        name = next(left)
+        now = datetime(2025, 1, 1, tzinfo=UTC)
+        scope[BEARER] = Bearer(KeyRecord(name, Role.ANALYST, name, frozenset(), now, None), "")
+        await app(scope, receive, send)
+
+    return admitted
 
 
 async def _fine(scope: Scope, receive: Receive, send: Send) -> None:

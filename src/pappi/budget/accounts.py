@@ -87,6 +87,11 @@ class Charge:
             raise ValueError("a charge names the blocks it touches, and nothing else")
 
     @property
+    def log(self) -> str:
+        """The log it is about."""
+        return self.accounts[0].log
+
+    @property
     def costs(self) -> Iterator[tuple[Account, Epsilon]]:
         """What every account bears: the blocks, all blocks together, and the analyst's own."""
         for block in self.accounts:

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ from pappi.audit.subjects import Subject
 from pappi.budget.accounts import Account, KeyState
 from pappi.budget.journal import Balance, ChargeRecord
 from pappi.checkpoint.audits import subject_of
-from pappi.checkpoint.limits import refuse_too_much
+from pappi.checkpoint.limits import MOST_AT_ACCURACY, refuse_too_many, refuse_too_much
 from pappi.checkpoint.plans import at_accuracy, checked_log, facts_of, planned
 from pappi.checkpoint.prices import quote_of
 from pappi.checkpoint.questions import CellQuestion, questions_of
@@ -87,6 +87,7 @@ class Checkpoint:
 
     def afford(self, catalogue: Catalogue, accuracy: str) -> tuple[Quote, ...]:
         """The same, at the epsilon each PPI needs for a wanted accuracy."""
+        refuse_too_many(catalogue, MOST_AT_ACCURACY)
         with self._open_for(catalogue) as (ledger, log):
             ppis = [at_accuracy(ppi, accuracy, log) for ppi in catalogue.ppis]
             return self._quotes([planned(ppi, None, log) for ppi in ppis], log, ledger)
@@ -161,6 +162,7 @@ class Checkpoint:
         """The ledger and the log of a sound catalogue, while nothing is stopped."""
         with self._permitted() as (ledger, register):
             _refuse_stopped(register)
+            refuse_too_many(catalogue)
             yield ledger, checked_log(register, self._caller.logs(register), catalogue)
 
     def _line(
@@ -189,7 +191,7 @@ class Checkpoint:
         return tuple(quotes)
 
     def _charge(self, ledger: Ledger, questions: Sequence[CellQuestion]) -> Mapping[str, KeyState]:
-        rules = Rules(self._office, ledger, self._caller)
+        rules = Rules(self._office, ledger, self._caller, {q.charge.log for q in questions})
         states = ledger.charge([q.charge for q in questions], rules.limit, rules.permit)
         self._on_step("charged")
         return states
@@ -225,19 +227,24 @@ class Checkpoint:
 class Rules:
     """What bounds a charge, asked inside its transaction: a budget cut a moment ago counts."""
 
-    def __init__(self, office: Office, ledger: Ledger, caller: Caller) -> None:
+    def __init__(
+        self, office: Office, ledger: Ledger, caller: Caller, logs: Collection[str]
+    ) -> None:
         self._office = office
         self._ledger = ledger
         self._caller = caller
+        self._logs = logs
         self._register = Register()
 
     def permit(self) -> None:
         self._register = self._office.register(self._ledger)
         self._caller.permit(self._register)
         _refuse_stopped(self._register)
+        for log in self._logs:
+            self._register.log(log, self._caller.logs(self._register))
 
     def limit(self, account: Account) -> Epsilon | None:
-        log = self._register.log(account.log, self._caller.logs(self._register))
+        log = self._register.log(account.log)
         if not account.block:
             return log.total_budget
         if not account.analyst:

@@ -12,6 +12,7 @@ from pappi.checkpoint.questions import CellQuestion
 from pappi.errors import Refused
 from pappi.ppinot.model import (
     CaseBorder,
+    Catalogue,
     DerivedSingleInstance,
     EventCondition,
     Occurrence,
@@ -28,12 +29,22 @@ MOST_BUCKETS = 500_000
 MOST_LOOKS = 64
 MOST_CALENDARS = 8
 MOST_MEASURES = 2_000
+MOST_PPIS = 200
+MOST_AT_ACCURACY = 50
+MOST_ACCOUNTS = 20_000
+
+
+def refuse_too_many(catalogue: Catalogue, most: int = MOST_PPIS) -> None:
+    """Before anything is planned, which takes its time for every PPI."""
+    _refuse_beyond(len(catalogue.ppis), most, "PPIs at once", "fewer of them")
 
 
 def refuse_too_much(questions: Sequence[CellQuestion]) -> None:
     """Nothing, or the reason why a request is too large."""
     answers = sum(map(_answers, questions))
     _refuse_beyond(answers, MOST_ANSWERS, "answers at once", "fewer PPIs, groups or periods")
+    accounts = sum(len(question.cell.blocks) for question in questions)
+    _refuse_beyond(accounts, MOST_ACCOUNTS, "blocks to charge", "shorter periods or less time")
     parts = ((q, part) for q in questions for part in q.plan.parts)
     buckets = sum(_answers(q) * (part.buckets or 0) * len(part.inputs) for q, part in parts)
     hint = "fewer buckets, variables, groups or periods"

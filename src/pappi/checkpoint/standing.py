@@ -13,7 +13,7 @@ from datetime import date
 
 from pappi.budget.accounts import KeyState
 from pappi.checkpoint.door import Caller, Checkpoint, Rules, Step, go_on
-from pappi.checkpoint.limits import refuse_too_much
+from pappi.checkpoint.limits import refuse_too_many, refuse_too_much
 from pappi.checkpoint.plans import checked_log, planned
 from pappi.checkpoint.questions import CellQuestion, questions_of
 from pappi.errors import NotFound, NotReleasable, PappiError, Refused, UsageError
@@ -31,7 +31,10 @@ from pappi.values.epsilon import Epsilon
 _ID_BYTES = 6
 _FILE = "standing"
 _LONGEST = 100_000
-_MOST_EVER = 1_000
+_MOST_YEARS = 5
+_MOST_CELLS = 600
+_MOST_OPEN = 50
+_MOST_EVER = 200
 
 
 def subscribe(
@@ -41,7 +44,9 @@ def subscribe(
     with office.ledger() as ledger:
         register = office.register(ledger)
         caller.permit(register)
+        refuse_too_many(catalogue)
         log = checked_log(register, caller.logs(register), catalogue)
+        _refuse_far(until, log)
         question = StandingQuestion(
             id=secret_bytes(_ID_BYTES).hex(),
             analyst=caller.name,
@@ -55,26 +60,43 @@ def subscribe(
         asked = _questions(question, log, until)
         _require_blocks(asked, log)
         refuse_too_much(asked)
-        _refuse_hoarding(question, register)
-        rules = Rules(office, ledger, caller)
+        _refuse_hoarding(question, len(asked), register)
+        rules = Rules(office, ledger, caller, {log.name})
         act = (STAND, standing_payload(question))
         ledger.reserve([one.charge for one in asked], rules.limit, act, rules.permit)
         return question
 
 
-def _refuse_hoarding(question: StandingQuestion, register: Register) -> None:
+def _refuse_far(until: date, log: LogDeclaration) -> None:
+    most = log.horizon.now.year + _MOST_YEARS
+    if until.year > most:
+        raise UsageError(f"a question stands until {most} at most", hint="renew it in time")
+
+
+def _refuse_hoarding(question: StandingQuestion, cells: int, register: Register) -> None:
     """The journal keeps every question for ever, and reserving one costs nothing in the end."""
-    if len(question.definitions) > _LONGEST:
-        raise Refused(
-            f"a standing question has at most {_LONGEST:,} characters",
-            hint="ask with fewer PPIs in each",
-        )
-    ever = sum(1 for each in register.standing.values() if each.analyst == question.analyst)
-    if ever >= _MOST_EVER:
-        raise Refused(
-            f"an analyst has at most {_MOST_EVER:,} standing questions, ended ones included",
-            hint="put several PPIs into one",
-        )
+    theirs = [each for each in register.standing.values() if each.analyst == question.analyst]
+    for found, most, what in (
+        (len(question.definitions), _LONGEST, "characters in a standing question"),
+        (cells, _MOST_CELLS, "reservations in a standing question"),
+        (1 + sum(not each.ended for each in theirs), _MOST_OPEN, "standing questions"),
+        (1 + len(theirs), _MOST_EVER, "standing questions, ended ones included"),
+    ):
+        if found > most:
+            raise Refused(
+                f"an analyst may have at most {most:,} {what}",
+                hint="put several PPIs into one question, or ask for fewer of them",
+            )
+    if any(not each.ended and _same(each, question) for each in theirs):
+        raise Refused("this question stands already", hint="see the list of standing questions")
+
+
+def _same(one: StandingQuestion, other: StandingQuestion) -> bool:
+    return (one.definitions, one.epsilon, one.until) == (
+        other.definitions,
+        other.epsilon,
+        other.until,
+    )
 
 
 def end(office: Office, caller: Caller, identity: str) -> int:
@@ -99,6 +121,15 @@ def end(office: Office, caller: Caller, identity: str) -> int:
         asked = (one.key for one in _questions(question, log, question.until))
         own = [key for key in asked if key not in kept]
         return ledger.cancel(own, caller.name, (END, {"id": identity}))
+
+
+def end_all(office: Office, analyst: str, log: str) -> int:
+    """End every question of an analyst about a log, as its owner; gives how many that were."""
+    caller = Caller(analyst)
+    ended = [each for each in standing_of(office, caller) if each.log == log]
+    for question in ended:
+        end(office, caller, question.id)
+    return len(ended)
 
 
 def _open_of(register: Register, analyst: str) -> Iterator[StandingQuestion]:
@@ -131,26 +162,24 @@ def run_due(office: Office, on_step: Step = go_on) -> Iterator[Run]:
         for question in register.standing.values():
             if question.ended:
                 continue
-            log = register.logs[question.log]
-            due = _due(ledger, _questions(question, log, min(question.until, log.until)))
-            if due:
-                yield _run(office, ledger, question, due, log, on_step)
+            yield from _run(office, ledger, question, register.logs[question.log], on_step)
 
 
 def _run(
     office: Office,
     ledger: Ledger,
     question: StandingQuestion,
-    due: Sequence[CellQuestion],
     log: LogDeclaration,
     on_step: Step,
-) -> Run:
+) -> Iterator[Run]:
     """One failure must not keep the others from their answers."""
     try:
-        door = Checkpoint(office, _asking(question), on_step)
-        return Run(question, door.answer(ledger, due, log))
+        due = _due(ledger, _questions(question, log, min(question.until, log.until)))
+        if due:
+            door = Checkpoint(office, _asking(question), on_step)
+            yield Run(question, door.answer(ledger, due, log))
     except PappiError as problem:
-        return Run(question, problem=problem)
+        yield Run(question, problem=problem)
 
 
 def _asking(question: StandingQuestion) -> Caller:
@@ -175,7 +204,8 @@ def _questions(question: StandingQuestion, log: LogDeclaration, until: date) -> 
         return []
     horizon = replace(log.horizon, first=question.first, until=until)
     catalogue = parse_catalogue(question.definitions, _FILE)
-    plans = [planned(ppi, question.epsilon, log) for ppi in catalogue.ppis]
+    begun = (ppi for ppi in catalogue.ppis if ppi.scope.start is None or ppi.scope.start < until)
+    plans = [planned(ppi, question.epsilon, log) for ppi in begun]
     for plan in plans:
         _require_blockwise(plan.ppi.scope, plan)
     return [

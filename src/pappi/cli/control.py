@@ -94,8 +94,8 @@ def grant(log_name: str, name: str, epsilon: str, workspace: str | None) -> None
 @workspace_option
 def withdraw(log_name: str, name: str, workspace: str | None) -> None:
     """Let an analyst no longer ask about LOG."""
-    open_workspace(workspace).custody.withdraw(log_name, name)
-    click.echo(f"{name} may no longer ask about '{log_name}'.")
+    ended = open_workspace(workspace).withdraw(log_name, name)
+    click.echo(f"{name} may no longer ask about '{log_name}'; {ended} standing questions end.")
 
 
 @analyst.command("list")

@@ -13,7 +13,7 @@ from pappi.budget.journal import ChargeRecord
 from pappi.custody.capture import Captured, CapturedEvent, capture
 from pappi.custody.erasure import Erased, Request, erase
 from pappi.custody.exact import exact_answers
-from pappi.custody.imports import Books, Imported, Progress, Terms, create_log, import_log
+from pappi.custody.imports import Books, Imported, Progress, Terms, create_log, import_log, sweep
 from pappi.custody.keys import IssuedKey, new_key
 from pappi.custody.sealing import Sealed, seal
 from pappi.errors import NotFound, UsageError
@@ -93,6 +93,7 @@ class Custody:
                 self._change(ledger, name, lambda now: replace(now, table=table, until=end))
 
             files = self._office.files
+            sweep(files, self._books(ledger))
             return seal(files, lambda: self.log(name), until, today(log.zone), commit)
 
     def erase(
@@ -110,6 +111,7 @@ class Custody:
                 what: dict[str, JSON] = {"log": name, "by what": list(found.kinds)}
                 self._act(ledger, ERASE, {**what, "cases": found.cases, "events": found.events})
 
+            sweep(self._office.files, self._books(ledger))
             return erase(self._office.files, lambda: self.log(name), request, note)
 
     def logs(self) -> tuple[LogDeclaration, ...]:

@@ -8,14 +8,14 @@ finishes it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pappi.custody.capture import LONGEST_TEXT, is_unicode
 from pappi.custody.sealing import Current, frontier, settled
 from pappi.errors import Refused, UsageError
 from pappi.ppinot.wording import listed, quoted
 from pappi.store.capture.erased import case_digests, person_digests
-from pappi.store.capture.inbox import Inbox
+from pappi.store.capture.inbox import Inbox, person_text
 from pappi.store.declarations import LogDeclaration
 from pappi.store.events.erasing import erase_cases
 from pappi.store.events.lookup import Lookup
@@ -23,6 +23,7 @@ from pappi.store.events.parts import Versioned
 from pappi.store.workspace import WorkspaceFiles
 from pappi.values.periods import Period
 from pappi.values.privacy import Per
+from pappi.values.vocabulary import Kind
 
 __all__ = ["Erased", "Request", "erase"]
 
@@ -57,6 +58,7 @@ def erase(
     """Erase, and rewrite the files. `note` puts the numbers on record before anything is gone."""
     with settled(files, current) as (log, inbox):
         _check(log, request)
+        request = replace(request, persons=_in_one_writing(log, request.persons))
         lookup = Lookup(files.events, log.table, log.anchor)
         found = _find(lookup, inbox, log, request)
         stored, waiting = lookup.event_counts(found.stored), inbox.unsealed_events(found.waiting)
@@ -86,11 +88,30 @@ def _find(lookup: Lookup, inbox: Inbox, log: LogDeclaration, request: Request) -
     open_cases = inbox.open_cases(log.anchor, inbox.last()) if request.blocks else []
     for start, end in _borders(log, request.blocks):
         stored.update(lookup.cases(lookup.anchored(start, end)))
-        waiting.update(c.id for c in open_cases if start <= (c.anchor_us or end) < end)
+        waiting.update(
+            c.id for c in open_cases if c.anchor_us is not None and start <= c.anchor_us < end
+        )
     # A case of the inbox may be in an older version of the events. But if the log has it as
     # something else, as another person's say, it is only what came late that goes.
     elsewhere = lookup.event_counts(waiting - stored).keys()
     return _Found(frozenset(stored | (waiting - elsewhere)), frozenset(stored | waiting))
+
+
+def _in_one_writing(log: LogDeclaration, persons: tuple[str, ...]) -> tuple[str, ...]:
+    """Persons as they are told apart: a number is the same as 7 and as 7.0."""
+    match log.vocabulary.attributes.get(log.unit.column or ""):
+        case Kind.NUMBER:
+            return tuple(map(_number_text, persons))
+        case Kind.TRUTH:
+            return tuple(person.lower() for person in persons)
+    return persons
+
+
+def _number_text(person: str) -> str:
+    try:
+        return person_text(float(person)) or person
+    except ValueError:
+        return person
 
 
 def _borders(log: LogDeclaration, labels: tuple[str, ...]) -> list[tuple[int, int]]:

@@ -42,6 +42,7 @@ LATEST_US = midnight_us(LATEST, ZoneInfo("UTC"))
 MONTHLY = Grid(Calendar.MONTH)
 DEFAULT_BUDGET = Epsilon.of(1)
 
+_PART = re.compile(r"_p[0-9]+$")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
@@ -75,7 +76,7 @@ class Imported:
 class Books:
     """What an import needs to know of the ledger, and the act that makes the log exist."""
 
-    known: Callable[[], Collection[str]]
+    known: Callable[[], Mapping[str, LogDeclaration]]
     number: Callable[[], int]
     declare: Callable[[LogDeclaration], None]
 
@@ -106,10 +107,8 @@ def _import_alone(
     progress: Progress,
 ) -> Imported:
     check_terms(name, terms, books.known())
+    _sweep(files, books)
     table = f"events_{books.number()}"
-    if table in event_tables(files.events):
-        # Left by an import that was cut off before its declaration: nobody's.
-        drop_events(files.events, table)
 
     def accept(report: ImportReport) -> None:
         """A log that cannot be declared is not taken in."""
@@ -124,6 +123,22 @@ def _import_alone(
     declaration = _declared(name, table, _vocabulary(report), terms, _horizon(report, terms))
     books.declare(declaration)
     return Imported(report, declaration)
+
+
+def sweep(files: WorkspaceFiles, books: Books) -> None:
+    """Drop what imports have left that were cut off before their declaration.
+
+    It is nobody's: no log is erased with it, and none is answered from it.
+    """
+    with exclusive(files.root / "import"):
+        _sweep(files, books)
+
+
+def _sweep(files: WorkspaceFiles, books: Books) -> None:
+    declared = {log.data for log in books.known().values()}
+    for name in event_tables(files.events):
+        if _PART.sub("", name) not in declared:
+            drop_events(files.events, name)
 
 
 def create_log(
@@ -141,9 +156,8 @@ def create_log(
         if unit is not None and unit not in vocabulary.attributes:
             raise UsageError("the unit's attribute is not among those of the log")
         check_words(terms, vocabulary)
+        _sweep(files, books)
         table = f"events_{books.number()}"
-        if table in event_tables(files.events):
-            drop_events(files.events, table)
         create_events(files.events, table, vocabulary.attributes)
         start = terms.blocks.start_of(terms.first)
         log = _declared(name, table, vocabulary, terms, (start, start))

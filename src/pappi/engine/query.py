@@ -78,12 +78,9 @@ def written(query: exp.Expr) -> str:
 
     A definition is bounded in depth, but its query may be some times deeper.
     """
-    usual = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(usual, _DEPTH))
-    try:
-        return query.sql(dialect="duckdb", copy=False)
-    finally:
-        sys.setrecursionlimit(usual)
+    # Raised for good: set back, it could fail another thread in the middle of a deep query.
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEPTH))
+    return query.sql(dialect="duckdb", copy=False)
 
 
 def shared_scans(

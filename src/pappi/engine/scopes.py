@@ -25,12 +25,14 @@ def read_by(scopes: Iterable[Scope]) -> tuple[SingleInstance, ...]:
 def cases_in(
     cases: CaseTable, scope: Scope, periods: Sequence[Period], horizon: Horizon, zone: ZoneInfo
 ) -> dict[Period, CaseTable]:
-    """The cases of each period; periods are disjoint and in order."""
-    found = cases
+    """The cases of each period; periods are disjoint and in order.
+
+    Only cases of the log's own blocks, whatever periods reach beyond them: a case that lies
+    outside is not sealed yet, and would count again in the block it comes to lie in.
+    """
+    found = cases.split([horizon.covered], zone)[horizon.covered]
     if scope.anchor is not None:
-        # Only cases of the log's own blocks: those are what was charged.
-        charged = cases.split([horizon.covered], zone)[horizon.covered]
-        found = charged.anchored(anchor_time(scope.anchor))
+        found = found.anchored(anchor_time(scope.anchor))
     if scope.last_cases is None:
         return found.split(periods, zone)
     (period,) = periods

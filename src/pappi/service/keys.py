@@ -21,14 +21,13 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pappi.errors import NotAllowed, NotAuthenticated, PappiError
-from pappi.service.limits import Buckets, too_many
+from pappi.service.limits import BEARER, Buckets, too_many
 from pappi.service.problems import Audience, Fault, fault_of
 from pappi.service.settings import Settings
 from pappi.values.access import KeyRecord, Right, Role
 from pappi.workspace import Workspace
 
 OPEN = frozenset({"/health", "/ready"})
-BEARER = "pappi.bearer"
 _LONGEST_KEY = 200
 
 Keyring = Callable[[str], KeyRecord]

@@ -25,8 +25,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pappi import __version__
 from pappi.errors import PappiError
-from pappi.service.keys import BEARER, OPEN, Admission, Bearer, GuardedRoute, Keyring
-from pappi.service.limits import Bodies, Turns
+from pappi.service.keys import OPEN, Admission, Bearer, GuardedRoute, Keyring
+from pappi.service.limits import BEARER, Bodies, Turns
 from pappi.service.logs import log_failure, log_request
 from pappi.service.metrics import Metrics, Seen
 from pappi.service.pace import OnTheGrid
@@ -114,6 +114,8 @@ def _middleware(audience: Audience, keyring: Keyring, frame: Frame) -> list[Midd
             releasing=settings.releases_at_once,
             others=settings.analysts_at_once,
             waiting=settings.analysts_waiting,
+            of_one=settings.one_at_once,
+            queued=settings.one_waiting,
         )
         if analyst
         else None,

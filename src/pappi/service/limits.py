@@ -57,6 +57,14 @@ def too_many(seconds: float) -> Fault:
     )
 
 
+BEARER = "pappi.bearer"
+"""Where in a request's scope its bearer is, once it is admitted."""
+
+
+class _Gone(Exception):
+    """The sender hung up before the end of the body."""
+
+
 class Bodies:
     """Takes in a whole body, of any framing, up to a size and within a time."""
 
@@ -75,6 +83,8 @@ class Bodies:
         try:
             async with asyncio.timeout(self._seconds):
                 body = await self._read(receive)
+        except _Gone:
+            return  # half a body is none, and nobody waits for a reply
         except TimeoutError:
             slow = Fault("too-slow", f"a body has to arrive within {self._seconds:g} s")
             await slow.response()(scope, receive, send)
@@ -94,10 +104,11 @@ class Bodies:
         more = True
         while more:
             message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _Gone
             body += message.get("body", b"")
             if len(body) > self._most:
                 return None
-            # A sender that has gone has nothing more to say.
             more = message.get("more_body", False)
         return bytes(body)
 
@@ -124,24 +135,44 @@ class Turns:
 
     Both applications share one pool of threads: the owner's stop switch must not have to wait
     until fifty analysts have their answers. What may read the log has turns of its own, so
-    that a preview, which does not, never waits behind it.
+    that a preview, which does not, never waits behind it. And whoever asks for much waits
+    behind themselves: of one key only a few requests are worked on, and a few more wait.
     """
 
-    def __init__(self, app: ASGIApp, releasing: int, others: int, waiting: int) -> None:
+    def __init__(
+        self, app: ASGIApp, releasing: int, others: int, waiting: int, of_one: int, queued: int
+    ) -> None:
         self._app = app
         self._releasing = asyncio.Semaphore(releasing)
         self._others = asyncio.Semaphore(others)
         self._room = waiting
+        self._of_one = of_one
+        self._most_of_one = of_one + queued
+        self._own: dict[str, tuple[asyncio.Semaphore, list[None]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or BEARER not in scope:
             await self._app(scope, receive, send)
             return
         turns = self._releasing if scope["path"] in _RELEASING else self._others
-        if turns.locked() and self._room == 0:
+        key = scope[BEARER].record.id
+        own, here = self._own.setdefault(key, (asyncio.Semaphore(self._of_one), []))
+        if len(here) >= self._most_of_one or (turns.locked() and self._room == 0):
             busy = Fault("busy", "too many requests wait already", headers={"Retry-After": "2"})
             await busy.response()(scope, receive, send)
             return
+        here.append(None)
+        try:
+            async with own:
+                await self._in_turn(turns, scope, receive, send)
+        finally:
+            here.pop()
+            if not here:
+                self._own.pop(key, None)
+
+    async def _in_turn(
+        self, turns: asyncio.Semaphore, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         self._room -= 1
         try:
             await turns.acquire()

@@ -204,10 +204,10 @@ class OwnerDesk:
         return grant_reply(self._door(bearer).grant_analyst(log, name, epsilon))
 
     def withdraw(self, log: LogName, name: AnalystName, bearer: Asking) -> GrantsReply:
-        """Let an analyst no longer ask about a log; gives who still may."""
+        """Let an analyst no longer ask about a log, nor their standing questions; who still may."""
         door = self._door(bearer)
         door.log(log)
-        door.withdraw(log, name)
+        self._workspace.withdraw(log, name, bearer.name)
         return self.analysts(log, bearer)
 
     def releases(

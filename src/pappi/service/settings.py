@@ -21,6 +21,8 @@ class Settings:
     body_seconds          how long a body may take to arrive
     releases_at_once      releases worked on at a time; twice the cores is plenty
     analysts_at_once      other requests of analysts at a time; the owner's never wait for them
+    one_at_once           requests of one key worked on at a time
+    one_waiting           … and waiting; above it 503
     analysts_waiting      requests that may wait for their turn; above it 503
     page                  entries of a list in one reply, if no limit is asked for
     longest_page          … and the most that can be asked for
@@ -36,6 +38,8 @@ class Settings:
     body_seconds: float = 30.0
     releases_at_once: int = 4
     analysts_at_once: int = 12
+    one_at_once: int = 2
+    one_waiting: int = 20
     analysts_waiting: int = 1_000
     page: int = 100
     longest_page: int = 1_000

@@ -188,7 +188,7 @@ def _stand(register: Register, entry: Entry) -> Register:
 
 
 def _end(register: Register, entry: Entry) -> Register:
-    question = replace(register.standing[entry.payload["id"]], ended=True)
+    question = replace(register.standing[entry.payload["id"]], ended=True, definitions="")
     return replace(register, standing={**register.standing, question.id: question})
 
 

@@ -258,6 +258,8 @@ def open_inbox(path: Path, data: str) -> Iterator[Inbox]:
 
 def person_text(value: Value) -> str | None:
     """Who a person is, in one writing: 7 and 7.0 are the same."""
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return None if value is None else str(value)

@@ -24,6 +24,8 @@ from pappi.store.events.sql import attach
 
 _SUCCESSOR = "successor.duckdb"
 _EVENTS = "events"
+# Several queries run at once; what does not fit is put aside on the disk.
+_MEMORY = "20%"
 
 
 def staging_prefix(database: Path) -> str:
@@ -94,7 +96,8 @@ def open_file(path: Path) -> duckdb.DuckDBPyConnection:
     The file is attached to a database of its own. Opened directly, it would be the one that
     another connection of this process still has open under the same name: perhaps the old one.
     """
-    connection = duckdb.connect(config={"temp_directory": str(spill_folder(path))})
+    spill = str(spill_folder(path))
+    connection = duckdb.connect(config={"temp_directory": spill, "memory_limit": _MEMORY})
     try:
         connection.execute(f"{attach(str(path), _EVENTS)} (READ_ONLY)")
         connection.execute(f"USE {_EVENTS}")

@@ -54,7 +54,7 @@ from pappi.budget.journal import (
 )
 from pappi.errors import LedgerBroken
 from pappi.store.ledger.journal import DAMAGED, Journal, broken
-from pappi.values.epsilon import Epsilon
+from pappi.values.epsilon import ZERO, Epsilon
 from pappi.values.plain_data import JSON
 
 Limits: TypeAlias = Mapping[Account, Epsilon] | Callable[[Account], Epsilon | None]
@@ -196,10 +196,13 @@ class Ledger:
         with self._file.writing():
             permit()
             states = {key: self._state_of(charge) for key, charge in wanted.items()}
-            self._refuse_overspending(_in_state(KeyState.NEW, wanted, states), limits)
+            new = _in_state(KeyState.NEW, wanted, states)
+            held = _in_state(KeyState.RESERVED, wanted, states)
+            reserved = [self._reserved(charge.key) for charge in held]
+            self._refuse_overspending(new, limits, reserved)
             self._step(Step.CHARGE_CHECKED)
-            self._spend_held(_in_state(KeyState.RESERVED, wanted, states))
-            self._write_charges(_in_state(KeyState.NEW, wanted, states))
+            self._spend_held(reserved)
+            self._write_charges(new)
             self._step(Step.CHARGE_WRITTEN)
         self._step(Step.CHARGE_COMMITTED)
         return states
@@ -326,15 +329,19 @@ class Ledger:
                 raise ValueError(f"the key {charge.key} was charged at another price")
         return cell.state
 
-    def _refuse_overspending(self, charges: Sequence[Charge], limits: Limits) -> None:
-        accounts = demand(charges)
-        used = {account: self._used_in(account) for account in accounts}
+    def _refuse_overspending(
+        self, new: Sequence[Charge], limits: Limits, reserved: Sequence[Charge] = ()
+    ) -> None:
+        """What was reserved is held already; it is refused if the limit was cut below it."""
+        charges = [*new, *reserved]
+        accounts, held = demand(charges), demand(reserved)
+        used = {each: self._used_in(each) - held.get(each, ZERO) for each in accounts}
         if short := shortfalls(charges, used, _known(limits, accounts)):
             raise budget_exceeded(charges, short)
 
     def _used_in(self, account: Account) -> Epsilon:
         rows = self._file.run(_ACCOUNT, account.log, account.block, account.analyst)
-        return Epsilon(sum(rows[0])) if rows else Epsilon(0)
+        return Epsilon(sum(rows[0])) if rows else ZERO
 
     def _reserved(self, key: str) -> Charge:
         cell = self._cell(key)
@@ -342,9 +349,8 @@ class Ledger:
             raise ValueError(f"the key {key} is not reserved")
         return charge_of(self._file.entry(cell.reserved))
 
-    def _spend_held(self, charges: Sequence[Charge]) -> None:
+    def _spend_held(self, reserved: Sequence[Charge]) -> None:
         """Charge what was reserved, to whom it was reserved for."""
-        reserved = [self._reserved(charge.key) for charge in charges]
         for charge in reserved:
             self._unhold(charge)
         self._write_charges(reserved)
