@@ -23,7 +23,12 @@ from pappi.workspace import Workspace
 
 # Rates and the time grid have tests of their own; here they would only stand in the way.
 UNHURRIED = Settings(
-    grid_seconds=0.001, requests_per_minute=10**9, failures_per_minute=10**9, shutdown_seconds=5
+    grid_seconds=0.001,
+    requests_per_minute=10**9,
+    failures_per_minute=10**9,
+    one_at_once=1_000,
+    one_waiting=1_000,
+    shutdown_seconds=5,
 )
 ANYWHERE = Addresses(Address("127.0.0.1", 0), Address("127.0.0.1", 0))
 

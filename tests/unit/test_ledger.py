@@ -218,7 +218,9 @@ def test_what_is_reserved_cannot_be_spent_by_others_and_is_charged_when_asked(
     assert ledger.spent("hospital") == {}
     with pytest.raises(BudgetExceeded, match=r"left 0\.3"):
         ledger.charge([charge("b", "0.4")], LIMITS)
-    assert ledger.charge([charge("a", "0.7")], {}) == {"a": KeyState.RESERVED}
+    with pytest.raises(BudgetExceeded):  # a limit that was cut below it counts
+        ledger.charge([charge("a", "0.7")], {OCTOBER: Epsilon.of("0.6")})
+    assert ledger.charge([charge("a", "0.7")], LIMITS) == {"a": KeyState.RESERVED}
     assert ledger.spent("hospital") == {OCTOBER: Epsilon.of("0.7")}
     assert ledger.balances("hospital")[OCTOBER].held == ZERO
     assert ledger.states(["a"]) == {"a": KeyState.PENDING}

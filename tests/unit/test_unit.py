@@ -132,9 +132,11 @@ def test_a_person_is_declared_by_any_case_level_attribute(
 def test_a_unit_that_cannot_be_is_refused_and_leaves_no_trace(
     workspace: Workspace, terms: Terms, message: str, hint: str
 ) -> None:
+    workspace.close()  # so that no lock or log of SQLite's is beside its file
     before = fingerprint(workspace.root)
     with pytest.raises(UsageError, match=message) as refusal:
         workspace.import_log(event_table(ROWS), "persons", terms=terms)
+    workspace.close()
     assert hint in refusal.value.hint
     assert not any(letter.isdigit() for letter in refusal.value.message + refusal.value.hint)
     assert fingerprint(workspace.root) == before
