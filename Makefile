@@ -67,7 +67,7 @@ campaign: setup  ## a thousand kills of a release on each database
 experiments: setup  ## the paper, re-run: build/experiments/report.html
 	$(BIN)/pappi experiments run
 
-fuzz: setup  ## a million generated and a million mutated definitions: some hours on two cores
+fuzz: setup  ## a million generated and a million mutated definitions: an hour on two free cores
 	$(BIN)/python -m tests.fuzz.campaign --generated 1000000 --mutated 1000000 --jobs 2
 
 audit: setup  ## all three layers of the audit in full length: about an hour on two cores
