@@ -395,3 +395,37 @@ def test_a_smoothed_chart_shows_the_raw_values_and_says_which_is_which() -> None
     assert "2024-02: smoothed " in text
     assert "2024-02: released as 50 h" in text
     assert "pp-raw" not in series_svg(EXTREMES["bands"]).split("</style>")[1]
+
+
+# --- what has no value ----------------------------------------------------------------
+
+
+def test_a_mark_without_a_value_stands_beneath_the_axis_where_it_is_none() -> None:
+    svg = series_svg(EXTREMES["no value"])
+    bottom = max(
+        float(line.get("y1", "0"))
+        for line in shapes(svg, "grid")
+        if line.get("x1") != line.get("x2")
+    )
+    without = [mark for mark in shapes(svg, "undecided") if float(mark.get("cy", "0")) > 5]
+    assert len(without) == 2
+    assert all(float(mark.get("cy", "0")) > bottom + 8 for mark in without)
+    assert "no value" in texts(svg)
+
+
+def test_a_series_with_all_its_values_has_no_room_for_missing_ones() -> None:
+    assert "no value" not in texts(series_svg(EXTREMES["one period"]))
+
+
+def test_verdicts_alone_have_no_value_axis() -> None:
+    said = texts(series_svg(EXTREMES["verdicts alone"]))
+    assert {"met", "missed", "undecided"} <= set(said)
+    assert not any(
+        text.replace(" h", "").replace(".", "").isdigit() for text in said if text != "2024"
+    )
+
+
+def test_no_answers_are_a_line_of_words_and_no_chart() -> None:
+    svg = series_svg(EXTREMES["no answers"])
+    assert "no answers" in texts(svg)
+    assert float(parsed(svg).get("height", "0")) < 160

@@ -9,7 +9,6 @@ from fractions import Fraction
 import pytest
 
 from pappi.errors import NotReleasable
-from pappi.planning.accuracy import epsilon_for, wanted_error
 from pappi.planning.parts import PublicFacts
 from pappi.planning.plan import plan_options, plan_ppi
 from pappi.ppinot.catalogue import parse_catalogue
@@ -110,20 +109,6 @@ def test_more_cases_and_more_epsilon_predict_less_error() -> None:
     base = plan_ppi(TIMED, EPSILON, facts()).predicted_error
     assert plan_ppi(TIMED, EPSILON, facts(cases=1_000)).predicted_error < base
     assert plan_ppi(TIMED, Epsilon.of(1), facts()).predicted_error < base
-
-
-def test_an_accuracy_has_its_smallest_epsilon() -> None:
-    hour = wanted_error("1 h", TIMED)
-    assert hour is not None
-    needed = epsilon_for(TIMED, hour, facts())
-    assert needed is not None
-    assert plan_ppi(TIMED, needed, facts()).predicted_error <= hour
-    less = Epsilon(needed.nano - 10**6)
-    assert plan_ppi(TIMED, less, facts()).predicted_error > hour
-
-
-def test_an_impossible_accuracy_has_none() -> None:
-    assert epsilon_for(TIMED, Fraction(1), facts(cases=1)) is None
 
 
 WITHIN = f"{{sum: {COUNT_A}, within: b}}"

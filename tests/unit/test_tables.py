@@ -11,11 +11,12 @@ from typing import Literal
 import pytest
 from rich.console import Console, RenderableType
 
-from pappi.report.quotes import advice_lines, options_table, quotes_table
+from pappi.report.budgets import BudgetLine
+from pappi.report.quotes import advice_lines, options_table, quantiles_table, quotes_table
 from pappi.report.tables import answers_table, budget_table
 from pappi.values.answers import Series, Verdict
 from pappi.values.epsilon import Epsilon
-from pappi.values.quotes import Quote, QuotedSet
+from pappi.values.quotes import ErrorQuantile, Quote, QuotedSet
 from tests.unit.report_samples import (
     ALL_BANDS,
     BANDED,
@@ -150,14 +151,28 @@ WAITING = Quote(
     new_charges=3,
     options=(),
     shares=(1.0,),
+    quantiles=(ErrorQuantile(0.5, 1.5), ErrorQuantile(0.95, 6.4)),
 )
 
 
 def test_a_preview_shows_price_and_error_in_plain_digits() -> None:
-    text = printed(quotes_table([replace(WAITING, typical_error=37_581.2, unit="EUR"), WAITING]))
+    dear = replace(WAITING, quantiles=(ErrorQuantile(0.95, 37_581.2),), unit="EUR")
+    text = printed(quotes_table([dear, WAITING]))
     assert "± 37,600 EUR" in text
-    assert "± 3.20 h" in text
+    assert "± 6.40 h" in text
     assert "3 × 0.1" in text
+
+
+def test_margins_stand_at_every_confidence_they_are_known_for() -> None:
+    (row,) = [x for x in printed(quantiles_table([WAITING])).splitlines() if "waiting" in x]
+    cells = [cell.strip() for cell in row.strip("│").split("│")]
+    assert cells == ["waiting", "± 1.50 h", "–", "–", "± 6.40 h", "–"]
+
+
+def test_without_a_margin_the_typical_error_is_called_so_and_the_reason_is_told() -> None:
+    unsure = replace(WAITING, quantiles=(), margin_note="nobody knows")
+    assert "typically ± 3.20 h" in printed(quotes_table([unsure]), width=100)
+    assert advice_lines([unsure]) == ["waiting: no margin is known: nobody knows"]
 
 
 def test_a_preview_names_the_functions_and_their_shares() -> None:
@@ -167,20 +182,21 @@ def test_a_preview_names_the_functions_and_their_shares() -> None:
 
 
 def test_an_error_that_nobody_can_know_is_not_made_up() -> None:
-    assert "not known" in printed(quotes_table([replace(WAITING, typical_error=None)]))
+    unknown = replace(WAITING, typical_error=None, quantiles=())
+    assert "not known" in printed(quotes_table([unknown]))
 
 
 def test_options_say_which_was_chosen_and_why_others_were_not() -> None:
     options = (
-        QuotedSet(("ppi",), "two-bin", 3.2, shares=(1.0,), chosen=True),
-        QuotedSet(("ppi",), "threshold", 2.9, "on request", shares=(1.0,)),
+        QuotedSet(("ppi",), "two-bin", 3.2, shares=(1.0,), chosen=True, margin=6.4),
+        QuotedSet(("ppi",), "threshold", 2.9, "on request", shares=(1.0,), margin=5.8),
         QuotedSet(("ppi.a", "ppi.b"), None, None, "its bounds are too close"),
     )
     lines = printed(options_table(replace(WAITING, options=options))).splitlines()
     rows = [[cell.strip() for cell in x.strip("│").split("│")] for x in lines if x[:1] == "│"]
     assert rows[1:] == [
-        ["value", "two-bin", "100 %", "± 3.20 h", "chosen"],
-        ["value", "threshold", "100 %", "± 2.90 h", "on request"],
+        ["value", "two-bin", "100 %", "± 6.40 h", "chosen"],
+        ["value", "threshold", "100 %", "± 5.80 h", "on request"],
         ["a + b", "–", "–", "–", "its bounds are too close"],
     ]
 
@@ -211,7 +227,7 @@ def test_a_smoothed_value_is_marked_and_the_released_one_stands_beneath() -> Non
     first = next(number for number, line in enumerate(lines) if "2024-02" in line)
     assert "≈ " in lines[first]
     assert "raw 50 h" in lines[first + 1]
-    text = " ".join("".join(lines).split())
+    text = " ".join(" ".join(lines).split())
     assert "≈ smoothed: drawn towards the other periods" in text
     assert "hold for all periods together" in text
 
@@ -222,3 +238,11 @@ def test_only_what_was_smoothed_is_marked() -> None:
         row = next(line for line in rows if month in line)
         assert ("≈" in row) is marked
     assert "≈" not in printed(answers_table(ordinary))
+
+
+def test_what_is_held_for_standing_questions_has_its_part_of_the_bar() -> None:
+    half, fifth = Epsilon.of("0.5"), Epsilon.of("0.2")
+    text = printed(budget_table([BudgetLine("2024-01", Epsilon.of(1), half, fifth)]))
+    assert "█" * 10 + "▒" * 4 + "░" * 6 in text
+    assert "held for standing questions" in text
+    assert "▒" not in printed(budget_table([BudgetLine("2024-01", Epsilon.of(1), half)]))

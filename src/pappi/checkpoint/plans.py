@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from pappi.errors import Refused, UsageError
-from pappi.planning.accuracy import epsilon_for, wanted_error
+from pappi.planning.accuracy import DEAREST, epsilon_for, plan_spread, wanted_accuracy
 from pappi.planning.parts import PublicFacts
 from pappi.planning.plan import Plan, plan_ppi
 from pappi.ppinot.checks import require_sound
@@ -42,18 +42,31 @@ def facts_of(log: LogDeclaration) -> PublicFacts:
 def at_accuracy(ppi: Ppi, accuracy: str, log: LogDeclaration) -> Ppi:
     """The PPI with the epsilon that its wanted accuracy costs."""
     ppi = _settled(ppi, log)
-    wanted = wanted_error(accuracy, ppi)
-    if wanted is None or wanted <= 0:
+    wanted = wanted_accuracy(accuracy, ppi)
+    if wanted is None:
         raise UsageError(
-            f"'{accuracy}' is not an accuracy", hint='write e.g. "6 h", "2 %" or a plain number'
+            f"'{accuracy}' is not an accuracy of a value in {ppi.unit.name or 'plain numbers'}",
+            hint='write e.g. "6 h", "2 %" or a plain number; with a confidence from 50 % to 99 %: '
+            '"6 h, 90 %"',
         )
     epsilon = epsilon_for(ppi, wanted, facts_of(log))
     if epsilon is None:
-        raise Refused(
-            f"no epsilon up to 100 brings PPI '{ppi.id}' to a typical error of {accuracy}",
-            hint="ask for less accuracy, or declare tighter bounds",
-        )
+        raise _unaffordable(ppi, accuracy, log)
     return replace(ppi, epsilon=epsilon)
+
+
+def _unaffordable(ppi: Ppi, accuracy: str, log: LogDeclaration) -> Refused:
+    facts = facts_of(log)
+    if plan_spread(plan_ppi(ppi, DEAREST, facts), facts) is None:
+        return Refused(
+            f"no accuracy of PPI '{ppi.id}' can be promised: where its values are cut off is "
+            "chosen privately",
+            hint="ask with an epsilon, or declare bounds that fit",
+        )
+    return Refused(
+        f"no epsilon up to {DEAREST} keeps PPI '{ppi.id}' within ±{accuracy.strip(' ±')}",
+        hint="ask for less accuracy, or declare tighter bounds",
+    )
 
 
 def _settled(ppi: Ppi, log: LogDeclaration) -> Ppi:

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from pappi.checkpoint.series import shown_aim
+from pappi.planning.accuracy import plan_spread
 from pappi.planning.parts import PublicFacts
 from pappi.planning.plan import Option, Plan, plan_options
-from pappi.planning.targets import advice_on
+from pappi.planning.targets import advice_on, target_in
 from pappi.ppinot.measures import measure_kind
-from pappi.values.quotes import Quote, QuotedSet
+from pappi.ppinot.model import Wanted
+from pappi.values.quotes import (
+    CONFIDENCES,
+    MARGIN_CONFIDENCE,
+    ErrorQuantile,
+    Quote,
+    QuotedSet,
+)
 from pappi.values.vocabulary import Kind
 
+_ONLY_MARGIN = (MARGIN_CONFIDENCE,)
 _ON_REQUEST = {
     "threshold": "on request: aims at the target",
     "sample-and-aggregate": "on request: the bias of small parts comes on top",
@@ -18,7 +29,7 @@ _ON_REQUEST = {
 
 
 def quote_of(plan: Plan, facts: PublicFacts, charges: int, new_charges: int) -> Quote:
-    ppi = plan.ppi
+    ppi, quantiles = plan.ppi, _quantiles(plan, facts)
     options = plan_options(ppi, plan.epsilon, facts)
     return Quote(
         ppi=ppi.id,
@@ -31,11 +42,47 @@ def quote_of(plan: Plan, facts: PublicFacts, charges: int, new_charges: int) -> 
         assumed_cases=facts.expected_cases,
         charges=charges,
         new_charges=new_charges,
-        options=_ranked([_quoted_set(option, plan) for option in options]),
+        options=_ranked([_quoted_set(option, plan, facts, quantiles) for option in options]),
         shares=_shares(plan),
         clipping=_clipping(plan, facts),
         advice=advice_on(ppi, plan.epsilon.fraction),
+        quantiles=quantiles,
+        margin_note=_margin_note(plan, quantiles),
+        target=shown_aim(ppi, target_in(ppi, None)),
+        verdict_only=ppi.release.answer is Wanted.VERDICT,
     )
+
+
+def _quantiles(
+    plan: Plan, facts: PublicFacts, levels: Sequence[float] = CONFIDENCES
+) -> tuple[ErrorQuantile, ...]:
+    """As far as there are any: of a value that may not exist, none at high confidences."""
+    spread = plan_spread(plan, facts)
+    if spread is None:
+        return ()
+    found = ((level, spread.within(level)) for level in levels)
+    shown = ((level, plan.ppi.unit.show(away)) for level, away in found if math.isfinite(away))
+    return tuple(ErrorQuantile(level, _digits(abs(away))) for level, away in shown)
+
+
+def _digits(away: float) -> float:
+    """A prediction has no more than five: what was searched for 5 h is not 5.000001 h."""
+    return float(f"{away:.5g}")
+
+
+def _margin(quantiles: Sequence[ErrorQuantile]) -> float | None:
+    known = {each.confidence: each.within for each in quantiles}
+    return known.get(MARGIN_CONFIDENCE)
+
+
+def _margin_note(plan: Plan, quantiles: Sequence[ErrorQuantile]) -> str:
+    if math.isinf(plan.predicted_error):
+        return "its bounds are chosen privately, so nothing is known beforehand"
+    if not quantiles:
+        return "where values are cut off is chosen privately, so only a typical error is predicted"
+    if _margin(quantiles) is None:
+        return "its formula has no value more often than a margin allows for"
+    return ""
 
 
 def _ranked(options: list[QuotedSet]) -> tuple[QuotedSet, ...]:
@@ -48,18 +95,22 @@ def _ranked(options: list[QuotedSet]) -> tuple[QuotedSet, ...]:
     return tuple(sorted(options, key=order))
 
 
-def _quoted_set(option: Option, chosen: Plan) -> QuotedSet:
+def _quoted_set(
+    option: Option, chosen: Plan, facts: PublicFacts, known: Sequence[ErrorQuantile]
+) -> QuotedSet:
     plan = option.plan
     if plan is None:
         return QuotedSet(option.functions, None, None, option.reason)
+    ways = [(_functions(each), each.mechanism) for each in (plan, chosen)]
+    is_chosen = not option.on_request and ways[0] == ways[1]
     return QuotedSet(
         option.functions,
         plan.mechanism,
         _shown_error(plan),
         reason=_ON_REQUEST.get(plan.mechanism, "") if option.on_request else "",
         shares=_shares(plan),
-        chosen=not option.on_request
-        and (_functions(plan), plan.mechanism) == (_functions(chosen), chosen.mechanism),
+        chosen=is_chosen,
+        margin=_margin(known) if is_chosen else _margin(_quantiles(plan, facts, _ONLY_MARGIN)),
     )
 
 

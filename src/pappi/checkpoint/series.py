@@ -49,7 +49,7 @@ def _series(plan: Plan, answers: Iterable[Answer]) -> Series:
         name=plan.ppi.name,
         unit=plan.ppi.unit.name,
         sentence=sentence(plan.ppi),
-        target=_shown_aim(plan.ppi, target_in(plan.ppi, None)),
+        target=shown_aim(plan.ppi, target_in(plan.ppi, None)),
         answers=tuple(answers),
         clipping=_clipping(plan.ppi),
         caution=_caution(plan),
@@ -67,7 +67,7 @@ def _answers(
         yield answer_of(question.plan, log, period, group, noisy, found)
 
 
-def _shown_aim(ppi: Ppi, aim: Aim | None) -> ShownTarget | None:
+def shown_aim(ppi: Ppi, aim: Aim | None) -> ShownTarget | None:
     """The target in the unit of the answers, with what is tolerated beyond it."""
     if aim is None:
         return None
@@ -83,7 +83,7 @@ def _shown_target(unit: Unit, target: Target) -> ShownTarget:
 
 def _group_targets(ppi: Ppi) -> Iterator[tuple[str, ShownTarget]]:
     for own in ppi.group_targets:
-        shown = _shown_aim(ppi, target_in(ppi, own.key))
+        shown = shown_aim(ppi, target_in(ppi, own.key))
         if shown is not None:
             yield own.key, shown
 

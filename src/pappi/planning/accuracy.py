@@ -1,25 +1,59 @@
-"""Accuracy first: the epsilon that a wanted typical error costs."""
+"""Accuracy first: the epsilon that a wanted margin costs.
+
+An accuracy is a promise one can read: "±6 h, 95 %" says that the noise keeps the value
+within 6 hours of what it would be without noise, with that confidence, if as many cases
+fall into a period as were assumed. What clipping to the bounds changes comes on top.
+"""
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 
+from pappi.errors import NotReleasable
 from pappi.planning.parts import PublicFacts
-from pappi.planning.plan import plan_ppi
+from pappi.planning.plan import Plan, plan_ppi
+from pappi.planning.spread import Spread, spread_of
 from pappi.ppinot.model import Ppi
 from pappi.values.epsilon import NANO, Epsilon
 from pappi.values.units import DURATIONS, parse_duration
 
+USUAL_CONFIDENCE = Fraction(95, 100)
+LEAST_CONFIDENCE, MOST_CONFIDENCE = Fraction(50, 100), Fraction(99, 100)
+
 _NUMBER = re.compile(r"\s*(\d{1,15}(?:\.\d{1,15})?)\s*%?\s*", re.ASCII)
+_SIGN = re.compile(r"\s*(?:±|\+/-|\+-)")
+_PERCENT = re.compile(r"\s*(\d{1,3}(?:\.\d{1,3})?)\s*%\s*", re.ASCII)
 
 # Amounts a person would write: thousandths, up to a hundred.
 _STEP = NANO // 1_000
 _MOST = 100 * 1_000
 
+DEAREST = Epsilon(_MOST * _STEP)
+"""The largest epsilon that is tried for an accuracy."""
 
-def wanted_error(text: str, ppi: Ppi) -> Fraction | None:
-    """A written accuracy such as `6 h`, `2 %` or `3` (in the PPI's unit), in internal units."""
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """The noise keeps the value within `margin` (internal units), with that confidence."""
+
+    margin: Fraction
+    confidence: Fraction = USUAL_CONFIDENCE
+
+
+def wanted_accuracy(text: str, ppi: Ppi) -> Accuracy | None:
+    """A written accuracy: `6 h`, `±6 h`, `6 h, 90 %`, `2 %` or `3` (in the PPI's unit)."""
+    margin_text, comma, confidence_text = text.partition(",")
+    margin = _margin(_SIGN.sub("", margin_text, count=1), ppi)
+    confidence = _confidence(confidence_text) if comma else USUAL_CONFIDENCE
+    if margin is None or margin <= 0 or confidence is None:
+        return None
+    return Accuracy(margin, confidence)
+
+
+def _margin(text: str, ppi: Ppi) -> Fraction | None:
     duration = parse_duration(text)
     if duration is not None:
         return duration if DURATIONS.get(ppi.unit.name) == ppi.unit.factor else None
@@ -27,19 +61,48 @@ def wanted_error(text: str, ppi: Ppi) -> Fraction | None:
     return ppi.unit.read(Fraction(number[1])) if number else None
 
 
-def epsilon_for(ppi: Ppi, error: Fraction, facts: PublicFacts) -> Epsilon | None:
-    """The smallest epsilon, in thousandths, whose predicted error is at most the wanted one."""
-    if not _good_enough(ppi, _MOST, error, facts):
+def _confidence(text: str) -> Fraction | None:
+    percent = _PERCENT.fullmatch(text)
+    confidence = Fraction(percent[1]) / 100 if percent else None
+    known = confidence is not None and LEAST_CONFIDENCE <= confidence <= MOST_CONFIDENCE
+    return confidence if known else None
+
+
+def plan_spread(plan: Plan, facts: PublicFacts) -> Spread | None:
+    """How far off a plan's release will be; None where no law says."""
+    cases = facts.under(plan.ppi.scope).expected_cases
+    return spread_of(plan.ppi, plan.parts, cases, plan.predicted_error)
+
+
+def epsilon_for(ppi: Ppi, wanted: Accuracy, facts: PublicFacts) -> Epsilon | None:
+    """The smallest epsilon, in thousandths, whose release keeps to the wanted margin.
+
+    Found by halving, rounded up: what is given back has been seen to keep to it. None if
+    no epsilon up to 100 does, or no law says how far off the release will be.
+    """
+    # Raises if the PPI cannot be released at all; a small epsilon may be too little for some.
+    if not _keeps(plan_ppi(ppi, DEAREST, facts), wanted, facts):
         return None
     too_little, enough = 0, _MOST
     while enough - too_little > 1:
         middle = (too_little + enough) // 2
-        if _good_enough(ppi, middle, error, facts):
+        if _is_enough(ppi, middle, wanted, facts):
             enough = middle
         else:
             too_little = middle
     return Epsilon(enough * _STEP)
 
 
-def _good_enough(ppi: Ppi, thousandths: int, error: Fraction, facts: PublicFacts) -> bool:
-    return plan_ppi(ppi, Epsilon(thousandths * _STEP), facts).predicted_error <= error
+def _is_enough(ppi: Ppi, thousandths: int, wanted: Accuracy, facts: PublicFacts) -> bool:
+    try:
+        plan = plan_ppi(ppi, Epsilon(thousandths * _STEP), facts)
+    except NotReleasable:
+        return False
+    return _keeps(plan, wanted, facts)
+
+
+def _keeps(plan: Plan, wanted: Accuracy, facts: PublicFacts) -> bool:
+    spread = plan_spread(plan, facts)
+    if spread is None or math.isinf(plan.predicted_error):
+        return False
+    return spread.keeps(float(wanted.margin), float(wanted.confidence))

@@ -55,10 +55,10 @@ _TILTS = {2: (Fraction(3), Fraction(2)), 3: (Fraction(3),), 4: (Fraction(3),)}
 
 def predicted_error(ppi: Ppi, parts: Sequence[Part], cases: int) -> float:
     """The root mean square error of the PPI's value, in internal units; infinite if unknown."""
-    if _is_unknown(parts):
+    if is_unknown(parts):
         return math.inf
-    if _at_one_point(ppi, parts[0]):
-        return _error_at(_operating_point(ppi, parts[0], cases), ppi, parts[0].mechanism, cases)
+    if at_one_point(ppi, parts[0]):
+        return _error_at(operating_point(ppi, parts[0], cases), ppi, parts[0].mechanism, cases)
     return _mean_error(ppi, parts, scenes_of(ppi, parts, cases))
 
 
@@ -69,7 +69,7 @@ def contributions(ppi: Ppi, parts: Sequence[Part], cases: int) -> tuple[float, .
     fall in proportion to 1/ε, as those of a function whose noise fills its range, another
     split may be better: then the weights are those for which that one is best.
     """
-    if _is_unknown(parts):
+    if is_unknown(parts):
         return (math.inf,) * len(parts)
     scenes = scenes_of(ppi, parts, cases)
     alone = tuple(_mean_error(ppi, parts, scenes, part.path) for part in parts)
@@ -84,7 +84,7 @@ def contributions(ppi: Ppi, parts: Sequence[Part], cases: int) -> tuple[float, .
     return alone if least > enough else tuple(float(share) ** 1.5 for share in best)
 
 
-def _is_unknown(parts: Sequence[Part]) -> bool:
+def is_unknown(parts: Sequence[Part]) -> bool:
     return any(each.bounding is Bounding.PRIVATE for part in parts for each in part.inputs)
 
 
@@ -102,7 +102,7 @@ def _at_epsilon(mechanism: Mechanism, epsilon: Fraction) -> Mechanism:
     return cast("Mechanism", replace(cast("Any", mechanism), epsilon=epsilon))
 
 
-def _at_one_point(ppi: Ppi, part: Part) -> bool:
+def at_one_point(ppi: Ppi, part: Part) -> bool:
     """Whether one function answers the PPI, and its own prediction says how well."""
     if part.path != ROOT or ppi.target is not None:
         return part.path == ROOT
@@ -110,7 +110,7 @@ def _at_one_point(ppi: Ppi, part: Part) -> bool:
     return alone or not is_imaginable(part)
 
 
-def _operating_point(ppi: Ppi, part: Part, cases: int) -> float | None:
+def operating_point(ppi: Ppi, part: Part, cases: int) -> float | None:
     """The target; without one the middle, or where values are if they fill loose bounds."""
     limits = () if ppi.target is None else (ppi.target.low, ppi.target.high)
     known = [limit for limit in limits if limit is not None]

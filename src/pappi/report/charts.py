@@ -18,7 +18,15 @@ from pappi.report.keys import KEY_ROW, Entry, drawn_key, key_entries, rows_of
 from pappi.report.lanes import LANE, Lanes, lane_names, without_values
 from pappi.report.numbers import with_unit
 from pappi.report.palette import paint_css, painted, theme_css
-from pappi.report.panels import FONT, SMALL, Panel, cuts_off
+from pappi.report.panels import (
+    FONT,
+    MISSING_LANE,
+    NO_VALUE,
+    SMALL,
+    Panel,
+    cuts_off,
+    without_some,
+)
 from pappi.report.periods import PeriodAxis
 from pappi.report.plain import shortened
 from pappi.report.scales import Extent, shown_extent, value_axis
@@ -82,25 +90,31 @@ class _Kind(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Values:
     series: Series
-    height: float
+    plot: float
     identity: str
+
+    @property
+    def height(self) -> float:
+        return self.plot + (MISSING_LANE if without_some(self.series.answers) else 0.0)
 
     @property
     def left(self) -> float:
         """Room for the widest tick label, the unit included."""
-        axis = value_axis(self._extent, self.series.unit, self.height, 0)
+        axis = value_axis(self._extent, self.series.unit, self.plot, 0)
         labels = [*map(axis.label, axis.ticks), with_unit(axis.label(axis.high), self._unit)]
+        if without_some(self.series.answers):
+            labels.append(NO_VALUE)
         return _MARGIN + 8 + _LETTER * max(map(len, labels))
 
     def panel(self, answers: tuple[Answer, ...], place: _Place) -> Iterator[Element]:
-        y = value_axis(self._extent, self.series.unit, place.top + self.height, place.top)
+        y = value_axis(self._extent, self.series.unit, place.top + self.plot, place.top)
         patterns = _pattern_ids(self.identity)
         yield from Panel(
             answers, place.target, self._unit, place.x, y, patterns, place.label
         ).elements()
 
     def key(self) -> Iterator[Entry]:
-        axis = value_axis(self._extent, self.series.unit, self.height, 0)
+        axis = value_axis(self._extent, self.series.unit, self.plot, 0)
         cut_off = cuts_off(self.series.answers, axis)
         return key_entries(self.series, _pattern_ids(self.identity), cut_off=cut_off)
 
@@ -111,6 +125,20 @@ class _Values:
     @property
     def _unit(self) -> str:
         return shortened(self.series.unit, 12)
+
+
+@dataclass(frozen=True, slots=True)
+class _Nothing:
+    """No answers: a line of words, and no axis that would promise some."""
+
+    height: float = 10.0
+    left: float = _MARGIN
+
+    def panel(self, answers: tuple[Answer, ...], place: _Place) -> Iterator[Element]:  # noqa: ARG002 - there are none
+        yield from ()
+
+    def key(self) -> Iterator[Entry]:
+        yield from ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +195,14 @@ class _Chart:
         name, about = f"{self._id}-name", f"{self._id}-about"
         return el(
             "svg",
-            el("title", self.series.name, id=name),
+            el("title", self.series.title, id=name),
             el("desc", series_text(self.series), id=about),
             *before[:1],
             el("defs", *_patterns(self._id)),
             painted("rect", "surface", width=self.width, height=total, rx=8),
             *before[1:],
             *self._body(),
+            *self._warning(),
             *drawn_key(key, _MARGIN + 6, self._bottom + _PERIOD_LABELS + 14),
             class_="pp-chart",
             role="img",
@@ -189,7 +218,7 @@ class _Chart:
         return el(
             "g",
             painted(
-                "text", "heading", shortened(self.series.name, self.width / 8.2),
+                "text", "heading", shortened(self.series.title, self.width / 8.2),
                 x=_MARGIN, y=26, font_size=16, font_weight=650,
             ),
             painted(
@@ -198,9 +227,17 @@ class _Chart:
             ),
         )  # fmt: skip
 
+    def _warning(self) -> Iterator[Element]:
+        """Above the panels, and so in the chart itself, wherever it is copied to."""
+        if self.series.warning:
+            yield painted(
+                "text", "heading", self.series.warning, x=self.width - _MARGIN,
+                y=self.heading + 10, font_size=SMALL, font_weight=600, text_anchor="end",
+            )  # fmt: skip
+
     def _body(self) -> Iterator[Element]:
         if not self.series.answers:
-            yield painted("text", "label", "no answers", x=_MARGIN, y=self._top + 30, font_size=13)
+            yield painted("text", "label", "no answers", x=_MARGIN, y=self._top + 18, font_size=13)
             return
         x = PeriodAxis.of(self.series.answers, self._kind.left, self.width - _MARGIN)
         top = self._top + self._group_label
@@ -234,6 +271,8 @@ class _Chart:
 
     @property
     def _kind(self) -> _Kind:
+        if not self.series.answers:
+            return _Nothing()
         if without_values(self.series.answers):
             return _Verdicts(self.series)
         return _Values(self.series, self._panel_height, self._id)

@@ -28,6 +28,10 @@ class Element:
     def __str__(self) -> str:
         return "".join(_pieces(self))
 
+    def __html__(self) -> str:
+        """For templates: what is escaped already is not escaped again."""
+        return str(self)
+
 
 Node = Element | str
 

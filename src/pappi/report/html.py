@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from pappi.report.budgets import BudgetLine
 from pappi.report.charts import series_drawing, series_figure
 from pappi.report.elements import Element, Node, el
+from pappi.report.gauge import budget_gauge, budget_table, budget_text
 from pappi.report.numbers import MISSING, format_cases, interval_text, value_text
 from pappi.report.page_style import PAGE_CSS
-from pappi.report.palette import painted
 from pappi.report.verdicts import (
     COLOURS,
     EXPLAINED,
@@ -46,7 +46,7 @@ def report_html(
     """The whole page. `facts` are public statements about log and workspace, label and text."""
     page = el(
         "html",
-        _head(title),
+        page_head(title),
         el(
             "body",
             el("a", "Skip to the figures", class_="skip", href="#figures"),
@@ -55,12 +55,11 @@ def report_html(
                 "main",
                 _overview(series),
                 _reading(series),
-                *(_ppi(one, f"ppi-{number}") for number, one in enumerate(series, start=1)),
+                *(series_card(one, f"ppi-{number}") for number, one in enumerate(series, start=1)),
                 _budget(budget),
                 id="figures",
             ),
-            el("footer", el("p", "Made by PaPPI. Every figure above has been released; ",
-                            "showing it again costs no privacy.")),
+            el("footer", el("p", "Made by PaPPI. ", _closing(series))),
         ),
         lang="en",
     )  # fmt: skip
@@ -72,6 +71,7 @@ def series_html(series: Series) -> str:
     return str(
         el(
             "section",
+            _warning([series]),
             el("p", _name(series.sentence)),
             series_drawing(series),
             el("p", guarantee_line(series.answers), *_notes(series)),
@@ -80,7 +80,7 @@ def series_html(series: Series) -> str:
     )
 
 
-def _head(title: str) -> Element:
+def page_head(title: str) -> Element:
     return el(
         "head",
         el("meta", charset="utf-8"),
@@ -103,6 +103,7 @@ def _header(
         "header",
         el("h1", _name(title)),
         el("p", f"Generated {generated}", class_="muted"),
+        _warning(series),
         _promise([answer for one in series for answer in one.answers], budget),
         _facts(facts) if facts else None,
     )
@@ -126,6 +127,18 @@ def _promise(answers: Sequence[Answer], budget: Sequence[BudgetLine]) -> Element
     )
 
 
+def _warning(series: Sequence[Series]) -> Element | None:
+    """That figures are rehearsed, before any of them."""
+    texts = dict.fromkeys(one.warning for one in series if one.warning)
+    return el("p", *(el("strong", text) for text in texts), role="note") if texts else None
+
+
+def _closing(series: Sequence[Series]) -> str:
+    if any(one.rehearsed for one in series):
+        return "No figure above is about anybody; a release of the same looks like this."
+    return "Every figure above has been released; showing it again costs no privacy."
+
+
 def _facts(facts: Sequence[tuple[str, str]]) -> Element:
     pairs = [(el("dt", _name(label)), el("dd", _name(text))) for label, text in facts]
     return el("dl", *(node for pair in pairs for node in pair))
@@ -146,7 +159,7 @@ def _overview(series: Sequence[Series]) -> Element | None:
     return el(
         "section",
         el("h2", "At a glance"),
-        _scrolled(table, "All PPIs at a glance", "scroll whole"),
+        scrolled(table, "All PPIs at a glance", "scroll whole"),
         class_="card overview",
     )
 
@@ -218,17 +231,18 @@ def _mark_item(mark: Mark) -> Element:
 # --- one PPI --------------------------------------------------------------------------
 
 
-def _ppi(series: Series, identity: str) -> Element:
+def series_card(series: Series, identity: str) -> Element:
+    """One PPI for a page with our style: its chart, its guarantee, its figures."""
     return el(
         "article",
-        el("h2", _name(series.name), id=f"{identity}-name"),
+        el("h2", _name(series.title), id=f"{identity}-name"),
         el("p", _name(series.sentence)),
         el(
             "figure",
             series_figure(series, width=840),
             el("figcaption", guarantee_line(series.answers), *_notes(series)),
         ),
-        _scrolled(_answers_table(series), f"Figures of {series.name}"),
+        scrolled(_answers_table(series), f"Figures of {series.name}"),
         id=identity,
         class_="card",
         aria_labelledby=f"{identity}-name",
@@ -238,8 +252,8 @@ def _ppi(series: Series, identity: str) -> Element:
 def _notes(series: Series) -> Sequence[Node]:
     """Which targets hold where; and what the bounds cut off is not in the figures."""
     several = target_lines(series) if series.group_targets else ()
-    notes = filter(None, (*several, series.clipping, series.caution, series.smoothing))
-    return [node for note in notes for node in (el("br"), _name(note))]
+    notes = (series.warning, *several, series.clipping, series.caution, series.smoothing)
+    return [node for note in notes if note for node in (el("br"), _name(note))]
 
 
 def _answers_table(series: Series) -> Element:
@@ -276,38 +290,15 @@ def _verdict_class(answer: Answer) -> str:
 def _budget(lines: Sequence[BudgetLine]) -> Element | None:
     if not lines:
         return None
-    rows = [
-        el(
-            "tr",
-            el("th", _name(line.block), scope="row"),
-            el("td", _bar(line)),
-            el("td", str(line.spent), class_="number"),
-            el("td", str(line.left), class_="number"),
-            el("td", str(line.limit), class_="number"),
-        )
-        for line in lines
-    ]
-    table = _table("ε spent and left in each block", ("Block", "", "Spent", "Left", "Limit"), rows)
     return el(
         "section",
         el("h2", "Privacy budget"),
         el("p", "Each block of cases has a budget of its own. What is spent stays spent; when "
            "nothing is left, no further question about these cases is answered."),
-        _scrolled(table, "Privacy budget"),
+        el("figure", budget_gauge(lines), el("figcaption", budget_text(lines))),
+        scrolled(budget_table(lines), "Privacy budget"),
         class_="card",
     )  # fmt: skip
-
-
-def _bar(line: BudgetLine) -> Element:
-    """Decoration: the numbers beside it say the same."""
-    return el(
-        "svg",
-        painted("rect", "unspent", width=144, height=8, rx=4),
-        painted("rect", "spent", width=144 * line.share, height=8, rx=4),
-        class_="bar",
-        viewBox="0 0 144 8",
-        aria_hidden="true",
-    )
 
 
 # --- pieces ---------------------------------------------------------------------------
@@ -330,7 +321,7 @@ def _table(caption: str, headers: Sequence[str], rows: Sequence[Element]) -> Ele
     )
 
 
-def _scrolled(table: Element, label: str, style: str = "scroll") -> Element:
+def scrolled(table: Element, label: str, style: str = "scroll") -> Element:
     """Large tables scroll on the screen, by keyboard as well; on paper they are whole."""
     return el("div", table, class_=style, role="region", aria_label=label, tabindex=0)
 

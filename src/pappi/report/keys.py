@@ -54,8 +54,9 @@ def _pattern_entries(series: Series, patterns: Mapping[Band, str]) -> Iterator[E
     if any(target.tolerated for target in series.targets):
         words = {Band.AMBER: "tolerated", Band.RED: "not tolerated"}
     for band, text in words.items():
-        fill = f"url(#{patterns[band]})"
-        yield Entry(el("rect", x=-6, y=-6, width=13, height=12, fill=fill), text)
+        fill, outline = f"url(#{patterns[band]})", "M-6 -6h13v12h-13z"
+        swatch = el("rect", x=-6, y=-6, width=13, height=12, fill=fill)
+        yield Entry(el("g", swatch, painted("path", "limit", d=outline, fill="none")), text)
 
 
 def _is_without_anything(answer: Answer) -> bool:

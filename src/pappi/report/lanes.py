@@ -13,13 +13,13 @@ from pappi.report.elements import Element, el
 from pappi.report.marks import cross, shape
 from pappi.report.numbers import finite
 from pappi.report.palette import painted
+from pappi.report.panels import NO_VALUE
 from pappi.report.periods import PeriodAxis
 from pappi.report.verdicts import legend, mark_of
 from pappi.report.wording import answer_text
 from pappi.values.answers import Answer
 
 LANE = 25.0
-_NO_VALUE = "no value"
 
 
 def without_values(answers: Sequence[Answer]) -> bool:
@@ -28,7 +28,7 @@ def without_values(answers: Sequence[Answer]) -> bool:
 
 def lane_names(answers: Sequence[Answer]) -> tuple[str, ...]:
     """Best first; the same in every panel of a chart."""
-    rest = [_NO_VALUE] if any(mark_of(answer) is None for answer in answers) else []
+    rest = [NO_VALUE] if any(mark_of(answer) is None for answer in answers) else []
     return tuple(map(str, (*legend(answers), *rest)))
 
 
@@ -54,7 +54,7 @@ class Lanes:
     def _mark(self, answer: Answer) -> Element:
         size = min(max(self.x.slot / 3.6, 3.2), 5.5)
         mark, x = mark_of(answer), self.x.at(answer.period)
-        y = self._at(_NO_VALUE if mark is None else mark)
+        y = self._at(NO_VALUE if mark is None else mark)
         drawn = cross(x, y, size) if mark is None else shape(mark, x, y, size)
         return el("g", el("title", answer_text(answer)), drawn)
 

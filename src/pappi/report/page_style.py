@@ -32,7 +32,7 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1.5rem;margin:1
 dt{color:var(--muted)}
 dd{margin:0;overflow-wrap:anywhere}
 figure{margin:1rem 0 .75rem;overflow-x:auto}
-figure svg{display:block;width:100%;min-width:34rem;height:auto}
+figure svg{display:block;max-width:100%;min-width:34rem;height:auto}
 figcaption{margin-top:.25rem}
 .scroll{overflow:auto;max-height:20.2rem;border-top:1px solid var(--grid);background:
  linear-gradient(transparent,var(--surface) 60%) center bottom/100% 3rem no-repeat local,
@@ -57,7 +57,6 @@ tbody tr:last-child th,tbody tr:last-child td{border-bottom:0}
 .tally span{margin-right:.8rem;white-space:nowrap;display:inline-block}
 .read{display:grid;grid-template-columns:repeat(auto-fit,minmax(19rem,1fr));gap:.9rem 1.75rem;
  margin:.75rem 0 0;padding:0;list-style:none;font-size:.9rem}
-.bar{display:block;width:9rem;height:8px}
 footer{padding-top:.5rem;padding-bottom:3rem}
 @media (max-width:40rem){.card{padding:1.1rem 1rem;border-radius:10px}h1{font-size:1.65rem}}
 @media print{

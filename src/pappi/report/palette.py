@@ -70,7 +70,12 @@ _PAINT: dict[str, dict[str, str]] = {
     "edge": {"stroke": "muted"},
     "edge-text": {"fill": "ink", "stroke": "surface"},
     "spent": {"fill": "accent"},
+    "held": {"fill": "surface", "stroke": "accent"},
+    "stripe": {"stroke": "accent"},
     "unspent": {"fill": "grid"},
+    "limit": {"stroke": "muted"},
+    "own": {"fill": "target", "stroke": "surface"},
+    "error": {"fill": "accent", "stroke": "accent"},
 }
 
 

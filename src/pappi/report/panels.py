@@ -24,6 +24,9 @@ from pappi.values.answers import Answer, Band, ShownTarget
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 SMALL = 11.5
+NO_VALUE = "no value"
+MISSING_LANE = 22.0
+"""Height beneath the axis for periods that have no value, where there are any."""
 # Pixels per period below which whiskers lose their caps, lest the chart turn to hatching.
 _DENSE = 10.0
 
@@ -47,6 +50,7 @@ class Panel:
     def elements(self) -> Iterator[Element]:
         yield from self._outside()
         yield from self._grid()
+        yield from self._lane_name()
         runs = list(_runs(self.answers))
         for run in runs:
             yield self._band(run)
@@ -77,6 +81,15 @@ class Panel:
         if self.y.low < 0 < self.y.high:
             zero = self.y.at(0.0)
             yield painted("line", "axis", x1=self.x.left, x2=self.x.right, y1=zero, y2=zero)
+
+    def _lane_name(self) -> Iterator[Element]:
+        """Beneath the axis, where a mark cannot be taken for a value."""
+        if without_some(self.answers):
+            y = self.y.bottom + MISSING_LANE * 0.6 + 4
+            yield painted(
+                "text", "label", NO_VALUE, x=self.x.left - 8, y=y,
+                font_size=SMALL, text_anchor="end",
+            )  # fmt: skip
 
     # --- the target ---
 
@@ -124,7 +137,7 @@ class Panel:
         )  # fmt: skip
 
     def _free_place(self, line: float, width: float) -> Point:
-        """Of the four places along the line where a label can stand, the one hiding least."""
+        """Of the places where a label can stand, the one hiding least; along the line first."""
         values = [(x, y) for answer in self.answers for x, y in self._point(answer)]
         rows = [y for y in (line - 6, line + 15) if self.y.top + 11 <= y <= self.y.bottom]
 
@@ -136,7 +149,8 @@ class Panel:
             )
 
         ends = (self.x.right - 6, self.x.left + 6)
-        return min(((x, y) for y in rows or [line - 6] for x in ends), key=hidden)
+        rows += [self.y.top + 11, self.y.bottom - 5]
+        return min(((x, y) for y in rows for x in ends), key=hidden)
 
     @property
     def _middle(self) -> float:
@@ -202,10 +216,8 @@ class Panel:
         tip, mark = el("title", answer_text(answer)), mark_of(answer)
         for x, y in self._point(answer):
             return el("g", tip, shape(mark, x, y, size))
-        x, y = self.x.at(answer.period), self.y.bottom
-        if mark is not None:
-            return el("g", tip, shape(mark, x, y - size, size))
-        return el("g", tip, cross(x, y, size))
+        x, y = self.x.at(answer.period), self.y.bottom + MISSING_LANE * 0.6
+        return el("g", tip, cross(x, y, size) if mark is None else shape(mark, x, y, size))
 
 
 def _band(target: ShownTarget, value: float) -> Band:
@@ -218,6 +230,10 @@ def _band(target: ShownTarget, value: float) -> Band:
 def _within(target: ShownTarget, value: float) -> bool:
     low, high = _ends(target)
     return (low is None or low <= value) and (high is None or value <= high)
+
+
+def without_some(answers: Sequence[Answer]) -> bool:
+    return any(finite(answer.best.value) is None for answer in answers)
 
 
 def cuts_off(answers: Sequence[Answer], y: Axis) -> bool:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pappi.report.numbers import three_digits, with_unit
+from pappi.report.numbers import MISSING, three_digits, with_unit
 from pappi.report.plain import plain
-from pappi.values.quotes import Quote, QuotedSet
+from pappi.report.wording import percent
+from pappi.values.answers import ShownTarget
+from pappi.values.quotes import CONFIDENCES, MARGIN_CONFIDENCE, Quote, QuotedSet
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+_CONFIDENCE = percent(MARGIN_CONFIDENCE)
 
 
 def quotes_table(quotes: Sequence[Quote]) -> Table:
@@ -18,17 +22,38 @@ def quotes_table(quotes: Sequence[Quote]) -> Table:
     from rich import box
     from rich.table import Table
 
-    cases = max(quote.assumed_cases for quote in quotes)
-    note = f"Typical error: of the noise, if {cases} cases fall into a period. {_cut_off(quotes)}"
-    table = Table(box=box.ROUNDED, caption=note, caption_justify="left")
+    table = Table(box=box.ROUNDED, caption=_note(quotes), caption_justify="left")
     for heading in ("PPI", "noise in", "mechanism"):
         table.add_column(heading)
-    for heading in ("ε", "typical error", "new charges"):
+    for heading in ("ε", f"within, {_CONFIDENCE}", "new charges"):
         table.add_column(heading, justify="right")
     for quote in quotes:
         row = (quote.ppi, _noise_in(quote), quote.mechanism, str(quote.epsilon))
-        table.add_row(*map(plain, row), _error(quote), _payments(quote))
+        table.add_row(*map(plain, row), _error(quote), payments_text(quote))
     return table
+
+
+def quantiles_table(quotes: Sequence[Quote]) -> Table:
+    """How far off each PPI may be, at several confidences."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.ROUNDED, title="Within what the noise keeps it", title_justify="left")
+    table.add_column("PPI")
+    for confidence in CONFIDENCES:
+        table.add_column(percent(confidence), justify="right")
+    for quote in quotes:
+        found = (quote.within(confidence) for confidence in CONFIDENCES)
+        table.add_row(plain(quote.ppi), *(_plus_minus(each, quote.unit) for each in found))
+    return table
+
+
+def _note(quotes: Sequence[Quote]) -> str:
+    cases = max(quote.assumed_cases for quote in quotes)
+    return (
+        f"Within: the noise keeps the value so close, with {_CONFIDENCE} confidence, if {cases:,} "
+        f"cases fall into a period. {_cut_off(quotes)}"
+    )
 
 
 def _cut_off(quotes: Sequence[Quote]) -> str:
@@ -46,23 +71,24 @@ def options_table(quote: Quote) -> Table:
     from rich.table import Table
 
     table = Table(box=box.ROUNDED, title=plain(quote.ppi), title_justify="left")
-    for heading in ("noise in", "mechanism", "share of ε", "typical error", ""):
+    for heading in ("noise in", "mechanism", "share of ε", f"within, {_CONFIDENCE}", ""):
         table.add_column(heading)
     for option in quote.options:
-        error = option.typical_error
         table.add_row(
             plain(_functions_text(option.functions)),
             plain(option.mechanism or "–"),
             " + ".join(f"{100 * share:.0f} %" for share in option.shares) or "–",
-            "–" if error is None else "± " + with_unit(three_digits(error), quote.unit),
+            _option_error(option, quote.unit),
             "chosen" if option.chosen else plain(option.reason),
         )
     return table
 
 
 def advice_lines(quotes: Sequence[Quote]) -> list[str]:
-    """What to ask instead, PPI by PPI."""
-    return [plain(f"{quote.ppi}: {quote.advice}") for quote in quotes if quote.advice]
+    """What to ask instead, and why a margin is not known, PPI by PPI."""
+    advice = [f"{quote.ppi}: {quote.advice}" for quote in quotes if quote.advice]
+    notes = [f"{q.ppi}: no margin is known: {q.margin_note}" for q in quotes if q.margin_note]
+    return [plain(line) for line in advice + notes]
 
 
 def quote_record(quote: Quote) -> dict[str, Any]:
@@ -72,6 +98,13 @@ def quote_record(quote: Quote) -> dict[str, Any]:
         "functions": list(quote.functions),
         "mechanism": quote.mechanism,
         "typical_error": quote.typical_error,
+        "margin": quote.margin,
+        "margin_note": quote.margin_note,
+        "quantiles": [
+            {"confidence": each.confidence, "within": each.within} for each in quote.quantiles
+        ],
+        "verdict_only": quote.verdict_only,
+        "target": None if quote.target is None else _target_record(quote.target),
         "unit": quote.unit,
         "assumed_cases": quote.assumed_cases,
         "charges": quote.charges,
@@ -83,11 +116,17 @@ def quote_record(quote: Quote) -> dict[str, Any]:
     }
 
 
+def _target_record(target: ShownTarget) -> dict[str, Any]:
+    tolerated = None if target.tolerated is None else _target_record(target.tolerated)
+    return {"low": target.low, "high": target.high, "text": target.text, "tolerated": tolerated}
+
+
 def _option_record(option: QuotedSet) -> dict[str, Any]:
     return {
         "functions": list(option.functions),
         "mechanism": option.mechanism,
         "typical_error": option.typical_error,
+        "margin": option.margin,
         "shares": list(option.shares),
         "chosen": option.chosen,
         "reason": option.reason,
@@ -108,12 +147,24 @@ def _functions_text(functions: Sequence[str]) -> str:
 
 
 def _error(quote: Quote) -> str:
+    if quote.margin is not None:
+        return _plus_minus(quote.margin, quote.unit)
     if quote.typical_error is None:
         return "not known"
-    return "± " + with_unit(three_digits(quote.typical_error), quote.unit)
+    return f"typically {_plus_minus(quote.typical_error, quote.unit)}"
 
 
-def _payments(quote: Quote) -> str:
+def _option_error(option: QuotedSet, unit: str) -> str:
+    if option.margin is None and option.typical_error is not None:
+        return f"typically {_plus_minus(option.typical_error, unit)}"
+    return _plus_minus(option.margin, unit)
+
+
+def _plus_minus(error: float | None, unit: str) -> str:
+    return MISSING if error is None else "± " + with_unit(three_digits(error), unit)
+
+
+def payments_text(quote: Quote) -> str:
     """What is not on record yet is charged, each to its own blocks."""
     if not quote.new_charges:
         return "replay"

@@ -15,9 +15,11 @@ from pappi.report.plain import plain
 from pappi.report.verdicts import COLOURS, judged_text, mark_of, target_lines
 from pappi.report.wording import guarantee_line
 from pappi.values.answers import Answer, Series
+from pappi.values.epsilon import ZERO
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
 # An open circle is told from a diamond by its shape; a terminal has no amber of its own.
 _COLOURS = {"met": "green", "missed": "bold red", "undecided": "", "amber": "bold yellow"}
@@ -31,7 +33,7 @@ def answers_table(series: Series) -> Table:
     from rich.text import Text
 
     grouped = any(answer.group is not None for answer in series.answers)
-    table = _framed(plain(series.name), _caption(series), rows=len(series.answers))
+    table = _framed(plain(series.title), _caption(series), rows=len(series.answers))
     table.add_column("Period", no_wrap=True)
     if grouped:
         table.add_column("Group", overflow="ellipsis", max_width=16)
@@ -48,20 +50,30 @@ def answers_table(series: Series) -> Table:
 
 
 def budget_table(lines: Sequence[BudgetLine]) -> Table:
-    """What is spent and left in each block."""
+    """What is spent, held for standing questions and left in each block."""
     from rich.text import Text
 
-    table = _framed("Privacy budget", "", rows=len(lines))
+    held = any(line.held > ZERO for line in lines)
+    table = _framed("Privacy budget", "▒ held for standing questions" if held else "", len(lines))
     table.add_column("Block", overflow="ellipsis", no_wrap=True, max_width=24)
     table.add_column("", no_wrap=True, min_width=_BAR)
-    for header in ("Spent ε", "Left ε", "Limit ε"):
+    for header in ("Spent ε", *(("Held ε",) if held else ()), "Left ε", "Limit ε"):
         table.add_column(header, justify="right", no_wrap=True)
     for line in lines:
-        filled = round(_BAR * line.share)
-        bar = Text("█" * filled, style="cyan").append("░" * (_BAR - filled), style="dim")
-        numbers = (line.spent, line.left, line.limit)
-        table.add_row(Text(plain(line.block)), bar, *(Text(str(number)) for number in numbers))
+        numbers = (line.spent, *((line.held,) if held else ()), line.left, line.limit)
+        cells = (Text(str(number)) for number in numbers)
+        table.add_row(Text(plain(line.block)), _bar(line), *cells)
     return table
+
+
+def _bar(line: BudgetLine) -> Text:
+    from rich.text import Text
+
+    whole = max(line.limit.nano, 1)
+    spent = round(_BAR * line.share)
+    held = min(round(_BAR * line.held.nano / whole), _BAR - spent)
+    bar = Text("█" * spent, style="cyan").append("▒" * held, style="cyan")
+    return bar.append("░" * (_BAR - spent - held), style="dim")
 
 
 def _framed(title: str, caption: str, rows: int) -> Table:
@@ -95,7 +107,7 @@ def _cells(answer: Answer, *, grouped: bool) -> list[str]:
 
 
 def _caption(series: Series) -> str:
-    lines = [plain(line) for line in target_lines(series)]
+    lines = [plain(line) for line in (series.warning, *target_lines(series)) if line]
     if series.clipping:
         lines.append(plain(series.clipping))
     if series.caution:

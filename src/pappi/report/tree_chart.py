@@ -1,25 +1,28 @@
 """A PPI as a picture: its composition tree, and the sets of functions that may carry the noise.
 
 After the paper's function composition trees, lying on their side: measures of cases need
-room for their words. One self-contained SVG.
+room for their words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from textwrap import wrap
 
 from pappi.ppinot.model import Ppi
 from pappi.ppinot.sentences import sentence
 from pappi.report.elements import Element, el
-from pappi.report.palette import paint_css, painted, theme_css
-from pappi.report.panels import FONT
+from pappi.report.figures import figure, identity, standalone, table
+from pappi.report.numbers import MISSING, three_digits, with_unit
+from pappi.report.palette import painted
 from pappi.report.plain import plain, shortened
 from pappi.report.tree_layout import LETTER, LINE, PADDING, Box, items_of, placed
 from pappi.report.trees import SHOWN_SETS
 from pappi.tree.admissible import AdmissibleSet, admissible_sets
 from pappi.tree.composition import ROOT, Inner, composition_tree
+from pappi.values.quotes import Quote, QuotedSet
 
 _MARGIN = 16.0
 _LEAST_WIDTH = 560.0
@@ -28,37 +31,86 @@ _SET_LETTERS, _SET_LINES = 130, 4
 
 
 def ppi_svg(ppi: Ppi, recommended: Sequence[str] = ()) -> str:
-    """The tree with its admissible sets beneath.
+    """The tree with its admissible sets beneath, as a file of its own.
 
     `recommended` names the functions of the set to mark, as a quote does: `ppi`, `ppi.rejected`.
     """
+    return standalone(_drawing(ppi, _Marking(frozenset(recommended), "recommended")))
+
+
+def composition_figure(ppi: Ppi, quote: Quote | None = None) -> Element:
+    """The same for a page: with a quote, each set has its error, and the chosen one is marked."""
+    if quote is None:
+        return _drawing(ppi, _Marking(frozenset(), ""))
+    known = {frozenset(option.functions): set_text(option, quote.unit) for option in _best(quote)}
+    return _drawing(ppi, _Marking(frozenset(quote.functions), "chosen", known))
+
+
+def composition_table(quote: Quote) -> Element:
+    """Every way to release the PPI, and how far off each would be."""
+    rows = [
+        (
+            " + ".join(_named(path, quote.ppi) for path in option.functions),
+            option.mechanism or MISSING,
+            error_text(option, quote.unit),
+            "chosen" if option.chosen else plain(option.reason),
+        )
+        for option in quote.options
+    ]
+    headers = ("Noise in", "Mechanism", "Within, 95 %", "Note")
+    return table("Ways to release it", headers, rows, (2,))
+
+
+@dataclass(frozen=True, slots=True)
+class _Marking:
+    """Which set is marked and how that is called; what is known of each set."""
+
+    functions: frozenset[str]
+    word: str
+    known: Mapping[frozenset[str], str] = field(default_factory=dict)
+
+
+def _drawing(ppi: Ppi, marking: _Marking) -> Element:
     root = composition_tree(ppi.measure)
     heading = list(_heading(ppi))
     boxes = placed(items_of(root), _MARGIN, _MARGIN + LINE * (len(heading) + 1))
     width = max(_LEAST_WIDTH, *(box.x + box.item.width + _MARGIN for box in boxes))
     bottom = max(box.y + box.item.height / 2 for box in boxes) + 2 * LINE
-    listing = list(_sets(root, ppi.id, frozenset(recommended), width))
-    height = bottom + LINE * len(listing) + _MARGIN
-    return str(
-        el(
-            "svg",
-            el("title", ppi.name),
-            el("desc", sentence(ppi)),
-            el("style", theme_css(".pp-tree") + paint_css()),
-            painted("rect", "surface", width=width, height=height, rx=8),
-            *_text_lines(heading, 0.0),
-            *(edge for box in boxes for edge in _edge(box, boxes)),
-            *(_box(box, ppi.id, frozenset(recommended)) for box in boxes),
-            *_text_lines(listing, bottom),
-            class_="pp-tree",
-            role="img",
-            aria_label=ppi.name,
-            viewBox=f"0 0 {width:g} {height:g}",
-            width=width,
-            height=height,
-            font_family=FONT,
-            xmlns="http://www.w3.org/2000/svg",
-        )
+    listing = list(_sets(root, ppi.id, marking, width))
+    body = [
+        *_text_lines(heading, 0.0),
+        *(edge for box in boxes for edge in _edge(box, boxes)),
+        *(_box(box, ppi.id, marking.functions) for box in boxes),
+        *_text_lines(listing, bottom),
+    ]
+    height = bottom + LINE * (len(listing) + 0.5) + _MARGIN
+    ids = identity("tree", ppi.id, ppi.measure, marking.word, sorted(marking.functions))
+    return figure(ppi.name, sentence(ppi), body, width, height, ids)
+
+
+def _best(quote: Quote) -> Iterator[QuotedSet]:
+    """Of each set its best way that needs no asking for; options come best first."""
+    seen: set[frozenset[str]] = set()
+    for option in quote.options:
+        functions = frozenset(option.functions)
+        if functions not in seen and not (option.mechanism and option.reason):
+            seen.add(functions)
+            yield option
+
+
+def set_text(option: QuotedSet, unit: str) -> str:
+    """How well a set would do, in a few words."""
+    if option.mechanism is None:
+        return option.reason
+    return f"{option.mechanism}, {error_text(option, unit)}"
+
+
+def error_text(option: QuotedSet, unit: str) -> str:
+    error = option.typical_error if option.margin is None else option.margin
+    if error is None:
+        return MISSING if option.mechanism is None else "error not known"
+    return (
+        f"{'typically ' if option.margin is None else ''}± {with_unit(three_digits(error), unit)}"
     )
 
 
@@ -94,6 +146,7 @@ def _box(box: Box, name: str, recommended: frozenset[str]) -> Element:
             rx=6 if isinstance(item.node, Inner) else 2, stroke_width=2 if noisy else 1.2,
             fill_opacity=0.16 if noisy else None,
         ),
+        _inner_frame(box, top) if noisy else None,
         *(
             painted(
                 "text", "heading", line, x=box.x + PADDING, font_size=_SIZE,
@@ -102,6 +155,13 @@ def _box(box: Box, name: str, recommended: frozenset[str]) -> Element:
             for number, line in enumerate(item.lines)
         ),
     )  # fmt: skip
+
+
+def _inner_frame(box: Box, top: float) -> Element:
+    """A double frame says in grey what the tint says in colour."""
+    width, height = box.item.width - 6, box.item.height - 6
+    frame = f"M{box.x + 3:.1f} {top + 3:.1f}h{width:.1f}v{height:.1f}h{-width:.1f}z"
+    return painted("path", "stripe", d=frame, fill="none", stroke_width=1)
 
 
 def _edge(box: Box, boxes: Sequence[Box]) -> Iterator[Element]:
@@ -122,23 +182,28 @@ def _edge(box: Box, boxes: Sequence[Box]) -> Iterator[Element]:
 # --- the sets -----------------------------------------------------------------------------
 
 
-def _sets(root: Inner, name: str, recommended: frozenset[str], width: float) -> Iterator[Line]:
+def _sets(root: Inner, name: str, marking: _Marking, width: float) -> Iterator[Line]:
     letters = min(int((width - 2 * _MARGIN) / LETTER), _SET_LETTERS)
     found = list(islice(admissible_sets(root), SHOWN_SETS + 1))
     yield "heading", "Admissible sets: the functions of one of them carry the noise"
     for chosen in found[:SHOWN_SETS]:
-        yield from _set_lines(chosen, name, recommended, letters)
+        yield from _set_lines(chosen, name, marking, letters)
     if len(found) > SHOWN_SETS:
         yield "label", "… and more"
+    if marking.functions:
+        yield "label", f"Double frame: the functions of the {marking.word} set."
+    if marking.known:
+        yield "label", "±: within this of the value without noise, with 95 % confidence."
 
 
-def _set_lines(
-    chosen: AdmissibleSet, name: str, recommended: frozenset[str], letters: int
-) -> Iterator[Line]:
-    marked = recommended == {node.path for node in chosen}
+def _set_lines(chosen: AdmissibleSet, name: str, marking: _Marking, letters: int) -> Iterator[Line]:
+    functions = frozenset(node.path for node in chosen)
+    marked = functions == marking.functions
     names = ", ".join(plain(_named(node.path, name)) for node in chosen[:SHOWN_SETS])
     more = ", …" if len(chosen) > SHOWN_SETS else ""
-    text = f"{'▶' if marked else '·'} {{{names}{more}}}{' (recommended)' if marked else ''}"
+    text = f"{'▶' if marked else '·'} {{{names}{more}}}{f' ({marking.word})' if marked else ''}"
+    if functions in marking.known:
+        text += f": {plain(marking.known[functions])}"
     lines = wrap(text, letters, subsequent_indent="\N{NO-BREAK SPACE}" * 4)
     if len(lines) > _SET_LINES:
         lines = [*lines[:_SET_LINES], "…"]

@@ -32,7 +32,7 @@ def times(epsilon: Epsilon) -> str:
     ('1.11 times', '20.1 times')
     """
     if float(epsilon) > _HOPELESS:
-        return "hundreds of thousands of times"
+        return f"e^{epsilon} times"
     factor = exp(float(epsilon))
     decimals = 2 if factor < 10 else 1 if factor < 100 else 0
     return f"{ceil(factor * 10**decimals) / 10**decimals:,.{decimals}f} times"
@@ -126,6 +126,16 @@ def guarantee_line(answers: Sequence[Answer]) -> str:
 def _range(epsilons: Sequence[Epsilon]) -> str:
     low, high = epsilons[0], epsilons[-1]
     return str(low) if low == high else f"{low} to {high}"
+
+
+def percent(share: float) -> str:
+    """
+    >>> percent(0.95), percent(0.0034), percent(0.00001), percent(25.0)
+    ('95 %', '0.3 %', 'less than 0.1 %', '2,500 %')
+    """
+    if 0 < share < 0.001:
+        return "less than 0.1 %"
+    return f"{100 * share:.1f} %" if share < 0.01 else f"{100 * share:,.0f} %"
 
 
 def confidence_text(answers: Sequence[Answer]) -> str:

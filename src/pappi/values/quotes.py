@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pappi.values.answers import ShownTarget
 from pappi.values.epsilon import Epsilon
+
+MARGIN_CONFIDENCE = 0.95
+"""With which a margin holds, where no other confidence is named."""
+
+CONFIDENCES = (0.5, 0.8, 0.9, MARGIN_CONFIDENCE, 0.99)
+"""At which a quote says how far off the value may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorQuantile:
+    """The noise keeps the value within ±`within`, in the PPI's unit, with that confidence."""
+
+    confidence: float
+    within: float
 
 
 @dataclass(frozen=True, slots=True)
 class QuotedSet:
     """One way to release a PPI: the functions that carry the noise, each with its share of ε.
 
-    With its predicted error, or why there is none.
+    With its predicted error and its margin at 95 %, or why there is none.
     """
 
     functions: tuple[str, ...]
@@ -20,17 +35,22 @@ class QuotedSet:
     reason: str = ""
     shares: tuple[float, ...] = ()
     chosen: bool = False
+    margin: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
     """The price of one PPI.
 
-    Errors are root mean squares in the PPI's unit, predicted for the assumed number
-    of cases in a period; None is no useful prediction. `new_charges` counts the
-    cells that have not been released before, each of which costs `epsilon`. `clipping`
-    says what is known of the error that bounds make, which is not in the typical error;
-    `advice` what to ask instead, where this cannot be answered well.
+    Errors are in the PPI's unit, predicted for the assumed number of cases in a period; None
+    is no useful prediction. `typical_error` is the root mean square. `margin` says within what
+    the noise keeps the value with 95 % confidence, and `quantiles` the same for other
+    confidences, as far as the law of the noise tells; `margin_note` says why it does not.
+    Of a verdict alone, they say how far from its target a value must lie to be told apart.
+
+    `new_charges` counts the cells that have not been released before, each of which costs
+    `epsilon`. `clipping` says what is known of the error that bounds make, which is not in
+    the errors above; `advice` what to ask instead, where this cannot be answered well.
     """
 
     ppi: str
@@ -47,3 +67,16 @@ class Quote:
     shares: tuple[float, ...] = ()
     clipping: str = ""
     advice: str = ""
+    quantiles: tuple[ErrorQuantile, ...] = ()
+    margin_note: str = ""
+    target: ShownTarget | None = None
+    verdict_only: bool = False
+
+    @property
+    def margin(self) -> float | None:
+        return self.within(MARGIN_CONFIDENCE)
+
+    def within(self, confidence: float) -> float | None:
+        """The half-width at one of the confidences of the quote."""
+        known = {each.confidence: each.within for each in self.quantiles}
+        return known.get(confidence)

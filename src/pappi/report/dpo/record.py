@@ -1,0 +1,129 @@
+"""The data-protection pack as JSON: the same facts as the document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pappi.report.dpo.facts import LogFacts, Pack, Share
+from pappi.report.dpo.processing import BLANK, Entry, declared_facts, record_of_processing
+from pappi.report.dpo.promise import bounds_of, compared_text, late_data, not_covered
+from pappi.report.dpo.releases import ReleaseRow
+from pappi.values.access import KeyRecord
+from pappi.values.epsilon import Epsilon
+
+
+def pack_record(pack: Pack, generated: str) -> dict[str, Any]:
+    """Every ε is a decimal in text: it is exact."""
+    chain = pack.chain
+    return {
+        "generated": generated,
+        "workspace": pack.workspace,
+        "ledger": {
+            "verifies": chain.ok,
+            "entries": chain.entries,
+            "head": chain.head,
+            "problem": chain.problem or None,
+        },
+        "stopped": pack.stopped,
+        "logs": [_log(log) for log in pack.logs],
+        "acts": [
+            {"entry": act.seq, "at": act.at, "by": act.by, "log": act.log, "what": act.what}
+            for act in pack.acts
+        ],
+        "keys": [_key(key) for key in pack.keys],
+    }
+
+
+def _log(log: LogFacts) -> dict[str, Any]:
+    return {
+        "log": log.name,
+        "guarantee": [
+            {"of": bound.of, "epsilon": _text(bound.epsilon), "sentence": bound.sentence}
+            for bound in bounds_of(log)
+        ],
+        "compares": compared_text(log),
+        "not_covered": list(not_covered(log)),
+        "late_data": late_data(log),
+        "unit": log.unit.to_json(),
+        "adjacency": str(log.adjacency),
+        "declared": dict(declared_facts(log)),
+        "first": log.first.isoformat(),
+        "sealed_until": log.until.isoformat(),
+        "block_budget": str(log.block_budget),
+        "total_budget": _text(log.total_budget),
+        "accounts": [
+            {
+                "block": line.block,
+                "spent": str(line.spent),
+                "reserved": str(line.held),
+                "left": str(line.left),
+                "limit": str(line.limit),
+            }
+            for line in log.accounts
+        ],
+        "analysts": [_share(share) for share in log.shares],
+        "releases": [_release(row) for row in log.releases],
+        "record_of_processing": dict(_processing(record_of_processing(log))),
+        "erasures": [
+            {
+                "at": one.at,
+                "by": one.by,
+                "named_by": list(one.kinds),
+                "cases": one.cases,
+                "events": one.events,
+            }
+            for one in log.erasures
+        ],
+    }
+
+
+def _share(share: Share) -> dict[str, Any]:
+    return {
+        "analyst": share.analyst,
+        "granted_per_block": _text(share.per_block),
+        "most_spent_in_a_block": str(share.most_in_a_block),
+    }
+
+
+def _release(row: ReleaseRow) -> dict[str, Any]:
+    return {
+        "ppis": list(row.ppis),
+        "questions": row.questions,
+        "analysts": list(row.analysts),
+        "mechanisms": list(row.mechanisms),
+        "asked_first": row.asked_first,
+        "asked_last": row.asked_last,
+        "covers_from": row.first.isoformat(),
+        "covers_until": row.end.isoformat(),
+        "epsilon_least": str(row.epsilon_least),
+        "epsilon_most": str(row.epsilon_most),
+        "epsilon_most_in_a_block": str(row.block_most),
+        "cells": {
+            "released": row.released,
+            "charged_without_result": row.incomplete,
+            "reserved": row.reserved,
+        },
+    }
+
+
+def _processing(entries: Iterable[Entry]) -> Iterable[tuple[str, dict[str, Any]]]:
+    for entry in entries:
+        blank = f"{BLANK}: {entry.blank}" if entry.blank else None
+        yield entry.label, {"known": list(entry.known), "blank": blank}
+
+
+def _key(key: KeyRecord) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "role": str(key.role),
+        "rights": sorted(map(str, key.rights)),
+        "created": key.created.isoformat(),
+        "expires": None if key.expires is None else key.expires.isoformat(),
+        "revoked": key.revoked,
+    }
+
+
+def _text(epsilon: Epsilon | None) -> str | None:
+    return None if epsilon is None else str(epsilon)

@@ -1,0 +1,125 @@
+"""How long a budget lasts: by the worst block, by the total, and in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pappi.budget.forecast import Forecast, Purse, forecast
+from pappi.ppinot.catalogue import parse_catalogue
+from pappi.report.forecasts import forecast_list, forecast_text
+from pappi.values.epsilon import ZERO, Epsilon
+from pappi.values.periods import Calendar, Grid
+from tests.small_logs import claims, workspace_with
+
+ONE, TENTH = Epsilon.of(1), Epsilon.of("0.1")
+MONTHS, MARCH = Grid(Calendar.MONTH), date(2024, 3, 1)
+LEFT = {"2024-01": Epsilon.of("0.25"), "2024-02": ONE}
+PURSE = Purse(LEFT, ONE, ONE)
+CATALOGUE = """
+log: small
+ppis:
+  - {id: paid, measure: {share: {condition: {activity: Pay}}}}
+  - {id: rejected, measure: {share: {condition: {activity: Reject}}}}
+"""
+
+
+def asked(purse: Purse = PURSE, price: Epsilon = TENTH, *blocks: str) -> Forecast:
+    return forecast(purse, price, blocks or tuple(LEFT), MONTHS, MARCH)
+
+
+def test_the_worst_block_says_how_often_a_question_fits() -> None:
+    found = asked()
+    assert (found.more, found.tightest, found.share) == (2, "2024-01", 0.1)
+    assert asked(PURSE, TENTH, "2024-02").more == 10
+
+
+def test_without_a_total_a_question_about_each_block_to_come_lasts_for_ever() -> None:
+    found = asked()
+    assert found.asks_coming
+    assert found.until is None
+    assert "for ever: each block has a budget of its own" in forecast_text(found)
+
+
+def test_a_total_is_drawn_on_by_every_block_and_ends_some_day() -> None:
+    found = asked(replace(PURSE, total=Epsilon.of("0.35")))
+    assert (found.more, found.tightest) == (1, None)
+    assert found.until == date(2024, 6, 1)
+    assert "lasts until 2024-05-31" in forecast_text(found)
+    assert "all blocks together" in forecast_text(found)
+
+
+def test_a_question_dearer_than_a_block_can_never_be_asked() -> None:
+    found = asked(PURSE, Epsilon.of(2))
+    assert found.more == 0
+    assert not found.asks_coming
+    assert found.until == MARCH
+    assert "does not fit any more" in forecast_text(found)
+    assert "cannot be asked" in forecast_text(found)
+
+
+def test_a_budget_that_outlives_everybody_lasts_for_ever() -> None:
+    assert asked(replace(PURSE, total=Epsilon.of(10**6))).until is None
+    years = Grid(Calendar.YEAR, 100)
+    rich = replace(PURSE, total=Epsilon.of(100))
+    assert forecast(rich, TENTH, ["2024-01"], years, MARCH).until is None
+
+
+def test_a_question_must_cost_something() -> None:
+    with pytest.raises(ValueError, match="more than 0"):
+        asked(PURSE, ZERO)
+
+
+amounts = st.integers(0, 3 * 10**9).map(Epsilon)
+
+
+@given(
+    st.dictionaries(st.text(max_size=3), amounts, max_size=4),
+    amounts,
+    st.none() | amounts,
+    st.integers(1, 10**9).map(Epsilon),
+)
+def test_as_many_as_are_said_to_fit_fit_and_one_more_does_not(
+    left: dict[str, Epsilon], coming: Epsilon, total: Epsilon | None, price: Epsilon
+) -> None:
+    purse = Purse(left, ONE, coming, total)
+    found = forecast(purse, price, list(left), MONTHS, MARCH)
+
+    def fits(times: int) -> bool:
+        each = all(amount.nano >= times * price.nano for amount in left.values())
+        return each and (total is None or total.nano >= times * price.nano * len(left))
+
+    if left:
+        assert fits(found.more)
+        assert not fits(found.more + 1)
+    assert forecast_text(found)
+
+
+def test_the_outlook_counts_what_is_new_in_the_blocks_it_touches(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path / "w", claims(30))
+    workspace.grant("small", "1", "1")
+    workspace.custody.grant_analyst("small", "alice", Epsilon.of("0.6"))
+    alice = workspace.checkpoint("alice")
+    both = parse_catalogue(CATALOGUE)
+    alone = replace(both, ppis=both.ppis[:1])
+
+    found = alice.outlook(both)
+    assert found is not None
+    assert (found.price, found.more) == (Epsilon.of("0.2"), 1)
+    assert [each.price for each in alice.forecasts(both) if each] == [TENTH, TENTH]
+    alice.release(alone)
+    assert alice.outlook(alone) is None
+    after = alice.outlook(both)
+    assert after is not None
+    assert (after.price, after.more, after.tightest) == (TENTH, 2, None)
+
+
+def test_words_and_list_say_the_same_and_names_are_harmless() -> None:
+    found = replace(asked(), tightest="\x1b[31m<b>")
+    assert "\x1b" not in forecast_text(found)
+    assert "&lt;b&gt;" in str(forecast_list(found))
