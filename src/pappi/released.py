@@ -33,8 +33,8 @@ class Chart:
 class Released(tuple[Series, ...]):
     """The series of a release, in the order they were asked.
 
-    In a notebook it shows charts and figures. Everything in it has been released: showing
-    and storing it costs no privacy.
+    In a notebook it shows charts and figures. Everything in it has been released, or is
+    rehearsed: showing and storing it costs no privacy.
     """
 
     __slots__ = ()
@@ -48,10 +48,14 @@ class Released(tuple[Series, ...]):
         return Chart(chosen[0])
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One flat record per figure: as in the CSV of the command line."""
-        answers = [answer for series in self for answer in series.answers]
+        """One flat record per figure: as in the CSV of the command line. Rehearsed ones say so."""
         smoothed = any(series.smoothing for series in self)
-        return [(flat_smoothed_record if smoothed else flat_record)(answer) for answer in answers]
+        record = flat_smoothed_record if smoothed else flat_record
+        return [
+            {**record(answer), "rehearsal": True} if series.rehearsed else record(answer)
+            for series in self
+            for answer in series.answers
+        ]
 
     def to_arrow(self) -> pa.Table:
         import pyarrow as pa

@@ -1,17 +1,4 @@
-"""The Python door to a workspace: `pappi.open`, `pappi.create`.
-
->>> import tempfile, pathlib, pappi
->>> from pappi.examples import EXAMPLES
->>> folder = pathlib.Path(tempfile.mkdtemp())
->>> workspace = pappi.create(folder / "insurance")
->>> claims = EXAMPLES["claims"]
->>> imported = workspace.import_log(claims.write_log(folder), timezone=claims.zone)
->>> imported.report.cases
-12000
->>> answers = workspace.checkpoint("alice").release(claims.catalogue_path, epsilon="0.1")
->>> answers[0].answers[0].guarantee.adjacency
-<Adjacency.ADD_REMOVE: 'add-remove'>
-"""
+"""The Python door to a workspace: `pappi.open`, `pappi.create`."""
 
 from __future__ import annotations
 
@@ -21,8 +8,9 @@ from pathlib import Path
 
 from pappi.audit.reports import SubjectReport, audit_subject
 from pappi.audit.subjects import Subject
+from pappi.budget.forecast import Forecast
 from pappi.budget.journal import ChargeRecord
-from pappi.checkpoint import standing
+from pappi.checkpoint import kept, standing
 from pappi.checkpoint.door import Caller, Checkpoint, Permit
 from pappi.checkpoint.levels import released_in_levels, smoothed_all
 from pappi.checkpoint.standing import Run
@@ -39,7 +27,7 @@ from pappi.report.budgets import BudgetLine
 from pappi.store.declarations import LogDeclaration
 from pappi.store.ledger import Verification
 from pappi.store.office import Office
-from pappi.store.register import StandingQuestion
+from pappi.store.register import KeptQuestion, StandingQuestion
 from pappi.store.workspace import WorkspaceFiles, create_workspace, find_workspace, open_workspace
 from pappi.values.access import require_name
 from pappi.values.answers import ExactAnswer
@@ -197,6 +185,42 @@ class Analyst:
             return Released(smoothed_all(found))
         series = self._door.release(chosen, asked)
         return Released(smoothed_all(series) if smooth else series)
+
+    def rehearse(
+        self,
+        catalogue: CatalogueSource,
+        epsilon: Amount | None = None,
+        *,
+        smooth: bool = False,
+    ) -> Released:
+        """What a release would look like, on made-up cases: no data is read, nothing is spent."""
+        series = self._door.rehearse(catalogue_of(catalogue), _asked(epsilon))
+        return Released(smoothed_all(series) if smooth else series)
+
+    def forecasts(self, catalogue: CatalogueSource) -> tuple[Forecast | None, ...]:
+        """How long the budget lasts if each PPI is asked, at the ε it names; None if it is free."""
+        return self._door.forecasts(catalogue_of(catalogue))
+
+    def outlook(self, catalogue: CatalogueSource) -> Forecast | None:
+        """The same for all PPIs together."""
+        return self._door.outlook(catalogue_of(catalogue))
+
+    def replay(self, catalogue: CatalogueSource, *, smooth: bool = False) -> Released:
+        """What of a catalogue was released before, at the ε it names: costs nothing, ever."""
+        series = self._door.replay(catalogue_of(catalogue))
+        return Released(smoothed_all(series) if smooth else series)
+
+    def keep(self, catalogue: CatalogueSource) -> KeptQuestion | None:
+        """Remember a catalogue for this analyst; None if there is no room for it."""
+        return kept.keep(self._office, self._caller, catalogue_of(catalogue))
+
+    def kept(self, log: str | None = None) -> tuple[KeptQuestion, ...]:
+        """The catalogues this analyst has kept, the latest first; of one log, or of all."""
+        return kept.kept_of(self._office, self._caller, log)
+
+    def forget(self, identity: str) -> None:
+        """Strike a kept catalogue off the list; what was released stays on record."""
+        kept.forget(self._office, self._caller, identity)
 
     def unreleasable(self, catalogue: CatalogueSource) -> list[Problem]:
         """What keeps each PPI from being released, as warnings: its exact value is no problem."""

@@ -62,7 +62,7 @@ def test_a_broken_release_fails_the_audit(monkeypatch: pytest.MonkeyPatch) -> No
     def fail(*_: object) -> None:
         raise ValueError("secret 42")
 
-    monkeypatch.setattr("pappi.checkpoint.draw.evaluate_cases", fail)
+    monkeypatch.setattr("pappi.engine.cases.opened", fail)
     report = audit_question(question(*SOME[0]), 2)
     assert report.failure == "the audit broke off with ReleaseFailed"
 

@@ -198,8 +198,9 @@ def everything() -> Iterator[Asked]:
         yield asks(("/check", "/preview")[number % 2], text)
         if number % 5 == 0:
             yield asks("/release", text, epsilon="0.1")
+            yield asks("/rehearse", text, epsilon="0.1")
     for lines in UNSOUND.values():
-        for path in ("/check", "/preview", "/release"):
+        for path in ("/check", "/preview", "/rehearse", "/release"):
             yield asks(path, definitions(lines))
     yield from _malformed()
     yield from _standing()

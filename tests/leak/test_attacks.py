@@ -87,7 +87,7 @@ def test_a_failure_after_the_charge_is_one_fixed_sentence(
     def fail(*_: object) -> None:
         raise RuntimeError("Could not convert 'Alice Smith'")
 
-    monkeypatch.setattr("pappi.checkpoint.draw.evaluate_cases", fail)
+    monkeypatch.setattr("pappi.engine.cases.opened", fail)
     with pytest.raises(ReleaseFailed) as failure:
         workspace.checkpoint().release(parse_catalogue(catalogue("{share: {condition: true}}")))
     assert "Alice" not in str(failure.value)

@@ -85,7 +85,7 @@ def test_heavy_modules_are_not_loaded_to_print_help() -> None:
 def test_the_way_from_import_to_replay(run: Run) -> None:
     code, out, _ = run("preview", CATALOGUE)
     assert code == 0
-    assert "typical error" in out
+    assert "within, 95 %" in out
     code, first, _ = run("release", CATALOGUE, "--json")
     assert code == 0
     code, second, _ = run("release", CATALOGUE, "--json")
@@ -110,7 +110,9 @@ def test_a_release_prints_a_table_and_writes_charts_and_a_report(run: Run, tmp_p
     assert code == 0
     assert "Budget left" in out
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert page.count("<figure") == 3 == len(list((tmp_path / "svg").glob("*.svg")))
+    # One for each PPI, and the budget's.
+    assert page.count("<figure") == 4
+    assert len(list((tmp_path / "svg").glob("*.svg"))) == 3
 
 
 @pytest.mark.usefixtures("workspace")
@@ -126,7 +128,50 @@ def test_what_an_accuracy_costs(run: Run) -> None:
     code, out, errors = run("preview", CATALOGUE, "--accuracy", "5", "--json")
     assert code == 0, errors
     for quote in json.loads(out)["quotes"]:
-        assert quote["typical_error"] <= 5
+        assert quote["margin"] <= 5
+
+
+@pytest.mark.usefixtures("workspace")
+def test_a_preview_is_drawn_as_a_page_and_as_charts(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run(
+        "preview", CATALOGUE, "--svg", tmp_path / "svg", "--html", tmp_path / "p" / "p.html"
+    )
+    assert code == 0
+    assert "more questions like this fit" in out
+    assert "lasts for ever" in out
+    page = (tmp_path / "p" / "p.html").read_text(encoding="utf-8")
+    # Of each PPI its error and its tree, and the budget of the log.
+    assert page.count("<figure") == 2 * 3 + 1 == len(list((tmp_path / "svg").glob("*.svg")))
+
+
+LOOSE = """\
+log: claims
+ppis:
+  - id: damage
+    measure: {mean: {data: damage}}
+    bounds: [0, 1000000, loose]
+"""
+
+
+@pytest.mark.usefixtures("workspace")
+def test_an_accuracy_that_no_law_promises_is_refused_and_its_reason_shown(
+    run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "loose.yaml"
+    path.write_text(LOOSE, encoding="utf-8")
+    code, out, _ = run("preview", path)
+    assert code == 0
+    assert "damage: no margin is known" in out
+    code, _, errors = run("preview", path, "--accuracy", "500")
+    assert code != 0
+    assert "no accuracy of PPI 'damage' can be promised" in errors
+
+
+@pytest.mark.usefixtures("workspace")
+def test_a_confidence_can_be_named_and_its_margin_is_shown(run: Run) -> None:
+    code, out, _ = run("preview", CATALOGUE, "--ppi", "sojourn", "--accuracy", "±12 h, 90 %")
+    assert code == 0
+    assert "± 0.500 d" in out
 
 
 LONGEST = """\
@@ -335,7 +380,7 @@ def test_a_library_failure_says_nothing_about_the_data(
     def fail(*_: object, **__: object) -> None:
         raise ValueError("patient 4711")
 
-    monkeypatch.setattr("pappi.checkpoint.draw.evaluate_cases", fail)
+    monkeypatch.setattr("pappi.engine.cases.opened", fail)
     code, out, errors = run("release", CATALOGUE)
     assert code == 10
     assert "could not be completed; it stays charged" in errors

@@ -17,8 +17,10 @@ from typing import Any
 
 from pappi.audit.subjects import Subject
 from pappi.budget.accounts import Account, KeyState
+from pappi.budget.forecast import Forecast, Purse
 from pappi.budget.journal import Balance, ChargeRecord
 from pappi.checkpoint.audits import subject_of
+from pappi.checkpoint.forecasts import forecast_of, purse_of
 from pappi.checkpoint.limits import MOST_AT_ACCURACY, refuse_too_many, refuse_too_much
 from pappi.checkpoint.plans import at_accuracy, checked_log, facts_of, planned
 from pappi.checkpoint.prices import quote_of
@@ -92,6 +94,16 @@ class Checkpoint:
             ppis = [at_accuracy(ppi, accuracy, log) for ppi in catalogue.ppis]
             return self._quotes([planned(ppi, None, log) for ppi in ppis], log, ledger)
 
+    def forecasts(self, catalogue: Catalogue) -> tuple[Forecast | None, ...]:
+        """How long the budget lasts if each PPI is asked, at the epsilon it names."""
+        purse, log, asked = self._foreseen(catalogue)
+        return tuple(forecast_of(questions, purse, log) for questions in asked)
+
+    def outlook(self, catalogue: Catalogue) -> Forecast | None:
+        """The same for all PPIs together."""
+        purse, log, asked = self._foreseen(catalogue)
+        return forecast_of([question for each in asked for question in each], purse, log)
+
     def unreleasable(self, catalogue: Catalogue) -> list[Problem]:
         """Why PPIs could not be released, all at once; reads no data, spends nothing."""
         with self._open_for(catalogue) as (_, log):
@@ -139,6 +151,27 @@ class Checkpoint:
             asked = [q for plan in plans for q in questions_of(plan, log, self._caller.name)]
             return self.answer(ledger, asked, log)
 
+    def rehearse(self, catalogue: Catalogue, epsilon: Epsilon | None = None) -> tuple[Series, ...]:
+        """The same on made-up cases; reads no data, charges and records nothing."""
+        from pappi.checkpoint.rehearsal import rehearsed
+
+        with self._open_for(catalogue) as (_, log):
+            pass
+        return rehearsed(catalogue, epsilon, log)
+
+    def replay(self, catalogue: Catalogue) -> tuple[Series, ...]:
+        """What of a catalogue is on record; never charges, never reads a case.
+
+        A PPI of which nothing has been released yet is not among the series.
+        """
+        with self._open_for(catalogue) as (ledger, log):
+            plans = [planned(ppi, None, log) for ppi in catalogue.ppis]
+            asked = [q for plan in plans for q in questions_of(plan, log, self._caller.name)]
+            refuse_too_much(asked)
+            states = ledger.states(question.key for question in asked)
+            known = [q for q in asked if states[q.key] is KeyState.RELEASED]
+            return series_of(known, states, ledger.results(q.key for q in known), log)
+
     def answer(
         self, ledger: Ledger, questions: Sequence[CellQuestion], log: LogDeclaration
     ) -> tuple[Series, ...]:
@@ -164,6 +197,21 @@ class Checkpoint:
             _refuse_stopped(register)
             refuse_too_many(catalogue)
             yield ledger, checked_log(register, self._caller.logs(register), catalogue)
+
+    def _foreseen(
+        self, catalogue: Catalogue
+    ) -> tuple[Purse, LogDeclaration, list[list[CellQuestion]]]:
+        """What is left, and of each PPI what is not on record yet."""
+        with self._permitted() as (ledger, register):
+            log = checked_log(register, self._caller.logs(register), catalogue)
+            grant = register.grants.get((log.name, self._caller.name))
+            share = None if grant is None else grant.per_block
+            purse = purse_of(log, ledger.balances(log.name), self._caller.name, share)
+            plans = (planned(ppi, None, log) for ppi in catalogue.ppis)
+            asked = [questions_of(plan, log, self._caller.name) for plan in plans]
+            states = ledger.states(question.key for each in asked for question in each)
+        new = [[one for one in each if states[one.key] is KeyState.NEW] for each in asked]
+        return purse, log, new
 
     def _line(
         self,

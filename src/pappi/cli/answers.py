@@ -6,7 +6,7 @@ import csv
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,15 @@ from pappi.cli.options import (
     open_workspace,
     workspace_option,
 )
-from pappi.errors import InputError
+from pappi.cli.previews import (
+    make_folder,
+    now,
+    show_left,
+    show_preview,
+    write_preview,
+    write_preview_charts,
+    write_svg,
+)
 
 if TYPE_CHECKING:
     from pappi.report.budgets import BudgetLine
@@ -64,9 +72,13 @@ def exact(catalogue: Path, only: Sequence[str], workspace: str | None, *, as_jso
 @ONLY
 @EPSILON
 @click.option(
-    "--accuracy", metavar="ERROR", help='Wanted typical error, e.g. "6 h": what it costs.'
+    "--accuracy",
+    metavar="MARGIN",
+    help='What it costs to keep within, e.g. "6 h" with 95 % confidence, or "6 h, 90 %".',
 )
-@click.option("--options", is_flag=True, help="Also every other way to release each PPI.")
+@click.option("--options", is_flag=True, help="Also other ways to release each PPI, and margins.")
+@click.option("--svg", type=click.Path(file_okay=False, path_type=Path), help="Charts, into DIR.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Page, into FILE.")
 @workspace_option
 @AS_JSON
 def preview(
@@ -74,28 +86,35 @@ def preview(
     only: Sequence[str],
     epsilon: str | None,
     accuracy: str | None,
+    svg: Path | None,
+    html: Path | None,
     workspace: str | None,
     *,
     options: bool,
     as_json: bool,
 ) -> None:
     """Cost and expected error of every PPI. Reads no data and spends nothing."""
-    from pappi.report.quotes import advice_lines, options_table, quote_record, quotes_table
+    from pappi.report.quotes import quote_record
 
     if epsilon is not None and accuracy is not None:
         raise click.UsageError("--epsilon and --accuracy exclude each other")
     chosen = chosen_catalogue(catalogue, only)
     analyst = open_workspace(workspace).checkpoint()
     quotes = analyst.preview(chosen, epsilon, accuracy=accuracy)
+    lines = analyst.budget(chosen.log)
+    previewed = list(zip(chosen.ppis, quotes, strict=True))
+    priced = (replace(ppi, epsilon=quote.epsilon) for ppi, quote in previewed)
+    foreseen = analyst.outlook(replace(chosen, ppis=tuple(priced)))
+    if svg is not None:
+        write_preview_charts(previewed, lines, svg)
+    if html is not None:
+        write_preview(chosen.log, previewed, lines, foreseen, html)
     if as_json:
         click.echo(_json({"quotes": [quote_record(quote) for quote in quotes]}))
-        return
-    console().print(quotes_table(quotes))
-    for quote in quotes if options else ():
-        console().print(options_table(quote))
-    for line in advice_lines(quotes):
-        click.echo(line)
-    _show_left(analyst.budget(chosen.log))
+    else:
+        # A confidence was named: show what holds with others than the usual one.
+        margins = options or "," in (accuracy or "")
+        show_preview(quotes, lines, foreseen, margins=margins, options=options)
 
 
 @click.command()
@@ -129,7 +148,7 @@ def release(
     door = open_workspace(workspace)
     analyst = door.checkpoint()
     for folder in (svg, html.parent if html else None):
-        _make_folder(folder)
+        make_folder(folder)
     series = analyst.release(chosen, epsilon, smooth=smooth, whole=whole)
     budget_lines = analyst.budget(chosen.log)
     if svg is not None:
@@ -196,33 +215,14 @@ def show_release(series: Sequence[Series], lines: Sequence[BudgetLine]) -> None:
     replayed = sum(answer.replayed for answer in answers)
     if replayed:
         click.echo(f"{replayed} of {len(answers)} answers were released before: no new cost.")
-    _show_left(lines)
-
-
-def _show_left(lines: Sequence[BudgetLine]) -> None:
-    tightest = min(lines, key=lambda line: line.left)
-    click.echo(
-        f"Budget left: ε {tightest.left} of {tightest.limit} in {tightest.block}, the tightest of "
-        f"{len(lines)} blocks."
-    )
-
-
-def _make_folder(folder: Path | None) -> None:
-    """Where files will go, made before anything is charged."""
-    try:
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise InputError(f"{folder} cannot be written to: {problem.strerror}") from None
+    show_left(lines)
 
 
 def write_charts(series: Iterable[Series], directory: Path) -> None:
     from pappi.report.charts import series_svg
 
     for one in series:
-        path = directory / f"{one.ppi}.svg"
-        path.write_text(series_svg(one), encoding="utf-8")
-        click.echo(f"Chart: {path}", err=True)
+        write_svg(directory / f"{one.ppi}.svg", series_svg(one))
 
 
 def write_report(
@@ -236,8 +236,7 @@ def write_report(
         ("Privacy unit", f"one {log.unit}, {log.adjacency}"),
         ("Budget", f"ε {log.block_budget} per {log.blocks.unit}"),
     )
-    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    page = report_html(f"Process performance: {log.name}", series, lines, facts, made)
+    page = report_html(f"Process performance: {log.name}", series, lines, facts, now())
     path.write_text(page, encoding="utf-8")
     click.echo(f"Report: {path}", err=True)
 

@@ -16,6 +16,8 @@ from pappi.cli.experiments import experiments
 from pappi.cli.growing import GROWING
 from pappi.cli.logs import init, log
 from pappi.cli.ppis import ppi
+from pappi.cli.rehearsing import rehearse
+from pappi.cli.reports import report
 from pappi.cli.serve import serve
 from pappi.cli.standing import standing
 from pappi.errors import DefinitionError, PappiError
@@ -40,8 +42,8 @@ def pappi(context: click.Context, workspace: str | None) -> None:
 
 
 _COMMANDS = (
-    *(init, log, ppi, exact, preview, release, standing, budget, audit),
-    *(analyst, key, stop, resume, trail, serve, experiments, demo),
+    *(init, log, ppi, exact, preview, rehearse, release, standing, budget, audit),
+    *(analyst, key, stop, resume, trail, report, serve, experiments, demo),
 )
 for command in _COMMANDS:
     pappi.add_command(command)

@@ -23,7 +23,7 @@ from pappi.values.bounds import Bounds, DefaultBounds
 from pappi.values.epsilon import Epsilon
 from pappi.values.periods import Calendar, Grid, Period
 from pappi.values.privacy import Adjacency, Per, PrivacyUnit
-from pappi.values.quotes import Quote, QuotedSet
+from pappi.values.quotes import ErrorQuantile, Quote, QuotedSet
 from pappi.values.vocabulary import Kind, Vocabulary
 
 Found = Mapping[str, Any]
@@ -145,6 +145,12 @@ def _quote(found: Found) -> Quote:
         shares=tuple(found["shares"]),
         clipping=found["clipping"],
         advice=found["advice"],
+        quantiles=tuple(
+            ErrorQuantile(each["confidence"], each["within"]) for each in found["quantiles"]
+        ),
+        margin_note=found["margin_note"],
+        target=_target(found["target"]),
+        verdict_only=found["verdict_only"],
     )
 
 
@@ -156,6 +162,7 @@ def _option(found: Found) -> QuotedSet:
         reason=found["reason"],
         shares=tuple(found["shares"]),
         chosen=found["chosen"],
+        margin=found["margin"],
     )
 
 
@@ -175,6 +182,7 @@ def _series(found: Found) -> Series:
         clipping=found["clipping"],
         caution=found["caution"],
         group_targets=tuple((group, _required_target(target)) for group, target in targets),
+        rehearsed=found["rehearsal"],
     )
 
 

@@ -108,6 +108,18 @@ class Client:
         more = {"epsilon": _written(epsilon), "accuracy": accuracy}
         return built(quotes_of, self._calls.post("/preview", {**body, **more}, file))
 
+    def rehearse(
+        self,
+        definitions: str | Path,
+        epsilon: Amount | None = None,
+        *,
+        notation: str | None = None,
+    ) -> Released:
+        """What a release would look like, on made-up cases; nothing is read or spent."""
+        body, file = _asked(definitions, notation)
+        more = {"epsilon": _written(epsilon)}
+        return Released(built(series_of, self._calls.post("/rehearse", {**body, **more}, file)))
+
     def release(
         self,
         definitions: str | Path,

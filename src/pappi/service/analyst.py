@@ -14,22 +14,24 @@ from fastapi import Path
 
 from pappi.errors import UsageError
 from pappi.service.definitions import catalogue_in, with_remarks
-from pappi.service.keys import Asking, Bearer, keyring_of
+from pappi.service.keys import Asking, Bearer, Doorkeeper, keyring_of
 from pappi.service.layers import Frame, Service, frame_of, new_service
 from pappi.service.models import (
     Definitions,
     Name,
     ToPreview,
+    ToRehearse,
     ToRelease,
     ToSubscribe,
 )
-from pappi.service.pages import After, Limit, page_of
+from pappi.service.paging import After, Limit, page_of
 from pappi.service.problems import Audience
 from pappi.service.replies import (
     budget_reply,
     check_reply,
     log_reply,
     preview_reply,
+    rehearsal_reply,
     release_reply,
     releases_reply,
     standing_item,
@@ -41,6 +43,7 @@ from pappi.service.reply_models import (
     LogReply,
     LogsReply,
     PreviewReply,
+    RehearsalReply,
     ReleaseReply,
     ReleasesReply,
     StandingItem,
@@ -48,6 +51,8 @@ from pappi.service.reply_models import (
 )
 from pappi.service.routes import LOG, add_common_routes, add_route
 from pappi.service.settings import Settings
+from pappi.service.web.signing import add_way_in
+from pappi.service.web.workbench import add_workbench
 from pappi.values.access import Right
 from pappi.workspace import Analyst, Workspace
 
@@ -59,9 +64,12 @@ def analyst_app(
 ) -> Service:
     """The application for analysts of a workspace; `frame` is shared with the owner's."""
     frame = frame or frame_of(settings or Settings())
-    app = new_service("PaPPI, for analysts", Audience.ANALYST, keyring_of(workspace), frame)
+    doorkeeper = Doorkeeper(Audience.ANALYST, keyring_of(workspace), frame.sessions)
+    app = new_service("PaPPI, for analysts", doorkeeper, frame)
     add_common_routes(app, Right.PREVIEW, workspace.logs)
     _add_routes(app, AnalystDesk(workspace, frame.settings))
+    add_way_in(app, doorkeeper, frame.settings)
+    add_workbench(app, workspace)
     return app
 
 
@@ -73,6 +81,7 @@ def _add_routes(app: Service, desk: AnalystDesk) -> None:
     add_route(app, "GET", "/logs/{log}/releases", desk.releases, preview, LOG)
     add_route(app, "POST", "/check", desk.check, preview, LOG)
     add_route(app, "POST", "/preview", desk.preview, preview, LOG)
+    add_route(app, "POST", "/rehearse", desk.rehearse, preview, LOG)
     add_route(app, "POST", "/release", desk.release, release, (402, *LOG))
     add_route(app, "GET", "/standing", desk.standing, preview)
     add_route(app, "POST", "/standing", desk.subscribe, release, (402, *LOG))
@@ -119,6 +128,12 @@ class AnalystDesk:
         door = self._door(bearer)
         quotes = door.preview(catalogue, asked.epsilon, accuracy=asked.accuracy)
         return preview_reply(catalogue.log, quotes)
+
+    def rehearse(self, asked: ToRehearse, bearer: Asking) -> RehearsalReply:
+        """What a release would look like, on made-up cases; nothing is read or spent."""
+        catalogue = catalogue_in(asked)
+        found = self._door(bearer).rehearse(catalogue, asked.epsilon)
+        return rehearsal_reply(catalogue.log, found)
 
     def release(self, asked: ToRelease, bearer: Asking) -> ReleaseReply:
         """Charge and release every PPI, or replay what was released before."""

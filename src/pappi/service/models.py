@@ -115,6 +115,12 @@ class ToPreview(Definitions):
     accuracy: Annotated[str, Field(min_length=1, max_length=60, examples=["6 h"])] | None = None
 
 
+class ToRehearse(Definitions):
+    """As for a release: the same can be sent to both."""
+
+    epsilon: Amount | None = None
+
+
 class ToRelease(Definitions):
     epsilon: Amount | None = None
 

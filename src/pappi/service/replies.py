@@ -42,6 +42,7 @@ from pappi.service.reply_models import (
     PreviewReply,
     ProblemItem,
     QuoteReply,
+    RehearsalReply,
     ReleaseItem,
     ReleaseReply,
     ReleasesReply,
@@ -180,6 +181,10 @@ def release_reply(log: str, series: Iterable[Series]) -> ReleaseReply:
     return ReleaseReply(log=log, series=[_series(one) for one in series])
 
 
+def rehearsal_reply(log: str, series: Iterable[Series]) -> RehearsalReply:
+    return RehearsalReply(log=log, series=[_series(one) for one in series])
+
+
 def _series(series: Series) -> SeriesReply:
     return SeriesReply(
         ppi=series.ppi,
@@ -190,6 +195,7 @@ def _series(series: Series) -> SeriesReply:
         group_targets={group: _target(target) for group, target in series.group_targets},
         clipping=series.clipping,
         caution=series.caution,
+        rehearsal=series.rehearsed,
         answers=[_answer(answer) for answer in series.answers],
     )
 

@@ -171,13 +171,24 @@ class OptionReply(_Reply):
     functions: list[str]
     mechanism: str | None
     typical_error: float | None
+    margin: float | None
     shares: list[float]
     chosen: bool
     reason: str
 
 
+class QuantileReply(_Reply):
+    """The noise keeps the value within ±`within`, with this confidence."""
+
+    confidence: float
+    within: float
+
+
 class QuoteReply(_Reply):
-    """What a PPI would cost and how far off it would be."""
+    """What a PPI would cost and how far off it would be.
+
+    `margin` is the half-width at 95 %, null where `margin_note` says why; `quantiles` are others.
+    """
 
     ppi: str
     name: str
@@ -185,6 +196,11 @@ class QuoteReply(_Reply):
     functions: list[str]
     mechanism: str
     typical_error: float | None
+    margin: float | None
+    margin_note: str
+    quantiles: list[QuantileReply]
+    verdict_only: bool
+    target: TargetReply | None
     unit: str
     assumed_cases: int
     charges: int
@@ -253,7 +269,7 @@ class TargetReply(_Reply):
 
 
 class SeriesReply(_Reply):
-    """All answers of one PPI."""
+    """All answers of one PPI; a rehearsal is about made-up cases."""
 
     ppi: str
     name: str
@@ -263,11 +279,20 @@ class SeriesReply(_Reply):
     group_targets: dict[str, TargetReply]
     clipping: str
     caution: str
+    rehearsal: bool
     answers: list[AnswerReply]
 
 
 class ReleaseReply(_Reply):
     log: str
+    series: list[SeriesReply]
+
+
+class RehearsalReply(_Reply):
+    """What a release would look like: no figure in it was released, or is about anybody."""
+
+    log: str
+    rehearsal: Literal[True] = True
     series: list[SeriesReply]
 
 

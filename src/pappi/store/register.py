@@ -1,7 +1,7 @@
 """What holds now: a fold over the acts in the ledger's journal.
 
 Logs as last declared, who was granted what, which keys are valid, whether everything is
-stopped, which questions stand. A register is a value: advancing it gives a new one, so
+stopped, which questions stand or are kept. A register is a value: advancing it gives a new one, so
 that whoever holds one sees one moment.
 """
 
@@ -29,6 +29,8 @@ STOP = "stop"
 RESUME = "resume"
 STAND = "stand"
 END = "end"
+KEEP = "keep"
+FORGET = "forget"
 ERASE = "erase"
 
 _NO_DIGEST = "0" * 64
@@ -54,6 +56,17 @@ class StandingQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptQuestion:
+    """A catalogue that an analyst has asked and wants to find again, with its ε in it."""
+
+    id: str
+    analyst: str
+    log: str
+    definitions: str
+    forgotten: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Register:
     """What the acts up to `last` add up to."""
 
@@ -63,6 +76,7 @@ class Register:
     keys: Mapping[str, KeyRecord] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict, repr=False)
     standing: Mapping[str, StandingQuestion] = field(default_factory=dict)
+    kept: Mapping[str, KeptQuestion] = field(default_factory=dict)
     stopped: str | None = None
 
     def advanced(self, entries: Iterable[Entry]) -> Register:
@@ -124,6 +138,15 @@ def standing_payload(question: StandingQuestion) -> dict[str, Any]:
         "first": question.first.isoformat(),
         "until": question.until.isoformat(),
         "granted": question.granted,
+    }
+
+
+def kept_payload(question: KeptQuestion) -> dict[str, Any]:
+    return {
+        "id": question.id,
+        "analyst": question.analyst,
+        "log": question.log,
+        "definitions": question.definitions,
     }
 
 
@@ -192,6 +215,17 @@ def _end(register: Register, entry: Entry) -> Register:
     return replace(register, standing={**register.standing, question.id: question})
 
 
+def _keep(register: Register, entry: Entry) -> Register:
+    found = entry.payload
+    question = KeptQuestion(found["id"], found["analyst"], found["log"], found["definitions"])
+    return replace(register, kept={**register.kept, question.id: question})
+
+
+def _forget(register: Register, entry: Entry) -> Register:
+    question = replace(register.kept[entry.payload["id"]], forgotten=True, definitions="")
+    return replace(register, kept={**register.kept, question.id: question})
+
+
 _TAKE = {
     DECLARE: _declare,
     GRANT: _grant,
@@ -202,4 +236,6 @@ _TAKE = {
     RESUME: _resume,
     STAND: _stand,
     END: _end,
+    KEEP: _keep,
+    FORGET: _forget,
 }

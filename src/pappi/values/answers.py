@@ -13,6 +13,9 @@ from pappi.values.epsilon import Epsilon
 from pappi.values.periods import Period
 from pappi.values.privacy import Adjacency, PrivacyUnit
 
+REHEARSAL = "Rehearsal: all cases are made up, nothing was released"
+"""What stands wherever rehearsed answers are shown."""
+
 
 class Verdict(StrEnum):
     """The target, judged by the whole interval and not by the noisy value alone."""
@@ -155,7 +158,7 @@ class Series:
     `clipping` says what the bounds did to the cases: values are of the clipped cases.
     `caution` says where the mechanism answers something near to what was asked.
     `group_targets` go before `target` in their groups. `smoothing` says what smoothing did, if
-    it was asked for.
+    it was asked for. `rehearsed` answers are about made-up cases: never a release.
     """
 
     ppi: str
@@ -168,6 +171,16 @@ class Series:
     caution: str = ""
     group_targets: tuple[tuple[str, ShownTarget], ...] = ()
     smoothing: str = ""
+    rehearsed: bool = False
+
+    @property
+    def warning(self) -> str:
+        """What must be seen before anything else; nothing, for what was released."""
+        return REHEARSAL if self.rehearsed else ""
+
+    @property
+    def title(self) -> str:
+        return f"Rehearsal: {self.name}" if self.rehearsed else self.name
 
     def target_of(self, group: str | None) -> ShownTarget | None:
         if group is None:

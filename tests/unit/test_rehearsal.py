@@ -1,0 +1,447 @@
+"""Rehearsals: everything that can be released can be tried first, and is never taken for real."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from fractions import Fraction
+from io import StringIO
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from rich.console import Console
+
+import pappi
+from pappi.checkpoint.stage import Stages
+from pappi.cli.main import main
+from pappi.custody.imports import Terms
+from pappi.errors import Stopped, UnknownLog, WorkspaceError
+from pappi.examples import EXAMPLES
+from pappi.examples.claims import simulate_claims
+from pappi.examples.events import write_csv, write_xes
+from pappi.examples.hospital import simulate_hospital
+from pappi.examples.twin import MOST_CASES, MOST_EVENTS, TwinFacts, make_twin
+from pappi.ppinot.catalogue import parse_catalogue
+from pappi.ppinot.model import Catalogue
+from pappi.released import Released
+from pappi.report.html import report_html
+from pappi.report.tables import answers_table
+from pappi.values.answers import REHEARSAL
+from pappi.values.bounds import NO_DEFAULTS, Bounds, DefaultBounds
+from pappi.values.epsilon import Epsilon
+from pappi.values.periods import Calendar, Grid, midnight_us
+from pappi.values.privacy import Adjacency, Per, PrivacyUnit
+from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.workspace import Workspace
+from tests.leak.asked import FORMULAS, MEASURES, SCOPES, definitions
+from tests.leak.test_unit_leak import of_customers
+from tests.small_logs import claims, workspace_with
+
+TERMS = Terms(first=date(2024, 1, 1), until=date(2024, 6, 1), keys={"channel": ("web", "phone")})
+MEAN = definitions(MEASURES["mean time"])
+
+
+def catalogue_of(text: str) -> Catalogue:
+    return parse_catalogue(text, "c.yaml")
+
+
+def together(*texts: str) -> Catalogue:
+    """The PPIs of several catalogues in one, each under a name of its own."""
+    read = [catalogue_of(text) for text in texts]
+    ppis = (ppi for catalogue in read for ppi in catalogue.ppis)
+    named = tuple(replace(ppi, id=f"p{number}") for number, ppi in enumerate(ppis))
+    return replace(read[0], ppis=named)
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    folder = tmp_path_factory.mktemp("rehearsal")
+    return workspace_with(folder / "w", of_customers(claims(30)), TERMS)
+
+
+def shape(found: Released) -> list[object]:
+    """All of a release that no noise decides."""
+    return [
+        (s.ppi, s.unit, s.sentence, s.target, s.clipping, a.period, a.group, a.unit, a.guarantee)
+        for s in found
+        for a in s.answers
+    ]
+
+
+# --- whatever can be released -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("kinds", [MEASURES, FORMULAS], ids=["measures", "formulas"])
+def test_every_kind_of_measure_is_rehearsed_in_the_shape_of_its_release(
+    tmp_path: Path, kinds: dict[str, tuple[str, ...]]
+) -> None:
+    terms = replace(TERMS, block_budget=Epsilon.of(100))
+    workspace = workspace_with(tmp_path / "w", of_customers(claims(30)), terms)
+    asked = together(*(definitions(lines) for lines in kinds.values()))
+    rehearsed = workspace.checkpoint().rehearse(asked)
+    assert shape(rehearsed) == shape(workspace.checkpoint().release(asked))
+    assert all(series.rehearsed for series in rehearsed)
+
+
+def test_every_scope_is_rehearsed(workspace: Workspace) -> None:
+    covered = [scope for scope in SCOPES if "2023" not in scope]
+    texts = [definitions((*MEASURES["groups"], f"scope: {scope}")) for scope in covered]
+    found = workspace.checkpoint().rehearse(together(*texts))
+    assert len(found) == len(covered)
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        replace(TERMS, unit=PrivacyUnit("customer", 2, Per.LOG)),
+        replace(TERMS, unit=PrivacyUnit("customer", 1, Per.BLOCK)),
+        replace(TERMS, adjacency=Adjacency.REPLACE),
+    ],
+    ids=["persons of the log", "persons of blocks", "replace"],
+)
+def test_the_guarantee_rehearsed_is_the_one_declared(tmp_path: Path, terms: Terms) -> None:
+    workspace = workspace_with(tmp_path / "w", of_customers(claims(30)), terms)
+    asked = together(*(definitions(MEASURES[name]) for name in ("mean time", "share", "buckets")))
+    for series in workspace.checkpoint().rehearse(asked):
+        found = {(a.guarantee.unit, a.guarantee.adjacency) for a in series.answers}
+        assert found == {(terms.unit, terms.adjacency)}
+
+
+# What the definitions of the small log are called in the others.
+SPOKEN = {
+    "claims": {"Receive": "Receive claim", "Pay": "Pay claim", "Reject": "Reject claim",
+               "customer": "resource"},
+    "sepsis": {"Receive": "ER Registration", "Pay": "Release A", "Reject": "Return ER",
+               "customer": "group", "channel": "group", "damage": "crp"},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=SPOKEN)
+def example(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Workspace]:
+    """One of the two example logs, with fewer cases."""
+    name, folder = str(request.param), tmp_path_factory.mktemp("example")
+    log = folder / EXAMPLES[name].file
+    if name == "claims":
+        write_csv(simulate_claims(cases=200), log)
+    else:
+        write_xes(simulate_hospital(cases=100), log)
+    workspace = pappi.create(folder / "w")
+    workspace.import_log(log, name, timezone=EXAMPLES[name].zone)
+    return name, workspace
+
+
+def test_the_example_logs_are_rehearsed_with_figures_and_in_no_time(
+    example: tuple[str, Workspace],
+) -> None:
+    name, workspace = example
+    catalogue, analyst = EXAMPLES[name].catalogue_path, workspace.checkpoint()
+    analyst.rehearse(catalogue)
+    begun = time.process_time()
+    found = analyst.rehearse(catalogue, "10", smooth=True)
+    assert time.process_time() - begun < 2  # and far less, where nothing else runs
+    for series in found:
+        assert any(answer.value for answer in series.answers), series.ppi
+
+
+def test_every_kind_of_measure_is_rehearsed_on_the_example_logs(
+    example: tuple[str, Workspace],
+) -> None:
+    name, workspace = example
+    words = re.compile("|".join(rf"\b{word}\b" for word in SPOKEN[name]))
+    texts = [definitions(lines, log=name) for lines in (*MEASURES.values(), *FORMULAS.values())]
+    spoken = [words.sub(lambda word: SPOKEN[name][word[0]], text) for text in texts]
+    found = workspace.checkpoint().rehearse(together(*spoken))
+    assert [len(series.answers) > 0 for series in found] == [True] * len(texts)
+
+
+def test_groups_have_cases_also_where_their_keys_are_not_declared(workspace: Workspace) -> None:
+    by = 'by: {data: customer, keys: ["k1", "nobody else has this"]}'
+    asked = catalogue_of(definitions((f"measure: {{number: cases, {by}}}",)))
+    (series,) = workspace.checkpoint().rehearse(asked, "50")
+    counted = Counter[str | None]()
+    for answer in series.answers:
+        counted[answer.group] += round(answer.value or 0)
+    assert min(counted["k1"], counted["nobody else has this"]) > 50
+
+
+# --- logs about which little is declared ------------------------------------------------
+
+
+def test_a_log_of_which_nothing_is_sealed_is_rehearsed_for_its_first_year(tmp_path: Path) -> None:
+    workspace = pappi.create(tmp_path / "w")
+    names = Vocabulary(("Receive", "Pay"), {"damage": Kind.NUMBER})
+    workspace.custody.create_log("small", Terms(first=date(2024, 3, 1)), names)
+    (series,) = workspace.checkpoint().rehearse(catalogue_of(MEAN + "    scope: every month\n"))
+    assert [answer.period.label for answer in series.answers] == [
+        *(f"2024-{month:02}" for month in range(3, 13)), "2025-01", "2025-02",
+    ]  # fmt: skip
+    assert "up to 2025-03-01" in series.caution
+
+
+def test_a_log_without_a_vocabulary_has_cases_all_the_same(tmp_path: Path) -> None:
+    workspace = pappi.create(tmp_path / "w")
+    workspace.custody.create_log("small", Terms(first=date(2024, 3, 1)), Vocabulary(()))
+    (series,) = workspace.checkpoint().rehearse(catalogue_of(MEAN), "10")
+    assert all((answer.cases or 0) > 50 for answer in series.answers)
+
+
+# --- who may ----------------------------------------------------------------------------
+
+
+def test_stopped_is_stopped_and_a_log_not_granted_does_not_exist(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path / "w", claims(3), TERMS)
+    stranger = workspace.granted_checkpoint("eve", lambda _: None)
+    with pytest.raises(UnknownLog):
+        stranger.rehearse(catalogue_of(MEAN))
+    workspace.custody.grant_analyst("small", "eve", Epsilon.of(1))
+    assert stranger.rehearse(catalogue_of(MEAN))
+    workspace.custody.stop("an audit")
+    with pytest.raises(Stopped):
+        stranger.rehearse(catalogue_of(MEAN))
+
+
+def test_where_nothing_can_be_written_the_error_says_that_nothing_was_charged(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    monkeypatch.setattr("pappi.checkpoint.rehearsal._STAGES", Stages())
+    with pytest.raises(WorkspaceError) as failure:
+        workspace.checkpoint().rehearse(catalogue_of(MEAN))
+    assert "nothing was charged" in failure.value.hint
+
+
+# --- never taken for real ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def found(workspace: Workspace) -> Released:
+    twice = together(MEAN, MEAN, definitions(MEASURES["verdict alone"]))
+    return workspace.checkpoint().rehearse(twice)
+
+
+def test_no_answer_has_a_price_or_is_on_record(found: Released) -> None:
+    answers = [answer for series in found for answer in series.answers]
+    assert {(str(answer.charged), answer.replayed) for answer in answers} == {("0", False)}
+
+
+def test_every_record_says_that_it_is_rehearsed_and_released_ones_do_not(
+    found: Released, tmp_path: Path
+) -> None:
+    assert all(record["rehearsal"] is True for record in found.to_records())
+    workspace = workspace_with(tmp_path / "w", claims(6), TERMS)
+    released = workspace.checkpoint().release(catalogue_of(MEAN))
+    assert all("rehearsal" not in record for record in released.to_records())
+    assert not any(series.warning for series in released)
+
+
+def test_page_notebook_chart_and_table_say_so_before_any_figure(found: Released) -> None:
+    page = report_html("Report", found, (), (), "now")
+    assert page.index(REHEARSAL) < page.index("<table")
+    assert page.count(REHEARSAL) > len(found)
+    assert "has been released" not in page
+    for series in found:
+        assert REHEARSAL in Released([series])._repr_html_()
+        svg = Released([series]).plot().svg
+        assert REHEARSAL in svg
+        assert re.search("<title [^>]*>Rehearsal: ", svg)
+        console = Console(width=100, file=StringIO())
+        console.print(answers_table(series))
+        assert REHEARSAL in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+# --- the command ------------------------------------------------------------------------
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], workspace: Workspace
+) -> Run:
+    def run_command(*arguments: str | Path) -> tuple[int, str, str]:
+        called = ["pappi", "-w", str(workspace.root), "rehearse", *map(str, arguments)]
+        monkeypatch.setattr(sys, "argv", called)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, captured.err
+
+    return run_command
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "mean.yaml"
+    path.write_text(MEAN, encoding="utf-8")
+    return path
+
+
+def test_the_command_says_in_every_form_that_nothing_is_real(
+    run: Run, file: Path, tmp_path: Path
+) -> None:
+    code, shown, _ = run(file)
+    assert code == 0
+    assert REHEARSAL in shown
+    assert "nothing was charged" in shown
+    printed = json.loads(run(file, "--json")[1])
+    assert printed["rehearsal"] is True
+    assert all(answer["rehearsal"] is True for answer in printed["answers"])
+    head, *rows = run(file, "--csv", "--smooth")[1].splitlines()
+    assert head.endswith(",rehearsal")
+    assert all(row.endswith(",True") for row in rows)
+    assert run(file, "--svg", tmp_path / "charts", "--html", tmp_path / "pages/p.html")[0] == 0
+    assert REHEARSAL in (tmp_path / "charts" / "p.svg").read_text(encoding="utf-8")
+    assert REHEARSAL in (tmp_path / "pages" / "p.html").read_text(encoding="utf-8")
+
+
+def test_a_folder_that_cannot_be_made_is_one_clear_message(run: Run, file: Path) -> None:
+    code, _, errors = run(file, "--svg", file / "below")
+    assert code != 0
+    assert "cannot be written to" in errors
+
+
+# --- the twin ---------------------------------------------------------------------------
+
+DAY = 86_400 * 10**6
+FACTS = TwinFacts(
+    name="small",
+    timezone="Europe/Berlin",
+    by_end=True,
+    blocks=Grid(Calendar.MONTH),
+    first=date(2024, 1, 1),
+    until=date(2024, 7, 1),
+    cases=50,
+    vocabulary=Vocabulary(
+        ("Receive", "Assess", "Pay", "Close"),
+        {**{str(kind): kind for kind in Kind}, "channel": Kind.TEXT, "customer": Kind.TEXT},
+        {"channel": ("web", "phone")},
+    ),
+    bounds=DefaultBounds(
+        durations=Bounds(Fraction(2 * DAY), Fraction(9 * DAY)),
+        attributes={"number": Bounds(Fraction(-5), Fraction(20))},
+    ),
+    person="customer",
+)
+
+
+def cases_of(facts: TwinFacts) -> dict[str, list[tuple[str | None, int]]]:
+    twin = make_twin(facts)
+    cases: dict[str, list[tuple[str | None, int]]] = {}
+    for case, activity, at in zip(twin.case_ids, twin.activities, twin.times_us, strict=True):
+        cases.setdefault(case, []).append((activity, at))
+    return cases
+
+
+@pytest.mark.parametrize("by_end", [True, False])
+def test_cases_lie_within_the_declared_time_and_durations(*, by_end: bool) -> None:
+    facts = replace(FACTS, by_end=by_end)
+    cases, zone = cases_of(facts), ZoneInfo(facts.timezone)
+    assert len(cases) == 50 * 6
+    first, until = (midnight_us(day, zone) for day in (facts.first, facts.until))
+    spans = [events[-1][1] - events[0][1] for events in cases.values()]
+    for events in cases.values():
+        instants = [at for _, at in events]
+        assert instants == sorted(instants)
+        assert first <= instants[0] <= instants[-1] < until
+    assert max(spans) <= 9 * DAY
+    assert sum(span >= 2 * DAY - 10**6 for span in spans) > 0.9 * len(spans)
+
+
+def test_activities_come_in_the_declared_order_with_choices_and_loops() -> None:
+    paths = [tuple(activity for activity, _ in events) for events in cases_of(FACTS).values()]
+    assert {path[0] for path in paths} == {"Receive"}
+    assert {path[-1] for path in paths} == {"Close"}
+    assert len(set(paths)) > 3
+    assert any(len(path) > len(set(path)) for path in paths)
+
+
+def test_a_list_in_alphabetical_order_is_no_order() -> None:
+    alphabetical = replace(FACTS.vocabulary, activities=("Assess", "Close", "Pay", "Receive"))
+    paths = [
+        [activity for activity, _ in events]
+        for events in cases_of(replace(FACTS, vocabulary=alphabetical)).values()
+    ]
+    both = [path for path in paths if {"Receive", "Close"} <= set(path)]
+    received_first = [path for path in both if path.index("Receive") < path.index("Close")]
+    assert 0.3 < len(received_first) / len(both) < 0.7
+
+
+def test_attributes_keep_their_kinds_bounds_and_keys() -> None:
+    twin = make_twin(FACTS)
+    columns = {name: [v for v in found if v is not None] for name, found in twin.attributes.items()}
+    kinds = {name: {type(value) for value in column} for name, column in columns.items()}
+    assert kinds == {
+        "number": {float}, "text": {str}, "truth": {bool}, "duration": {int}, "time": {int},
+        "channel": {str}, "customer": {str},
+    }  # fmt: skip
+    assert all(-5 <= float(value) <= 20 for value in columns["number"])
+    assert set(columns["channel"]) == {"web", "phone"}
+    assert columns["time"] == twin.times_us
+    assert None in twin.attributes["number"]
+    persons = dict(zip(twin.case_ids, twin.attributes["customer"], strict=True))
+    assert all(
+        persons[case] == person
+        for case, person in zip(twin.case_ids, twin.attributes["customer"], strict=True)
+    )
+    assert max(Counter(persons.values()).values()) > 1
+
+
+def test_every_fact_has_its_part_in_the_seed() -> None:
+    others = [
+        replace(FACTS, name="large"),
+        replace(FACTS, timezone="UTC"),
+        replace(FACTS, by_end=False),
+        replace(FACTS, blocks=Grid(Calendar.WEEK)),
+        replace(FACTS, first=date(2024, 2, 1)),
+        replace(FACTS, until=date(2024, 8, 1)),
+        replace(FACTS, cases=51),
+        replace(FACTS, vocabulary=replace(FACTS.vocabulary, keys={})),
+        replace(FACTS, bounds=NO_DEFAULTS),
+        replace(FACTS, person=None),
+    ]
+    assert len({facts.digest for facts in (FACTS, *others)}) == len(others) + 1
+
+
+def test_the_same_facts_make_the_same_twin() -> None:
+    assert make_twin(FACTS) == make_twin(replace(FACTS))
+
+
+def test_a_twin_is_no_larger_than_it_need_be() -> None:
+    huge = replace(FACTS, cases=10**9, vocabulary=Vocabulary(tuple(f"b{n}" for n in range(99))))
+    twin = make_twin(huge)
+    assert twin.cases == MOST_CASES
+    assert len(twin.case_ids) <= MOST_EVENTS
+    wide = Vocabulary(("b", "a"), {f"a{n}": Kind.TRUTH for n in range(2_000)})
+    assert len(make_twin(replace(huge, vocabulary=wide)).case_ids) < 2_000
+
+
+def test_no_bounds_are_too_wide_for_a_twin() -> None:
+    far = Bounds(Fraction(-(10**400)), Fraction(10**400))
+    wide = DefaultBounds(durations=far, attributes={"number": far})
+    assert len(make_twin(replace(FACTS, bounds=wide)).case_ids) > 100
+
+
+def test_the_last_stages_are_kept_and_their_files_go_with_them() -> None:
+    stages = Stages(most=2)
+    facts = [replace(FACTS, cases=3, name=f"log{number}") for number in range(3)]
+    first = stages.of(facts[0])
+    assert stages.of(facts[0]) is first
+    gone = first.events
+    del first
+    for each in facts[1:]:
+        stages.of(each)
+    gc.collect()
+    assert not gone.parent.exists()
+    kept = stages.of(facts[2]).events
+    kept.unlink()
+    assert stages.of(facts[2]).events.exists()
