@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from itertools import islice
+from itertools import islice, takewhile
 
 from pappi.budget.chain import Entry
 from pappi.budget.journal import ChargeRecord
@@ -15,11 +15,14 @@ from pappi.custody.erasure import Erased, Request, erase
 from pappi.custody.exact import exact_answers
 from pappi.custody.imports import Books, Imported, Progress, Terms, create_log, import_log, sweep
 from pappi.custody.keys import IssuedKey, new_key
+from pappi.custody.pack import gather_pack
 from pappi.custody.sealing import Sealed, seal
+from pappi.custody.spending import ChargePage, Spending, charges_before, spending_of
 from pappi.errors import NotFound, UsageError
 from pappi.eventlog.log import EventReader
 from pappi.ppinot.checks import require_sound
 from pappi.ppinot.model import Catalogue
+from pappi.report.dpo.facts import Pack
 from pappi.store.declarations import LogDeclaration, today
 from pappi.store.ledger import Ledger, Verification
 from pappi.store.office import Office
@@ -208,12 +211,47 @@ class Custody:
         with self._office.ledger() as ledger:
             return tuple(map(_trail_entry, islice(ledger.entries(after + 1), limit)))
 
+    def declared_before(self, entries: Collection[TrailEntry]) -> Mapping[int, Mapping[str, JSON]]:
+        """What was declared of the same log before each declaration among the entries."""
+        wanted = {entry.seq for entry in entries if entry.kind == DECLARE}
+        latest: dict[str, Mapping[str, JSON]] = {}
+        found: dict[int, Mapping[str, JSON]] = {}
+        if not wanted:
+            return found
+        with self._office.ledger() as ledger:
+            for act in takewhile(lambda act: act.seq <= max(wanted), ledger.acts(DECLARE)):
+                payload = act.payload
+                if act.seq in wanted and payload["name"] in latest:
+                    found[act.seq] = latest[payload["name"]]
+                latest[payload["name"]] = payload
+        return found
+
     def charges(
         self, name: str, after: int = 0, limit: int | None = None
     ) -> tuple[ChargeRecord, ...]:
         """The charges that touched a log, after an entry of the journal, oldest first."""
         with self._opened() as (ledger, register):
             return ledger.charges(register.log(name).name, after, limit)
+
+    def latest_charges(
+        self, log: str | None = None, before: int | None = None, limit: int = 100
+    ) -> ChargePage:
+        """The charges of a log, or of all, before an entry of the journal: newest first."""
+        with self._opened() as (ledger, register):
+            if log is not None:
+                register.log(log)
+            end = _length(register) + 1
+            return charges_before(ledger, log, end if before is None else min(before, end), limit)
+
+    def spending(self, name: str) -> Spending:
+        """What each block of a log, all together and each analyst may spend, and have spent."""
+        with self._opened() as (ledger, register):
+            return spending_of(register.log(name), ledger.balances(name), register)
+
+    def length(self) -> int:
+        """How many entries the journal has."""
+        with self._opened() as (_, register):
+            return _length(register)
 
     def exact(self, catalogue: Catalogue) -> tuple[ExactAnswer, ...]:
         """The non-private values of a catalogue."""
@@ -225,6 +263,10 @@ class Custody:
         """Check the ledger's chain from its first entry to its last."""
         with self._office.ledger() as ledger:
             return ledger.verify()
+
+    def pack(self, log: str | None = None) -> Pack:
+        """What a data protection officer asks about a log, or about all; reads no event."""
+        return gather_pack(self._office, log)
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Ledger, Register]]:
@@ -253,6 +295,10 @@ class Custody:
 
     def _act(self, ledger: Ledger, kind: str, what: Mapping[str, JSON]) -> None:
         ledger.append(kind, {**what, "by": self._by})
+
+
+def _length(register: Register) -> int:
+    return register.last.seq if register.last else 0
 
 
 def _trail_entry(entry: Entry) -> TrailEntry:

@@ -1,0 +1,110 @@
+"""What an entry of the journal says, as a line that a person can read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pappi.budget.journal import CANCEL, CHARGE, OPENING, RELEASE, RESERVE
+from pappi.store.register import (
+    DECLARE,
+    END,
+    ERASE,
+    FORGET,
+    GRANT,
+    KEEP,
+    KEY,
+    RESUME,
+    REVOKE,
+    STAND,
+    STOP,
+    WITHDRAW,
+)
+from pappi.values.epsilon import Epsilon
+
+What = Mapping[str, Any]
+_DIGITS = 12
+
+
+def told(kind: str, what: What, before: What | None = None) -> str:
+    """An entry in words; of a log declared anew what changed, if what was `before` is given."""
+    if kind == DECLARE:
+        return _declared(what) if before is None else _changed(what, before)
+    words = _WORDS.get(kind)
+    return words(what) if words else kind
+
+
+def _declared(what: What) -> str:
+    return f"Log {what['name']} declared: {_sealed(what)}, {_budget(what)}"
+
+
+def _changed(what: What, before: What) -> str:
+    parts = ((part(what), part(before)) for part in (_sealed, _budget))
+    changes = [f"{now} (before: {then})" for now, then in parts if now != then]
+    return f"Log {what['name']}: {'; '.join(changes) or 'declared anew'}"
+
+
+def _sealed(what: What) -> str:
+    began = what["first"] == what["until"]
+    return "nothing sealed yet" if began else f"sealed until {what['until']}"
+
+
+def _budget(what: What) -> str:
+    total = what["total_budget"]
+    in_all = "" if total is None else f", ε {Epsilon(total)} in all"
+    return f"ε {Epsilon(what['block_budget'])} per block{in_all}"
+
+
+def _granted(what: What) -> str:
+    share = Epsilon(what["per_block"])
+    return f"{what['analyst']} granted ε {share} of each block of {what['log']}"
+
+
+def _key(what: What) -> str:
+    until = f", until {what['expires'][:10]}" if what["expires"] else ""
+    rights = ", ".join(what["rights"])
+    return f"Key {what['id']} issued to {what['role']} {what['name']}: {rights}{until}"
+
+
+def _erased(what: What) -> str:
+    counts = f"{what['cases']:,} cases with {what['events']:,} events"
+    return f"{counts} of {what['log']} deleted, named by {', '.join(what['by what'])}"
+
+
+def _stood(what: What) -> str:
+    return f"Standing question about {what['log']} from {what['first']} up to {what['until']}"
+
+
+def _charged(what: What) -> str:
+    return f"{what['question']['ppi']} charged: {_price(what)}"
+
+
+def _reserved(what: What) -> str:
+    return f"{what['question']['ppi']} reserved: {_price(what)}"
+
+
+def _price(what: What) -> str:
+    log = what["accounts"][0][0]
+    blocks = [block for _, block in what["accounts"]]
+    where = blocks[0] if len(blocks) == 1 else f"each of {len(blocks)} blocks"
+    return f"ε {Epsilon(what['amount'])} in {where} of {log}"
+
+
+_WORDS: Mapping[str, Callable[[What], str]] = {
+    OPENING: lambda _what: "Ledger opened",
+    GRANT: _granted,
+    WITHDRAW: lambda what: f"Grant of {what['analyst']} for {what['log']} withdrawn",
+    KEY: _key,
+    REVOKE: lambda what: f"Key {what['id']} revoked",
+    STOP: lambda what: f"All answers stopped: {what['reason']}",
+    RESUME: lambda _what: "Answers resumed",
+    STAND: _stood,
+    END: lambda _what: "Standing question ended",
+    KEEP: lambda what: f"Question about {what['log']} kept in a list",
+    FORGET: lambda _what: "Question struck off a list",
+    ERASE: _erased,
+    CHARGE: _charged,
+    RESERVE: _reserved,
+    RELEASE: lambda what: f"Result put on record for {what['key'][:_DIGITS]}…",
+    CANCEL: lambda what: f"Reservation {what['key'][:_DIGITS]}… given up",
+}

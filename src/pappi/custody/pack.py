@@ -1,0 +1,184 @@
+"""Gathering the data-protection pack: one walk through the verified journal.
+
+Everything in it is of one moment, the entry the verification ended at. Events are not read,
+and of released results only that they exist.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import date
+from itertools import islice
+from typing import Any
+
+from pappi.budget.accounts import Account
+from pappi.budget.chain import Entry, Fault, verified
+from pappi.budget.journal import CANCEL, CHARGE, OPENING, RELEASE, RESERVE, Balance
+from pappi.custody.pack_acts import act_of
+from pappi.errors import LedgerBroken
+from pappi.report.budgets import BudgetLine
+from pappi.report.dpo.facts import Act, Chain, Erasure, LogFacts, Pack, Share
+from pappi.report.dpo.releases import Asked, State, rows_of
+from pappi.store.declarations import LogDeclaration
+from pappi.store.ledger import Ledger
+from pappi.store.office import Office
+from pappi.store.register import ERASE, Register
+from pappi.values.epsilon import ZERO, Epsilon
+
+Balances = Mapping[Account, Balance]
+
+# What differs between the cells of one question: its name is shown, its time in the row.
+_OF_THE_CELL = frozenset({"ppi", "periods", "sealed"})
+_STATES = {RESERVE: State.RESERVED, CHARGE: State.INCOMPLETE}
+
+
+def gather_pack(office: Office, log: str | None) -> Pack:
+    """The facts about a log, or about all; of a ledger that does not verify, only that."""
+    workspace = office.files.root.name
+    try:
+        with office.ledger() as ledger:
+            return _gathered(ledger, workspace, log)
+    except Fault as fault:
+        return Pack(workspace, Chain(0, "", fault.sentence))
+    except LedgerBroken as error:
+        return Pack(workspace, Chain(0, "", error.message))
+
+
+def _gathered(ledger: Ledger, workspace: str, log: str | None) -> Pack:
+    found = ledger.verify()
+    chain = Chain(found.entries, found.head, found.problem)
+    if not chain.ok:
+        return Pack(workspace, chain)
+    walk = _Walk()
+    last = None
+    # What others write meanwhile is left to the next pack.
+    for last in verified(islice(ledger.entries(), found.entries)):
+        walk.take(last)
+    if last is None or last.digest != found.head:
+        raise Fault(None, "the journal was changed while it was being read")
+    return walk.pack(workspace, chain, log)
+
+
+class _Walk:
+    """What the entries so far add up to."""
+
+    def __init__(self) -> None:
+        self.register = Register()
+        self.acts: list[Act] = []
+        self.erasures: dict[str, list[Erasure]] = {}
+        self.asked: dict[str, Asked] = {}
+
+    def pack(self, workspace: str, chain: Chain, log: str | None) -> Pack:
+        register = self.register
+        logs = tuple(register.logs.values()) if log is None else (register.log(log),)
+        names = {None, *(declared.name for declared in logs)}
+        return Pack(
+            workspace=workspace,
+            chain=chain,
+            logs=tuple(map(self._log, logs)),
+            keys=tuple(register.keys.values()),
+            stopped=register.stopped,
+            acts=tuple(act for act in self.acts if act.log in names),
+        )
+
+    def take(self, entry: Entry) -> None:
+        if entry.kind in _STATES:
+            payload = entry.payload
+            self.asked[payload["key"]] = _asked(payload, entry.at, _STATES[entry.kind])
+        elif entry.kind == RELEASE:
+            key = entry.payload["key"]
+            self.asked[key] = replace(self.asked[key], state=State.RELEASED)
+        elif entry.kind == CANCEL:
+            del self.asked[entry.payload["key"]]
+        elif entry.kind != OPENING:
+            self._act(entry)
+
+    def _act(self, entry: Entry) -> None:
+        before, self.register = self.register, self.register.advanced([entry])
+        payload = entry.payload
+        self.acts.append(act_of(entry, payload, before, self.register))
+        if entry.kind == ERASE:
+            kinds = tuple(payload["by what"])
+            erasure = Erasure(entry.at, payload["by"], kinds, payload["cases"], payload["events"])
+            self.erasures.setdefault(payload["log"], []).append(erasure)
+
+    def _log(self, log: LogDeclaration) -> LogFacts:
+        asked = [one for one in self.asked.values() if one.log == log.name]
+        balances = _balances(asked)
+        return LogFacts(
+            name=log.name,
+            timezone=log.timezone,
+            anchor=str(log.anchor),
+            blocks=log.blocks,
+            first=log.first,
+            until=log.until,
+            unit=log.unit,
+            adjacency=log.adjacency,
+            block_budget=log.block_budget,
+            total_budget=log.total_budget,
+            expected_cases=log.expected_cases,
+            vocabulary=log.vocabulary,
+            bounds=log.bounds,
+            accounts=_accounts(log, balances),
+            spent_in_all=balances.get(Account(log.name), Balance()).spent,
+            shares=_shares(log, self.register, balances),
+            releases=rows_of(asked),
+            erasures=tuple(self.erasures.get(log.name, ())),
+        )
+
+
+def _asked(payload: Mapping[str, Any], at: str, state: State) -> Asked:
+    question = payload["question"]
+    shared = {name: item for name, item in question.items() if name not in _OF_THE_CELL}
+    periods = question["periods"]
+    return Asked(
+        log=question["log"],
+        question=hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest(),
+        ppi=question["ppi"],
+        analyst=payload["analyst"],
+        mechanism=", ".join(dict.fromkeys(part["mechanism"] for part in question["parts"])),
+        amount=Epsilon(payload["amount"]),
+        at=at,
+        first=date.fromisoformat(min(period["start"] for period in periods)),
+        end=date.fromisoformat(max(period["end"] for period in periods)),
+        blocks=tuple(block for _, block in payload["accounts"]),
+        state=state,
+    )
+
+
+def _balances(asked: Iterable[Asked]) -> Balances:
+    """What the cells add up to in every account; the ledger has verified the same sums."""
+    sums: dict[tuple[str, str, str], list[int]] = {}
+    for one in asked:
+        held, amount = int(one.state is State.RESERVED), one.amount.nano
+        for block in one.blocks:
+            # A set: without an analyst there is no account of the analyst's.
+            for place in {(one.log, block, ""), (one.log, "", ""), (one.log, block, one.analyst)}:
+                sums.setdefault(place, [0, 0])[held] += amount
+    return {
+        Account(*at): Balance(Epsilon(spent), Epsilon(held)) for at, (spent, held) in sums.items()
+    }
+
+
+def _accounts(log: LogDeclaration, balances: Balances) -> tuple[BudgetLine, ...]:
+    """A line per block: of the time that is sealed, and of what was charged or held beyond."""
+    labels = {block.label for block in log.blocks.periods(log.first, log.until)}
+    labels |= {account.block for account in balances if account.is_block}
+    found = ((label, balances.get(Account(log.name, label), Balance())) for label in sorted(labels))
+    return tuple(BudgetLine(label, log.block_budget, one.spent, one.held) for label, one in found)
+
+
+def _shares(log: LogDeclaration, register: Register, balances: Balances) -> tuple[Share, ...]:
+    """Everybody who was granted a share, or has spent something without one."""
+    most: dict[str, Epsilon] = {}
+    for account, balance in balances.items():
+        if account.analyst:
+            most[account.analyst] = max(most.get(account.analyst, ZERO), balance.spent)
+    granted = {who: grant for (of, who), grant in register.grants.items() if of == log.name}
+    return tuple(
+        Share(who, granted[who].per_block if who in granted else None, most.get(who, ZERO))
+        for who in sorted(granted.keys() | most.keys())
+    )
