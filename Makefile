@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .PHONY: setup demo test check format generated bench bench-utility bench-planner \
-	bench-mechanisms bench-calendar bench-service experiments audit fuzz race campaign clean
+	bench-mechanisms bench-calendar bench-service experiments audit fuzz race campaign docs \
+	screenshots clean
 
 setup: $(READY)
 
@@ -28,14 +29,22 @@ check: setup  ## style, types, architecture, generated files
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pappi.ppinot.catalogue.schema | diff - schemas/catalogue.schema.json
+	$(BIN)/python -m tools.docs --check
 
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-generated: setup  ## write anew what is generated: the schema, the page on semantics
+generated: setup  ## write anew what is generated: the schema, the reference, the page on semantics
 	$(BIN)/python -m pappi.ppinot.catalogue.schema > schemas/catalogue.schema.json
 	$(BIN)/python -m tests.engines.edge_cases
+	$(BIN)/python -m tools.docs
+
+docs: setup  ## the documentation as a site: build/site/index.html
+	$(BIN)/mkdocs build --strict
+
+screenshots: setup  ## the pictures of the pages in the docs; needs chromium
+	$(BIN)/python -m tests.browser.tour docs/images/pages
 
 bench: setup  ## speed, as ratios against a bare scan in the same run
 	$(BIN)/python -m benchmarks.evaluate
@@ -52,8 +61,9 @@ bench-mechanisms: setup  ## CPU of the mechanisms alone
 bench-calendar: setup  ## working hours, as a ratio to plain durations
 	$(BIN)/python -m benchmarks.working_hours
 
-bench-service: setup  ## fifty analysts on a log of a million events, beside the bare query
+bench-service: setup  ## fifty analysts on a log of a million events, beside the bare query; then each page
 	$(BIN)/python -m benchmarks.service
+	$(BIN)/python -m benchmarks.pages
 
 race: setup  ## 64 processes for one budget: through the library and HTTP, SQLite and PostgreSQL
 	for through in library http; do for on in sqlite postgres; do \

@@ -32,7 +32,7 @@ def routes_of(app: Service) -> set[tuple[str, ...]]:
     return {
         (*sorted(route.methods or ()), route.path, *map(str, rights_of(route)))
         for route in app.routes
-        if isinstance(route, APIRoute) and rights_of(route)
+        if isinstance(route, APIRoute) and route.include_in_schema and rights_of(route)
     }
 
 

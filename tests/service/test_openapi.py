@@ -24,12 +24,11 @@ from schemathesis.schemas import APIOperation
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from pappi.custody.imports import Terms
-from pappi.service.keys import OPEN
 from pappi.service.layers import Service
 from pappi.values.epsilon import Epsilon
 from tests.leak.asked import sound_questions
 from tests.service.serving import Caller, analyst_key, owner_key, serving
-from tests.service.test_access import ANALYST, OWNER, Call
+from tests.service.test_access import ANALYST, OPEN, OWNER, Call
 from tests.small_logs import claims, workspace_with
 
 Operation = APIOperation[Any, Any, Any, Any]

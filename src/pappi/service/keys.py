@@ -1,8 +1,9 @@
 """Who asks: bearer keys, and what each may do. Everything is denied by default.
 
 A request is admitted before its body is read: it has a valid key of the application's role,
-and not too many came before it. Every route names the right it needs; a route without one
-cannot even be defined. Only `/health` and `/ready` answer to anybody.
+and not too many came before it. Pages have it from a session, everything else from the header.
+Every route names the right it needs; a route without one cannot even be defined, but for
+health and the way in (`places.is_open`).
 """
 
 from __future__ import annotations
@@ -18,16 +19,18 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pappi.errors import NotAllowed, NotAuthenticated, PappiError
 from pappi.service.limits import BEARER, Buckets, too_many
+from pappi.service.places import COOKIE, is_home, is_open
 from pappi.service.problems import Audience, Fault, fault_of
+from pappi.service.sessions import Sessions
 from pappi.service.settings import Settings
 from pappi.values.access import KeyRecord, Right, Role
 from pappi.workspace import Workspace
 
-OPEN = frozenset({"/health", "/ready"})
 _LONGEST_KEY = 200
 
 Keyring = Callable[[str], KeyRecord]
@@ -68,20 +71,42 @@ class Bearer:
         keys.key_of(self.secret, now())
 
 
+@dataclass(frozen=True, slots=True)
+class Doorkeeper:
+    """Knows by a key, or by the session it began, who comes to one of the applications."""
+
+    audience: Audience
+    keyring: Keyring
+    sessions: Sessions
+
+    def bearer_of(self, secret: str) -> Bearer:
+        record = self.keyring(secret)
+        if record.role is not Role(self.audience):
+            raise NotAllowed(
+                f"this is not a key of an {self.audience}",
+                hint="the owner and analysts have separate applications, on separate ports",
+            )
+        return Bearer(record, secret)
+
+    def secret_in(self, scope: Scope) -> str:
+        """Of a request to a page, or of one by a program."""
+        if is_home(scope["path"], self.audience):
+            cookie = HTTPConnection(scope).cookies.get(COOKIE[self.audience], "")
+            return self.sessions.key_behind(cookie)
+        return _bearer(scope)
+
+
 class Admission:
     """Lets in requests with a key of the right role, at a rate."""
 
-    def __init__(
-        self, app: ASGIApp, keyring: Keyring, audience: Audience, settings: Settings
-    ) -> None:
+    def __init__(self, app: ASGIApp, doorkeeper: Doorkeeper, settings: Settings) -> None:
         self._app = app
-        self._keyring = keyring
-        self._audience = audience
+        self._doorkeeper = doorkeeper
         self._rate = Buckets(settings.requests_per_minute)
         self._failures = Buckets(settings.failures_per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in OPEN:
+        if scope["type"] != "http" or is_open(scope["path"]):
             await self._app(scope, receive, send)
             return
         try:
@@ -97,14 +122,7 @@ class Admission:
         await fault.response()(scope, receive, send)
 
     def _bearer_of(self, scope: Scope) -> Bearer:
-        secret = _bearer(scope)
-        record = self._keyring(secret)
-        if record.role is not Role(self._audience):
-            raise NotAllowed(
-                f"this is not a key of an {self._audience}",
-                hint="the owner and analysts have separate applications, on separate ports",
-            )
-        return Bearer(record, secret)
+        return self._doorkeeper.bearer_of(self._doorkeeper.secret_in(scope))
 
     def _refusal(self, error: PappiError, scope: Scope) -> Fault:
         """Wrong keys count against their address; a right key from there still works."""
@@ -113,13 +131,20 @@ class Admission:
             wait = self._failures.wait_for(client[0] if client else "")
             if wait:
                 return too_many(wait)
-        return fault_of(error, self._audience)
+        return fault_of(error, self._doorkeeper.audience)
 
 
 def _bearer(scope: Scope) -> str:
     scheme, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
-    secret = secret.strip()
-    if scheme.lower() != "bearer" or not secret or len(secret) > _LONGEST_KEY:
+    if scheme.lower() != "bearer":
+        raise NotAuthenticated
+    return typed_key(secret)
+
+
+def typed_key(text: str) -> str:
+    """What may be a key, without the blanks around it."""
+    secret = text.strip()
+    if not secret or len(secret) > _LONGEST_KEY:
         raise NotAuthenticated
     return secret
 
@@ -164,5 +189,5 @@ class GuardedRoute(APIRoute):
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:  # noqa: ANN401
         super().__init__(path, endpoint, **given)
-        if path not in OPEN and not rights_of(self):
+        if not is_open(path) and not rights_of(self):
             raise RuntimeError(f"the route {path} names no right")

@@ -2,6 +2,7 @@
 
 Observed      outermost: one log line and one count per request, after the time grid
 OnTheGrid     analysts only: replies leave at whole multiples of the grid
+Presented     pages alone: their headers, their origin, and failures for people to read
 Contained     whatever fails becomes a fixed sentence, before it can reach a log
 Closing       nothing new once the service is told to stop
 Admission     a valid key of the right role, not too often
@@ -25,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pappi import __version__
 from pappi.errors import PappiError
-from pappi.service.keys import OPEN, Admission, Bearer, GuardedRoute, Keyring
+from pappi.service.keys import Admission, Bearer, Doorkeeper, GuardedRoute
 from pappi.service.limits import BEARER, Bodies, Turns
 from pappi.service.logs import log_failure, log_request
 from pappi.service.metrics import Metrics, Seen
@@ -39,7 +40,9 @@ from pappi.service.problems import (
     http_fault,
     validation_fault,
 )
+from pappi.service.sessions import Sessions
 from pappi.service.settings import Settings
+from pappi.service.web.presented import Presented
 
 _UNMATCHED = "none"
 
@@ -58,10 +61,12 @@ class Frame:
     settings: Settings
     metrics: Metrics
     closed: Closed
+    sessions: Sessions
 
 
 def frame_of(settings: Settings) -> Frame:
-    return Frame(settings, Metrics(settings.grid_seconds), Closed())
+    sessions = Sessions(settings.session_hours)
+    return Frame(settings, Metrics(settings.grid_seconds), Closed(), sessions)
 
 
 class Service(FastAPI):
@@ -81,8 +86,9 @@ def _mark_failures(responses: dict[str, Any]) -> None:
             response["content"] = {MEDIA_TYPE: next(iter(response["content"].values()))}
 
 
-def new_service(title: str, audience: Audience, keyring: Keyring, frame: Frame) -> Service:
+def new_service(title: str, doorkeeper: Doorkeeper, frame: Frame) -> Service:
     """An application without routes, in all its layers."""
+    audience = doorkeeper.audience
     app = Service(
         title=title,
         version=__version__,
@@ -90,7 +96,7 @@ def new_service(title: str, audience: Audience, keyring: Keyring, frame: Frame) 
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        middleware=_middleware(audience, keyring, frame),
+        middleware=_middleware(doorkeeper, frame),
         redirect_slashes=False,
     )
     app.router.route_class = GuardedRoute
@@ -98,16 +104,17 @@ def new_service(title: str, audience: Audience, keyring: Keyring, frame: Frame) 
     return app
 
 
-def _middleware(audience: Audience, keyring: Keyring, frame: Frame) -> list[Middleware]:
-    settings = frame.settings
+def _middleware(doorkeeper: Doorkeeper, frame: Frame) -> list[Middleware]:
+    settings, audience = frame.settings, doorkeeper.audience
     analyst = audience is Audience.ANALYST
     most = settings.analyst_body_bytes if analyst else settings.owner_body_bytes
     layers = [
         Middleware(Observed, audience=audience, metrics=frame.metrics),
         Middleware(OnTheGrid, grid=settings.grid_seconds) if analyst else None,
+        Middleware(Presented, audience=audience),
         Middleware(Contained),
         Middleware(Closing, closed=frame.closed),
-        Middleware(Admission, keyring=keyring, audience=audience, settings=settings),
+        Middleware(Admission, doorkeeper=doorkeeper, settings=settings),
         Middleware(Bodies, most_bytes=most, seconds=settings.body_seconds),
         Middleware(
             Turns,
@@ -217,7 +224,7 @@ class Closing:
         self._closed = closed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._closed.now and scope["type"] == "http" and scope["path"] not in OPEN - {"/ready"}:
+        if self._closed.now and scope["type"] == "http" and scope["path"] != "/health":
             await STOPPING.response()(scope, receive, send)
             return
         await self._app(scope, receive, send)

@@ -134,7 +134,7 @@ class Turns:
     """So many requests at once; a number of others wait, and the rest is told to come later.
 
     Both applications share one pool of threads: the owner's stop switch must not have to wait
-    until fifty analysts have their answers. What may read the log has turns of its own, so
+    until fifty analysts have their answers. What evaluates PPIs has turns of its own, so
     that a preview, which does not, never waits behind it. And whoever asks for much waits
     behind themselves: of one key only a few requests are worked on, and a few more wait.
     """
@@ -184,4 +184,4 @@ class Turns:
             turns.release()
 
 
-_RELEASING = frozenset({"/release"})
+_RELEASING = frozenset({"/release", "/rehearse", "/workbench/release", "/workbench/rehearse"})

@@ -14,12 +14,10 @@ from starlette.responses import PlainTextResponse
 
 from pappi.custody.capture import event_of
 from pappi.custody.door import Custody
-from pappi.errors import PappiError
 from pappi.service.definitions import catalogue_in
 from pappi.service.events import REQUEST_BODY, SentEvents, events_in
-from pappi.service.keys import Asking, Bearer, keyring_of
+from pappi.service.keys import Asking, Bearer, Doorkeeper, keyring_of
 from pappi.service.layers import Frame, Service, frame_of, new_service
-from pappi.service.logs import log_failure
 from pappi.service.metrics import MEDIA_TYPE
 from pappi.service.models import (
     Definitions,
@@ -33,7 +31,7 @@ from pappi.service.models import (
     ToSeal,
     ToStop,
 )
-from pappi.service.pages import After, Limit, page_of
+from pappi.service.paging import After, Limit, page_of
 from pappi.service.problems import Audience
 from pappi.service.replies import (
     charges_reply,
@@ -63,6 +61,9 @@ from pappi.service.reply_models import (
 from pappi.service.requests import rights_in, terms_in, vocabulary_in
 from pappi.service.routes import LOG, add_common_routes, add_route
 from pappi.service.settings import Settings
+from pappi.service.standing import run_standing
+from pappi.service.web.console import add_console
+from pappi.service.web.signing import add_way_in
 from pappi.values.access import Right, Role
 from pappi.values.epsilon import Epsilon
 from pappi.workspace import Workspace
@@ -78,11 +79,14 @@ def owner_app(
 ) -> Service:
     """The application for the owner of a workspace; `frame` is shared with the analysts'."""
     frame = frame or frame_of(settings or Settings())
-    app = new_service("PaPPI, for the owner", Audience.OWNER, keyring_of(workspace), frame)
+    doorkeeper = Doorkeeper(Audience.OWNER, keyring_of(workspace), frame.sessions)
+    app = new_service("PaPPI, for the owner", doorkeeper, frame)
     add_common_routes(app, Right.READ, workspace.logs)
     desk = OwnerDesk(workspace, frame)
     _add_log_routes(app, desk)
     _add_office_routes(app, desk)
+    add_way_in(app, doorkeeper, frame.settings)
+    add_console(app, workspace)
     return app
 
 
@@ -156,20 +160,8 @@ class OwnerDesk:
             cases=sealed.cases,
             events=sealed.events,
             late=sealed.late,
-            standing=self._run_standing(),
+            standing=run_standing(self._workspace),
         )
-
-    def _run_standing(self) -> int:
-        """What stands is due once time is sealed; if it fails, the seal holds all the same."""
-        try:
-            runs = self._workspace.run_standing()
-        except PappiError as error:
-            log_failure(error, "standing questions")
-            return 0
-        for run in runs:
-            if run.problem is not None:
-                log_failure(run.problem, "standing questions")
-        return sum(1 for run in runs if run.problem is None)
 
     def erase(self, log: LogName, asked: ToErase, bearer: Asking) -> ErasedReply:
         """Delete cases, persons or blocks from disk; what was released stays on record."""

@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pappi.service.places import STATIC
+
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[object]]
 
@@ -44,7 +46,8 @@ class OnTheGrid:
         self._sleep = sleep
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        # What is the same for everybody at any time needs no pace: pages would appear late.
+        if scope["type"] != "http" or scope["path"].startswith(STATIC):
             await self._app(scope, receive, send)
             return
         arrived = self._clock()

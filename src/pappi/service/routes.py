@@ -45,6 +45,13 @@ def add_route(
     )
 
 
+def add_page(app: Service, method: str, path: str, endpoint: Endpoint, right: Right) -> None:
+    """A page for people: behind a session, and not in the document for programs."""
+    app.add_api_route(
+        path, endpoint, methods=[method], dependencies=[needs(right)], include_in_schema=False
+    )
+
+
 def add_common_routes(app: Service, right: Right, check: Callable[[], object]) -> None:
     """For whoever runs the service; and the OpenAPI document, for whoever has a key."""
 

@@ -26,6 +26,7 @@ class Settings:
     analysts_waiting      requests that may wait for their turn; above it 503
     page                  entries of a list in one reply, if no limit is asked for
     longest_page          … and the most that can be asked for
+    session_hours         how long one stays signed in to the pages
     shutdown_seconds      how long requests under way may take once the service is told to stop
     trusted_proxies       addresses whose word counts on where a request came from
     """
@@ -43,6 +44,7 @@ class Settings:
     analysts_waiting: int = 1_000
     page: int = 100
     longest_page: int = 1_000
+    session_hours: float = 8.0
     shutdown_seconds: int = 60
     trusted_proxies: str = "127.0.0.1"
 

@@ -1,0 +1,85 @@
+"""One log: who may ask about it and spend how much, and how far it is sealed."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from pappi.custody.sealing import Sealed
+from pappi.errors import UsageError
+from pappi.service.keys import Asking, Bearer
+from pappi.service.standing import run_standing
+from pappi.service.web.console.desk import (
+    Before,
+    Done,
+    PageNumber,
+    back_to,
+    log_address,
+    said,
+)
+from pappi.service.web.console.log_page import LogPage, Place
+from pappi.service.web.console.wrongs import RIGHT, Wrong, attempt, day_in
+from pappi.service.web.forms import Form, Sent
+from pappi.values.epsilon import Epsilon
+
+
+class LogDesk(LogPage):
+    """A log, and every form about it but deletion."""
+
+    def log(
+        self,
+        log: str,
+        bearer: Asking,
+        done: Done = "",
+        blocks: PageNumber = 1,
+        analysts: PageNumber = 1,
+        before: Before = None,
+    ) -> Response:
+        """Declarations, budgets, analysts and charges of a log."""
+        place = Place(blocks, analysts, before)
+        return self._log_page(log, bearer, done=said(done), place=place)
+
+    def grant(self, log: str, sent: Sent, bearer: Asking) -> Response:
+        """Set what each block of a log, and all together, may spend."""
+
+        def act() -> None:
+            total = amount_in(sent["total"]) if sent["total"] else None
+            self._door(bearer).grant(log, amount_in(sent["per_block"]), total)
+
+        return self._after(log, bearer, attempt("budget", sent, act), "granted")
+
+    def grant_analyst(self, log: str, sent: Sent, bearer: Asking) -> Response:
+        """Let an analyst ask about a log, and spend so much of each block."""
+
+        def act() -> None:
+            amount = amount_in(sent["per_block"])
+            self._door(bearer).grant_analyst(log, sent["analyst"], amount)
+
+        return self._after(log, bearer, attempt("analyst", sent, act), "shared")
+
+    def withdraw(self, log: str, sent: Sent, bearer: Asking) -> Response:
+        """Let an analyst no longer ask about a log."""
+        self._workspace.withdraw(log, sent["analyst"], bearer.name)
+        return back_to(log_address(log), "withdrawn")
+
+    def seal(self, log: str, sent: Sent, bearer: Asking) -> Response:
+        """Seal time up to a day; then answer what stood waiting for it."""
+        found: list[Sealed] = []
+        wrong = attempt("seal", sent, lambda: found.append(self._sealed(log, sent, bearer)))
+        if wrong is not RIGHT:
+            return self._log_page(log, bearer, wrong=wrong)
+        return self._log_page(log, bearer, sealed=found[0], standing=run_standing(self._workspace))
+
+    def _sealed(self, log: str, sent: Form, bearer: Bearer) -> Sealed:
+        return self._door(bearer).seal(log, day_in(sent["until"], "to seal up to"))
+
+    def _after(self, log: str, bearer: Bearer, wrong: Wrong, done: str) -> Response:
+        if wrong is RIGHT:
+            return back_to(log_address(log), done)
+        return self._log_page(log, bearer, wrong=wrong)
+
+
+def amount_in(text: str) -> Epsilon:
+    """An ε as it was typed."""
+    if not text or len(text) > 20:
+        raise UsageError("a budget is a number of ε", hint="write e.g. 0.5")
+    return Epsilon.of(text)

@@ -1,0 +1,113 @@
+"""The way in and out: a key begins a session, whose cookie opens the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import Request
+from starlette.responses import RedirectResponse, Response
+
+from pappi.errors import NotAllowed, NotAuthenticated, NotFound
+from pappi.service.keys import Doorkeeper, typed_key
+from pappi.service.layers import Service
+from pappi.service.limits import Buckets, too_many
+from pappi.service.places import COOKIE, HOME, ROOT, SIGN_IN, SIGN_OUT, STATIC, is_home
+from pappi.service.settings import Settings
+from pappi.service.web.assets import assets
+from pappi.service.web.forms import Sent
+from pappi.service.web.rendering import page
+
+_FOR_EVER = "public, max-age=31536000, immutable"
+
+
+def add_way_in(app: Service, doorkeeper: Doorkeeper, settings: Settings) -> None:
+    """Sign-in, sign-out, and what the pages are dressed in: open to anybody."""
+    desk = SignInDesk(doorkeeper, settings)
+    _open(app, "GET", ROOT, desk.root)
+    _open(app, "GET", SIGN_IN, desk.form)
+    _open(app, "POST", SIGN_IN, desk.sign_in)
+    _open(app, "POST", SIGN_OUT, desk.sign_out)
+    _open(app, "GET", f"{STATIC}{{name}}", desk.static)
+
+
+def _open(app: Service, method: str, path: str, endpoint: Callable[..., Any]) -> None:
+    app.add_api_route(path, endpoint, methods=[method], include_in_schema=False)
+
+
+class SignInDesk:
+    """One method a route."""
+
+    def __init__(self, doorkeeper: Doorkeeper, settings: Settings) -> None:
+        self._doorkeeper = doorkeeper
+        self._audience = doorkeeper.audience
+        self._cookie = COOKIE[doorkeeper.audience]
+        self._home = HOME[doorkeeper.audience]
+        self._seconds = int(settings.session_hours * 3600)
+        self._failures = Buckets(settings.failures_per_minute)
+
+    def root(self) -> Response:
+        return RedirectResponse(self._home, 303)
+
+    def form(self, request: Request, next: str = "") -> Response:  # noqa: A002 - as it is called
+        """The form for a key; whoever is signed in goes on."""
+        if self._signed_in(request):
+            return RedirectResponse(self._onward(next), 303)
+        return page("sign_in.html", audience=self._audience, next=next, failure="")
+
+    def sign_in(self, request: Request, sent: Sent) -> Response:
+        """A key for a cookie."""
+        try:
+            secret = typed_key(sent["key"])
+            self._doorkeeper.bearer_of(secret)
+        except (NotAuthenticated, NotAllowed) as error:
+            return self._refused(request, sent["next"], error)
+        reply = RedirectResponse(self._onward(sent["next"]), 303)
+        reply.set_cookie(
+            self._cookie,
+            self._doorkeeper.sessions.begin(secret),
+            max_age=self._seconds,
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return reply
+
+    def sign_out(self, request: Request) -> Response:
+        self._doorkeeper.sessions.end(request.cookies.get(self._cookie, ""))
+        reply = RedirectResponse(SIGN_IN, 303)
+        reply.delete_cookie(self._cookie)
+        return reply
+
+    def static(self, name: str) -> Response:
+        found = assets().get(name)
+        if found is None:
+            raise NotFound("there is nothing at this address")
+        return Response(
+            found.content, media_type=found.media_type, headers={"Cache-Control": _FOR_EVER}
+        )
+
+    def _signed_in(self, request: Request) -> bool:
+        try:
+            secret = self._doorkeeper.sessions.key_behind(request.cookies.get(self._cookie, ""))
+            self._doorkeeper.bearer_of(secret)
+        except (NotAuthenticated, NotAllowed):
+            return False
+        return True
+
+    def _refused(
+        self, request: Request, onward: str, error: NotAuthenticated | NotAllowed
+    ) -> Response:
+        wait = self._failures.wait_for(request.client.host if request.client else "")
+        if wait:
+            return too_many(wait).response()
+        wrong = isinstance(error, NotAuthenticated)
+        failure = (
+            "This key does not open anything here." if wrong else f"{error.message}: {error.hint}"
+        )
+        status = 401 if wrong else 403
+        return page("sign_in.html", status, audience=self._audience, next=onward, failure=failure)
+
+    def _onward(self, wanted: str) -> str:
+        """Where one wanted to go, if that is one of these pages and nowhere else."""
+        return wanted if is_home(wanted, self._audience) else self._home

@@ -1,0 +1,73 @@
+"""The logs one may ask about: what is public about each, and what is left to spend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from pappi.report.budgets import BudgetLine
+from pappi.report.gauge import budget_gauge, budget_table
+from pappi.report.wording import compared
+from pappi.service.keys import Asking
+from pappi.service.models import Name
+from pappi.service.web.workbench.doors import door_of, workbench_page
+from pappi.store.declarations import LogDeclaration
+from pappi.workspace import Workspace
+
+# A card shows how things stand lately; the log's own page shows all of it.
+_LATEST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class LogCard:
+    """One log at a glance."""
+
+    log: LogDeclaration
+    lines: tuple[BudgetLine, ...]
+    questions: int
+
+    @property
+    def gauge(self) -> object:
+        return budget_gauge(self.lines[-_LATEST:])
+
+    @property
+    def table(self) -> object:
+        return budget_table(self.lines)
+
+    @property
+    def whole_gauge(self) -> object:
+        return budget_gauge(self.lines)
+
+    @property
+    def protects(self) -> str:
+        unit = self.log.unit
+        return "each case" if unit.column is None else f"each “{unit.column}”"
+
+    @property
+    def compared(self) -> str:
+        return compared([self.log.adjacency], self.log.unit)
+
+
+class LogsDesk:
+    """One method a page."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def overview(self, bearer: Asking) -> Response:
+        """Every log one may ask about."""
+        door = door_of(self._workspace, bearer)
+        kept = door.kept()
+        cards = [
+            LogCard(log, door.budget(log.name), sum(each.log == log.name for each in kept))
+            for log in door.logs()
+        ]
+        return workbench_page("overview.html", bearer, cards=cards, standing=door.standing())
+
+    def log(self, log: Name, bearer: Asking) -> Response:
+        """What is public about a log."""
+        door = door_of(self._workspace, bearer)
+        kept = door.kept(log)
+        card = LogCard(door.log(log), door.budget(log), len(kept))
+        return workbench_page("log.html", bearer, card=card, kept=kept)

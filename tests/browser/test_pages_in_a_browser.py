@@ -1,0 +1,157 @@
+"""What a person does, in a real browser: with a script and without."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from pappi.service.settings import Settings
+from tests.browser.browsing import Stage, Visit, needs_chromium, staged
+from tests.browser.tour import SCHEMES, console_tour, prepare, workbench_tour
+
+pytestmark = needs_chromium
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    settings = Settings(grid_seconds=0.01, shutdown_seconds=5)
+    with staged(tmp_path_factory.mktemp("browser"), settings) as found:
+        yield found
+
+
+def compose(visit: Visit, name: str) -> None:
+    page = visit.page
+    page.get_by_role("link", name="Ask a question").click()
+    page.get_by_label("longest time that counts").fill("20")
+    page.get_by_label("direction of the target").select_option("below")
+    page.get_by_label("target", exact=True).fill("7")
+    page.get_by_label("Call it").fill(name)
+    page.get_by_role("button", name="See what it costs").click()
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
+
+
+def cost(page: Page) -> float:
+    text = page.locator("#cost-0").inner_text()
+    found = re.search(r"ε\s*([\d.]+)", text)
+    assert found, text
+    return float(found[1])
+
+
+def change_accuracy(visit: Visit, *, script: bool) -> None:
+    """Finer by the slider, or by typing where there is no script to move one."""
+    page = visit.page
+    slider = page.locator("input[type=range]")
+    if not script:
+        expect(slider).to_be_hidden()
+        page.get_by_role("textbox", name="Within ±").fill("1")
+        page.get_by_role("button", name="Update the price").click()
+        return
+    slider.focus()
+    before = page.locator("#cost-0").inner_text()
+    for _ in range(20):
+        slider.press("ArrowLeft")
+    expect(page.locator("#cost-0")).not_to_have_text(before, use_inner_text=True)
+    expect(page.locator("#cost-0")).not_to_have_attribute("aria-busy", "true")
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+def test_an_analyst_gets_a_chart_and_the_owner_sees_it_and_ends_it(
+    stage: Stage, *, script: bool
+) -> None:
+    name = "ann" if script else "bea"
+    question = f"Sojourn for {name}"
+    key = stage.analyst_key(name)
+    with (
+        stage.visit(stage.workbench, script=script) as visit,
+        stage.visit(stage.console, script=script) as owner,
+    ):
+        visit.sign_in(key)
+        compose(visit, question)
+        first = cost(visit.page)
+        change_accuracy(visit, script=script)
+        assert cost(visit.page) > first
+
+        visit.page.get_by_role("button", name=re.compile(r"^Release \(24 new figures")).click()
+        expect(visit.page.locator("figure svg")).to_be_visible()
+        expect(visit.page.get_by_text("24 figures on record")).to_be_visible()
+        shown = visit.page.locator("main").inner_text()
+        entries = stage.workspace.verify().entries
+        visit.page.reload()
+        assert visit.page.locator("main").inner_text() == shown
+        assert stage.workspace.verify().entries == entries
+
+        owner.sign_in(stage.owner_key())
+        expect(owner.page.locator("main")).to_contain_text(name)
+        owner.page.get_by_role("link", name="Keys").click()
+        row = owner.page.get_by_role("row").filter(has_text=name)
+        row.get_by_role("button", name=re.compile("Revoke")).click()
+        visit.page.reload()
+        expect(visit.page.get_by_label("Your key")).to_be_visible()
+        visit.require_clean()
+        owner.require_clean()
+
+
+def test_every_page_can_be_read_by_everybody_in_light_and_in_dark(stage: Stage) -> None:
+    """No serious finding of axe, nothing the policy forbids, nothing from elsewhere."""
+    analyst, owner = prepare(stage)
+    findings: dict[str, list[str]] = {}
+    for scheme in SCHEMES:
+        with stage.visit(stage.workbench, scheme=scheme) as visit:
+            for name in workbench_tour(stage, visit, analyst):
+                findings[f"{name}, {scheme}"] = visit.serious_findings()
+            visit.require_clean()
+        with stage.visit(stage.console, scheme=scheme) as visit:
+            for name in console_tour(stage, visit, owner):
+                findings[f"{name}, {scheme}"] = visit.serious_findings()
+            visit.require_clean()
+    assert {name: found for name, found in findings.items() if found} == {}
+
+
+def test_every_page_fits_a_telephone(stage: Stage) -> None:
+    analyst, owner = prepare(stage)
+    wide = []
+    with stage.visit(stage.workbench, size=(390, 800)) as visit:
+        wide += [n for n in workbench_tour(stage, visit, analyst) if _wider(visit)]
+    with stage.visit(stage.console, size=(390, 800)) as visit:
+        wide += [n for n in console_tour(stage, visit, owner) if _wider(visit)]
+    assert wide == []
+
+
+def _wider(visit: Visit) -> bool:
+    """Whether one has to scroll sideways to read the page itself; tables may scroll in theirs."""
+    width = visit.page.evaluate("document.documentElement.scrollWidth")
+    return bool(width > 390)
+
+
+def test_the_workbench_is_painted_without_waiting_for_a_script(stage: Stage) -> None:
+    with stage.visit(stage.workbench) as visit:
+        visit.sign_in(stage.analyst_key("cora"))
+        compose(visit, "Painted")
+        visit.page.route("**/*.js", lambda route: route.abort())
+        visit.page.reload()
+        expect(visit.page.get_by_role("heading", name="Painted")).to_be_visible()
+        blocking = visit.page.locator("script:not([defer])")
+        assert blocking.count() == 0
+
+
+def test_a_policy_that_is_broken_would_be_noticed(stage: Stage) -> None:
+    """The planted fault: a page that styles itself and calls elsewhere."""
+    with stage.visit(stage.workbench) as visit:
+        visit.page.goto(stage.workbench)
+        visit.page.evaluate("document.body.setAttribute('style', 'color: red')")
+        visit.page.evaluate("document.body.append(new Image())")
+        visit.page.evaluate("document.images[document.images.length - 1].src = '//a.invalid/x'")
+        visit.page.wait_for_timeout(100)
+        assert len(visit.forbidden) == 2
+
+
+def test_an_unreadable_page_would_be_noticed(stage: Stage) -> None:
+    """The planted fault: a field without a name."""
+    with stage.visit(stage.workbench) as visit:
+        visit.page.goto(stage.workbench)
+        visit.page.evaluate("document.querySelector('label').remove()")
+        visit.page.evaluate("document.getElementById('key').removeAttribute('placeholder')")
+        assert visit.serious_findings()

@@ -1,0 +1,288 @@
+"""The workbench: from a sentence with blanks to a chart, and again for nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from pappi.custody.imports import Terms
+from pappi.ppinot.catalogue import parse_catalogue
+from pappi.values.access import Right, Role
+from pappi.values.epsilon import ZERO, Epsilon
+from pappi.workspace import Workspace
+from tests.service.served import LOG, SOJOURN, Served, served
+from tests.service.serving import serving
+from tests.service.visiting import Visitor, form_in
+from tests.small_logs import Row, claims, workspace_with
+
+ASK = f"/workbench/logs/{LOG}/ask"
+SENTENCE = {
+    "shape": "time",
+    "blank-figure": "mean",
+    "blank-from": "#case start",
+    "blank-to": "#case end",
+    "blank-unit": "days",
+    "blank-most": "10",
+    "period": "month",
+    "direction": "below",
+    "target": "4",
+    "name": "Mean sojourn",
+    "do": "compose",
+}
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Served:
+    return served(tmp_path)
+
+
+@pytest.fixture
+def visitor(service: Served) -> Iterator[Visitor]:
+    with Visitor(service.analyst, service.alice) as found:
+        yield found
+
+
+def spent(workspace: Workspace, log: str = LOG) -> Epsilon:
+    return sum((line.spent for line in workspace.checkpoint().budget(log)), ZERO)
+
+
+def price_in(page: httpx.Response) -> str:
+    found = re.search(r"Costs</dt><dd class=\"figure-number\">ε ([\d.]+)", page.text)
+    assert found, page.text
+    return found[1]
+
+
+def released(visitor: Visitor) -> httpx.Response:
+    preview = visitor.post(ASK, **SENTENCE)
+    return visitor.post("/workbench/release", **form_in(preview, "/workbench/release"))
+
+
+def test_a_filled_in_sentence_becomes_yaml_and_a_price(visitor: Visitor, service: Served) -> None:
+    page = visitor.post(ASK, **SENTENCE)
+    assert page.status_code == 200
+    assert "target: below 4 days" in page.text
+    assert price_in(page) == "0.1"
+    assert "Release (3 new figures, ε 0.1 each)" in page.text
+    assert spent(service.workspace) == ZERO
+
+
+def test_each_shape_of_sentence_can_be_priced(visitor: Visitor) -> None:
+    page = visitor.get(ASK)
+    shapes = re.findall(r"ask\?shape=(\w+)", page.text)
+    assert len(shapes) == 6
+    for shape in shapes:
+        page = visitor.post(ASK, shape=shape, do="compose", period="month")
+        assert page.status_code == 200, page.text
+        assert "Release (" in page.text
+
+
+def test_a_finer_accuracy_costs_more(visitor: Visitor) -> None:
+    definitions = SOJOURN
+    coarse = visitor.post(ASK, definitions=definitions, do="preview", **{"accuracy-0": "4"})
+    fine = visitor.post(
+        ASK, definitions=definitions, do="preview", **{"accuracy-0": "2 days, 95 %"}
+    )
+    assert float(price_in(fine)) > float(price_in(coarse))
+    steps = re.findall(r'name="take-0" value="([\d.]+)"', fine.text)
+    assert steps
+    taken = visitor.post(ASK, definitions=definitions, do="preview", **{"take-0": steps[0]})
+    assert taken.status_code == 200
+
+
+def test_a_release_is_charged_once_and_shown_again_for_nothing(
+    visitor: Visitor, service: Served
+) -> None:
+    page = released(visitor)
+    assert page.url.path.startswith("/workbench/questions/")
+    assert page.status_code == 200
+    assert "<svg" in page.text
+    assert "Mean sojourn" in page.text
+    assert spent(service.workspace) == Epsilon.of("0.3")
+    again = visitor.get(page.url.path)
+    assert again.text == page.text
+    assert "Mean sojourn" in visitor.get("/workbench/questions").text
+    assert spent(service.workspace) == Epsilon.of("0.3")
+
+
+def test_smoothing_and_csv_are_made_from_what_was_released(
+    visitor: Visitor, service: Served
+) -> None:
+    page = released(visitor)
+    smooth = visitor.get(f"{page.url.path}?smooth=1")
+    assert "smoothed" in smooth.text
+    table = visitor.get(f"{page.url.path}/figures.csv")
+    assert table.headers["content-type"].startswith("text/csv")
+    assert len(table.text.splitlines()) == 4
+    assert spent(service.workspace) == Epsilon.of("0.3")
+
+
+def test_looking_never_charges_not_even_for_what_is_new(visitor: Visitor, service: Served) -> None:
+    """A question that was kept, but of which nothing is on record at this ε."""
+    preview = visitor.post(ASK, **SENTENCE)
+    asked = form_in(preview, "/workbench/release")
+    door = service.workspace.checkpoint("alice")
+    kept = door.keep(parse_catalogue(asked["definitions"]))
+    assert kept is not None
+    page = visitor.get(f"/workbench/questions/{kept.id}")
+    assert "Not released yet" in page.text
+    assert spent(service.workspace) == ZERO
+
+
+def test_a_price_that_changed_is_named_again_before_it_is_charged(
+    visitor: Visitor, service: Served
+) -> None:
+    asked = form_in(visitor.post(ASK, **SENTENCE), "/workbench/release")
+    page = visitor.post("/workbench/release", **{**asked, "charges": "1"})
+    assert "The price has changed" in page.text
+    assert spent(service.workspace) == ZERO
+
+
+def test_a_rehearsal_is_marked_and_free(visitor: Visitor, service: Served) -> None:
+    asked = form_in(visitor.post(ASK, **SENTENCE), "/workbench/rehearse")
+    page = visitor.post("/workbench/rehearse", **asked)
+    assert page.status_code == 200
+    assert "made-up cases" in page.text
+    assert "Rehearsal: all cases are made up" in page.text
+    assert spent(service.workspace) == ZERO
+
+
+def test_a_key_for_previews_sees_the_price_and_cannot_release(service: Served) -> None:
+    key = service.key(Role.ANALYST, "alice", [Right.PREVIEW])
+    with Visitor(service.analyst, key) as visitor:
+        page = visitor.post(ASK, **SENTENCE)
+        assert "good for previews alone" in page.text
+        reply = visitor.post("/workbench/release", log=LOG, definitions=SOJOURN, charges="3")
+        assert reply.status_code == 403
+    assert spent(service.workspace) == ZERO
+
+
+def test_what_is_wrong_is_said_beside_what_was_typed(visitor: Visitor) -> None:
+    wrong = visitor.post(ASK, **{**SENTENCE, "blank-most": "many"})
+    assert wrong.status_code == 422
+    assert 'value="many"' in wrong.text
+    assert 'role="alert"' in wrong.text
+    text = visitor.post(ASK, definitions="ppis: [", do="preview")
+    assert text.status_code == 422
+    assert "ppis: [" in text.text
+    accuracy = visitor.post(ASK, definitions=SOJOURN, do="preview", **{"accuracy-0": "soon"})
+    assert accuracy.status_code == 400
+    assert "is not an accuracy" in accuracy.text
+
+
+def test_an_exceeded_budget_is_explained_and_nothing_is_kept(
+    visitor: Visitor, service: Served
+) -> None:
+    dear = SOJOURN.replace("scope:", "epsilon: 5\n    scope:")
+    asked = form_in(visitor.post(ASK, definitions=dear, do="preview"), "/workbench/release")
+    page = visitor.post("/workbench/release", **asked)
+    assert page.status_code == 402
+    assert spent(service.workspace) == ZERO
+    assert not service.workspace.checkpoint("alice").kept()
+
+
+def test_a_question_can_stand_and_be_ended(visitor: Visitor, service: Served) -> None:
+    page = released(visitor)
+    stood = visitor.post(f"{page.url.path}/stand", until="2024-12-01")
+    assert "It stands until" in stood.text
+    (standing,) = service.workspace.checkpoint("alice").standing()
+    ended = visitor.post(f"/workbench/standing/{standing.id}/end")
+    assert ended.status_code == 200
+    assert not service.workspace.checkpoint("alice").standing()
+    assert visitor.post(f"{page.url.path}/stand", until="never").status_code == 400
+
+
+def test_a_question_struck_off_is_gone_from_the_list_alone(
+    visitor: Visitor, service: Served
+) -> None:
+    page = released(visitor)
+    visitor.post(f"{page.url.path}/forget")
+    assert visitor.get(page.url.path).status_code == 404
+    assert released(visitor).url == page.url
+    assert spent(service.workspace) == Epsilon.of("0.3")
+
+
+def test_nobody_sees_another_analysts_questions(visitor: Visitor, service: Served) -> None:
+    page = released(visitor)
+    service.workspace.custody.grant_analyst(LOG, "bob", Epsilon.of(1))
+    with Visitor(service.analyst, service.key(Role.ANALYST, "bob")) as bob:
+        assert bob.get(page.url.path).status_code == 404
+        assert bob.post(f"{page.url.path}/forget").status_code == 404
+        assert "Mean sojourn" not in bob.get("/workbench/questions").text
+
+
+def test_a_withdrawn_grant_hides_the_log_and_its_questions(
+    visitor: Visitor, service: Served
+) -> None:
+    page = released(visitor)
+    service.workspace.withdraw(LOG, "alice")
+    assert visitor.get(page.url.path).status_code == 404
+    assert visitor.get(ASK).status_code == 404
+    assert "No log yet" in visitor.get("/workbench").text
+
+
+def test_stopping_refuses_answers_in_words(visitor: Visitor, service: Served) -> None:
+    page = released(visitor)
+    service.workspace.custody.stop("an audit")
+    reply = visitor.get(page.url.path)
+    assert reply.status_code == 503
+    assert "an audit" in reply.text
+
+
+HOSTILE = '"><script>alert(1)</script>'
+
+
+def test_names_from_logs_and_forms_are_text_and_nothing_else(tmp_path: Path) -> None:
+    rows: list[Row] = [("c1", HOSTILE, 0.0, {HOSTILE: 1.0}), ("c1", "Pay", 1.0, {})]
+    workspace = workspace_with(tmp_path / "w", rows)
+    workspace.custody.grant_analyst("small", "alice", Epsilon.of(1))
+    key = workspace.custody.issue_key(Role.ANALYST, "alice").secret
+    with Visitor(serving(workspace).analyst, key) as visitor:
+        for page in (
+            visitor.get("/workbench/logs/small"),
+            visitor.get(ASK),
+            visitor.post(ASK, **{**SENTENCE, "blank-from": HOSTILE, "name": HOSTILE}),
+            visitor.post(ASK, definitions=HOSTILE, do="preview"),
+        ):
+            assert "<script>alert" not in page.text
+            assert "&lt;script&gt;" in page.text or "script" not in page.text
+
+
+def test_pages_before_a_release_do_not_depend_on_the_data(tmp_path: Path) -> None:
+    """Two logs that differ in one case, under the same declarations."""
+    shown = [list(_pages(tmp_path / name, rows)) for name, rows in _neighbours()]
+    assert shown[0] == shown[1]
+
+
+def _neighbours() -> Iterator[tuple[str, list[Row]]]:
+    rows = claims(30)
+    yield "whole", rows
+    yield "less", [row for row in rows if row[0] != "c7"]
+
+
+def _pages(folder: Path, rows: list[Row]) -> Iterator[str]:
+    workspace = workspace_with(folder, rows, Terms(expected_cases=10))
+    workspace.custody.grant_analyst(LOG, "alice", Epsilon.of(1))
+    key = workspace.custody.issue_key(Role.ANALYST, "alice").secret
+    with Visitor(serving(workspace).analyst, key) as visitor:
+        yield visitor.get("/workbench").text
+        yield visitor.get(f"/workbench/logs/{LOG}").text
+        preview = visitor.post(ASK, **SENTENCE)
+        yield preview.text
+        yield visitor.post(ASK, definitions=SOJOURN.replace("4 days", "0 days"), do="preview").text
+        over = SOJOURN.replace("scope:", "epsilon: 5\n    scope:")
+        yield visitor.post("/workbench/release", log=LOG, definitions=over, charges="3").text
+
+
+def test_no_page_is_heavier_than_150_kilobytes(visitor: Visitor) -> None:
+    page = released(visitor)
+    preview = visitor.post(ASK, **SENTENCE)
+    weights = {}
+    for found in (page, preview, visitor.get("/workbench"), visitor.get(f"/workbench/logs/{LOG}")):
+        links = re.findall(r'(?:href|src)="(/static/[^"]+)"', found.text)
+        assets = sum(visitor.get(link).num_bytes_downloaded for link in dict.fromkeys(links))
+        weights[found.url.path] = found.num_bytes_downloaded + assets
+    assert max(weights.values()) < 150_000, weights
