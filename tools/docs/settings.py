@@ -1,0 +1,96 @@
+"""Every setting of the service, and every variable of the environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+from pappi.service.settings import Settings
+from tools.docs.markdown import code, joined, sentence, table
+
+ROOT = Path(__file__).parents[2]
+_WHERE = ("src", "tests", "benchmarks", "Makefile", "Dockerfile", "compose.yaml")
+_ENDINGS = frozenset({".py", ".yaml", ".html", ".js", ""})
+_VARIABLE = re.compile(r"\bPAPPI_[A-Z][A-Z_]*[A-Z]\b")
+
+INTRODUCTION = """\
+# Settings
+
+What is public about a log (time zone, blocks, unit, budgets, bounds) is declared, not set: see
+[`pappi log import`](commands.md#pappi-log-import). What follows is about programs.
+"""
+
+SERVICE = """\
+Fields of `pappi.service.settings.Settings`, for those who run the applications themselves;
+`pappi serve` sets some by [its options](commands.md#pappi-serve). Limits hold per process.
+"""
+
+# For whom each variable is, and what it says.
+VARIABLES = {
+    "PAPPI_WORKSPACE": ("everybody", "the workspace, where `-w` does not name one"),
+    "PAPPI_LEDGER_URL": (
+        "owner",
+        "where in PostgreSQL the ledger is; comes before the workspace's file `ledger.url`",
+    ),
+    "PAPPI_DEBUG": (
+        "owner",
+        "failures show their private detail, which may quote events: for the owner's eyes only",
+    ),
+    "PAPPI_DATABASE_PASSWORD": ("owner", "the database's password in `compose.yaml`, from `.env`"),
+    "PAPPI_SHARED_DATA": (
+        "researcher",
+        "a folder with public logs, for experiments and tests, which are skipped without",
+    ),
+    "PAPPI_PRIPEL_LOGS": ("researcher", "a folder with logs anonymised by PRIPEL, to compare with"),
+    "PAPPI_AUDIT_PAIRS": ("developer", "neighbouring pairs each audit test tries"),
+    "PAPPI_AUDIT_SAMPLES": ("developer", "draws each audit test compares with their law"),
+    "PAPPI_OPENAPI_EXAMPLES": ("developer", "requests each route's test generates"),
+}
+
+
+def variables() -> set[str]:
+    """Every variable that the code, its tests or its containers read."""
+    return {name for path in _sources() for name in _VARIABLE.findall(path.read_text("utf-8"))}
+
+
+def _sources() -> Iterator[Path]:
+    for name in _WHERE:
+        place = ROOT / name
+        files = place.rglob("*") if place.is_dir() else (place,)
+        yield from (path for path in files if path.is_file() and path.suffix in _ENDINGS)
+
+
+def page() -> str:
+    return joined(
+        [
+            INTRODUCTION,
+            "## The environment",
+            table(("variable", "for", "meaning"), [_variable(name) for name in _order()]),
+            "## The service",
+            SERVICE,
+            table(("setting", "default", "meaning"), _settings()),
+        ]
+    )
+
+
+def _order() -> list[str]:
+    """As in the table above; one that is not explained there has no place, and fails."""
+    found = variables()
+    unknown = found - VARIABLES.keys()
+    if unknown:
+        raise LookupError(f"tools/docs/settings.py does not explain {sorted(unknown)}")
+    return [name for name in VARIABLES if name in found]
+
+
+def _variable(name: str) -> tuple[str, str, str]:
+    reader, meaning = VARIABLES[name]
+    return code(name), reader, sentence(meaning)
+
+
+def _settings() -> Iterator[tuple[str, str, str]]:
+    explained = dict(re.findall(r"^ {4}(\w+) {2,}(.+)$", Settings.__doc__ or "", re.MULTILINE))
+    for one in fields(Settings):
+        shown = one.default if isinstance(one.default, str) else f"{one.default:,}"
+        yield code(one.name), shown, sentence(explained[one.name])
