@@ -185,6 +185,12 @@ def test_hours_are_no_accuracy_of_a_number() -> None:
     assert wanted_accuracy("2 %", SHARE) == Accuracy(Fraction(2, 100))
 
 
+def test_a_number_may_name_its_own_unit_and_no_other() -> None:
+    paid = ppi("measure: {mean: {data: amount}}\n    bounds: [0, 900]\n    unit: EUR")
+    assert wanted_accuracy("±200 EUR, 90 %", paid) == Accuracy(Fraction(200), Fraction(9, 10))
+    assert wanted_accuracy("200 USD", paid) is None
+
+
 # --- what it costs ------------------------------------------------------------------------
 
 

@@ -44,7 +44,7 @@ class Accuracy:
 
 
 def wanted_accuracy(text: str, ppi: Ppi) -> Accuracy | None:
-    """A written accuracy: `6 h`, `±6 h`, `6 h, 90 %`, `2 %` or `3` (in the PPI's unit)."""
+    """A written accuracy: `6 h`, `±6 h`, `6 h, 90 %`, `2 %`, `200 EUR` or `3` (in the PPI's unit)."""
     margin_text, comma, confidence_text = text.partition(",")
     margin = _margin(_SIGN.sub("", margin_text, count=1), ppi)
     confidence = _confidence(confidence_text) if comma else USUAL_CONFIDENCE
@@ -57,7 +57,7 @@ def _margin(text: str, ppi: Ppi) -> Fraction | None:
     duration = parse_duration(text)
     if duration is not None:
         return duration if DURATIONS.get(ppi.unit.name) == ppi.unit.factor else None
-    number = _NUMBER.fullmatch(text)
+    number = _NUMBER.fullmatch(text.strip().removesuffix(ppi.unit.name))
     return ppi.unit.read(Fraction(number[1])) if number else None
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from pappi.report.budgets import BudgetLine
+from pappi.report.elements import Element
 from pappi.report.gauge import budget_gauge, budget_table
 from pappi.report.wording import compared
 from pappi.service.keys import Asking
@@ -28,15 +29,15 @@ class LogCard:
     questions: int
 
     @property
-    def gauge(self) -> object:
+    def gauge(self) -> Element:
         return budget_gauge(self.lines[-_LATEST:])
 
     @property
-    def table(self) -> object:
+    def table(self) -> Element:
         return budget_table(self.lines)
 
     @property
-    def whole_gauge(self) -> object:
+    def whole_gauge(self) -> Element:
         return budget_gauge(self.lines)
 
     @property

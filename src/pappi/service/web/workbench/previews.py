@@ -11,6 +11,7 @@ from pappi.errors import PappiError
 from pappi.ppinot.catalogue import write_yaml
 from pappi.ppinot.model import Catalogue, Ppi
 from pappi.ppinot.sentences import sentence
+from pappi.report.elements import Element
 from pappi.report.error_chart import error_caption, error_figure, error_table
 from pappi.report.forecasts import forecast_lines
 from pappi.report.numbers import three_digits, with_unit
@@ -72,15 +73,15 @@ class PpiPreview:
         return sentence(self.ppi)
 
     @property
-    def tree(self) -> object:
+    def tree(self) -> Element:
         return composition_figure(self.ppi, self.quote)
 
     @property
-    def error_chart(self) -> object:
+    def error_chart(self) -> Element:
         return error_figure(self.quote)
 
     @property
-    def tree_table(self) -> object:
+    def tree_table(self) -> Element:
         return composition_table(self.quote)
 
     @property
@@ -88,7 +89,7 @@ class PpiPreview:
         return error_caption(self.quote)
 
     @property
-    def error_table(self) -> object:
+    def error_table(self) -> Element:
         return error_table(self.quote)
 
     @property
