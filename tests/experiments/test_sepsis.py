@@ -7,6 +7,7 @@ import csv
 import numpy as np
 import pytest
 
+from pappi.experiments.bound_rules import bounded_by_target, loosely_bounded
 from pappi.experiments.boxes import CODE, PAPER
 from pappi.experiments.monthly import Monthly
 from pappi.experiments.seeded import generator
@@ -27,13 +28,11 @@ from pappi.experiments.sepsis_smoothed import (
     FROM_WHOLE,
     TWO_LEVELS,
     from_whole,
-    loosely_bounded,
     one_level,
     summary,
     two_levels,
 )
 from pappi.experiments.sepsis_targets import LIMITS
-from pappi.ppinot.model import AggregatedMeasure
 from tests.shared_data import shared_data
 
 ORDER = ("waiting", "stay", "longest-stay", "returning", "antibiotics", "lactic-acid")
@@ -159,36 +158,33 @@ def test_a_verdict_alone_is_right_more_often_with_more_epsilon(log: SepsisLog) -
 # --- ours, smoothed -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("ppi", "runs"), [("longest-stay", 200), (OF_ALL, 20), ("antibiotics", 20), ("lactic-acid", 20)]
-)
-def test_smoothed_single_releases_are_as_close_as_is_aimed_at(
+@pytest.mark.parametrize("ppi", [OF_ALL, "antibiotics", "lactic-acid"])
+def test_smoothed_single_releases_are_as_close_as_is_aimed_at(log: SepsisLog, ppi: str) -> None:
+    assert one_level(one_of(log, ppi, 20)).rmse <= LIMITS[ppi]
+
+
+@pytest.mark.parametrize(("ppi", "runs"), [("waiting", 40), ("stay", 200)])
+def test_means_are_too_with_bounds_from_nothing_but_the_target(
     log: SepsisLog, ppi: str, runs: int
 ) -> None:
-    assert one_level(one_of(log, ppi, runs)).rmse <= LIMITS[ppi]
-
-
-@pytest.mark.parametrize("ppi", ["waiting", "stay"])
-def test_means_are_too_with_bounds_from_nothing_but_the_target(log: SepsisLog, ppi: str) -> None:
-    found = from_whole(log, log.ppis[ppi], "0.1", 60)
+    loose = loosely_bounded(log.ppis[ppi])
+    assert loose is not None
+    found = from_whole(log, loose, "0.1", runs)
     assert (found.by, found.bounds) == (TWO_LEVELS, FROM_WHOLE)
     assert found.rmse <= LIMITS[ppi]
+
+
+def test_so_is_the_maximum(log: SepsisLog) -> None:
+    bounded = bounded_by_target(log.ppis["longest-stay"])
+    assert bounded is not None
+    found = one_level(releases(log, bounded, "0.1", TARGET, 200))
+    assert found.rmse <= LIMITS["longest-stay"]
 
 
 def test_smoothed_values_follow_from_what_was_released_alone(log: SepsisLog) -> None:
     found = one_of(log, "antibiotics", 3)
     assert one_level(found).values.tolist() == one_level(found).values.tolist()
     assert found.monthly.values.tolist() == one_of(log, "antibiotics", 3).monthly.values.tolist()
-
-
-def test_bounds_from_the_whole_time_begin_with_ten_times_the_target(log: SepsisLog) -> None:
-    loose = loosely_bounded(log.ppis["stay"])
-    assert loose is not None
-    assert isinstance(loose.measure, AggregatedMeasure)
-    assert loose.measure.bounds is not None
-    assert loose.unit.show(loose.measure.bounds.high) == 300
-    assert loosely_bounded(log.ppis["longest-stay"]) is None
-    assert loosely_bounded(log.ppis["antibiotics"]) is None
 
 
 def test_a_summary_has_a_row_for_each_way_to_release(log: SepsisLog) -> None:

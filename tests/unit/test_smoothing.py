@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import random
 import sys
 from collections.abc import Callable
@@ -20,12 +21,13 @@ from hypothesis import strategies as st
 
 from benchmarks.smoothing import SHAPES, outcomes
 from pappi.checkpoint.levels import released_in_levels, smoothed_all, two_levels, whole_id
-from pappi.checkpoint.smoothing import smoothed
+from pappi.checkpoint.smoothing import believed, smoothed
 from pappi.cli.main import main
 from pappi.custody.imports import Terms
 from pappi.errors import UsageError
 from pappi.mechanisms.evidence import Bins, Evidence, Point, Rank
 from pappi.mechanisms.interval import IntervalExtreme
+from pappi.mechanisms.pivot import share_interval
 from pappi.mechanisms.smoothing import smooth
 from pappi.ppinot.catalogue import parse_catalogue
 from pappi.ppinot.model import AggregatedMeasure, Bounding, Catalogue
@@ -193,6 +195,35 @@ def test_smoothing_makes_noisy_series_better() -> None:
     found = list(outcomes(SHAPES["alike"], 5.0, 40, uneven=True))
     raw, better = (np.mean([getattr(o, which) for o in found]) for which in ("raw", "smoothed"))
     assert better < raw / 3
+
+
+@given(st.lists(st.tuples(st.floats(-5, 300), st.floats(-5, 300)), min_size=2, max_size=6))
+@settings(max_examples=40, deadline=None)
+def test_intervals_are_no_wider_than_what_releases_promise_by_themselves(
+    sums: list[tuple[float, float]],
+) -> None:
+    """Unless the model rules all of that out: then it has the last word."""
+    alone = 0.955 ** (1 / len(sums))
+    for one, pair in zip(believed([NoisyBins(*p, 0.0, 1.0) for p in sums]), sums, strict=True):
+        found = one.interval
+        assert found.low is not None
+        assert found.high is not None
+        assert found.low <= one.value <= found.high
+        # In steps of a thousandth of the noise: those are all but continuous.
+        first, second = (round(1_000 * each) for each in pair)
+        low, high = share_interval(first, second, Fraction(1_000), alone)
+        within = low - 0.01 <= found.low and found.high <= high + 0.01
+        assert within or found.low > high - 0.01 or found.high < low + 0.01
+
+
+def test_a_sure_series_of_points_keeps_to_its_own_noise() -> None:
+    points = [NoisyValue(at, 0.01, 0.0, 1.0) for at in (0.1, 0.5, 0.9)]
+    for one, point in zip(believed(points), points, strict=True):
+        assert one.interval.low is not None
+        assert one.interval.high is not None
+        reach = 0.01 * math.log(1 / (1 - 0.955 ** (1 / 3)))
+        assert point.at - reach - 1e-6 <= one.interval.low
+        assert one.interval.high <= point.at + reach + 1e-6
 
 
 # --- extremes, drawn by rank ------------------------------------------------------------------

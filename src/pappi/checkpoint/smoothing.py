@@ -3,19 +3,29 @@
 No plan, no ledger and no log enters, so no case can. The same series always gives the same
 result. Values, intervals and verdicts of the release stay as they are; what smoothing believes
 stands beside them, in `Answer.smoothed`.
+
+**Intervals** hold for all periods together, and are narrow for two reasons at once: what the
+model believes of all periods (`mechanisms.smoothing`), and what each release promises by itself,
+whatever the model. The second has true coverage (`mechanisms.pivot`), so where periods speak for
+themselves, or where the model is too cautious, the two together miss about as often as they say.
+Both may miss, so each is asked for a little more than what they are to hold with.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pappi.checkpoint.answers import CONFIDENCE
 from pappi.checkpoint.evidence import DrawnByRank, Evidence
 from pappi.mechanisms import evidence as inner
 from pappi.mechanisms.evidence import Bins, Point, Rank
+from pappi.mechanisms.pivot import share_hull, weighted_tail
 from pappi.mechanisms.smoothing import Posterior, smooth
 from pappi.values.answers import (
     Answer,
@@ -28,6 +38,10 @@ from pappi.values.answers import (
     Smoothed,
     Verdict,
 )
+
+_BY_THE_MODEL = 0.975
+_BY_THEMSELVES = 0.955
+"""How often all intervals of a series are to hold: tuned in `benchmarks/smoothing.py`."""
 
 _DIGITS = 9
 _SAME = 1e-9  # of a range that was converted between units
@@ -65,7 +79,8 @@ def believed(
     scale = _Scale.of(evidence)
     together = pooled is not None and _alike([*evidence, pooled])
     whole = scale.inner(pooled) if pooled is not None and together else None
-    posterior = smooth([scale.inner(each) for each in evidence], CONFIDENCE, whole)
+    shares = [scale.inner(each) for each in evidence]
+    posterior = _narrowed(smooth(shares, _BY_THE_MODEL, whole), shares)
     return [_one(period, posterior, scale, target) for period in range(len(evidence))]
 
 
@@ -114,6 +129,40 @@ class _Scale:
 
     def share(self, value: float) -> float:
         return (value - self.low) / (self.high - self.low)
+
+
+# --- what releases promise by themselves ------------------------------------------------------
+
+
+def _narrowed(posterior: Posterior, evidence: Sequence[inner.Evidence]) -> Posterior:
+    """The model's intervals, within those of the releases alone; where they disagree, its own."""
+    missed = 1 - _BY_THEMSELVES ** (1 / len(evidence))
+    alone: NDArray[np.float64] = np.array([_by_itself(each, missed) for each in evidence])
+    low = np.maximum(posterior.low, alone[:, 0])
+    high = np.minimum(posterior.high, alone[:, 1])
+    agree = low <= high
+    return replace(
+        posterior,
+        low=np.where(agree, low, posterior.low),
+        high=np.where(agree, high, posterior.high),
+    )
+
+
+def _by_itself(evidence: inner.Evidence, missed: float) -> tuple[float, float]:
+    """Where the share lies but for that chance; points drawn by rank have it from the model."""
+    match evidence:
+        case Bins(first, second):
+            sums = max(first, 0.0), max(second, 0.0)
+            return share_hull(*sums, partial(_accepted, *sums, missed))
+        case Point(at, scale):
+            reach = scale * math.log(1 / missed)
+            return at - reach, at + reach
+    return 0.0, 1.0
+
+
+def _accepted(first: float, second: float, missed: float, share: float) -> bool:
+    off = abs(first - share * (first + second))
+    return weighted_tail(off, 1 - share, share, 1.0) >= missed
 
 
 # --- targets ----------------------------------------------------------------------------------

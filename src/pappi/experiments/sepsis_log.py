@@ -64,10 +64,14 @@ class SepsisLog:
 
 
 def load_sepsis(path: Path) -> SepsisLog:
-    catalogue = sepsis_catalogue()
+    return load_log(path, sepsis_catalogue(), ZONE)
+
+
+def load_log(source: object, catalogue: Catalogue, zone: str) -> SepsisLog:
+    """Any log, for PPIs of one scope; nothing of it is kept but what its cases contribute."""
     with TemporaryDirectory() as folder:
         workspace = create(Path(folder) / "hospital")
-        workspace.import_log(path, catalogue.log, timezone=ZONE)
+        workspace.import_log(source, catalogue.log, timezone=zone)
         log = workspace.log(catalogue.log)
         reduced_ppis = tuple(reduced(ppi, log.anchor) for ppi in catalogue.ppis)
         (tables,) = cases_by_period(

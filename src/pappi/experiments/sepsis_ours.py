@@ -7,7 +7,7 @@ whole series of a PPI costs one ε.
 Bounds come from a rule that looks at no case:
 
     declared  what the bundled catalogue declares
-    target    from 0 to twice the target
+    target    from 0 to so many times the target: see `bound_rules`
     private   nothing is declared: a quarter of ε finds a ceiling in every month
 """
 
@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 
 from pappi.checkpoint.answers import chance_met
 from pappi.checkpoint.plans import ASSUMED_CASES
 from pappi.custody.exact import CaseTable
+from pappi.experiments.bound_rules import bounded_by_target
 from pappi.experiments.boxes import OURS
 from pappi.experiments.intervals import Floats, Generator
 from pappi.experiments.monthly import Monthly
@@ -35,7 +35,6 @@ from pappi.planning.plan import Plan, plan_ppi
 from pappi.planning.targets import holds
 from pappi.ppinot.model import AggregatedMeasure, Bounding, Ppi, ReleaseChoice, Wanted
 from pappi.tree.above import value_above
-from pappi.values.bounds import Bounds
 from pappi.values.epsilon import Epsilon
 from pappi.values.privacy import CASE, Adjacency
 
@@ -73,13 +72,10 @@ def our_releases(log: SepsisLog, runs: int) -> Iterator[Releases]:
 def ruled_by(ppi: Ppi) -> Iterator[tuple[str, Ppi]]:
     """The PPI with the bounds of each rule; truth values need no bounds."""
     yield DECLARED, ppi
-    measure, target = ppi.measure, ppi.target
-    if not isinstance(measure, AggregatedMeasure) or measure.called == "share":
-        return
-    if target is not None and target.high is not None:
-        bounds = Bounds(Fraction(0), 2 * target.high)
-        yield TARGET, replace(ppi, measure=replace(measure, bounds=bounds))
-    if measure.called == "mean":
+    measure, bounded = ppi.measure, bounded_by_target(ppi)
+    if bounded is not None:
+        yield TARGET, bounded
+    if isinstance(measure, AggregatedMeasure) and measure.called == "mean":
         unknown = replace(measure, bounds=None, bounding=Bounding.PRIVATE)
         yield PRIVATE, replace(ppi, measure=unknown)
 
@@ -104,7 +100,7 @@ def monthly_of(
     """Beside the truth; `asked` are ε and the rule for bounds."""
     epsilon, rule = asked
     return Monthly(
-        number=NUMBERS[ppi.id],
+        number=NUMBERS.get(ppi.id, ""),
         name=ppi.name,
         unit=ppi.unit.name,
         by=by,

@@ -1,9 +1,8 @@
 """The Sepsis case study with our mechanisms, smoothed: as `pappi release --smooth` would show it.
 
 Smoothing reads released numbers alone, so it is free. Two levels split ε between the whole time
-and the months. Where bounds come `from the whole time`, nothing is known but the target: no mean
-is expected to have values beyond ten times that, and half of ε is spent on the whole time, where
-a quarter of it finds a ceiling, which then bounds the months.
+and the months. Where bounds come `from the whole time`, nothing is known but the target: see
+`bound_rules`.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import numpy as np
 from pappi.checkpoint.evidence import Evidence, evidence_of
 from pappi.checkpoint.levels import below_ceiling, has_levels
 from pappi.checkpoint.smoothing import believed
+from pappi.experiments.bound_rules import MEANS, CeilingRule, loosely_bounded, within_octaves
 from pappi.experiments.boxes import OURS
 from pappi.experiments.intervals import Floats
 from pappi.experiments.monthly import Monthly
@@ -37,17 +37,13 @@ from pappi.experiments.sepsis_ours import (
 )
 from pappi.mechanisms import Law, Outcome
 from pappi.planning.plan import Plan
-from pappi.ppinot.model import AggregatedMeasure, Bounding, Ppi
-from pappi.values.bounds import Bounds
+from pappi.ppinot.model import Ppi
 from pappi.values.epsilon import Epsilon
 
 SMOOTHED, TWO_LEVELS = f"{OURS}, smoothed", f"{OURS}, two levels"
 FROM_WHOLE = "from the whole time"
 SHARE = Fraction(1, 2)
-"""Of ε, for the whole time."""
-
-FARTHEST = 10
-"""Times the target of a mean: no value is expected beyond."""
+"""Of ε, for the whole time, where bounds are declared."""
 
 
 def smoothed_series(
@@ -61,8 +57,8 @@ def smoothed_series(
                     yield one_level(releases(log, ruled, epsilon, rule, runs))
             if has_levels(ppi):
                 yield two_levels(log, ppi, epsilon, runs)
-            if loosely_bounded(ppi) is not None:
-                yield from_whole(log, ppi, epsilon, runs)
+            if (loose := loosely_bounded(ppi)) is not None:
+                yield from_whole(log, loose, epsilon, runs)
 
 
 def one_level(found: Releases) -> Monthly:
@@ -72,7 +68,7 @@ def one_level(found: Releases) -> Monthly:
 
 def two_levels(log: SepsisLog, ppi: Ppi, epsilon: str, runs: int) -> Monthly:
     """Bounds as declared, for the whole time and for the months."""
-    above, below = _parts(epsilon)
+    above, below = _parts(epsilon, SHARE)
     whole = planned(log, replace(ppi, scope=replace(ppi.scope, grid=None)), above)
     months = releases(log, ppi, below, f"{DECLARED}, below {epsilon}", runs)
     tops = drawn((pooled_law(log, whole),), runs, generator(f"sepsis whole {ppi.id} {epsilon}"))
@@ -83,11 +79,14 @@ def two_levels(log: SepsisLog, ppi: Ppi, epsilon: str, runs: int) -> Monthly:
     return monthly_of(log, ppi, months.plan, (epsilon, DECLARED), np.array(values), TWO_LEVELS)
 
 
-def from_whole(log: SepsisLog, ppi: Ppi, epsilon: str, runs: int) -> Monthly:
-    """Bounds by the target and, below that, by what half of ε finds out from the whole time."""
-    loose, (above, below) = loosely_bounded(ppi) or ppi, _parts(epsilon)
-    whole = planned(log, replace(loose, scope=replace(ppi.scope, grid=None)), above)
-    law, rng = pooled_law(log, whole), generator(f"sepsis ceiling {ppi.id} {epsilon}")
+def from_whole(
+    log: SepsisLog, loose: Ppi, epsilon: str, runs: int, rule: CeilingRule = MEANS
+) -> Monthly:
+    """Bounds, below loose ones, by what a share of ε finds in the whole time."""
+    above, below = _parts(epsilon, rule.share)
+    in_one = replace(loose, scope=replace(loose.scope, grid=None))
+    whole = within_octaves(planned(log, in_one, above), rule.octaves)
+    law, rng = pooled_law(log, whole), generator(f"sepsis ceiling {loose.id} {epsilon}")
     chance, known = randbelow(rng), dict[float | None, tuple[Plan, tuple[tuple[Law, ...], ...]]]()
     values, plan = [], whole
     for _ in range(runs):
@@ -99,18 +98,7 @@ def from_whole(log: SepsisLog, ppi: Ppi, epsilon: str, runs: int) -> Monthly:
         plan, laws = known[high]
         run = tuple(tuple(one.draw(chance) for one in month) for month in laws)
         values.append(_smoothed(plan, run, top))
-    return monthly_of(log, ppi, plan, (epsilon, FROM_WHOLE), np.array(values), TWO_LEVELS)
-
-
-def loosely_bounded(ppi: Ppi) -> Ppi | None:
-    """The mean with nothing but its target to bound it; None if that says nothing."""
-    measure, target = ppi.measure, ppi.target
-    if not isinstance(measure, AggregatedMeasure) or measure.called != "mean":
-        return None
-    if target is None or target.high is None:
-        return None
-    bounds = Bounds(Fraction(0), FARTHEST * target.high)
-    return replace(ppi, measure=replace(measure, bounds=bounds, bounding=Bounding.LOOSE))
+    return monthly_of(log, loose, plan, (epsilon, FROM_WHOLE), np.array(values), TWO_LEVELS)
 
 
 def _smoothed(plan: Plan, run: Sequence[tuple[Outcome, ...]], whole: Evidence | None) -> Floats:
@@ -118,10 +106,10 @@ def _smoothed(plan: Plan, run: Sequence[tuple[Outcome, ...]], whole: Evidence | 
     return np.array([each.value for each in believed(evidence, whole)])
 
 
-def _parts(epsilon: str) -> tuple[str, str]:
+def _parts(epsilon: str, share: Fraction) -> tuple[str, str]:
     """For the whole time, and for the months."""
     asked = Epsilon.of(epsilon)
-    above = Epsilon(int(asked.nano * SHARE))
+    above = Epsilon(int(asked.nano * share))
     return str(above), str(asked - above)
 
 
