@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +13,7 @@ from pappi.budget.forecast import Forecast
 from pappi.budget.journal import ChargeRecord
 from pappi.checkpoint import kept, standing
 from pappi.checkpoint.door import Caller, Checkpoint, Permit
+from pappi.checkpoint.forecasts import Price
 from pappi.checkpoint.levels import released_in_levels, smoothed_all
 from pappi.checkpoint.standing import Run
 from pappi.custody.door import Custody
@@ -196,6 +198,20 @@ class Analyst:
         """What a release would look like, on made-up cases: no data is read, nothing is spent."""
         series = self._door.rehearse(catalogue_of(catalogue), _asked(epsilon))
         return Released(smoothed_all(series) if smooth else series)
+
+    def price(self, catalogue: CatalogueSource) -> Price:
+        """What asking all PPIs together costs, at the ε each of them names."""
+        return self._door.price(catalogue_of(catalogue))
+
+    def release_at(self, catalogue: CatalogueSource, price: str) -> Released:
+        """The same as `release`, if the price is still the one of that name; else nothing."""
+        return Released(self._door.release(catalogue_of(catalogue), named=price))
+
+    def margins(
+        self, catalogue: CatalogueSource, epsilons: Sequence[Epsilon]
+    ) -> tuple[float | None, ...]:
+        """What accuracy each epsilon buys of the first PPI, in its unit; None is not known."""
+        return self._door.margins(catalogue_of(catalogue), epsilons)
 
     def forecasts(self, catalogue: CatalogueSource) -> tuple[Forecast | None, ...]:
         """How long the budget lasts if each PPI is asked, at the ε it names; None if it is free."""

@@ -242,6 +242,10 @@ def test_the_budget_is_set(service: Served, olga: Visitor) -> None:
         ("seal", {"until": ""}, "This is not a day"),
         ("seal", {"until": "2023-01-01"}, "This log is sealed until 2024-04-01 already."),
         ("erase", {"cases": " \n "}, "Nothing is named."),
+        ("erase", {"cases": " c1"}, "begins or ends with a blank"),
+        ("erase", {"cases": "c2\nc1\t", "sure": "yes"}, "begins or ends with a blank"),
+        ("erase", {"cases": "c1\u2028c2", "sure": "yes"}, "a line break of another kind"),
+        ("erase", {"cases": "c1\x0cc2", "sure": "yes"}, "a line break of another kind"),
         ("erase", {"cases": "a\u202eb"}, "A page cannot carry this name unchanged."),
         ("erase", {"blocks": "x" * 20_001}, "Too much to confirm at once"),
         ("erase", {"blocks": "May", "sure": "yes"}, "May"),
@@ -450,3 +454,31 @@ def test_a_strip_shows_spent_and_held_of_each_block() -> None:
                        BudgetLine("c", Epsilon(0), one)]))  # fmt: skip
     assert drawn.count("v-44") == 3 + 2 + 1
     assert drawn.count("v-22") == 1 + 2
+
+
+def test_other_questions_under_one_name_are_other_rows(service: Served, olga: Visitor) -> None:
+    analyst = service.workspace.checkpoint("alice")
+    for days in (7, 8):
+        other = SOJOURN.replace("10 days", f"{days} days")
+        analyst.release(parse_catalogue(other), "0.25")
+    for path in ("/console", LOG):
+        assert len(re.findall("alice sojourn ", words(olga.get(path)))) == 3
+    spent = [line.spent for line in analyst.budget("small")]
+    assert spent == [Epsilon.of("0.75")] * 3
+
+
+def test_a_row_says_what_it_cost_the_block_it_cost_most(service: Served, olga: Visitor) -> None:
+    quarterly = SOJOURN.replace("every: month", "every: quarter")
+    service.workspace.checkpoint("alice").release(parse_catalogue(quarterly), "0.25")
+    shown = words(olga.get(LOG))
+    assert "alice sojourn 2024-01 … 2024-03 (3) 0.5 two-bin" in shown
+    assert "sojourn 2024-01 … 2024-03 (3) 0.25" not in shown
+
+
+@pytest.mark.parametrize("number", [10**20, -(10**20), 2**63, 2**64 - 1])
+def test_no_number_in_an_address_is_too_large(reader: Visitor, number: int) -> None:
+    for path in (f"/console/trail/{number}", f"/console/trail?before={number}",
+                 f"/console?page={number}", f"/console/keys?page={number}",
+                 f"{LOG}?blocks={number}", f"{LOG}?analysts={number}",
+                 f"{LOG}?before={number}"):  # fmt: skip
+        assert reader.get(path).status_code in (404, 422), path

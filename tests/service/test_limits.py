@@ -195,7 +195,7 @@ def test_a_body_that_breaks_off_is_no_body() -> None:
     assert seen == []
 
 
-def asked_by(names: list[str], app: Turns) -> ASGIApp:
+def asked_by(names: list[str], app: ASGIApp) -> ASGIApp:
     """Lets each request come with the key of the next name, as admission does."""
     left = iter(names)
 
@@ -212,13 +212,42 @@ async def _fine(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse("fine")(scope, receive, send)
 
 
-def _status_of(app: Bodies, receive: Receive) -> int:
+def _status_of(app: ASGIApp, receive: Receive) -> int:
     found: list[int] = []
 
     async def send(message: Message) -> None:
         if message["type"] == "http.response.start":
             found.append(message["status"])
 
-    scope = {"type": "http", "method": "POST", "path": "/", "headers": []}
-    asyncio.run(app(scope, receive, send))
+    async def run() -> None:
+        scope = {"type": "http", "method": "POST", "path": "/", "headers": []}
+        await app(scope, receive, send)
+
+    asyncio.run(run())
     return found[0]
+
+
+def test_without_a_key_no_more_is_read_than_a_form_to_sign_in_with() -> None:
+    def pieces() -> Receive:
+        left: list[Message] = [
+            {"type": "http.request", "body": b"x" * 5_001, "more_body": more}
+            for more in (False, True)
+        ]
+
+        async def receive() -> Message:
+            return left.pop()
+
+        return receive
+
+    bodies = Bodies(_fine, 10**6, 1)
+    assert _status_of(bodies, pieces()) == 413
+    assert _status_of(asked_by(["a"], bodies), pieces()) == 200
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/sign-out", "/health"])
+def test_a_body_without_a_key_is_refused_before_it_is_read(tmp_path: Path, path: str) -> None:
+    service = served(tmp_path)
+    headers = {"Origin": "http://pappi"}
+    for app in (service.analyst, service.owner):
+        reply = ask(app, "POST", path, content=b"x" * 10_001, headers=headers)
+        assert reply.status_code == 413

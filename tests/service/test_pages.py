@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 from fastapi.routing import APIRoute
 
+from pappi.custody.imports import Terms
 from pappi.service.keys import rights_of
 from pappi.service.layers import Service
-from pappi.service.places import COOKIE, HOME, is_open
+from pappi.service.places import COOKIE, HOME, cookie_name, is_open
 from pappi.service.problems import Audience
 from pappi.service.sessions import Sessions
+from pappi.service.web.presented import Presented
 from pappi.values.access import Role
+from pappi.values.epsilon import Epsilon
+from pappi.values.periods import Calendar, Grid
+from pappi.values.vocabulary import Vocabulary
 from tests.service.served import QUICK, SOJOURN, Served, ask, served
-from tests.service.visiting import HERE, Visitor
+from tests.service.visiting import HERE, Visitor, form_in
 
 FOREIGN: tuple[dict[str, str], ...] = (
     {},
     {"Origin": "null"},
     {"Origin": "https://elsewhere.example"},
     {"Origin": "http://pappi:8002"},
+    {"Origin": "https://pappi"},
+    {"Origin": "http://["},
     {"Origin": "http://pappi.elsewhere.example"},
     {"Origin": HERE, "Sec-Fetch-Site": "same-site"},
     {"Origin": HERE, "Sec-Fetch-Site": "cross-site"},
@@ -176,6 +186,18 @@ def test_a_session_ends_after_its_time() -> None:
         sessions.key_behind(token)
 
 
+def test_signing_in_again_and_again_signs_nobody_else_out() -> None:
+    sessions = Sessions(hours=1)
+    owner = sessions.begin("owner")
+    first = sessions.begin("analyst")
+    for _ in range(20):
+        last = sessions.begin("analyst")
+    assert sessions.key_behind(owner) == "owner"
+    assert sessions.key_behind(last) == "analyst"
+    with pytest.raises(Exception, match="valid key"):
+        sessions.key_behind(first)
+
+
 def test_every_reply_to_a_person_forbids_what_is_not_from_here(service: Served) -> None:
     with Visitor(service.analyst, service.alice) as visitor:
         paths = (
@@ -216,3 +238,106 @@ def test_style_and_script_may_be_kept_for_ever_and_change_their_names(service: S
             assert "immutable" in reply.headers["cache-control"]
         assert visitor.get("/static/pages.css").status_code == 404
         assert visitor.get("/static/..%2f__init__.py").status_code == 404
+
+
+SECURE = "https://pappi"
+
+
+def signed_in(visitor: Visitor, key: str, origin: str = SECURE) -> httpx.Response:
+    return visitor.send(f"{origin}/sign-in", {"key": key}, {"Origin": origin}, follow=False)
+
+
+def test_over_https_the_cookie_is_of_this_host_alone(service: Served) -> None:
+    name = cookie_name(Audience.ANALYST, "https")
+    assert name == f"__Host-{COOKIE[Audience.ANALYST]}"
+    with Visitor(service.analyst) as visitor:
+        cookie = signed_in(visitor, service.alice).headers["set-cookie"]
+        assert cookie.startswith(f"{name}=")
+        assert all(word in cookie for word in ("Secure", "Path=/", "HttpOnly"))
+        assert "Domain" not in cookie
+        assert visitor.get(f"{SECURE}/workbench").url.path == "/workbench"
+        out = visitor.send(f"{SECURE}/sign-out", {}, {"Origin": SECURE}, follow=False)
+        # Without Secure a browser would not take it, and the cookie would stay.
+        gone = out.headers["set-cookie"]
+        assert gone.startswith(f"{name}=")
+        assert all(word in gone for word in ("Max-Age=0", "Secure"))
+
+
+def test_over_https_a_cookie_without_the_prefix_opens_nothing(service: Served) -> None:
+    with Visitor(service.analyst, service.alice) as visitor:
+        token = visitor.cookies[COOKIE[Audience.ANALYST]]
+    with Visitor(service.analyst) as visitor:
+        visitor.cookies.set(COOKIE[Audience.ANALYST], token)
+        assert visitor.get("/workbench").url.path == "/workbench"
+        assert visitor.get(f"{SECURE}/workbench").url.path == "/sign-in"
+
+
+@pytest.mark.parametrize("origin", [HERE, SECURE])
+def test_signing_in_again_ends_the_session_before(service: Served, origin: str) -> None:
+    name = cookie_name(Audience.ANALYST, origin.partition(":")[0])
+    with Visitor(service.analyst) as visitor:
+        signed_in(visitor, service.alice, origin)
+        before = visitor.cookies[name]
+        assert signed_in(visitor, "wrong", origin).status_code == 401
+        assert visitor.get(f"{origin}/workbench").url.path == "/workbench"
+        signed_in(visitor, service.alice, origin)
+        assert visitor.get(f"{origin}/workbench").url.path == "/workbench"
+    with Visitor(service.analyst) as visitor:
+        visitor.cookies.set(name, before)
+        assert visitor.get(f"{origin}/workbench").url.path == "/sign-in"
+
+
+@pytest.mark.parametrize(
+    ("referer", "back"),
+    [
+        (f"{HERE}/workbench/questions?after=1", ["/workbench/questions"]),
+        (f"{HERE}/console", []),
+        (f"{HERE}//elsewhere.example/workbench", []),
+        ("http://elsewhere.example/workbench", []),
+        ("http://elsewhere.example//elsewhere.example/x", []),
+        ("javascript:alert(1)", []),
+        ("http://[", []),
+        ("/workbench", []),
+    ],
+)
+def test_back_leads_to_a_page_of_this_application(
+    service: Served, referer: str, back: list[str]
+) -> None:
+    reply = ask(service.analyst, "GET", "/static/nothing", headers={"Referer": referer})
+    assert reply.status_code == 404
+    assert re.findall('href="([^"]*)">Go back', reply.text) == back
+
+
+def test_compressing_a_page_takes_little_of_everybodys_time(service: Served) -> None:
+    assert Presented(service.analyst, Audience.ANALYST)._compressed.compresslevel <= 4
+
+
+def test_a_log_of_many_blocks_has_pages_that_leave_none_out(service: Served) -> None:
+    door = service.workspace.custody
+    daily = Terms(first=date(2023, 1, 1), blocks=Grid(Calendar.DAY))
+    door.create_log("daily", daily, Vocabulary(("a",)))
+    door.seal("daily", date(2023, 6, 1))
+    door.grant_analyst("daily", "alice", Epsilon.of(1))
+    home = "/workbench/logs/daily"
+    with Visitor(service.analyst, service.alice) as visitor:
+        pages = [visitor.get(f"{home}?blocks={number}") for number in (1, 2, 3)]
+        assert visitor.get(home).text == pages[0].text
+        assert visitor.get(f"{home}?blocks=99").text == pages[2].text
+        assert visitor.get(f"{home}?blocks={10**20}").status_code == 422
+    rows = [re.findall(r"<bdi>(2023-[\d-]+)</bdi>", page.text) for page in pages]
+    assert [len(each) for each in rows] == [60, 60, 31]
+    every = [str(date(2023, 1, 1) + timedelta(days)) for days in range(151)]
+    assert [*rows[2], *rows[1], *rows[0]] == every
+    assert 'href="?blocks=2#budget">Earlier blocks' in pages[0].text
+    assert "Earlier blocks" not in pages[2].text
+
+
+def test_no_figure_for_a_spreadsheet_is_a_formula(service: Served) -> None:
+    groups = 'unit: days}, by: {data: channel, keys: ["=1+1", "web"]}}'
+    grouped = SOJOURN.replace("unit: days}}", groups)
+    with Visitor(service.analyst, service.alice) as visitor:
+        page = visitor.post("/workbench/logs/small/ask", do="preview", definitions=grouped)
+        released = visitor.post("/workbench/release", **form_in(page, "/workbench/release"))
+        table = visitor.get(f"{released.url.path}/figures.csv").text
+    assert table.count(",'=1+1,") == 3
+    assert ",=" not in table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import httpx
@@ -66,7 +67,7 @@ def test_a_filled_in_sentence_becomes_yaml_and_a_price(visitor: Visitor, service
     assert page.status_code == 200
     assert "target: below 4 days" in page.text
     assert price_in(page) == "0.1"
-    assert "Release (3 new figures, ε 0.1 each)" in page.text
+    assert "Release (3 new figures, ε 0.1 in each of 3 blocks)" in page.text
     assert spent(service.workspace) == ZERO
 
 
@@ -90,7 +91,7 @@ def test_a_finer_accuracy_costs_more(visitor: Visitor) -> None:
     steps = re.findall(r'name="take-0" value="([\d.]+)"', fine.text)
     assert steps
     taken = visitor.post(ASK, definitions=definitions, do="preview", **{"take-0": steps[0]})
-    assert taken.status_code == 200
+    assert price_in(taken) == steps[0]
 
 
 def test_a_release_is_charged_once_and_shown_again_for_nothing(
@@ -136,9 +137,52 @@ def test_a_price_that_changed_is_named_again_before_it_is_charged(
     visitor: Visitor, service: Served
 ) -> None:
     asked = form_in(visitor.post(ASK, **SENTENCE), "/workbench/release")
-    page = visitor.post("/workbench/release", **{**asked, "charges": "1"})
+    page = visitor.post("/workbench/release", **{**asked, "price": "another"})
     assert "The price has changed" in page.text
     assert spent(service.workspace) == ZERO
+
+
+def test_time_that_is_sealed_after_the_price_was_named_changes_the_price(
+    visitor: Visitor, service: Served
+) -> None:
+    asked = form_in(visitor.post(ASK, **SENTENCE), "/workbench/release")
+    service.workspace.custody.seal(LOG, date(2024, 8, 1))
+    page = visitor.post("/workbench/release", **asked)
+    assert "The price has changed" in page.text
+    assert spent(service.workspace) == ZERO
+    again = form_in(page, "/workbench/release")
+    assert visitor.post("/workbench/release", **again).url.path.startswith("/workbench/questions/")
+
+
+def test_the_price_of_several_ppis_counts_each_figure_once(visitor: Visitor) -> None:
+    ppi = SOJOURN.split("ppis:")[1]
+    names = "".join(ppi.replace("id: sojourn", f"id: sojourn{n}") for n in range(5))
+    page = visitor.post(ASK, definitions=f"log: small\nppis:{names}", do="preview")
+    assert "Release (3 new figures, ε 0.1 in each of 3 blocks)" in page.text
+    different = "".join(
+        ppi.replace("id: sojourn", f"id: sojourn{n}").replace("10 days", f"1{n} days")
+        for n in range(5)
+    )
+    page = visitor.post(ASK, definitions=f"log: small\nppis:{different}", do="preview")
+    assert "Release (15 new figures, ε 0.5 in each of 3 blocks)" in page.text
+    assert "All of them together" in page.text
+
+
+def test_what_is_set_aside_is_not_called_free(visitor: Visitor, service: Served) -> None:
+    alice = service.workspace.checkpoint("alice")
+    catalogue = parse_catalogue(SOJOURN)
+    alice.subscribe(catalogue, date(2024, 8, 1))
+    service.workspace.custody.seal(LOG, date(2024, 8, 1))
+    page = visitor.post(ASK, definitions=SOJOURN, do="preview")
+    assert "partly set aside before" in page.text
+
+
+def test_a_page_refuses_what_a_request_would_refuse(visitor: Visitor) -> None:
+    ppi = SOJOURN.split("ppis:")[1]
+    many = "".join(ppi.replace("id: sojourn", f"id: sojourn{n}") for n in range(60))
+    page = visitor.post(ASK, definitions=f"log: small\nppis:{many}", do="preview")
+    assert page.status_code == 422
+    assert "are the most" in page.text
 
 
 def test_a_rehearsal_is_marked_and_free(visitor: Visitor, service: Served) -> None:
@@ -155,7 +199,7 @@ def test_a_key_for_previews_sees_the_price_and_cannot_release(service: Served) -
     with Visitor(service.analyst, key) as visitor:
         page = visitor.post(ASK, **SENTENCE)
         assert "good for previews alone" in page.text
-        reply = visitor.post("/workbench/release", log=LOG, definitions=SOJOURN, charges="3")
+        reply = visitor.post("/workbench/release", log=LOG, definitions=SOJOURN, price="x")
         assert reply.status_code == 403
     assert spent(service.workspace) == ZERO
 
@@ -203,6 +247,25 @@ def test_a_question_struck_off_is_gone_from_the_list_alone(
     assert visitor.get(page.url.path).status_code == 404
     assert released(visitor).url == page.url
     assert spent(service.workspace) == Epsilon.of("0.3")
+
+
+def test_keeping_and_forgetting_for_ever_does_not_fill_the_journal(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pappi.checkpoint.kept._MOST_EVER", 2)
+    alice = service.workspace.checkpoint("alice")
+    catalogue = parse_catalogue(SOJOURN)
+    for _ in range(2):
+        kept = alice.keep(catalogue)
+        assert kept is not None
+        alice.forget(kept.id)
+    assert alice.keep(catalogue) is None
+
+
+def test_a_long_question_is_answered_and_not_kept(service: Served) -> None:
+    comments = "\N{SNOWMAN}" * 4_000
+    long = parse_catalogue(SOJOURN.replace("scope:", f"comments: {comments}\n    scope:"))
+    assert service.workspace.checkpoint("alice").keep(long) is None
 
 
 def test_nobody_sees_another_analysts_questions(visitor: Visitor, service: Served) -> None:
@@ -274,7 +337,7 @@ def _pages(folder: Path, rows: list[Row]) -> Iterator[str]:
         yield preview.text
         yield visitor.post(ASK, definitions=SOJOURN.replace("4 days", "0 days"), do="preview").text
         over = SOJOURN.replace("scope:", "epsilon: 5\n    scope:")
-        yield visitor.post("/workbench/release", log=LOG, definitions=over, charges="3").text
+        yield visitor.post("/workbench/release", log=LOG, definitions=over, price="x").text
 
 
 def test_no_page_is_heavier_than_150_kilobytes(visitor: Visitor) -> None:

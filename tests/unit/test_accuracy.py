@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pappi.checkpoint.prices import quote_of
-from pappi.mechanisms.mechanism import Values
+from pappi.mechanisms.mechanism import Mechanism, Values
+from pappi.mechanisms.two_bin import TwoBin
 from pappi.planning.accuracy import Accuracy, epsilon_for, plan_spread, wanted_accuracy
-from pappi.planning.noise_tails import NoisyBins
+from pappi.planning.noise_tails import NoisyBins, laplace_tails
 from pappi.planning.plan import plan_options, plan_ppi
+from pappi.planning.spread import Spread
 from pappi.ppinot.model import Ppi, ReleaseChoice, Wanted
 from pappi.values.epsilon import Epsilon
 from pappi.values.privacy import Adjacency
@@ -34,7 +39,15 @@ FREE_RATIO = ppi(
 LOOSE = ppi("measure: {mean: {data: amount}}\n    bounds: [0, 1000000, loose]")
 LOOSE_MAX = ppi("measure: {max: {data: amount}}\n    bounds: [0, 1000000, loose]")
 PRIVATE = ppi("measure: {mean: {data: amount}}\n    bounds: private")
-DRAWS = 1_500
+MAXIMUM = ppi("measure: {max: {time: {from: case start, to: case end}}}\n    bounds: [0 h, 10 h]")
+AIMED = ppi(
+    "measure: {mean: {time: {from: case start, to: case end}}}\n"
+    "    bounds: [0 h, 10 h]\n    target: below 2 h"
+)
+ANCHORED = replace(AIMED, release=ReleaseChoice(mechanism="threshold"))
+BY_STEPS = replace(TIMED, release=ReleaseChoice(mechanism="interval"))
+DRAWS = 600
+SAMPLED = math.sqrt(0.95 * 0.05 / DRAWS)
 
 
 def quoted(asked: Ppi, epsilon: str = "0.5", cases: int = 100) -> Quote:
@@ -45,31 +58,139 @@ def quoted(asked: Ppi, epsilon: str = "0.5", cases: int = 100) -> Quote:
 # --- the promise --------------------------------------------------------------------------
 
 
+WIDTH = 10.0 * HOUR
+TRUTHS: dict[str, Callable[[int, float], Values]] = {
+    "all at the low end": lambda n, _: np.zeros(n),
+    "all in the middle": lambda n, _: np.full(n, 0.5),
+    "all at the high end": lambda n, _: np.ones(n),
+    "half at each end": lambda n, _: np.resize([0.0, 1.0], n),
+    "evenly": lambda n, _: np.linspace(0.0, 1.0, n),
+    "all at the target": lambda n, _: np.full(n, 0.2),
+    "all just above the margin": lambda n, within: np.full(n, min(1.02 * within, 1.0)),
+}
+"""Where the values of n cases lie in their bounds, given the promised margin."""
+
+
+def released(mechanism: Mechanism, values: Values) -> Values:
+    law, chance = mechanism.law(values), random.Random(5)  # noqa: S311 - a simulation
+    drawn = [mechanism.estimate(law.draw(chance.randrange)).value for _ in range(DRAWS)]
+    return np.array(drawn, np.float64)
+
+
+def kept(mechanism: Mechanism, lies: str, cases: int, within: float) -> float:
+    """How often a mean of values in [0, 10 h], or of truth values, is released within so much."""
+    width = float(mechanism.bounds.width)
+    values = width * TRUTHS[lies](cases, within / width)
+    if width == 1:
+        values = np.rint(values)
+    off = np.abs(released(mechanism, values) - values.mean())
+    return float(np.mean(off <= within * (1 + 1e-9) + 1e-6 * width))
+
+
+@pytest.mark.parametrize("lies", TRUTHS)
+@pytest.mark.parametrize(("cases", "epsilon"), [(3, "0.1"), (10, "0.1"), (10, "1"), (100, "0.5")])
 @pytest.mark.parametrize(
-    ("asked", "values", "answer"),
-    [
-        (TIMED, np.full(40, 5.0 * HOUR), 5.0 * HOUR),
-        (SHARE, np.tile([0.0, 1.0], 20), 0.5),
-        (SUM, np.tile([1.0, 2.0], 20), 60.0),
-        (MEDIAN, np.linspace(0, 10 * HOUR, 41), 5.0 * HOUR),
-    ],
-    ids=["mean", "share", "sum", "median"],
+    "asked",
+    [TIMED, BY_STEPS, ANCHORED, SHARE],
+    ids=["two-bin", "interval", "threshold", "share"],
 )
-@pytest.mark.parametrize("epsilon", ["0.1", "0.7"])
-def test_releases_keep_within_the_margin_as_often_as_it_says(
-    asked: Ppi, values: Values, answer: float, epsilon: str
+def test_the_margin_of_a_mean_holds_wherever_its_values_lie(
+    asked: Ppi, lies: str, cases: int, epsilon: str
 ) -> None:
-    known = facts(cases=len(values))
+    known = facts(cases=cases)
     plan = plan_ppi(asked, Epsilon.of(epsilon), known)
     spread = plan_spread(plan, known)
     assert spread is not None
-    mechanism, chance = plan.parts[0].mechanism, random.Random(5)  # noqa: S311 - a simulation
-    law = mechanism.law(values)
-    drawn = [mechanism.estimate(law.draw(chance.randrange)).value for _ in range(DRAWS)]
-    off = np.abs(np.array(drawn, np.float64) - answer)
+    assert not spread.assumes
+    assert kept(plan.parts[0].mechanism, lies, cases, spread.within(0.95)) >= 0.95 - 3 * SAMPLED
+
+
+def test_a_margin_for_a_truth_in_the_middle_would_not_hold_elsewhere() -> None:
+    """The planted fault, which the test above must see."""
+    plan = plan_ppi(TIMED, Epsilon.of("0.1"), facts(cases=10))
+    mechanism = plan.parts[0].mechanism
+    assert isinstance(mechanism, TwoBin)
+    whole = 10 * mechanism.lattice.span
+    bins = NoisyBins(np.array([whole / 2]), whole, mechanism.scale)
+    within = WIDTH * Spread(lambda t: float(bins.beyond(t)[0]), 0.3).within(0.95)
+    assert kept(mechanism, "all in the middle", 10, within) >= 0.95 - 3 * SAMPLED
+    assert kept(mechanism, "all at the low end", 10, within) < 0.5
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+def test_the_margin_of_a_sum_holds_for_however_many_cases(epsilon: str) -> None:
+    plan = plan_ppi(SUM, Epsilon.of(epsilon), facts())
+    spread = plan_spread(plan, facts())
+    assert spread is not None
+    assert not spread.assumes
+    for values in (np.zeros(1), np.full(30, 3.0), np.tile([1.0, 2.0], 300)):
+        off = np.abs(released(plan.parts[0].mechanism, values) - values.sum())
+        assert np.mean(off <= spread.within(0.95) * (1 + 1e-9)) >= 0.95 - 3 * SAMPLED
+
+
+@pytest.mark.parametrize("asked", [MEDIAN, MAXIMUM], ids=["median", "max"])
+def test_of_ranks_no_margin_is_promised_and_the_quote_says_what_it_assumes(asked: Ppi) -> None:
+    quote = quoted(asked, "1")
+    assert quote.margin is None
+    assert quote.half_width is not None
+    assert quote.assumes == "the values lie evenly between the bounds"
+    assert "how closely the values lie together" in quote.margin_note
+    assert {option.margin for option in quote.options if option.mechanism == "interval"} == {None}
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "0.7"])
+def test_what_is_assumed_to_lie_evenly_keeps_within_if_it_does(epsilon: str) -> None:
+    values = np.linspace(0, WIDTH, 41)
+    plan = plan_ppi(MEDIAN, Epsilon.of(epsilon), facts(cases=41))
+    spread = plan_spread(plan, facts(cases=41))
+    assert spread is not None
+    off = np.abs(released(plan.parts[0].mechanism, values) - WIDTH / 2)
     for level in CONFIDENCES:
-        kept = np.mean(off <= spread.within(level) * (1 + 1e-9))
-        assert kept >= level - 0.045
+        assert np.mean(off <= spread.within(level) * (1 + 1e-9)) >= level - 0.045
+
+
+@pytest.mark.parametrize("asked", [TIMED, SHARE, ANCHORED, BY_STEPS, SUM])
+@pytest.mark.parametrize("cases", [1, 10, 100])
+def test_margins_never_shrink_as_epsilon_falls_and_never_exceed_the_range(
+    asked: Ppi, cases: int
+) -> None:
+    known = facts(cases=cases)
+    plans = [plan_ppi(asked, Epsilon.of(e), known) for e in ("1", "0.5", "0.2", "0.1", "0.05")]
+    spreads = [plan_spread(plan, known) for plan in plans]
+    margins = [spread.within(0.95) for spread in spreads if spread is not None]
+    assert all(dear <= cheap * 1.0003 for dear, cheap in pairwise(margins))
+    if asked is not SUM:
+        assert margins[-1] <= float(plans[0].parts[0].mechanism.bounds.width) * 1.00001
+
+
+def test_a_verdict_on_a_sum_is_told_apart_by_as_much_however_many_cases() -> None:
+    aimed = ppi(f"measure: {{sum: {COUNT_A}}}\n    bounds: [0, 3]\n    target: below 50")
+    aimed = replace(aimed, release=ReleaseChoice(answer=Wanted.VERDICT))
+    few, many = quoted(aimed, cases=10), quoted(aimed, cases=1000)
+    # One case moves it by at most 3, at ε = 0.5 with noise of two such.
+    assert few.margin == pytest.approx(3 * 2 * math.log(20), rel=0.01)
+    assert many.margin == pytest.approx(few.margin, rel=1e-3)
+
+
+@given(
+    st.integers(-320, 250).map(lambda power: 10.0**power),
+    st.fractions(Fraction(1, 1000), 10**9),
+    st.sampled_from([0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300, math.inf]),
+)
+def test_tails_are_known_for_every_step_and_distance(
+    step: float, scale: Fraction, distance: float
+) -> None:
+    found = laplace_tails(scale, step)
+    assert 0 <= found.beyond(distance) <= 1
+    assert 0 <= Spread(found.beyond, step).within(0.95) < math.inf
+
+
+@pytest.mark.parametrize("high", ["0.000001", "1", "1000", "10000000"])
+@pytest.mark.parametrize("function", ["sum", "mean", "max", "median"])
+def test_bounds_of_every_size_have_a_quote(function: str, high: str) -> None:
+    quote = quoted(ppi(f"measure: {{{function}: {{data: amount}}}}\n    bounds: [0, {high}]"))
+    assert quote.half_width is not None
+    assert 0 < quote.half_width < 100 * float(high)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +222,7 @@ def test_every_way_to_release_has_a_margin_or_says_why_not() -> None:
 
 
 def test_two_noisy_bins_are_off_as_often_as_all_their_outcomes_say() -> None:
-    bins = NoisyBins(3, 5, Fraction(2))
+    bins = NoisyBins(np.array([3.0]), 8, Fraction(2))
     steps = range(-45, 46)
     weight = {z: math.exp(-abs(z) / 2) for z in steps}
     whole = sum(weight.values()) ** 2
@@ -112,7 +233,7 @@ def test_two_noisy_bins_are_off_as_often_as_all_their_outcomes_say() -> None:
                 a, b = max(3 + x, 0) / 2, max(5 + y, 0) / 2
                 w = 3 / (1 + a + b)
                 exact += weight[x] * weight[y] * (abs((a + w) / (a + b + 2 * w) - 3 / 8) > t)
-        assert bins.tails(1.0).beyond(t) == pytest.approx(exact / whole, abs=1e-4)
+        assert bins.beyond(t)[0] == pytest.approx(exact / whole, abs=1e-4)
 
 
 # --- where there is no law ----------------------------------------------------------------
@@ -138,11 +259,7 @@ def test_a_formula_that_often_has_no_value_has_no_margin() -> None:
 
 
 def test_of_a_verdict_the_margin_is_the_distance_it_tells_apart() -> None:
-    aimed = ppi(
-        "measure: {mean: {time: {from: case start, to: case end}}}\n"
-        "    bounds: [0 h, 10 h]\n    target: below 2 h"
-    )
-    quote = quoted(replace(aimed, release=ReleaseChoice(answer=Wanted.VERDICT)))
+    quote = quoted(replace(AIMED, release=ReleaseChoice(answer=Wanted.VERDICT)))
     assert quote.verdict_only
     assert quote.target is not None
     # One case moves the mean by at most 8 h of 100 cases, at ε = 0.5 with noise of two such.

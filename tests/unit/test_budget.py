@@ -35,6 +35,7 @@ from pappi.budget.journal import (
     result_of,
     standing,
 )
+from pappi.errors import UsageError
 from pappi.values.epsilon import ZERO, Epsilon
 from pappi.values.plain_data import JSON
 
@@ -59,6 +60,15 @@ def journal(*acts: tuple[str, Mapping[str, JSON]]) -> list[Entry]:
         last = entries[-1] if entries else None
         entries.append(extend(last, "2025-01-01T00:00:00.000000+00:00", kind, payload))
     return entries
+
+
+# Amounts
+
+
+@pytest.mark.parametrize("text", ["٠.٥", "０.5", "१"])
+def test_an_amount_is_written_in_digits_that_everybody_reads(text: str) -> None:
+    with pytest.raises(UsageError, match="is not an epsilon"):
+        Epsilon.of(text)
 
 
 # Accounts

@@ -201,3 +201,22 @@ def test_a_number_of_cases_is_a_number_whatever_is_counted() -> None:
     counted = base("{number: {data: channel}}")
     assert measure_kind(counted, CLAIMS) is Kind.NUMBER
     assert check_catalogue(catalogue("{number: {data: channel}}"), CLAIMS) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "fits", "length", "most"),
+    [
+        ("name: {}", "x" * 500, "501", "500"),
+        ("comments: {}", "x" * 5_000, "5,001", "5,000"),
+        ("responsible: {}", "x" * 5_000, "5,001", "5,000"),
+        ("goals: [{}]", ", ".join(["x" * 2_500] * 2), "5,001", "5,000"),
+    ],
+)
+def test_the_words_of_an_indicator_have_a_greatest_length(
+    field: str, fits: str, length: str, most: str
+) -> None:
+    measure = "{sum: {count: vip}}"
+    assert check_catalogue(catalogue(measure, field.format(fits)), CLAIMS) == []
+    (problem,) = check_catalogue(catalogue(measure, field.format(f"{fits}x")), CLAIMS)
+    assert f"has {length} characters, and may have {most}" in problem.message
+    assert problem.position.line == 3

@@ -10,7 +10,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pappi.report.error_chart import WIDTH, error_caption, error_figure, error_table
+from pappi.report.error_chart import (
+    WIDTH,
+    error_caption,
+    error_figure,
+    error_table,
+    margin_text,
+)
 from pappi.report.figures import standalone
 from pappi.report.previews import preview_html
 from pappi.report.tree_chart import composition_figure, composition_table
@@ -52,7 +58,9 @@ def test_each_confidence_has_a_bar_wider_and_paler_than_the_last() -> None:
 def test_the_caption_says_how_close_and_under_which_assumption() -> None:
     caption = error_caption(SURE)
     assert "keeps the value within ±4.00 h with 95 % confidence" in caption
-    assert "100 cases fall into a period" in caption
+    assert "100 cases with a value fall into a period. " in caption
+    fewer = replace(SURE, fewer="with a tenth of the cases, up to about ten times as much")
+    assert "a period; with a tenth of the cases, up to about ten" in error_caption(fewer)
     assert "What the bounds cut off comes on top." in caption
     assert "No value can lie beyond" in error_caption(replace(SURE, clipping="none"))
 
@@ -90,6 +98,17 @@ def test_what_nobody_knows_is_said_and_not_drawn() -> None:
     assert "nobody can know" in str(error_table(UNKNOWN))
     typical = replace(UNKNOWN, typical_error=3.2)
     assert "typically ± 3.20 h" in error_caption(typical)
+
+
+def test_what_is_no_promise_says_what_it_rests_on_wherever_it_shows() -> None:
+    supposed = replace(SURE, assumes="the values lie evenly", margin_note="nobody may know")
+    caption = error_caption(supposed)
+    assert supposed.margin is None
+    assert "within ±4.00 h with 95 % confidence, if the values lie evenly." in caption
+    assert "No margin is promised: nobody may know." in caption
+    assert margin_text(supposed) == "± 4.00 h, if the values lie evenly"
+    for shown in (error_table(supposed), standalone(error_figure(supposed))):
+        assert "if the values lie evenly" in str(shown)
 
 
 @settings(max_examples=60, deadline=None)

@@ -6,9 +6,11 @@ import gc
 import json
 import re
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
@@ -20,7 +22,8 @@ import pytest
 from rich.console import Console
 
 import pappi
-from pappi.checkpoint.stage import Stages
+from pappi.checkpoint import stage
+from pappi.checkpoint.stage import Stage, Stages
 from pappi.cli.main import main
 from pappi.custody.imports import Terms
 from pappi.errors import Stopped, UnknownLog, WorkspaceError
@@ -445,3 +448,31 @@ def test_the_last_stages_are_kept_and_their_files_go_with_them() -> None:
     kept = stages.of(facts[2]).events
     kept.unlink()
     assert stages.of(facts[2]).events.exists()
+
+
+def test_who_wants_another_stage_does_not_wait_until_one_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    made: list[str] = []
+
+    class Slow(Stage):
+        def __init__(self, facts: TwinFacts) -> None:
+            made.append(facts.name)
+            if facts.name == "slow":
+                begun.set()
+                assert go_on.wait(30)
+            super().__init__(facts)
+
+    monkeypatch.setattr(stage, "Stage", Slow)
+    stages = Stages()
+    slow, quick = (replace(FACTS, cases=3, name=name) for name in ("slow", "quick"))
+    with ThreadPoolExecutor(3) as threads:
+        waiting = [threads.submit(stages.of, slow) for _ in range(2)]
+        try:
+            assert begun.wait(30)
+            assert threads.submit(stages.of, quick).result(30).events.exists()
+        finally:
+            go_on.set()
+        assert waiting[0].result(30) is waiting[1].result(30)
+    assert made == ["slow", "quick"]

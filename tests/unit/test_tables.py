@@ -169,6 +169,21 @@ def test_margins_stand_at_every_confidence_they_are_known_for() -> None:
     assert cells == ["waiting", "± 1.50 h", "–", "–", "± 6.40 h", "–"]
 
 
+def test_what_is_no_promise_is_starred_and_says_what_it_rests_on() -> None:
+    supposed = replace(
+        WAITING, assumes="the values lie evenly", margin_note="nobody may know", fewer="with few"
+    )
+    shown = printed(quotes_table([supposed]))
+    assert "± 6.40 h *" in shown
+    assert "* No promise: only if the values lie evenly." in shown
+    assert "With few." in shown
+    assert "± 6.40 h *" in printed(quantiles_table([supposed]))
+    (line,) = advice_lines([supposed])
+    assert line == (
+        "waiting: ± 6.40 h if the values lie evenly, but no margin is promised: nobody may know"
+    )
+
+
 def test_without_a_margin_the_typical_error_is_called_so_and_the_reason_is_told() -> None:
     unsure = replace(WAITING, quantiles=(), margin_note="nobody knows")
     assert "typically ± 3.20 h" in printed(quotes_table([unsure]), width=100)

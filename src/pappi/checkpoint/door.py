@@ -20,13 +20,18 @@ from pappi.budget.accounts import Account, KeyState
 from pappi.budget.forecast import Forecast, Purse
 from pappi.budget.journal import Balance, ChargeRecord
 from pappi.checkpoint.audits import subject_of
-from pappi.checkpoint.forecasts import forecast_of, purse_of
-from pappi.checkpoint.limits import MOST_AT_ACCURACY, refuse_too_many, refuse_too_much
+from pappi.checkpoint.forecasts import Price, forecast_of, price_of, purse_of
+from pappi.checkpoint.limits import (
+    MOST_AT_ACCURACY,
+    refuse_too_many,
+    refuse_too_many_answers,
+    refuse_too_much,
+)
 from pappi.checkpoint.plans import at_accuracy, checked_log, facts_of, planned
 from pappi.checkpoint.prices import quote_of
 from pappi.checkpoint.questions import CellQuestion, questions_of
 from pappi.checkpoint.series import series_of
-from pappi.errors import Problem, Refused, ReleaseFailed, Stopped
+from pappi.errors import Conflict, Problem, Refused, ReleaseFailed, Stopped
 from pappi.planning.plan import Plan
 from pappi.ppinot.model import Catalogue
 from pappi.report.budgets import BudgetLine
@@ -94,6 +99,16 @@ class Checkpoint:
             ppis = [at_accuracy(ppi, accuracy, log) for ppi in catalogue.ppis]
             return self._quotes([planned(ppi, None, log) for ppi in ppis], log, ledger)
 
+    def margins(
+        self, catalogue: Catalogue, epsilons: Sequence[Epsilon]
+    ) -> tuple[float | None, ...]:
+        """What accuracy each epsilon buys of the first PPI, in its unit; None is not known."""
+        with self._open_for(catalogue) as (_, log):
+            ppi = catalogue.ppis[0]
+            facts = facts_of(log).under(ppi.scope)
+            plans = (planned(ppi, epsilon, log) for epsilon in epsilons)
+            return tuple(quote_of(plan, facts, 0, 0).half_width for plan in plans)
+
     def forecasts(self, catalogue: Catalogue) -> tuple[Forecast | None, ...]:
         """How long the budget lasts if each PPI is asked, at the epsilon it names."""
         purse, log, asked = self._foreseen(catalogue)
@@ -144,11 +159,24 @@ class Checkpoint:
             register.log(name, self._caller.logs(register))
             return ledger.charges(name, after, limit)
 
-    def release(self, catalogue: Catalogue, epsilon: Epsilon | None = None) -> tuple[Series, ...]:
-        """Charge and release every PPI, or none of them."""
+    def price(self, catalogue: Catalogue) -> Price:
+        """What asking all PPIs together costs, at the epsilon each of them names."""
         with self._open_for(catalogue) as (ledger, log):
-            plans = [planned(ppi, epsilon, log) for ppi in catalogue.ppis]
-            asked = [q for plan in plans for q in questions_of(plan, log, self._caller.name)]
+            asked = self._asked([planned(ppi, None, log) for ppi in catalogue.ppis], log)
+            return price_of(asked, ledger.states(question.key for question in asked))
+
+    def release(
+        self, catalogue: Catalogue, epsilon: Epsilon | None = None, named: str | None = None
+    ) -> tuple[Series, ...]:
+        """Charge and release every PPI, or none of them.
+
+        With the name of a price, only if that is still the price.
+        """
+        with self._open_for(catalogue) as (ledger, log):
+            asked = self._asked([planned(ppi, epsilon, log) for ppi in catalogue.ppis], log)
+            if named is not None:
+                states = ledger.states(question.key for question in asked)
+                _refuse_other_price(price_of(asked, states), named)
             return self.answer(ledger, asked, log)
 
     def rehearse(self, catalogue: Catalogue, epsilon: Epsilon | None = None) -> tuple[Series, ...]:
@@ -165,9 +193,7 @@ class Checkpoint:
         A PPI of which nothing has been released yet is not among the series.
         """
         with self._open_for(catalogue) as (ledger, log):
-            plans = [planned(ppi, None, log) for ppi in catalogue.ppis]
-            asked = [q for plan in plans for q in questions_of(plan, log, self._caller.name)]
-            refuse_too_much(asked)
+            asked = self._asked([planned(ppi, None, log) for ppi in catalogue.ppis], log)
             states = ledger.states(question.key for question in asked)
             known = [q for q in asked if states[q.key] is KeyState.RELEASED]
             return series_of(known, states, ledger.results(q.key for q in known), log)
@@ -198,16 +224,25 @@ class Checkpoint:
             refuse_too_many(catalogue)
             yield ledger, checked_log(register, self._caller.logs(register), catalogue)
 
+    def _asked(self, plans: Sequence[Plan], log: LogDeclaration) -> list[CellQuestion]:
+        """Everything that plans ask, as far as that is not too much."""
+        refuse_too_many_answers(plans, log.horizon)
+        asked = [q for plan in plans for q in questions_of(plan, log, self._caller.name)]
+        refuse_too_much(asked)
+        return asked
+
     def _foreseen(
         self, catalogue: Catalogue
     ) -> tuple[Purse, LogDeclaration, list[list[CellQuestion]]]:
         """What is left, and of each PPI what is not on record yet."""
+        refuse_too_many(catalogue)
         with self._permitted() as (ledger, register):
             log = checked_log(register, self._caller.logs(register), catalogue)
             grant = register.grants.get((log.name, self._caller.name))
             share = None if grant is None else grant.per_block
             purse = purse_of(log, ledger.balances(log.name), self._caller.name, share)
-            plans = (planned(ppi, None, log) for ppi in catalogue.ppis)
+            plans = [planned(ppi, None, log) for ppi in catalogue.ppis]
+            refuse_too_many_answers(plans, log.horizon)
             asked = [questions_of(plan, log, self._caller.name) for plan in plans]
             states = ledger.states(question.key for each in asked for question in each)
         new = [[one for one in each if states[one.key] is KeyState.NEW] for each in asked]
@@ -228,12 +263,13 @@ class Checkpoint:
     def _quotes(
         self, plans: Sequence[Plan], log: LogDeclaration, ledger: Ledger
     ) -> tuple[Quote, ...]:
+        refuse_too_many_answers(plans, log.horizon)
         asked = [questions_of(plan, log, self._caller.name) for plan in plans]
         refuse_too_much([question for questions in asked for question in questions])
         quotes = []
         for plan, questions in zip(plans, asked, strict=True):
             states = ledger.states(question.key for question in questions)
-            new = sum(1 for state in states.values() if state is KeyState.NEW)
+            new = sum(state in (KeyState.NEW, KeyState.RESERVED) for state in states.values())
             facts = facts_of(log).under(plan.ppi.scope)
             quotes.append(quote_of(plan, facts, len(questions), new))
         return tuple(quotes)
@@ -299,6 +335,14 @@ class Rules:
             return log.block_budget
         grant = self._register.grants.get((account.log, account.analyst))
         return None if grant is None else grant.per_block
+
+
+def _refuse_other_price(price: Price, named: str) -> None:
+    if price.name != named:
+        raise Conflict(
+            "the price has changed since it was named",
+            hint="nothing was charged; look at it again",
+        )
 
 
 def _refuse_stopped(register: Register) -> None:

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import hashlib
 
+from pappi.budget.chain import canonical_json
 from pappi.checkpoint.door import Caller
 from pappi.checkpoint.plans import checked_log
 from pappi.errors import NotFound
 from pappi.ppinot.catalogue import write_yaml
 from pappi.ppinot.model import Catalogue
 from pappi.store.office import Office
-from pappi.store.register import FORGET, KEEP, KeptQuestion, Register, kept_payload
+from pappi.store.register import FORGET, KEEP, KeptQuestion, kept_payload
 
-_LONGEST = 20_000
+_MOST_BYTES = 20_000
 _MOST_EVER = 500
 _ID_LENGTH = 16
+_NAMES = 3
 
 
 def keep(office: Office, caller: Caller, catalogue: Catalogue) -> KeptQuestion | None:
@@ -28,13 +30,16 @@ def keep(office: Office, caller: Caller, catalogue: Catalogue) -> KeptQuestion |
         register = office.register(ledger)
         caller.permit(register)
         log = checked_log(register, caller.logs(register), catalogue)
-        question = _question(caller.name, log.name, write_yaml(catalogue))
+        question = _question(caller.name, log.name, catalogue)
         known = register.kept.get(question.id)
         if known is not None and not known.forgotten:
             return known
-        if len(question.definitions) > _LONGEST or _ever(register, caller.name) >= _MOST_EVER:
+        payload = kept_payload(question)
+        # Also those that were forgotten and kept again: the journal forgets none of them.
+        kept = register.acts_of_keeping.get(caller.name, 0)
+        if len(canonical_json(payload)) > _MOST_BYTES or kept >= _MOST_EVER:
             return None
-        ledger.append(KEEP, kept_payload(question))
+        ledger.append(KEEP, payload)
         return question
 
 
@@ -67,12 +72,10 @@ def forget(office: Office, caller: Caller, identity: str) -> None:
         ledger.append(FORGET, {"id": identity})
 
 
-def _question(analyst: str, log: str, definitions: str) -> KeptQuestion:
+def _question(analyst: str, log: str, catalogue: Catalogue) -> KeptQuestion:
     """With an identity made of its content: kept twice, it is the same."""
+    definitions = write_yaml(catalogue)
     content = "\0".join((analyst, log, definitions)).encode("utf-8", "surrogatepass")
     identity = hashlib.sha256(content).hexdigest()[:_ID_LENGTH]
-    return KeptQuestion(identity, analyst, log, definitions)
-
-
-def _ever(register: Register, analyst: str) -> int:
-    return sum(each.analyst == analyst for each in register.kept.values())
+    names = tuple(ppi.name for ppi in catalogue.ppis[:_NAMES])
+    return KeptQuestion(identity, analyst, log, definitions, names, len(catalogue.ppis))

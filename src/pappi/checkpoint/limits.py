@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from pappi.checkpoint.questions import CellQuestion
 from pappi.errors import Refused
+from pappi.planning.cells import Horizon, periods_of
+from pappi.planning.plan import Plan
 from pappi.ppinot.model import (
     CaseBorder,
     Catalogue,
@@ -32,6 +34,7 @@ MOST_MEASURES = 2_000
 MOST_PPIS = 200
 MOST_AT_ACCURACY = 50
 MOST_ACCOUNTS = 20_000
+_FEWER_ANSWERS = "fewer PPIs, groups or periods"
 
 
 def refuse_too_many(catalogue: Catalogue, most: int = MOST_PPIS) -> None:
@@ -39,10 +42,18 @@ def refuse_too_many(catalogue: Catalogue, most: int = MOST_PPIS) -> None:
     _refuse_beyond(len(catalogue.ppis), most, "PPIs at once", "fewer of them")
 
 
+def refuse_too_many_answers(plans: Sequence[Plan], horizon: Horizon) -> None:
+    """Before a question is made of every cell, which takes its time, too."""
+    answers = 0
+    for plan in plans:
+        answers += len(plan.groups) * len(periods_of(plan.ppi.scope, horizon))
+        _refuse_beyond(answers, MOST_ANSWERS, "answers or more at once", _FEWER_ANSWERS)
+
+
 def refuse_too_much(questions: Sequence[CellQuestion]) -> None:
     """Nothing, or the reason why a request is too large."""
     answers = sum(map(_answers, questions))
-    _refuse_beyond(answers, MOST_ANSWERS, "answers at once", "fewer PPIs, groups or periods")
+    _refuse_beyond(answers, MOST_ANSWERS, "answers at once", _FEWER_ANSWERS)
     accounts = sum(len(question.cell.blocks) for question in questions)
     _refuse_beyond(accounts, MOST_ACCOUNTS, "blocks to charge", "shorter periods or less time")
     parts = ((q, part) for q in questions for part in q.plan.parts)

@@ -9,6 +9,7 @@ from pappi.checkpoint.series import shown_aim
 from pappi.planning.accuracy import plan_spread
 from pappi.planning.parts import PublicFacts
 from pappi.planning.plan import Option, Plan, plan_options
+from pappi.planning.spread import EVENLY_BETWEEN, OVER_OCTAVES, Spread
 from pappi.planning.targets import advice_on, target_in
 from pappi.ppinot.measures import measure_kind
 from pappi.ppinot.model import Wanted
@@ -21,7 +22,7 @@ from pappi.values.quotes import (
 )
 from pappi.values.vocabulary import Kind
 
-_ONLY_MARGIN = (MARGIN_CONFIDENCE,)
+_FEWER = "with a tenth of the cases, up to about ten times as much"
 _ON_REQUEST = {
     "threshold": "on request: aims at the target",
     "sample-and-aggregate": "on request: the bias of small parts comes on top",
@@ -29,7 +30,8 @@ _ON_REQUEST = {
 
 
 def quote_of(plan: Plan, facts: PublicFacts, charges: int, new_charges: int) -> Quote:
-    ppi, quantiles = plan.ppi, _quantiles(plan, facts)
+    ppi, spread = plan.ppi, plan_spread(plan, facts)
+    quantiles, assumes = _quantiles(plan, spread), "" if spread is None else spread.assumes
     options = plan_options(ppi, plan.epsilon, facts)
     return Quote(
         ppi=ppi.id,
@@ -42,25 +44,24 @@ def quote_of(plan: Plan, facts: PublicFacts, charges: int, new_charges: int) -> 
         assumed_cases=facts.expected_cases,
         charges=charges,
         new_charges=new_charges,
-        options=_ranked([_quoted_set(option, plan, facts, quantiles) for option in options]),
+        options=_ranked([_quoted_set(option, plan, facts) for option in options]),
         shares=_shares(plan),
         clipping=_clipping(plan, facts),
         advice=advice_on(ppi, plan.epsilon.fraction),
         quantiles=quantiles,
-        margin_note=_margin_note(plan, quantiles),
+        margin_note=_margin_note(plan, quantiles, assumes),
+        assumes=assumes if quantiles else "",
+        fewer=_FEWER if spread is not None and spread.shrinks else "",
         target=shown_aim(ppi, target_in(ppi, None)),
         verdict_only=ppi.release.answer is Wanted.VERDICT,
     )
 
 
-def _quantiles(
-    plan: Plan, facts: PublicFacts, levels: Sequence[float] = CONFIDENCES
-) -> tuple[ErrorQuantile, ...]:
+def _quantiles(plan: Plan, spread: Spread | None) -> tuple[ErrorQuantile, ...]:
     """As far as there are any: of a value that may not exist, none at high confidences."""
-    spread = plan_spread(plan, facts)
     if spread is None:
         return ()
-    found = ((level, spread.within(level)) for level in levels)
+    found = ((level, spread.within(level)) for level in CONFIDENCES)
     shown = ((level, plan.ppi.unit.show(away)) for level, away in found if math.isfinite(away))
     return tuple(ErrorQuantile(level, _digits(abs(away))) for level, away in shown)
 
@@ -70,19 +71,25 @@ def _digits(away: float) -> float:
     return float(f"{away:.5g}")
 
 
-def _margin(quantiles: Sequence[ErrorQuantile]) -> float | None:
-    known = {each.confidence: each.within for each in quantiles}
-    return known.get(MARGIN_CONFIDENCE)
+def _margin(plan: Plan, facts: PublicFacts) -> float | None:
+    """What can be promised of one way to release it."""
+    spread = plan_spread(plan, facts)
+    if spread is None or spread.assumes:
+        return None
+    away = spread.within(MARGIN_CONFIDENCE)
+    return _digits(abs(plan.ppi.unit.show(away))) if math.isfinite(away) else None
 
 
-def _margin_note(plan: Plan, quantiles: Sequence[ErrorQuantile]) -> str:
+def _margin_note(plan: Plan, quantiles: Sequence[ErrorQuantile], assumes: str) -> str:
     if math.isinf(plan.predicted_error):
         return "its bounds are chosen privately, so nothing is known beforehand"
     if not quantiles:
         return "where values are cut off is chosen privately, so only a typical error is predicted"
-    if _margin(quantiles) is None:
+    if not any(each.confidence == MARGIN_CONFIDENCE for each in quantiles):
         return "its formula has no value more often than a margin allows for"
-    return ""
+    if assumes in (EVENLY_BETWEEN, OVER_OCTAVES):
+        return "it depends on how closely the values lie together, which nobody may know beforehand"
+    return "it depends on where the values lie, which nobody may know beforehand" if assumes else ""
 
 
 def _ranked(options: list[QuotedSet]) -> tuple[QuotedSet, ...]:
@@ -95,9 +102,7 @@ def _ranked(options: list[QuotedSet]) -> tuple[QuotedSet, ...]:
     return tuple(sorted(options, key=order))
 
 
-def _quoted_set(
-    option: Option, chosen: Plan, facts: PublicFacts, known: Sequence[ErrorQuantile]
-) -> QuotedSet:
+def _quoted_set(option: Option, chosen: Plan, facts: PublicFacts) -> QuotedSet:
     plan = option.plan
     if plan is None:
         return QuotedSet(option.functions, None, None, option.reason)
@@ -110,7 +115,7 @@ def _quoted_set(
         reason=_ON_REQUEST.get(plan.mechanism, "") if option.on_request else "",
         shares=_shares(plan),
         chosen=is_chosen,
-        margin=_margin(known) if is_chosen else _margin(_quantiles(plan, facts, _ONLY_MARGIN)),
+        margin=_margin(plan, facts),
     )
 
 

@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
@@ -36,6 +37,7 @@ from pappi.values.vocabulary import Kind
 
 TABLE = "twin"
 MOST_STAGES = 4
+_Key = tuple[int, bytes]
 _TYPES = {Kind.TEXT: pa.string(), Kind.TRUTH: pa.bool_(), Kind.NUMBER: pa.float64()}
 
 
@@ -53,24 +55,38 @@ class Stage:
 
 
 class Stages:
-    """The last stages that were used, for all threads of a process."""
+    """The last stages that were used, for all threads of a process.
+
+    One that is being made keeps those waiting who want the same, and nobody else: whoever
+    asks about made-up groups makes a new one each time.
+    """
 
     def __init__(self, most: int = MOST_STAGES) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[int, bytes], Stage] = OrderedDict()
+        self._kept: OrderedDict[_Key, Stage] = OrderedDict()
+        # Held by those who use them: gone as soon as nobody makes or waits for that stage.
+        self._turns: WeakValueDictionary[_Key, threading.Lock] = WeakValueDictionary()
 
     def of(self, facts: TwinFacts) -> Stage:
         # A forked child makes its own: the parent's go with the parent.
         key = os.getpid(), facts.digest
         with self._lock:
-            stage = self._kept.pop(key, None)
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:
+            with self._lock:
+                stage = self._kept.get(key)
             if stage is None or not stage.events.exists():  # somebody may tidy up meanwhile
                 stage = Stage(facts)
+            self._keep(key, stage)
+            return stage
+
+    def _keep(self, key: _Key, stage: Stage) -> None:
+        with self._lock:
             self._kept[key] = stage
+            self._kept.move_to_end(key)
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
-            return stage
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -250,12 +248,10 @@ def _print_json(answers: Sequence[Answer], *, smooth: bool) -> None:
 
 def _print_csv(answers: Sequence[Answer], *, smooth: bool) -> None:
     from pappi.report.records import flat_record, flat_smoothed_record
+    from pappi.report.spreadsheet import csv_text
 
     record = flat_smoothed_record if smooth else flat_record
-    rows = [record(answer) for answer in answers]
-    writer = csv.DictWriter(sys.stdout, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    click.echo(csv_text([record(answer) for answer in answers]), nl=False)
 
 
 def _budget_record(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,10 +84,9 @@ def _print_json(series: Released, *, smooth: bool) -> None:
 
 
 def _print_csv(series: Released) -> None:
-    rows = series.to_records()
-    writer = csv.DictWriter(sys.stdout, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    from pappi.report.spreadsheet import csv_text
+
+    click.echo(csv_text(series.to_records()), nl=False)
 
 
 def _folder(folder: Path) -> Path:

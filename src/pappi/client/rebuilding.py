@@ -149,6 +149,8 @@ def _quote(found: Found) -> Quote:
             ErrorQuantile(each["confidence"], each["within"]) for each in found["quantiles"]
         ),
         margin_note=found["margin_note"],
+        assumes=found["assumes"],
+        fewer=found["fewer"],
         target=_target(found["target"]),
         verdict_only=found["verdict_only"],
     )

@@ -6,8 +6,6 @@ and of released results only that they exist.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date
@@ -21,7 +19,7 @@ from pappi.custody.pack_acts import act_of
 from pappi.errors import LedgerBroken
 from pappi.report.budgets import BudgetLine
 from pappi.report.dpo.facts import Act, Chain, Erasure, LogFacts, Pack, Share
-from pappi.report.dpo.releases import Asked, State, rows_of
+from pappi.report.dpo.releases import Asked, State, question_digest, rows_of
 from pappi.store.declarations import LogDeclaration
 from pappi.store.ledger import Ledger
 from pappi.store.office import Office
@@ -30,8 +28,6 @@ from pappi.values.epsilon import ZERO, Epsilon
 
 Balances = Mapping[Account, Balance]
 
-# What differs between the cells of one question: its name is shown, its time in the row.
-_OF_THE_CELL = frozenset({"ppi", "periods", "sealed"})
 _STATES = {RESERVE: State.RESERVED, CHARGE: State.INCOMPLETE}
 
 
@@ -132,11 +128,10 @@ class _Walk:
 
 def _asked(payload: Mapping[str, Any], at: str, state: State) -> Asked:
     question = payload["question"]
-    shared = {name: item for name, item in question.items() if name not in _OF_THE_CELL}
     periods = question["periods"]
     return Asked(
         log=question["log"],
-        question=hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest(),
+        question=question_digest(question),
         ppi=question["ppi"],
         analyst=payload["analyst"],
         mechanism=", ".join(dict.fromkeys(part["mechanism"] for part in question["parts"])),

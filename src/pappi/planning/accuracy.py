@@ -1,8 +1,10 @@
 """Accuracy first: the epsilon that a wanted margin costs.
 
 An accuracy is a promise one can read: "±6 h, 95 %" says that the noise keeps the value
-within 6 hours of what it would be without noise, with that confidence, if as many cases
-fall into a period as were assumed. What clipping to the bounds changes comes on top.
+within 6 hours of what it would be without noise, with that confidence, wherever the values lie
+in their bounds, if as many cases fall into a period as were assumed. What clipping to the
+bounds changes comes on top. Where nobody can promise that (`spread`), it is the epsilon under
+what is assumed of the values, and a quote says so.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ class Accuracy:
 
 
 def wanted_accuracy(text: str, ppi: Ppi) -> Accuracy | None:
-    """A written accuracy: `6 h`, `±6 h`, `6 h, 90 %`, `2 %`, `200 EUR` or `3` (in the PPI's unit)."""
+    """A written accuracy: `6 h`, `±6 h, 90 %`, `2 %`, `200 EUR` or `3` (in the PPI's unit)."""
     margin_text, comma, confidence_text = text.partition(",")
     margin = _margin(_SIGN.sub("", margin_text, count=1), ppi)
     confidence = _confidence(confidence_text) if comma else USUAL_CONFIDENCE

@@ -20,9 +20,18 @@ Floats = NDArray[np.float64]
 Tail = Callable[[float], float]
 """How likely it is to be off by more than t ≥ 0 in one direction; never rises."""
 
+Beyond = Callable[[float], float]
+"""How likely it is to be off by more than t ≥ 0 in either; never rises."""
+
 _COARSE = 8  # noise of so few steps is summed over step by step
-_CELLS = 241  # a tenth of the scale each
+_CELLS = 81  # three tenths of the scale each
 _FURTHEST = 12.0  # scales; beyond lies less than 1e-5 of the noise
+_NOTHING_LEFT = 800.0  # scales; beyond lies less than the smallest float
+_BELOW_ONE = 1 - 1e-12
+_FINE = Fraction(2**20)  # of noise that counts as continuous
+
+# Where a share may truly lie: so many scales from an end at such a distance, and others.
+_NEAR, _APART, _TRUTHS = 5.0, 0.125, 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +44,30 @@ class Tails:
     def beyond(self, distance: float) -> float:
         return min(self.down(distance) + self.up(distance), 1.0)
 
-    def cut(self, below: float, above: float) -> Tails:
-        """Of the value kept in a range that reaches so far below and above the truth."""
-        return Tails(
-            lambda t: self.down(t) if t < below else 0.0,
-            lambda t: self.up(t) if t < above else 0.0,
-        )
-
 
 def laplace_tails(scale: Fraction, step: float) -> Tails:
     """Discrete Laplace noise of a scale in steps: exact."""
 
+    furthest = _NOTHING_LEFT * max(float(scale), 1.0) * step
+
     def tail(t: float) -> float:
+        if t >= furthest:
+            return 0.0
         # Rounding must not make a noise of exactly k steps count as further than k steps.
         return tails.tail(scale, math.floor(t / step * (1 + 1e-12)) + 1) / 2
 
     return Tails(tail, tail)
+
+
+def anywhere_in(noise: Tails, width: float) -> Beyond:
+    """Of a value kept in a range, where the same noise is worst: in the middle, or at an end."""
+
+    def beyond(t: float) -> float:
+        if t >= width:
+            return 0.0
+        return noise.beyond(t) if 2 * t < width else max(noise.down(t), noise.up(t))
+
+    return beyond
 
 
 def atom_tails(errors: Floats) -> Tails:
@@ -92,49 +109,96 @@ def _mass(room: float, exponent: float, upto: float) -> float:
 # --- two bins -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NoisyBins:
     """Two sums with independent discrete Laplace noise, and the share that is estimated.
 
-    The estimate (`two_bin.drawn_in`) rises with the first sum a for every second sum b. So
-    "above p" is "a above some a*", and P(a > a*) is known exactly. In units of the scale, a*
-    solves (1−p)·a² + (1 − p + b − 2pb)·a + 3 − p(b² + b + 6) = 0: it has one positive root if
-    the constant is negative, and none otherwise, when the estimate is above p for every a.
+    Several truths at once: each of `firsts`, of one `whole`. The estimate (`two_bin.drawn_in`)
+    rises with the first sum a for every second sum b. So "above p" is "a above some a*", and
+    P(a > a*) is known exactly. In units of the scale, a* solves
+    (1−p)·a² + (1 − p + b − 2pb)·a + 3 − p(b² + b + 6) = 0: it has one positive root if the
+    constant is negative, and none otherwise, when the estimate is above p for every a.
     """
 
-    first: int
-    second: int
+    firsts: Floats
+    whole: int
     scale: Fraction
 
-    @property
-    def share(self) -> float:
-        return self.first / max(self.first + self.second, 1)
+    def beyond(self, distance: float) -> Floats:
+        """How often the share is off by more, for each truth."""
+        shares = self.firsts / self.whole
+        above, below = shares + distance, shares - distance
+        over = np.where(above < 1, self._over(np.minimum(above, _BELOW_ONE)), 0.0)
+        # At distance 0 "below the share" may mean "below 1", where no root is.
+        under = np.where(below > 0, 1 - self._over(np.clip(below, 0.0, _BELOW_ONE)), 0.0)
+        return np.asarray(np.minimum(over + under, 1.0))
 
-    def tails(self, width: float) -> Tails:
-        """Of an estimate that goes `width` from its low end to its high end."""
-        share = self.share if self.first + self.second else 0.5
-        return Tails(
-            lambda t: self._below(share - t / width),
-            lambda t: self._above(share + t / width),
-        )
-
-    def _above(self, p: float) -> float:
-        return 0.0 if p >= 1 else self._mean(p, above=True)
-
-    def _below(self, p: float) -> float:
-        return 0.0 if p <= 0 else self._mean(p, above=False)
-
-    def _mean(self, p: float, *, above: bool) -> float:
-        """Over the outcomes of the second sum."""
+    def _over(self, shares: Floats) -> Floats:
+        """P(estimate > p) at each truth's own p < 1: a mean over the outcomes of the second sum."""
         noise, weights = _outcomes(self.scale)
-        s = float(self.scale)
-        b = np.maximum(self.second + noise, 0.0) / s
+        s, p = float(self.scale), shares[:, np.newaxis]
+        b = np.maximum((self.whole - self.firsts)[:, np.newaxis] + noise, 0.0) / s
         linear, constant = 1 - p + b - 2 * p * b, 3 - p * (b * b + b + 6)
         root = np.sqrt(np.maximum(linear * linear - 4 * (1 - p) * constant, 0.0)) - linear
-        reached = constant < 0  # elsewhere the estimate is above p whatever the first sum
-        border = s * root / (2 * (1 - p)) - self.first
-        over = np.where(reached, _at_least(np.floor(border * (1 + 1e-12)) + 1, s), 1.0)
-        return float(weights @ (over if above else 1 - over))
+        border = s * root / (2 * (1 - p)) - self.firsts[:, np.newaxis]
+        over = _at_least(np.floor(border * (1 + 1e-12)) + 1, s)
+        # Where the constant is not negative, the estimate is above p whatever the first sum.
+        return np.asarray(np.where(constant < 0, over, 1.0) @ weights)
+
+
+@lru_cache(maxsize=64)
+def bins_anywhere(whole: int, scale: Fraction) -> Beyond:
+    """Of the share, at the truth for which it is worst; the bins are alike, so in the lower half.
+
+    It is worst a little above the margin from an end, where errors go to both sides and the
+    other bin adds least: the truths lie closest there. Kept, as the PPIs of a catalogue often
+    share cases and epsilon.
+    """
+    s, half = float(scale), whole / 2
+    near = np.arange(0.0, min(half, _NEAR * s), _APART * s)
+    firsts = np.unique(np.rint(np.concatenate((near, np.linspace(0.0, half, _TRUTHS)))))
+    bins = NoisyBins(firsts, whole, scale)
+    return lru_cache(maxsize=256)(lambda t: float(bins.beyond(t).max()))
+
+
+@dataclass(frozen=True, slots=True)
+class AnchoredCases:
+    """The share T − M/n, of a noisy margin M and a noisy number of cases n (`anchored`).
+
+    For each outcome of the number, "off by more than t" is "the margin beyond some m", whose
+    chance is known. Both are so fine that they count as continuous.
+    """
+
+    cases: int
+    limit: float
+    of_margin: float
+    of_cases: float
+
+    def beyond(self, distance: float) -> float:
+        """At the truth for which it is worst; a share is never off by more than 1."""
+        if distance >= 1:
+            return 0.0
+        shares = self._shares[:, np.newaxis]
+        noise, weights = _outcomes(_FINE)
+        counted = np.maximum(self.cases + noise / float(_FINE) * self.of_cases, 1.0)
+        away, margin = self.limit - shares, self.cases * (self.limit - shares)
+        over = _above((margin - counted * (away - distance)) / self.of_margin)
+        under = _above((counted * (away + distance) - margin) / self.of_margin)
+        over = np.where(shares + distance < 1, over, 0.0)
+        return float(((over + np.where(shares > distance, under, 0.0)) @ weights).max())
+
+    @property
+    def _shares(self) -> Floats:
+        """Close together near the ends, where an error is cut off on one side."""
+        scale = (self.of_margin + self.of_cases) / self.cases
+        near = np.minimum(np.arange(0.0, 2 * _NEAR, 2 * _APART) * scale, 0.5)
+        return np.unique(np.concatenate((near, 1 - near, np.linspace(0, 1, 2 * _TRUTHS - 1))))
+
+
+def _above(away: Floats) -> Floats:
+    """P(Z > away) for Laplace noise of scale 1."""
+    far = np.exp(-np.abs(away)) / 2
+    return np.where(away > 0, far, 1 - far)
 
 
 @lru_cache(maxsize=256)
@@ -152,7 +216,5 @@ def _outcomes(scale: Fraction) -> tuple[Floats, Floats]:
 
 def _at_least(k: Floats, scale: float) -> Floats:
     """P(Z ≥ k) for discrete Laplace Z."""
-    q = math.exp(-1 / scale)
-    up = np.exp(-np.maximum(k, 1.0) / scale) / (1 + q)
-    down = 1 - np.exp(-np.maximum(1 - k, 1.0) / scale) / (1 + q)
-    return np.where(k > 0, up, down)
+    far = np.exp(np.where(k > 0, -k, k - 1) / scale) / (1 + math.exp(-1 / scale))
+    return np.where(k > 0, far, 1 - far)

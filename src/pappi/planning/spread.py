@@ -1,27 +1,36 @@
 """How far off a release will be, and how often: the distribution of its error.
 
-From public facts only, and at the same points as `errors`: one function lies at the target,
-or in the middle of its bounds; a formula is imagined over the same fills. No case is seen
-and nothing is drawn. What is exact, and what is not:
+From public facts only: no case is seen and nothing is drawn. Of the assumed number of cases,
+the margin is a *promise*: it holds wherever the values lie in their bounds, because each law
+is taken at the truth for which it is worst.
 
 - *Laplace noise on one number* (sums, extremes, buckets, means under `replace`, verdicts): the
-  exact discrete law, cut at the public range.
-- *Two bins*: for every outcome of one bin, the exact law of the other. The outcomes of the
-  first are all of its law where noise is a few steps wide, else a grid of a tenth of its scale.
-- *A point drawn by its score*: exponential tails, for values that are spread evenly on
-  either side, cut at the bounds. On a geometric grid, the exact law for values spread
-  evenly over its octaves.
-- *Formulas*, and ratios of two sums: 509 equally likely outcomes in each scene (`outcomes`).
-- *Aimed at a target*: the first order of its noise, at the target.
+  exact discrete law. In a public range it is worst in the middle, or at an end.
+- *Two bins*: for every outcome of one bin, the exact law of the other, at truths that lie close
+  together where it is worst. The outcomes of the first are all of its law where noise is a few
+  steps wide, else a grid of three tenths of its scale.
+- *A mean anchored at its target*: the same, for every outcome of the number of cases.
+- *A mean or sum drawn by its score*: exponential tails, half a step of the score further.
 
-A mean or sum below a ceiling that is itself chosen privately has no such law here: what the
-ceiling cuts off is not noise.
+Elsewhere nothing that is known beforehand bounds the error but the whole range, and what is
+predicted rests on an assumption, which the spread names (`assumes`):
+
+- *A point drawn by its rank* (median, percentiles, extremes), and verdicts on them: values
+  spread evenly on either side of the middle, or of the target; on a geometric grid evenly
+  over its octaves.
+- *A part of a whole*: the whole where cases in the middle of their bounds have it; the part is
+  any, as in two bins.
+- *Formulas*, and ratios of two sums: 509 equally likely outcomes in each scene (`outcomes`), for
+  the fills of `errors`.
+
+A mean or sum below a ceiling that is itself chosen privately has no law here: what the ceiling
+cuts off is not noise.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,19 +42,23 @@ from pappi.mechanisms.hexagon import HexagonRatio
 from pappi.mechanisms.interval import PointDrawn
 from pappi.mechanisms.laplace import LaplaceExtreme, LaplaceSum
 from pappi.mechanisms.loose import LooseMinimum, LooseQuantile, RankedMaximum
-from pappi.mechanisms.margins import PER_CASE
+from pappi.mechanisms.margins import PER_CASE, MeanMargin, SumMargin
 from pappi.mechanisms.mechanism import Mechanism, clamp
 from pappi.mechanisms.ratio import TwoBinRatio
 from pappi.mechanisms.sampled import SampleAndAggregate
-from pappi.mechanisms.threshold import NoisyMargin, TwoStage
+from pappi.mechanisms.stepped import SteppedMean, SteppedSum
+from pappi.mechanisms.threshold import NoisyMargin, TwoStage, decision_epsilon
 from pappi.mechanisms.two_bin import TwoBin
-from pappi.planning.errors import at_one_point, is_unknown, operating_point
-from pappi.planning.fills import EVENLY, Imagined, Scene, scenes_of
+from pappi.planning.errors import is_unknown, operating_point
+from pappi.planning.fills import Imagined, Scene, scenes_of
 from pappi.planning.noise_tails import (
+    AnchoredCases,
+    Beyond,
     Floats,
-    NoisyBins,
     Tails,
+    anywhere_in,
     atom_tails,
+    bins_anywhere,
     laplace_tails,
     score_tails,
     weighted_tails,
@@ -54,6 +67,7 @@ from pappi.planning.outcomes import estimates
 from pappi.planning.parts import Part
 from pappi.ppinot.model import Ppi
 from pappi.tree.arrays import is_arithmetic, values_above
+from pappi.tree.composition import ROOT
 from pappi.values.privacy import Adjacency
 
 _FEW = 8  # of so many chances one will do, where a formula must be evaluated one by one
@@ -61,6 +75,12 @@ _MOST_IMAGINED = 2_000
 _CLOSE = 1e-5  # how far above the smallest distance a search may stop
 _MOST_STEPS = 60
 _FURTHEST = 1e300
+_MOST_RATE = 100.0  # e to this is more than any tail needs
+
+EVENLY_BETWEEN = "the values lie evenly between the bounds"
+OVER_OCTAVES = "the values lie evenly over the orders of magnitude between the bounds"
+MIDDLE_WHOLE = "the whole lies in the middle of its bounds"
+AS_IMAGINED = "the values lie evenly, around the middle or low between the bounds"
 
 Loose = RankedMaximum | LooseMinimum | LooseQuantile
 
@@ -69,11 +89,17 @@ Loose = RankedMaximum | LooseMinimum | LooseQuantile
 class Spread:
     """The distribution of |error|, in internal units."""
 
-    beyond: Callable[[float], float]
+    beyond: Beyond
     """P(|error| > t): never rises with t."""
 
     start: float
     """A distance of the right order, from which to search."""
+
+    assumes: str = ""
+    """What must be so for it to hold; empty if it holds wherever the values lie."""
+
+    shrinks: bool = True
+    """Whether more cases make the error smaller, at most in proportion."""
 
     def keeps(self, distance: float, confidence: float) -> bool:
         """Whether the error stays within a distance, with that confidence."""
@@ -124,17 +150,41 @@ def spread_of(ppi: Ppi, parts: Sequence[Part], cases: int, typical: float) -> Sp
     """The spread of the PPI's error, whose `typical` size is known; None if no law gives one."""
     if is_unknown(parts) or any(_is_lawless(part.mechanism) for part in parts):
         return None
-    cases = max(cases, 1)
-    if not at_one_point(ppi, parts[0]):
-        if any(_is_on_a_loose_grid(part.mechanism) for part in parts):
-            return None
-        return Spread(_of_scenes(ppi, parts, scenes_of(ppi, parts, cases)).beyond, typical)
-    mechanism, at = parts[0].mechanism, operating_point(ppi, parts[0], cases)
-    found = _tails(mechanism, cases, at)
-    if ppi.value_range is not None and at is not None:
-        low, high = float(ppi.value_range.low), float(ppi.value_range.high)
-        found = found.cut(at - low, high - at)
-    return Spread(found.beyond, typical)
+    cases, mechanism = max(cases, 1), parts[0].mechanism
+    if parts[0].path == ROOT and not isinstance(mechanism, HexagonRatio):
+        beyond = _kept_in(ppi, _beyond(mechanism, cases, operating_point(ppi, parts[0], cases)))
+        return Spread(beyond, typical, assumption_of(mechanism), _shrinks(mechanism))
+    if any(_is_on_a_loose_grid(part.mechanism) for part in parts):
+        return None
+    found = _of_scenes(ppi, parts, scenes_of(ppi, parts, cases))
+    return Spread(found.beyond, typical, AS_IMAGINED, shrinks=False)
+
+
+def assumption_of(mechanism: Mechanism) -> str:
+    """What its law rests on; empty where it holds wherever the values lie."""
+    match mechanism:
+        case RankedMaximum() | LooseMinimum() | LooseQuantile():
+            return OVER_OCTAVES
+        case SteppedMean() | SteppedSum():
+            return ""
+        case TwoStage() | PointDrawn():
+            return EVENLY_BETWEEN
+        case NoisyMargin() if isinstance(mechanism.margin, MeanMargin | SumMargin):
+            return ""
+        case NoisyMargin():
+            return EVENLY_BETWEEN
+        case TwoBinRatio():
+            return MIDDLE_WHOLE
+    return ""
+
+
+def _shrinks(mechanism: Mechanism) -> bool:
+    match mechanism:
+        case LaplaceSum() | LaplaceExtreme() | SampleAndAggregate() | SteppedSum():
+            return False
+        case NoisyMargin():
+            return not isinstance(mechanism.margin, SumMargin)
+    return True
 
 
 def _is_lawless(mechanism: Mechanism) -> bool:
@@ -145,23 +195,39 @@ def _is_on_a_loose_grid(mechanism: Mechanism) -> bool:
     return isinstance(mechanism, PointDrawn) and isinstance(mechanism.lattice, GeometricGrid)
 
 
+def _kept_in(ppi: Ppi, beyond: Beyond) -> Beyond:
+    """A declared range keeps the value, and so its error."""
+    if ppi.value_range is None:
+        return beyond
+    width = float(ppi.value_range.width)
+    return lambda t: beyond(t) if t < width else 0.0
+
+
 # --- one function -------------------------------------------------------------------------
 
 
-def _tails(mechanism: Mechanism, cases: int, at: float | None) -> Tails:
+def _beyond(mechanism: Mechanism, cases: int, at: float | None) -> Beyond:
+    width = float(mechanism.bounds.width)
     match mechanism:
         case LaplaceSum():
-            return _of_a_sum(mechanism, cases, at)
+            return _of_a_sum(mechanism, cases)
         case LaplaceExtreme() | SampleAndAggregate():
-            return _in_bounds(mechanism, at, laplace_tails(mechanism.scale, _step(mechanism)))
+            return anywhere_in(laplace_tails(mechanism.scale, _step(mechanism)), width)
         case TwoBin():
-            return _of_a_mean(mechanism, cases, at)
+            return _of_a_mean(mechanism, cases)
         case TwoBinRatio():
-            return _of_a_part(mechanism, cases, at)
-        case HexagonRatio():
-            return _of_a_ratio(mechanism, cases, at)
-        case NoisyMargin() | AnchoredMean():
-            return _aimed(mechanism, cases, at)
+            return _of_a_part(mechanism, cases)
+        case NoisyMargin():
+            return _of_a_verdict(mechanism, cases)
+        case AnchoredMean():
+            return _of_an_anchored_mean(mechanism, cases)
+        case SteppedMean() | SteppedSum():
+            return _of_steps(mechanism, cases)
+    return _by_rank(mechanism, cases, at).beyond
+
+
+def _by_rank(mechanism: Mechanism, cases: int, at: float | None) -> Tails:
+    match mechanism:
         case TwoStage():
             return _of_a_score(mechanism.unaimed, cases, at)
         case RankedMaximum() | LooseMinimum() | LooseQuantile():
@@ -171,76 +237,72 @@ def _tails(mechanism: Mechanism, cases: int, at: float | None) -> Tails:
     raise TypeError(f"no law of errors for {type(mechanism).__name__}")
 
 
-def _aimed(mechanism: NoisyMargin | AnchoredMean, cases: int, at: float | None) -> Tails:
-    """Of a verdict: how far from the target a value must lie to be told apart from it."""
-    unit = float(mechanism.margin.unit) / cases
-    if isinstance(mechanism, AnchoredMean):
-        return _in_bounds(mechanism, at, laplace_tails(mechanism.scale, unit))
-    furthest = float(max(map(abs, mechanism.margin.moves())))
-    return laplace_tails(mechanism.scale, furthest * unit / PER_CASE)
-
-
 def _step(mechanism: LaplaceExtreme | SampleAndAggregate) -> float:
     """Of the noise; buckets share one."""
     buckets = mechanism.buckets if isinstance(mechanism, SampleAndAggregate) else 1
     return float(mechanism.lattice.step) / buckets
 
 
-def _centre(mechanism: Mechanism, at: float | None) -> float:
-    low, high = float(mechanism.bounds.low), float(mechanism.bounds.high)
-    return (low + high) / 2 if at is None else clamp(at, low, high)
-
-
-def _in_bounds(mechanism: Mechanism, at: float | None, found: Tails) -> Tails:
-    centre = _centre(mechanism, at)
-    return found.cut(centre - float(mechanism.bounds.low), float(mechanism.bounds.high) - centre)
-
-
-def _of_a_sum(mechanism: LaplaceSum, cases: int, at: float | None) -> Tails:
-    low, high = float(mechanism.bounds.low), float(mechanism.bounds.high)
-    centre = cases * (low + high) / 2 if at is None else at
-    known = mechanism.adjacency is Adjacency.REPLACE
-    least = cases * low if known else (0.0 if low >= 0 else -math.inf)
-    most = cases * high if known else (0.0 if high <= 0 else math.inf)
+def _of_a_sum(mechanism: LaplaceSum, cases: int) -> Beyond:
+    """Of as many cases as there are: only where their number is public is its range used."""
     noise = laplace_tails(mechanism.scale, float(mechanism.lattice.step))
-    return noise.cut(centre - least, most - centre)
+    if mechanism.adjacency is Adjacency.REPLACE:
+        return anywhere_in(noise, cases * float(mechanism.bounds.width))
+    return noise.beyond
 
 
-def _of_a_mean(mechanism: TwoBin, cases: int, at: float | None) -> Tails:
+def _of_a_mean(mechanism: TwoBin, cases: int) -> Beyond:
     span, width = mechanism.lattice.span, float(mechanism.bounds.width)
     if mechanism.adjacency is Adjacency.REPLACE:
-        return _in_bounds(mechanism, at, laplace_tails(mechanism.scale, width / (span * cases)))
-    share = (_centre(mechanism, at) - float(mechanism.bounds.low)) / width
-    return _bins(share, span * cases, mechanism).tails(width)
+        return anywhere_in(laplace_tails(mechanism.scale, width / (span * cases)), width)
+    share = bins_anywhere(span * cases, mechanism.scale)
+    return lambda t: share(t / width)
 
 
-def _of_a_part(mechanism: TwoBinRatio, cases: int, at: float | None) -> Tails:
-    """Of a whole where cases in the middle of their bounds have it."""
-    factor = float(mechanism.factor)
-    share = 0.5 if at is None else clamp(at / factor, 0.0, 1.0)
+def _of_a_part(mechanism: TwoBinRatio, cases: int) -> Beyond:
+    """Of a whole where cases in the middle of their bounds have it, and of any part of it."""
     usual = (mechanism.bounds.low + mechanism.bounds.high) / 2 / mechanism.bounds.high
-    found = _bins(share, round(cases * usual * mechanism.lattice.highest), mechanism)
-    return found.tails(abs(factor))
+    whole = max(round(cases * usual * mechanism.lattice.highest), 1)
+    share, factor = bins_anywhere(whole, mechanism.scale), abs(float(mechanism.factor))
+    return lambda t: share(t / factor)
 
 
-def _bins(share: float, whole: int, mechanism: TwoBin | TwoBinRatio) -> NoisyBins:
-    first = round(share * whole)
-    return NoisyBins(first, whole - first, mechanism.scale)
+def _of_a_verdict(mechanism: NoisyMargin, cases: int) -> Beyond:
+    """How far from the target a value must lie to be told apart from it."""
+    margin, (least, most) = mechanism.margin, mechanism.margin.moves()
+    known = mechanism.adjacency is Adjacency.REPLACE
+    furthest = most - least if known else max(-least, most)
+    shared = 1 if isinstance(margin, SumMargin) else cases
+    step = float(furthest * margin.unit) / (PER_CASE * shared)
+    return laplace_tails(mechanism.scale, step).beyond
 
 
-def _of_a_ratio(mechanism: HexagonRatio, cases: int, at: float | None) -> Tails:
-    """The second sum is where cases in the middle of their bounds have it, as in its error."""
-    factor, high = float(mechanism.factor), float(mechanism.bounds.high)
-    second = max(cases * float(mechanism.bounds.low + mechanism.bounds.high) / 2, high)
-    value = factor * float(mechanism.part.high) / high if at is None else at
-    first = max(value / factor * second, 0.0)
-    imagined = Imagined(cases, value, (first, second), EVENLY)
-    return atom_tails(estimates(mechanism, imagined, 0) - factor * first / second)
+def _of_an_anchored_mean(mechanism: AnchoredMean, cases: int) -> Beyond:
+    low, width = float(mechanism.bounds.low), float(mechanism.bounds.width)
+    unit = float(mechanism.margin.unit)
+    if mechanism.adjacency is Adjacency.REPLACE:
+        return anywhere_in(laplace_tails(mechanism.scale, unit / cases), width)
+    limit = (float(mechanism.margin.limit.value) - low) / width
+    left = mechanism.epsilon - decision_epsilon(mechanism.epsilon, mechanism.falloff)
+    law = AnchoredCases(cases, limit, float(mechanism.scale) * unit / width, float(1 / left))
+    return lambda t: law.beyond(t / width)
+
+
+def _of_steps(mechanism: SteppedMean | SteppedSum, cases: int) -> Beyond:
+    """Worst at an end. Rounding the score makes no point likelier by more than half a step.
+
+    And all points together weigh no less: the trapezoids over a convex function are more.
+    """
+    width = float(mechanism.bounds.width)
+    down, _ = mechanism.exponents(cases, 1.0)
+    at_the_end = score_tails(width, down, 0.0, 0.0)
+    factor = math.exp(min(float(mechanism.rate) / 2, _MOST_RATE))
+    return lambda t: min(at_the_end.beyond(t) * factor, 1.0)
 
 
 def _of_a_score(mechanism: PointDrawn, cases: int, at: float | None) -> Tails:
     low, high = float(mechanism.bounds.low), float(mechanism.bounds.high)
-    centre = _centre(mechanism, at)
+    centre = (low + high) / 2 if at is None else clamp(at, low, high)
     down, up = mechanism.exponents(cases, (centre - low) / (high - low))
     return score_tails(centre - low, down, high - centre, up)
 

@@ -57,6 +57,9 @@ _NO_TRANSITIONS = (
     "--no-lifecycle"
 )
 _AGGREGATED = (Kind.NUMBER, Kind.DURATION, Kind.TRUTH)
+# A name stands in every table and chart of its PPI, other words beside it.
+_LONGEST_NAME = 500
+_LONGEST_WORDS = 5_000
 
 
 def check_catalogue(catalogue: Catalogue, vocabulary: Vocabulary | None) -> list[Problem]:
@@ -83,6 +86,7 @@ class _Checker:
     # --- PPIs and measures of many cases ----------------------------------------------
 
     def ppi(self, ppi: Ppi) -> Iterator[Problem]:
+        yield from _length_problems(ppi)
         problems = list(self._multi(ppi.measure))
         yield from problems
         if not problems:
@@ -281,6 +285,24 @@ def _border_problems(measure: SingleInstance, position: Position) -> Iterator[Pr
     ):
         message = "a case has one start and one end: there is no first or last of them"
         yield Problem(position, message, "say it without choosing")
+
+
+def _length_problems(ppi: Ppi) -> Iterator[Problem]:
+    """Whoever looks at an indicator is shown its words; nobody reads a book there."""
+    written = {
+        "name": ((ppi.name,), _LONGEST_NAME),
+        "unit": ((ppi.unit.name,), _LONGEST_NAME),
+        "process": ((ppi.process,), _LONGEST_WORDS),
+        "goals": (ppi.goals, _LONGEST_WORDS),
+        "responsible": ((ppi.responsible,), _LONGEST_WORDS),
+        "informed": (ppi.informed, _LONGEST_WORDS),
+        "comments": ((ppi.comments,), _LONGEST_WORDS),
+    }
+    for what, (texts, most) in written.items():
+        length = sum(map(len, texts))
+        if length > most:
+            message = f"{quoted(what)} has {length:,} characters, and may have {most:,}"
+            yield Problem(ppi.position, message, "shorten it")
 
 
 def _target_problems(ppi: Ppi) -> Iterator[Problem]:

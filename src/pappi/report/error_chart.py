@@ -47,12 +47,13 @@ def error_figure(quote: Quote) -> Element:
 def error_table(quote: Quote) -> Element:
     """The numbers of the drawing."""
     rows = [(percent(each.confidence), _margin(each, quote.unit)) for each in quote.quantiles]
+    heading = f"How far off the noise may put it{_if_so(quote)}"
     if quote.typical_error is not None:
         typical = with_unit(three_digits(quote.typical_error), quote.unit)
         rows.append(("typical (root mean square)", f"± {typical}"))
     if not rows:
         rows = [("not known", plain(quote.margin_note))]
-    return table("How far off the noise may put it", ("Confidence", "Within"), rows, (1,))
+    return table(heading, ("Confidence", "Within"), rows, (1,))
 
 
 def error_caption(quote: Quote) -> str:
@@ -62,24 +63,29 @@ def error_caption(quote: Quote) -> str:
 
 def margin_text(quote: Quote) -> str:
     """
-    "± 6.00 h", or that it is not known.
+    "± 6.00 h", with what it assumes, or that it is not known.
     """
-    margin = quote.margin
-    return "not known" if margin is None else "± " + with_unit(three_digits(margin), quote.unit)
+    return "not known" if quote.half_width is None else _around(quote) + _if_so(quote)
+
+
+def _around(quote: Quote) -> str:
+    return "± " + with_unit(three_digits(quote.half_width or 0.0), quote.unit)
+
+
+def _if_so(quote: Quote) -> str:
+    return plain(f", if {quote.assumes}") if quote.assumes else ""
 
 
 def _said(quote: Quote) -> str:
-    if quote.margin is None:
+    if quote.half_width is None:
         return _unknown(quote)
-    margin = margin_text(quote).replace("± ", "±")
+    sure = f"with {percent(MARGIN_CONFIDENCE)} confidence{_if_so(quote)}."
+    if quote.assumes:
+        sure = f"{sure} No margin is promised: {quote.margin_note}."
     if quote.verdict_only:
-        return (
-            f"A value more than {margin.removeprefix('±')} from its target is judged right with "
-            f"{percent(MARGIN_CONFIDENCE)} confidence."
-        )
-    return (
-        f"The noise keeps the value within {margin} with {percent(MARGIN_CONFIDENCE)} confidence."
-    )
+        distance = _around(quote).removeprefix("± ")
+        return f"A value more than {distance} from its target is judged right {sure}"
+    return f"The noise keeps the value within {_around(quote).replace('± ', '±')} {sure}"
 
 
 def _unknown(quote: Quote) -> str:
@@ -91,21 +97,23 @@ def _unknown(quote: Quote) -> str:
 
 
 def _assumed(quote: Quote) -> str:
-    cases = "1 case falls" if quote.assumed_cases == 1 else f"{quote.assumed_cases:,} cases fall"
+    one, many = "1 case with a value falls", f"{quote.assumed_cases:,} cases with a value fall"
+    cases = one if quote.assumed_cases == 1 else many
     clipping = {"none": "No value can lie beyond its bounds.", "": ""}.get(
         quote.clipping, "What the bounds cut off comes on top."
     )
-    return f"Assumed: {cases} into a period. {clipping}".rstrip()
+    fewer = f"; {quote.fewer}" if quote.fewer else ""
+    return f"Assumed: {cases} into a period{fewer}. {clipping}".rstrip()
 
 
 def _against(quote: Quote) -> str:
     """The margin beside the size of the target, where it has one."""
     size = _target_size(quote.target)
-    if size is None or quote.margin is None:
+    margin = quote.half_width
+    if size is None or margin is None:
         return ""
     limit, what = size
-    near = quote.margin < _MANY * limit
-    much = f"{percent(quote.margin / limit)} of" if near else f"over {_MANY} times"
+    much = f"{percent(margin / limit)} of" if margin < _MANY * limit else f"over {_MANY} times"
     return f"That is {much} {what}, {_sized(limit, quote.unit)}."
 
 
@@ -161,7 +169,8 @@ class _Bars:
 
     @property
     def _heading(self) -> str:
-        return "at the target" if self.quote.verdict_only else "without noise"
+        where = "at the target" if self.quote.verdict_only else "without noise"
+        return where + _if_so(self.quote)
 
     def _grid(self) -> Iterator[Element]:
         axis = self._axis

@@ -45,7 +45,8 @@ def forecast_list(forecast: Foreseen) -> Element:
 
 
 def _price(forecast: Foreseen) -> str:
-    return f"It takes ε {forecast.price} of each block, {percent(forecast.share)} of its budget."
+    share = percent(forecast.share)
+    return f"It takes ε {forecast.price} of each block, {share} of what may be spent there."
 
 
 def _fits(forecast: Foreseen) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _CONFIDENCE = percent(MARGIN_CONFIDENCE)
+_STAR = "*"
 
 
 def quotes_table(quotes: Sequence[Quote]) -> Table:
@@ -38,22 +39,39 @@ def quantiles_table(quotes: Sequence[Quote]) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.ROUNDED, title="Within what the noise keeps it", title_justify="left")
+    table = Table(
+        box=box.ROUNDED,
+        title="Within what the noise keeps it",
+        title_justify="left",
+        caption="\n".join(_assumptions(quotes)) or None,
+        caption_justify="left",
+    )
     table.add_column("PPI")
     for confidence in CONFIDENCES:
         table.add_column(percent(confidence), justify="right")
     for quote in quotes:
         found = (quote.within(confidence) for confidence in CONFIDENCES)
-        table.add_row(plain(quote.ppi), *(_plus_minus(each, quote.unit) for each in found))
+        star = f" {_STAR}" if quote.assumes else ""
+        shown = (_plus_minus(each, quote.unit) + star for each in found)
+        table.add_row(plain(quote.ppi), *shown)
     return table
 
 
 def _note(quotes: Sequence[Quote]) -> str:
     cases = max(quote.assumed_cases for quote in quotes)
-    return (
+    said = (
         f"Within: the noise keeps the value so close, with {_CONFIDENCE} confidence, if {cases:,} "
-        f"cases fall into a period. {_cut_off(quotes)}"
+        "cases with a value fall into a period."
     )
+    fewer = sorted({quote.fewer for quote in quotes if quote.fewer})
+    lines = [said, *(f"{each.capitalize()}." for each in fewer), _cut_off(quotes)]
+    return "\n".join([" ".join(lines), *_assumptions(quotes)])
+
+
+def _assumptions(quotes: Sequence[Quote]) -> list[str]:
+    """What each figure that is no promise rests on."""
+    supposed = sorted({quote.assumes for quote in quotes if quote.assumes})
+    return [plain(f"{_STAR} No promise: only if {each}.") for each in supposed]
 
 
 def _cut_off(quotes: Sequence[Quote]) -> str:
@@ -87,8 +105,14 @@ def options_table(quote: Quote) -> Table:
 def advice_lines(quotes: Sequence[Quote]) -> list[str]:
     """What to ask instead, and why a margin is not known, PPI by PPI."""
     advice = [f"{quote.ppi}: {quote.advice}" for quote in quotes if quote.advice]
-    notes = [f"{q.ppi}: no margin is known: {q.margin_note}" for q in quotes if q.margin_note]
+    notes = [f"{q.ppi}: {_why_none(q)}: {q.margin_note}" for q in quotes if q.margin_note]
     return [plain(line) for line in advice + notes]
+
+
+def _why_none(quote: Quote) -> str:
+    if not quote.assumes:
+        return "no margin is known"
+    return f"{_error(quote).rstrip(_STAR + ' ')} if {quote.assumes}, but no margin is promised"
 
 
 def quote_record(quote: Quote) -> dict[str, Any]:
@@ -100,6 +124,8 @@ def quote_record(quote: Quote) -> dict[str, Any]:
         "typical_error": quote.typical_error,
         "margin": quote.margin,
         "margin_note": quote.margin_note,
+        "assumes": quote.assumes,
+        "fewer": quote.fewer,
         "quantiles": [
             {"confidence": each.confidence, "within": each.within} for each in quote.quantiles
         ],
@@ -147,8 +173,9 @@ def _functions_text(functions: Sequence[str]) -> str:
 
 
 def _error(quote: Quote) -> str:
-    if quote.margin is not None:
-        return _plus_minus(quote.margin, quote.unit)
+    if quote.half_width is not None:
+        star = f" {_STAR}" if quote.assumes else ""
+        return _plus_minus(quote.half_width, quote.unit) + star
     if quote.typical_error is None:
         return "not known"
     return f"typically {_plus_minus(quote.typical_error, quote.unit)}"

@@ -132,10 +132,18 @@ def percent(share: float) -> str:
     """
     >>> percent(0.95), percent(0.0034), percent(0.00001), percent(25.0)
     ('95 %', '0.3 %', 'less than 0.1 %', '2,500 %')
+
+    Whether something fits is not rounded away.
+
+    >>> percent(0.996), percent(1.004), percent(0.99999), percent(1.0), percent(1.00001)
+    ('99.6 %', '100.4 %', 'just below 100 %', '100 %', 'just above 100 %')
     """
     if 0 < share < 0.001:
         return "less than 0.1 %"
-    return f"{100 * share:.1f} %" if share < 0.01 else f"{100 * share:,.0f} %"
+    if share != 1 and abs(share - 1) < 0.0005:
+        return f"just {'below' if share < 1 else 'above'} 100 %"
+    fine = share < 0.01 or 0 < abs(share - 1) < 0.01
+    return f"{100 * share:.1f} %" if fine else f"{100 * share:,.0f} %"
 
 
 def confidence_text(answers: Sequence[Answer]) -> str:

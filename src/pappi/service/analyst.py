@@ -50,6 +50,7 @@ from pappi.service.reply_models import (
     StandingReply,
 )
 from pappi.service.routes import LOG, add_common_routes, add_route
+from pappi.service.sessions import Sessions
 from pappi.service.settings import Settings
 from pappi.service.web.signing import add_way_in
 from pappi.service.web.workbench import add_workbench
@@ -64,7 +65,8 @@ def analyst_app(
 ) -> Service:
     """The application for analysts of a workspace; `frame` is shared with the owner's."""
     frame = frame or frame_of(settings or Settings())
-    doorkeeper = Doorkeeper(Audience.ANALYST, keyring_of(workspace), frame.sessions)
+    sessions = Sessions(frame.settings.session_hours)
+    doorkeeper = Doorkeeper(Audience.ANALYST, keyring_of(workspace), sessions)
     app = new_service("PaPPI, for analysts", doorkeeper, frame)
     add_common_routes(app, Right.PREVIEW, workspace.logs)
     _add_routes(app, AnalystDesk(workspace, frame.settings))

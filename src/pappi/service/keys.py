@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pappi.errors import NotAllowed, NotAuthenticated, PappiError
 from pappi.service.limits import BEARER, Buckets, too_many
-from pappi.service.places import COOKIE, is_home, is_open
+from pappi.service.places import cookie_name, is_home, is_open
 from pappi.service.problems import Audience, Fault, fault_of
 from pappi.service.sessions import Sessions
 from pappi.service.settings import Settings
@@ -91,9 +91,13 @@ class Doorkeeper:
     def secret_in(self, scope: Scope) -> str:
         """Of a request to a page, or of one by a program."""
         if is_home(scope["path"], self.audience):
-            cookie = HTTPConnection(scope).cookies.get(COOKIE[self.audience], "")
-            return self.sessions.key_behind(cookie)
+            return self.sessions.key_behind(self.token_in(HTTPConnection(scope)))
         return _bearer(scope)
+
+    def token_in(self, connection: HTTPConnection) -> str:
+        """What the session's cookie holds, if there is one."""
+        name = cookie_name(self.audience, connection.scope["scheme"])
+        return connection.cookies.get(name, "")
 
 
 class Admission:

@@ -40,7 +40,6 @@ from pappi.service.problems import (
     http_fault,
     validation_fault,
 )
-from pappi.service.sessions import Sessions
 from pappi.service.settings import Settings
 from pappi.service.web.presented import Presented
 
@@ -61,12 +60,10 @@ class Frame:
     settings: Settings
     metrics: Metrics
     closed: Closed
-    sessions: Sessions
 
 
 def frame_of(settings: Settings) -> Frame:
-    sessions = Sessions(settings.session_hours)
-    return Frame(settings, Metrics(settings.grid_seconds), Closed(), sessions)
+    return Frame(settings, Metrics(settings.grid_seconds), Closed())
 
 
 class Service(FastAPI):

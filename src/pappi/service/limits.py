@@ -18,6 +18,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pappi.service.problems import Fault
 
 _REMEMBERED = 10_000
+# The bytes of a form with a key and where to go then, and room to spare.
+_WITHOUT_KEY = 10_000
 
 
 class Buckets:
@@ -66,7 +68,10 @@ class _Gone(Exception):
 
 
 class Bodies:
-    """Takes in a whole body, of any framing, up to a size and within a time."""
+    """Takes in a whole body, of any framing, up to a size and within a time.
+
+    Of whoever has shown no key no more is kept than a form to sign in with.
+    """
 
     def __init__(self, app: ASGIApp, most_bytes: int, seconds: float) -> None:
         self._app = app
@@ -77,12 +82,13 @@ class Bodies:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if self._announced(scope) > self._most:
-            await self._too_large().response()(scope, receive, send)
+        most = self._most if BEARER in scope else min(self._most, _WITHOUT_KEY)
+        if _announced(scope) > most:
+            await _too_large(most).response()(scope, receive, send)
             return
         try:
             async with asyncio.timeout(self._seconds):
-                body = await self._read(receive)
+                body = await _read(receive, most)
         except _Gone:
             return  # half a body is none, and nobody waits for a reply
         except TimeoutError:
@@ -90,34 +96,39 @@ class Bodies:
             await slow.response()(scope, receive, send)
             return
         if body is None:
-            await self._too_large().response()(scope, receive, send)
+            await _too_large(most).response()(scope, receive, send)
             return
         await self._app(scope, _replayed(body, receive), send)
 
-    def _announced(self, scope: Scope) -> int:
-        length = Headers(scope=scope).get("content-length", "")
-        return int(length) if length.isascii() and length.isdigit() and len(length) < 16 else 0
 
-    async def _read(self, receive: Receive) -> bytes | None:
-        """The body, or None as soon as it is too large."""
-        body = bytearray()
-        more = True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise _Gone
-            body += message.get("body", b"")
-            if len(body) > self._most:
-                return None
-            more = message.get("more_body", False)
-        return bytes(body)
+def _announced(scope: Scope) -> int:
+    length = Headers(scope=scope).get("content-length", "")
+    return int(length) if length.isascii() and length.isdigit() and len(length) < 16 else 0
 
-    def _too_large(self) -> Fault:
-        most = f"{self._most:,} bytes"
-        # What is left of the body is not read: the connection cannot be used again.
-        return Fault(
-            "too-large", f"a body may have {most}", "send less", headers={"Connection": "close"}
-        )
+
+async def _read(receive: Receive, most: int) -> bytes | None:
+    """The body, or None as soon as it is too large."""
+    body = bytearray()
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _Gone
+        body += message.get("body", b"")
+        if len(body) > most:
+            return None
+        more = message.get("more_body", False)
+    return bytes(body)
+
+
+def _too_large(most: int) -> Fault:
+    # What is left of the body is not read: the connection cannot be used again.
+    return Fault(
+        "too-large",
+        f"a body may have {most:,} bytes",
+        "send less",
+        headers={"Connection": "close"},
+    )
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -60,6 +60,7 @@ from pappi.service.reply_models import (
 )
 from pappi.service.requests import rights_in, terms_in, vocabulary_in
 from pappi.service.routes import LOG, add_common_routes, add_route
+from pappi.service.sessions import Sessions
 from pappi.service.settings import Settings
 from pappi.service.standing import run_standing
 from pappi.service.web.console import add_console
@@ -79,7 +80,8 @@ def owner_app(
 ) -> Service:
     """The application for the owner of a workspace; `frame` is shared with the analysts'."""
     frame = frame or frame_of(settings or Settings())
-    doorkeeper = Doorkeeper(Audience.OWNER, keyring_of(workspace), frame.sessions)
+    sessions = Sessions(frame.settings.session_hours)
+    doorkeeper = Doorkeeper(Audience.OWNER, keyring_of(workspace), sessions)
     app = new_service("PaPPI, for the owner", doorkeeper, frame)
     add_common_routes(app, Right.READ, workspace.logs)
     desk = OwnerDesk(workspace, frame)

@@ -16,9 +16,19 @@ STATIC = "/static/"
 HOME = {Audience.ANALYST: "/workbench", Audience.OWNER: "/console"}
 COOKIE = {Audience.ANALYST: "pappi_workbench", Audience.OWNER: "pappi_console"}
 """Two names: a browser sends the cookies of one port to the other as well."""
+_OF_THIS_HOST = "__Host-"
 
 # For anybody: whether the service is well, and the way in.
 _OPEN = frozenset({"/health", "/ready", ROOT, SIGN_IN, SIGN_OUT})
+
+
+def cookie_name(audience: Audience, scheme: str) -> str:
+    """Over HTTPS with a prefix by which a browser takes it from this very host alone.
+
+    >>> cookie_name(Audience.OWNER, "https")
+    '__Host-pappi_console'
+    """
+    return f"{_OF_THIS_HOST}{COOKIE[audience]}" if scheme == "https" else COOKIE[audience]
 
 
 def is_open(path: str) -> bool:

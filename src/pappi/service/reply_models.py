@@ -188,6 +188,7 @@ class QuoteReply(_Reply):
     """What a PPI would cost and how far off it would be.
 
     `margin` is the half-width at 95 %, null where `margin_note` says why; `quantiles` are others.
+    They hold wherever the values lie; if `assumes` is not empty, only where that is so.
     """
 
     ppi: str
@@ -198,6 +199,8 @@ class QuoteReply(_Reply):
     typical_error: float | None
     margin: float | None
     margin_note: str
+    assumes: str
+    fewer: str
     quantiles: list[QuantileReply]
     verdict_only: bool
     target: TargetReply | None

@@ -20,6 +20,7 @@ from pappi.mechanisms.noise import secret_bytes
 
 _TOKEN_BYTES = 32
 _MOST = 10_000
+_MOST_OF_ONE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,15 @@ class Sessions:
         self._lock = threading.Lock()
 
     def begin(self, secret: str) -> str:
-        """A new session; the oldest makes room if there are too many."""
+        """A new session; the oldest of the same key makes room if it has too many.
+
+        So nobody can sign others out by signing in again and again.
+        """
         token = base64.urlsafe_b64encode(secret_bytes(_TOKEN_BYTES)).rstrip(b"=").decode("ascii")
         with self._lock:
+            own = [name for name, session in self._open.items() if session.secret == secret]
+            for name in own[: max(0, len(own) - _MOST_OF_ONE + 1)]:
+                del self._open[name]
             self._open[_digest(token)] = _Session(secret, self._clock() + self._seconds)
             while len(self._open) > _MOST:
                 self._open.popitem(last=False)

@@ -57,12 +57,17 @@ class StandingQuestion:
 
 @dataclass(frozen=True, slots=True)
 class KeptQuestion:
-    """A catalogue that an analyst has asked and wants to find again, with its ε in it."""
+    """A catalogue that an analyst has asked and wants to find again, with its ε in it.
+
+    `names` are those of its first PPIs, of which there are `count`.
+    """
 
     id: str
     analyst: str
     log: str
     definitions: str
+    names: tuple[str, ...]
+    count: int
     forgotten: bool = False
 
 
@@ -77,6 +82,7 @@ class Register:
     digests: Mapping[str, str] = field(default_factory=dict, repr=False)
     standing: Mapping[str, StandingQuestion] = field(default_factory=dict)
     kept: Mapping[str, KeptQuestion] = field(default_factory=dict)
+    acts_of_keeping: Mapping[str, int] = field(default_factory=dict)
     stopped: str | None = None
 
     def advanced(self, entries: Iterable[Entry]) -> Register:
@@ -147,6 +153,8 @@ def kept_payload(question: KeptQuestion) -> dict[str, Any]:
         "analyst": question.analyst,
         "log": question.log,
         "definitions": question.definitions,
+        "names": list(question.names),
+        "count": question.count,
     }
 
 
@@ -217,8 +225,20 @@ def _end(register: Register, entry: Entry) -> Register:
 
 def _keep(register: Register, entry: Entry) -> Register:
     found = entry.payload
-    question = KeptQuestion(found["id"], found["analyst"], found["log"], found["definitions"])
-    return replace(register, kept={**register.kept, question.id: question})
+    question = KeptQuestion(
+        id=found["id"],
+        analyst=found["analyst"],
+        log=found["log"],
+        definitions=found["definitions"],
+        names=tuple(found["names"]),
+        count=found["count"],
+    )
+    acts = {
+        **register.acts_of_keeping,
+        question.analyst: register.acts_of_keeping.get(question.analyst, 0) + 1,
+    }
+    kept = {**register.kept, question.id: question}
+    return replace(register, kept=kept, acts_of_keeping=acts)
 
 
 def _forget(register: Register, entry: Entry) -> Register:

@@ -16,7 +16,10 @@ CONFIDENCES = (0.5, 0.8, 0.9, MARGIN_CONFIDENCE, 0.99)
 
 @dataclass(frozen=True, slots=True)
 class ErrorQuantile:
-    """The noise keeps the value within ±`within`, in the PPI's unit, with that confidence."""
+    """The noise keeps the value within ±`within`, in the PPI's unit, with that confidence.
+
+    Wherever the values lie, unless the quote says what it `assumes`.
+    """
 
     confidence: float
     within: float
@@ -26,7 +29,7 @@ class ErrorQuantile:
 class QuotedSet:
     """One way to release a PPI: the functions that carry the noise, each with its share of ε.
 
-    With its predicted error and its margin at 95 %, or why there is none.
+    With its predicted error, and its margin at 95 % where one can be promised.
     """
 
     functions: tuple[str, ...]
@@ -44,9 +47,13 @@ class Quote:
 
     Errors are in the PPI's unit, predicted for the assumed number of cases in a period; None
     is no useful prediction. `typical_error` is the root mean square. `margin` says within what
-    the noise keeps the value with 95 % confidence, and `quantiles` the same for other
-    confidences, as far as the law of the noise tells; `margin_note` says why it does not.
-    Of a verdict alone, they say how far from its target a value must lie to be told apart.
+    the noise keeps the value with 95 % confidence, wherever the values lie in their bounds, and
+    `quantiles` the same for other confidences. Of a verdict alone, they say how far from its
+    target a value must lie to be told apart. `fewer` says what fewer cases would change.
+
+    Where nothing known beforehand bounds the error, there is no margin, and `margin_note` says
+    why. The quantiles then hold only under what the quote `assumes` of the values; if that is
+    empty as well, no law tells.
 
     `new_charges` counts the cells that have not been released before, each of which costs
     `epsilon`. `clipping` says what is known of the error that bounds make, which is not in
@@ -69,11 +76,19 @@ class Quote:
     advice: str = ""
     quantiles: tuple[ErrorQuantile, ...] = ()
     margin_note: str = ""
+    assumes: str = ""
+    fewer: str = ""
     target: ShownTarget | None = None
     verdict_only: bool = False
 
     @property
     def margin(self) -> float | None:
+        """What is promised at 95 %."""
+        return None if self.assumes else self.half_width
+
+    @property
+    def half_width(self) -> float | None:
+        """The margin; or else what would be one, if what the quote assumes were so."""
         return self.within(MARGIN_CONFIDENCE)
 
     def within(self, confidence: float) -> float | None:

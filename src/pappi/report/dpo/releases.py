@@ -7,15 +7,21 @@ analyst. No charge is ever left out: rows get coarser instead.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
 from pappi.values.epsilon import Epsilon
+from pappi.values.plain_data import JSON
 
 MOST_ROWS = 1_000
+
+# What differs between the cells of one question: its name is shown, its time in the row.
+_OF_THE_CELL = frozenset({"ppi", "periods", "sealed"})
 
 
 class State(StrEnum):
@@ -114,19 +120,30 @@ def _row(cells: Sequence[Asked]) -> ReleaseRow:
         end=max(cell.end for cell in cells),
         epsilon_least=min(amounts),
         epsilon_most=max(amounts),
-        block_most=_most_in_a_block(cells),
+        block_most=most_in_a_block((cell.blocks, cell.amount) for cell in cells),
         released=states[State.RELEASED],
         incomplete=states[State.INCOMPLETE],
         reserved=states[State.RESERVED],
     )
 
 
-def _most_in_a_block(cells: Iterable[Asked]) -> Epsilon:
+def most_in_a_block(cells: Iterable[tuple[Iterable[str], Epsilon]]) -> Epsilon:
+    """What cells, each with its blocks and its price, cost the block they cost most.
+
+    >>> most_in_a_block([(["May"], Epsilon(1)), (["May", "June"], Epsilon(2))])
+    Epsilon(nano=3)
+    """
     sums: Counter[str] = Counter()
-    for cell in cells:
-        for block in cell.blocks:
-            sums[block] += cell.amount.nano
+    for blocks, amount in cells:
+        for block in blocks:
+            sums[block] += amount.nano
     return Epsilon(max(sums.values()))
+
+
+def question_digest(question: Mapping[str, JSON]) -> str:
+    """What the cells of one question share, whatever it is called; no two questions do."""
+    shared = {name: item for name, item in question.items() if name not in _OF_THE_CELL}
+    return hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:

@@ -38,8 +38,8 @@ class Form(Mapping[str, str]):
         return [value for key, value in self._fields if key == name]
 
     def lines(self, name: str) -> list[str]:
-        """The lines of a text field, without empty ones."""
-        return [line for line in map(str.strip, self[name].splitlines()) if line]
+        """The lines of a text field, each as it was written, without empty ones."""
+        return [line for value in self.all(name) for line in value.split("\n") if line.strip()]
 
 
 async def form_of(request: Request) -> Form:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -41,11 +40,14 @@ _HEADERS: Mapping[str, str] = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 _WORTH_IT = 1_000
+# The last tenth of what compressing saves takes most of its time, and others wait for it.
+_EFFORT = 4
 _SAFE = frozenset({"GET", "HEAD"})
 _FOREIGN = Fault(
     "not-allowed",
     "this form was not sent from a page of this application",
-    "open the page again and send the form from there; a proxy has to pass on the Host header",
+    "open the page again and send the form from there; a proxy has to pass on the Host "
+    "header and the scheme",
 )
 
 
@@ -56,7 +58,9 @@ class Presented:
         self._app = app
         self._audience = audience
         # Charts are many words of one kind: a tenth of them goes over the wire.
-        self._compressed = GZipMiddleware(self._present, minimum_size=_WORTH_IT)
+        self._compressed = GZipMiddleware(
+            self._present, minimum_size=_WORTH_IT, compresslevel=_EFFORT
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not is_page(scope["path"], self._audience):
@@ -81,8 +85,28 @@ def from_here(scope: Scope) -> bool:
     fetched = headers.get("sec-fetch-site")
     if fetched is not None:
         return fetched == "same-origin"
-    origin = urlsplit(headers.get("origin", ""))
-    return bool(origin.netloc) and origin.netloc == headers.get("host")
+    origin = _address(headers.get("origin", ""))
+    return origin.scheme == scope["scheme"] and _is_of_this_host(origin, headers)
+
+
+def _page_before(scope: Scope, audience: Audience) -> str:
+    """The page of this application one came from, or nothing."""
+    headers = Headers(scope=scope)
+    before = _address(headers.get("referer", ""))
+    here = _is_of_this_host(before, headers) and is_home(before.path, audience)
+    return before.path if here else ""
+
+
+def _is_of_this_host(address: SplitResult, headers: Headers) -> bool:
+    return bool(address.netloc) and address.netloc == headers.get("host")
+
+
+def _address(text: str) -> SplitResult:
+    """The parts of an address; what is none has none."""
+    try:
+        return urlsplit(text)
+    except ValueError:
+        return SplitResult("", "", "", "", "")
 
 
 class _Reply:
@@ -133,9 +157,8 @@ class _Reply:
         if status == 401 and is_home(path, self._audience):
             wanted = path if self._scope["method"] in _SAFE else ""
             return RedirectResponse(f"{SIGN_IN}?next={quote(wanted)}", 303)
-        back = HTTPConnection(self._scope).headers.get("referer", "")
-        return page("problem.html", status, problem=problem, audience=self._audience,
-                    back=urlsplit(back).path)  # fmt: skip
+        back = _page_before(self._scope, self._audience)
+        return page("problem.html", status, problem=problem, audience=self._audience, back=back)
 
 
 async def _nothing() -> Message:

@@ -12,7 +12,15 @@ from pappi.errors import NotAllowed, NotAuthenticated, NotFound
 from pappi.service.keys import Doorkeeper, typed_key
 from pappi.service.layers import Service
 from pappi.service.limits import Buckets, too_many
-from pappi.service.places import COOKIE, HOME, ROOT, SIGN_IN, SIGN_OUT, STATIC, is_home
+from pappi.service.places import (
+    HOME,
+    ROOT,
+    SIGN_IN,
+    SIGN_OUT,
+    STATIC,
+    cookie_name,
+    is_home,
+)
 from pappi.service.settings import Settings
 from pappi.service.web.assets import assets
 from pappi.service.web.forms import Sent
@@ -41,7 +49,6 @@ class SignInDesk:
     def __init__(self, doorkeeper: Doorkeeper, settings: Settings) -> None:
         self._doorkeeper = doorkeeper
         self._audience = doorkeeper.audience
-        self._cookie = COOKIE[doorkeeper.audience]
         self._home = HOME[doorkeeper.audience]
         self._seconds = int(settings.session_hours * 3600)
         self._failures = Buckets(settings.failures_per_minute)
@@ -56,27 +63,31 @@ class SignInDesk:
         return page("sign_in.html", audience=self._audience, next=next, failure="")
 
     def sign_in(self, request: Request, sent: Sent) -> Response:
-        """A key for a cookie."""
+        """A key for a cookie; the session one had before is over."""
         try:
             secret = typed_key(sent["key"])
             self._doorkeeper.bearer_of(secret)
         except (NotAuthenticated, NotAllowed) as error:
             return self._refused(request, sent["next"], error)
-        reply = RedirectResponse(self._onward(sent["next"]), 303)
-        reply.set_cookie(
-            self._cookie,
-            self._doorkeeper.sessions.begin(secret),
-            max_age=self._seconds,
-            httponly=True,
-            samesite="strict",
-            secure=request.url.scheme == "https",
-        )
-        return reply
+        self._doorkeeper.sessions.end(self._doorkeeper.token_in(request))
+        token = self._doorkeeper.sessions.begin(secret)
+        return self._sent_on(request, self._onward(sent["next"]), token, self._seconds)
 
     def sign_out(self, request: Request) -> Response:
-        self._doorkeeper.sessions.end(request.cookies.get(self._cookie, ""))
-        reply = RedirectResponse(SIGN_IN, 303)
-        reply.delete_cookie(self._cookie)
+        self._doorkeeper.sessions.end(self._doorkeeper.token_in(request))
+        return self._sent_on(request, SIGN_IN, "", 0)
+
+    def _sent_on(self, request: Request, path: str, token: str, seconds: int) -> Response:
+        """To a page, with a cookie; one of no seconds is deleted."""
+        reply, scheme = RedirectResponse(path, 303), request.scope["scheme"]
+        reply.set_cookie(
+            cookie_name(self._audience, scheme),
+            token,
+            max_age=seconds,
+            httponly=True,
+            samesite="strict",
+            secure=scheme == "https",
+        )
         return reply
 
     def static(self, name: str) -> Response:
@@ -89,7 +100,7 @@ class SignInDesk:
 
     def _signed_in(self, request: Request) -> bool:
         try:
-            secret = self._doorkeeper.sessions.key_behind(request.cookies.get(self._cookie, ""))
+            secret = self._doorkeeper.sessions.key_behind(self._doorkeeper.token_in(request))
             self._doorkeeper.bearer_of(secret)
         except (NotAuthenticated, NotAllowed):
             return False

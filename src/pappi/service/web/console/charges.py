@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from pappi.custody.spending import Charged, ChargePage
+from pappi.report.dpo.releases import most_in_a_block, question_digest
 from pappi.report.plain import shortened
 from pappi.service.web.console.desk import PAGE, log_address, shown_time
 from pappi.values.epsilon import Epsilon
@@ -19,7 +20,10 @@ _LONGEST_NAME = 80
 
 @dataclass(frozen=True, slots=True)
 class ChargeRow:
-    """Cells that one analyst asked for at once; `pending` of them have no result on record."""
+    """Cells of one question that one analyst asked for at once.
+
+    `pending` of them have no result on record; `epsilon` is the most they cost a block.
+    """
 
     seq: int
     at: str
@@ -49,8 +53,10 @@ def charges_page(found: ChargePage) -> tuple[list[ChargeRow], int | None]:
 
 
 def _alike(charged: Charged) -> tuple[str, str, str, int, str]:
+    """A name is the analyst's choice: other questions under the same one are other rows."""
     charge = charged.charge
-    return charge.log, charge.analyst, _ppi(charged), charge.amount.nano, _mechanisms(charged)
+    question = question_digest(charge.question)
+    return charge.log, charge.analyst, _ppi(charged), charge.amount.nano, question
 
 
 def _row(cells: Sequence[Charged]) -> ChargeRow:
@@ -64,11 +70,15 @@ def _row(cells: Sequence[Charged]) -> ChargeRow:
         log=charge.log,
         address=log_address(charge.log),
         mechanisms=_mechanisms(newest),
-        epsilon=charge.amount,
-        blocks=_span([account.block for cell in cells for account in cell.charge.accounts]),
+        epsilon=most_in_a_block((_blocks(cell), cell.charge.amount) for cell in cells),
+        blocks=_span([block for cell in cells for block in _blocks(cell)]),
         cells=len(cells),
         pending=sum(not cell.released for cell in cells),
     )
+
+
+def _blocks(charged: Charged) -> list[str]:
+    return [account.block for account in charged.charge.accounts]
 
 
 def _span(blocks: Sequence[str]) -> str:

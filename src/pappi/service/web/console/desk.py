@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import Query
+from fastapi import Path, Query
 from starlette.responses import RedirectResponse, Response
 
 from pappi.custody.door import Custody
@@ -21,6 +21,7 @@ PAGE = 50
 
 Done = Annotated[str, Query(max_length=40)]
 Before = Annotated[int | None, Query(ge=1, le=2**53)]
+EntryNumber = Annotated[int, Path(le=2**53)]
 PageNumber = Annotated[int, Query(ge=1, le=10**6)]
 
 # What the address says was done is a name for one of these sentences: nobody can make the

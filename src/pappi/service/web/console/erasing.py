@@ -13,7 +13,7 @@ from starlette.responses import Response
 from pappi.custody.door import Custody
 from pappi.custody.erasure import Erased
 from pappi.errors import UsageError
-from pappi.report.plain import plain
+from pappi.report.plain import plain, shortened
 from pappi.service.keys import Asking, Bearer
 from pappi.service.web.console.desk import log_address
 from pappi.service.web.console.log_page import LogPage
@@ -24,6 +24,7 @@ _MOST_NAMED = 20
 # A page that asks to confirm carries what it asks about: so much fits into it.
 _MOST = 1_000
 _LONGEST = 20_000
+_LONGEST_NAMED = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ class ToErase:
         names = [*self.cases, *self.persons, *self.blocks]
         if not names:
             raise UsageError("nothing is named", hint="name cases, persons or blocks, one per line")
+        for name in names:
+            _require_exact(name)
         if any(plain(name) != name for name in names):
             raise UsageError("a page cannot carry this name unchanged", hint="use pappi log erase")
         if len(names) > _MOST or sum(map(len, names)) > _LONGEST:
@@ -58,6 +61,16 @@ class ToErase:
 
     def done_by(self, door: Custody, log: str) -> Erased:
         return door.erase(log, cases=self.cases, persons=self.persons, blocks=self.blocks)
+
+
+def _require_exact(name: str) -> None:
+    """A case of nearly the same name must not go instead of the one that is meant."""
+    if name != name.strip() or len(name.splitlines()) > 1:
+        raise UsageError(
+            f"“{shortened(plain(name), _LONGEST_NAMED)}” begins or ends with a blank, or holds a "
+            "line break of another kind",
+            hint="write each name alone in its line; one that is so goes with pappi log erase",
+        )
 
 
 class ErasingDesk(LogPage):

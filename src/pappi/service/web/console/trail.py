@@ -16,7 +16,7 @@ from pappi.custody.entry_words import What, told
 from pappi.errors import NotFound
 from pappi.report.plain import shortened
 from pappi.service.keys import Asking
-from pappi.service.web.console.desk import PAGE, Before, Desk, shown_time
+from pappi.service.web.console.desk import PAGE, Before, Desk, EntryNumber, shown_time
 
 # A question in full may be long: what is longer is on a page of its own.
 _LONGEST_INLINE = 400
@@ -76,7 +76,7 @@ class TrailDesk(Desk):
             found=door.verify() if verify else None,
         )
 
-    def entry(self, number: int, bearer: Asking) -> Response:
+    def entry(self, number: EntryNumber, bearer: Asking) -> Response:
         """One entry in full."""
         door = self._door(bearer)
         found = door.trail(number - 1, 1) if number > 0 else ()

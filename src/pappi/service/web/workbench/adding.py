@@ -25,6 +25,6 @@ def add_workbench(app: Service, workspace: Workspace) -> None:
     add_page(app, "GET", "/workbench/questions", questions.all, preview)
     add_page(app, "GET", "/workbench/questions/{question}", questions.one, preview)
     add_page(app, "GET", "/workbench/questions/{question}/figures.csv", questions.csv, preview)
-    add_page(app, "POST", "/workbench/questions/{question}/forget", questions.forget, preview)
+    add_page(app, "POST", "/workbench/questions/{question}/forget", questions.forget, release)
     add_page(app, "POST", "/workbench/questions/{question}/stand", questions.stand, release)
     add_page(app, "POST", "/workbench/standing/{question}/end", questions.end, release)

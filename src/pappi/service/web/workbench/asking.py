@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
-from pappi.errors import NotAuthenticated, NotFound, PappiError
+from pappi.errors import Conflict, NotAuthenticated, NotFound, PappiError
 from pappi.ppinot.model import Catalogue
 from pappi.ppinot.notations import notation_of, parse_definitions
 from pappi.report.html import series_card
@@ -28,10 +28,11 @@ from pappi.service.web.workbench.doors import door_of, workbench_page
 from pappi.service.web.workbench.previews import Preview, preview_of
 from pappi.service.web.workbench.shapes import SHAPES, shapes_for
 from pappi.store.declarations import LogDeclaration
+from pappi.values.epsilon import Epsilon
 from pappi.workspace import Workspace
 
 _PLACE = "definitions"
-_ACCURACY = re.compile(r"(accuracy|take)-(\d{1,3})")
+_NUMBERED = re.compile(r"(accuracy|take)-(\d{1,3})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ class AskingDesk:
         try:
             if sent["do"] == "compose" and draft.composer is not None:
                 draft = Draft(draft.composer, composed(draft.composer, log))
-            found = preview_of(door, _catalogue(draft.definitions, log), _accuracies(sent))
+            catalogue = _catalogue(draft.definitions, log)
+            found = preview_of(door, catalogue, _accuracies(sent), _taken(sent))
         except NotAuthenticated:
             raise
         except PappiError as error:
@@ -91,12 +93,13 @@ class AskingDesk:
         """Charge and release, if the price is still the one that was named; then show it."""
         door = door_of(self._workspace, bearer)
         catalogue = _catalogue(sent["definitions"], sent["log"])
-        now = preview_of(door, catalogue, {})
-        if str(now.new_charges) != sent["charges"]:
+        try:
+            released = door.release_at(catalogue, sent["price"])
+        except Conflict:
             about = door.log(catalogue.log)
             draft = Draft(_composer(about, "", {}), sent["definitions"])
+            now = preview_of(door, catalogue, {}, {})
             return self._page(about, bearer, draft, preview=now, changed=True)
-        released = door.release(catalogue)
         kept = door.keep(catalogue)
         if kept is not None:
             return RedirectResponse(f"/workbench/questions/{quote(kept.id)}", 303)
@@ -146,10 +149,16 @@ def _catalogue(text: str, log: str) -> Catalogue:
 
 
 def _accuracies(sent: Form) -> dict[int, str]:
-    """By the number of the PPI: what was typed, or else the step that was clicked."""
-    found: dict[int, str] = {}
-    for name in sorted(sent):
-        named = _ACCURACY.fullmatch(name)
-        if named and sent[name]:
-            found[int(named[2])] = sent[name]
-    return found
+    """By the number of the PPI: what was typed, unless another step was clicked."""
+    taken = _numbered(sent, "take")
+    return {n: text for n, text in _numbered(sent, "accuracy").items() if n not in taken}
+
+
+def _taken(sent: Form) -> dict[int, Epsilon]:
+    """By the number of the PPI: the ε of the step that was clicked."""
+    return {number: Epsilon.of(text) for number, text in _numbered(sent, "take").items()}
+
+
+def _numbered(sent: Form, field: str) -> dict[int, str]:
+    found = ((_NUMBERED.fullmatch(name), sent[name]) for name in sent)
+    return {int(m[2]): text for m, text in found if m and m[1] == field and text}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from fastapi import Query
 from starlette.responses import Response
 
 from pappi.report.budgets import BudgetLine
@@ -18,6 +20,9 @@ from pappi.workspace import Workspace
 
 # A card shows how things stand lately; the log's own page shows all of it.
 _LATEST = 12
+_ROWS = 60
+
+PageNumber = Annotated[int, Query(ge=1, le=10**6)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,7 @@ class LogCard:
     log: LogDeclaration
     lines: tuple[BudgetLine, ...]
     questions: int
+    wanted_page: int = 1
 
     @property
     def gauge(self) -> Element:
@@ -34,7 +40,17 @@ class LogCard:
 
     @property
     def table(self) -> Element:
-        return budget_table(self.lines)
+        """Pages are counted from the newest block; within a page time runs forwards."""
+        end = len(self.lines) - (self.page - 1) * _ROWS
+        return budget_table(self.lines[max(end - _ROWS, 0) : end])
+
+    @property
+    def page(self) -> int:
+        return min(self.wanted_page, self.pages)
+
+    @property
+    def pages(self) -> int:
+        return max(-(-len(self.lines) // _ROWS), 1)
 
     @property
     def whole_gauge(self) -> Element:
@@ -66,9 +82,9 @@ class LogsDesk:
         ]
         return workbench_page("overview.html", bearer, cards=cards, standing=door.standing())
 
-    def log(self, log: Name, bearer: Asking) -> Response:
+    def log(self, log: Name, bearer: Asking, blocks: PageNumber = 1) -> Response:
         """What is public about a log."""
         door = door_of(self._workspace, bearer)
         kept = door.kept(log)
-        card = LogCard(door.log(log), door.budget(log), len(kept))
+        card = LogCard(door.log(log), door.budget(log), len(kept), blocks)
         return workbench_page("log.html", bearer, card=card, kept=kept)

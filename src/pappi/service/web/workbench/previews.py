@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pappi.budget.forecast import Forecast
-from pappi.errors import PappiError
+from pappi.checkpoint.forecasts import Price
+from pappi.checkpoint.limits import MOST_AT_ACCURACY, refuse_too_many
 from pappi.ppinot.catalogue import write_yaml
 from pappi.ppinot.model import Catalogue, Ppi
 from pappi.ppinot.sentences import sentence
+from pappi.report.budgets import BudgetLine
 from pappi.report.elements import Element
 from pappi.report.error_chart import error_caption, error_figure, error_table
 from pappi.report.forecasts import forecast_lines
@@ -25,6 +27,8 @@ _LADDER = tuple(map(Epsilon.of, ("0.02", "0.05", "0.1", "0.2", "0.5", "1")))
 # The slider reaches from what hardly costs anything to what takes a block's whole budget.
 _LEAST = Epsilon.of("0.01")
 _DEAREST = 1.0
+# Charts of so many PPIs in one page; a larger catalogue is for the command line.
+MOST_ON_A_PAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,6 @@ class Step:
     """Another accuracy, and what it costs."""
 
     within: str
-    accuracy: str
     epsilon: Epsilon
     share: str
     fits: bool
@@ -95,9 +98,14 @@ class PpiPreview:
     @property
     def within(self) -> str:
         """±6.2 hours, or that nothing is known."""
-        if self.quote.margin is None:
+        if self.quote.half_width is None:
             return "not known"
-        return f"±{with_unit(three_digits(self.quote.margin), self.quote.unit)}"
+        return f"±{with_unit(three_digits(self.quote.half_width), self.quote.unit)}"
+
+    @property
+    def holds(self) -> str:
+        """How sure it is that the value lies within, or what that rests on."""
+        return f"if {self.quote.assumes}" if self.quote.assumes else "95 times in 100"
 
     @property
     def share(self) -> str:
@@ -114,10 +122,11 @@ class PpiPreview:
         quote, finest = self.quote, _DEAREST
         if self.forecast is not None and self.forecast.share > 0:
             finest = max(float(self.forecast.price) / self.forecast.share, 2 * float(_LEAST))
-        if quote.margin is None or quote.margin <= 0 or not math.isfinite(quote.margin):
+        margin = quote.half_width
+        if margin is None or margin <= 0 or not math.isfinite(margin):
             return None
-        spent = quote.margin * float(quote.epsilon)
-        return Slider(spent / finest, spent / float(_LEAST), quote.margin, quote.unit)
+        spent = margin * float(quote.epsilon)
+        return Slider(spent / finest, spent / float(_LEAST), margin, quote.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +135,8 @@ class Preview:
 
     catalogue: Catalogue
     ppis: tuple[PpiPreview, ...]
+    price: Price
+    together: Forecast | None
 
     @property
     def definitions(self) -> str:
@@ -133,27 +144,57 @@ class Preview:
         return write_yaml(self.catalogue)
 
     @property
-    def new_charges(self) -> int:
-        return sum(each.quote.new_charges for each in self.ppis)
+    def price_text(self) -> str:
+        return price_text(self.price)
 
     @property
-    def price(self) -> str:
-        """For the release button: what pressing it costs."""
-        new = [each.quote for each in self.ppis if each.quote.new_charges]
-        if not new:
-            return "free: all of it is on record"
-        amounts = sorted({quote.epsilon for quote in new})
-        written = " to ".join(dict.fromkeys(map(str, (amounts[0], amounts[-1]))))
-        figures = "figure" if self.new_charges == 1 else "figures"
-        return f"{self.new_charges} new {figures}, ε {written} each"
+    def lasts(self) -> tuple[str, ...]:
+        """Of several PPIs together; of one alone it is said beside it."""
+        if self.together is None or len(self.ppis) == 1:
+            return ()
+        return forecast_lines(self.together)
+
+    @property
+    def fits(self) -> bool:
+        return self.together is None or self.together.more > 0
 
 
-def preview_of(door: Analyst, catalogue: Catalogue, accuracies: Mapping[int, str]) -> Preview:
-    """Quotes of every PPI, each at the accuracy that is wanted of it."""
-    settled = tuple(_settled(door, catalogue, accuracies))
+def price_text(price: Price) -> str:
+    """For a button: what pressing it costs.
+
+    >>> from pappi.values.epsilon import ZERO
+    >>> price_text(Price(0, 0, 0, ZERO, ZERO, ""))
+    'free: all of it is on record'
+    >>> tenth = Epsilon.of("0.1")
+    >>> price_text(Price(24, 0, 12, tenth, tenth, ""))
+    '24 new figures, ε 0.1 in each of 12 blocks'
+    """
+    if price.is_free:
+        return "free: all of it is on record"
+    figures = f"{price.figures:,} new figure{'' if price.figures == 1 else 's'}"
+    upto = "" if price.least == price.most else "up to "
+    where = "one block" if price.blocks == 1 else f"each of {price.blocks:,} blocks"
+    aside = ", partly set aside before" if price.reserved else ""
+    return f"{figures}, {upto}ε {price.most} in {where}{aside}"
+
+
+def preview_of(
+    door: Analyst,
+    catalogue: Catalogue,
+    accuracies: Mapping[int, str],
+    epsilons: Mapping[int, Epsilon],
+) -> Preview:
+    """Quotes of every PPI, each at the accuracy, or the ε, that is wanted of it."""
+    refuse_too_many(catalogue, MOST_AT_ACCURACY if accuracies else MOST_ON_A_PAGE)
+    taken = tuple(
+        replace(ppi, epsilon=epsilons.get(number, ppi.epsilon))
+        for number, ppi in enumerate(catalogue.ppis)
+    )
+    settled = tuple(_settled(door, replace(catalogue, ppis=taken), accuracies))
     chosen = replace(catalogue, ppis=tuple(ppi for ppi, _ in settled))
     forecasts = door.forecasts(chosen)
-    left = {line.block: line.left for line in door.budget(catalogue.log)}
+    lines = door.budget(catalogue.log)
+    left = {line.block: line.left for line in lines}
     found = [
         PpiPreview(
             number,
@@ -161,45 +202,50 @@ def preview_of(door: Analyst, catalogue: Catalogue, accuracies: Mapping[int, str
             quote,
             forecast,
             accuracies.get(number, ""),
-            _ladder(door, chosen),
+            _ladder(door, chosen, quote, forecast, lines),
             left.get((forecast and forecast.tightest) or ""),
         )
         for number, ((ppi, quote), forecast) in enumerate(zip(settled, forecasts, strict=True))
     ]
-    return Preview(chosen, tuple(found))
+    return Preview(chosen, tuple(found), door.price(chosen), door.outlook(chosen))
 
 
 def _settled(
     door: Analyst, catalogue: Catalogue, accuracies: Mapping[int, str]
 ) -> Iterator[tuple[Ppi, Quote]]:
+    """The PPIs of which no accuracy is wanted are quoted together, the others one by one."""
+    plain = tuple(ppi for n, ppi in enumerate(catalogue.ppis) if not accuracies.get(n))
+    together = iter(door.preview(replace(catalogue, ppis=plain)) if plain else ())
     for number, ppi in enumerate(catalogue.ppis):
-        alone = replace(catalogue, ppis=(ppi,))
-        (quote,) = door.preview(alone, accuracy=accuracies.get(number) or None)
+        wanted = accuracies.get(number)
+        if wanted:
+            (quote,) = door.preview(replace(catalogue, ppis=(ppi,)), accuracy=wanted)
+        else:
+            quote = next(together)
         yield replace(ppi, epsilon=quote.epsilon), quote
 
 
-def _ladder(door: Analyst, catalogue: Catalogue) -> tuple[Step, ...]:
+def _ladder(
+    door: Analyst,
+    catalogue: Catalogue,
+    quote: Quote,
+    forecast: Forecast | None,
+    lines: Sequence[BudgetLine],
+) -> tuple[Step, ...]:
     """What other accuracies cost; for one PPI alone, as it takes a plan for each step."""
-    if len(catalogue.ppis) > 1:
+    if len(catalogue.ppis) > 1 or not lines:
         return ()
-    found = (_step(door, catalogue, epsilon) for epsilon in _LADDER)
-    return tuple(step for step in found if step is not None)
-
-
-def _step(door: Analyst, catalogue: Catalogue, epsilon: Epsilon) -> Step | None:
-    ppis = (replace(catalogue.ppis[0], epsilon=epsilon),)
-    there = replace(catalogue, ppis=ppis)
-    try:
-        (quote,), (forecast,) = door.preview(there), door.forecasts(there)
-    except PappiError:
-        return None  # e.g. too small for the mechanism that was asked for by name
-    if quote.margin is None:
-        return None
-    number = three_digits(quote.margin)
-    return Step(
-        f"±{with_unit(number, quote.unit)}",
-        number.replace(",", ""),
-        epsilon,
-        "free" if forecast is None else percent(forecast.share),
-        forecast is None or forecast.more > 0,
+    cells = 1.0 if forecast is None else float(forecast.price) / float(quote.epsilon)
+    limit = min(float(min(line.limit, line.own_limit or line.limit)) for line in lines)
+    left = min(float(line.left) for line in lines)
+    margins = door.margins(catalogue, _LADDER)
+    return tuple(
+        Step(
+            within=f"±{with_unit(three_digits(margin), quote.unit)}",
+            epsilon=epsilon,
+            share=percent(cells * float(epsilon) / limit) if limit else "all",
+            fits=cells * float(epsilon) <= left,
+        )
+        for epsilon, margin in zip(_LADDER, margins, strict=True)
+        if margin is not None
     )

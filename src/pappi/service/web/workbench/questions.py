@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from typing import Annotated
 
@@ -14,11 +12,12 @@ from starlette.responses import RedirectResponse, Response
 from pappi.errors import NotFound, UsageError
 from pappi.ppinot.catalogue import parse_catalogue
 from pappi.ppinot.model import Catalogue
-from pappi.released import Released
 from pappi.report.html import series_card
+from pappi.report.spreadsheet import csv_text
 from pappi.service.keys import Asking
 from pappi.service.web.forms import Sent
 from pappi.service.web.workbench.doors import door_of, workbench_page
+from pappi.service.web.workbench.previews import price_text
 from pappi.store.register import KeptQuestion
 from pappi.workspace import Analyst, Workspace
 
@@ -27,15 +26,6 @@ _PLACE = "definitions"
 _HOME = "/workbench/questions"
 # Charts of so many PPIs in one page; the others are on the next.
 _ON_A_PAGE = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A kept question as it stands in the list."""
-
-    id: str
-    log: str
-    names: tuple[str, ...]
 
 
 class QuestionsDesk:
@@ -47,11 +37,7 @@ class QuestionsDesk:
     def all(self, bearer: Asking) -> Response:
         """Every question one has asked, and those that stand."""
         door = door_of(self._workspace, bearer)
-        listed = [
-            Listed(each.id, each.log, tuple(ppi.name for ppi in _catalogue(each).ppis))
-            for each in door.kept()
-        ]
-        return workbench_page("questions.html", bearer, kept=listed, standing=door.standing())
+        return workbench_page("questions.html", bearer, kept=door.kept(), standing=door.standing())
 
     def one(
         self,
@@ -66,7 +52,7 @@ class QuestionsDesk:
         catalogue = _catalogue(kept)
         shown = replace(catalogue, ppis=catalogue.ppis[after : after + _ON_A_PAGE])
         series = door.replay(shown, smooth=smooth)
-        quotes = door.preview(catalogue)
+        price = door.price(catalogue)
         return workbench_page(
             "question.html",
             bearer,
@@ -74,8 +60,8 @@ class QuestionsDesk:
             names=[ppi.name for ppi in catalogue.ppis],
             cards=[series_card(one, f"ppi-{n}") for n, one in enumerate(series, start=1)],
             figures=sum(len(one.answers) for one in series),
-            open_quotes=[quote for quote in quotes if quote.new_charges],
-            new_charges=sum(quote.new_charges for quote in quotes),
+            price=price,
+            price_text=price_text(price),
             smooth=smooth,
             after=after,
             next=after + _ON_A_PAGE if after + _ON_A_PAGE < len(catalogue.ppis) else None,
@@ -88,7 +74,7 @@ class QuestionsDesk:
         door = door_of(self._workspace, bearer)
         found = door.replay(_catalogue(self._kept(door, question)))
         return Response(
-            _csv(found),
+            csv_text(found.to_records()),
             media_type="text/csv; charset=utf-8",
             headers={"Content-Disposition": 'attachment; filename="figures.csv"'},
         )
@@ -119,15 +105,6 @@ class QuestionsDesk:
 
 def _catalogue(kept: KeptQuestion) -> Catalogue:
     return parse_catalogue(kept.definitions, _PLACE)
-
-
-def _csv(found: Released) -> str:
-    records = found.to_records()
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(records[0]) if records else [])
-    writer.writeheader()
-    writer.writerows(records)
-    return text.getvalue()
 
 
 def _day(text: str) -> date:
