@@ -6,20 +6,27 @@ import csv
 import gzip
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
+from unittest.mock import patch
 from xml.sax.saxutils import quoteattr
 from zoneinfo import ZoneInfo
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pappi.errors import LogFormatError
 from pappi.eventlog import ReadOptions, open_log
+from pappi.eventlog import xes as xes_reading
+from pappi.eventlog.times import FORMATS, Clock, _read_by_parts, read_times
+from pappi.eventlog.xes_bulk import BulkReader
+from pappi.eventlog.xes_separators import Irregular
+from pappi.eventlog.xes_values import DateReader
 
 Value: TypeAlias = str | int | float | bool | datetime | None
 
@@ -133,6 +140,127 @@ def test_a_log_written_as_xes_is_read_back_exactly(log: list[Trace]) -> None:
         assert (row["activity"] is None) == (tag == "")
     cases = {row["case_id"] for row in rows}
     assert len(cases) == sum(bool(trace.events) for trace in log)
+
+
+# What may be put anywhere into a log: some of it harmless there, some of it not.
+INTRUDERS = (
+    *("<", ">", "&", '"', "'", "/", " ", "\t", "\r\n", "é", "\0", "\x0b", "\uffff", "\udcff"),
+    *("<trace>", "</trace>", "<trace/>", "<event>", "</event>", "<event/>", "</log>", "<log>"),
+    *("<!-- ", " -->", "<!-- </trace> -->", "<![CDATA[", "]]>", "<?pi ?>", "<!DOCTYPE log>"),
+    *("&amp;", "&#10;", "&#xA;", "&#0;", "&lol;", "7", "text"),
+    '<int key="n" value="1"/>',
+    "<int key='n' value='1'/>",
+    '<string key="concept:name" value="a"/>',
+    '<date key="time:timestamp" value="2020-01-01T00:00:00"/>',
+    '<list key="l"><id key="i" value="x"/></list>',
+)
+usual_events = st.builds(
+    lambda core, others: others | core,
+    st.fixed_dictionaries(
+        {"time:timestamp": st.tuples(st.just("date"), moments)},
+        optional={"concept:name": st.tuples(st.just("string"), texts)},
+    ),
+    st.dictionaries(st.sampled_from(["a", "A", "ä b", "x:y"]), values, max_size=3),
+)
+usual_traces = st.lists(
+    st.builds(Trace, attributes, st.lists(usual_events, min_size=1, max_size=3)), max_size=4
+)
+intrusions = st.lists(st.tuples(st.floats(0, 1), st.sampled_from(INTRUDERS)), max_size=3)
+
+
+def intruded(text: str, intrusions: Sequence[tuple[float, str]]) -> bytes:
+    for place, intruder in intrusions:
+        at = int(place * len(text))
+        text = text[:at] + intruder + text[at:]
+    return text.encode(errors="surrogateescape")
+
+
+# Shows the parser where the traces are.
+FIRST = xes([Trace({}, [{}])]).removeprefix("<log>").removesuffix("</log>")
+
+
+def outcome(path: Path) -> object:
+    """Rows, columns and notices; or the defect that is named."""
+    try:
+        rows, description = read(path)
+    except LogFormatError as error:
+        return error.line, error.cause
+    return [{k: v for k, v in row.items() if v is not None} for row in rows], description
+
+
+def named(number: int) -> dict[str, tuple[str, Any]]:
+    return {"concept:name": ("string", f"case {number}")}
+
+
+@settings(max_examples=400, deadline=None)
+@given(usual_traces, intrusions, st.sampled_from(["", "\n", "\r\n\t"]), st.integers(30, 300))
+def test_traces_read_at_once_are_what_the_parser_makes_of_them(
+    log: list[Trace], intrusions: list[tuple[float, str]], between: str, block: int
+) -> None:
+    distinct = [replace(one, attributes=one.attributes | named(n)) for n, one in enumerate(log)]
+    text = xes(distinct).replace("<", f"{between}<").replace("<log>", f"<log>{FIRST}")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "log.xes"
+        path.write_bytes(intruded(text, intrusions))
+        with patch.object(xes_reading, "_BLOCK", block):
+            at_once = outcome(path)
+        with patch.object(BulkReader, "batch", side_effect=Irregular):
+            assert outcome(path) == at_once
+
+
+dates = st.one_of(
+    st.datetimes().map(datetime.isoformat),
+    st.builds(
+        "{}{}{}{}".format,
+        st.dates().map(str),
+        st.sampled_from(["T", " ", "", "T1"]),
+        st.times().map(str),
+        st.sampled_from(["", "Z", "+01:00", "-0330", "+05", "+24:00", "+01:75", " +01:00"]),
+    ),
+    st.text("0123456789-:TZ+. ", min_size=8, max_size=30),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(dates, min_size=1, max_size=3), st.sampled_from([None, "Europe/Amsterdam"]))
+def test_dates_read_at_once_are_those_read_one_by_one(texts: list[str], zone: str | None) -> None:
+    clock = None if zone is None else ZoneInfo(zone)
+    one_by_one, at_once = DateReader(clock), DateReader(clock)
+    try:
+        found = at_once.read_all(pa.array(texts)).to_pylist()
+    except ValueError:
+        return  # then they are read one by one
+    assert found == [one_by_one.read(text) for text in texts]
+    assert at_once == one_by_one
+
+
+clocks = [Clock(), *(Clock(ZoneInfo("Europe/Amsterdam"), z_is_utc) for z_is_utc in (True, False))]
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(st.one_of(st.none(), dates), min_size=1, max_size=3),
+    st.sampled_from([("-", "y"), ("/", "y"), ("-", "d"), (".", "d"), ("/", "m"), ("-", "m")]),
+    st.sampled_from(
+        [Clock(), *(Clock(ZoneInfo("Europe/Amsterdam"), utc) for utc in (True, False))]
+    ),
+)
+def test_times_in_a_common_form_are_what_their_parts_say(
+    texts: list[str | None], form: tuple[str, str], clock: Clock
+) -> None:
+    column = pa.array([text and in_form(text, *form) for text in texts], pa.string())
+    for written in FORMATS.values():
+        quick, slow = read_times(column, written, clock), _read_by_parts(column, written, clock)
+        assert quick.readable.tolist() == slow.readable.tolist()
+        assert quick.us[quick.readable].tolist() == slow.us[slow.readable].tolist()
+        assert (quick.without_offset, quick.with_z) == (slow.without_offset, slow.with_z)
+
+
+def in_form(text: str, between: str, first: str) -> str:
+    """The same with another day: dd-mm-yyyy, mm/dd/yyyy, …, if it begins with yyyy-mm-dd."""
+    year, month, day, clock = text[:4], text[5:7], text[8:10], text[10:]
+    parts = {"y": (year, month, day), "d": (day, month, year), "m": (month, day, year)}
+    return between.join(parts[first]) + clock
 
 
 nodes = st.recursive(

@@ -28,7 +28,7 @@ from pappi.eventlog.log import (
 )
 from pappi.eventlog.options import ReadOptions
 from pappi.eventlog.roles import no_such_role, required_role, role_by_name, role_guess
-from pappi.eventlog.times import TimeFormat, time_format
+from pappi.eventlog.times import FORMATS, TimeFormat, time_format
 
 _DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 
@@ -76,15 +76,20 @@ class CsvReader:
         return Description(tuple(columns), tuple(self._guesses()), tuple(self._notices()))
 
     def _possible_times(self, number: int) -> Sequence[TimeFormat]:
-        """A format that was said is the only one for event times, the first for others."""
-        if self._format is None:
-            return ALL_TIMES
-        return (self._format,) if number == self._time else (self._format, *ALL_TIMES)
+        """A format that was said is the only one for event times, the first for others.
+
+        A count since 1970 can be the time of events, but as an attribute it is just a number.
+        """
+        if number == self._time:
+            return ALL_TIMES if self._format is None else (self._format,)
+        said = () if self._format is None else (self._format,)
+        return (*said, *FORMATS.values())
 
     def _learn(self, progress: Progress) -> None:
+        observed = [n for n in range(len(self._seen)) if n not in (self._case, self._activity)]
         for texts in self._source.batches(progress):
-            for column, seen in zip(texts.columns, self._seen, strict=True):
-                seen.observe(column)
+            for number in observed:
+                self._seen[number].observe(texts.column(number))
         time = self._time_column()
         self._time = time
         self._time_type = self._checked_time_type(time)

@@ -29,6 +29,7 @@ _PATTERNS: Mapping[str, str] = {
 }
 _KINDS = {"integer": Kind.NUMBER, "float": Kind.NUMBER, "boolean": Kind.TRUTH, "time": Kind.TIME}
 _NO_ZONE = Clock()
+_FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class TypeInference:
         self._rows = 0
         self._any = False
         self.markers_seen: set[str] = set()
-        self.unreadable: Unreadable | None = None
+        self._ruled_out: _RuledOut | None = None
 
     def observe(self, column: ArrowArray) -> None:
         import numpy as np
@@ -86,15 +87,15 @@ class TypeInference:
             self._plain = {name for name in self._plain if _all_are(values, name)}
             self._narrow_times(values, rows)
 
+    @property
+    def unreadable(self) -> Unreadable | None:
+        """What left no time format possible, if one was possible until then."""
+        return None if self._ruled_out is None else self._ruled_out.unreadable()
+
     def _narrow_times(self, values: ArrowArray, rows: NDArray[np.int64]) -> None:
-        if not self._times:
-            return
-        read = [read_times(values, written, _NO_ZONE).readable for written in self._times]
-        left = [w for w, readable in zip(self._times, read, strict=True) if readable.all()]
-        if not left:
-            best = max(range(len(read)), key=lambda i: int(read[i].sum()))
-            first = int((~read[best]).argmax())
-            self.unreadable = Unreadable(int(rows[first]), values[first].as_py(), self._times[best])
+        left = [written for written in self._times if _all_written(values, written)]
+        if self._times and not left:
+            self._ruled_out = _RuledOut(self._times, values, rows)
         self._times = left
 
     def attribute_type(self) -> ColumnType:
@@ -120,7 +121,37 @@ class TypeInference:
         return tuple(sorted(self.markers_seen)) if self._guess_missing else self._markers
 
 
+@dataclass(frozen=True, slots=True)
+class _RuledOut:
+    """Values, in these rows, that no format reads which read all values before."""
+
+    times: Sequence[TimeFormat]
+    values: ArrowArray
+    rows: NDArray[np.int64]
+
+    def unreadable(self) -> Unreadable:
+        read = [read_times(self.values, written, _NO_ZONE).readable for written in self.times]
+        best = max(range(len(read)), key=lambda i: int(read[i].sum()))
+        first = int((~read[best]).argmax())
+        return Unreadable(int(self.rows[first]), self.values[first].as_py(), self.times[best])
+
+
+def _all_written(values: ArrowArray, written: TimeFormat) -> bool:
+    return all(
+        bool(read_times(some, written, _NO_ZONE).readable.all()) for some in _few_then_all(values)
+    )
+
+
+def _few_then_all(values: ArrowArray) -> tuple[ArrowArray, ArrowArray]:
+    """Most of what a column is not, its first values show."""
+    return values.slice(0, _FEW), values
+
+
 def _all_are(values: ArrowArray, name: str) -> bool:
+    return all(_are(some, name) for some in _few_then_all(values))
+
+
+def _are(values: ArrowArray, name: str) -> bool:
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from pappi.errors import UsageError
 from pappi.eventlog.log import ArrowArray
+from pappi.eventlog.times_common import common_times
 from pappi.eventlog.zones import instants_us
 
 if TYPE_CHECKING:
@@ -127,9 +128,27 @@ def read_times(column: ArrowArray, written: TimeFormat, clock: Clock) -> Times:
     """Every text of the column as UTC microseconds; a null is not readable."""
     if written.per_unit_us is not None:
         return _counted(column, written.pattern, written.per_unit_us)
+    return _read_by_arrow(column, written, clock) or _read_by_parts(column, written, clock)
+
+
+def _read_by_arrow(column: ArrowArray, written: TimeFormat, clock: Clock) -> Times | None:
+    import numpy as np
+
+    found = common_times(column.drop_null() if column.null_count else column, written.name)
+    if found is None:
+        return None
+    readable = column.is_valid().to_numpy(zero_copy_only=False)
+    us = np.zeros(len(column), np.int64)
+    us[readable] = found.instants(clock.zone, z_is_utc=clock.z_is_utc)
+    return Times(us, readable, found.without_offset, int(found.with_z.sum()))
+
+
+def _read_by_parts(column: ArrowArray, written: TimeFormat, clock: Clock) -> Times:
     import numpy as np
 
     parts = _Parts(column, written.pattern)
+    if not parts.matched.any():
+        return Times(np.zeros(len(column), np.int64), parts.matched, 0, 0)
     wall_us = _wall_us(parts)
     has_offset, offset_us = _offsets(parts)
     written_z = parts.text_is("zone", "Z")

@@ -1,23 +1,26 @@
-"""The XES reader: streams `.xes` and `.xes.gz` through expat in constant memory."""
+"""The XES reader: streams `.xes` and `.xes.gz` in constant memory.
+
+Traces that are written in the usual way are read by the megabyte (`xes_bulk`), all else by
+an XML parser (`xes_parser`); both give the same rows, and the parser alone decides where
+the traces are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
-from xml.parsers import expat
 
-from pappi.errors import LogFormatError
 from pappi.eventlog.files import open_log_file
 from pappi.eventlog.log import Batches, Description, Guess, Progress, RecordBatch, no_progress
 from pappi.eventlog.options import ReadOptions
-from pappi.eventlog.xes_document import XesDocument
+from pappi.eventlog.xes_bulk import BulkReader
+from pappi.eventlog.xes_parser import END_OF_TRACE, XesParser
+from pappi.eventlog.xes_separators import Irregular
 from pappi.eventlog.xes_values import DateReader
 
-if TYPE_CHECKING:
-    from xml.parsers.expat import XMLParserType
-
-_CHUNK = 1 << 17
+_BLOCK = 1 << 22
+# A trace longer than this is not waited for, but given to the parser as it comes.
+_LONGEST = 1 << 24
 
 # What the counts of `_notices` are counts of.
 _NOTICES = (
@@ -37,7 +40,9 @@ class XesReader:
         self._path = path
         self._options = options
         self._dates = DateReader(options.zone)
-        self._parser, self._document = self._prepared()
+        self._parser = XesParser(path.name, self._dates)
+        self._document = self._parser.document
+        self._bulk = BulkReader(self._document.columns, self._document.case_ids, self._dates)
 
     @property
     def name(self) -> str:
@@ -45,66 +50,41 @@ class XesReader:
 
     def batches(self, progress: Progress = no_progress) -> Batches:
         with open_log_file(self._path) as file:
-            while chunk := file.content.read(_CHUNK):
-                self._parse(chunk, final=False)
+            text = b""
+            while block := file.content.read(_BLOCK):
+                text = yield from self._read(text + block)
                 progress(file.done, file.total)
-                yield from self._ready()
-            self._parse(b"", final=True)
-            self._document.finish()
-            yield from self._ready()
+            yield from self._parser.feed(text)
+            yield from self._parser.finish()
 
     def description(self) -> Description:
         return Description(
             self._document.columns.described(), tuple(self._guesses()), tuple(self._notices())
         )
 
-    def _prepared(self) -> tuple[XMLParserType, XesDocument]:
-        parser = expat.ParserCreate()
-        document = XesDocument(self.name, parser, self._dates)
-        parser.StartElementHandler = self._start_root
-        parser.EndElementHandler = document.end
-        parser.StartDoctypeDeclHandler = self._refuse_declarations
-        parser.EntityDeclHandler = self._refuse_declarations
-        return parser, document
+    def _read(self, text: bytes) -> Generator[RecordBatch, None, bytes]:
+        """Reads as much as can be read by now; returns the rest."""
+        begin = 0
+        while begin < len(text) and not self._parser.between_traces:
+            end = _behind(text.find(END_OF_TRACE, begin)) or len(text)
+            yield from self._parser.feed(text[begin:end])
+            begin = end
+        end = _behind(text.rfind(END_OF_TRACE, begin)) or begin
+        yield from self._traces(text[begin:end])
+        if len(text) - end > _LONGEST:
+            yield from self._parser.feed(text[end:])
+            return b""
+        return text[end:]
 
-    def _start_root(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Decides, at the first element, how the others are spelled: <log> or <xes:log>."""
-        prefix = tag[: tag.rfind(":") + 1]
-        start = self._document.start
-        if prefix:
-            self._parser.StartElementHandler = lambda tag, attributes: start(
-                tag.removeprefix(prefix), attributes
-            )
-        else:
-            self._parser.StartElementHandler = start
-        start(tag.removeprefix(prefix), attributes)
-
-    def _refuse_declarations(self, *_declaration: object) -> None:
-        raise LogFormatError(
-            self.name,
-            self._parser.CurrentLineNumber,
-            "a document type or entity declaration, which no event log needs",
-            hint="remove the <!DOCTYPE …> part: entities can expand without bound",
-        )
-
-    def _parse(self, chunk: bytes, *, final: bool) -> None:
+    def _traces(self, text: bytes) -> Iterator[RecordBatch]:
+        """Whole traces, if the file is well-formed; at once, if they are written as usual."""
         try:
-            self._parser.Parse(chunk, final)
-        except expat.ExpatError as error:
-            raise self._malformed(error, final=final) from None
-
-    def _malformed(self, error: expat.ExpatError, *, final: bool) -> LogFormatError:
-        if final:
-            cause = "the XML ends too early: the file is truncated"
-            hint = "copy or download it again, and compare the size with the original"
+            batch = self._bulk.batch(text)
+        except Irregular:
+            yield from self._parser.feed(text)
         else:
-            cause = f"malformed XML: {expat.ErrorString(error.code)}"
-            hint = "export the log again, or correct the file at this line"
-        return LogFormatError(self.name, error.lineno, cause, hint=hint)
-
-    def _ready(self) -> Iterator[RecordBatch]:
-        ready, self._document.ready = self._document.ready, []
-        yield from ready
+            yield from self._parser.skip(text)
+            yield batch
 
     def _guesses(self) -> Iterator[Guess]:
         if count := self._dates.without_offset:
@@ -121,3 +101,8 @@ class XesReader:
             self._dates.finer,
         )
         return (f"{count} {what}" for count, what in zip(counts, _NOTICES, strict=True) if count)
+
+
+def _behind(found: int) -> int:
+    """The place behind the end of a trace that was found; 0 if none was."""
+    return found + len(END_OF_TRACE) if found >= 0 else 0

@@ -15,7 +15,7 @@ from pappi.eventlog.log import ACTIVITY, CASE, TIME, Column, RecordBatch, attrib
 from pappi.eventlog.xes_values import KINDS, Value
 from pappi.values.vocabulary import Kind
 
-_ARROW_TYPES = {
+ARROW_TYPES = {
     "string": "string",
     "id": "string",
     "json": "string",
@@ -96,7 +96,7 @@ class ColumnSet:
         arrays = {}
         for buffer in (*self._core, *filled):
             buffer.values.extend(repeat(None, rows - len(buffer.values)))
-            arrays[buffer.field] = pa.array(buffer.values, _ARROW_TYPES[buffer.type])
+            arrays[buffer.field] = pa.array(buffer.values, ARROW_TYPES[buffer.type])
             buffer.values.clear()
         return pa.record_batch(arrays)
 

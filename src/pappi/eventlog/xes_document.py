@@ -14,8 +14,7 @@ of a trace, so memory holds one batch and the longest trace.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from pappi.errors import LogFormatError
 from pappi.eventlog.log import RecordBatch
@@ -23,20 +22,26 @@ from pappi.eventlog.xes_columns import Buffer, ColumnSet
 from pappi.eventlog.xes_extra import Node, extra_json, stub_node, whole_node
 from pappi.eventlog.xes_values import EXPECTED, KINDS, DateReader, Value, value_readers
 
-if TYPE_CHECKING:
-    from xml.parsers.expat import XMLParserType
-
 _ROWS_PER_BATCH = 20_000
 _DEEPEST = 100
 _NAME = "concept:name"
 
 
 class XesDocument:
-    """Handlers for one file; complete batches appear in `ready`."""
+    """Handlers for one file: `start` and `end` of every element; complete batches are `taken`.
 
-    def __init__(self, file: str, parser: XMLParserType, dates: DateReader) -> None:
-        self._file = file
-        self._parser = parser
+    `defect` makes the error for what is wrong at the present place, `at_trace_end` is told of
+    the end of every trace.
+    """
+
+    def __init__(
+        self,
+        dates: DateReader,
+        defect: Callable[[str, str], LogFormatError],
+        at_trace_end: Callable[[], None],
+    ) -> None:
+        self._defect = defect
+        self._at_trace_end = at_trace_end
         self._depth = 0
         self._in_trace = False
         self._in_event = False
@@ -47,12 +52,12 @@ class XesDocument:
         self._trace_values: dict[Buffer, Value] = {}
         self._case_name: str | None = None
         self._name_in_column = False
-        self._case_ids: set[str] = set()
         self._row = 0
         self._first_row = 0
         self._columns = ColumnSet(value_readers(dates))
         self._event_columns = self._columns.of_event
-        self.ready: list[RecordBatch] = []
+        self._ready: list[RecordBatch] = []
+        self.case_ids: set[str] = set()
         self.duplicate_names = 0
         self.unnamed_traces = 0
         self.empty_traces = 0
@@ -90,10 +95,16 @@ class XesDocument:
         elif self._depth == 1 and self._in_trace:
             self._end_trace()
 
-    def finish(self) -> None:
-        """Hands over the rows of the last batch."""
+    def hand_over(self) -> None:
+        """Makes a batch of the rows of all traces so far."""
         if self._row:
-            self._hand_over()
+            self._ready.append(self._columns.take(self._row))
+            self._row = self._first_row = 0
+
+    def taken(self) -> list[RecordBatch]:
+        """The batches that are complete, once."""
+        ready, self._ready = self._ready, []
+        return ready
 
     def _outside(self, tag: str, depth: int) -> None:
         if depth == 1:
@@ -228,7 +239,8 @@ class XesDocument:
         self._trace_extra = []
         self._first_row = self._row
         if self._row >= _ROWS_PER_BATCH:
-            self._hand_over()
+            self.hand_over()
+        self._at_trace_end()
 
     def _spread_over_case(self, events: int) -> None:
         """The trace's own attributes, repeated on each of its events."""
@@ -245,24 +257,17 @@ class XesDocument:
         if name is None:
             self.unnamed_traces += 1
             case_id = self._unused("unnamed", self.unnamed_traces)
-        elif name in self._case_ids:
+        elif name in self.case_ids:
             self.duplicate_names += 1
             case_id = self._unused(name, 2)
             if not self._name_in_column:
                 self._trace_values.setdefault(self._columns.trace_column("string", _NAME), name)
         else:
             case_id = name
-        self._case_ids.add(case_id)
+        self.case_ids.add(case_id)
         return case_id
 
     def _unused(self, stem: str, number: int) -> str:
-        while (candidate := f"{stem} ({number})") in self._case_ids:
+        while (candidate := f"{stem} ({number})") in self.case_ids:
             number += 1
         return candidate
-
-    def _hand_over(self) -> None:
-        self.ready.append(self._columns.take(self._row))
-        self._row = self._first_row = 0
-
-    def _defect(self, cause: str, hint: str) -> LogFormatError:
-        return LogFormatError(self._file, self._parser.CurrentLineNumber, cause, hint=hint)

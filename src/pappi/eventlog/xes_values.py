@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
+from pappi.eventlog.log import ArrowArray
+from pappi.eventlog.zones import instants_us
 from pappi.values.vocabulary import Kind
 
 Value: TypeAlias = str | int | float | bool
@@ -34,6 +36,8 @@ EXPECTED: Mapping[str, str] = {
 }
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# The second day of the year 1: on the first, an offset may lead into the year 0.
+_EARLIEST_US = -62_135_510_400_000_000
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _LONGEST_MICROSECOND_DATE = len("2010-09-30T17:24:07.000000+02:00")
 
@@ -60,6 +64,28 @@ class DateReader:
             self.finer += _has_finer_digits(text)
         since = moment - _EPOCH
         return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+    def read_all(self, texts: ArrowArray) -> ArrowArray:
+        """What `read` gives for each; ValueError unless all are written in one common way.
+
+        Arrow reads a subset of what Python does, and all of it alike but for the year 0.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        try:
+            us = texts.cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+        except pa.ArrowInvalid:  # without offsets; a mixture is none of the common ways
+            us = self._wall_clock(texts.cast(pa.timestamp("us")).cast(pa.int64()))
+        if len(us) and pc.min(us).as_py() < _EARLIEST_US:
+            raise ValueError("a year that Python does not have")
+        return us
+
+    def _wall_clock(self, wall: ArrowArray) -> ArrowArray:
+        import pyarrow as pa
+
+        self.without_offset += len(wall)
+        return wall if self.zone is None else pa.array(instants_us(wall.to_numpy(), self.zone))
 
 
 def value_readers(dates: DateReader) -> Mapping[str, Callable[[str], Value]]:
