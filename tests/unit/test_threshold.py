@@ -175,6 +175,18 @@ def aimed(
     return mechanism
 
 
+def test_more_cases_tell_a_mean_from_its_target_and_no_sum() -> None:
+    for function, bounds, at in (
+        ("mean", EIGHT, 3),
+        ("share", UNIT_INTERVAL, 0),
+        ("sum", EIGHT, 3),
+    ):
+        limit = Limit(at + Fraction(1, 2), at_most=True)
+        decision = decision_for(function, bounds, ONE, ADD_REMOVE, integral=False, limit=limit)
+        gains = decision.predicted_error(100, None) < decision.predicted_error(1, None)
+        assert gains is (function != "sum")
+
+
 @pytest.mark.parametrize("limit", ENDS)
 @pytest.mark.parametrize("function", RANKED)
 def test_value_and_verdict_always_agree(function: str, limit: Limit) -> None:

@@ -29,7 +29,7 @@ from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms import tails
 from pappi.mechanisms.interval import Points, RankScored
 from pappi.mechanisms.laws import Law, NoisySign, Outcome, StagedLaw
-from pappi.mechanisms.margins import PER_CASE, Limit, Margin
+from pappi.mechanisms.margins import PER_CASE, Limit, Margin, SumMargin
 from pappi.mechanisms.mechanism import DrawnFromLaw, Estimate, NoisyIntegers, Values
 
 MOST_FALLOFF = 1_000
@@ -97,7 +97,8 @@ class NoisyMargin(NoisyIntegers):
         """How far from the target a value is told apart from it, as a standard deviation."""
         noise = tails.deviation(self.scale) / PER_CASE
         furthest = float(max(map(abs, self.margin.moves())) * self.margin.unit)
-        return noise * furthest / max(cases, 1.0)
+        # Among many cases one moves a mean, a share or a rank by less; a sum as much as ever.
+        return noise * furthest / (1.0 if isinstance(self.margin, SumMargin) else max(cases, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
