@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pappi.engine import duck
 from pappi.engine.cases import evaluate_cases
 from pappi.engine.query import Identify
 from pappi.ppinot import model
@@ -39,6 +42,9 @@ from pappi.values.working_time import WorkingCalendar, parse_calendar
 from pappi.workspace import Workspace
 from tests.engines.reference import Case
 from tests.small_logs import START, Row, workspace_with
+
+# As the engine does for its first query: not in the middle of a test.
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CONDITIONS = (
@@ -118,12 +124,19 @@ logs = st.lists(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(log=logs, measures=st.lists(st.one_of(bases, bases, derived), min_size=8, max_size=12))
+@given(
+    log=logs,
+    measures=st.lists(st.one_of(bases, bases, derived), min_size=8, max_size=12),
+    events_per_range=st.sampled_from([duck.EVENTS_PER_RANGE, 5]),
+)
 def test_every_measure_of_a_case_is_what_it_says(
-    log: list[list[tuple[str, float, float | None]]], measures: list[SingleInstance]
+    log: list[list[tuple[str, float, float | None]]],
+    measures: list[SingleInstance],
+    events_per_range: int,
 ) -> None:
     rows = _rows(log)
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duck, "EVENTS_PER_RANGE", events_per_range)
         workspace = workspace_with(Path(folder) / "w", [*rows, ("other", "A", 0.0, {"x": 0.0})])
         found = _found(workspace, measures)
         declared = workspace.log("small")

@@ -32,8 +32,8 @@ _WORDS = frozenset(
     re.findall(
         r"\S+",
         """
-        SELECT FROM AS GROUP BY ORDER PARTITION OVER LEFT JOIN ON AND OR NOT IS NULL IN CASE WHEN
-        THEN ELSE END CAST DOUBLE BIGINT TEXT TRUE FALSE COALESCE NULLIF MIN MAX SUM AVG COUNT
+        SELECT FROM WHERE AS GROUP BY ORDER PARTITION OVER LEFT JOIN ON AND OR NOT IS NULL IN CASE
+        WHEN THEN ELSE END CAST DOUBLE BIGINT TEXT TRUE FALSE COALESCE NULLIF MIN MAX SUM AVG COUNT
         MEDIAN ABS ROUND LEAST GREATEST ARG_MIN ARG_MAX LAG LEAD ROWS BETWEEN UNBOUNDED PRECEDING
         CURRENT ROW FLOOR
         """,
@@ -44,7 +44,8 @@ _SIGNS = frozenset("(),.*+-/%<>=! ")
 _COLUMNS = frozenset({"case_id", "pos", "ts_us", "activity"})
 _OWN = re.compile(
     r"anchor_us|first_pos|person|joined_case|next_ts_us_*|[cm]\d+|(?:onset|sequence)_\d+_*"
-    r"|(?:start|end|worked)_c\d+_*|round|opened|closed|next_closed|lasted|(?:start|end)_day_\d+"
+    r"|(?:start|end|worked)_c\d+_*|opens|opened|closes|closed|starts|ends|running|lasted"
+    r"|(?:start|end)_day_\d+"
     r"|day|before|(?:start|end)_\d+|calendar \d+|cases|cycles(?:_\d+)?|below"
 )
 _TYPES = {

@@ -44,6 +44,8 @@ VARIABLES = {
         "a folder with public logs, for experiments and tests, which are skipped without",
     ),
     "PAPPI_PRIPEL_LOGS": ("researcher", "a folder with logs anonymised by PRIPEL, to compare with"),
+    "PAPPI_ENGINES": ("developer", "`1` also compares the engines over real and large logs"),
+    "PAPPI_TEST_PYSPARK": ("developer", "a Spark Connect server of PySpark to test with, `sc://…`"),
     "PAPPI_AUDIT_PAIRS": ("developer", "neighbouring pairs each audit test tries"),
     "PAPPI_AUDIT_SAMPLES": ("developer", "draws each audit test compares with their law"),
     "PAPPI_OPENAPI_EXAMPLES": ("developer", "requests each route's test generates"),

@@ -10,18 +10,18 @@ is in all give a result, drawn like any other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pappi.checkpoint.questions import CellQuestion
-from pappi.engine.cases import CaseTable, evaluate_cases
+from pappi.engine.cases import CaseTable, case_batches, evaluate_cases
 from pappi.engine.query import Identify
-from pappi.engine.scopes import cases_in, read_by
+from pappi.engine.scopes import batches_in, cases_in, read_by
 from pappi.planning.parts import Part
 from pappi.planning.plan import Plan
+from pappi.ppinot.model import Scope
 from pappi.store.declarations import LogDeclaration
 from pappi.values.periods import Period
 
@@ -33,22 +33,36 @@ def draw_cells(
     events: Path, questions: Sequence[CellQuestion], log: LogDeclaration, key: bytes
 ) -> dict[str, CellResult]:
     """The noisy integers of every question, from one evaluation of the log."""
+    tables = _tables(events, questions, log, key)
+    return {
+        question.key: _cell(question, tables[question.plan.ppi.scope]) for question in questions
+    }
+
+
+def _tables(
+    events: Path, questions: Sequence[CellQuestion], log: LogDeclaration, key: bytes
+) -> dict[Scope, dict[Period, CaseTable]]:
+    """The cases that count, of every scope and period that is asked about."""
     parts = [part for question in questions for part in question.plan.parts]
     measures = [measure for part in parts for measure in part.inputs]
     identify = Identify(key, log.unit.column) if _asks_who(parts, log) else None
-    found = evaluate_cases(
-        *(events, log.table, log.anchor, measures, log.vocabulary, identify),
-        also=read_by(question.plan.ppi.scope for question in questions),
-        days=log.days,
-    )
-    cases = found.kept(log.unit, log.blocks, log.zone)
-    released: dict[str, CellResult] = {}
-    for scope, alike in groupby(questions, key=lambda question: question.plan.ppi.scope):
-        asked = list(alike)
-        periods = sorted({period for question in asked for period in question.cell.periods})
-        tables = cases_in(cases, scope, periods, log.horizon, log.zone)
-        released |= {question.key: _cell(question, tables) for question in asked}
-    return released
+    asked, horizon, zone = _asked(questions), log.horizon, log.zone
+    reading = (log.place(events), log.table, log.anchor, measures, log.vocabulary, identify)
+    besides = read_by(asked)
+    if log.unit.column is None and all(scope.last_cases is None for scope in asked):
+        batches = case_batches(*reading, also=besides, days=log.days)
+        return batches_in(batches, asked, horizon, zone)
+    found = evaluate_cases(*reading, also=besides, days=log.days)
+    cases = found.kept(log.unit, log.blocks, zone)
+    return {scope: cases_in(cases, scope, asked[scope], horizon, zone) for scope in asked}
+
+
+def _asked(questions: Sequence[CellQuestion]) -> dict[Scope, list[Period]]:
+    """The periods of each scope, in order."""
+    asked: dict[Scope, set[Period]] = {}
+    for question in questions:
+        asked.setdefault(question.plan.ppi.scope, set()).update(question.cell.periods)
+    return {scope: sorted(periods) for scope, periods in asked.items()}
 
 
 def _asks_who(parts: Sequence[Part], log: LogDeclaration) -> bool:

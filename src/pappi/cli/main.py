@@ -19,6 +19,7 @@ from pappi.cli.ppis import ppi
 from pappi.cli.rehearsing import rehearse
 from pappi.cli.reports import report
 from pappi.cli.serve import serve
+from pappi.cli.sources import add
 from pappi.cli.standing import standing
 from pappi.errors import DefinitionError, PappiError
 
@@ -47,7 +48,7 @@ _COMMANDS = (
 )
 for command in _COMMANDS:
     pappi.add_command(command)
-for command in GROWING:
+for command in (add, *GROWING):
     log.add_command(command)
 
 

@@ -10,6 +10,7 @@ from itertools import islice, takewhile
 
 from pappi.budget.chain import Entry
 from pappi.budget.journal import ChargeRecord
+from pappi.custody.adding import Added, Given, add_log, require_here, seal_source
 from pappi.custody.capture import Captured, CapturedEvent, capture
 from pappi.custody.erasure import Erased, Request, erase
 from pappi.custody.exact import exact_answers
@@ -77,6 +78,11 @@ class Custody:
             books = self._books(ledger)
             return import_log(self._office.files, books, name, reader, terms, progress)
 
+    def add_log(self, name: str, given: Given, terms: Terms) -> Added:
+        """Declare a log whose events stay where they are; its source is only ever read."""
+        with self._office.ledger() as ledger:
+            return add_log(self._office.files, self._books(ledger), name, given, terms)
+
     def create_log(self, name: str, terms: Terms, vocabulary: Vocabulary) -> LogDeclaration:
         """Declare a log without events, to be fed by capture; nothing of it is sealed yet."""
         with self._office.ledger() as ledger:
@@ -84,7 +90,9 @@ class Custody:
 
     def capture(self, name: str, events: Sequence[CapturedEvent]) -> Captured:
         """Take events in; they are on the disk when this returns, and answered once sealed."""
-        return capture(self._office.files.inbox, self.log(name), events)
+        log = self.log(name)
+        require_here(log, "captured")
+        return capture(self._office.files.inbox, log, events)
 
     def seal(self, name: str, until: date | None = None) -> Sealed:
         """Let time up to a day be answered; what comes later about it is kept apart."""
@@ -96,6 +104,8 @@ class Custody:
                 self._change(ledger, name, lambda now: replace(now, table=table, until=end))
 
             files = self._office.files
+            if log.source is not None:
+                return seal_source(files, lambda: self.log(name), until, commit)
             sweep(files, self._books(ledger))
             return seal(files, lambda: self.log(name), until, today(log.zone), commit)
 
@@ -107,6 +117,7 @@ class Custody:
         blocks: Sequence[str] = (),
     ) -> Erased:
         """Delete cases, persons or blocks from disk; what was released stays on record."""
+        require_here(self.log(name), "erased")
         request = Request(tuple(cases), tuple(persons), tuple(blocks))
         with self._office.ledger() as ledger:
 

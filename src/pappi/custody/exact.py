@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pappi.engine.cases import CaseTable, evaluate_cases
-from pappi.engine.scopes import cases_in, read_by
+from pappi.engine.cases import CaseTable, case_batches, evaluate_cases
+from pappi.engine.scopes import batches_in, cases_in, read_by
 from pappi.planning.cells import periods_of
 from pappi.ppinot.model import Catalogue, MultiInstance, Ppi, Scope
 from pappi.ppinot.reduced import reduced
@@ -37,16 +37,22 @@ def cases_by_period(
     events: Path, ppis: Sequence[Ppi], log: LogDeclaration
 ) -> dict[Scope, dict[Period, CaseTable]]:
     """What every case contributes to reduced PPIs, by scope and period: the data themselves."""
-    scopes = dict.fromkeys(ppi.scope for ppi in ppis)
-    cases = evaluate_cases(
-        *(events, log.table, log.anchor, [ppi.measure for ppi in ppis], log.vocabulary),
-        also=read_by(scopes),
-        days=log.days,
+    horizon, zone = log.horizon, log.zone
+    asked = {ppi.scope: periods_of(ppi.scope, horizon) for ppi in ppis}
+    reading = (
+        log.place(events),
+        log.table,
+        log.anchor,
+        [ppi.measure for ppi in ppis],
+        log.vocabulary,
     )
-    horizon = log.horizon
+    besides = read_by(asked)
+    if all(scope.last_cases is None for scope in asked):
+        batches = case_batches(*reading, also=besides, days=log.days)
+        return batches_in(batches, asked, horizon, zone)
+    cases = evaluate_cases(*reading, also=besides, days=log.days)
     return {
-        scope: cases_in(cases, scope, periods_of(scope, horizon), horizon, log.zone)
-        for scope in scopes
+        scope: cases_in(cases, scope, periods, horizon, zone) for scope, periods in asked.items()
     }
 
 

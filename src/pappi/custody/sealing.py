@@ -77,7 +77,7 @@ def seal(
     """
     with settled(files, current) as (log, inbox):
         end = until or log.blocks.start_of(today)
-        _check(log, end, today)
+        check_until(log, end, today)
         return _Seal(files, log, inbox, end, on_step).run(commit)
 
 
@@ -99,7 +99,8 @@ def frontier(log: LogDeclaration) -> date:
     return block.end
 
 
-def _check(log: LogDeclaration, until: date, today: date) -> None:
+def check_until(log: LogDeclaration, until: date, today: date) -> None:
+    """Refuse to seal up to a day that is no border, is sealed already, or is not over."""
     before = frontier(log)
     if log.blocks.start_of(until) != until:
         raise UsageError(

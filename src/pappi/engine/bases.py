@@ -8,17 +8,19 @@ gets columns from windows first; cycles are found apart and joined.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeGuard
 
 from sqlglot import exp
 
 from pappi.engine.attributes import as_text, event_column, unused
-from pappi.engine.expressions import as_double, finite, when
-from pappi.engine.nodes import CASE_ID, POSITION, TIME, alias, column_named, table_named
+from pappi.engine.expressions import as_double, is_finite, present, when
+from pappi.engine.nodes import CASE_ID, POSITION, TIME, alias, column_named
 from pappi.engine.occurrences import Occurrences, widened
+from pappi.engine.sources import Source
 from pappi.engine.times import (
+    End,
     Ends,
     cycles_of,
     end_position,
@@ -87,28 +89,30 @@ class Bases:
         )
         return cls(vocabulary, names, occurrences, calendars)
 
-    def select(self, table: str, anchor: CaseBorder, identify: Identify | None) -> exp.Select:
+    def select(
+        self, source: Source, anchor: CaseBorder, identify: Identify | None, *, placed: bool
+    ) -> exp.Select:
         bases = list(self.names)
         cyclic = [part for part in bases if isinstance(part, TimeMeasure) and part.cycles]
         plain = [part for part in bases if part not in cyclic]
         query = (
             exp.select(
                 alias(_anchor_time(anchor), ANCHOR),
-                alias(exp.Min(this=POSITION.copy()), ORDER),
+                *((alias(exp.Min(this=POSITION.copy()), ORDER),) if placed else ()),
                 *((alias(column_named(CASE_ID), _JOINED),) if cyclic else ()),
                 *(self._who(identify) if identify else ()),
                 *(column for part in plain for column in self._columns(part)),
                 copy=False,
             )
-            .from_(self._events(table, plain), copy=False)
+            .from_(self._events(source, plain), copy=False)
             .group_by(column_named(CASE_ID), copy=False)
         )
         query = with_worked(query, [self._span(part) for part in plain if self._is_span(part)])
-        return self._with_cycles(query, cyclic, table)
+        return self._with_cycles(query, cyclic, source)
 
     # --- the events, wide enough ------------------------------------------------------
 
-    def _events(self, table: str, bases: Iterable[BaseMeasure]) -> exp.Expr:
+    def _events(self, source: Source, bases: Iterable[BaseMeasure]) -> exp.Expr:
         """The events, with the places of starts and ends where something depends on them."""
         placed = [each for each in bases if isinstance(each, TimeMeasure) and needs_start(each)]
         stopping = [each for each in placed if each.running is not None]
@@ -124,7 +128,7 @@ class Bases:
             )
             for each in stopping
         ]
-        events = self.occurrences.marked(table_named(table))
+        events = self.occurrences.marked(source.events())
         return self._worked_events(widened(widened(events, [*starts, *ahead]), ends), stopping)
 
     def _worked_events(self, events: exp.Expr, stopping: Sequence[TimeMeasure]) -> exp.Expr:
@@ -140,7 +144,7 @@ class Bases:
         return with_worked(every, spans).subquery("events", copy=False)
 
     def _with_cycles(
-        self, query: exp.Select, cyclic: Sequence[TimeMeasure], table: str
+        self, query: exp.Select, cyclic: Sequence[TimeMeasure], source: Source
     ) -> exp.Select:
         """The query with a column for each measure of cycles, which are found apart from it.
 
@@ -160,7 +164,7 @@ class Bases:
         for index, part in enumerate(cyclic):
             alone = Bases.of({part: self.names[part]}, self.vocabulary, self.calendars)
             whole.join(
-                alone._cycles(part, table).subquery(f"cycles_{index}", copy=False),  # noqa: SLF001
+                alone._cycles(part, source).subquery(f"cycles_{index}", copy=False),  # noqa: SLF001
                 on=exp.EQ(
                     this=exp.column(_JOINED, table="cases", quoted=True),
                     expression=exp.column(CASE_ID, table=f"cycles_{index}", quoted=True),
@@ -170,10 +174,12 @@ class Bases:
             )
         return whole
 
-    def _cycles(self, part: TimeMeasure, table: str) -> exp.Select:
-        events = self.occurrences.marked(table_named(table))
+    def _cycles(self, part: TimeMeasure, source: Source) -> exp.Select:
+        events = self.occurrences.marked(source.events())
+        if self.occurrences.need_windows:
+            source = replace(source, in_order=False)  # what comes out of those is in no order
         days = None if part.calendar is None else self.calendars[part.calendar]
-        return cycles_of(part, events, self._ends(part), self.names[part], days)
+        return cycles_of(part, events, source, self._ends(part), self.names[part], days)
 
     def _own(self, what: str, part: TimeMeasure) -> str:
         """A column for one measure, called as no attribute is."""
@@ -202,7 +208,7 @@ class Bases:
                 yield self._named(measure, self._attribute(measure))
 
     def _times(self, condition: EventCondition) -> exp.Expr:
-        return exp.Count(this=when(self.occurrences.holds(condition), POSITION.copy()))
+        return exp.Count(this=when(self.occurrences.holds(condition), exp.Literal.number(1)))
 
     def _state(self, measure: StateMeasure) -> exp.Expr:
         place: exp.Expr = POSITION.copy()
@@ -247,26 +253,17 @@ class Bases:
         return Span(start, end, self.names[part], self.calendars[part.calendar])
 
     def _ends(self, measure: TimeMeasure) -> Ends:
-        return Ends(
-            *(
-                self._at(moment, column)
-                for moment in (measure.start, measure.end)
-                for column in (POSITION, TIME)
-            )
-        )
+        return Ends(self._end(measure.start), self._end(measure.end))
 
-    def _at(self, moment: Moment, column: exp.Expr) -> exp.Expr:
-        """The column at the events of a moment; an event without a time is no instant."""
-        timed = exp.Is(this=TIME.copy(), expression=exp.Not(this=exp.null()))
-        if isinstance(moment, CaseBorder):
-            return when(timed, column.copy())
-        return when(exp.and_(timed, self.occurrences.holds(moment), copy=False), column.copy())
+    def _end(self, moment: Moment) -> End:
+        return End(None if isinstance(moment, CaseBorder) else self.occurrences.holds(moment))
 
     def _attribute(self, measure: DataMeasure) -> exp.Expr:
         """The attribute at the first or last event that satisfies the condition and carries it."""
         column, kind = event_column(self.vocabulary, measure.attribute)
-        value = column if kind in (Kind.TEXT, Kind.TRUTH) else finite(column)
-        carried: exp.Expr = exp.Is(this=value.copy(), expression=exp.Not(this=exp.null()))
+        plain = kind in (Kind.TEXT, Kind.TRUTH)
+        value = column if plain else as_double(column)
+        carried = present(column) if plain else is_finite(column)
         if measure.when is not None:
             carried = exp.and_(carried, self.occurrences.holds(measure.when), copy=False)
         pick = exp.ArgMin if measure.pick is Pick.FIRST else exp.ArgMax

@@ -1,23 +1,19 @@
-"""Running the case query, and the table of cases that comes back.
+"""Running the case query on a log.
 
-Where persons are protected, the table is cut down to the cases of theirs that count, before
-anything else is asked of it (`kept`). A person's choice depends on that person's cases alone,
-so one person more or less changes no row but theirs, and theirs are as many as declared.
+It is read in ranges of whole cases. So the table of cases can be had whole, in the order of
+the log, or in batches, where every case stands for itself.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pappi.engine.engines import Engine, Place, opened
 from pappi.engine.nodes import CASE_ID
 from pappi.engine.query import (
     ANCHOR,
@@ -28,148 +24,29 @@ from pappi.engine.query import (
     case_query,
     shared_scans,
     variation_query,
-    written,
 )
-from pappi.engine.working import DaysOf, no_calendars
-from pappi.ppinot.model import AggregatedMeasure, CaseBorder, MultiInstance, SingleInstance
-from pappi.store.events import open_readonly
+from pappi.engine.sources import Source
+from pappi.engine.table import CaseTable, Column, Who
+from pappi.engine.working import NO_CALENDARS, Calendars, DaysOf, no_calendars
+from pappi.ppinot.model import CaseBorder, MultiInstance, SingleInstance
 from pappi.tree.composition import composition_tree, leaves
-from pappi.values.periods import Grid, Period, day_of
-from pappi.values.privacy import Per, PrivacyUnit
 from pappi.values.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    import duckdb
+__all__ = [
+    "BASES_PER_QUERY",
+    "CaseTable",
+    "Who",
+    "case_batches",
+    "case_level",
+    "evaluate_cases",
+]
 
 # Sharing a scan pays until the aggregates of a case no longer fit the caches.
 BASES_PER_QUERY = 16
 
-# Purposes of the keyed hash: who is kept says nothing about who shares a bucket.
-_TRUNCATION, _BUCKETS = b"truncation", b"buckets"
-
-Column = NDArray[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Who:
-    """Who each case of a table is; None is a case without a person. Part of no release."""
-
-    case_ids: Column
-    persons: Column | None
-    key: bytes = field(repr=False)
-
-    def rows(self, rows: NDArray[np.intp] | slice) -> Who:
-        persons = None if self.persons is None else self.persons[rows]
-        return Who(self.case_ids[rows], persons, self.key)
-
-    def hashes(self, purpose: bytes) -> NDArray[np.uint64]:
-        """A number per case that nobody without the key can foresee."""
-        digests = b"".join(
-            hashlib.blake2b(
-                str(case).encode(), key=self.key, person=purpose, digest_size=8
-            ).digest()
-            for case in self.case_ids
-        )
-        numbers: NDArray[np.uint64] = np.frombuffer(digests, dtype="<u8")
-        return numbers
-
-
-@dataclass(frozen=True, slots=True)
-class CaseTable:
-    """One row per case, in the order of the log: NaN is missing, None is missing text.
-
-    Microseconds are whole numbers below 2^53 until the year 2255, so a float64
-    holds them exactly.
-    """
-
-    anchor_us: NDArray[np.float64]
-    columns: Mapping[SingleInstance, Column]
-    who: Who | None = None
-
-    def kept(self, unit: PrivacyUnit, blocks: Grid, zone: ZoneInfo) -> CaseTable:
-        """The cases that count: of each person at most as many as the unit says.
-
-        They are chosen block after block, so that no later case changes an earlier choice,
-        and within a block by their keyed hash. Without a person or an anchor a case counts
-        nowhere.
-        """
-        if unit.column is None:
-            return self
-        if self.who is None or self.who.persons is None:
-            raise LookupError("the cases of persons were read without their persons")
-        present = np.array([person is not None for person in self.who.persons], dtype=np.bool_)
-        rows = np.flatnonzero(present & np.isfinite(self.anchor_us))
-        person = _numbered(self.who.persons[rows])
-        block = _block_numbers(self.anchor_us[rows], blocks, zone)
-        order = np.lexsort((self.who.rows(rows).hashes(_TRUNCATION), block, person))
-        begins = _differs_from_last(person[order])
-        if unit.per is Per.BLOCK:
-            begins |= _differs_from_last(block[order])
-        chosen = order[_place_since(begins) < unit.max_cases]
-        return self._rows(rows[np.sort(chosen)])
-
-    def buckets(self, count: int) -> NDArray[np.int64]:
-        """A bucket for each case, by its keyed hash: whatever else the log holds."""
-        if self.who is None:
-            raise LookupError("cases without their ids have no buckets")
-        return (self.who.hashes(_BUCKETS) % np.uint64(count)).astype(np.int64)
-
-    def split(self, periods: Sequence[Period], zone: ZoneInfo) -> dict[Period, CaseTable]:
-        """The cases of each period, by their anchor; periods are disjoint and in order.
-
-        One stable sort puts the cases of a period next to each other, so that a period
-        is a slice, and costs nothing per column.
-        """
-        borders = np.array([period.borders_us(zone) for period in periods], dtype=np.float64)
-        number = np.searchsorted(borders[:, 0], self.anchor_us, side="right") - 1
-        # A case before the first period, in a gap, or without an anchor is in none.
-        number[~(self.anchor_us < borders[number, 1])] = -1
-        order = np.argsort(number, kind="stable")
-        cuts = np.searchsorted(number[order], np.arange(len(periods) + 1))
-        gathered = self._rows(order)
-        return {
-            period: gathered._rows(slice(cuts[index], cuts[index + 1]))  # noqa: SLF001
-            for index, period in enumerate(periods)
-        }
-
-    def anchored(self, anchor: SingleInstance) -> CaseTable:
-        """The same cases, each at another instant of its own."""
-        return replace(self, anchor_us=self.columns[anchor])
-
-    def where(self, condition: SingleInstance) -> CaseTable:
-        """The cases for which a condition is true."""
-        return self._rows(np.flatnonzero(self.columns[condition] == 1))
-
-    def latest(self, count: int) -> CaseTable:
-        """The last so many cases by their anchors; of a tie, those later in the log.
-
-        One case more pushes out at most one other: the order of the others stays.
-        """
-        return self._rows(np.sort(np.argsort(self.anchor_us, kind="stable")[-count:]))
-
-    def _rows(self, rows: NDArray[np.intp] | slice) -> CaseTable:
-        columns = {measure: column[rows] for measure, column in self.columns.items()}
-        return CaseTable(self.anchor_us[rows], columns, self.who and self.who.rows(rows))
-
-    def contributions(
-        self, measure: AggregatedMeasure, group: str | None = None
-    ) -> NDArray[np.float64]:
-        """One value per case; NaN for a case that does not count.
-
-        It counts if it has a finite value, passes the filter and is of the group. Cases
-        that do not count are passed on as such, because how many do may be private.
-        """
-        values: NDArray[np.float64] = self.columns[measure.base]
-        counts = np.isfinite(values)
-        if measure.filter is not None:
-            counts &= self.columns[measure.filter] == 1
-        if measure.grouping is not None:
-            counts &= self.columns[measure.grouping.by] == group
-        return np.where(counts, values, np.nan)
-
 
 def evaluate_cases(
-    database: Path,
+    place: Place,
     table: str,
     anchor: CaseBorder,
     measures: Sequence[MultiInstance],
@@ -179,82 +56,107 @@ def evaluate_cases(
     also: Sequence[SingleInstance] = (),
     days: DaysOf = no_calendars,
 ) -> CaseTable:
-    """The table of cases for everything the given measures read, in one scan if it can be.
+    """The table of cases for everything the given measures read, in the order of the log.
 
     `also` are measures of a case that are read besides; `days` gives a calendar's table.
     """
-    trees = [composition_tree(measure) for measure in measures]
-    read = (leaf.measure for tree in trees for leaf in leaves(tree))
-    wanted = list(dict.fromkeys((*read, *also)))
-    calendars = calendars_of(wanted, days)
-    anchors: NDArray[np.float64] = np.empty(0)
-    columns: dict[SingleInstance, Column] = {}
-    who: Who | None = None
-    with open_readonly(database) as connection:
-        for table_of_days in calendars.values():
-            connection.register(table_of_days.name, table_of_days.arrow())
-        for number, part in enumerate(shared_scans(wanted, BASES_PER_QUERY)):
-            asked = identify if number == 0 else None
-            query = case_query(table, anchor, part, vocabulary, asked, calendars)
-            found = _run(connection, written(query))
+    reading = _Reading.of(anchor, measures, also, vocabulary, identify, days)
+    return CaseTable.joined(list(reading.batches(place, table, in_order=True)))
+
+
+def case_batches(
+    place: Place,
+    table: str,
+    anchor: CaseBorder,
+    measures: Sequence[MultiInstance],
+    vocabulary: Vocabulary,
+    identify: Identify | None = None,
+    *,
+    also: Sequence[SingleInstance] = (),
+    days: DaysOf = no_calendars,
+) -> Iterator[CaseTable]:
+    """The same cases, so many at a time, in no order."""
+    reading = _Reading.of(anchor, measures, also, vocabulary, identify, days)
+    return reading.batches(place, table, in_order=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What is read of every case."""
+
+    anchor: CaseBorder
+    wanted: tuple[SingleInstance, ...]
+    vocabulary: Vocabulary
+    identify: Identify | None
+    calendars: Calendars
+
+    @classmethod
+    def of(
+        cls,
+        anchor: CaseBorder,
+        measures: Sequence[MultiInstance],
+        also: Sequence[SingleInstance],
+        vocabulary: Vocabulary,
+        identify: Identify | None,
+        days: DaysOf,
+    ) -> _Reading:
+        trees = [composition_tree(measure) for measure in measures]
+        read = (leaf.measure for tree in trees for leaf in leaves(tree))
+        wanted = tuple(dict.fromkeys((*read, *also)))
+        return cls(anchor, wanted, vocabulary, identify, calendars_of(wanted, days))
+
+    def batches(self, place: Place, table: str, *, in_order: bool) -> Iterator[CaseTable]:
+        with opened(place, self.calendars) as engine:
+            yield from engine.each_range(table, partial(self._cases, in_order=in_order))
+
+    def _cases(self, engine: Engine, source: Source, *, in_order: bool) -> CaseTable:
+        lots = list(shared_scans(self.wanted, BASES_PER_QUERY))
+        # What is read in several scans belongs together by its order.
+        placed = in_order or len(lots) > 1
+        anchors: NDArray[np.float64] = np.empty(0)
+        columns: dict[SingleInstance, Column] = {}
+        who: Who | None = None
+        places: Column | None = None
+        for number, lot in enumerate(lots):
+            asked = self.identify if number == 0 else None
+            found = self._lot(engine, source, lot, asked, placed=placed)
+            places = _require_same(places, found[ORDER]) if placed else None
             anchors = found[ANCHOR]
-            columns.update((measure, found[f"m{index}"]) for index, measure in enumerate(part))
+            columns.update((measure, found[f"m{index}"]) for index, measure in enumerate(lot))
             if asked is not None:
                 who = Who(found[CASE_ID], found.get(PERSON), asked.key)
-    return CaseTable(anchors, columns, who)
+        return CaseTable(anchors, columns, who)
+
+    def _lot(
+        self,
+        engine: Engine,
+        source: Source,
+        lot: Sequence[SingleInstance],
+        identify: Identify | None,
+        *,
+        placed: bool,
+    ) -> dict[str, Column]:
+        query = case_query(
+            *(source, self.anchor, lot, self.vocabulary, identify, self.calendars), placed=placed
+        )
+        found = engine.columns(query)
+        if not placed:
+            return found
+        order = np.argsort(found[ORDER], kind="stable")
+        return {name: column[order] for name, column in found.items()}
+
+
+def _require_same(before: Column | None, now: Column) -> Column:
+    """A source may change between two scans: what is of two cases must not become one row."""
+    if before is not None and not np.array_equal(before, now):
+        raise LookupError("the cases of the log changed while it was read")
+    return now
 
 
 def case_level(
-    database: Path, table: str, attributes: Sequence[str], vocabulary: Vocabulary
+    place: Place, table: str, attributes: Sequence[str], vocabulary: Vocabulary
 ) -> tuple[str, ...]:
     """Those of the attributes that never have two values within a case."""
-    query = written(variation_query(table, attributes, vocabulary))
-    with open_readonly(database) as connection:
-        varies = connection.execute(query).fetchone() or ()
+    with opened(place, NO_CALENDARS) as engine:
+        varies = engine.row(variation_query(table, attributes, vocabulary))
     return tuple(name for name, found in zip(attributes, varies, strict=True) if not found)
-
-
-def _run(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, Column]:
-    """The columns of the result, cases in the order of the log."""
-    found = connection.execute(query).fetchnumpy()
-    found[ANCHOR] = found[ANCHOR].astype(np.float64)
-    order = np.argsort(found[ORDER], kind="stable")
-    return {name: _with_gaps(column)[order] for name, column in found.items()}
-
-
-def _with_gaps(column: Column) -> Column:
-    """Masked entries as NaN or None."""
-    if not isinstance(column, np.ma.MaskedArray):
-        return column
-    plain = column.data.copy()
-    # Not `filled(None)`, which means numpy's own filler: a question mark.
-    plain[np.ma.getmaskarray(column)] = np.nan if column.dtype.kind == "f" else None
-    return plain
-
-
-def _numbered(persons: Iterable[object]) -> NDArray[np.int64]:
-    """The same number for the same person. Not by sorting: a text may be of any length."""
-    numbers: dict[object, int] = {}
-    return np.array([numbers.setdefault(p, len(numbers)) for p in persons], dtype=np.int64)
-
-
-def _block_numbers(anchors: NDArray[np.float64], blocks: Grid, zone: ZoneInfo) -> NDArray[np.intp]:
-    """Each case's block, counted in the order of time; also of those beyond the horizon."""
-    if not anchors.size:
-        return np.empty(0, dtype=np.intp)
-    first, last = (day_of(int(edge), zone) for edge in (anchors.min(), anchors.max()))
-    periods = blocks.walk(first, last + timedelta(days=1))
-    starts = np.array([period.borders_us(zone)[0] for period in periods], dtype=np.float64)
-    return np.searchsorted(starts, anchors, side="right")
-
-
-def _differs_from_last(values: NDArray[np.int64]) -> NDArray[np.bool_]:
-    differs = np.ones(values.size, dtype=np.bool_)
-    differs[1:] = values[1:] != values[:-1]
-    return differs
-
-
-def _place_since(begins: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """How many entries ago the last beginning was."""
-    index = np.arange(begins.size)
-    return index - np.maximum.accumulate(np.where(begins, index, 0))

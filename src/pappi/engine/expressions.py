@@ -26,6 +26,9 @@ from pappi.values.vocabulary import Kind
 Columns = Callable[[str], tuple[exp.Expr, Kind]]
 """What a name stands for: a raw SQL column and its kind."""
 
+TOTAL = "total"
+"""Marks arithmetic of a definition, which has a result whatever its operands are."""
+
 _COMPARISONS: dict[Operator, type[exp.Binary]] = {
     Operator.EQUAL: exp.EQ,
     Operator.UNEQUAL: exp.NEQ,
@@ -57,13 +60,21 @@ def as_double(column: exp.Expr) -> exp.Expr:
 
 
 def finite(column: exp.Expr) -> exp.Expr:
-    """A column as DOUBLE, with what is no finite number missing: only then is x - x zero.
+    """A column as DOUBLE, with what is no finite number missing.
 
     For columns alone: a database may copy the operand, and nested copies multiply.
     """
+    return when(is_finite(column), as_double(column.copy()))
+
+
+def is_finite(column: exp.Expr) -> exp.Expr:
+    """Only of a finite number x - x is zero."""
     number = as_double(column.copy())
-    nothing = exp.Sub(this=number.copy(), expression=number.copy())
-    return when(exp.EQ(this=nothing, expression=double(0)), number)
+    return exp.EQ(this=exp.Sub(this=number, expression=number.copy()), expression=double(0))
+
+
+def present(column: exp.Expr) -> exp.Expr:
+    return exp.Is(this=column.copy(), expression=exp.Not(this=exp.null()))
 
 
 def when(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
@@ -71,9 +82,21 @@ def when(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=condition, true=value)])
 
 
+def never_null(condition: exp.Expr) -> exp.Expr:
+    return exp.Coalesce(this=condition, expressions=[exp.false()])
+
+
 def compile_expression(expression: Expression, columns: Columns) -> exp.Expr:
     """The SQL of an expression that has been checked; see `ppinot.checks`."""
     return _Compiler(columns).compile(expression)
+
+
+def compile_test(expression: Expression, columns: Columns) -> exp.Expr:
+    """The same where it is only asked whether it is true, and NULL is as good as false.
+
+    That is so in CASE WHEN and WHERE, where it spares a test for NULL at every event.
+    """
+    return _Compiler(columns).test(expression)
 
 
 class _Compiler:
@@ -94,9 +117,8 @@ class _Compiler:
                 return exp.Not(this=_paren(self.compile(operand)))
             case nodes.Binary():
                 return self._binary(node)
-            case nodes.OneOf(operand=operand, choices=choices):
-                among = [_literal(choice) for choice in choices]
-                return _never_null(exp.In(this=self._raw(operand), expressions=among))
+            case nodes.OneOf():
+                return never_null(self._among(node))
             case nodes.IsMissing(operand=operand):
                 return _paren(exp.Is(this=self._raw(operand), expression=exp.null()))
             case nodes.Choose(condition=condition, then=then, otherwise=otherwise):
@@ -105,11 +127,23 @@ class _Compiler:
             case nodes.Apply():
                 return self._apply(node)
 
+    def test(self, node: Expression) -> exp.Expr:
+        match node:
+            case nodes.Binary(operator=operator) if operator in _LOGIC:
+                left, right = _paren(self.test(node.left)), _paren(self.test(node.right))
+                return _paren(_LOGIC[operator](this=left, expression=right))
+            case nodes.Binary(operator=operator) if operator in _COMPARISONS:
+                return self._compared(node)
+            case nodes.OneOf():
+                return self._among(node)
+            case _:
+                return self.compile(node)
+
     def _name(self, name: str) -> exp.Expr:
         column, kind = self._columns(name)
         match kind:
             case Kind.TRUTH:
-                return _never_null(column.copy())
+                return never_null(column.copy())
             case Kind.TEXT:
                 return column.copy()
             case _:
@@ -129,14 +163,23 @@ class _Compiler:
     def _binary(self, node: nodes.Binary) -> exp.Expr:
         operator = node.operator
         if operator in _COMPARISONS:
-            left, right = self._raw(node.left), self._raw(node.right)
-            return _never_null(_COMPARISONS[operator](this=left, expression=right))
+            return never_null(self._compared(node))
         left, right = _paren(self.compile(node.left)), _paren(self.compile(node.right))
         if operator in _LOGIC:
             return _paren(_LOGIC[operator](this=left, expression=right))
         if operator in (Operator.DIVIDE, Operator.REMAINDER):
             right = exp.Nullif(this=right, expression=double(0))
-        return _paren(_ARITHMETIC[operator](this=left, expression=right))
+        result = _ARITHMETIC[operator](this=left, expression=right)
+        result.meta[TOTAL] = True
+        return _paren(result)
+
+    def _compared(self, node: nodes.Binary) -> exp.Expr:
+        left, right = self._raw(node.left), self._raw(node.right)
+        return _COMPARISONS[node.operator](this=left, expression=right)
+
+    def _among(self, node: nodes.OneOf) -> exp.Expr:
+        choices = [_literal(choice) for choice in node.choices]
+        return exp.In(this=self._raw(node.operand), expressions=choices)
 
     def _apply(self, node: nodes.Apply) -> exp.Expr:
         first, *rest = (self.compile(argument) for argument in node.arguments)
@@ -153,10 +196,6 @@ class _Compiler:
 
 def _paren(inner: exp.Expr) -> exp.Expr:
     return exp.Paren(this=inner)
-
-
-def _never_null(condition: exp.Expr) -> exp.Expr:
-    return exp.Coalesce(this=condition, expressions=[exp.false()])
 
 
 def _literal(node: nodes.Literal) -> exp.Expr:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from pappi.engine.expressions import Columns, compile_expression, when
+from pappi.engine.expressions import Columns, compile_expression, compile_test, when
 from pappi.engine.nodes import CASE_ID, POSITION, alias, column_named
 from pappi.ppinot import model
 from pappi.ppinot.expressions.nodes import Expression
@@ -48,6 +48,10 @@ class Occurrences:
             {each: unused(f"sequence_{index}") for index, each in enumerate(sequences)},
         )
 
+    @property
+    def need_windows(self) -> bool:
+        return bool(self.onsets or self.sequences)
+
     def marked(self, events: exp.Expr) -> exp.Expr:
         """The events, with the columns of the conditions that have one."""
         onsets = [alias(self._onset(each), name) for each, name in self.onsets.items()]
@@ -55,6 +59,7 @@ class Occurrences:
         return widened(widened(events, onsets), sequences)
 
     def holds(self, condition: EventCondition) -> exp.Expr:
+        """Whether a condition occurs at an event: true, or else false or NULL."""
         if isinstance(condition, model.Sequence):
             return column_named(self.sequences[condition])
         if condition in self.onsets:
@@ -62,14 +67,18 @@ class Occurrences:
         return self._here(condition)
 
     def true_at(self, expression: Expression) -> exp.Expr:
+        """Whether it is true at an event, and never NULL."""
         return compile_expression(expression, self.event_column)
 
     def _here(self, occurs: Occurs) -> exp.Expr:
         """Whether a condition holds at an event, and the event is looked at."""
-        holds = self.true_at(occurs.condition)
+        holds = self._tested(occurs.condition)
         if occurs.among is None:
             return holds
-        return exp.and_(self.true_at(occurs.among), holds, copy=False)
+        return exp.and_(self._tested(occurs.among), holds, copy=False)
+
+    def _tested(self, expression: Expression) -> exp.Expr:
+        return compile_test(expression, self.event_column)
 
     def _onset(self, occurs: Occurs) -> exp.Expr:
         """Whether it holds here, and did not at the event before it that is looked at.

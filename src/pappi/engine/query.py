@@ -18,6 +18,7 @@ from pappi.engine.attributes import as_text
 from pappi.engine.bases import ANCHOR, ORDER, PERSON, Bases, Identify
 from pappi.engine.expressions import as_double, compile_expression
 from pappi.engine.nodes import CASE_ID, alias, column_named, table_named
+from pappi.engine.sources import Source
 from pappi.engine.working import NO_CALENDARS, Calendars, Days, DaysOf
 from pappi.ppinot.measures import all_present, measure_kind
 from pappi.ppinot.model import (
@@ -44,32 +45,38 @@ __all__ = [
 
 
 def case_query(
-    table: str,
+    source: Source | str,
     anchor: CaseBorder,
     measures: Sequence[SingleInstance],
     vocabulary: Vocabulary,
     identify: Identify | None = None,
     calendars: Calendars = NO_CALENDARS,
+    *,
+    placed: bool = True,
 ) -> exp.Select:
     """One row per case: its anchor's time, its place in the log, and `m0`, `m1`, …
 
-    Measures are DOUBLE, or text where they are text. Who a case is comes along if asked for.
-    Every calendar of the measures is among the `calendars`.
+    Measures are DOUBLE, or text where they are text. Who a case is comes along if asked for,
+    and its place unless that is of no interest.
+    Every calendar of the measures is among the `calendars`. A table alone is read whole.
     """
+    if isinstance(source, str):
+        source = Source(source)
     columns = _Columns.of(measures, vocabulary)
     bases = {
         part: name
         for part, name in columns.names.items()
         if not isinstance(part, DerivedSingleInstance)
     }
-    query = Bases.of(bases, vocabulary, calendars).select(table, anchor, identify)
+    query = Bases.of(bases, vocabulary, calendars).select(source, anchor, identify, placed=placed)
     for level in columns.derived_levels():
         query = columns.derive(level, query)
     outputs = [
         alias(columns.output(measure), f"m{index}") for index, measure in enumerate(measures)
     ]
-    who = map(column_named, identify.names if identify else ())
-    found = exp.select(column_named(ANCHOR), column_named(ORDER), *who, *outputs, copy=False)
+    names = (*((ORDER,) if placed else ()), *(identify.names if identify else ()))
+    time = alias(as_double(column_named(ANCHOR)), ANCHOR)
+    found = exp.select(time, *map(column_named, names), *outputs, copy=False)
     return found.from_(query.subquery("cases", copy=False), copy=False)
 
 

@@ -5,7 +5,7 @@ What is more needs another look at the events, in the order of `pos`:
 
     the first end *after* a start   the place of the start, on every event of its case
     a clock that stops              also the place of the end, and the time of the next event
-    cycles                          the ends, numbered: a round each
+    cycles                          starts and ends alone, each beside the one before it
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from pappi.engine.expressions import as_double, double, when
+from pappi.engine.expressions import as_double, double, never_null, when
 from pappi.engine.nodes import CASE_ID, POSITION, TIME, alias, column_named
-from pappi.engine.occurrences import over_case, rows_up_to
+from pappi.engine.occurrences import over_case
+from pappi.engine.sources import Source
 from pappi.engine.working import Days, Span, with_worked
 from pappi.ppinot.model import Cycles, OpenCycle, Pick, TimeMeasure
 
-_ROUND, _OPENED, _CLOSED, _NEXT, _LASTED = "round", "opened", "closed", "next_closed", "lasted"
+_STARTS, _ENDS, _RUNNING = "starts", "ends", "running"
+_OPENS, _CLOSES, _OPENED, _CLOSED, _LASTED = "opens", "closes", "opened", "closed", "lasted"
 
 _AGGREGATES: dict[Cycles, type[exp.AggFunc]] = {
     Cycles.SUM: exp.Sum,
@@ -32,13 +34,40 @@ _AGGREGATES: dict[Cycles, type[exp.AggFunc]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
-    """The two ends of a time measure at the events: positions and times there, else missing."""
+class End:
+    """One end of a time measure: what holds at its events; None for all events of a case."""
 
-    start: exp.Expr
-    start_time: exp.Expr
-    end: exp.Expr
-    end_time: exp.Expr
+    holds: exp.Expr | None
+
+    @property
+    def timed(self) -> exp.Expr:
+        """An event without a time is no instant."""
+        known = exp.Is(this=TIME.copy(), expression=exp.Not(this=exp.null()))
+        return known if self.holds is None else exp.and_(known, self.holds.copy(), copy=False)
+
+    def position(self, pick: Pick) -> exp.Expr:
+        return _picked(pick, when(self.timed, POSITION.copy()))
+
+    def position_if_timed(self, pick: Pick) -> exp.Expr:
+        """The same, or anything if none of the events has a time.
+
+        Events without a time are the last of their case, so the first needs no test for it.
+        """
+        if pick is Pick.LAST or self.holds is None:
+            return self.position(pick)
+        return exp.Min(this=when(self.holds.copy(), POSITION.copy()))
+
+    def time(self, pick: Pick) -> exp.Expr:
+        """As DOUBLE, which cannot overflow: an error here would depend on data."""
+        # What is missing is passed over, so that it need not be tested for.
+        here = TIME.copy() if self.holds is None else when(self.holds.copy(), TIME.copy())
+        return as_double(_picked(pick, here))
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    start: End
+    end: End
 
 
 # --- from one instant to another ------------------------------------------------------
@@ -53,16 +82,17 @@ def needs_start(measure: TimeMeasure) -> bool:
 
 def start_position(measure: TimeMeasure, ends: Ends) -> exp.Expr:
     """The position of the start in its case, on every event of the case."""
-    return over_case(_picked(measure.start_pick, ends.start))
+    return over_case(ends.start.position(measure.start_pick))
 
 
 def end_position(measure: TimeMeasure, known_start: exp.Expr, ends: Ends) -> exp.Expr:
     """The position of the end that belongs to a start, on every event of the case."""
+    place = when(ends.end.timed, POSITION.copy())
     if measure.end_pick is Pick.LAST:
         at_or_after = exp.GTE(this=POSITION.copy(), expression=known_start)
-        return over_case(exp.Max(this=when(at_or_after, ends.end)))
+        return over_case(exp.Max(this=when(at_or_after, place)))
     after = exp.GT(this=POSITION.copy(), expression=known_start)
-    return over_case(exp.Min(this=when(after, ends.end)))
+    return over_case(exp.Min(this=when(after, place)))
 
 
 def next_time() -> exp.Expr:
@@ -71,14 +101,10 @@ def next_time() -> exp.Expr:
 
 
 def instants(measure: TimeMeasure, ends: Ends) -> tuple[exp.Expr, exp.Expr]:
-    """The times of the chosen start and of the last end at or after it.
-
-    As DOUBLE, which cannot overflow: an error here would depend on data.
-    """
-    first, last = _picked(measure.start_pick, ends.start), exp.Max(this=ends.end)
+    """The times of the chosen start and of the last end at or after it."""
+    first, last = ends.start.position_if_timed(measure.start_pick), ends.end.position(Pick.LAST)
     in_order = exp.GTE(this=last, expression=first)
-    started = as_double(_picked(measure.start_pick, ends.start_time))
-    return started, when(in_order, as_double(exp.Max(this=ends.end_time)))
+    return ends.start.time(measure.start_pick), when(in_order, ends.end.time(Pick.LAST))
 
 
 def instants_after(
@@ -86,8 +112,8 @@ def instants_after(
 ) -> tuple[exp.Expr, exp.Expr]:
     """The times of the chosen start, whose position is known, and of the first end after it."""
     later = exp.GT(this=POSITION.copy(), expression=known_start)
-    started = as_double(_picked(measure.start_pick, ends.start_time))
-    return started, as_double(exp.Min(this=when(later, ends.end_time)))
+    after = exp.Min(this=when(later, when(ends.end.timed, TIME.copy())))
+    return ends.start.time(measure.start_pick), as_double(after)
 
 
 def time_running(start: exp.Expr, end: exp.Expr, runs: exp.Expr, until_next: exp.Expr) -> exp.Expr:
@@ -110,21 +136,23 @@ def time_running(start: exp.Expr, end: exp.Expr, runs: exp.Expr, until_next: exp
 
 
 def cycles_of(
-    measure: TimeMeasure, events: exp.Expr, ends: Ends, name: str, days: Days | None
+    measure: TimeMeasure, events: exp.Expr, source: Source, ends: Ends, name: str, days: Days | None
 ) -> exp.Select:
     """One row per case with cycles: their durations, made one.
 
-    Ends are numbered; all events from one end up to the next are a round. A round's first
-    start opens its cycle, and the end that begins the next round closes it. An event that
-    both ends and starts closes one cycle and opens the next.
+    Only starts and ends matter, and of each only the kind of the one before it. A start opens
+    a cycle unless one is open; an end closes the one that is. An event that both ends and
+    starts closes one cycle and opens the next.
     """
     if measure.cycles is None:
         raise AssertionError("this time measure has no cycles")
     lasted: exp.Expr = _AGGREGATES[measure.cycles](this=column_named(_LASTED))
     if measure.open_cycle is OpenCycle.NO_VALUE:
-        opened, closed = (exp.Count(this=column_named(each)) for each in (_OPENED, _LASTED))
+        opened = exp.Count(this=when(column_named(_OPENS), exp.Literal.number(1)))
+        closed = exp.Count(this=column_named(_CLOSED))
         lasted = when(exp.EQ(this=opened, expression=closed), lasted)
-    lasting = _lasting(_paired(_rounds(events, ends)), days)
+    borders = _borders(_followed(_starts_and_ends(events, ends), source))
+    lasting = _lasting(_paired(borders, source), days)
     return (
         exp.select(column_named(CASE_ID), alias(lasted, name), copy=False)
         .from_(lasting.subquery("lasting", copy=False), copy=False)
@@ -132,52 +160,58 @@ def cycles_of(
     )
 
 
-def _rounds(events: exp.Expr, ends: Ends) -> exp.Select:
-    ended = over_case(
-        exp.Count(this=ends.end_time.copy()), ordered=True, frame=rows_up_to("CURRENT ROW")
-    )
-    numbered = exp.select(
-        column_named(CASE_ID),
-        alias(ended, _ROUND),
-        alias(ends.start_time, _OPENED),
-        alias(ends.end_time, _CLOSED),
+def _starts_and_ends(events: exp.Expr, ends: Ends) -> exp.Select:
+    either = exp.or_(ends.start.timed, ends.end.timed, copy=False)
+    found = exp.select(
+        *(column_named(CASE_ID), POSITION.copy(), TIME.copy()),
+        alias(never_null(ends.start.timed), _STARTS),
+        alias(never_null(ends.end.timed), _ENDS),
         copy=False,
-    ).from_(events, copy=False)
-    return (
-        exp.select(
-            column_named(CASE_ID),
-            column_named(_ROUND),
-            alias(exp.Min(this=column_named(_OPENED)), _OPENED),
-            alias(exp.Min(this=column_named(_CLOSED)), _CLOSED),
-            copy=False,
-        )
-        .from_(numbered.subquery("numbered", copy=False), copy=False)
-        .group_by(column_named(CASE_ID), column_named(_ROUND), copy=False)
     )
+    return found.from_(events, copy=False).where(either, copy=False)
 
 
-def _paired(rounds: exp.Select) -> exp.Select:
-    """Each round's first start, with the end that begins the next round."""
-    lead = exp.Window(
-        this=exp.Lead(this=column_named(_CLOSED)),
-        partition_by=[column_named(CASE_ID)],
-        order=exp.Order(expressions=[exp.Ordered(this=column_named(_ROUND))]),
+def _followed(found: exp.Select, source: Source) -> exp.Select:
+    """Starts and ends, with whether a cycle is open before each: so if a start came last."""
+    running = never_null(source.previous(column_named(_STARTS)))
+    return _around(found, exp.Star(), alias(running, _RUNNING))
+
+
+def _borders(followed: exp.Select) -> exp.Select:
+    """The events that open a cycle or close one: each that closes follows the one that opened."""
+    starts, ends, running = map(column_named, (_STARTS, _ENDS, _RUNNING))
+    free = exp.Or(this=ends.copy(), expression=exp.Not(this=running.copy()))
+    opens = exp.And(this=starts, expression=exp.Paren(this=free))
+    closes = exp.And(this=ends, expression=running)
+    found = _around(
+        followed,
+        *(column_named(CASE_ID), POSITION.copy(), TIME.copy()),
+        alias(opens, _OPENS),
+        alias(closes, _CLOSES),
     )
-    return exp.select(
-        column_named(CASE_ID),
-        alias(as_double(column_named(_OPENED)), _OPENED),
-        alias(as_double(lead), _NEXT),
-        copy=False,
-    ).from_(rounds.subquery("rounds", copy=False), copy=False)
+    return found.where(exp.or_(opens.copy(), closes.copy(), copy=False), copy=False)
+
+
+def _paired(borders: exp.Select, source: Source) -> exp.Select:
+    """Each end of a cycle with its start; NULL for both where one only opens."""
+    closes = column_named(_CLOSES)
+    return _around(
+        borders,
+        *(column_named(CASE_ID), column_named(_OPENS)),
+        alias(when(closes, as_double(source.previous(TIME))), _OPENED),
+        alias(when(closes.copy(), as_double(TIME.copy())), _CLOSED),
+    )
 
 
 def _lasting(paired: exp.Select, days: Days | None) -> exp.Select:
     if days is not None:
-        return with_worked(paired, [Span(_OPENED, _NEXT, _LASTED, days)])
-    lasted = exp.Sub(this=column_named(_NEXT), expression=column_named(_OPENED))
-    return exp.select(exp.Star(), alias(lasted, _LASTED), copy=False).from_(
-        paired.subquery("paired", copy=False), copy=False
-    )
+        return with_worked(paired, [Span(_OPENED, _CLOSED, _LASTED, days)])
+    lasted = exp.Sub(this=column_named(_CLOSED), expression=column_named(_OPENED))
+    return _around(paired, exp.Star(), alias(lasted, _LASTED))
+
+
+def _around(query: exp.Select, *columns: exp.Expr) -> exp.Select:
+    return exp.select(*columns, copy=False).from_(query.subquery("below", copy=False), copy=False)
 
 
 def _picked(pick: Pick, value: exp.Expr) -> exp.Expr:

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from pappi.planning.cells import Horizon
 from pappi.ppinot.model import CaseBorder
+from pappi.store.sources import EventSource, SourceRead
 from pappi.values.bounds import NO_DEFAULTS, DefaultBounds
 from pappi.values.epsilon import Epsilon
-from pappi.values.periods import Calendar, Grid
+from pappi.values.periods import Calendar, Grid, midnight_us
 from pappi.values.privacy import Adjacency, PrivacyUnit
 from pappi.values.vocabulary import Kind, Vocabulary
 from pappi.values.working_days import DayTable, working_days
@@ -35,7 +37,8 @@ class LogDeclaration:
     """A log: which events it has, and what may be known about it.
 
     `data` stands for the log's events in every question about them; `table` is where they
-    are read, which changes whenever time is sealed. Time is answered up to `until`.
+    are read, which changes whenever time is sealed. Time is answered up to `until`. Events that
+    stay where they are have a `source`.
     """
 
     name: str
@@ -53,6 +56,7 @@ class LogDeclaration:
     expected_cases: int | None
     vocabulary: Vocabulary
     bounds: DefaultBounds = NO_DEFAULTS
+    source: EventSource | None = None
 
     def __post_init__(self) -> None:
         self.unit.require_neighbours(self.adjacency)
@@ -65,6 +69,18 @@ class LogDeclaration:
     def horizon(self) -> Horizon:
         """The days it covers, as of today."""
         return Horizon(self.first, self.until, self.blocks, today(self.zone))
+
+    def place(self, events: Path) -> Path | SourceRead:
+        """Where the events are read: in the workspace's own file, or at their source.
+
+        Of a case in the period of its first event, only what is sealed is read. A case in the
+        period of its last event waits as long as it goes on, and so must be seen to go on.
+        """
+        if self.source is None or self.table != self.data:  # a twin of the log is here
+            return events
+        starting = self.anchor is CaseBorder.START
+        before_us = midnight_us(self.until, self.zone) if starting else None
+        return SourceRead(self.source, before_us, events.with_name(f"{events.name}.tmp"))
 
     def days(self, calendar: WorkingCalendar) -> DayTable:
         """A working calendar's days: those of the log, and of a lifetime before and after it."""
@@ -90,6 +106,7 @@ class LogDeclaration:
             "attributes": {name: str(k) for name, k in self.vocabulary.attributes.items()},
             "keys": {name: list(keys) for name, keys in self.vocabulary.keys.items()},
             "bounds": self.bounds.to_json(),
+            **({} if self.source is None else {"source": self.source.to_json()}),
         }
 
     @classmethod
@@ -113,4 +130,5 @@ class LogDeclaration:
             expected_cases=found["expected_cases"],
             vocabulary=Vocabulary(tuple(found["activities"]), attributes, keys),
             bounds=DefaultBounds.from_json(found["bounds"]),
+            source=EventSource.from_json(found["source"]) if "source" in found else None,
         )

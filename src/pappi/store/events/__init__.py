@@ -16,7 +16,14 @@ import duckdb
 from pappi.errors import WorkspaceError
 from pappi.eventlog.log import Description, EventReader, Progress, no_progress
 from pappi.eventlog.report import ImportReport, StoredColumn
-from pappi.store.events.canonical import Facts, canonical_table, facts, order_table
+from pappi.store.events.canonical import (
+    Facts,
+    copied_table,
+    facts,
+    is_in_order,
+    order_table,
+    sorted_table,
+)
 from pappi.store.events.names import CANONICAL, table_names
 from pappi.store.events.replacing import open_file, staging, successor, swap_in
 from pappi.store.events.spool import Spool
@@ -113,15 +120,22 @@ def changing(database: Path) -> Iterator[Path]:
 
 
 def _store(spool: Spool, new: Path, name: str, description: Description) -> Facts:
-    """Sorts the spool into the successor, in one transaction, and counts what is there."""
+    """Brings the spool into the successor, in order and at once, and counts what is there."""
     names = table_names(column.name for column in description.columns)
     fields = [column.field for column in description.columns]
     target = table(name, _NEXT)
     connection = spool.connection
-    connection.execute(order_table())
+    in_order = is_in_order(connection)
+    if not in_order:
+        connection.execute(order_table())
     connection.execute(attach(str(new), _NEXT))
     connection.begin()
-    connection.execute(canonical_table(target, list(zip(fields, names, strict=True))))
+    attributes = list(zip(fields, names, strict=True))
+    if in_order:
+        connection.execute(copied_table(target, attributes))
+    else:
+        spool.make_room_to_sort()
+        connection.execute(sorted_table(target, attributes))
     found = facts(connection, target, names)
     connection.commit()
     connection.execute(detach(_NEXT))

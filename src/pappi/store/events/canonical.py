@@ -54,25 +54,50 @@ def order_table() -> str:
     return exp.Create(this=table(_ORDER), kind="TABLE", expression=rows).sql("duckdb")
 
 
-def canonical_table(target: exp.Table, attributes: Sequence[tuple[str, str]]) -> str:
+def is_in_order(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the spooled events came in the order they are to have, as most logs do.
+
+    Looks at each event and the one before it, as they are stored; should they be given in
+    another order than stored, `seq` shows it, and the answer is no.
+    """
+    pairs = (
+        f"SELECT {CASE} AS c, {TIME} AS t, {SEQUENCE} AS n, lag({CASE}) OVER () AS c0, "  # noqa: S608
+        f"lag({TIME}) OVER () AS t0, lag({SEQUENCE}) OVER () AS n0 FROM {SPOOL}"
+    )
+    row = connection.execute(
+        "SELECT count(*) FILTER (c IS DISTINCT FROM c0) = count(DISTINCT c) "  # noqa: S608
+        "AND count(*) FILTER (c = c0 AND (t < t0 OR t0 IS NULL AND t IS NOT NULL)) = 0 "
+        f"AND count(*) FILTER (n <> n0 + 1) = 0 FROM ({pairs})"
+    ).fetchone()
+    return row is not None and bool(row[0])
+
+
+def copied_table(target: exp.Table, attributes: Sequence[tuple[str, str]]) -> str:
+    """The statement that copies a spool that is in order; attributes are (field, name)."""
+    number = exp.Add(this=column(SEQUENCE, "e"), expression=exp.Literal.number(1))
+    rows = _canonical(number, attributes)
+    return exp.Create(this=target, kind="TABLE", expression=rows).sql("duckdb")
+
+
+def sorted_table(target: exp.Table, attributes: Sequence[tuple[str, str]]) -> str:
     """The statement that sorts the spool into `target`; attributes are (field, name)."""
-    chosen = [
-        column(CASE, "e"),
-        column(POSITION, "o"),
-        column(TIME, "e"),
-        column(ACTIVITY, "e"),
-        *(exp.alias_(column(field, "e"), name, quoted=True) for field, name in attributes),
-    ]
+    ordered = exp.alias_(table(_ORDER), "o", table=True)
     rows = (
-        exp.select(*chosen)
-        .from_(exp.alias_(table(SPOOL), "e", table=True))
-        .join(
-            exp.alias_(table(_ORDER), "o", table=True),
-            on=column(SEQUENCE, "e").eq(column(SEQUENCE, "o")),
-        )
+        _canonical(column(POSITION, "o"), attributes)
+        .join(ordered, on=column(SEQUENCE, "e").eq(column(SEQUENCE, "o")))
         .order_by(column(POSITION, "o"))
     )
     return exp.Create(this=target, kind="TABLE", expression=rows).sql("duckdb")
+
+
+def _canonical(number: exp.Expr, attributes: Sequence[tuple[str, str]]) -> exp.Select:
+    return exp.select(
+        column(CASE, "e"),
+        exp.alias_(number, POSITION, quoted=True),
+        column(TIME, "e"),
+        column(ACTIVITY, "e"),
+        *(exp.alias_(column(field, "e"), name, quoted=True) for field, name in attributes),
+    ).from_(exp.alias_(table(SPOOL), "e", table=True))
 
 
 def facts(

@@ -141,7 +141,9 @@ class NewVersion:
         older = _parts(connection, self.current)
         joined = bool(self.reopened) or len(older) >= MOST_PARTS
         following = self.current.next
-        rows_of = self._with_older() if joined else self._numbered()
+        # Stored in their order: the engine reads a log from one position to another.
+        rows: exp.Query = self._with_older() if joined else self._numbered()
+        rows_of = rows.order_by(column(POSITION))
         part = table(following.part, SUCCESSOR)
         created = exp.Create(this=part, kind="TABLE", expression=rows_of)
         connection.execute(created.sql("duckdb"))
@@ -181,7 +183,7 @@ class NewVersion:
             .join(cases, on=column(CASE, "e").eq(column(CASE, "c")))
         )
 
-    def _with_older(self) -> exp.Expression:
+    def _with_older(self) -> exp.Query:
         """One part instead of all: the current version without the reopened cases, and the new."""
         kept = (
             exp.select(*map(column, self._columns))

@@ -109,3 +109,10 @@ def open_file(path: Path) -> duckdb.DuckDBPyConnection:
             detail=str(error),
         ) from None
     return connection
+
+
+def open_beside(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """Another connection to the file as the first one sees it, for another thread."""
+    beside = connection.cursor()
+    beside.execute(f"USE {_EVENTS}")
+    return beside

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
@@ -21,9 +22,12 @@ SEQUENCE = "seq"
 
 # Sorting spills to the staging folder beyond the limit, but holds some rows of every
 # column; small row groups keep the spool itself from holding more than a few thousand.
+# What spills is found again by blocks in memory, so millions of events need some more.
 _MEMORY_MB = 56
 _MEMORY_MB_PER_COLUMN = 8
 _NARROW = 8
+_MEMORY_MB_PER_MILLION = 48
+_MOST_MEMORY_MB, _TO_SORT_MB = 1024, 4096
 _ROW_GROUP = 8192
 _SQL_TYPES = {"string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN"}
 
@@ -49,6 +53,10 @@ class Spool:
         with closing(reader.batches(progress)) as batches:
             for batch in batches:
                 self._add(batch)  # commits each: an open transaction would sit in memory
+        self._limit_memory()
+
+    def make_room_to_sort(self) -> None:
+        self._limit_memory(_TO_SORT_MB)
 
     def close(self) -> None:
         self.connection.close()
@@ -60,7 +68,7 @@ class Spool:
         self._limit_memory()
 
     def _add(self, batch: RecordBatch) -> None:
-        numbers = pa.array(range(self.events, self.events + batch.num_rows), pa.int64())
+        numbers = pa.array(np.arange(self.events, self.events + batch.num_rows))
         numbered = batch.append_column(SEQUENCE, numbers)
         for field in numbered.schema:
             if field.name not in self.fields:
@@ -70,9 +78,11 @@ class Spool:
         self._insert(numbered)
         self.events += batch.num_rows
 
-    def _limit_memory(self) -> None:
+    def _limit_memory(self, most: int = _MOST_MEMORY_MB) -> None:
         wide = max(0, len(self.fields) - _NARROW)
-        limit = _MEMORY_MB + _MEMORY_MB_PER_COLUMN * wide
+        millions = max(0, self.events // 1_000_000 - 1)
+        narrow = _MEMORY_MB + _MEMORY_MB_PER_MILLION * millions
+        limit = min(narrow, most) + _MEMORY_MB_PER_COLUMN * wide
         self.connection.execute(f"SET memory_limit = '{limit}MB'")
 
     def _insert(self, batch: RecordBatch) -> None:

@@ -1,0 +1,126 @@
+"""Parquet files read in place, by DuckDB: nothing is copied, and nothing written beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import duckdb
+from sqlglot import exp
+
+from pappi.engine.canonical import canonical_events, gathered_in, order_by_case
+from pappi.engine.duck import Duck
+from pappi.engine.failures import explained
+from pappi.engine.nodes import column_named
+from pappi.engine.sources import Source
+from pappi.engine.table import Column
+from pappi.engine.templates import filled
+from pappi.engine.working import Calendars
+from pappi.store.sources import Form, MappedColumn, SourceRead, System
+
+if TYPE_CHECKING:
+    from pappi.engine.engines import Engine
+
+T = TypeVar("T")
+
+# Several queries run at once.
+_MEMORY = "20%"
+_FILE, _ROW = "pappi file", "file_row_number"
+
+_FORMS: Mapping[str, Form] = {
+    **dict.fromkeys(("VARCHAR", "UUID"), Form.TEXT),
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), Form.WHOLE),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER"), Form.WHOLE),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), Form.FLOAT),
+    "DECIMAL": Form.DECIMAL,
+    "BOOLEAN": Form.TRUTH,
+    "TIMESTAMP WITH TIME ZONE": Form.INSTANT,
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S"), Form.WALL_CLOCK),
+    "DATE": Form.DAY,
+}
+_READ: Mapping[Form, str] = {
+    Form.TEXT: "CAST(:x AS VARCHAR)",
+    Form.WHOLE: "CAST(:x AS BIGINT)",
+    Form.FLOAT: "CAST(:x AS DOUBLE)",
+    Form.DECIMAL: "CAST(:x AS DOUBLE)",
+    Form.TRUTH: ":x",
+    Form.INSTANT: "CASE WHEN ISFINITE(:x) THEN EPOCH_US(:x) END",
+    Form.WALL_CLOCK: "CASE WHEN ISFINITE(:x) THEN EPOCH_US(:x) END",
+    Form.DAY: (
+        "CASE WHEN :x BETWEEN CAST('1800-01-01' AS DATE) AND CAST('2200-01-01' AS DATE)"
+        " THEN EPOCH_US(:x) END"
+    ),
+    Form.MICROSECONDS: "CAST(:x AS BIGINT)",
+    Form.SECONDS: (
+        "CASE WHEN ABS(CAST(:x AS DOUBLE)) <= 1e11"
+        " THEN FLOOR(CAST(:x AS DOUBLE) * CAST(1e6 AS DOUBLE) + CAST(0.5 AS DOUBLE)) END"
+    ),
+}
+
+
+class Parquet:
+    """The files of a source as an engine; their rows are in an order that ties keep to."""
+
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, reading: SourceRead, calendars: Calendars
+    ) -> None:
+        self._duck = Duck(connection, calendars)
+        self._reading = reading
+        self._calendars = {days.name for days in calendars.values()}
+
+    def columns(self, query: exp.Expr) -> dict[str, Column]:
+        with explained():
+            return self._duck.columns(self._in_place(query))
+
+    def row(self, query: exp.Expr) -> tuple[Any, ...]:
+        with explained():
+            return self._duck.row(self._in_place(query))
+
+    def each_range(self, table: str, read: Callable[[Engine, Source], T]) -> Iterator[T]:
+        yield read(self, Source(table))
+
+    def read(self, column: MappedColumn) -> exp.Expr:
+        return filled(_READ[column.form], "duckdb", x=column_named(column.column))
+
+    def _in_place(self, query: exp.Expr) -> exp.Expr:
+        for part in gathered_in(query):
+            order_by_case(part)
+        for table in list(query.find_all(exp.Table)):
+            if table.name not in self._calendars:
+                table.replace(self._events().subquery("source", copy=False))
+        return query
+
+    def _events(self) -> exp.Select:
+        files = _files(self._reading.source.url)
+        ties = (column_named(_FILE), column_named(_ROW))
+        return canonical_events(self._reading, files, self, str, ties)
+
+
+@contextmanager
+def opened_parquet(reading: SourceRead, calendars: Calendars) -> Iterator[Parquet]:
+    with closing(_connection(reading.scratch)) as connection:
+        yield Parquet(connection, reading, calendars)
+
+
+def parquet_forms(source: str) -> dict[str, Form | None]:
+    """The columns of the files and how they are written; None for one that cannot be read."""
+    with explained(), closing(_connection()) as connection:
+        query = exp.select(exp.Star()).from_(_files(source)).sql("duckdb")
+        rows = connection.execute(f"DESCRIBE {query}").fetchall()
+    return {name: _FORMS.get(kind.partition("(")[0]) for name, kind, *_ in rows if name != _FILE}
+
+
+def _connection(scratch: Path | None = None) -> duckdb.DuckDBPyConnection:
+    """What does not fit in memory is put aside in the workspace, or nowhere."""
+    config = {"temp_directory": str(scratch or ""), "memory_limit": _MEMORY, "TimeZone": "UTC"}
+    return duckdb.connect(config={**config, "autoinstall_known_extensions": "false"})
+
+
+def _files(url: str) -> exp.Expr:
+    """What to select from: the files, each row with its file and its number there."""
+    place = exp.Literal.string(url.removeprefix(f"{System.PARQUET}:"))
+    template = "SELECT * FROM READ_PARQUET(:place, filename = :file, file_row_number = TRUE)"
+    read = filled(template, "duckdb", place=place, file=exp.Literal.string(_FILE))
+    return exp.Subquery(this=read, alias=exp.TableAlias(this=exp.to_identifier("files")))

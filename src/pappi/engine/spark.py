@@ -1,0 +1,175 @@
+"""Spark, through Spark Connect: events read by whatever cluster already knows their table.
+
+The client is light and needs no Java; the server may be Spark's own or one that speaks like it.
+Only queries are sent, and the days of calendars, as views that end with the session.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlglot import exp
+
+from pappi.engine.failures import explained
+from pappi.engine.nodes import source_table, table_named
+from pappi.engine.templates import filled
+from pappi.engine.working import Days
+from pappi.errors import WorkspaceError
+from pappi.store.sources import Form, MappedColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+QUERY_SECONDS = 900
+
+_FORMS: Mapping[str, Form] = {
+    "string": Form.TEXT,
+    **dict.fromkeys(("float", "double"), Form.FLOAT),
+    "decimal": Form.DECIMAL,
+    **dict.fromkeys(("byte", "short", "integer", "long"), Form.WHOLE),
+    "boolean": Form.TRUTH,
+    "timestamp": Form.INSTANT,
+    "timestamp_ntz": Form.WALL_CLOCK,
+    "date": Form.DAY,
+}
+_READ: Mapping[Form, str] = {
+    Form.TEXT: "CAST(:x AS STRING)",
+    Form.WHOLE: "CAST(:x AS BIGINT)",
+    Form.FLOAT: "CAST(:x AS DOUBLE) + 0E0",  # a zero has no sign
+    Form.DECIMAL: "CAST(:x AS DOUBLE)",
+    Form.TRUTH: ":x",
+    Form.INSTANT: "UNIX_MICROS(:x)",
+    Form.WALL_CLOCK: "UNIX_MICROS(CAST(:x AS TIMESTAMP))",
+    Form.DAY: (
+        "CASE WHEN :x BETWEEN CAST('1800-01-01' AS DATE) AND CAST('2200-01-01' AS DATE)"
+        " THEN UNIX_MICROS(CAST(:x AS TIMESTAMP)) END"
+    ),
+    Form.MICROSECONDS: "CAST(:x AS BIGINT)",
+    Form.SECONDS: (
+        "CASE WHEN ABS(CAST(:x AS DOUBLE)) <= 1E11"
+        " THEN CAST(FLOOR(CAST(:x AS DOUBLE) * 1E6 + 5E-1) AS DOUBLE) END"
+    ),
+}
+
+
+class Spark:
+    """How Spark says what others say differently (`dialects.Dialect`)."""
+
+    name: Final = "spark"
+
+    def text(self, value: str) -> exp.Expr:
+        """By its bytes: Spark reads escapes in quoted texts, and two in a row as one."""
+        if value.isascii() and value.isalnum():
+            return exp.Literal.string(value)
+        bytes_ = exp.HexString(this=value.encode("utf-8").hex().upper())
+        return exp.Cast(this=bytes_, to=exp.DType.TEXT.into_expr())
+
+    def double(self, written: str) -> exp.Expr:
+        """With an exponent; without, it would be a decimal first."""
+        mantissa, _, exponent = written.removeprefix("-").partition("e")
+        size = exp.Literal(this=f"{mantissa}E{int(exponent or 0)}", is_string=False)
+        return exp.Paren(this=exp.Neg(this=size) if written.startswith("-") else size)
+
+    def picked(self, value: exp.Expr, key: exp.Expr, *, last: bool) -> exp.Expr:
+        return exp.Anonymous(this="MAX_BY" if last else "MIN_BY", expressions=[value, key])
+
+    def median(self, value: exp.Expr) -> exp.Expr:
+        return exp.Anonymous(this="MEDIAN", expressions=[value])
+
+    def rounded(self, value: exp.Expr) -> exp.Expr:
+        return exp.Anonymous(this="ROUND", expressions=[value])
+
+    def unless_zero(self, value: exp.Expr) -> exp.Expr:
+        """Added to zero, a zero has no sign: not every server takes -0.0 for 0.0 here."""
+        unsigned = exp.Add(this=value, expression=self.double("0.0"))
+        return exp.Nullif(this=unsigned, expression=self.double("0.0"))
+
+    def total(self, operation: exp.Binary) -> exp.Expr:
+        """What is no number has no sign: with one, it is not always the greatest."""
+        return filled("NANVL(:x, CAST('NaN' AS DOUBLE))", self.name, x=operation)
+
+    def among(self, node: exp.In) -> exp.Expr:
+        if isinstance(node.expressions[0], exp.Paren):
+            node.set("this", exp.Add(this=node.this, expression=self.double("0.0")))
+        return node
+
+    def extreme(self, least: exp.Func) -> exp.Expr:
+        operands = [least.this, *least.expressions]
+        name = "LEAST" if isinstance(least, exp.Least) else "GREATEST"
+        return exp.Anonymous(this=name, expressions=operands)
+
+    def days(self, days: Days) -> exp.Expr:
+        return table_named(_view(days))
+
+    def read(self, column: MappedColumn) -> exp.Expr:
+        named = exp.column(column.column, quoted=True)
+        return filled(_READ[column.form], self.name, x=named)
+
+
+class SparkRemote:
+    """A session of a Spark Connect server."""
+
+    dialect: Final = Spark()
+
+    def __init__(self, session: Any) -> None:  # noqa: ANN401 - known only where Spark is installed
+        self._session = session
+        session.conf.set("spark.sql.session.timeZone", "UTC")
+
+    def arrow(self, sql: str) -> pa.Table:
+        """The result of a query, unless it takes too long: then it is interrupted."""
+        given_up = threading.Timer(QUERY_SECONDS, self._session.interruptAll)
+        given_up.daemon = True
+        given_up.start()
+        try:
+            with explained():
+                return self._session.sql(sql).toArrow()
+        finally:
+            given_up.cancel()
+
+    def add_days(self, days: Days) -> None:
+        with explained():
+            self._session.createDataFrame(days.arrow()).createOrReplaceTempView(_view(days))
+
+    def forms(self, table: tuple[str, ...]) -> dict[str, Form | None]:
+        """The columns of a table and how they are written; None for one that cannot be read."""
+        query = exp.select(exp.Star()).from_(source_table(table)).limit(0).sql(Spark.name)
+        with explained():
+            fields = self._session.sql(query).schema.fields
+        return {each.name: _FORMS.get(each.dataType.typeName()) for each in fields}
+
+
+def _view(days: Days) -> str:
+    return days.name.replace(" ", "_")
+
+
+@contextmanager
+def opened_spark(url: str, token: str | None) -> Iterator[SparkRemote]:
+    with explained("spark"):
+        from pyspark.sql.connect.client import DefaultChannelBuilder
+        from pyspark.sql.connect.session import SparkSession
+
+        # Its own connection: a shared one that failed a moment ago would fail this one too.
+        channel = DefaultChannelBuilder(
+            _address(url, token), [("grpc.use_local_subchannel_pool", 1)]
+        )
+        session = SparkSession.builder.channelBuilder(channel).create()
+        # What fails is asked again by whoever asked, and never in the middle of a release.
+        session.client.set_retry_policies([])
+        remote = SparkRemote(session)
+    try:
+        yield remote
+    finally:
+        with suppress(Exception):
+            session.stop()
+
+
+def _address(url: str, token: str | None) -> str:
+    if token is None:
+        return url
+    if not token.isprintable() or ";" in token:
+        raise WorkspaceError("what is set as the token for Spark cannot be one")
+    end = "" if ";" in url else "/"
+    return f"{url.rstrip('/')}{end};token={token};use_ssl=true"

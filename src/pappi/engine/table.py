@@ -1,0 +1,221 @@
+"""The table of cases that comes back from a log.
+
+Where persons are protected, the table is cut down to the cases of theirs that count, before
+anything else is asked of it (`kept`). A person's choice depends on that person's cases alone,
+so one person more or less changes no row but theirs, and theirs are as many as declared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pappi.ppinot.model import AggregatedMeasure, SingleInstance
+from pappi.values.periods import Grid, Period, day_of
+from pappi.values.privacy import Per, PrivacyUnit
+
+Column = NDArray[Any]
+
+# Purposes of the keyed hash: who is kept says nothing about who shares a bucket.
+_TRUNCATION, _BUCKETS = b"truncation", b"buckets"
+
+_FEW = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Who each case of a table is; None is a case without a person. Part of no release."""
+
+    case_ids: Column
+    persons: Column | None
+    key: bytes = field(repr=False)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Who]) -> Who:
+        persons = [part.persons for part in parts if part.persons is not None]
+        return cls(
+            np.concatenate([part.case_ids for part in parts]),
+            np.concatenate(persons) if persons else None,
+            parts[0].key,
+        )
+
+    def rows(self, rows: NDArray[np.intp] | slice) -> Who:
+        persons = None if self.persons is None else self.persons[rows]
+        return Who(self.case_ids[rows], persons, self.key)
+
+    def hashes(self, purpose: bytes) -> NDArray[np.uint64]:
+        """A number per case that nobody without the key can foresee."""
+        digests = b"".join(
+            hashlib.blake2b(
+                str(case).encode(), key=self.key, person=purpose, digest_size=8
+            ).digest()
+            for case in self.case_ids
+        )
+        numbers: NDArray[np.uint64] = np.frombuffer(digests, dtype="<u8")
+        return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTable:
+    """One row per case, in the order of the log: NaN is missing, None is missing text.
+
+    Microseconds are whole numbers below 2^53 until the year 2255, so a float64
+    holds them exactly.
+    """
+
+    anchor_us: NDArray[np.float64]
+    columns: Mapping[SingleInstance, Column]
+    who: Who | None = None
+
+    @classmethod
+    def joined(cls, tables: Sequence[CaseTable]) -> CaseTable:
+        """The cases of tables with the same columns, one after the other."""
+        first, *others = tables
+        if not others:
+            return first
+        return cls(
+            np.concatenate([table.anchor_us for table in tables]),
+            {
+                measure: np.concatenate([table.columns[measure] for table in tables])
+                for measure in first.columns
+            },
+            first.who and Who.joined([table.who for table in tables if table.who]),
+        )
+
+    def kept(self, unit: PrivacyUnit, blocks: Grid, zone: ZoneInfo) -> CaseTable:
+        """The cases that count: of each person at most as many as the unit says.
+
+        They are chosen block after block, so that no later case changes an earlier choice,
+        and within a block by their keyed hash. Without a person or an anchor a case counts
+        nowhere.
+        """
+        if unit.column is None:
+            return self
+        if self.who is None or self.who.persons is None:
+            raise LookupError("the cases of persons were read without their persons")
+        present = np.array([person is not None for person in self.who.persons], dtype=np.bool_)
+        rows = np.flatnonzero(present & np.isfinite(self.anchor_us))
+        person = _numbered(self.who.persons[rows])
+        block = _block_numbers(self.anchor_us[rows], blocks, zone)
+        order = np.lexsort((self.who.rows(rows).hashes(_TRUNCATION), block, person))
+        begins = _differs_from_last(person[order])
+        if unit.per is Per.BLOCK:
+            begins |= _differs_from_last(block[order])
+        chosen = order[_place_since(begins) < unit.max_cases]
+        return self._rows(rows[np.sort(chosen)])
+
+    def buckets(self, count: int) -> NDArray[np.int64]:
+        """A bucket for each case, by its keyed hash: whatever else the log holds."""
+        if self.who is None:
+            raise LookupError("cases without their ids have no buckets")
+        return (self.who.hashes(_BUCKETS) % np.uint64(count)).astype(np.int64)
+
+    def split(self, periods: Sequence[Period], zone: ZoneInfo) -> dict[Period, CaseTable]:
+        """The cases of each period, by their anchor; periods are disjoint and in order.
+
+        One stable sort puts the cases of a period next to each other, so that a period
+        is a slice, and costs nothing per column.
+        """
+        borders = np.array([period.borders_us(zone) for period in periods], dtype=np.float64)
+        number = _last_at_most(borders[:, 0], self.anchor_us)
+        # A case before the first period, in a gap, or without an anchor is in none.
+        number[~(self.anchor_us < borders[number, 1])] = -1
+        order = np.argsort(number, kind="stable")
+        cuts = np.searchsorted(number[order], np.arange(len(periods) + 1))
+        gathered = self._rows(order)
+        return {
+            period: gathered._rows(slice(cuts[index], cuts[index + 1]))  # noqa: SLF001
+            for index, period in enumerate(periods)
+        }
+
+    def within(self, period: Period, zone: ZoneInfo) -> CaseTable:
+        """The cases whose anchors lie in a period."""
+        start, end = period.borders_us(zone)
+        inside = (self.anchor_us >= start) & (self.anchor_us < end)
+        return self if inside.all() else self._rows(np.flatnonzero(inside))
+
+    def anchored(self, anchor: SingleInstance) -> CaseTable:
+        """The same cases, each at another instant of its own."""
+        return replace(self, anchor_us=self.columns[anchor])
+
+    def where(self, condition: SingleInstance) -> CaseTable:
+        """The cases for which a condition is true."""
+        return self._rows(np.flatnonzero(self.columns[condition] == 1))
+
+    def latest(self, count: int) -> CaseTable:
+        """The last so many cases by their anchors; of a tie, those later in the log.
+
+        One case more pushes out at most one other: the order of the others stays.
+        """
+        return self._rows(np.sort(np.argsort(self.anchor_us, kind="stable")[-count:]))
+
+    def _rows(self, rows: NDArray[np.intp] | slice) -> CaseTable:
+        columns = {measure: column[rows] for measure, column in self.columns.items()}
+        return CaseTable(self.anchor_us[rows], columns, self.who and self.who.rows(rows))
+
+    def contributions(
+        self, measure: AggregatedMeasure, group: str | None = None
+    ) -> NDArray[np.float64]:
+        """One value per case; NaN for a case that does not count.
+
+        It counts if it has a finite value, passes the filter and is of the group. Cases
+        that do not count are passed on as such, because how many do may be private.
+        """
+        values: NDArray[np.float64] = self.columns[measure.base]
+        counts = np.isfinite(values)
+        if measure.filter is not None:
+            counts &= self.columns[measure.filter] == 1
+        if measure.grouping is not None:
+            counts &= self.columns[measure.grouping.by] == group
+        return np.where(counts, values, np.nan)
+
+
+def _last_at_most(
+    starts: NDArray[np.float64], values: NDArray[np.float64]
+) -> NDArray[np.int16] | NDArray[np.intp]:
+    """Which of ascending numbers is the last that a value reaches; -1 if none.
+
+    Few are compared one by one, which is several times as fast as searching; and what is
+    sorted by numbers of 16 bits later is sorted by counting.
+    """
+    if len(starts) > _FEW:
+        return np.searchsorted(starts, values, side="right") - 1
+    number = np.full(values.size, -1, dtype=np.int16)
+    for start in starts:
+        number += values >= start
+    return number
+
+
+def _numbered(persons: Iterable[object]) -> NDArray[np.int64]:
+    """The same number for the same person. Not by sorting: a text may be of any length."""
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(p, len(numbers)) for p in persons], dtype=np.int64)
+
+
+def _block_numbers(anchors: NDArray[np.float64], blocks: Grid, zone: ZoneInfo) -> NDArray[np.intp]:
+    """Each case's block, counted in the order of time; also of those beyond the horizon."""
+    if not anchors.size:
+        return np.empty(0, dtype=np.intp)
+    first, last = (day_of(int(edge), zone) for edge in (anchors.min(), anchors.max()))
+    periods = blocks.walk(first, last + timedelta(days=1))
+    starts = np.array([period.borders_us(zone)[0] for period in periods], dtype=np.float64)
+    return np.searchsorted(starts, anchors, side="right")
+
+
+def _differs_from_last(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    differs = np.ones(values.size, dtype=np.bool_)
+    differs[1:] = values[1:] != values[:-1]
+    return differs
+
+
+def _place_since(begins: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """How many entries ago the last beginning was."""
+    index = np.arange(begins.size)
+    return index - np.maximum.accumulate(np.where(begins, index, 0))

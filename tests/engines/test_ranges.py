@@ -1,0 +1,126 @@
+"""A log is read in ranges of whole cases, and answers as if it were read at once."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pappi.engine import duck
+from pappi.engine.duck import Duck
+from pappi.engine.query import case_query
+from pappi.engine.sources import Source
+from pappi.engine.working import NO_CALENDARS
+from pappi.ppinot.catalogue import parse_catalogue
+from pappi.ppinot.expressions.parser import parse_expression
+from pappi.ppinot.model import Cycles, Occurs, OpenCycle, TimeMeasure
+from pappi.store.events import open_readonly
+from pappi.workspace import Workspace
+from tests.captured_logs import Fed, event, us
+from tests.small_logs import Row, claims, workspace_with
+
+CATALOGUE = """
+log: small
+ppis:
+  - id: days
+    measure: {mean: {time: {from: activity == "Receive", to: activity == "Pay"}}}
+  - id: rejected
+    measure: {share: {condition: activity == "Reject"}}
+  - id: damage
+    measure: {median: {data: damage}, by: {data: channel, keys: [web, phone]}}
+  - id: cycles
+    measure: {mean: {time: {from: activity == "Receive", to: activity == "Pay", cycles: sum}}}
+  - id: latest
+    measure: {sum: {count: activity == "Pay"}}
+    scope: last 5 cases
+"""
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    long: list[Row] = [("long", "Receive", float(hour), {}) for hour in range(40)]
+    rows = [*claims(20), *long, *((f"late {case}", *of) for case, *of in claims(9))]
+    return workspace_with(tmp_path_factory.mktemp("ranges") / "w", rows)  # type: ignore[arg-type]
+
+
+def small_ranges(patch: pytest.MonkeyPatch, events: int) -> None:
+    patch.setattr(duck, "EVENTS_PER_RANGE", events)
+    patch.setattr(duck, "_LOOK_BACK", 1)
+
+
+@pytest.mark.parametrize("events", [1, 3, 7, 30, 96, 97, 98])
+def test_every_event_is_read_once_and_every_case_in_one_range(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, events: int
+) -> None:
+    small_ranges(monkeypatch, events)
+    table = workspace.log("small").table
+    with closing(open_readonly(workspace.root / "events.duckdb")) as connection:
+        sources = list(Duck(connection, NO_CALENDARS)._sources(table))
+        read = [
+            connection.execute(f"SELECT pos, case_id FROM {each.events().sql('duckdb')}").fetchall()  # noqa: S608
+            for each in sources
+        ]
+    assert [pos for rows in read for pos, _ in rows] == list(range(1, 99))
+    cases = [{case for _, case in rows} for rows in read]
+    assert sum(map(len, cases)) == len(set().union(*cases)) == 30
+    assert len(sources) > 1 or events > 96
+
+
+def test_ranges_skip_what_was_erased(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = workspace_with(tmp_path / "w", claims(12))
+    before = workspace.exact(parse_catalogue(CATALOGUE))
+    workspace.custody.erase("small", cases=["c3", "c4", "c5"])
+    whole = workspace.exact(parse_catalogue(CATALOGUE))
+    small_ranges(monkeypatch, 2)
+    assert whole == workspace.exact(parse_catalogue(CATALOGUE)) != before
+
+
+def test_a_sealed_log_is_stored_in_the_order_of_its_positions(tmp_path: Path) -> None:
+    fed = Fed(tmp_path).create()
+    for month in range(1, 5):
+        days = [date(2024, month, day) for day in range(20, 1, -1)]
+        fed.capture(*(event(f"{day} {n}", f"{day}", us(day, n)) for n in (3, 1, 2) for day in days))
+        fed.seal(date(2024, month + 1, 1))
+    with closing(open_readonly(fed.files.events)) as connection:
+        stored = connection.execute(f"SELECT pos FROM {fed.log.table}").fetchall()  # noqa: S608
+    assert stored == sorted(stored)
+    assert len(stored) == 4 * 19 * 3
+
+
+@pytest.mark.parametrize("events", [1, 5, 40])
+def test_exact_values_are_those_of_the_whole_log(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, events: int
+) -> None:
+    catalogue = parse_catalogue(CATALOGUE)
+    whole = workspace.exact(catalogue)
+    small_ranges(monkeypatch, events)
+    assert workspace.exact(catalogue) == whole
+
+
+@pytest.mark.parametrize("open_cycle", OpenCycle)
+def test_cycles_are_the_same_in_the_order_of_the_table_and_in_any_other(
+    workspace: Workspace, open_cycle: OpenCycle
+) -> None:
+    log = workspace.log("small")
+    measures = [_cyclic(cycles, open_cycle) for cycles in Cycles]
+    with closing(open_readonly(workspace.root / "events.duckdb")) as connection:
+        reader = Duck(connection, NO_CALENDARS)
+        found = [
+            reader.columns(case_query(source, log.anchor, measures, log.vocabulary))
+            for source in (Source(log.table), Source(log.table, in_order=True))
+        ]
+    portable, stored = (
+        {name: of[name][np.argsort(of["first_pos"])] for name in of} for of in found
+    )
+    for name, column in portable.items():
+        np.testing.assert_array_equal(column, stored[name])
+
+
+def _cyclic(cycles: Cycles, open_cycle: OpenCycle) -> TimeMeasure:
+    """From receipt to receipt or payment: some events end a cycle and start the next."""
+    start = Occurs(parse_expression('activity == "Receive"'))
+    end = Occurs(parse_expression('activity in ("Receive", "Pay")'))
+    return TimeMeasure(start, end, cycles=cycles, open_cycle=open_cycle)
