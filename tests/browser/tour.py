@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from playwright.sync_api import FloatRect
+
 from pappi.ppinot.catalogue import parse_catalogue
 from pappi.service.settings import Settings
 from tests.browser.browsing import Scheme, Stage, Visit, staged
@@ -100,8 +102,8 @@ def main(folder: Path) -> None:
 def _picture(visit: Visit, path: Path) -> None:
     """The whole page, or what of a long document is seen at a glance."""
     height = int(visit.page.evaluate("document.documentElement.scrollHeight"))
-    size = {"x": 0, "y": 0, "width": _WIDTH, "height": min(height, _TALLEST)}
-    visit.page.screenshot(path=path, full_page=True, clip=size)
+    shown = FloatRect(x=0, y=0, width=_WIDTH, height=min(height, _TALLEST))
+    visit.page.screenshot(path=path, full_page=True, clip=shown)
 
 
 if __name__ == "__main__":

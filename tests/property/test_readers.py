@@ -110,7 +110,7 @@ def expected_event(event: dict[str, tuple[str, Any]]) -> dict[tuple[str, str], A
     }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(traces)
 def test_a_log_written_as_xes_is_read_back_exactly(log: list[Trace]) -> None:
     with TemporaryDirectory() as folder:
@@ -192,7 +192,7 @@ def named(number: int) -> dict[str, tuple[str, Any]]:
     return {"concept:name": ("string", f"case {number}")}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(usual_traces, intrusions, st.sampled_from(["", "\n", "\r\n\t"]), st.integers(30, 300))
 def test_traces_read_at_once_are_what_the_parser_makes_of_them(
     log: list[Trace], intrusions: list[tuple[float, str]], between: str, block: int
@@ -221,7 +221,7 @@ dates = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(dates, min_size=1, max_size=3), st.sampled_from([None, "Europe/Amsterdam"]))
 def test_dates_read_at_once_are_those_read_one_by_one(texts: list[str], zone: str | None) -> None:
     clock = None if zone is None else ZoneInfo(zone)
@@ -237,7 +237,7 @@ def test_dates_read_at_once_are_those_read_one_by_one(texts: list[str], zone: st
 clocks = [Clock(), *(Clock(ZoneInfo("Europe/Amsterdam"), z_is_utc) for z_is_utc in (True, False))]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.one_of(st.none(), dates), min_size=1, max_size=3),
     st.sampled_from([("-", "y"), ("/", "y"), ("-", "d"), (".", "d"), ("/", "m"), ("-", "m")]),
@@ -304,7 +304,7 @@ rows_of_text = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     rows_of_text,
     st.sampled_from(",;\t|"),
