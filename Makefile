@@ -21,7 +21,7 @@ demo: setup  ## import the example logs, release their PPIs, write build/demo/re
 	$(BIN)/pappi demo build/demo
 
 test: setup  ## everything that must hold
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 check: setup  ## style, types, architecture, generated files
 	$(BIN)/ruff check .

@@ -206,7 +206,7 @@ def test_a_maximum_at_a_small_epsilon_comes_with_advice(
     assert right in quote.advice
     assert "share of cases beyond the target" in quote.advice
     assert quote_record(quote)["advice"] == quote.advice
-    assert advice_lines([quote]) == [f"asked: {quote.advice}"]
+    assert f"asked: {quote.advice}" in advice_lines([quote])
     series = series_of(workspace, *LONGEST, epsilon=epsilon)
     assert quote.advice in series.caution
     assert right in " ".join(printed(series).split())
@@ -228,7 +228,8 @@ def test_there_is_no_advice_where_epsilon_is_large_or_nothing_is_to_be_decided(
         ((LONGEST[0].replace("max", "mean"), *LONGEST[1:]), "0.1"),
     ):
         (quote,) = analyst.preview(catalogue(*lines), epsilon)
-        assert (quote.advice, advice_lines([quote])) == ("", [])
+        assert quote.advice == ""
+        assert not any("beyond the target" in line for line in advice_lines([quote]))
     assert series_of(workspace, *LONGEST, epsilon="4").caution == ""
 
 
