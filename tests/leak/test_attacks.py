@@ -123,10 +123,11 @@ def test_no_request_can_flood_the_journal(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path / "w", claims(10))
     keys = json.dumps([f"k{i}" for i in range(400)])
     grouped = f"{{share: {{condition: true}}, by: {{data: channel, keys: {keys}}}}}"
+    flood = parse_catalogue(catalogue(grouped, "    scope: every day\n"))
     with pytest.raises(Refused, match="answers or more at once"):
-        workspace.checkpoint().release(
-            parse_catalogue(catalogue(grouped, "    scope: every day\n"))
-        )
+        workspace.checkpoint().release(flood)
+    (told,) = workspace.checkpoint().unreleasable(flood)
+    assert "answers or more at once" in told.message
     with pytest.raises(UsageError, match=r"below 0\.001"):
         workspace.checkpoint().release(
             parse_catalogue(catalogue("{share: {condition: true}}")), "0.000000001"

@@ -126,7 +126,7 @@ class Checkpoint:
         found = []
         for ppi in catalogue.ppis:
             try:
-                questions_of(planned(ppi, None, log), log, self._caller.name)
+                refuse_too_many_answers([planned(ppi, None, log)], log.horizon)
             except Refused as refusal:
                 message = refusal.message.removeprefix(f"{ppi.position}: ")
                 found.append(Problem(ppi.position, message, refusal.hint, "warning"))

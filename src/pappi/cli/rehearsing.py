@@ -19,7 +19,7 @@ from pappi.cli.options import (
     open_workspace,
     workspace_option,
 )
-from pappi.errors import InputError
+from pappi.cli.previews import make_folder
 
 if TYPE_CHECKING:
     from pappi.released import Released
@@ -50,11 +50,12 @@ def rehearse(
     """What a release would look like, on made-up cases. Reads no data and spends nothing."""
     chosen = chosen_catalogue(catalogue, only)
     analyst = open_workspace(workspace).checkpoint()
+    for folder in (svg, html.parent if html else None):
+        make_folder(folder)
     series = analyst.rehearse(chosen, epsilon, smooth=smooth)
     if svg is not None:
-        write_charts(series, _folder(svg))
+        write_charts(series, svg)
     if html is not None:
-        _folder(html.parent)
         write_report(analyst.log(chosen.log), series, (), html)
     if as_json:
         _print_json(series, smooth=smooth)
@@ -87,11 +88,3 @@ def _print_csv(series: Released) -> None:
     from pappi.report.spreadsheet import csv_text
 
     click.echo(csv_text(series.to_records()), nl=False)
-
-
-def _folder(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise InputError(f"{folder} cannot be written to: {problem.strerror}") from None
-    return folder

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from zoneinfo import ZoneInfo
 
-from pappi.custody.imports import Books, Terms, check_terms, check_words
+from pappi.custody.imports import Books, Terms, check_terms, check_words, declared
 from pappi.custody.mapped import Given, Mapped
 from pappi.custody.sealing import Current, Sealed, check_until
 from pappi.engine.cases import case_level
@@ -94,29 +94,11 @@ def _declared(
             f"this source has more than {_MOST_ACTIVITIES:,} activities",
             hint="is the right column named as --activity?",
         )
-    vocabulary = Vocabulary(found.activities, dict(kinds), terms.keys)
+    vocabulary = Vocabulary(found.activities, dict(kinds))
     check_words(terms, vocabulary)
     if terms.unit.column is not None and terms.unit.column not in kinds:
         raise UsageError("the unit's attribute is not among those of the log")
-    first, until = _horizon(found, terms)
-    return LogDeclaration(
-        name=name,
-        data=data,
-        table=data,
-        timezone=terms.timezone,
-        anchor=terms.anchor,
-        blocks=terms.blocks,
-        first=first,
-        until=until,
-        unit=terms.unit,
-        adjacency=terms.adjacency,
-        block_budget=terms.block_budget,
-        total_budget=terms.total_budget,
-        expected_cases=terms.expected_cases,
-        vocabulary=vocabulary,
-        bounds=terms.bounds,
-        source=source,
-    )
+    return declared(name, data, vocabulary, terms, _horizon(found, terms), source)
 
 
 def _horizon(found: Survey, terms: Terms) -> tuple[date, date]:

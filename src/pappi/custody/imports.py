@@ -25,6 +25,7 @@ from pappi.store.events import drop_events, event_tables, import_events
 from pappi.store.events.lock import exclusive
 from pappi.store.events.parts import create_events
 from pappi.store.events.replacing import staging, successor, swap_in
+from pappi.store.sources import EventSource
 from pappi.store.workspace import WorkspaceFiles
 from pappi.values.bounds import NO_DEFAULTS, DefaultBounds
 from pappi.values.epsilon import Epsilon
@@ -120,7 +121,7 @@ def _import_alone(
         report = import_events(files.events, table, reader, progress, accept)
     else:
         report = _import_persons(files.events, table, reader, progress, accept, terms.unit.column)
-    declaration = _declared(name, table, _vocabulary(report), terms, _horizon(report, terms))
+    declaration = declared(name, table, _vocabulary(report), terms, _horizon(report, terms))
     books.declare(declaration)
     return Imported(report, declaration)
 
@@ -160,7 +161,7 @@ def create_log(
         table = f"events_{books.number()}"
         create_events(files.events, table, vocabulary.attributes)
         start = terms.blocks.start_of(terms.first)
-        log = _declared(name, table, vocabulary, terms, (start, start))
+        log = declared(name, table, vocabulary, terms, (start, start))
         books.declare(log)
         return log
 
@@ -246,14 +247,20 @@ def _zone(name: str) -> ZoneInfo:
         ) from None
 
 
-def _declared(
-    name: str, table: str, vocabulary: Vocabulary, terms: Terms, horizon: tuple[date, date]
+def declared(
+    name: str,
+    data: str,
+    vocabulary: Vocabulary,
+    terms: Terms,
+    horizon: tuple[date, date],
+    source: EventSource | None = None,
 ) -> LogDeclaration:
+    """A new log, of events in the workspace or at a source."""
     first, until = horizon
     return LogDeclaration(
         name=name,
-        data=table,
-        table=table,
+        data=data,
+        table=data,
         timezone=terms.timezone,
         anchor=terms.anchor,
         blocks=terms.blocks,
@@ -266,6 +273,7 @@ def _declared(
         expected_cases=terms.expected_cases,
         vocabulary=replace(vocabulary, keys=terms.keys),
         bounds=terms.bounds,
+        source=source,
     )
 
 
