@@ -126,6 +126,8 @@ def test_no_request_can_flood_the_journal(tmp_path: Path) -> None:
     flood = parse_catalogue(catalogue(grouped, "    scope: every day\n"))
     with pytest.raises(Refused, match="answers or more at once"):
         workspace.checkpoint().release(flood)
+    with pytest.raises(Refused, match="answers or more at once"):
+        workspace.checkpoint().rehearse(flood)
     (told,) = workspace.checkpoint().unreleasable(flood)
     assert "answers or more at once" in told.message
     with pytest.raises(UsageError, match=r"below 0\.001"):

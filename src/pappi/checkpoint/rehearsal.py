@@ -17,7 +17,7 @@ from datetime import timedelta
 
 from pappi.budget.accounts import KeyState
 from pappi.checkpoint.draw import CellResult, draw_cells
-from pappi.checkpoint.limits import refuse_too_much
+from pappi.checkpoint.limits import refuse_too_many_answers, refuse_too_much
 from pappi.checkpoint.plans import ASSUMED_CASES, planned
 from pappi.checkpoint.questions import CellQuestion, questions_of
 from pappi.checkpoint.series import series_of
@@ -42,6 +42,7 @@ def rehearsed(
     """Every PPI of a catalogue that fits the log, released of the log's twin."""
     log = _as_if_sealed(log)
     plans = [planned(ppi, epsilon, log) for ppi in catalogue.ppis]
+    refuse_too_many_answers(plans, log.horizon)
     questions = [q for plan in plans for q in questions_of(plan, log, _NOBODY)]
     refuse_too_much(questions)
     try:

@@ -13,7 +13,7 @@ from datetime import date
 
 from pappi.budget.accounts import KeyState
 from pappi.checkpoint.door import Caller, Checkpoint, Rules, Step, go_on
-from pappi.checkpoint.limits import refuse_too_many, refuse_too_much
+from pappi.checkpoint.limits import refuse_too_many, refuse_too_many_answers, refuse_too_much
 from pappi.checkpoint.plans import checked_log, planned
 from pappi.checkpoint.questions import CellQuestion, questions_of
 from pappi.errors import NotFound, NotReleasable, PappiError, Refused, UsageError
@@ -208,6 +208,7 @@ def _questions(question: StandingQuestion, log: LogDeclaration, until: date) -> 
     plans = [planned(ppi, question.epsilon, log) for ppi in begun]
     for plan in plans:
         _require_blockwise(plan.ppi.scope, plan)
+    refuse_too_many_answers(plans, horizon)
     return [
         one
         for plan in plans
