@@ -38,7 +38,6 @@ def prepare(stage: Stage) -> tuple[str, str]:
     catalogue = parse_catalogue(_QUESTION)
     alice.release(catalogue)
     assert alice.keep(catalogue) is not None
-    stage.workspace.custody.erase("claims", cases=("C000001",))
     return key, stage.owner_key()
 
 
@@ -72,15 +71,29 @@ def workbench_tour(stage: Stage, visit: Visit, key: str) -> Iterator[str]:
 
 def console_tour(stage: Stage, visit: Visit, key: str) -> Iterator[str]:
     """The owner's pages."""
+    page = visit.page
     visit.sign_in(key)
     yield "console"
+    page.goto(f"{stage.console}/console/logs/claims")
+    yield "console-log"
+    page.get_by_text("Name what to delete").click()
+    page.get_by_label("Cases, by id").fill("C00001")
+    page.get_by_role("button", name="Review the deletion").click()
+    yield "console-delete"
+    page.get_by_label("Delete for good").check()
+    page.get_by_role("button", name="Delete").click()
+    yield "console-deleted"
+    page.goto(f"{stage.console}/console/keys")
+    yield "console-keys"
+    page.get_by_label("Name", exact=True).fill("carol")
+    page.get_by_role("button", name="Issue").click()
+    yield "console-issued"
     for path, name in (
-        ("/console/logs/claims", "console-log"),
-        ("/console/keys", "console-keys"),
         ("/console/trail", "console-record"),
+        ("/console/trail/2", "console-entry"),
         ("/console/protection/claims", "console-protection"),
     ):
-        visit.page.goto(f"{stage.console}{path}")
+        page.goto(f"{stage.console}{path}")
         yield name
 
 

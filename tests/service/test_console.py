@@ -285,6 +285,13 @@ def test_time_is_sealed_up_to_a_day(service: Served, olga: Visitor) -> None:
     assert last_acts(service) == [("declare", "olga")]
 
 
+def test_a_name_that_nothing_has_is_not_said_to_be_gone(olga: Visitor) -> None:
+    sent = {"step": "second", "cases": "typo", "persons": "", "blocks": "", "sure": "yes"}
+    page = olga.post("/console/logs/small/erase", **sent)
+    assert "nothing was deleted" in page.text
+    assert "gone from the disk" not in page.text
+
+
 def test_deletion_asks_again_before_it_deletes(service: Served, olga: Visitor) -> None:
     before = service.workspace.verify().head
     page = olga.post(f"{LOG}/erase", cases="c1\nc2\n\n")
