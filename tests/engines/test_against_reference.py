@@ -137,6 +137,7 @@ def test_every_measure_of_a_case_is_what_it_says(
     rows = _rows(log)
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(duck, "EVENTS_PER_RANGE", events_per_range)
+        patch.setattr(duck, "EVENTS_PER_BATCH", events_per_range)
         workspace = workspace_with(Path(folder) / "w", [*rows, ("other", "A", 0.0, {"x": 0.0})])
         found = _found(workspace, measures)
         declared = workspace.log("small")

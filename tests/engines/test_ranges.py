@@ -11,7 +11,7 @@ import pytest
 
 from pappi.engine import duck
 from pappi.engine.duck import Duck
-from pappi.engine.query import case_query
+from pappi.engine.query import Asked
 from pappi.engine.sources import Source
 from pappi.engine.working import NO_CALENDARS
 from pappi.ppinot.catalogue import parse_catalogue
@@ -48,7 +48,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 def small_ranges(patch: pytest.MonkeyPatch, events: int) -> None:
     patch.setattr(duck, "EVENTS_PER_RANGE", events)
-    patch.setattr(duck, "_LOOK_BACK", 1)
+    patch.setattr(duck, "EVENTS_PER_BATCH", 1 + events // 2)
 
 
 @pytest.mark.parametrize("events", [1, 3, 7, 30, 96, 97, 98])
@@ -58,15 +58,14 @@ def test_every_event_is_read_once_and_every_case_in_one_range(
     small_ranges(monkeypatch, events)
     table = workspace.log("small").table
     with closing(open_readonly(workspace.root / "events.duckdb")) as connection:
-        sources = list(Duck(connection, NO_CALENDARS)._sources(table))
-        read = [
-            connection.execute(f"SELECT pos, case_id FROM {each.events().sql('duckdb')}").fetchall()  # noqa: S608
-            for each in sources
-        ]
+        ranges = list(Duck(connection, NO_CALENDARS)._ranges(table))
+        rows_of = Source(table, ranged=True).events().sql("duckdb")
+        query = f"SELECT pos, case_id FROM {rows_of}"  # noqa: S608
+        read = [connection.execute(query, dict(each)).fetchall() for each in ranges]
     assert [pos for rows in read for pos, _ in rows] == list(range(1, 99))
     cases = [{case for _, case in rows} for rows in read]
     assert sum(map(len, cases)) == len(set().union(*cases)) == 30
-    assert len(sources) > 1 or events > 96
+    assert len(ranges) > 1 or events > 96
 
 
 def test_ranges_skip_what_was_erased(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,15 +107,16 @@ def test_cycles_are_the_same_in_the_order_of_the_table_and_in_any_other(
     measures = [_cyclic(cycles, open_cycle) for cycles in Cycles]
     with closing(open_readonly(workspace.root / "events.duckdb")) as connection:
         reader = Duck(connection, NO_CALENDARS)
-        found = [
-            reader.columns(case_query(source, log.anchor, measures, log.vocabulary))
-            for source in (Source(log.table), Source(log.table, in_order=True))
-        ]
+        asked = Asked(log.anchor, measures, log.vocabulary)
+        sources = (Source(log.table), Source(log.table, in_order=True))
+        queried = [reader.columns(asked.query(source)) for source in sources]
+        folded = reader.cases(asked, sources[1])
     portable, stored = (
-        {name: of[name][np.argsort(of["first_pos"])] for name in of} for of in found
+        {name: of[name][np.argsort(of["first_pos"])] for name in of} for of in queried
     )
     for name, column in portable.items():
         np.testing.assert_array_equal(column, stored[name])
+        np.testing.assert_array_equal(column, folded[name])
 
 
 def _cyclic(cycles: Cycles, open_cycle: OpenCycle) -> TimeMeasure:

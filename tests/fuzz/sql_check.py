@@ -33,7 +33,7 @@ _WORDS = frozenset(
         r"\S+",
         """
         SELECT FROM WHERE AS GROUP BY ORDER PARTITION OVER LEFT JOIN ON AND OR NOT IS NULL IN CASE
-        WHEN THEN ELSE END CAST DOUBLE BIGINT TEXT TRUE FALSE COALESCE NULLIF MIN MAX SUM AVG COUNT
+        WHEN THEN ELSE END CAST DOUBLE BIGINT UTINYINT TEXT TRUE FALSE COALESCE NULLIF MIN MAX SUM AVG COUNT
         MEDIAN ABS ROUND LEAST GREATEST ARG_MIN ARG_MAX LAG LEAD ROWS BETWEEN UNBOUNDED PRECEDING
         CURRENT ROW FLOOR
         """,
@@ -45,7 +45,7 @@ _COLUMNS = frozenset({"case_id", "pos", "ts_us", "activity"})
 _OWN = re.compile(
     r"anchor_us|first_pos|person|joined_case|next_ts_us_*|[cm]\d+|(?:onset|sequence)_\d+_*"
     r"|(?:start|end|worked)_c\d+_*|opens|opened|closes|closed|starts|ends|running|lasted"
-    r"|(?:start|end)_day_\d+"
+    r"|(?:start|end)_day_\d+|(?:mark|value) \d+"
     r"|day|before|(?:start|end)_\d+|calendar \d+|cases|cycles(?:_\d+)?|below"
 )
 _TYPES = {
@@ -132,7 +132,7 @@ def empty_log() -> duckdb.DuckDBPyConnection:
     """A database with the log's table in it, which also has columns that are kept back."""
     columns = [f"{_quoted(name)} {_TYPES[kind]}" for name, kind in VOCABULARY.attributes.items()]
     columns += [f"{_quoted(name)} VARCHAR" for name in KEPT_BACK]
-    own = "case_id VARCHAR, pos BIGINT, ts_us BIGINT, activity VARCHAR"
+    own = "case_id VARCHAR, pos BIGINT, ts_us BIGINT, activity VARCHAR, first_pos BIGINT"
     connection = duckdb.connect()
     connection.execute("SET threads = 1")
     connection.execute(f"CREATE TABLE {_quoted(TABLE)} ({own}, {', '.join(columns)})")

@@ -9,12 +9,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlglot import exp
 
-from pappi.engine.query import case_query
+from pappi.engine.query import Asked
 from pappi.errors import DefinitionError, PappiError, Problem, UsageError
 from pappi.ppinot.checks import check_catalogue
 from pappi.ppinot.expressions import nodes
@@ -242,26 +241,26 @@ def test_a_notation_that_reads_its_own_writing_otherwise_is_found(
     assert is_found("is read as something else", OURS, "text")
 
 
-def unquoted(*given: Any) -> exp.Expr:  # noqa: ANN401 - as the compiler takes it
+def unquoted(asked: Asked) -> exp.Expr:
     """A query in which the names of attributes stand as they are."""
-    query = case_query(*given)
+    query = trial.case_query(asked)
     for identifier in query.find_all(exp.Identifier):
         identifier.set("quoted", identifier.name not in VOCABULARY.attributes)
     return query
 
 
-def pasted(*given: Any) -> exp.Expr:  # noqa: ANN401
+def pasted(asked: Asked) -> exp.Expr:
     """A query in which texts stand between quotes as they are."""
-    query = case_query(*given)
+    query = trial.case_query(asked)
     for literal in list(query.find_all(exp.Literal)):
         if literal.is_string:
             literal.replace(exp.Var(this=f"'{literal.this}'"))
     return query
 
 
-def unclosed(*given: Any) -> exp.Expr:  # noqa: ANN401
+def unclosed(asked: Asked) -> exp.Expr:
     """A query in which a parenthesis stays open before every text."""
-    query = case_query(*given)
+    query = trial.case_query(asked)
     for literal in list(query.find_all(exp.Literal)):
         if literal.is_string:
             literal.replace(exp.Var(this=f"({literal.sql()}"))

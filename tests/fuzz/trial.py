@@ -9,7 +9,7 @@ import json
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -21,9 +21,10 @@ from zoneinfo import ZoneInfo
 import duckdb
 from sqlglot import exp
 
-from pappi.engine.cases import BASES_PER_QUERY
-from pappi.engine.query import Identify, calendars_of, case_query, shared_scans, written
+from pappi.engine.cases import MOST_BASES
+from pappi.engine.query import Asked, Identify, calendars_of, shared_scans, written
 from pappi.engine.scopes import read_by
+from pappi.engine.sources import Source
 from pappi.engine.working import Calendars
 from pappi.errors import PappiError, Problem
 from pappi.planning.parts import PublicFacts
@@ -55,8 +56,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Reader = Callable[[str], Catalogue]
 Checker = Callable[[Catalogue, Vocabulary], list[Problem]]
-Compiler = Callable[..., exp.Expr]
+Compiler = Callable[[Asked], exp.Expr]
 WHO = Identify(b"", "org:resource")
+
+
+def case_query(asked: Asked) -> exp.Expr:
+    """All of it as one query, as it goes to any database."""
+    return asked.query(Source(sql_check.TABLE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,17 +202,15 @@ class _Attempt:
     def _compile(self, ppi: Ppi) -> None:
         wanted = self._timed(_measures_of, ppi)
         calendars = self._timed_apart("days of calendars", calendars_of, wanted, _days)
-        for number, part in enumerate(shared_scans(wanted, BASES_PER_QUERY)):
+        for number, part in enumerate(shared_scans(wanted, MOST_BASES)):
             who = WHO if number == 0 and self._turn % self._looks.with_person == 0 else None
-            query = self._timed(self._query, part, calendars, who)
-            self._look_at(query, calendars)
+            asked = Asked(CaseBorder.END, part, VOCABULARY, who, calendars)
+            self._look_at(self._timed(self._query, asked), calendars)
+            if (events := self._timed(_events_query, asked)) is not None:
+                self._look_at(events, {})
 
-    def _query(
-        self, measures: Sequence[SingleInstance], calendars: Calendars, who: Identify | None
-    ) -> str:
-        table, end = sql_check.TABLE, CaseBorder.END
-        query = self._subject.compile(table, end, measures, VOCABULARY, who, calendars)
-        return written(query)
+    def _query(self, asked: Asked) -> str:
+        return written(self._subject.compile(asked))
 
     def _look_at(self, query: str, calendars: Calendars) -> None:
         connection = _database()
@@ -253,6 +257,12 @@ class _Attempt:
         finally:
             taken = time.thread_time() - before
             self._apart[what] = max(taken, self._apart.get(what, 0.0))
+
+
+def _events_query(asked: Asked) -> str | None:
+    """What is read of every event where measures are folded from them."""
+    source = Source(sql_check.TABLE, in_order=True)
+    return None if asked.folding is None else written(asked.folding.events(source))
 
 
 def _measures_of(ppi: Ppi) -> list[SingleInstance]:

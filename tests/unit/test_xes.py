@@ -253,7 +253,7 @@ def test_global_defaults_and_log_attributes_are_never_filled_in(tmp_path: Path) 
         "<string key='l' value='x'><string key='m' value='y'/></string>" + one_event("")
     )
     log = imported(tmp_path, xes(tmp_path, body))
-    assert set(log.rows[0]) == {"case_id", "pos", "ts_us", "activity"}
+    assert set(log.rows[0]) == {"case_id", "pos", "ts_us", "activity", "first_pos"}
     assert (log.report.without_time, log.report.without_activity) == (1, 1)
 
 

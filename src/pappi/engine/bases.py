@@ -107,8 +107,15 @@ class Bases:
             .from_(self._events(source, plain), copy=False)
             .group_by(column_named(CASE_ID), copy=False)
         )
-        query = with_worked(query, [self._span(part) for part in plain if self._is_span(part)])
-        return self._with_cycles(query, cyclic, source)
+        return self._with_cycles(self.with_working_time(query), cyclic, source)
+
+    def with_working_time(self, query: exp.Select) -> exp.Select:
+        """What has the instants of measures that count working time, with that time."""
+        return with_worked(query, self.spans)
+
+    @property
+    def spans(self) -> list[Span]:
+        return [self._span(part) for part in self.names if self.is_span(part)]
 
     # --- the events, wide enough ------------------------------------------------------
 
@@ -117,14 +124,14 @@ class Bases:
         placed = [each for each in bases if isinstance(each, TimeMeasure) and needs_start(each)]
         stopping = [each for each in placed if each.running is not None]
         starts = [
-            alias(start_position(each, self._ends(each)), self._own("start", each))
+            alias(start_position(each, self._ends(each)), self.own("start", each))
             for each in placed
         ]
         ahead = [alias(next_time(), self._next)] if stopping else []
         ends = [
             alias(
-                end_position(each, column_named(self._own("start", each)), self._ends(each)),
-                self._own("end", each),
+                end_position(each, column_named(self.own("start", each)), self._ends(each)),
+                self.own("end", each),
             )
             for each in stopping
         ]
@@ -134,7 +141,7 @@ class Bases:
     def _worked_events(self, events: exp.Expr, stopping: Sequence[TimeMeasure]) -> exp.Expr:
         """The events, with the working time up to the next one where a clock wants that."""
         spans = [
-            Span(TIME.name, self._next, self._own("worked", each), self.calendars[each.calendar])
+            Span(TIME.name, self._next, self.own("worked", each), self.calendars[each.calendar])
             for each in stopping
             if each.calendar is not None
         ]
@@ -181,7 +188,7 @@ class Bases:
         days = None if part.calendar is None else self.calendars[part.calendar]
         return cycles_of(part, events, source, self._ends(part), self.names[part], days)
 
-    def _own(self, what: str, part: TimeMeasure) -> str:
+    def own(self, what: str, part: TimeMeasure) -> str:
         """A column for one measure, called as no attribute is."""
         return unused(self.vocabulary, f"{what}_{self.names[part]}")
 
@@ -222,15 +229,15 @@ class Bases:
             yield self._named(measure, self._running(measure, measure.running))
             return
         start, end = self._instants(measure)
-        if self._is_span(measure):
-            yield alias(start, self._own("start", measure))
-            yield alias(end, self._own("end", measure))
+        if self.is_span(measure):
+            yield alias(start, self.own("start", measure))
+            yield alias(end, self.own("end", measure))
         else:
             yield self._named(measure, exp.Sub(this=end, expression=start))
 
     def _running(self, measure: TimeMeasure, running: Expression) -> exp.Expr:
         start, end, worked = (
-            column_named(self._own(w, measure)) for w in ("start", "end", "worked")
+            column_named(self.own(w, measure)) for w in ("start", "end", "worked")
         )
         ahead = exp.Sub(this=as_double(column_named(self._next)), expression=as_double(TIME.copy()))
         until_next = ahead if measure.calendar is None else worked
@@ -238,18 +245,20 @@ class Bases:
 
     def _instants(self, measure: TimeMeasure) -> tuple[exp.Expr, exp.Expr]:
         if needs_start(measure):
-            known = column_named(self._own("start", measure))
+            known = column_named(self.own("start", measure))
             return instants_after(measure, known, self._ends(measure))
         return instants(measure, self._ends(measure))
 
-    def _is_span(self, part: BaseMeasure) -> TypeGuard[TimeMeasure]:
+    def is_span(self, part: BaseMeasure) -> TypeGuard[TimeMeasure]:
         """Whether the working time between the instants of a measure is found around the bases."""
-        return isinstance(part, TimeMeasure) and part.calendar is not None and not part.running
+        if not isinstance(part, TimeMeasure) or part.calendar is None:
+            return False
+        return part.running is None and part.cycles is None
 
     def _span(self, part: TimeMeasure) -> Span:
         if part.calendar is None:
             raise AssertionError("without a calendar all time counts")
-        start, end = self._own("start", part), self._own("end", part)
+        start, end = self.own("start", part), self.own("end", part)
         return Span(start, end, self.names[part], self.calendars[part.calendar])
 
     def _ends(self, measure: TimeMeasure) -> Ends:

@@ -7,8 +7,9 @@ the log, or in batches, where every case stands for itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,9 @@ from pappi.engine.query import (
     ANCHOR,
     ORDER,
     PERSON,
+    Asked,
     Identify,
     calendars_of,
-    case_query,
     shared_scans,
     variation_query,
 )
@@ -33,7 +34,7 @@ from pappi.tree.composition import composition_tree, leaves
 from pappi.values.vocabulary import Vocabulary
 
 __all__ = [
-    "BASES_PER_QUERY",
+    "MOST_BASES",
     "CaseTable",
     "Who",
     "case_batches",
@@ -42,7 +43,7 @@ __all__ = [
 ]
 
 # Sharing a scan pays until the aggregates of a case no longer fit the caches.
-BASES_PER_QUERY = 16
+MOST_BASES = 16
 
 
 def evaluate_cases(
@@ -106,44 +107,54 @@ class _Reading:
         return cls(anchor, wanted, vocabulary, identify, calendars_of(wanted, days))
 
     def batches(self, place: Place, table: str, *, in_order: bool) -> Iterator[CaseTable]:
+        questions = self._questions(place, in_order=in_order)
         with opened(place, self.calendars) as engine:
-            yield from engine.each_range(table, partial(self._cases, in_order=in_order))
+            yield from engine.each_range(table, partial(_answered, questions))
 
-    def _cases(self, engine: Engine, source: Source, *, in_order: bool) -> CaseTable:
-        lots = list(shared_scans(self.wanted, BASES_PER_QUERY))
+    def _questions(self, place: Place, *, in_order: bool) -> list[Asked]:
+        lots = [lot for group in self._groups(place) for lot in shared_scans(group, MOST_BASES)]
         # What is read in several scans belongs together by its order.
         placed = in_order or len(lots) > 1
-        anchors: NDArray[np.float64] = np.empty(0)
-        columns: dict[SingleInstance, Column] = {}
-        who: Who | None = None
-        places: Column | None = None
-        for number, lot in enumerate(lots):
-            asked = self.identify if number == 0 else None
-            found = self._lot(engine, source, lot, asked, placed=placed)
-            places = _require_same(places, found[ORDER]) if placed else None
-            anchors = found[ANCHOR]
-            columns.update((measure, found[f"m{index}"]) for index, measure in enumerate(lot))
-            if asked is not None:
-                who = Who(found[CASE_ID], found.get(PERSON), asked.key)
-        return CaseTable(anchors, columns, who)
+        return [
+            replace(self._asked(lot), identify=None if number else self.identify, placed=placed)
+            for number, lot in enumerate(lots)
+        ]
 
-    def _lot(
-        self,
-        engine: Engine,
-        source: Source,
-        lot: Sequence[SingleInstance],
-        identify: Identify | None,
-        *,
-        placed: bool,
-    ) -> dict[str, Column]:
-        query = case_query(
-            *(source, self.anchor, lot, self.vocabulary, identify, self.calendars), placed=placed
+    def _groups(self, place: Place) -> list[Sequence[SingleInstance]]:
+        """One, or what can be folded apart from what cannot, where anything is: in our own file."""
+        if not isinstance(place, Path):
+            return [self.wanted]
+        folded = [measure for measure in self.wanted if self._asked([measure]).folding]
+        others = [measure for measure in self.wanted if measure not in folded]
+        return [group for group in (folded, others) if group] or [()]
+
+    def _asked(self, lot: Sequence[SingleInstance]) -> Asked:
+        return Asked(self.anchor, lot, self.vocabulary, calendars=self.calendars)
+
+
+def _answered(questions: Sequence[Asked], engine: Engine, source: Source) -> CaseTable:
+    anchors: NDArray[np.float64] = np.empty(0)
+    columns: dict[SingleInstance, Column] = {}
+    who: Who | None = None
+    places: Column | None = None
+    for asked in questions:
+        found = _in_order(engine.cases(asked, source))
+        places = _require_same(places, found[ORDER]) if asked.placed else None
+        anchors = found[ANCHOR]
+        columns.update(
+            (measure, found[f"m{index}"]) for index, measure in enumerate(asked.measures)
         )
-        found = engine.columns(query)
-        if not placed:
-            return found
-        order = np.argsort(found[ORDER], kind="stable")
-        return {name: column[order] for name, column in found.items()}
+        if asked.identify is not None:
+            who = Who(found[CASE_ID], found.get(PERSON), asked.identify.key)
+    return CaseTable(anchors, columns, who)
+
+
+def _in_order(found: dict[str, Column]) -> dict[str, Column]:
+    """Of the log, where the place of each case is known."""
+    if ORDER not in found or np.all(found[ORDER][1:] >= found[ORDER][:-1]):
+        return found
+    order = np.argsort(found[ORDER], kind="stable")
+    return {name: column[order] for name, column in found.items()}
 
 
 def _require_same(before: Column | None, now: Column) -> Column:

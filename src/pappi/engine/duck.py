@@ -2,27 +2,28 @@
 
 All that is DuckDB's own is here: its dialect, how results become arrays, and that its tables
 are stored in the order of `pos`, so that a log can be cut into ranges of positions which hold
-whole cases. Each is small enough for the caches, and what a range needs of memory does not grow
-with the log. They are read side by side, one thread each: two threads in one range would have
-to put their cases together again.
+whole cases. What a range needs of memory does not grow with the log. They are read side by side,
+one thread each: two threads in one range would have to put their cases together again.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
 from sqlglot import exp
 
-from pappi.engine.nodes import CASE_ID, POSITION, alias, column_named, table_named
-from pappi.engine.query import written
-from pappi.engine.sources import Source
+from pappi.engine.nodes import FIRST_POSITION, POSITION, column_named, table_named
+from pappi.engine.query import ORDER, Asked, written
+from pappi.engine.sources import FIRST, UNTIL, Source
 from pappi.engine.table import Column
 from pappi.engine.working import Calendars
 from pappi.store.events import open_readonly
@@ -36,7 +37,11 @@ if TYPE_CHECKING:
 EVENTS_PER_RANGE = 2**20
 MOST_AT_ONCE = 8
 
-_LOOK_BACK = 1024
+# Small enough for the caches of a core.
+EVENTS_PER_BATCH = 2**16
+
+WHOLE: Mapping[str, int] = {}
+_FOLDED, _WORKED = "folded cases", "worked cases"
 
 T = TypeVar("T")
 
@@ -49,78 +54,115 @@ def opened(database: Path, calendars: Calendars) -> Iterator[Duck]:
 
 
 class Duck:
-    """An open events file."""
+    """An open events file, or a range of a log in it."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, calendars: Calendars) -> None:
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        calendars: Calendars,
+        rows: Mapping[str, int] = WHOLE,
+    ) -> None:
         self._connection = connection
         self._calendars = calendars
+        self._rows = rows
         for days in calendars.values():
             connection.register(days.name, days.arrow())
 
+    def cases(self, asked: Asked, source: Source) -> dict[str, Column]:
+        folding = asked.folding if source.in_order else None
+        if folding is None:
+            return self._columns(asked.written(source, lambda: asked.query(source)), self._rows)
+        events = asked.written(source, lambda: folding.events(source))
+        with self._read(events) as batches:
+            folded = folding.cases(batches)
+        if asked.bases.spans:
+            return self._columns_of(folded, asked.written(_WORKED, lambda: _worked(asked)))
+        found = {name: _unfolded(folded, column) for name, column in asked.folded.items()}
+        if asked.derived:
+            formulas = asked.written(_FOLDED, lambda: asked.formulas(_every_folded()))
+            found |= self._columns_of(folded, formulas)
+        return found
+
     def columns(self, query: exp.Expr) -> dict[str, Column]:
         """The columns of a result: NaN is a missing number, None a missing text."""
-        found = self._connection.execute(written(query)).fetchnumpy()
-        return {name: _with_gaps(column) for name, column in found.items()}
+        return self._columns(written(query), self._rows)
 
     def row(self, query: exp.Expr) -> tuple[Any, ...]:
-        return self._connection.execute(written(query)).fetchone() or ()
+        rows = self._connection.execute(written(query)).fetchall()
+        return rows[0] if rows else ()
 
     def each_range(self, table: str, read: Callable[[Engine, Source], T]) -> Iterator[T]:
         """What is read of every range of a log, in their order."""
-        sources = list(self._sources(table))
-        if len(sources) == 1:
-            yield read(self, sources[0])
+        ranges = list(self._ranges(table))
+        if len(ranges) < 2:
+            yield read(self, Source(table, in_order=True))
             return
+        source = Source(table, ranged=True, in_order=True)
         self._connection.execute("SET threads = 1")  # each that reads brings its own
         with ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_AT_ONCE)) as pool:
-            yield from pool.map(lambda source: self._apart(source, read), sources)
+            yield from pool.map(lambda rows: self._apart(rows, source, read), ranges)
 
-    def _apart(self, source: Source, read: Callable[[Engine, Source], T]) -> T:
+    def _apart(
+        self, rows: Mapping[str, int], source: Source, read: Callable[[Engine, Source], T]
+    ) -> T:
         with open_beside(self._connection) as own:
-            return read(Duck(own, self._calendars), source)
+            return read(Duck(own, self._calendars, rows), source)
 
-    def _sources(self, table: str) -> Iterator[Source]:
-        """The log in ranges of whole cases; one if it is small, or empty."""
-        first, last = self.row(_ends_of(table_named(table)))
-        if first is None or last - first < EVENTS_PER_RANGE:
-            yield Source(table, in_order=True)
+    def _ranges(self, table: str) -> Iterator[Mapping[str, int]]:
+        """The log in ranges of whole cases; none if it is empty."""
+        first, last = self.row(_ends_of(table))
+        if first is None:
             return
         cuts = range(first + EVENTS_PER_RANGE, last + 1, EVENTS_PER_RANGE)
-        borders = sorted({first, *(self._case_start(table, cut) for cut in cuts)})
-        for rows in pairwise((*borders, last + 1)):
-            yield Source(table, rows, in_order=True)
+        borders = sorted({first, *(at for at in map(partial(self._start, table), cuts) if at)})
+        for start, end in pairwise((*borders, last + 1)):
+            yield {FIRST: start, UNTIL: end}
 
-    def _case_start(self, table: str, position: int) -> int:
-        """Where the case begins that has the last event up to a position."""
-        back = _LOOK_BACK
-        while True:
-            begins, looked_from = self.row(_start_query(table, position, back))
-            if begins is None:
-                return position
-            if begins > looked_from:
-                return int(begins)
-            lowest, _ = self.row(_ends_of(table_named(table)))
-            if position - back < lowest:
-                return int(begins)
-            back *= 16
+    def _start(self, table: str, position: int) -> int | None:
+        """Where the case begins that has a position; None if that was erased."""
+        found = self.row(_start_query(table, position))
+        return int(found[0]) if found else None
+
+    def _columns_of(self, folded: pa.Table, query: str) -> dict[str, Column]:
+        self._connection.register(_FOLDED, folded)
+        return self._columns(query, WHOLE)
+
+    def _columns(self, query: str, rows: Mapping[str, int]) -> dict[str, Column]:
+        found = self._connection.execute(query, dict(rows)).fetchnumpy()
+        return {name: _with_gaps(column) for name, column in found.items()}
+
+    @contextmanager
+    def _read(self, query: str) -> Iterator[pa.RecordBatchReader]:
+        found = self._connection.sql(query, params=dict(self._rows))
+        with found.to_arrow_reader(EVENTS_PER_BATCH) as batches:
+            yield batches
 
 
-def _ends_of(events: exp.Expr) -> exp.Select:
+def _every_folded() -> exp.Select:
+    return exp.select(exp.Star(), copy=False).from_(table_named(_FOLDED), copy=False)
+
+
+def _worked(asked: Asked) -> exp.Select:
+    return asked.around(asked.bases.with_working_time(_every_folded()))
+
+
+def _unfolded(folded: pa.Table, name: str) -> Column:
+    """A column as queries give it: numbers are floats, and NaN if they are missing."""
+    column = folded.column(name)
+    if name != ORDER and not pa.types.is_string(column.type):
+        column = column.cast(pa.float64())
+    return np.asarray(column.to_numpy())
+
+
+def _ends_of(table: str) -> exp.Select:
     ends = exp.Min(this=POSITION.copy()), exp.Max(this=POSITION.copy())
-    return exp.select(*ends, copy=False).from_(events, copy=False)
+    return exp.select(*ends, copy=False).from_(table_named(table), copy=False)
 
 
-def _start_query(table: str, position: int, back: int) -> exp.Select:
-    """The first event of a position's case among so many before it, and the first of all those."""
-    rows = position - back + 1, position + 1
-    case = exp.ArgMax(this=column_named(CASE_ID), expression=POSITION.copy())
-    last = exp.select(alias(case, "last"), copy=False).from_(
-        Source(table, rows).events(), copy=False
-    )
-    same = exp.EQ(this=column_named(CASE_ID), expression=last.subquery(copy=False))
-    begins = exp.Filter(this=exp.Min(this=POSITION.copy()), expression=exp.Where(this=same))
-    found = exp.select(begins, exp.Min(this=POSITION.copy()), copy=False)
-    return found.from_(Source(table, rows).events(), copy=False)
+def _start_query(table: str, position: int) -> exp.Select:
+    at = exp.EQ(this=POSITION.copy(), expression=exp.Literal.number(position))
+    start = exp.select(column_named(FIRST_POSITION), copy=False)
+    return start.from_(table_named(table), copy=False).where(at, copy=False)
 
 
 def _with_gaps(column: Column) -> Column:

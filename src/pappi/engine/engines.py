@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from sqlglot import exp
 
 from pappi.engine.duck import opened as opened_duck
+from pappi.engine.query import Asked
 from pappi.engine.sources import Source
 from pappi.engine.table import Column
 from pappi.engine.working import Calendars
@@ -23,6 +24,9 @@ Place: TypeAlias = Path | SourceRead
 
 class Engine(Protocol):
     """What reads events; the trees of queries are used up."""
+
+    def cases(self, asked: Asked, source: Source) -> dict[str, Column]:
+        """What was asked of each case, as columns."""
 
     def columns(self, query: exp.Expr) -> dict[str, Column]:
         """The columns of a result: NaN is a missing number, None a missing text."""

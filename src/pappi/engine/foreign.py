@@ -24,6 +24,7 @@ from pappi.engine.canonical import canonical_events, gathered_in, order_by_case
 from pappi.engine.dialects import Dialect, written_for
 from pappi.engine.duck import Duck
 from pappi.engine.nodes import alias, column_named, source_table, table_named
+from pappi.engine.query import Asked
 from pappi.engine.sources import Source
 from pappi.engine.table import Column
 from pappi.engine.working import Calendars, Days
@@ -58,6 +59,9 @@ class Foreign:
         self._calendars = calendars
         for days in calendars.values():
             remote.add_days(days)
+
+    def cases(self, asked: Asked, source: Source) -> dict[str, Column]:
+        return self.columns(asked.query(source))
 
     def columns(self, query: exp.Expr) -> dict[str, Column]:
         with self._finished(query) as duck:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 CASE_ID = "case_id"
+FIRST_POSITION = "first_pos"
 
 
 def column_named(name: str) -> exp.Column:

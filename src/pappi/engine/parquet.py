@@ -14,6 +14,7 @@ from pappi.engine.canonical import canonical_events, gathered_in, order_by_case
 from pappi.engine.duck import Duck
 from pappi.engine.failures import explained
 from pappi.engine.nodes import column_named
+from pappi.engine.query import Asked
 from pappi.engine.sources import Source
 from pappi.engine.table import Column
 from pappi.engine.templates import filled
@@ -69,6 +70,9 @@ class Parquet:
         self._duck = Duck(connection, calendars)
         self._reading = reading
         self._calendars = {days.name for days in calendars.values()}
+
+    def cases(self, asked: Asked, source: Source) -> dict[str, Column]:
+        return self.columns(asked.query(source))
 
     def columns(self, query: exp.Expr) -> dict[str, Column]:
         with explained():

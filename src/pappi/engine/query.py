@@ -8,8 +8,9 @@ them are computed in the SELECT around it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 
 from sqlglot import exp
@@ -17,9 +18,10 @@ from sqlglot import exp
 from pappi.engine.attributes import as_text
 from pappi.engine.bases import ANCHOR, ORDER, PERSON, Bases, Identify
 from pappi.engine.expressions import as_double, compile_expression
+from pappi.engine.folding import Folding, foldable
 from pappi.engine.nodes import CASE_ID, alias, column_named, table_named
 from pappi.engine.sources import Source
-from pappi.engine.working import NO_CALENDARS, Calendars, Days, DaysOf
+from pappi.engine.working import Calendars, Days, DaysOf
 from pappi.ppinot.measures import all_present, measure_kind
 from pappi.ppinot.model import (
     CaseBorder,
@@ -36,48 +38,93 @@ __all__ = [
     "ANCHOR",
     "ORDER",
     "PERSON",
+    "Asked",
     "Identify",
     "calendars_of",
-    "case_query",
     "shared_scans",
     "variation_query",
 ]
 
 
-def case_query(
-    source: Source | str,
-    anchor: CaseBorder,
-    measures: Sequence[SingleInstance],
-    vocabulary: Vocabulary,
-    identify: Identify | None = None,
-    calendars: Calendars = NO_CALENDARS,
-    *,
-    placed: bool = True,
-) -> exp.Select:
-    """One row per case: its anchor's time, its place in the log, and `m0`, `m1`, …
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of every case: `m0`, `m1`, … and the time of its anchor.
 
     Measures are DOUBLE, or text where they are text. Who a case is comes along if asked for,
-    and its place unless that is of no interest.
-    Every calendar of the measures is among the `calendars`. A table alone is read whole.
+    and its place in the log unless that is of no interest.
+    Every calendar of the measures is among the `calendars`.
     """
-    if isinstance(source, str):
-        source = Source(source)
-    columns = _Columns.of(measures, vocabulary)
-    bases = {
-        part: name
-        for part, name in columns.names.items()
-        if not isinstance(part, DerivedSingleInstance)
-    }
-    query = Bases.of(bases, vocabulary, calendars).select(source, anchor, identify, placed=placed)
-    for level in columns.derived_levels():
-        query = columns.derive(level, query)
-    outputs = [
-        alias(columns.output(measure), f"m{index}") for index, measure in enumerate(measures)
-    ]
-    names = (*((ORDER,) if placed else ()), *(identify.names if identify else ()))
-    time = alias(as_double(column_named(ANCHOR)), ANCHOR)
-    found = exp.select(time, *map(column_named, names), *outputs, copy=False)
-    return found.from_(query.subquery("cases", copy=False), copy=False)
+
+    anchor: CaseBorder
+    measures: Sequence[SingleInstance]
+    vocabulary: Vocabulary
+    identify: Identify | None = None
+    calendars: Calendars = field(default_factory=dict)
+    placed: bool = True
+    _texts: dict[object, str] = field(default_factory=dict, repr=False, compare=False)
+
+    def written(self, of: object, query: Callable[[], exp.Expr]) -> str:
+        """A query as text, written once for all ranges of a log."""
+        if of not in self._texts:
+            self._texts[of] = written(query())
+        return self._texts[of]
+
+    def query(self, source: Source) -> exp.Select:
+        """All of it, by the database alone."""
+        select = self.bases.select(source, self.anchor, self.identify, placed=self.placed)
+        return self.around(select)
+
+    def around(self, bases: exp.Select) -> exp.Select:
+        """The same from a query that gives the base measures of each case."""
+        names = (
+            *((ORDER,) if self.placed else ()),
+            *(self.identify.names if self.identify else ()),
+        )
+        time = alias(as_double(column_named(ANCHOR)), ANCHOR)
+        return self._outputs(range(len(self.measures)), bases, time, *map(column_named, names))
+
+    def formulas(self, bases: exp.Select) -> exp.Select:
+        """Only what is not a base measure itself."""
+        return self._outputs(self.derived, bases)
+
+    def _outputs(self, which: Iterable[int], bases: exp.Select, *besides: exp.Expr) -> exp.Select:
+        columns, query = self._columns, bases
+        for level in columns.derived_levels():
+            query = columns.derive(level, query)
+        outputs = (alias(columns.output(self.measures[index]), f"m{index}") for index in which)
+        found = exp.select(*besides, *outputs, copy=False)
+        return found.from_(query.subquery("cases", copy=False), copy=False)
+
+    @cached_property
+    def derived(self) -> tuple[int, ...]:
+        """The numbers of the measures that are formulas over others."""
+        measures = enumerate(self.measures)
+        return tuple(n for n, each in measures if isinstance(each, DerivedSingleInstance))
+
+    @cached_property
+    def folded(self) -> Mapping[str, str]:
+        """What is as it was folded: the name it goes by, and that of its column."""
+        names = {ANCHOR: ANCHOR, ORDER: ORDER} if self.placed else {ANCHOR: ANCHOR}
+        names |= {name: name for name in (self.identify.names if self.identify else ())}
+        plain = (n for n in range(len(self.measures)) if n not in self.derived)
+        return names | {f"m{n}": self._columns.names[self.measures[n]] for n in plain}
+
+    @cached_property
+    def bases(self) -> Bases:
+        names = self._columns.names.items()
+        bases = {part: name for part, name in names if not isinstance(part, DerivedSingleInstance)}
+        return Bases.of(bases, self.vocabulary, self.calendars)
+
+    @cached_property
+    def folding(self) -> Folding | None:
+        """How the base measures are had from events in order, unless only a query can."""
+        if not foldable(self.bases):
+            return None
+        return Folding.of(self.bases, self.anchor, self.identify)
+
+    @cached_property
+    def _columns(self) -> _Columns:
+        return _Columns.of(self.measures, self.vocabulary)
 
 
 def written(query: exp.Expr) -> str:

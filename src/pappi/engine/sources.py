@@ -13,24 +13,28 @@ from sqlglot import exp
 from pappi.engine.expressions import when
 from pappi.engine.nodes import CASE_ID, POSITION, column_named, table_named
 
+FIRST, UNTIL = "first", "until"
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A table of events, or those of its rows whose positions are in [first, until).
+    """A table of events, or a range of its rows, which are of whole cases.
 
-    Rows are of whole cases. `in_order`: the engine reads them in the order of their positions,
-    the events of a case next to each other, and windows without an order keep to that.
+    `ranged`: from the position `$first` on and before `$until`, which the engine says.
+    `in_order`: the engine reads them in the order of their positions, the events of a case next
+    to each other, and windows without an order keep to that. Each knows `first_pos`, the position
+    of the first event of its case.
     """
 
     table: str
-    rows: tuple[int, int] | None = None
+    ranged: bool = False
     in_order: bool = False
 
     def events(self) -> exp.Expr:
         whole = table_named(self.table)
-        if self.rows is None:
+        if not self.ranged:
             return whole
-        first, until = map(exp.Literal.number, self.rows)
+        first, until = exp.Placeholder(this=FIRST), exp.Placeholder(this=UNTIL)
         within = exp.And(
             this=exp.GTE(this=POSITION.copy(), expression=first),
             expression=exp.LT(this=POSITION.copy(), expression=until),

@@ -1,10 +1,12 @@
 """The canonical event table, and what it turned out to hold.
 
-    case_id VARCHAR, pos BIGINT, ts_us BIGINT, activity VARCHAR, <attributes…>
+    case_id VARCHAR, pos BIGINT, ts_us BIGINT, activity VARCHAR, first_pos BIGINT, <attributes…>
 
 Cases stand in the order of their first event in the file; within a case, events are
 ordered by time, those without time last, and by file order where times tie. `pos` is
 the running number of that order over the whole log: unique, and rising within a case.
+`first_pos` is that of the first event of the same case: a number for each case, far quicker
+to read and to compare than its id.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ import duckdb
 from sqlglot import exp
 
 from pappi.eventlog.log import ACTIVITY, CASE, TIME
-from pappi.store.events.names import POSITION
+from pappi.store.events.names import FIRST_POSITION, POSITION
 from pappi.store.events.spool import SEQUENCE, SPOOL
 from pappi.store.events.sql import column, table
 
 _ORDER = "event_order"
+_FIRST, _SIZE, _BEFORE = "first", "size", "case_before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +43,47 @@ class Facts:
 
 def order_table() -> str:
     """The statement that numbers the spooled events; narrow, so that it fits in memory."""
-    cases = (
-        exp.select(column(CASE), exp.alias_(exp.Min(this=column(SEQUENCE)), "first"))
-        .from_(table(SPOOL))
-        .group_by(column(CASE))
-        .subquery("c")
-    )
     rows = (
-        exp.select(column(SEQUENCE, "e"), exp.alias_(_running_number(), POSITION, quoted=True))
+        exp.select(
+            column(SEQUENCE, "e"),
+            exp.alias_(running_number(), POSITION, quoted=True),
+            column(FIRST_POSITION, "c"),
+        )
         .from_(exp.alias_(table(SPOOL), "e", table=True))
-        .join(cases, on=column(CASE, "e").eq(column(CASE, "c")))
+        .join(numbered_cases(), on=column(CASE, "e").eq(column(CASE, "c")))
     )
     return exp.Create(this=table(_ORDER), kind="TABLE", expression=rows).sql("duckdb")
+
+
+def numbered_cases() -> exp.Subquery:
+    """As `c`, each case of the spool: where it came first, and its first position in the order."""
+    first, size = column(_FIRST), column(_SIZE)
+    cases = exp.select(
+        column(CASE),
+        exp.alias_(exp.Min(this=column(SEQUENCE)), first.name),
+        exp.alias_(exp.Count(this=exp.Star()), size.name),
+    )
+    cases = cases.from_(table(SPOOL)).group_by(column(CASE))
+    up_to_here = exp.Window(
+        this=exp.Sum(this=size), order=exp.Order(expressions=[exp.Ordered(this=first)])
+    )
+    before = exp.Sub(this=up_to_here, expression=size.copy())
+    begins = exp.cast(exp.Add(this=before, expression=exp.Literal.number(1)), "BIGINT")
+    return (
+        exp.select(column(CASE), first.copy(), exp.alias_(begins, FIRST_POSITION, quoted=True))
+        .from_(cases.subquery("sized"))
+        .subquery("c")
+    )
+
+
+def running_number() -> exp.Expression:
+    """Of events `e` and their cases `c`."""
+    order = [
+        exp.Ordered(this=column(_FIRST, "c")),
+        exp.Ordered(this=column(TIME, "e"), nulls_first=False),
+        exp.Ordered(this=column(SEQUENCE, "e")),
+    ]
+    return exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
 
 
 def is_in_order(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -75,7 +107,17 @@ def is_in_order(connection: duckdb.DuckDBPyConnection) -> bool:
 def copied_table(target: exp.Table, attributes: Sequence[tuple[str, str]]) -> str:
     """The statement that copies a spool that is in order; attributes are (field, name)."""
     number = exp.Add(this=column(SEQUENCE, "e"), expression=exp.Literal.number(1))
-    rows = _canonical(number, attributes)
+    begins = exp.NullSafeNEQ(this=column(CASE, "e"), expression=column(_BEFORE, "e"))
+    # The last number at which a case began: found on the way, as it is the largest so far.
+    first = exp.Window(
+        this=exp.Max(this=exp.Case(ifs=[exp.If(this=begins, true=number.copy())])),
+        spec=exp.WindowSpec(
+            kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW"
+        ),
+    )
+    before = exp.Window(this=exp.Lag(this=column(CASE)))
+    spooled = exp.select(exp.Star(), exp.alias_(before, _BEFORE)).from_(table(SPOOL))
+    rows = _canonical(number, first, attributes).from_(spooled.subquery("e"))
     return exp.Create(this=target, kind="TABLE", expression=rows).sql("duckdb")
 
 
@@ -83,21 +125,25 @@ def sorted_table(target: exp.Table, attributes: Sequence[tuple[str, str]]) -> st
     """The statement that sorts the spool into `target`; attributes are (field, name)."""
     ordered = exp.alias_(table(_ORDER), "o", table=True)
     rows = (
-        _canonical(column(POSITION, "o"), attributes)
+        _canonical(column(POSITION, "o"), column(FIRST_POSITION, "o"), attributes)
+        .from_(exp.alias_(table(SPOOL), "e", table=True))
         .join(ordered, on=column(SEQUENCE, "e").eq(column(SEQUENCE, "o")))
         .order_by(column(POSITION, "o"))
     )
     return exp.Create(this=target, kind="TABLE", expression=rows).sql("duckdb")
 
 
-def _canonical(number: exp.Expr, attributes: Sequence[tuple[str, str]]) -> exp.Select:
+def _canonical(
+    number: exp.Expr, first: exp.Expr, attributes: Sequence[tuple[str, str]]
+) -> exp.Select:
     return exp.select(
         column(CASE, "e"),
         exp.alias_(number, POSITION, quoted=True),
         column(TIME, "e"),
         column(ACTIVITY, "e"),
+        exp.alias_(first, FIRST_POSITION, quoted=True),
         *(exp.alias_(column(field, "e"), name, quoted=True) for field, name in attributes),
-    ).from_(exp.alias_(table(SPOOL), "e", table=True))
+    )
 
 
 def facts(
@@ -132,15 +178,6 @@ def facts(
         events, cases, first, last, int(tied or 0), timeless, nameless, tuple(missing),
         tuple(activities),
     )  # fmt: skip
-
-
-def _running_number() -> exp.Expression:
-    order = [
-        exp.Ordered(this=column("first", "c")),
-        exp.Ordered(this=column(TIME, "e"), nulls_first=False),
-        exp.Ordered(this=column(SEQUENCE, "e")),
-    ]
-    return exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
 
 
 def _missing(name: str) -> exp.Expression:

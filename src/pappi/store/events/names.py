@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 POSITION = "pos"
+FIRST_POSITION = "first_pos"
 CANONICAL = ("case_id", POSITION, "ts_us", "activity")
+STORED = (*CANONICAL, FIRST_POSITION)
 # Not a column, but what conditions call the time of an event: it must not mean two things.
-RESERVED = (*CANONICAL, "timestamp")
+RESERVED = (*STORED, "timestamp")
 
 
 def table_names(wanted: Iterable[str]) -> tuple[str, ...]:

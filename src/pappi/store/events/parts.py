@@ -24,9 +24,10 @@ from sqlglot import exp
 from pappi.errors import WorkspaceError
 from pappi.eventlog.log import ACTIVITY, CASE, TIME, EventReader, no_progress
 from pappi.store.events import changing, event_tables
-from pappi.store.events.names import CANONICAL, POSITION, table_names
+from pappi.store.events.canonical import numbered_cases, running_number
+from pappi.store.events.names import FIRST_POSITION, POSITION, STORED, table_names
 from pappi.store.events.replacing import successor, swap_in
-from pappi.store.events.spool import SEQUENCE, SPOOL, Spool
+from pappi.store.events.spool import SPOOL, Spool
 from pappi.store.events.sql import attach, column, detach, table
 from pappi.values.vocabulary import Kind
 
@@ -86,9 +87,10 @@ def create_events(database: Path, name: str, attributes: Mapping[str, Kind]) -> 
     if table_names(attributes) != tuple(attributes):
         raise WorkspaceError(
             "two attributes of this log cannot be told apart, or one has a reserved name",
-            hint=f"upper and lower case are the same; {', '.join(CANONICAL)} are taken",
+            hint=f"upper and lower case are the same; {', '.join(STORED)} are taken",
         )
     types = {CASE: "VARCHAR", POSITION: "BIGINT", TIME: "BIGINT", ACTIVITY: "VARCHAR"}
+    types[FIRST_POSITION] = "BIGINT"
     types |= {attribute: _TYPES.get(kind, "BIGINT") for attribute, kind in attributes.items()}
     fields = [
         exp.ColumnDef(this=column(field).this, kind=exp.DataType.build(of, dialect="duckdb"))
@@ -155,18 +157,6 @@ class NewVersion:
 
     def _numbered(self) -> exp.Select:
         """The new events in canonical order, `pos` going on where the current version ends."""
-        cases = (
-            exp.select(column(CASE), exp.alias_(exp.Min(this=column(SEQUENCE)), "first"))
-            .from_(table(SPOOL))
-            .group_by(column(CASE))
-            .subquery("c")
-        )
-        order = [
-            exp.Ordered(this=column("first", "c")),
-            exp.Ordered(this=column(TIME, "e"), nulls_first=False),
-            exp.Ordered(this=column(SEQUENCE, "e")),
-        ]
-        number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
         last = exp.select(exp.Max(this=column(POSITION))).from_(table(self.current.view, SUCCESSOR))
         begun = exp.Coalesce(this=last.subquery(), expressions=[exp.Literal.number(0)])
         fields = [
@@ -176,11 +166,14 @@ class NewVersion:
         return (
             exp.select(
                 column(CASE, "e"),
-                exp.alias_(exp.Add(this=number, expression=begun), POSITION, quoted=True),
-                *(column(TIME, "e"), column(ACTIVITY, "e"), *fields),
+                exp.alias_(running_number() + begun, POSITION, quoted=True),
+                column(TIME, "e"),
+                column(ACTIVITY, "e"),
+                exp.alias_(column(FIRST_POSITION, "c") + begun, FIRST_POSITION, quoted=True),
+                *fields,
             )
             .from_(exp.alias_(table(SPOOL), "e", table=True))
-            .join(cases, on=column(CASE, "e").eq(column(CASE, "c")))
+            .join(numbered_cases(), on=column(CASE, "e").eq(column(CASE, "c")))
         )
 
     def _with_older(self) -> exp.Query:
@@ -194,7 +187,7 @@ class NewVersion:
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        return (*CANONICAL, *self.attributes)
+        return (*STORED, *self.attributes)
 
     def _view(self, name: str, parts: Iterable[str]) -> str:
         united = " UNION ALL ".join(
