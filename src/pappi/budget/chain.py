@@ -16,6 +16,8 @@ from typing import Any, NoReturn
 
 from pappi.values.plain_data import JSON
 
+_PLAIN = frozenset({type(None), bool, int, str})
+
 START = "0" * 64  # the digest before the first entry
 
 
@@ -83,6 +85,8 @@ def _digest(seq: int, at: str, kind: str, body: str, previous: str) -> str:
 
 def _plain(value: object) -> object:
     """The value as json.dumps takes it, or an error where it would guess."""
+    if type(value) in _PLAIN:  # nearly all, and soon told
+        return value
     match value:
         case None | bool() | int() | str():
             return value

@@ -43,7 +43,8 @@ def _tables(
     events: Path, questions: Sequence[CellQuestion], log: LogDeclaration, key: bytes
 ) -> dict[Scope, dict[Period, CaseTable]]:
     """The cases that count, of every scope and period that is asked about."""
-    parts = [part for question in questions for part in question.plan.parts]
+    plans = {id(question.plan): question.plan for question in questions}.values()
+    parts = [part for plan in plans for part in plan.parts]
     measures = [measure for part in parts for measure in part.inputs]
     identify = Identify(key, log.unit.column) if _asks_who(parts, log) else None
     asked, horizon, zone = _asked(questions), log.horizon, log.zone

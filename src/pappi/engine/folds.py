@@ -11,6 +11,7 @@ Times within a case never fall, and events without one are its last; what is mis
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,11 +47,11 @@ class Cases:
         return np.repeat(np.arange(self.starts.size), self.ends - self.starts + 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hits:
-    """The places at which something holds, and how many there are before and up to each case."""
+    """Where something holds, and how many such places there are before and up to each case."""
 
-    places: Places
+    holds: Mask
     before: NDArray[np.int32]
     up_to: NDArray[np.int32]
 
@@ -60,7 +61,11 @@ class Hits:
         up_to = np.cumsum(holds, dtype=np.int32)[cases.ends]
         before = np.zeros_like(up_to)
         before[1:] = up_to[:-1]
-        return cls(holds.nonzero()[0], before, up_to)
+        return cls(holds, before, up_to)
+
+    @cached_property
+    def places(self) -> Places:
+        return self.holds.nonzero()[0]
 
     @property
     def counts(self) -> NDArray[np.int32]:

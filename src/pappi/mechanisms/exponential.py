@@ -24,6 +24,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -38,6 +39,7 @@ from pappi.mechanisms.noise import RandBelow
 _HAIR = 1 - Fraction(1, 2**40)
 
 # Where weights fall from 2^192 to 1 in one or two steps, a higher rate changes nothing.
+_MOST_KEPT = 2**16
 _HIGHEST_RATE = Fraction(128)
 
 
@@ -158,8 +160,14 @@ def exponential_law(
     )
 
 
-def falling_weights(rate: Fraction, worst: int) -> list[int]:
+def falling_weights(rate: Fraction, worst: int) -> tuple[int, ...]:
     """The weights of the scores from 0 to `worst`, or to where they fall no further."""
+    if worst > _MOST_KEPT:
+        return _falling_weights(rate, worst)
+    return _kept_weights(rate, 1 << worst.bit_length())[: worst + 1]
+
+
+def _falling_weights(rate: Fraction, worst: int) -> tuple[int, ...]:
     q = upper_bounds.exp_minus(min(rate, _HIGHEST_RATE) * _HAIR)
     weights = [1 << upper_bounds.WEIGHT_BITS]
     for _ in range(worst):
@@ -167,4 +175,8 @@ def falling_weights(rate: Fraction, worst: int) -> list[int]:
         if following == weights[-1]:
             break
         weights.append(following)
-    return weights
+    return tuple(weights)
+
+
+# The periods of a series ask for the same ones, one after the other.
+_kept_weights = lru_cache(maxsize=16)(_falling_weights)

@@ -83,10 +83,12 @@ class Lattice:
         """The lattice points of the values that are there; the rest (NaN) is left out."""
         present = values[~np.isnan(values)]
         with np.errstate(all="ignore"):  # far outliers overflow to infinity, and are clipped
-            points = np.rint((present - float(self.origin)) / float(self.step))
+            points = present - float(self.origin)
+            points /= float(self.step)
+        np.rint(points, out=points)
         # A step too small for a float divides zero by zero; any fixed point will do.
-        points = np.nan_to_num(points, nan=self.lowest, posinf=np.inf, neginf=-np.inf)
-        return np.clip(points, self.lowest, self.highest).astype(np.int64)
+        points[np.isnan(points)] = self.lowest
+        return np.clip(points, self.lowest, self.highest, out=points).astype(np.int64)
 
     def value(self, k: float | Fraction) -> float:
         """What a lattice point stands for; it need not lie inside the limits."""

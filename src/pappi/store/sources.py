@@ -3,21 +3,23 @@
 A log may be a table in PostgreSQL, a table that Spark knows, or Parquet files. What is declared
 is where it is and which of its columns are what. Never a password: declarations are kept for
 good, and read by many. It comes from the environment when a connection is made, or by the
-database's own means.
+database's own means. What a source needs to be read at all, a driver and that password, is looked
+after here as well, without going there.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from pappi.errors import UsageError
+from pappi.errors import UsageError, WorkspaceError
 from pappi.ppinot.wording import listed
 
 _LONGEST = 2_000
@@ -28,12 +30,30 @@ _LIBPQ_OPTIONS = (
 )
 
 
+_NOT_PUBLIC = "a source's address is declared, and so must not hold a password or token"
+
+
 class System(StrEnum):
     """What reads the events where they are."""
 
     POSTGRES = "postgresql"
     SPARK = "sc"
     PARQUET = "parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class _Driver:
+    """What of other packages reads a system, and the extra that brings it."""
+
+    extra: str
+    modules: tuple[str, ...]
+
+
+_DRIVERS: Mapping[System, _Driver] = {
+    System.POSTGRES: _Driver("postgres", ("adbc_driver_postgresql", "adbc_driver_manager")),
+    System.SPARK: _Driver("spark", ("pyspark", "grpc", "pandas")),
+}
+_PORTS: Mapping[System, int] = {System.POSTGRES: 5432, System.SPARK: 15002}
 
 
 class Form(StrEnum):
@@ -72,7 +92,8 @@ class EventSource:
     """Where events are, and which columns are what.
 
     `table` is a name, or a schema and a name; Parquet files have none. `order` tells the order of
-    events that share case and time. `secret` names the variable that may hold a password or token.
+    events that share case and time. `secret` names the variable that may hold a password or token,
+    and `guarded` says that it did when the source was declared.
     """
 
     url: str
@@ -83,10 +104,33 @@ class EventSource:
     order: MappedColumn | None
     attributes: Mapping[str, MappedColumn]
     secret: str
+    guarded: bool = False
 
     @property
     def system(self) -> System:
         return system_of(self.url)
+
+    @property
+    def where(self) -> str:
+        """Where it is, for people."""
+        return place_told(self.url, self.table)
+
+    def require_ready(self) -> None:
+        """Refuse before anything is charged what could not be read from here anyway.
+
+        These are facts about the configuration; the source itself is not looked at.
+        """
+        driver = _DRIVERS.get(self.system)
+        if driver and not all(map(find_spec, driver.modules)):
+            raise WorkspaceError(
+                "the driver for this log's source is not installed; nothing was charged",
+                hint=f"pip install 'pappi[{driver.extra}]'",
+            )
+        if self.guarded and self.password() is None:
+            raise WorkspaceError(
+                "the password for this log's source is not set; nothing was charged",
+                hint=f"set the variable {self.secret}, as when the log was added",
+            )
 
     def password(self) -> str | None:
         return os.environ.get(self.secret) or None
@@ -101,6 +145,7 @@ class EventSource:
             "order": None if self.order is None else self.order.to_json(),
             "attributes": {name: each.to_json() for name, each in self.attributes.items()},
             "secret": self.secret,
+            **({"guarded": True} if self.guarded else {}),
         }
 
     @classmethod
@@ -117,6 +162,7 @@ class EventSource:
                 name: MappedColumn.from_json(each) for name, each in found["attributes"].items()
             },
             secret=found["secret"],
+            guarded=found.get("guarded", False),
         )
 
 
@@ -152,23 +198,53 @@ def system_of(url: str) -> System:
     return names[scheme]
 
 
+def place_told(url: str, table: Sequence[str] = ()) -> str:
+    """An address and a table in words. Nothing secret can be declared, and nothing is shown that
+    could be: neither a password nor what follows a question mark.
+
+    >>> place_told("postgresql://ann:secret@host/shop?sslmode=require", ("sales", "orders"))
+    'postgresql://ann@host/shop, table sales.orders'
+    >>> place_told("parquet:/data/claims/2024-0?.parquet")
+    'parquet:/data/claims/2024-0?.parquet'
+    """
+    shown = url
+    before, mark, rest = url.partition("://")
+    if mark:
+        place, slash, path = re.split("[?;#]", rest, maxsplit=1)[0].partition("/")
+        user, at, host = place.rpartition("@")
+        shown = f"{before}{mark}{user.partition(':')[0]}{at}{host}{slash}{path}"
+    return f"{shown}, table {'.'.join(table)}" if table else shown
+
+
+def same_place(one: EventSource, other: EventSource) -> bool:
+    """Whether two sources are plainly the same rows; different names for them are not seen."""
+    return _identity(one) == _identity(other)
+
+
+def _identity(source: EventSource) -> tuple[object, ...]:
+    if source.system is System.PARQUET:
+        return (source.system, source.url)
+    parts = urlsplit(source.url)
+    named = dict(parse_qsl(parts.query))
+    host = parts.hostname or named.get("host")
+    port = parts.port or named.get("port") or _PORTS[source.system]
+    database = parts.path if source.system is System.POSTGRES else ""
+    return (source.system, host, str(port), database, source.table)
+
+
 def require_public(url: str, secret: str) -> None:
     """Refuse an address that cannot be declared: with a password, or settings of its own."""
     system = system_of(url)
     if len(url) > _LONGEST or not url.isprintable():
         raise UsageError(f"a source's address is printable and has up to {_LONGEST} characters")
     if system is System.PARQUET:
+        _require_public_files(url)
         return
-    try:
-        parts = urlsplit(url)
-        password, _ = parts.password, parts.port
-    except ValueError:
-        raise UsageError("this is not the address of a source") from None
-    options = _spark_options(parts.path) if system is System.SPARK else parse_qsl(parts.query)
-    names = {name for name, _ in options}
-    if password or names & {"password", "token"}:
+    parts = _parts(url, system)
+    names = {name for name, _ in _options(parts, system)}
+    if parts.password or names & {"password", "token"}:
         raise UsageError(
-            "a source's address is declared, and so must not hold a password or token",
+            _NOT_PUBLIC,
             hint=f"leave it out, and set the variable {secret} wherever the source is read",
         )
     allowed = _SPARK_OPTIONS if system is System.SPARK else _LIBPQ_OPTIONS
@@ -179,6 +255,39 @@ def require_public(url: str, secret: str) -> None:
         )
 
 
-def _spark_options(path: str) -> list[tuple[str, str]]:
-    pairs = (each.partition("=") for each in path.lstrip("/").split(";") if each)
-    return [(name.strip().lower(), value) for name, _, value in pairs]
+def _require_public_files(url: str) -> None:
+    """A path may hold any character; an address on a network no user, and no settings."""
+    _, mark, rest = url.partition("://")
+    if mark and ("@" in rest.partition("/")[0] or "?" in rest):
+        raise UsageError(
+            _NOT_PUBLIC,
+            hint="leave out what stands before an @ or after a ?; have the files where they can "
+            "be read without",
+        )
+
+
+def _parts(url: str, system: System) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        readable = parts.port is None or parts.port > 0
+    except ValueError:
+        readable = False
+    # A password with a / or ? in it would pass for a path or a setting.
+    if not readable or (system is System.POSTGRES and "@" in parts.path + parts.query):
+        raise UsageError(
+            "this is not the address of a source",
+            hint="write e.g. postgresql://user@host/database; special characters as %40",
+        )
+    return parts
+
+
+def _options(parts: SplitResult, system: System) -> list[tuple[str, str]]:
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    if system is System.POSTGRES:
+        return query
+    pairs = (each.partition("=") for each in _after_host(parts).split(";") if each)
+    return [*query, *((name.strip().lower(), value) for name, _, value in pairs)]
+
+
+def _after_host(parts: SplitResult) -> str:
+    return f"{parts.netloc.partition(';')[2]};{parts.path.lstrip('/')}"

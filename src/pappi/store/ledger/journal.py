@@ -10,7 +10,7 @@ the same question completes. The other way round cannot happen.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -84,15 +84,22 @@ class Journal(ABC):
 
     def append(self, kind: str, payload: Mapping[str, JSON]) -> Entry:
         """Extend the chain; only while `writing`."""
-        last = self.last()
-        at = self._clock().astimezone(UTC).isoformat(timespec="microseconds")
-        entry = extend(last, at, kind, payload)
-        self.run(_ADD, entry.seq, entry.at, entry.kind, entry.body, entry.digest)
-        if last:
-            self.run(_MOVE_HEAD, entry.seq, entry.digest)
-        else:
-            self.run(_START_HEAD, entry.seq, entry.digest)
+        (entry,) = self.append_all(kind, [payload])
         return entry
+
+    def append_all(self, kind: str, payloads: Iterable[Mapping[str, JSON]]) -> list[Entry]:
+        """Extend the chain by as many entries; the head moves once, to the last of them."""
+        before = last = self.last()
+        added = []
+        for payload in payloads:
+            at = self._clock().astimezone(UTC).isoformat(timespec="microseconds")
+            last = extend(last, at, kind, payload)
+            self.run(_ADD, last.seq, last.at, last.kind, last.body, last.digest)
+            added.append(last)
+        if added:
+            move = _START_HEAD if before is None else _MOVE_HEAD
+            self.run(move, added[-1].seq, added[-1].digest)
+        return added
 
     def last(self) -> Entry | None:
         """The newest entry, if the head record agrees that it is."""

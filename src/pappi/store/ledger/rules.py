@@ -247,8 +247,7 @@ class Ledger:
         and that is the one to show.
         """
         with self._file.writing():
-            for key, result in results.items():
-                self._write_result(key, result)
+            self._write_results(results)
             self._step(Step.RESULT_WRITTEN)
         self._step(Step.RESULT_COMMITTED)
         return self.results(results)
@@ -360,8 +359,8 @@ class Ledger:
             self._file.run(_UNHOLD, amount.nano, account.log, account.block, account.analyst)
 
     def _write_charges(self, charges: Sequence[Charge]) -> None:
-        for charge in charges:
-            entry = self._file.append(CHARGE, charge_payload(charge))
+        entries = self._file.append_all(CHARGE, map(charge_payload, charges))
+        for charge, entry in zip(charges, entries, strict=True):
             self._file.run(_CHARGE_CELL, charge.key, entry.seq)
         self._add(charges, held=False)
 
@@ -370,13 +369,18 @@ class Ledger:
             amounts = (0, amount.nano) if held else (amount.nano, 0)
             self._file.run(_ADD, account.log, account.block, account.analyst, *amounts)
 
-    def _write_result(self, key: str, result: JSON) -> None:
+    def _write_results(self, results: Mapping[str, JSON]) -> None:
+        pending = [key for key in results if self._is_pending(key)]
+        payloads = (release_payload(key, results[key]) for key in pending)
+        for key, entry in zip(pending, self._file.append_all(RELEASE, payloads), strict=True):
+            self._file.run(_RELEASE_CELL, entry.seq, key)
+
+    def _is_pending(self, key: str) -> bool:
+        """Whether a charged key has no result yet."""
         cell = self._cell(key)
         if cell is None or cell.charged is None:
             raise ValueError(f"a result for the key {key}, which was never charged")
-        if cell.state is KeyState.PENDING:
-            entry = self._file.append(RELEASE, release_payload(key, result))
-            self._file.run(_RELEASE_CELL, entry.seq, key)
+        return cell.state is KeyState.PENDING
 
     def _verified_standing(self) -> Standing:
         self._file.check_file()

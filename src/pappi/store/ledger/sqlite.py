@@ -32,6 +32,7 @@ _CAUSES = {
     sqlite3.SQLITE_PERM: "the file may not be accessed",
     sqlite3.SQLITE_READONLY: "the file cannot be written",
 }
+_FAILURES = (sqlite3.Error, OverflowError, UnicodeDecodeError)
 # A plain SQL error too: our statements are fixed, so it is the tables that have changed.
 _DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
@@ -93,9 +94,12 @@ class SqliteJournal(Journal):
 
     def run(self, statement: str, *values: object) -> list[Any]:
         """Run one statement and fetch all it gives."""
-        with self._turn, _explained(self._path):
+        with self._turn:
             self._refuse_forked()
-            return self._connection.execute(statement, values).fetchall()
+            try:
+                return self._connection.execute(statement, values).fetchall()
+            except _FAILURES as error:
+                raise _explanation(error, self._path) from error
 
     def check_file(self) -> None:
         """Raise the first Fault that SQLite itself finds, or that the tables' shape shows."""
@@ -184,14 +188,14 @@ def _any_text(raw: bytes) -> str:
 def _explained(path: Path) -> Iterator[None]:
     try:
         yield
-    except (sqlite3.Error, OverflowError) as error:
+    except _FAILURES as error:
         raise _explanation(error, path) from error
-    except UnicodeDecodeError as error:
-        # Where damage leaves text in no encoding, Python cannot even read SQLite's complaint.
-        raise broken(path.name, DAMAGED) from error
 
 
 def _explanation(error: Exception, path: Path) -> LedgerUnavailable:
+    if isinstance(error, UnicodeDecodeError):
+        # Where damage leaves text in no encoding, Python cannot even read SQLite's complaint.
+        return broken(path.name, DAMAGED)
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
     if code in _DAMAGE_CODES:
         return broken(path.name, DAMAGED)
