@@ -22,6 +22,7 @@ from pappi.values.epsilon import Epsilon
 from pappi.values.periods import Calendar, Grid
 from pappi.values.privacy import PrivacyUnit
 from pappi.values.vocabulary import Kind, Vocabulary
+from tests.engines.places import placed
 from tests.service.served import SOJOURN, Served, served
 from tests.service.visiting import Visitor, form_in
 from tests.small_logs import claims, event_table
@@ -136,6 +137,26 @@ def test_a_log_without_sealed_time_has_its_page(service: Served, olga: Visitor) 
     page = words(olga.get("/console/logs/fed"))
     assert "nothing is sealed yet" in page
     assert "Persons, by their patient" in page
+
+
+def test_where_a_log_is_read_is_shown_to_owners_alone(
+    service: Served, olga: Visitor, tmp_path: Path
+) -> None:
+    given = placed("parquet", event_table(claims(20)), tmp_path)
+    service.workspace.custody.add_log("small2", given, Terms(until=date(2024, 3, 1)))
+    service.workspace.custody.grant_analyst("small2", "alice", Epsilon.of(1))
+    page = words(olga.get("/console/logs/small2"))
+    assert f"read at their source, {given.url}" in page
+    assert "are deleted there" in page
+    assert "Review the deletion" not in page
+    assert f"read from {given.url}" in words(olga.get("/console/protection/small2"))
+    sealed = words(olga.post("/console/logs/small2/seal", until="2024-04-01"))
+    assert "Rows of this time must not change any more" in sealed
+    assert "0 cases" not in sealed
+    with Visitor(service.analyst, service.alice) as alice:
+        for path in ("/workbench", "/workbench/logs/small2"):
+            seen = alice.get(path)
+            assert (seen.status_code, "parquet" in seen.text) == (200, False)
 
 
 def test_the_pack_is_a_document_of_its_own(reader: Visitor) -> None:

@@ -96,6 +96,40 @@ def test_every_arrow_type_has_a_place(
     assert (log.report.columns[0].kind, log.rows[0]["v"]) == (kind, stored)
 
 
+@pytest.mark.parametrize(
+    "of",
+    [
+        pa.decimal32(9, 2),
+        pa.decimal64(18, 3),
+        pa.decimal128(12, 2),
+        pa.decimal128(38, 38),
+        pa.decimal128(10, -5),
+        pa.decimal128(5, 50),
+        pa.decimal256(76, 20),
+        pa.decimal256(76, 350),
+    ],
+    ids=str,
+)
+def test_every_decimal_becomes_its_nearest_double(of: pa.DataType, tmp_path: Path) -> None:
+    digits = [*range(-50, 300), 10 ** (of.precision - 1) // 7, 1 - 10**of.precision]
+    exact = [Decimal(f"{number}e{-of.scale}") for number in digits]
+    values = pa.array([*exact, None], of)
+    table = pa.table(
+        {
+            "case": [str(row) for row in range(len(values))],
+            "activity": ["a"] * len(values),
+            "timestamp": [NOON] * len(values),
+            "v": values,
+            "encoded": values.dictionary_encode() if of.bit_width >= 128 else values,
+        }
+    )
+    log = imported(tmp_path, table)
+    nearest = [*map(float, exact), None]
+    found = sorted(log.rows, key=lambda row: int(str(row["case_id"])))
+    assert [row["v"] for row in found] == nearest
+    assert [row["encoded"] for row in found] == nearest
+
+
 def test_times_without_zone_are_wall_clock_of_the_zone_and_reported(tmp_path: Path) -> None:
     naive = pa.array([NOON.replace(tzinfo=None)])
     options = ReadOptions(timezone="Europe/Amsterdam")

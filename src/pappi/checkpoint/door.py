@@ -31,7 +31,7 @@ from pappi.checkpoint.plans import at_accuracy, checked_log, facts_of, planned
 from pappi.checkpoint.prices import quote_of
 from pappi.checkpoint.questions import CellQuestion, questions_of
 from pappi.checkpoint.series import series_of
-from pappi.errors import Conflict, Problem, Refused, ReleaseFailed, Stopped
+from pappi.errors import Conflict, PappiError, Problem, Refused, ReleaseFailed, Stopped
 from pappi.planning.plan import Plan
 from pappi.ppinot.model import Catalogue
 from pappi.report.budgets import BudgetLine
@@ -203,6 +203,7 @@ class Checkpoint:
     ) -> tuple[Series, ...]:
         """Steps 2 to 4 of the protocol."""
         refuse_too_much(questions)
+        _refuse_unready(ledger, questions, log)
         states = self._charge(ledger, questions)
         released = self._complete(ledger, questions, states, log)
         # Remembers what was just written: an older ledger put in its place will be noticed.
@@ -289,12 +290,14 @@ class Checkpoint:
     ) -> Mapping[str, Any]:
         """What is on record, after drawing and recording what was not."""
         open_questions = {q.key: q for q in questions if states[q.key] is not KeyState.RELEASED}
+        recorded: Mapping[str, Any] = {}
         if open_questions:
             drawn = self._draw(list(open_questions.values()), log)
             self._on_step("drawn")
-            ledger.record(drawn)
+            recorded = ledger.record(drawn)
             self._on_step("recorded")
-        return ledger.results(question.key for question in questions)
+        earlier = (q.key for q in questions if q.key not in recorded)
+        return {**recorded, **ledger.results(earlier)}
 
     def _draw(self, questions: Sequence[CellQuestion], log: LogDeclaration) -> dict[str, Any]:
         """The only place where the checkpoint reads cases."""
@@ -305,7 +308,7 @@ class Checkpoint:
         try:
             return draw_cells(files.events, questions, log, files.key())
         except Exception as error:  # noqa: BLE001 - a library's own words may quote data
-            raise ReleaseFailed(detail=f"{type(error).__name__}: {error}") from None
+            raise ReleaseFailed(detail=_cause(error)) from None
 
 
 class Rules:
@@ -335,6 +338,22 @@ class Rules:
             return log.block_budget
         grant = self._register.grants.get((account.log, account.analyst))
         return None if grant is None else grant.per_block
+
+
+def _refuse_unready(ledger: Ledger, questions: Sequence[CellQuestion], log: LogDeclaration) -> None:
+    """What is known beforehand to fail is not charged; a replay needs no source."""
+    if log.source is None:
+        return
+    states = ledger.states(question.key for question in questions)
+    if any(state is not KeyState.RELEASED for state in states.values()):
+        log.source.require_ready()
+
+
+def _cause(error: Exception) -> str:
+    """For the owner alone; an error of ours keeps what a driver said as its own detail."""
+    said = f"{type(error).__name__}: {error}"
+    inner = error.detail if isinstance(error, PappiError) else ""
+    return f"{said} ({inner})" if inner else said
 
 
 def _refuse_other_price(price: Price, named: str) -> None:

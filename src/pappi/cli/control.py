@@ -142,6 +142,8 @@ _TOLD = ("log", "name", "analyst", "role", "id", "until", "reason", "by")
 
 
 def _summary(what: object) -> str:
+    from pappi.store.sources import place_told
+
     if not isinstance(what, dict):
         return ""
     accounts, share = what.get("accounts"), what.get("per_block")
@@ -152,4 +154,6 @@ def _summary(what: object) -> str:
         told = [f"ε {Epsilon(what['amount'])} in {blocks} of {log}", *told]
     if isinstance(share, int):
         told = [f"ε {Epsilon(share)} per block", *told]
+    if isinstance(source := what.get("source"), dict):
+        told.append(f"read from {place_told(source['url'], source['table'])}")
     return ", ".join(told)

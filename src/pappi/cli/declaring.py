@@ -173,6 +173,7 @@ def show_declaration(declared: LogDeclaration) -> None:
     attributes = declared.vocabulary.attributes
     rows = (
         ("log", declared.name),
+        *((("read from", declared.source.where),) if declared.source else ()),
         ("horizon", f"{horizon_text(declared)}, {declared.timezone}"),
         ("anchor", f"a case counts in the period of its {_anchor_event(declared)} event"),
         ("privacy unit", _unit_text(declared)),
@@ -184,7 +185,8 @@ def show_declaration(declared: LogDeclaration) -> None:
         *(("bounds", text) for text in _bounds_texts(declared)),
     )
     for key, value in rows:
-        lines = wrap(value, width=80) or [""]
+        # An address stays in one piece, to be copied.
+        lines = wrap(value, 80, break_long_words=False, break_on_hyphens=False) or [""]
         click.echo(f"  {key:<15} " + f"\n{'':<18}".join(lines))
 
 

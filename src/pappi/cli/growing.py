@@ -16,6 +16,7 @@ from pappi.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from pappi.custody.capture import CapturedEvent
+    from pappi.custody.sealing import Sealed
     from pappi.values.vocabulary import Kind
 
 
@@ -77,14 +78,21 @@ def capture(name: str, file: Iterator[str], workspace: str | None) -> None:
 def seal(name: str, until: datetime | None, workspace: str | None) -> None:
     """Let captured time be answered. What comes later about it is kept apart for good."""
     end: date | None = until.date() if until else None
-    sealed = open_workspace(workspace).custody.seal(name, end)
-    click.echo(
-        f"'{name}' is sealed up to {sealed.until}: {sealed.cases:,} more cases with "
-        f"{sealed.events:,} events."
-    )
-    if sealed.late:
-        click.echo(f"{sealed.late:,} events came too late to be answered, and are kept apart.")
+    door = open_workspace(workspace)
+    sealed = door.custody.seal(name, end)
+    for line in _sealed(sealed, at_source=door.log(name).source is not None):
+        click.echo(line)
     click.echo("Next: pappi standing run")
+
+
+def _sealed(sealed: Sealed, *, at_source: bool) -> Iterator[str]:
+    upto = f"'{sealed.log}' is sealed up to {sealed.until}"
+    if at_source:
+        yield f"{upto}. Rows of this time must not change any more: see the guide on sources."
+        return
+    yield f"{upto}: {sealed.cases:,} more cases with {sealed.events:,} events."
+    if sealed.late:
+        yield f"{sealed.late:,} events came too late to be answered, and are kept apart."
 
 
 @click.command()

@@ -38,6 +38,12 @@ if TYPE_CHECKING:
     help="An attribute, its column, and its kind: number, text, truth, time or duration (in "
     "seconds); repeatable.",
 )
+@click.option(
+    "--again",
+    is_flag=True,
+    help="These events are a log already, and are to have a second budget: what is spent of "
+    "the two adds up.",
+)
 @click.option("--timezone", metavar="ZONE", help="Zone that days begin in. [default: UTC]")
 @declaring_options
 @workspace_option
@@ -51,13 +57,15 @@ def add(
     order: str | None,
     attributes: Sequence[str],
     workspace: str | None,
+    *,
+    again: bool,
     **given: object,
 ) -> None:
     """Declare a log whose events stay in a database or in Parquet files, and are read there."""
     from pappi.custody.adding import Given
 
-    mapped = dict(map(_attribute, attributes))
-    place = Given(source, case, activity, time, table, order, mapped)
+    mapped = _attributes(attributes)
+    place = Given(source, case, activity, time, table, order, mapped, again)
     added = open_workspace(workspace).custody.add_log(name, place, terms_of(given))
     _show(added)
 
@@ -71,6 +79,18 @@ def _show(added: Added) -> None:
     click.echo("Declared, and therefore public from now on:")
     show_declaration(declared)
     click.echo("Rows of this time must not change any more: see the guide on sources.")
+
+
+def _attributes(given: Sequence[str]) -> dict[str, tuple[str, Kind | None]]:
+    found: dict[str, tuple[str, Kind | None]] = {}
+    for name, column in map(_attribute, given):
+        if name in found:
+            raise UsageError(
+                f"the attribute '{name}' is named twice",
+                hint="two columns are two attributes: name them e.g. cost=cost_eur paid=cost_paid",
+            )
+        found[name] = column
+    return found
 
 
 def _attribute(given: str) -> tuple[str, tuple[str, Kind | None]]:

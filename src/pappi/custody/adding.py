@@ -7,7 +7,7 @@ horizon and the activities, is proposed from it, as with an import.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from zoneinfo import ZoneInfo
@@ -17,11 +17,18 @@ from pappi.custody.mapped import Given, Mapped
 from pappi.custody.sealing import Current, Sealed, check_until
 from pappi.engine.cases import case_level
 from pappi.engine.surveys import Survey, survey
-from pappi.errors import InputError, Refused, UsageError
+from pappi.errors import Conflict, InputError, Refused, UsageError
 from pappi.ppinot.wording import quoted
 from pappi.store.declarations import LogDeclaration, today
 from pappi.store.events.lock import exclusive
-from pappi.store.sources import EventSource, SourceRead
+from pappi.store.sources import (
+    EventSource,
+    SourceRead,
+    System,
+    same_place,
+    secret_name,
+    system_of,
+)
 from pappi.store.workspace import WorkspaceFiles
 from pappi.values.periods import day_of
 from pappi.values.vocabulary import Kind, Vocabulary
@@ -42,9 +49,14 @@ class Added:
 def add_log(files: WorkspaceFiles, books: Books, name: str, given: Given, terms: Terms) -> Added:
     """The log exists once its declaration is in the journal."""
     with exclusive(files.root / "import"):
-        check_terms(name, terms, books.known())
+        known = books.known()
+        check_terms(name, terms, known)
+        others = [log for log in known.values() if log.source is not None]
+        _require_own_secret(name, given, others)
         mapped = Mapped(name, given, terms.timezone)
         source, kinds = mapped.source(), mapped.kinds()
+        if not given.again:
+            _require_new(source, others)
         reading = SourceRead(source, scratch=files.root / f"{files.events.name}.tmp")
         found = survey(reading)
         log = _declared(f"source_{books.number()}", name, terms, source, kinds, found)
@@ -76,6 +88,32 @@ def require_here(log: LogDeclaration, what: str) -> None:
             f"the events of this log stay at their source, and cannot be {what} here",
             hint=f"they can be {what} there",
         )
+
+
+def _require_own_secret(name: str, given: Given, others: Iterable[LogDeclaration]) -> None:
+    """A password that is set for one log must not be sent to the source of another."""
+    if system_of(given.url) is System.PARQUET:
+        return
+    variable = secret_name(name)
+    for other in others:
+        source = other.source
+        if source and source.system is not System.PARQUET and source.secret == variable:
+            raise UsageError(
+                f"{quoted(name)} and {quoted(other.name)} would take their passwords from the same "
+                f"variable, {variable}",
+                hint="choose a name that differs in more than -, _ and capital letters",
+            )
+
+
+def _require_new(source: EventSource, others: Iterable[LogDeclaration]) -> None:
+    """Each log has a budget: the same rows as two logs could be asked about for both."""
+    for other in others:
+        if other.source and same_place(other.source, source):
+            raise Conflict(
+                f"these events are already the log {quoted(other.name)}; as another log they would "
+                "have a second budget, and what is spent of the two adds up",
+                hint=f"ask about {quoted(other.name)}, or say --again if both budgets are meant",
+            )
 
 
 # --- what is declared -----------------------------------------------------------------

@@ -20,6 +20,7 @@ from pappi.store.register import (
     STOP,
     WITHDRAW,
 )
+from pappi.store.sources import place_told
 from pappi.values.epsilon import Epsilon
 
 What = Mapping[str, Any]
@@ -35,13 +36,18 @@ def told(kind: str, what: What, before: What | None = None) -> str:
 
 
 def _declared(what: What) -> str:
-    return f"Log {what['name']} declared: {_sealed(what)}, {_budget(what)}"
+    return f"Log {what['name']} declared: {_sealed(what)}, {_budget(what)}{_read_at(what)}"
 
 
 def _changed(what: What, before: What) -> str:
     parts = ((part(what), part(before)) for part in (_sealed, _budget))
     changes = [f"{now} (before: {then})" for now, then in parts if now != then]
     return f"Log {what['name']}: {'; '.join(changes) or 'declared anew'}"
+
+
+def _read_at(what: What) -> str:
+    source = what.get("source")
+    return f", read from {place_told(source['url'], source['table'])}" if source else ""
 
 
 def _sealed(what: What) -> str:

@@ -215,9 +215,7 @@ def check_terms(name: str, terms: Terms, known: Collection[str]) -> None:
             hint="use up to 64 letters, digits, - and _, beginning with a letter",
         )
     if name in known:
-        raise UsageError(
-            f"there is already a log called '{name}'", hint="choose another name with --name"
-        )
+        raise UsageError(f"there is already a log called '{name}'", hint="choose another name")
     for day in (terms.first, terms.until):
         if day is not None and not EARLIEST <= day <= LATEST:
             raise UsageError(f"a horizon lies between {EARLIEST} and {LATEST}, not at {day}")

@@ -32,7 +32,8 @@ class Given:
     """Where the events are and which columns are what, as the owner says it.
 
     `table` is a name or `schema.name`. Attributes are called as they are to be known, each with
-    the column it is in and, where the column leaves it open, its kind.
+    the column it is in and, where the column leaves it open, its kind. `again` is said of events
+    that are a log already, by an owner who means them to have a second budget.
     """
 
     url: str
@@ -42,6 +43,7 @@ class Given:
     table: str | None = None
     order: str | None = None
     attributes: Mapping[str, tuple[str, Kind | None]] = field(default_factory=dict)
+    again: bool = False
 
 
 class Mapped:
@@ -54,8 +56,8 @@ class Mapped:
         self._given = replace(given, url=_rooted(given.url))
         self._zone = timezone
         self._table = _table(given)
-        password = os.environ.get(self._secret) or None
-        self._forms = source_columns(self._given.url, self._table, password)
+        self._password = None if _open(given) else os.environ.get(self._secret) or None
+        self._forms = source_columns(self._given.url, self._table, self._password)
         if not self._forms:
             raise UsageError(
                 "there is no such table at the source, or none that may be read",
@@ -76,6 +78,7 @@ class Mapped:
                 for name, (column, kind) in given.attributes.items()
             },
             secret=self._secret,
+            guarded=self._password is not None,
         )
 
     def kinds(self) -> dict[str, Kind]:
@@ -143,7 +146,7 @@ def _read_as(form: Form, kind: Kind) -> Form | None:
 
 
 def _table(given: Given) -> tuple[str, ...]:
-    if system_of(given.url) is System.PARQUET:
+    if _open(given):
         if given.table is not None:
             raise UsageError("Parquet files have no table", hint="leave --table out")
         return ()
@@ -153,6 +156,11 @@ def _table(given: Given) -> tuple[str, ...]:
     if not schema and system_of(given.url) is System.POSTGRES:
         schema = "public"
     return (schema, name) if schema else (name,)
+
+
+def _open(given: Given) -> bool:
+    """Files are read without a password."""
+    return system_of(given.url) is System.PARQUET
 
 
 def _rooted(url: str) -> str:

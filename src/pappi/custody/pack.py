@@ -118,6 +118,7 @@ class _Walk:
             expected_cases=log.expected_cases,
             vocabulary=log.vocabulary,
             bounds=log.bounds,
+            source="" if log.source is None else log.source.where,
             accounts=_accounts(log, balances),
             spent_in_all=balances.get(Account(log.name), Balance()).spent,
             shares=_shares(log, self.register, balances),

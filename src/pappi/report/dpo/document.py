@@ -132,7 +132,7 @@ def _log(log: LogFacts, number: int) -> Element:
         _card("What is declared, and so public", _facts(declared_facts(log))),
         _card("Privacy budget", accounts_table(log), shares_table(log.shares)),
         _card("Every release", _about_releases(), releases_table(log.releases)),
-        _card("Erasures", erasures_table(log.erasures)),
+        _card("Erasures", erasures_table(log)),
         _processing(record_of_processing(log)),
         class_="log",
     )  # fmt: skip

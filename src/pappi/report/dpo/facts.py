@@ -69,7 +69,8 @@ class LogFacts:
     """One log: what is declared about it, what was spent on it, what was done with it.
 
     `spent_in_all` adds up what every block has spent: what somebody with a case in each of
-    them could lose.
+    them could lose. `source` is where the events are read if they are not in the workspace: much
+    of what the workspace sees to itself, the source must then see to.
     """
 
     name: str
@@ -85,6 +86,7 @@ class LogFacts:
     expected_cases: int | None
     vocabulary: Vocabulary
     bounds: DefaultBounds
+    source: str = ""
     accounts: tuple[BudgetLine, ...] = ()
     spent_in_all: Epsilon = ZERO
     shares: tuple[Share, ...] = ()

@@ -38,9 +38,9 @@ def record_of_processing(log: LogFacts) -> tuple[Entry, ...]:
         Entry("Data subjects", (_subjects(log),), "categories of people the cases are about"),
         Entry("Personal data", tuple(_data(log)), "categories, and special categories if any"),
         Entry("Recipients", tuple(_recipients(log)), "who else receives the published figures"),
-        Entry("Third countries", (_TRANSFERS,), "transfers by analysts or operators"),
+        Entry("Third countries", (_transfers(log),), _transfers_left(log)),
         Entry("Retention", tuple(_retention(log)), "time limits for erasing the events"),
-        Entry("Security measures", _MEASURES, "measures of the organisation and its machines"),
+        Entry("Security measures", tuple(_measures(log)), _measures_left(log)),
         Entry("Completed by", blank="name, date, signature"),
     )
 
@@ -49,26 +49,60 @@ _PURPOSE = (
     "Statistics on the performance of a process (process performance indicators), published "
     "with random noise under differential privacy."
 )
-_TRANSFERS = (
-    "PaPPI itself sends nothing anywhere: events stay in the workspace, and analysts receive "
-    "published figures only."
+_NOISE = (
+    "Differential privacy (ε, δ = 0): exact noise from the operating system's randomness, "
+    "budgets checked and charged in one durable transaction before any event is read."
 )
-_MEASURES = (
-    (
-        "Differential privacy (ε, δ = 0): exact noise from the operating system's randomness, "
-        "budgets checked and charged in one durable transaction before any event is read."
-    ),
-    "Events can be reached by the owner alone; analysts receive answers, never events.",
-    (
-        "A ledger of every act, charge and release, chained by SHA-256 and verified when opened; "
-        "nothing is answered if it does not verify."
-    ),
-    (
-        "Keys of the service are kept as digests only, have rights and an expiry, and can be "
-        "revoked; everything is denied that was not granted."
-    ),
-    "A stop switch that refuses every answer, and erasure of cases, persons and blocks from disk.",
+_LEDGER = (
+    "A ledger of every act, charge and release, chained by SHA-256 and verified when opened; "
+    "nothing is answered if it does not verify."
 )
+_KEYS = (
+    "Keys of the service are kept as digests only, have rights and an expiry, and can be "
+    "revoked; everything is denied that was not granted."
+)
+
+
+def _transfers(log: LogFacts) -> str:
+    if not log.source:
+        return (
+            "PaPPI itself sends nothing anywhere: events stay in the workspace, and analysts "
+            "receive published figures only."
+        )
+    return (
+        f"The events are kept by {log.source}, and read there. PaPPI sends queries to it, and to "
+        "nobody else anything. What a query gives is held by the machine that PaPPI runs on while "
+        "an answer is computed, and analysts receive published figures only."
+    )
+
+
+def _transfers_left(log: LogFacts) -> str:
+    by = "transfers by analysts or operators"
+    return f"where the source is, and {by}" if log.source else by
+
+
+def _measures(log: LogFacts) -> Iterator[str]:
+    yield _NOISE
+    if log.source:
+        yield (
+            "PaPPI only reads at the source. Through it events can be reached by the owner alone; "
+            "analysts receive answers, never events. Who else may read or change them there, the "
+            "source decides."
+        )
+    else:
+        yield "Events can be reached by the owner alone; analysts receive answers, never events."
+    yield _LEDGER
+    yield _KEYS
+    stop = "A stop switch that refuses every answer"
+    if log.source:
+        yield f"{stop}. Events are erased at the source."
+    else:
+        yield f"{stop}, and erasure of cases, persons and blocks from disk."
+
+
+def _measures_left(log: LogFacts) -> str:
+    ours = "measures of the organisation and its machines"
+    return f"measures of the source; {ours}" if log.source else ours
 
 
 def _subjects(log: LogFacts) -> str:
@@ -80,6 +114,8 @@ def _subjects(log: LogFacts) -> str:
 def _data(log: LogFacts) -> Iterator[str]:
     words = log.vocabulary
     yield "Of each case: an identifier, and the activities with their times."
+    if log.source:
+        yield f"Read from {log.source}; not kept here."
     yield f"Activities: {_listed(words.activities)}."
     if words.attributes:
         yield f"Attributes: {_listed(attribute_names(words))}."
@@ -93,6 +129,13 @@ def _recipients(log: LogFacts) -> Iterator[str]:
 
 
 def _retention(log: LogFacts) -> Iterator[str]:
+    if log.source:
+        yield (
+            "Events stay at their source until they are erased there; PaPPI keeps no copy, and no "
+            "erasure is on record here."
+        )
+        yield "Published figures and the ledger stay."
+        return
     cases = sum(erasure.cases for erasure in log.erasures)
     yield (
         "Events stay in the workspace until they are erased. "
@@ -138,9 +181,11 @@ def _unit_text(log: LogFacts) -> str:
         return "one case"
     within = "in the whole log" if unit.per is Per.LOG else "in each block"
     count = "1 case counts" if unit.max_cases == 1 else f"{unit.max_cases} cases count"
+    # An import refuses them; at a source they may appear later.
+    several = " or with several" if log.source else ""
     return (
         f"one '{unit.column}', of whom at most {count} {within}; further cases, and cases without "
-        f"a '{unit.column}', are in no published figure"
+        f"a '{unit.column}'{several}, are in no published figure"
     )
 
 

@@ -10,6 +10,9 @@ charged to every block whose cases it reads. So
 - under `replace` the two logs compared have the same number of cases in every period, so that
   a case keeps its block: the most charged block again, but where a case lies is not protected.
 
+All of this needs cases that stay in their block. Sealing sees to that in the workspace. At a
+source nobody can but those who keep it: there the sentences say so.
+
 Factors are rounded up. Where e to the ε says nothing any more, the sentence says so.
 """
 
@@ -83,7 +86,7 @@ def _together(log: LogFacts) -> Bound:
     sentence = (
         f"All figures published so far about {_about(log.unit)}, taken together, become "
         f"{likelier(spent)} because of {_whom(log)} (ε = {spent}, which is what the most "
-        "charged block has spent)."
+        f"charged block has spent){_of_its_source(log, ', if ')}."
     )
     return Bound("all releases so far", spent, sentence)
 
@@ -93,14 +96,28 @@ def _ever(log: LogFacts) -> Bound:
     sentence = (
         f"Whatever is asked in future, all figures about {_about(log.unit)} together become "
         f"{likelier(ever)} because of {_whom(log)} (ε = {ever}), as long as the owner does "
-        "not raise the budget; raising it would be an entry of the ledger."
+        f"not raise the budget{_of_its_source(log, ' and ')}; raising it "
+        "would be an entry of the ledger."
     )
     return Bound("all releases ever", ever, sentence)
 
 
+def _of_its_source(log: LogFacts, joined: str) -> str:
+    """A condition that nobody but the source can see to; none for the workspace's own events."""
+    if not log.source:
+        return ""
+    # Of a person's cases the first so many count: one more, or less, lets others count.
+    moved = "come, gone or changed its block" if _counted_in_all(log) else "changed its block"
+    return f"{joined}no case of sealed time has {moved} at the source"
+
+
+def _counted_in_all(log: LogFacts) -> bool:
+    return log.unit.column is not None and log.unit.per is Per.LOG
+
+
 def _adding_up(log: LogFacts) -> Iterator[Bound]:
     """What a guarantee per case, or per person and block, does not say about a person."""
-    if log.unit.column is not None and log.unit.per is Per.LOG:
+    if _counted_in_all(log):
         return
     if log.unit.column is None:
         whom = "somebody with one case in every block"
@@ -151,6 +168,7 @@ def not_covered(log: LogFacts) -> tuple[str, ...]:
             "analyst's words, not the log's."
         ),
         *_of_the_unit(log),
+        *(_of_the_source(log) if log.source else ()),
         (
             "Other logs about the same people, in this workspace or elsewhere, and whatever other "
             "systems publish: each has a guarantee of its own or none, and what they tell adds up."
@@ -181,10 +199,49 @@ def _of_the_unit(log: LogFacts) -> Iterator[str]:
         yield "How many cases each period has, and in which period a case lies: both are public."
 
 
+def _of_the_source(log: LogFacts) -> Iterator[str]:
+    yield (
+        f"What others can read or change at {log.source}. That its rows of sealed time stay as "
+        "they are is trusted, not enforced."
+    )
+    yield (
+        "Whether the source fails while an answer is computed. An analyst is told that a release "
+        "was not completed, and no ε covers that: if something in the data made the source fail, "
+        "that much would be told. Look into releases that were charged without a result."
+    )
+
+
 def late_data(log: LogFacts) -> str:
     sealed = f"Time is sealed until {log.until}" if log.first < log.until else "Nothing is sealed"
+    unsealed = f"{sealed}; nothing is answered about time that is not sealed."
+    if log.source:
+        return f"{unsealed} {_late_at_source(log)}"
     return (
-        f"{sealed}; nothing is answered about time that is not sealed. What arrives later about "
+        f"{unsealed} What arrives later about "
         "sealed time is kept apart and never answered, so that no published figure changes and "
         "no case counts in two blocks. It is erased together with its case."
+    )
+
+
+def _late_at_source(log: LogFacts) -> str:
+    """What `LogFacts.anchor` means for a case that goes on at its source after it was answered."""
+    moved = (
+        "A case stays in the block of its first event, unless that event is changed"
+        if log.anchor == "case start"
+        else "A case that was answered and gets another event moves to a later block"
+    )
+    return (
+        "The events are read at their source, where PaPPI cannot keep apart what arrives later "
+        "about sealed time: a new question sees it. What was published does not change. "
+        f"{moved}; it then counts in two blocks, and its guarantee is the sum of what both have "
+        f"spent. {_erased_there(log)}"
+    )
+
+
+def _erased_there(log: LogFacts) -> str:
+    if not _counted_in_all(log):
+        return "Events are erased at the source."
+    return (
+        f"One '{log.unit.column}' is erased at the source as a whole: without some of their cases "
+        "others would begin to count."
     )

@@ -38,6 +38,7 @@ def pack_record(pack: Pack, generated: str) -> dict[str, Any]:
 def _log(log: LogFacts) -> dict[str, Any]:
     return {
         "log": log.name,
+        "source": log.source or None,
         "guarantee": [
             {"of": bound.of, "epsilon": _text(bound.epsilon), "sentence": bound.sentence}
             for bound in bounds_of(log)

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from itertools import groupby
 
 from pappi.report.budgets import BudgetLine
-from pappi.report.dpo.facts import Act, Erasure, LogFacts, Share
+from pappi.report.dpo.facts import Act, LogFacts, Share
 from pappi.report.dpo.releases import ReleaseRow
 from pappi.report.elements import Element, Node, el
 from pappi.report.numbers import MISSING
@@ -178,7 +178,10 @@ def _some(names: Sequence[str]) -> str:
 # --- acts -----------------------------------------------------------------------------
 
 
-def erasures_table(erasures: Sequence[Erasure]) -> Node:
+def erasures_table(log: LogFacts) -> Node:
+    erasures = log.erasures
+    if log.source:
+        return el("p", "Events are erased at their source: what was erased there is not on record.")
     if not erasures:
         return el("p", "Nothing has been erased.")
     shown = erasures[-_MOST_ACTS:]
