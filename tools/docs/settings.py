@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 _WHERE = ("src", "tests", "benchmarks", "Makefile", "Dockerfile", "compose.yaml")
 _ENDINGS = frozenset({".py", ".yaml", ".html", ".js", ""})
 _VARIABLE = re.compile(r"\bPAPPI_[A-Z][A-Z_]*[A-Z]\b")
+_FAMILY = re.compile(r'"(PAPPI_[A-Z_]+_)\{')
 
 INTRODUCTION = """\
 # Settings
@@ -38,6 +39,10 @@ VARIABLES = {
         "owner",
         "failures show their private detail, which may quote events: for the owner's eyes only",
     ),
+    "PAPPI_SOURCE_PASSWORD_<LOG>": (
+        "owner",
+        "the password or token for a log's source; its name in capitals, other signs as `_`",
+    ),
     "PAPPI_DATABASE_PASSWORD": ("owner", "the database's password in `compose.yaml`, from `.env`"),
     "PAPPI_SHARED_DATA": (
         "researcher",
@@ -54,7 +59,9 @@ VARIABLES = {
 
 def variables() -> set[str]:
     """Every variable that the code, its tests or its containers read."""
-    return {name for path in _sources() for name in _VARIABLE.findall(path.read_text("utf-8"))}
+    texts = [path.read_text("utf-8") for path in _sources()]
+    families = {f"{name}<LOG>" for text in texts for name in _FAMILY.findall(text)}
+    return families | {name for text in texts for name in _VARIABLE.findall(text)}
 
 
 def _sources() -> Iterator[Path]:
