@@ -16,8 +16,6 @@ from typing import Any, NoReturn
 
 from pappi.values.plain_data import JSON
 
-_PLAIN = frozenset({type(None), bool, int, str})
-
 START = "0" * 64  # the digest before the first entry
 
 
@@ -85,15 +83,15 @@ def _digest(seq: int, at: str, kind: str, body: str, previous: str) -> str:
 
 def _plain(value: object) -> object:
     """The value as json.dumps takes it, or an error where it would guess."""
-    if type(value) in _PLAIN:  # nearly all, and soon told
-        return value
-    match value:
-        case None | bool() | int() | str():
+    match value:  # what is most often met, and soonest told, first
+        case str() | int() | bool() | None:
             return value
-        case Mapping():
+        case dict():
             return {_name(name): _plain(item) for name, item in value.items()}
         case list() | tuple():
             return [_plain(item) for item in value]
+        case Mapping():
+            return _plain(dict(value))
         case _:
             raise TypeError(f"{type(value).__name__} cannot go into the journal: {value!r}")
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from pappi.budget.accounts import KeyState
 from pappi.checkpoint.evidence import evidence_of
+from pappi.mechanisms.mechanism import Estimate
 from pappi.planning.functions import SAMPLED, THRESHOLD
 from pappi.planning.plan import Plan
 from pappi.planning.targets import Aim, holds, reaches, stays_below, target_in
@@ -42,6 +43,7 @@ def answer_of(
     `found` is the state the release was found in: only a new one has been charged now.
     """
     released = {part.path: noisy[index] for index, part in enumerate(plan.parts)}
+    estimates = {p.path: p.mechanism.estimate(released[p.path]) for p in plan.parts}
     low, high = _interval(plan, released)
     aim = target_in(plan.ppi, group)
     chance = None if aim is None else chance_met(plan, aim.target, released)
@@ -50,26 +52,26 @@ def answer_of(
         ppi=plan.ppi.id,
         period=period,
         group=group,
-        value=_shown(plan.ppi, _value(plan, released)),
+        value=_shown(plan.ppi, _value(plan, estimates)),
         unit=plan.ppi.unit.name,
         interval=Interval(_shown(plan.ppi, low), _shown(plan.ppi, high), CONFIDENCE),
-        cases=_cases(plan, released),
+        cases=_cases(plan, estimates),
         verdict=verdict,
         guarantee=Guarantee(plan.epsilon, log.unit, log.adjacency, plan.mechanism),
         charged=plan.epsilon if found in (KeyState.NEW, KeyState.RESERVED) else ZERO,
         replayed=found is KeyState.RELEASED,
         chance_met=chance,
-        ceiling=_shown(plan.ppi, _ceiling(plan, released)),
+        ceiling=_shown(plan.ppi, _ceiling(plan, estimates)),
         bands=_bands(plan, aim, verdict, low, high),
         evidence=evidence_of(plan, noisy),
     )
 
 
-def _value(plan: Plan, released: Mapping[str, Noisy]) -> float | None:
+def _value(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
     if plan.ppi.release.answer is Wanted.VERDICT:
         return None
-    estimates = {p.path: p.mechanism.estimate(released[p.path]).value for p in plan.parts}
-    value = value_above(plan.ppi.measure, estimates)
+    values = {path: estimate.value for path, estimate in estimates.items()}
+    value = value_above(plan.ppi.measure, values)
     if plan.ppi.value_range is None:
         return value
     low, high = float(plan.ppi.value_range.low), float(plan.ppi.value_range.high)
@@ -89,21 +91,21 @@ def _interval(
     return min(max(low, least), most), min(max(high, least), most)
 
 
-def _cases(plan: Plan, released: Mapping[str, Noisy]) -> float | None:
+def _cases(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
     """The noisy number of cases, where one function answers the PPI and yields it for free."""
     if len(plan.parts) > 1:
         return None
-    (part,) = plan.parts
-    cases, most = part.mechanism.estimate(released[part.path]).cases, plan.ppi.scope.last_cases
+    (estimate,) = estimates.values()
+    cases, most = estimate.cases, plan.ppi.scope.last_cases
     return cases if cases is None or most is None else min(cases, float(most))
 
 
-def _ceiling(plan: Plan, released: Mapping[str, Noisy]) -> float | None:
+def _ceiling(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
     """Of the PPI itself; a formula's variables may each have had one, in their own units."""
     (part, *others) = plan.parts
     if others or part.path != ROOT:
         return None
-    return part.mechanism.estimate(released[part.path]).ceiling
+    return estimates[part.path].ceiling
 
 
 def _judged(plan: Plan, target: Target, chance: float | None, low: float, high: float) -> Verdict:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pappi.engine.engines import Engine
 
 EVENTS_PER_RANGE = 2**20
+MANY_RANGES, LONGER = 32, 4
 MOST_AT_ONCE = 8
 
 # Small enough for the caches of a core.
@@ -113,7 +114,8 @@ class Duck:
         first, last = self.row(_ends_of(table))
         if first is None:
             return
-        cuts = range(first + EVENTS_PER_RANGE, last + 1, EVENTS_PER_RANGE)
+        length = _range_length(last - first)
+        cuts = range(first + length, last + 1, length)
         borders = sorted({first, *(at for at in map(partial(self._start, table), cuts) if at)})
         for start, end in pairwise((*borders, last + 1)):
             yield {FIRST: start, UNTIL: end}
@@ -152,6 +154,11 @@ def _unfolded(folded: pa.Table, name: str) -> Column:
     if name != ORDER and not pa.types.is_string(column.type):
         column = column.cast(pa.float64())
     return np.asarray(column.to_numpy())
+
+
+def _range_length(events: int) -> int:
+    """Each range costs something by itself, so that a large log is read in longer ones."""
+    return max(EVENTS_PER_RANGE, min(events // MANY_RANGES, LONGER * EVENTS_PER_RANGE))
 
 
 def _ends_of(table: str) -> exp.Select:

@@ -81,13 +81,14 @@ class Lattice:
 
     def snap(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         """The lattice points of the values that are there; the rest (NaN) is left out."""
-        present = values[~np.isnan(values)]
+        missing, step = np.isnan(values), float(self.step)
+        present = values[~missing] if missing.any() else values
         with np.errstate(all="ignore"):  # far outliers overflow to infinity, and are clipped
             points = present - float(self.origin)
-            points /= float(self.step)
+            points /= step
         np.rint(points, out=points)
-        # A step too small for a float divides zero by zero; any fixed point will do.
-        points[np.isnan(points)] = self.lowest
+        if not step:  # too small for a float; zero by zero is any fixed point
+            points[np.isnan(points)] = self.lowest
         return np.clip(points, self.lowest, self.highest, out=points).astype(np.int64)
 
     def value(self, k: float | Fraction) -> float:

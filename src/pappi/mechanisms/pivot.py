@@ -42,7 +42,7 @@ from pappi.mechanisms.tails import significance
 RatioTail = Callable[[float, float], float]
 """P(|X − ρY| > t), of t and ρ, for the noises X and Y of two sums."""
 
-_HALVINGS = 50
+_HALVINGS = 40
 _NEARLY_EQUAL = 1e-5  # closer weights cancel; the tail is even in their difference
 
 
