@@ -123,7 +123,7 @@ def _rows(log: Sequence[Sequence[Event]]) -> Iterator[tuple[object, ...]]:
             time += later or 0
             at = None if later is None else time
             whole = None if word is None else 2**53 + position
-            who = None if truth is None else f"p{number % 2}"
+            who = None if truth is None else f"p{number % 2}" if word != "v" else word
             yield f"c{number}", position, at, activity, first, x, word, truth, whole, who
             position += 3
 
@@ -192,10 +192,20 @@ def test_a_fold_that_takes_the_first_for_the_last_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(folds.Hits, "last", folds.Hits.first)
-    twice: list[Event] = [("A", 0, 1.0, "u", True), ("A", HOUR, 2.0, "v", None)]
+    first, last = ("A", 0, 1.0, "u", True), ("A", HOUR, 2.0, "v", None)
+    without = ("A", HOUR, None, "v", None)  # not all events carry it
     asked = Asked(CaseBorder.START, [DataMeasure("x", Pick.LAST)], VOCABULARY)
     with pytest.raises(AssertionError, match="m0"):
-        require_same(*both([twice], asked))
+        require_same(*both([[first, last, without]], asked))
+
+
+def test_a_case_of_two_persons_is_nobodys() -> None:
+    ann, bob, nobody = (
+        ("A", 0, 1.0, word, truth) for word, truth in (("u", True), ("v", True), ("", None))
+    )
+    log: list[list[Event]] = [[ann, nobody, ann], [nobody, bob], [ann, nobody, bob], [nobody]]
+    for found in both(log, Asked(CaseBorder.START, [], VOCABULARY, WHO)):
+        assert found["person"].tolist() == ["p0", "v", None, None]
 
 
 def test_a_batch_that_cuts_a_case_in_two_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -281,8 +281,12 @@ class Bases:
     def _who(self, identify: Identify) -> Iterator[exp.Expr]:
         yield column_named(CASE_ID)
         if identify.person is not None:
-            # Import has made sure that a case has one value; MIN is that one.
-            yield alias(exp.Min(this=as_text(self.vocabulary, identify.person)), PERSON)
+            # A case of two persons is nobody's, and counts nowhere: if it were one's, the other
+            # could change whose it is, and so which cases of a third count.
+            text = as_text(self.vocabulary, identify.person)
+            least, most = exp.Min(this=text), exp.Max(this=text.copy())
+            one = exp.EQ(this=least.copy(), expression=most)
+            yield alias(when(one, least), PERSON)
 
     def _named(self, measure: BaseMeasure, value: exp.Expr) -> exp.Expr:
         return alias(value, self.names[measure])

@@ -9,7 +9,7 @@ query can ask, and the same question has the same answer whenever it is asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeGuard
 
 from sqlglot import exp
@@ -17,7 +17,8 @@ from sqlglot import exp
 from pappi.engine.bases import ORDER
 from pappi.engine.expressions import present, when
 from pappi.engine.nodes import CASE_ID, POSITION, TIME, alias, column_named
-from pappi.store.sources import Form, MappedColumn, SourceRead
+from pappi.errors import WorkspaceError
+from pappi.store.sources import EventSource, Form, MappedColumn, SourceRead
 
 # Beyond the years 1800 to 2200 a time is a mistake, and microseconds do not fit a double exactly.
 EARLIEST_US, LATEST_US = -5_364_662_400_000_000, 7_258_118_400_000_000
@@ -25,6 +26,12 @@ EARLIEST_US, LATEST_US = -5_364_662_400_000_000, 7_258_118_400_000_000
 _ACTIVITY = "activity"
 _GATHERED = ([CASE_ID], [_ACTIVITY])
 _TIMES = frozenset({Form.INSTANT, Form.WALL_CLOCK, Form.DAY, Form.MICROSECONDS})
+# As what a column may be written for what was declared; for the rest, as exactly that.
+_WRITTEN: Mapping[Form, frozenset[Form]] = {
+    Form.TEXT: frozenset(Form),  # whatever it is, it has a text
+    Form.MICROSECONDS: frozenset({Form.WHOLE}),
+    Form.SECONDS: frozenset({Form.WHOLE, Form.FLOAT, Form.DECIMAL}),
+}
 
 Named = Callable[[str], str]
 """What a column is called in the query that reads it."""
@@ -34,6 +41,34 @@ class Reads(Protocol):
     """The part of a dialect that reads columns of a source."""
 
     def read(self, column: MappedColumn) -> exp.Expr: ...
+
+
+def read_columns(source: EventSource) -> list[str]:
+    """The source's own names of what is read of it."""
+    return list(dict.fromkeys(column.column for column in _mapped(source)))
+
+
+def require_declared(source: EventSource, found: Mapping[str, Form | None]) -> None:
+    """Refuse a source whose columns have changed: read as what they were, they may fail.
+
+    And that would depend on what is in them.
+    """
+    wrong = [
+        each.column
+        for each in _mapped(source)
+        if found.get(each.column) not in _WRITTEN.get(each.form, {each.form})
+    ]
+    if wrong:
+        raise WorkspaceError(
+            "the columns of this log's source are not of the types that were declared",
+            hint="give them back their types, or add the log anew under another name",
+            detail=f"changed: {', '.join(wrong)}",
+        )
+
+
+def _mapped(source: EventSource) -> list[MappedColumn]:
+    order = () if source.order is None else (source.order,)
+    return [source.case, source.activity, source.time, *order, *source.attributes.values()]
 
 
 def canonical_events(
@@ -56,9 +91,9 @@ def canonical_events(
     }
     order = [] if source.order is None else [_value(reads, source.order)]
     kept = [alias(value, named(name)) for name, value in columns.items()]
-    tied = [alias(value, f"tie_{number}") for number, value in enumerate((*order, *ties))]
+    tied = [alias(value, _tie(source, number)) for number, value in enumerate((*order, *ties))]
     read = exp.select(*kept, *tied, copy=False).from_(table, copy=False)
-    read = read.where(present(column_named(source.case.column)), copy=False)
+    read = read.where(present(reads.read(source.case)), copy=False)
     keys = [named(TIME.name), *(each.alias for each in tied), *map(named, (*columns,)[2:])]
     found = exp.select(
         *(column_named(named(name)) for name in columns),
@@ -66,6 +101,12 @@ def canonical_events(
         copy=False,
     ).from_(read.subquery("mapped", copy=False), copy=False)
     return found if reading.before_us is None else found.where(_before(reading.before_us, named))
+
+
+def _tie(source: EventSource, number: int) -> str:
+    """Called as no attribute is, in whatever case."""
+    longest = max(map(len, source.attributes), default=0)
+    return f"tie_{number}".ljust(longest + 1, "_")
 
 
 def gathered_in(query: exp.Expr) -> Iterator[exp.Select]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 
 import numpy as np
@@ -136,10 +136,8 @@ def _answered(questions: Sequence[Asked], engine: Engine, source: Source) -> Cas
     anchors: NDArray[np.float64] = np.empty(0)
     columns: dict[SingleInstance, Column] = {}
     who: Who | None = None
-    places: Column | None = None
-    for asked in questions:
-        found = _in_order(engine.cases(asked, source))
-        places = _require_same(places, found[ORDER]) if asked.placed else None
+    scans = _of_the_same_cases([_in_order(engine.cases(asked, source)) for asked in questions])
+    for asked, found in zip(questions, scans, strict=True):
         anchors = found[ANCHOR]
         columns.update(
             (measure, found[f"m{index}"]) for index, measure in enumerate(asked.measures)
@@ -157,11 +155,23 @@ def _in_order(found: dict[str, Column]) -> dict[str, Column]:
     return {name: column[order] for name, column in found.items()}
 
 
-def _require_same(before: Column | None, now: Column) -> Column:
-    """A source may change between two scans: what is of two cases must not become one row."""
-    if before is not None and not np.array_equal(before, now):
-        raise LookupError("the cases of the log changed while it was read")
-    return now
+def _of_the_same_cases(scans: list[dict[str, Column]]) -> list[dict[str, Column]]:
+    """The rows of those cases that all scans have found, which a source may change between them.
+
+    What is of two cases must not become one row; and to fail would tell of a case that came or
+    went, to whoever waits for that. So a row is there, or is not, by its own case alone.
+    """
+    if len(scans) < 2:
+        return scans
+    first, *others = (scan[ORDER] for scan in scans)
+    if all(np.array_equal(first, each) for each in others):
+        return scans
+    common = reduce(np.intersect1d, others, first)
+    return [_rows(scan, np.isin(scan[ORDER], common)) for scan in scans]
+
+
+def _rows(found: dict[str, Column], rows: NDArray[np.bool_]) -> dict[str, Column]:
+    return {name: column[rows] for name, column in found.items()}
 
 
 def case_level(

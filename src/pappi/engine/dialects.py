@@ -24,8 +24,11 @@ _ALIKE: tuple[type[exp.Expr], ...] = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Coalesce),
     *(exp.Min, exp.Max, exp.Sum, exp.Avg, exp.Count),
     *(exp.Window, exp.WindowSpec, exp.Lag, exp.Lead, exp.Order, exp.Ordered),
-    *(exp.Abs, exp.Neg, exp.Floor, exp.DataType),
+    *(exp.Abs, exp.Neg, exp.Floor, exp.DataType, exp.Limit),
 )
+TRUTH = "truth"
+"""Marks a column of truth values: of a column alone, nothing else tells."""
+
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 _EXTREMES = (exp.Least, exp.Greatest)
 _DOUBLE, _BIGINT, _TEXT = exp.DType.DOUBLE, exp.DType.BIGINT, exp.DType.VARCHAR
@@ -38,6 +41,9 @@ class Dialect(Protocol):
     def name(self) -> str:
         """What sqlglot calls it: for quoting, keywords and the spelling of types."""
 
+    def table(self, names: tuple[str, ...]) -> exp.Table:
+        """A table of the source, as the owner declared it to be called."""
+
     def text(self, value: str) -> exp.Expr:
         """A literal text."""
 
@@ -45,7 +51,10 @@ class Dialect(Protocol):
         """A literal double, from its shortest decimal."""
 
     def picked(self, value: exp.Expr, key: exp.Expr, *, last: bool) -> exp.Expr:
-        """The value of a group at its greatest or least key; a row without a key is passed over."""
+        """The value of a group at its greatest or least key, which is a position.
+
+        A row without a key or a value is passed over. The value is a double, a text or a truth.
+        """
 
     def median(self, value: exp.Expr) -> exp.Expr:
         """The middle of a group, or the mean of the two in the middle."""
@@ -76,10 +85,17 @@ def written_for(dialect: Dialect, query: exp.Expr) -> exp.Expr:
     """The query with everything said as this database says it; the tree is used up."""
     # From the leaves up, so that whatever is built of operands finds them done.
     for node in reversed(list(query.walk())):
+        # Asked beforehand: what is said may have the node itself as an operand.
+        parent, key, index = node.parent, node.arg_key, node.index
         said = _said(dialect, node)
-        if said is not node:
-            node.replace(said)
+        if said is not node and parent is not None and key is not None:
+            parent.set(key, said, index)
     return query
+
+
+def is_truth(value: exp.Expr) -> bool:
+    """Whether a value that can be picked, and is no double, is a truth: or else it is a text."""
+    return bool(value.meta.get(TRUTH)) if isinstance(value, exp.Column) else True
 
 
 def _said(dialect: Dialect, node: exp.Expr) -> exp.Expr:

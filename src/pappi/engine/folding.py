@@ -159,8 +159,20 @@ class _Folder:
         if identify is not None:
             yield CASE_ID, _taken(self._events, CASE_ID, self._cases.starts)
         if identify is not None and identify.person is not None:
-            known = _mask(pc.is_valid(self._events.column(PERSON)))
-            yield PERSON, _taken(self._events, PERSON, Hits.of(known, self._cases).first)
+            yield PERSON, _taken(self._events, PERSON, self._one_person())
+
+    def _one_person(self) -> Places:
+        """Where the person of each case is named; nowhere if there are two, as in `bases`."""
+        persons = self._events.column(PERSON)
+        known = Hits.of(_mask(pc.is_valid(persons)), self._cases)
+        names = persons.drop_null()
+        differs = np.zeros(self._events.num_rows, dtype=np.bool_)
+        if len(names) > 1:
+            differs[known.places[1:]] = _mask(pc.not_equal(names[1:], names[:-1]))
+        # The first of a case differs from another case's, if at all.
+        first = known.first
+        differs[first[first != NONE]] = False
+        return np.where(Hits.of(differs, self._cases).counts == 0, first, NONE)
 
     def _folded(self, step: _Step) -> Iterator[tuple[str, pa.Array]]:
         match step.part:
@@ -188,8 +200,13 @@ class _Folder:
         carried = self._carried(name)
         if when is not None:
             carried = carried & self._marked(when)
-        hits = Hits.of(carried, self._cases)
-        return _taken(self._events, name, hits.first if pick is Pick.FIRST else hits.last)
+        first = pick is Pick.FIRST
+        if carried.all():
+            places = self._cases.starts if first else self._cases.ends
+        else:
+            hits = Hits.of(carried, self._cases)
+            places = hits.first if first else hits.last
+        return _taken(self._events, name, places)
 
     def _carried(self, name: str) -> Mask:
         column = self._events.column(name)

@@ -11,8 +11,9 @@ declared the source's own columns and table to be called does, quoted.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import duckdb
@@ -20,15 +21,22 @@ import pyarrow as pa
 from sqlglot import exp
 
 from pappi.engine.bases import ORDER
-from pappi.engine.canonical import canonical_events, gathered_in, order_by_case
-from pappi.engine.dialects import Dialect, written_for
+from pappi.engine.canonical import (
+    canonical_events,
+    gathered_in,
+    order_by_case,
+    read_columns,
+    require_declared,
+)
+from pappi.engine.dialects import TRUTH, Dialect, written_for
 from pappi.engine.duck import Duck
-from pappi.engine.nodes import alias, column_named, source_table, table_named
+from pappi.engine.failures import explained
+from pappi.engine.nodes import alias, column_named, table_named
 from pappi.engine.query import Asked
 from pappi.engine.sources import Source
 from pappi.engine.table import Column
 from pappi.engine.working import Calendars, Days
-from pappi.store.sources import SourceRead
+from pappi.store.sources import Form, SourceRead
 
 if TYPE_CHECKING:
     from pappi.engine.engines import Engine
@@ -36,6 +44,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _DEPTH = 10_000
+# Several queries run at once.
+_MEMORY = "20%"
 
 
 class Remote(Protocol):
@@ -49,6 +59,11 @@ class Remote(Protocol):
     def add_days(self, days: Days) -> None:
         """Make a calendar's days known, if that is to be done before they are read."""
 
+    def forms_now(
+        self, table: tuple[str, ...], columns: Iterable[str]
+    ) -> Mapping[str, Form | None]:
+        """How columns are written at present; None, or nothing, for one that cannot be read."""
+
 
 class Foreign:
     """A source, opened, as an engine. Its queries read one table of events, whatever its name."""
@@ -57,6 +72,8 @@ class Foreign:
         self._remote = remote
         self._reading = reading
         self._calendars = calendars
+        source = reading.source
+        require_declared(source, remote.forms_now(source.table, read_columns(source)))
         for days in calendars.values():
             remote.add_days(days)
 
@@ -78,7 +95,7 @@ class Foreign:
     @contextmanager
     def _finished(self, query: exp.Expr) -> Iterator[Duck]:
         """Where a query can be finished: what it asks of events has been answered."""
-        with closing(duckdb.connect(config={"enable_external_access": "false"})) as connection:
+        with explained(), closing(_connection(self._reading.scratch)) as connection:
             for number, part in enumerate(list(gathered_in(query))):
                 name = f"part {number}"
                 part.replace(exp.select(exp.Star(), copy=False).from_(table_named(name)))
@@ -96,6 +113,7 @@ class Foreign:
         dialect, numbers = self._remote.dialect, _Numbers()
         calendars = {each.name: each for each in self._calendars.values()}
         tables = list(part.find_all(exp.Table))
+        self._mark_truths(part)
         numbers.rename(part)
         written_for(dialect, part)
         for table in (each for each in tables if each.name not in calendars):
@@ -108,9 +126,25 @@ class Foreign:
         sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEPTH))
         return part.sql(dialect=dialect.name, copy=False)
 
+    def _mark_truths(self, part: exp.Select) -> None:
+        attributes = self._reading.source.attributes.items()
+        truths = {name for name, column in attributes if column.form is Form.TRUTH}
+        for column in part.find_all(exp.Column):
+            if column.name in truths:
+                column.meta[TRUTH] = True
+
     def _events(self, numbers: _Numbers) -> exp.Select:
-        table = source_table(self._reading.source.table)
-        return canonical_events(self._reading, table, self._remote.dialect, numbers)
+        dialect = self._remote.dialect
+        table = dialect.table(self._reading.source.table)
+        return canonical_events(self._reading, table, dialect, numbers)
+
+
+def _connection(scratch: Path | None) -> duckdb.DuckDBPyConnection:
+    """What does not fit in memory is put aside in the workspace, or nowhere."""
+    aside = str(scratch or "")
+    connection = duckdb.connect(config={"temp_directory": aside, "memory_limit": _MEMORY})
+    connection.execute("SET enable_external_access = FALSE")  # after it knows that folder
+    return connection
 
 
 class _Numbers:

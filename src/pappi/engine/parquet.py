@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 from sqlglot import exp
 
-from pappi.engine.canonical import canonical_events, gathered_in, order_by_case
+from pappi.engine.canonical import (
+    canonical_events,
+    gathered_in,
+    order_by_case,
+    require_declared,
+)
 from pappi.engine.duck import Duck
 from pappi.engine.failures import explained
 from pappi.engine.nodes import column_named
@@ -41,22 +46,27 @@ _FORMS: Mapping[str, Form] = {
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S"), Form.WALL_CLOCK),
     "DATE": Form.DAY,
 }
+# A file may come after the columns were looked at: what is of another type there is no error.
+_FINITE = "CASE WHEN ISFINITE(:x) THEN {0} END"
 _READ: Mapping[Form, str] = {
     Form.TEXT: "CAST(:x AS VARCHAR)",
-    Form.WHOLE: "CAST(:x AS BIGINT)",
-    Form.FLOAT: "CAST(:x AS DOUBLE)",
-    Form.DECIMAL: "CAST(:x AS DOUBLE)",
-    Form.TRUTH: ":x",
-    Form.INSTANT: "CASE WHEN ISFINITE(:x) THEN EPOCH_US(:x) END",
-    Form.WALL_CLOCK: "CASE WHEN ISFINITE(:x) THEN EPOCH_US(:x) END",
+    Form.WHOLE: "TRY_CAST(:x AS BIGINT)",
+    Form.FLOAT: "TRY_CAST(:x AS DOUBLE)",
+    Form.DECIMAL: "TRY_CAST(:x AS DOUBLE)",
+    Form.TRUTH: "TRY_CAST(:x AS BOOLEAN)",
+    Form.INSTANT: _FINITE.format("EPOCH_US(:x)"),
+    # Nanoseconds are cut, as by an import; by itself, EPOCH_US would round them.
+    Form.WALL_CLOCK: _FINITE.format(
+        "CASE WHEN TYPEOF(:x) = 'TIMESTAMP_NS' THEN EPOCH_NS(:x) // 1000 ELSE EPOCH_US(:x) END"
+    ),
     Form.DAY: (
         "CASE WHEN :x BETWEEN CAST('1800-01-01' AS DATE) AND CAST('2200-01-01' AS DATE)"
         " THEN EPOCH_US(:x) END"
     ),
-    Form.MICROSECONDS: "CAST(:x AS BIGINT)",
+    Form.MICROSECONDS: "TRY_CAST(:x AS BIGINT)",
     Form.SECONDS: (
-        "CASE WHEN ABS(CAST(:x AS DOUBLE)) <= 1e11"
-        " THEN FLOOR(CAST(:x AS DOUBLE) * CAST(1e6 AS DOUBLE) + CAST(0.5 AS DOUBLE)) END"
+        "CASE WHEN ABS(TRY_CAST(:x AS DOUBLE)) <= 1e11"
+        " THEN FLOOR(TRY_CAST(:x AS DOUBLE) * CAST(1e6 AS DOUBLE) + CAST(0.5 AS DOUBLE)) END"
     ),
 }
 
@@ -105,13 +115,20 @@ class Parquet:
 @contextmanager
 def opened_parquet(reading: SourceRead, calendars: Calendars) -> Iterator[Parquet]:
     with closing(_connection(reading.scratch)) as connection:
+        require_declared(reading.source, _forms(connection, reading.source.url))
         yield Parquet(connection, reading, calendars)
 
 
 def parquet_forms(source: str) -> dict[str, Form | None]:
     """The columns of the files and how they are written; None for one that cannot be read."""
-    with explained(), closing(_connection()) as connection:
-        query = exp.select(exp.Star()).from_(_files(source)).sql("duckdb")
+    with closing(_connection()) as connection:
+        return _forms(connection, source)
+
+
+def _forms(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, Form | None]:
+    """Of all files together: a column that is a number here and a text there is a text."""
+    query = exp.select(exp.Star()).from_(_files(source)).sql("duckdb")
+    with explained():
         rows = connection.execute(f"DESCRIBE {query}").fetchall()
     return {name: _FORMS.get(kind.partition("(")[0]) for name, kind, *_ in rows if name != _FILE}
 
@@ -123,8 +140,14 @@ def _connection(scratch: Path | None = None) -> duckdb.DuckDBPyConnection:
 
 
 def _files(url: str) -> exp.Expr:
-    """What to select from: the files, each row with its file and its number there."""
+    """What to select from: the files, each row with its file and its number there.
+
+    Columns are those of the files, and not of the names of their folders.
+    """
     place = exp.Literal.string(url.removeprefix(f"{System.PARQUET}:"))
-    template = "SELECT * FROM READ_PARQUET(:place, filename = :file, file_row_number = TRUE)"
+    template = (
+        "SELECT * FROM READ_PARQUET(:place, filename = :file, file_row_number = TRUE,"
+        " union_by_name = TRUE, hive_partitioning = FALSE)"
+    )
     read = filled(template, "duckdb", place=place, file=exp.Literal.string(_FILE))
     return exp.Subquery(this=read, alias=exp.TableAlias(this=exp.to_identifier("files")))

@@ -7,14 +7,15 @@ Only queries are sent, and the days of calendars, as views that end with the ses
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlglot import exp
 
-from pappi.engine.failures import explained
-from pappi.engine.nodes import source_table, table_named
+from pappi.engine.failures import OPENING_SECONDS, answered, explained
+from pappi.engine.nodes import table_named
 from pappi.engine.templates import filled
 from pappi.engine.working import Days
 from pappi.errors import WorkspaceError
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 QUERY_SECONDS = 900
+_STOP_SECONDS = 10
+
+T = TypeVar("T")
 
 _FORMS: Mapping[str, Form] = {
     "string": Form.TEXT,
@@ -59,6 +63,15 @@ class Spark:
     """How Spark says what others say differently (`dialects.Dialect`)."""
 
     name: Final = "spark"
+
+    def table(self, names: tuple[str, ...]) -> exp.Table:
+        """A schema may be of a catalogue: `catalogue.schema.name`."""
+        *schema, name = names
+        catalog, _, db = (schema[-1] if schema else "").rpartition(".")
+        table, within, outer = (
+            exp.to_identifier(each, quoted=True) if each else None for each in (name, db, catalog)
+        )
+        return exp.Table(this=table, db=within, catalog=outer)
 
     def text(self, value: str) -> exp.Expr:
         """By its bytes: Spark reads escapes in quoted texts, and two in a row as one."""
@@ -114,31 +127,53 @@ class SparkRemote:
 
     dialect: Final = Spark()
 
-    def __init__(self, session: Any) -> None:  # noqa: ANN401 - known only where Spark is installed
+    def __init__(self, session: Any, secret: str | None) -> None:  # noqa: ANN401 - may be missing
         self._session = session
-        session.conf.set("spark.sql.session.timeZone", "UTC")
+        self._secret = secret
+        self._ask(lambda: session.conf.set("spark.sql.session.timeZone", "UTC"), OPENING_SECONDS)
 
     def arrow(self, sql: str) -> pa.Table:
         """The result of a query, unless it takes too long: then it is interrupted."""
-        given_up = threading.Timer(QUERY_SECONDS, self._session.interruptAll)
-        given_up.daemon = True
-        given_up.start()
-        try:
-            with explained():
-                return self._session.sql(sql).toArrow()
-        finally:
-            given_up.cancel()
+        return self._ask(lambda: self._session.sql(sql).toArrow())
 
     def add_days(self, days: Days) -> None:
-        with explained():
+        def add() -> None:
             self._session.createDataFrame(days.arrow()).createOrReplaceTempView(_view(days))
+
+        self._ask(add)
 
     def forms(self, table: tuple[str, ...]) -> dict[str, Form | None]:
         """The columns of a table and how they are written; None for one that cannot be read."""
-        query = exp.select(exp.Star()).from_(source_table(table)).limit(0).sql(Spark.name)
-        with explained():
-            fields = self._session.sql(query).schema.fields
+        query = exp.select(exp.Star()).from_(self.dialect.table(table)).limit(0).sql(Spark.name)
+        fields = self._ask(lambda: self._session.sql(query).schema.fields)
         return {each.name: _FORMS.get(each.dataType.typeName()) for each in fields}
+
+    def forms_now(
+        self, table: tuple[str, ...], columns: Iterable[str]
+    ) -> Mapping[str, Form | None]:
+        """At this moment: there is none that a session keeps to."""
+        found = self.forms(table)
+        return {name: found.get(name) for name in columns}
+
+    def close(self) -> None:
+        with suppress(Exception):
+            answered(self._session.stop, _STOP_SECONDS, _let_go)
+
+    def _ask(self, call: Callable[[], T], seconds: float | None = None) -> T:
+        with explained(secret=self._secret):
+            return answered(call, seconds or QUERY_SECONDS, self._interrupt)
+
+    def _interrupt(self, _asked: Future[T]) -> None:
+        """Whether it is heard is not waited for."""
+        threading.Thread(target=self._interrupt_all, daemon=True).start()
+
+    def _interrupt_all(self) -> None:
+        with suppress(Exception):
+            self._session.interruptAll()
+
+
+def _let_go(_asked: Future[T]) -> None:
+    """What still goes on ends with the connection."""
 
 
 def _view(days: Days) -> str:
@@ -147,7 +182,7 @@ def _view(days: Days) -> str:
 
 @contextmanager
 def opened_spark(url: str, token: str | None) -> Iterator[SparkRemote]:
-    with explained("spark"):
+    with explained("spark", token):
         from pyspark.sql.connect.client import DefaultChannelBuilder
         from pyspark.sql.connect.session import SparkSession
 
@@ -158,12 +193,9 @@ def opened_spark(url: str, token: str | None) -> Iterator[SparkRemote]:
         session = SparkSession.builder.channelBuilder(channel).create()
         # What fails is asked again by whoever asked, and never in the middle of a release.
         session.client.set_retry_policies([])
-        remote = SparkRemote(session)
-    try:
+        remote = SparkRemote(session, token)
+    with closing(remote):
         yield remote
-    finally:
-        with suppress(Exception):
-            session.stop()
 
 
 def _address(url: str, token: str | None) -> str:

@@ -16,6 +16,7 @@ from pappi.store.sources import Form, SourceRead, System, system_of
 
 _EVENTS = "events"
 _ACTIVITY = "activity"
+_MOST_ACTIVITIES = 10_001  # one more than can be declared
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,4 +77,5 @@ def _extent() -> exp.Select:
 def _activities() -> exp.Select:
     name = column_named(_ACTIVITY)
     names = exp.select(name).from_(table_named(_EVENTS)).group_by(name.copy())
+    names = names.limit(_MOST_ACTIVITIES)
     return exp.select(exp.Star()).from_(names.subquery("names"))
