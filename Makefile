@@ -20,8 +20,9 @@ demo: setup  ## import the example logs, release their PPIs, write build/demo/re
 	rm -rf build/demo
 	$(BIN)/pappi demo build/demo
 
+# One thread for each process: several processes with two each would wait for one another.
 test: setup  ## everything that must hold
-	$(BIN)/python -m pytest -n 3 --dist loadfile
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile
 
 check: setup  ## style, types, architecture, generated files
 	$(BIN)/ruff check .

@@ -3,7 +3,8 @@
 `python -m benchmarks.smoothing drawn` draws kinds of series at random, most of which break the
 model, and counts how often *all* intervals of a series hold, and how many of them do. A number
 behind says how many series of each kind, another one which kinds: a seed. Seeds other than that of
-the published table may be used for tuning, that one may not.
+the published table may be used for tuning, that one may not. `... sums` and `... known` do the same
+for sums, and for shares of a public number of cases: numbers with noise instead of two sums.
 
 `... coverage`, `... held-out` and `... fresh` are made-up series that were used to choose the model
 and how sure its intervals are: what they show is flattering.
@@ -22,7 +23,7 @@ import numpy as np
 from benchmarks.utility_values import Floats
 from pappi.checkpoint.smoothing import believed
 from pappi.mechanisms.evidence import Bins
-from pappi.values.answers import NoisyBins
+from pappi.values.answers import NoisyBins, NoisyValue
 
 RUNS = 1_000
 """So that a share of 95 % is known to within 1.4 points."""
@@ -116,12 +117,12 @@ class Setting:
         even = float(rng.uniform(0.8, 4.0))
         return cls(f"{name}, {periods}", FAMILIES[name](rng, periods), size, even)
 
-    def outcomes(self, runs: int, seed: int) -> Iterator[Outcome]:
+    def outcomes(self, runs: int, seed: int, kind: Kind) -> Iterator[Outcome]:
         rng = np.random.default_rng(seed)
         for _ in range(runs):
             shares = self.shape(rng)
             sizes = self.size * rng.gamma(self.even, 1 / self.even, len(shares))
-            yield outcome(shares, sizes, rng)
+            yield kind(shares, sizes, rng)
 
 
 def _alike(rng: np.random.Generator, periods: int) -> Shape:
@@ -187,16 +188,39 @@ class Outcome:
     smoothed: float
 
 
+Kind = Callable[[Floats, Floats, np.random.Generator], Outcome]
+"""What is released of shares of these sizes, and what smoothing makes of it."""
+
+
 def outcome(shares: Floats, sizes: Floats, rng: np.random.Generator) -> Outcome:
     noise = rng.laplace(0, 1, (2, len(shares)))
     sums = np.stack((shares, 1 - shares)) * sizes + noise
     pairs = [(float(first), float(second)) for first, second in sums.T]
-    found = believed([NoisyBins(*pair, 0.0, 1.0) for pair in pairs])
-    ends = np.array([(one.interval.low, one.interval.high) for one in found], dtype=np.float64)
-    held = (ends[:, 0] <= shares) & (shares <= ends[:, 1])
     raw = np.array([Bins(*pair).likely[0] for pair in pairs])
+    return _compared(shares, raw, [NoisyBins(*pair, 0.0, 1.0) for pair in pairs])
+
+
+def of_sums(shares: Floats, sizes: Floats, rng: np.random.Generator) -> Outcome:
+    """Sums that are not negative, in units of their noise."""
+    sums = shares * sizes
+    raw = sums + rng.laplace(0, 1, len(sums))
+    return _compared(sums, raw, [NoisyValue(float(at), 1.0, 0.0, None) for at in raw])
+
+
+def of_known_sizes(shares: Floats, sizes: Floats, rng: np.random.Generator) -> Outcome:
+    raw = shares + rng.laplace(0, 1 / sizes)
+    released = zip(raw, sizes, strict=True)
+    return _compared(
+        shares, raw, [NoisyValue(float(z), 1 / float(n), 0.0, 1.0) for z, n in released]
+    )
+
+
+def _compared(truth: Floats, raw: Floats, released: Sequence[NoisyBins | NoisyValue]) -> Outcome:
+    found = believed(released)
+    ends = np.array([(one.interval.low, one.interval.high) for one in found], dtype=np.float64)
+    held = (ends[:, 0] <= truth) & (truth <= ends[:, 1])
     values = np.array([one.value for one in found])
-    errors = (float(np.mean((each - shares) ** 2)) for each in (raw, values))
+    errors = (float(np.mean((each - truth) ** 2)) for each in (raw, values))
     return Outcome(
         bool(held.all()), float(held.mean()), float(np.ptp(ends, axis=1).mean()), *errors
     )
@@ -234,11 +258,23 @@ def fresh(runs: int = RUNS) -> None:
 
 
 def drawn(runs: int = RUNS, seed: int = SEED) -> None:
+    _drawn(outcome, runs, seed)
+
+
+def sums(runs: int = RUNS, seed: int = SEED) -> None:
+    _drawn(of_sums, runs, seed)
+
+
+def known(runs: int = RUNS, seed: int = SEED) -> None:
+    _drawn(of_known_sizes, runs, seed)
+
+
+def _drawn(kind: Kind, runs: int, seed: int) -> None:
     """In percent: how often all intervals hold, how many of them do, and how wide they are."""
     rng, held = np.random.default_rng(seed), dict[bool, list[float]]()
     settings = [Setting.drawn(rng) for _ in range(KINDS_DRAWN)]
     for number, one in enumerate(sorted(settings, key=lambda each: each.size)):
-        found = list(one.outcomes(runs, seed + number))
+        found = list(one.outcomes(runs, seed + number, kind))
         all_of_them, each, wide = (
             100 * float(np.mean([getattr(o, which) for o in found]))
             for which in ("held", "each", "wide")
@@ -283,5 +319,8 @@ def _root(found: Sequence[Outcome], which: str) -> float:
 
 if __name__ == "__main__":
     what, *rest = sys.argv[1:] or ["drawn"]
-    several = {"drawn": drawn, "coverage": coverage, "held-out": held_out, "fresh": fresh}
+    several: dict[str, Callable[..., None]] = {
+        each.__name__.replace("_", "-"): each
+        for each in (drawn, sums, known, coverage, held_out, fresh)
+    }
     several[what](*map(int, rest))

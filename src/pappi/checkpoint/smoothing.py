@@ -6,7 +6,7 @@ stands beside them, in `Answer.smoothed`.
 
 **Intervals** hold for all periods together, and are narrow for two reasons at once: what the
 model believes of all periods (`mechanisms.smoothing`), and what each release promises by itself,
-whatever the model. The second has true coverage (`mechanisms.pivot`), so where periods speak for
+whatever the model. The second has true coverage (`mechanisms.alone`), so where periods speak for
 themselves, or where the model is too cautious, the two together miss about as often as they say.
 Both may miss, so each is asked for a little more than what they are to hold with.
 """
@@ -16,17 +16,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pappi.checkpoint.answers import CONFIDENCE
 from pappi.checkpoint.evidence import DrawnByRank, Evidence
 from pappi.mechanisms import evidence as inner
+from pappi.mechanisms.alone import by_themselves
 from pappi.mechanisms.evidence import Bins, Point, Rank
-from pappi.mechanisms.pivot import share_hull, weighted_tail
-from pappi.mechanisms.smoothing import Posterior, smooth
+from pappi.mechanisms.smoothing import Posterior, smooth, usual_size
 from pappi.values.answers import (
     Answer,
     Band,
@@ -39,9 +37,8 @@ from pappi.values.answers import (
     Verdict,
 )
 
-_BY_THE_MODEL = 0.975
-_BY_THEMSELVES = 0.955
-"""How often all intervals of a series are to hold: tuned in `benchmarks/smoothing.py`."""
+_BY_THEMSELVES = 0.96
+"""How often all intervals of a series hold by its releases alone: see `benchmarks/smoothing.py`."""
 
 _DIGITS = 9
 _SAME = 1e-9  # of a range that was converted between units
@@ -80,7 +77,7 @@ def believed(
     together = pooled is not None and _alike([*evidence, pooled])
     whole = scale.inner(pooled) if pooled is not None and together else None
     shares = [scale.inner(each) for each in evidence]
-    posterior = _narrowed(smooth(shares, _BY_THE_MODEL, whole), shares)
+    posterior = _narrowed(smooth(shares, CONFIDENCE, whole), shares)
     return [_one(period, posterior, scale, target) for period in range(len(evidence))]
 
 
@@ -112,8 +109,8 @@ class _Scale:
         values = [each for each in evidence if isinstance(each, NoisyValue)]
         lows = [v.at - _REACH * v.scale if v.low is None else v.low for v in values]
         highs = [v.at + _REACH * v.scale if v.high is None else v.high for v in values]
-        low = min(lows)
-        return cls(low, max(*highs, low + values[0].scale))
+        low, high = min(lows), max(highs)
+        return cls(low, high if low < high else low + values[0].scale)
 
     def inner(self, evidence: Evidence) -> inner.Evidence:
         if isinstance(evidence, NoisyBins):
@@ -121,7 +118,9 @@ class _Scale:
         at, scale = self.share(evidence.at), evidence.scale / (self.high - self.low)
         if isinstance(evidence, DrawnByRank):
             return Rank(at, scale, evidence.smallest)
-        return Point(at, scale)
+        lowest = -math.inf if evidence.low is None else self.share(evidence.low)
+        highest = math.inf if evidence.high is None else self.share(evidence.high)
+        return Point(at, scale, lowest, highest)
 
     def outer(self, share: float) -> float:
         """Digits that depend on the order of a sum are left off: same release, same result."""
@@ -137,32 +136,14 @@ class _Scale:
 def _narrowed(posterior: Posterior, evidence: Sequence[inner.Evidence]) -> Posterior:
     """The model's intervals, within those of the releases alone; where they disagree, its own."""
     missed = 1 - _BY_THEMSELVES ** (1 / len(evidence))
-    alone: NDArray[np.float64] = np.array([_by_itself(each, missed) for each in evidence])
-    low = np.maximum(posterior.low, alone[:, 0])
-    high = np.minimum(posterior.high, alone[:, 1])
+    least, most = by_themselves(evidence, missed, usual_size(evidence))
+    low, high = np.maximum(posterior.low, least), np.minimum(posterior.high, most)
     agree = low <= high
     return replace(
         posterior,
         low=np.where(agree, low, posterior.low),
         high=np.where(agree, high, posterior.high),
     )
-
-
-def _by_itself(evidence: inner.Evidence, missed: float) -> tuple[float, float]:
-    """Where the share lies but for that chance; points drawn by rank have it from the model."""
-    match evidence:
-        case Bins(first, second):
-            sums = max(first, 0.0), max(second, 0.0)
-            return share_hull(*sums, partial(_accepted, *sums, missed))
-        case Point(at, scale):
-            reach = scale * math.log(1 / missed)
-            return at - reach, at + reach
-    return 0.0, 1.0
-
-
-def _accepted(first: float, second: float, missed: float, share: float) -> bool:
-    off = abs(first - share * (first + second))
-    return weighted_tail(off, 1 - share, share, 1.0) >= missed
 
 
 # --- targets ----------------------------------------------------------------------------------

@@ -91,17 +91,23 @@ class Bins:
         most = max(float(each.max()) for each in exponents)
         none, at_near, at_far = (np.exp(each - most) for each in exponents)
         slope = np.where(part < rest, q - p, p - q) - rate
-        below = _between(none, at_near, np.full_like(p, 1 - rate), near)
-        total = below + _between(at_near, at_far, slope, far - near) + at_far / (1 + rate)
+        below = between(none, at_near, np.full_like(p, 1 - rate), near)
+        total = below + between(at_near, at_far, slope, far - near) + at_far / (1 + rate)
         return most + np.log(np.maximum(total, LEAST))
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A share with Laplace noise of a known scale."""
+    """A share with Laplace noise of a known scale, and where shares end; infinity is nowhere."""
 
     at: float
     scale: float
+    lowest: float = 0.0
+    highest: float = 1.0
+
+    @property
+    def limited(self) -> bool:
+        return math.isfinite(self.lowest) and math.isfinite(self.highest)
 
     @property
     def size(self) -> float:
@@ -169,7 +175,7 @@ def _below_maximum() -> Floats:
     return np.asarray(np.exp(-exponents).mean(axis=2))
 
 
-def _between(start: Floats, end: Floats, slope: Floats, length: Floats) -> Floats:
+def between(start: Floats, end: Floats, slope: Floats, length: Floats) -> Floats:
     """∫ of an exponential whose exponent is linear, by its values at both ends."""
     level = np.abs(slope * length) < 1e-6
     rising = (end - start) / np.where(level, 1.0, slope)

@@ -14,17 +14,19 @@ What is averaged over is a grid of (μ, τ), so that intervals know that both ar
 Before anything is known, *intervals* and chances take every τ up to half of the range as equally
 likely; *values* expect less, by a half-Cauchy law: a twentieth of the range is usual, far more
 is possible. Where releases say little, a value that expects likeness errs less, and an interval
-that does not is right more often.
+that does not is right more often. For the same reason δ is larger for intervals of sums.
 
 **A whole period**, released as well, is the mean of the periods by their weights n/Σn, so
 normal around μ with deviation τ·√κ, κ = Σ(n/Σn)².
 
 **Intervals** hold for all periods of the series together: each is the hull of the likeliest
 shares, all at one level, the largest at which the posterior chance that one of them fails is at
-most three quarters of what the confidence leaves. The other quarter is for series that break the
-model, of which `benchmarks/smoothing.py` measures how often all intervals hold. Where points were
-drawn by rank, each interval is what the mechanism promises without a model, at a confidence so high
-that all hold together.
+most a part of what the confidence leaves. The rest is for series that break the model, and for
+intervals of the releases alone: `checkpoint.smoothing` shows what both leave. That part is a third
+where releases speak for themselves. Where they say little, what the model believes is mostly what
+it assumes, so it falls to a fifth. How often all intervals of a series hold is measured in
+`benchmarks/smoothing.py`. Where points were drawn by rank, each interval is what the mechanism
+promises without a model, at a confidence so high that all hold together.
 """
 
 from __future__ import annotations
@@ -36,12 +38,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.mechanisms.evidence import LEAST, TINY, Bins, Evidence, Floats, Rank
+from pappi.mechanisms.evidence import LEAST, TINY, Bins, Evidence, Floats, Point, Rank
 
 Places = NDArray[np.intp]
 
 UNLIKE = 0.03
 """δ: how many of the periods are unlike the others, before anything is known."""
+
+UNLIKE_SUMS = 0.15
+"""The same for intervals of sums: those differ with the size of their periods, too."""
 
 USUAL_SPREAD = 0.05
 """The τ at which its prior has fallen to a half, as a share of the range."""
@@ -52,7 +57,8 @@ _CENTRES = 64
 _COARSE_POINTS = 65
 _FINE_POINTS, _MOST_POINTS = 400, 4_000
 _HALVINGS = 9
-_MISSED = 0.75  # of what may be missed, is by the model; the rest is for series that break it
+_MISSED = 0.2, 0.35  # of what may be missed, is by the model: where periods are small, and large
+_LARGE = 20.0  # the usual size that is in the middle between the two
 _NEGLIGIBLE = 1e-4  # of the weight of the likeliest (μ, τ)
 _DECIMALS = 12
 _SLIVER = 0.1  # of an interval
@@ -88,23 +94,23 @@ def smooth(
 ) -> Posterior:
     """What all periods together say about each of them."""
     points = _grid(evidence)
-    widths = _widths(points)
-    usual = _usual_size(evidence)
+    widths, usual = _widths(points), usual_size(evidence)
     likelihoods = np.stack([_likelihood(each, points, usual) for each in evidence])
     alike = _Alike.of(evidence, points)
-    laws = _laws(points, widths, alike)
-    marginals = likelihoods @ laws.T
-    found = np.log(marginals).sum(axis=0)
-    if whole is not None:
-        found += _of_whole(whole, evidence, points, widths, alike)
-    expecting = _belief(likelihoods, laws, marginals, found + np.log(alike.expected))
-    cautious = _belief(likelihoods, laws, marginals, found + np.log(alike.anything))
+    around, anything = _around(points, widths, alike.centres, alike.spreads), _anything(points)
+    above = _of_whole(whole, evidence, points, widths, alike) if whole is not None else 0.0
+    heard = _Heard.of(likelihoods, around, anything, UNLIKE)
+    expecting = heard.belief(above + np.log(alike.expected))
+    if any(isinstance(each, Point) and not each.limited for each in evidence):
+        heard = _Heard.of(likelihoods, around, anything, UNLIKE_SUMS)
+    cautious = heard.belief(above + np.log(alike.anything))
     masses = cautious.masses()
     ranks = [each for each in evidence if isinstance(each, Rank)]
     if ranks:
         low, high = _certain(ranks, (1 - confidence) / len(evidence))
     else:
-        low, high = _ends(points, *_together(cautious, masses, widths, confidence))
+        missed = _part_of_model(usual) * (1 - confidence)
+        low, high = _ends(points, *_together(cautious, masses, widths, missed))
     means = np.clip(expecting.masses() @ points, low, high)
     return Posterior(points, masses, means, low, high)
 
@@ -158,21 +164,19 @@ class _Alike:
         )
 
 
-def _usual_size(evidence: Sequence[Evidence]) -> float:
+def usual_size(evidence: Sequence[Evidence]) -> float:
     """The mean size, and its standard error on top: better too large than too small."""
-    sizes = [each.first + each.second for each in evidence if isinstance(each, Bins)]
-    return max(sum(sizes), 0.0) / max(len(sizes), 1) + 2 / math.sqrt(len(evidence))
+    sizes = [e.first + e.second if isinstance(e, Bins) else e.size for e in evidence]
+    return max(sum(sizes), 0.0) / len(sizes) + 2 / math.sqrt(len(sizes))
 
 
 # --- the model --------------------------------------------------------------------------------
 
 
-def _laws(points: Floats, widths: Floats, alike: _Alike) -> Floats:
-    """How shares are distributed for each (μ, τ): a row of masses each."""
+def _anything(points: Floats) -> Floats:
+    """How shares of periods that are unlike the others are distributed."""
     borders = np.concatenate(([0.0], (points[1:] + points[:-1]) / 2, [1.0]))
-    anything = np.diff(np.arcsin(np.sqrt(borders))) * 2 / np.pi
-    usual = _around(points, widths, alike.centres, alike.spreads)
-    return (1 - UNLIKE) * usual + UNLIKE * anything
+    return np.asarray(np.diff(np.arcsin(np.sqrt(borders))) * 2 / np.pi)
 
 
 def _around(points: Floats, widths: Floats, centres: Floats, spreads: Floats) -> Floats:
@@ -200,8 +204,30 @@ def _of_whole(
 
 
 @dataclass(frozen=True, slots=True)
-class _Belief:
+class _Heard:
     """Likelihoods by period and point, laws by (μ, τ) and point, marginals by period and (μ, τ)."""
+
+    likelihoods: Floats
+    laws: Floats
+    marginals: Floats
+
+    @classmethod
+    def of(cls, likelihoods: Floats, around: Floats, anything: Floats, unlike: float) -> _Heard:
+        laws = (1 - unlike) * around + unlike * anything
+        return cls(likelihoods, laws, likelihoods @ laws.T)
+
+    def belief(self, before: Floats) -> _Belief:
+        """By what each (μ, τ) weighs before, a logarithm; without those that weigh next to none."""
+        logs = np.log(self.marginals).sum(axis=0) + before
+        kept = logs > logs.max() + math.log(_NEGLIGIBLE)
+        return _Belief(
+            self.likelihoods, self.laws[kept], self.marginals[:, kept], _normal(logs[kept])
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Belief:
+    """What was heard of the (μ, τ) that matter, and what each of them weighs."""
 
     likelihoods: Floats
     laws: Floats
@@ -222,13 +248,17 @@ class _Belief:
 # --- intervals --------------------------------------------------------------------------------
 
 
+def _part_of_model(usual: float) -> float:
+    least, most = _MISSED
+    return least + (most - least) * usual / (usual + _LARGE)
+
+
 def _together(
-    belief: _Belief, masses: Floats, widths: Floats, confidence: float
+    belief: _Belief, masses: Floats, widths: Floats, missed: float
 ) -> tuple[Places, Places]:
-    """The narrowest hulls of one common level that hold together with the confidence."""
+    """The narrowest hulls of one common level that hold together but for that chance."""
     place = np.arange(masses.shape[1])
     densest = _Densest.of(masses, widths)
-    missed = _MISSED * (1 - confidence)
     surely, hardly = missed / len(masses) / 2, missed
     for _ in range(_HALVINGS):
         level = math.sqrt(surely * hardly)
@@ -279,12 +309,6 @@ class _Densest:
         least = np.take_along_axis(self.order, needed[:, np.newaxis], axis=1)
         dense = self.density >= np.take_along_axis(self.density, least, axis=1)
         return dense.argmax(axis=1), last - dense[:, ::-1].argmax(axis=1)
-
-
-def _belief(likelihoods: Floats, laws: Floats, marginals: Floats, logs: Floats) -> _Belief:
-    """Without the (μ, τ) that weigh next to nothing."""
-    kept = logs > logs.max() + math.log(_NEGLIGIBLE)
-    return _Belief(likelihoods, laws[kept], marginals[:, kept], _normal(logs[kept]))
 
 
 def _normal(weights: Floats) -> Floats:
