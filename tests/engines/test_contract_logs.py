@@ -120,7 +120,7 @@ def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def _stored(root: Path, table: str) -> pa.Table:
     with closing(open_readonly(root / "events.duckdb")) as connection:
-        ordered = f'SELECT * EXCLUDE (pos) FROM "{table}" ORDER BY pos'  # noqa: S608
+        ordered = f'SELECT * EXCLUDE (pos, first_pos) FROM "{table}" ORDER BY pos'  # noqa: S608
         events: pa.Table = connection.sql(ordered).to_arrow_table()
     times = events.column("ts_us").cast(pa.timestamp("us", "UTC"))
     place = events.column_names.index("ts_us")
