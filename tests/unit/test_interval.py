@@ -11,6 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pappi.errors import UsageError
 from pappi.mechanisms import (
@@ -23,7 +25,7 @@ from pappi.mechanisms import (
     quantile_level,
     upper_bounds,
 )
-from pappi.mechanisms.exponential import falling_weights
+from pappi.mechanisms.exponential import exponential_law, falling_weights
 from pappi.values.bounds import UNIT_INTERVAL, Bounds
 from pappi.values.privacy import Adjacency
 
@@ -124,6 +126,27 @@ def test_laws_with_different_outputs_are_infinitely_far_apart() -> None:
     assert law.loss(StepLaw((0, 2), 6, (1, 2))) == math.inf
     assert law.loss(StepLaw((0, 2), 5, (1, 0))) == math.inf
     assert law.loss(PointLaw(0)) == math.inf
+
+
+@given(
+    values=st.lists(st.integers(-5, 105).map(float), min_size=1, max_size=400),
+    function=st.sampled_from(["min", "max"]),
+    rate=st.sampled_from([Fraction(1, 3), ONE, Fraction(4), Fraction(50)]),
+)
+def test_an_extreme_has_the_law_of_all_values_though_few_decide(
+    values: list[float], function: str, rate: Fraction
+) -> None:
+    mechanism = interval_for(function, rate)
+    assert isinstance(mechanism, IntervalExtreme)
+    points = np.sort(mechanism.lattice.snap(np.array(values)))
+    starts, scores = mechanism.stretches(points)
+    every = exponential_law(starts, scores, mechanism.lattice.highest + 1, rate)
+    assert mechanism.law(np.array(values)) == every
+
+
+def test_of_many_values_few_decide() -> None:
+    assert len(interval_for("max", Fraction(4)).deciding(np.arange(1000))) < 60
+    assert len(interval_for("median", Fraction(4)).deciding(np.arange(1000))) == 1000
 
 
 def by_definition(mechanism: Interval, values: list[float], z: int) -> int:

@@ -53,6 +53,16 @@ def canonical_json(value: JSON) -> str:
     return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"))
 
 
+def canonical_object(members: Mapping[str, str]) -> str:
+    """The same of an object whose members are written already.
+
+    >>> canonical_object({"to": canonical_json((1, 2)), "from": canonical_json("ε")})
+    '{"from":"\\\\u03b5","to":[1,2]}'
+    """
+    written = (f"{json.dumps(name)}:{members[name]}" for name in sorted(members))
+    return f"{{{','.join(written)}}}"
+
+
 def extend(last: Entry | None, at: str, kind: str, payload: Mapping[str, JSON]) -> Entry:
     """The next entry of the chain that ends in `last`."""
     seq, previous = (last.seq + 1, last.digest) if last else (1, START)

@@ -7,10 +7,11 @@ above them do not enter, so two PPIs that differ in those alone share a release.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pappi.budget.accounts import Account, Charge
-from pappi.budget.chain import canonical_json
+from pappi.budget.chain import canonical_json, canonical_object
 from pappi.planning.cells import Cell, Horizon, cells_of
 from pappi.planning.plan import Plan
 from pappi.ppinot.canonical import canonical
@@ -40,12 +41,11 @@ def questions_of(
 ) -> tuple[CellQuestion, ...]:
     """What a plan asks within a log's horizon, or within another: what is yet to come."""
     question = _question(plan, log)
-    return tuple(
-        CellQuestion(
-            plan, cell, _charge(plan, cell, question | _frontier(plan, cell, log), analyst)
-        )
-        for cell in cells_of(plan.ppi.scope, horizon or log.horizon)
-    )
+    # Most of it is the same for every cell, and is written once.
+    written = {name: canonical_json(part) for name, part in question.items()}
+    cells = cells_of(plan.ppi.scope, horizon or log.horizon)
+    charges = ((cell, _charge(plan, cell, log, question, written, analyst)) for cell in cells)
+    return tuple(CellQuestion(plan, cell, charge) for cell, charge in charges)
 
 
 def _frontier(plan: Plan, cell: Cell, log: LogDeclaration) -> dict[str, JSON]:
@@ -56,12 +56,21 @@ def _frontier(plan: Plan, cell: Cell, log: LogDeclaration) -> dict[str, JSON]:
     return {"sealed": log.until.isoformat()}
 
 
-def _charge(plan: Plan, cell: Cell, question: dict[str, JSON], analyst: str) -> Charge:
+def _charge(
+    plan: Plan,
+    cell: Cell,
+    log: LogDeclaration,
+    question: Mapping[str, JSON],
+    written: Mapping[str, str],
+    analyst: str,
+) -> Charge:
     """Who asks, and under which name, goes on record; the key does not depend on it."""
-    asked: dict[str, JSON] = {**question, "periods": [canonical(p) for p in cell.periods]}
-    key = hashlib.sha256(canonical_json(asked).encode("ascii")).hexdigest()
-    accounts = tuple(Account(str(question["log"]), block.label) for block in cell.blocks)
-    return Charge(key, accounts, plan.epsilon, {"ppi": plan.ppi.id, **asked}, analyst)
+    periods: JSON = [canonical(period) for period in cell.periods]
+    own = {**_frontier(plan, cell, log), "periods": periods}
+    asked = canonical_object({**written, **{name: canonical_json(own[name]) for name in own}})
+    key = hashlib.sha256(asked.encode("ascii")).hexdigest()
+    accounts = tuple(Account(log.name, block.label) for block in cell.blocks)
+    return Charge(key, accounts, plan.epsilon, {"ppi": plan.ppi.id, **question, **own}, analyst)
 
 
 def _question(plan: Plan, log: LogDeclaration) -> dict[str, JSON]:

@@ -46,7 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pappi.errors import UsageError
-from pappi.mechanisms.exponential import StepLaw, exponential_law
+from pappi.mechanisms.exponential import StepLaw, exponential_law, falling_weights
 from pappi.mechanisms.grid import GeometricGrid
 from pappi.mechanisms.lattice import RANGE_STEPS, Lattice
 from pappi.mechanisms.laws import Outcome
@@ -157,8 +157,12 @@ class RankScored(PointDrawn):
 
     def law(self, values: Values) -> StepLaw:
         lattice = self.lattice
-        starts, scores = self.stretches(np.sort(lattice.snap(values)))
+        starts, scores = self.stretches(np.sort(self.deciding(lattice.snap(values))))
         return exponential_law(starts, scores, lattice.highest + 1, self.rate)
+
+    def deciding(self, points: Counts) -> Counts:
+        """Those of the lattice points that the law depends on, in any order."""
+        return points
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +174,15 @@ class IntervalExtreme(RankScored):
     @property
     def rate(self) -> Fraction:
         return self.epsilon
+
+    def deciding(self, points: Counts) -> Counts:
+        """The outermost: where as many lie beyond as there are weights, all weigh the same."""
+        kept = len(falling_weights(self.rate, len(points))) + FORGIVEN
+        if kept >= len(points):
+            return points
+        if self.function == "max":
+            return np.partition(points, -kept)[-kept:]
+        return np.partition(points, kept - 1)[:kept]
 
     def stretches(self, points: Counts) -> tuple[Counts, Counts]:
         """Counts change at a value, or right after it."""
