@@ -16,6 +16,9 @@ from typing import Any, NoReturn
 
 from pappi.values.plain_data import JSON
 
+_TEXTS = frozenset({str})
+_ATOMS = frozenset({str, int, bool, type(None)})
+
 START = "0" * 64  # the digest before the first entry
 
 
@@ -50,7 +53,8 @@ def canonical_json(value: JSON) -> str:
     >>> canonical_json({"to": (1, 2), "from": "ε"})
     '{"from":"\\\\u03b5","to":[1,2]}'
     """
-    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"))
+    plain = value if _is_plain(value) else _plain(value)
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
 
 def canonical_object(members: Mapping[str, str]) -> str:
@@ -91,17 +95,31 @@ def _digest(seq: int, at: str, kind: str, body: str, previous: str) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
+def _is_plain(value: object) -> bool:
+    """Whether json.dumps takes it as it is, and has nothing to guess: so with nearly all."""
+    left: list[object] = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, dict):
+            if not _TEXTS.issuperset(map(type, each)):
+                return False
+            left.extend(each.values())
+        elif isinstance(each, list | tuple):
+            left.extend(each)
+        elif type(each) not in _ATOMS:
+            return False
+    return True
+
+
 def _plain(value: object) -> object:
     """The value as json.dumps takes it, or an error where it would guess."""
-    match value:  # what is most often met, and soonest told, first
-        case str() | int() | bool() | None:
+    match value:
+        case None | bool() | int() | str():
             return value
-        case dict():
+        case Mapping():
             return {_name(name): _plain(item) for name, item in value.items()}
         case list() | tuple():
             return [_plain(item) for item in value]
-        case Mapping():
-            return _plain(dict(value))
         case _:
             raise TypeError(f"{type(value).__name__} cannot go into the journal: {value!r}")
 

@@ -42,7 +42,7 @@ from pappi.mechanisms.tails import significance
 RatioTail = Callable[[float, float], float]
 """P(|X − ρY| > t), of t and ρ, for the noises X and Y of two sums."""
 
-_HALVINGS = 40
+_HALVINGS = 30  # to a billionth of the range, and always outwards
 _NEARLY_EQUAL = 1e-5  # closer weights cancel; the tail is even in their difference
 
 
