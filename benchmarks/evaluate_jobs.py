@@ -72,8 +72,7 @@ SCAN_OF_FILE = (
     "FROM '{file}'"
 )
 
-# The same of the table that PaPPI made of it: much of a sum is known there without looking at
-# every value, as positions are stored as their differences.
+# The same of the table that PaPPI made of it, which is quicker to read.
 SCAN = "SELECT sum(strlen(case_id)), sum(strlen(activity)), sum(ts_us), sum(pos), sum(amount)"
 
 # The five PPIs as a skilled hand writes them: one scan, no check of anything. The second takes
