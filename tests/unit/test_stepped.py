@@ -125,7 +125,7 @@ def test_a_fine_range_is_answered_in_steps_of_a_thousandth_of_a_case() -> None:
     assert mechanism.lattice.value(end) == pytest.approx(29.75 + 5, abs=0.011)
 
 
-def score_of(law_weight: int, weights: list[int]) -> int:
+def score_of(law_weight: int, weights: tuple[int, ...]) -> int:
     return weights.index(law_weight)
 
 
