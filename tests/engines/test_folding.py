@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -17,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pappi.engine import duck, folds
-from pappi.engine.duck import Duck
+from pappi.engine.duck import Duck, opened
 from pappi.engine.folding import _whole_cases
 from pappi.engine.nodes import FIRST_POSITION
 from pappi.engine.query import ORDER, Asked, Identify, calendars_of
@@ -43,6 +44,7 @@ from pappi.values.vocabulary import Kind, Vocabulary
 from pappi.values.working_days import DayTable, working_days
 from pappi.values.working_time import WorkingCalendar, parse_calendar
 from tests.engines.test_against_reference import CALENDARS
+from tests.small_logs import claims, workspace_with
 
 HOUR = 3_600_000_000
 KINDS = {"x": Kind.NUMBER, "word": Kind.TEXT, "truth": Kind.TRUTH, "number": Kind.NUMBER}
@@ -220,3 +222,16 @@ def test_a_batch_that_cuts_a_case_in_two_is_noticed(monkeypatch: pytest.MonkeyPa
 def test_events_that_come_out_of_order_are_refused() -> None:
     with pytest.raises(LookupError, match="out of order"):
         folds.Cases.of(np.array([1, 1, 5, 5, 3]))
+
+
+def test_texts_of_a_batch_may_be_of_any_length(tmp_path: Path) -> None:
+    """In Arrow's usual form those of 65,536 events would have to be shorter than 2 GB together."""
+    workspace = workspace_with(tmp_path / "w", claims(2))
+    log = workspace.log("small")
+    asked = Asked(log.anchor, [DataMeasure("channel")], log.vocabulary)
+    assert asked.folding is not None
+    with opened(workspace.root / "events.duckdb", {}) as reader:
+        text = asked.folding.events(Source(log.table, in_order=True)).sql("duckdb")
+        with reader._read(text) as batches:
+            assert batches.schema.field("value 0").type == pa.large_string()
+        assert set(reader.cases(asked, Source(log.table, in_order=True))["m0"]) <= {"web", "phone"}

@@ -51,6 +51,8 @@ T = TypeVar("T")
 def opened(database: Path, calendars: Calendars) -> Iterator[Duck]:
     """An events file and the calendars that queries join."""
     with open_readonly(database) as connection:
+        # Or reading would fail where the texts of a batch are longer than 2 GB.
+        connection.execute("SET arrow_large_buffer_size = true")
         yield Duck(connection, calendars)
 
 
@@ -151,7 +153,8 @@ def _worked(asked: Asked) -> exp.Select:
 def _unfolded(folded: pa.Table, name: str) -> Column:
     """A column as queries give it: numbers are floats, and NaN if they are missing."""
     column = folded.column(name)
-    if name != ORDER and not pa.types.is_string(column.type):
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if name != ORDER and not is_text:
         column = column.cast(pa.float64())
     return np.asarray(column.to_numpy())
 
