@@ -67,7 +67,7 @@ def test_half_the_noise_the_wrong_centre_and_a_coarser_lattice_are_caught(scale:
     claimed = laplace(7, scale)
     far = 7 + math.ceil(scale / 2)
     for drawn in (laplace(7, scale / 2), laplace(far, scale), _Even(claimed)):
-        report = audit_sampler(Trial(Drawing(claimed, drawn), ()), 4000)
+        report = audit_sampler(Trial(Drawing(claimed, drawn), ()), 10_000)
         assert not report.passed
         assert "does not follow the law" in str(report.failure)
 

@@ -122,6 +122,7 @@ def test_every_page_fits_a_telephone(stage: Stage) -> None:
 
 def _wider(visit: Visit) -> bool:
     """Whether one has to scroll sideways to read the page itself; tables may scroll in theirs."""
+    visit.page.wait_for_load_state()
     width = visit.page.evaluate("document.documentElement.scrollWidth")
     return bool(width > 390)
 

@@ -76,6 +76,15 @@ def test_events_stand_by_case_then_time_then_file_order(tmp_path: Path) -> None:
     assert report.activities == ("1", "2", "3", "4", "5", "6")
 
 
+def test_ties_are_those_of_a_case_however_the_file_is_ordered(tmp_path: Path) -> None:
+    day = "2020-01-01"
+    in_order = [f"a,1,{day}", f"a,2,{day}", f"a,3,{day}", f"b,4,{day}", "b,5,", "b,6,"]
+    for rows in (in_order, in_order[::-1], [f"c,7,{day}", *in_order, f"c,8,{day}"]):
+        log = imported(tmp_path, csv(tmp_path, "\n".join([HEAD, *rows])))
+        tied = 3 if len(rows) == 6 else 5
+        assert (log.report.cases, log.report.tied) == (len({row[0] for row in rows}), tied)
+
+
 def test_names_that_clash_keep_columns_of_their_own_and_are_reported(tmp_path: Path) -> None:
     header = f'{HEAD},pos,CASE_ID,Cost,COST,"a""b; DROP TABLE log",,seq'
     path = csv(tmp_path, f"{header}\n1,a,2020-01-01,2,3,4,5,6,7,8\n")

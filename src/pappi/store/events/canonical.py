@@ -149,24 +149,14 @@ def _canonical(
 def facts(
     connection: duckdb.DuckDBPyConnection, source: exp.Table, attributes: Sequence[str]
 ) -> Facts:
-    everything = exp.Count(this=exp.Star())
     counted = exp.select(
-        everything,
-        exp.Count(this=exp.Distinct(expressions=[column(CASE)])),
+        exp.Count(this=exp.Star()),
         exp.Min(this=column(TIME)),
         exp.Max(this=column(TIME)),
         *(_missing(name) for name in (TIME, ACTIVITY, *attributes)),
     ).from_(source)
-    events, cases, first, last, timeless, nameless, *missing = _row(connection, counted)
-    ties = (
-        exp.select(exp.alias_(everything, "n"))
-        .from_(source)
-        .where(column(TIME).is_(exp.null()).not_())
-        .group_by(column(CASE), column(TIME))
-        .having(exp.GT(this=everything, expression=exp.Literal.number(1)))
-        .subquery("t")
-    )
-    (tied,) = _row(connection, exp.select(exp.Sum(this=column("n"))).from_(ties))
+    events, first, last, timeless, nameless, *missing = _row(connection, counted)
+    cases, tied = _cases_and_ties(connection, source)
     names = (
         exp.select(column(ACTIVITY))
         .distinct()
@@ -175,15 +165,34 @@ def facts(
     )
     activities = sorted(name for (name,) in connection.execute(names.sql("duckdb")).fetchall())
     return Facts(
-        events, cases, first, last, int(tied or 0), timeless, nameless, tuple(missing),
+        events, cases, first, last, tied, timeless, nameless, tuple(missing),
         tuple(activities),
     )  # fmt: skip
+
+
+def _cases_and_ties(connection: duckdb.DuckDBPyConnection, source: exp.Table) -> tuple[int, ...]:
+    """How many events begin a case, and how many share their time with a neighbour in theirs.
+
+    Events are stored in order, so that both neighbours are at hand: no group has to be found.
+    """
+    stored = source.sql("duckdb")
+    beside = (
+        f"SELECT {POSITION} AS n, {FIRST_POSITION} AS c, {TIME} AS t, "  # noqa: S608
+        f"lag({FIRST_POSITION}) OVER () AS c0, lag({TIME}) OVER () AS t0, "
+        f"lead({FIRST_POSITION}) OVER () AS c1, lead({TIME}) OVER () AS t1 FROM {stored}"
+    )
+    return _row(
+        connection,
+        "SELECT count(*) FILTER (n = c), "  # noqa: S608
+        f"count(*) FILTER (c = c0 AND t = t0 OR c = c1 AND t = t1) FROM ({beside})",
+    )
 
 
 def _missing(name: str) -> exp.Expression:
     return exp.Count(this=exp.Star()) - exp.Count(this=column(name))
 
 
-def _row(connection: duckdb.DuckDBPyConnection, query: exp.Expression) -> tuple[int, ...]:
-    row = connection.execute(query.sql("duckdb")).fetchone()
+def _row(connection: duckdb.DuckDBPyConnection, query: exp.Expression | str) -> tuple[int, ...]:
+    text = query if isinstance(query, str) else query.sql("duckdb")
+    row = connection.execute(text).fetchone()
     return tuple(row or ())
