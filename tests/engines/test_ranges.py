@@ -6,7 +6,9 @@ from contextlib import closing
 from datetime import date
 from pathlib import Path
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from pappi.engine import duck
@@ -87,6 +89,22 @@ def test_a_sealed_log_is_stored_in_the_order_of_its_positions(tmp_path: Path) ->
         stored = connection.execute(f"SELECT pos FROM {fed.log.table}").fetchall()  # noqa: S608
     assert stored == sorted(stored)
     assert len(stored) == 4 * 19 * 3
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_parts_of_a_log_are_read_one_after_the_other_by_any_number_of_threads(threads: int) -> None:
+    """Folding stands on this: more rows than are read at once, of several tables."""
+    with closing(duckdb.connect(config={"threads": threads})) as connection:
+        for part in range(3):
+            rows = f"SELECT i + {part * 150_000} AS pos FROM range(150000) AS rows(i) ORDER BY i"  # noqa: S608
+            connection.execute(f"CREATE TABLE p{part} AS {rows}")
+        united = " UNION ALL ".join(f"SELECT * FROM p{part}" for part in range(3))  # noqa: S608
+        read = connection.sql(f"SELECT pos, pos + 1 AS other FROM ({united})").to_arrow_reader(4096)  # noqa: S608
+        found = np.concatenate([batch["pos"].to_numpy() for batch in read])
+        connection.register("folded", pa.table({"pos": found}))
+        again = connection.execute("SELECT pos * 2.0 AS pos FROM folded").fetchnumpy()["pos"]
+    np.testing.assert_array_equal(found, np.arange(450_000))
+    np.testing.assert_array_equal(again, 2.0 * found)
 
 
 @pytest.mark.parametrize("events", [1, 5, 40])
