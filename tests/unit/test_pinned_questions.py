@@ -1,0 +1,111 @@
+"""What must never change unseen: under which key a question is charged, released and replayed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from pappi.checkpoint.plans import planned
+from pappi.checkpoint.questions import questions_of
+from pappi.ppinot.canonical import FORMS, canonical
+from pappi.ppinot.catalogue import parse_catalogue
+from pappi.ppinot.model import CaseBorder, CountMeasure, Ppi
+from pappi.store.declarations import LogDeclaration
+from pappi.values.epsilon import Epsilon
+from pappi.values.periods import Calendar, Grid
+from pappi.values.plain_data import JSON
+from pappi.values.privacy import Adjacency, PrivacyUnit
+from pappi.values.vocabulary import Kind, Vocabulary
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+CATALOGUE = parse_catalogue((GOLDEN / "questions.yaml").read_text(encoding="utf-8"))
+KEYS: dict[str, str] = json.loads((GOLDEN / "question_keys.json").read_text(encoding="utf-8"))
+
+LOG = LogDeclaration(
+    name="pinned",
+    data="log_pinned",
+    table="log_pinned",
+    timezone="Europe/Amsterdam",
+    anchor=CaseBorder.END,
+    blocks=Grid(Calendar.MONTH, 1),
+    first=date(2024, 1, 1),
+    until=date(2024, 7, 1),
+    unit=PrivacyUnit(),
+    adjacency=Adjacency.ADD_REMOVE,
+    block_budget=Epsilon.of("1"),
+    total_budget=None,
+    expected_cases=100,
+    vocabulary=Vocabulary(
+        ("Register", "Close"),
+        {"cost": Kind.NUMBER, "region": Kind.TEXT, "due": Kind.TIME},
+    ),
+)
+
+
+@pytest.mark.parametrize("ppi", CATALOGUE.ppis, ids=lambda ppi: ppi.id)
+def test_a_question_keeps_its_key(ppi: Ppi) -> None:
+    """A key that changes charges a known question again; then write a migration."""
+    assert _key_of(ppi) == KEYS[ppi.id]
+
+
+def test_every_pinned_key_belongs_to_a_question() -> None:
+    assert set(KEYS) == {ppi.id for ppi in CATALOGUE.ppis}
+
+
+def test_the_pinned_questions_reach_every_form() -> None:
+    used = {tag for ppi in CATALOGUE.ppis for tag in _tags(_question_of(ppi))}
+    assert used == {form.tag for form in FORMS.values()}
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
+def test_a_form_has_every_attribute_that_tells_values_apart(form: type) -> None:
+    """An attribute that is left out would give two questions one key, and one answer."""
+    assert is_dataclass(form)
+    told = {field.name for field in fields(form) if field.compare}
+    assert set(FORMS[form].members.values()) == told
+
+
+def test_two_classes_never_share_a_tag() -> None:
+    tags = [form.tag for form in FORMS.values()]
+    assert len(set(tags)) == len(tags)
+
+
+def test_a_class_that_is_renamed_keeps_its_form() -> None:
+    (ppi,) = (ppi for ppi in CATALOGUE.ppis if ppi.id == "rework")
+    name = CountMeasure.__name__
+    CountMeasure.__name__ = "EventCount"
+    try:
+        assert _key_of(ppi) == KEYS["rework"]
+    finally:
+        CountMeasure.__name__ = name
+
+
+def test_what_has_no_form_is_no_part_of_a_question() -> None:
+    with pytest.raises(TypeError, match="float has no canonical form"):
+        canonical(0.5)
+
+
+def _key_of(ppi: Ppi) -> str:
+    return questions_of(planned(ppi, None, LOG), LOG, "analyst")[0].key
+
+
+def _question_of(ppi: Ppi) -> JSON:
+    plan = planned(ppi, None, LOG)
+    charge = questions_of(plan, LOG, "analyst")[0].charge
+    return [dict(charge.question), canonical(plan.ppi.measure)]
+
+
+def _tags(value: JSON) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(tag := value.get("is"), str):
+            yield tag
+        for member in value.values():
+            yield from _tags(member)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _tags(item)
