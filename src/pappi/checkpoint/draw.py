@@ -9,7 +9,7 @@ is in all give a result, drawn like any other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -46,8 +46,8 @@ def _tables(
     plans = {id(question.plan): question.plan for question in questions}.values()
     parts = [part for plan in plans for part in plan.parts]
     measures = [measure for part in parts for measure in part.inputs]
-    identify = Identify(key, log.unit.column) if _asks_who(parts, log) else None
     asked, horizon, zone = _asked(questions), log.horizon, log.zone
+    identify = Identify(key, log.unit.column) if _asks_who(parts, asked, log) else None
     reading = (log.place(events), log.table, log.anchor, measures, log.vocabulary, identify)
     besides = read_by(asked)
     if log.unit.column is None and all(scope.last_cases is None for scope in asked):
@@ -66,9 +66,10 @@ def _asked(questions: Sequence[CellQuestion]) -> dict[Scope, list[Period]]:
     return {scope: sorted(periods) for scope, periods in asked.items()}
 
 
-def _asks_who(parts: Sequence[Part], log: LogDeclaration) -> bool:
+def _asks_who(parts: Sequence[Part], scopes: Iterable[Scope], log: LogDeclaration) -> bool:
     """Whether anything depends on whose case it is, or on which case."""
-    return log.unit.column is not None or any(part.buckets for part in parts)
+    chosen = any(scope.last_cases is not None for scope in scopes)
+    return chosen or log.unit.column is not None or any(part.buckets for part in parts)
 
 
 def _cell(question: CellQuestion, tables: Mapping[Period, CaseTable]) -> CellResult:

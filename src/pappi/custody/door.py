@@ -268,7 +268,8 @@ class Custody:
         """The non-private values of a catalogue."""
         log = self.log(catalogue.log)
         require_sound(catalogue, log.vocabulary)
-        return exact_answers(self._office.files.events, catalogue, log)
+        files = self._office.files
+        return exact_answers(files.events, catalogue, log, files.key())
 
     def verify(self) -> Verification:
         """Check the ledger's chain from its first entry to its last."""

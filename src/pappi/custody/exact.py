@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pappi.engine.cases import CaseTable, case_batches, evaluate_cases
+from pappi.engine.query import Identify
 from pappi.engine.scopes import batches_in, cases_in, read_by
 from pappi.planning.cells import periods_of
 from pappi.ppinot.model import Catalogue, MultiInstance, Ppi, Scope
@@ -25,16 +26,19 @@ __all__ = ["CaseTable", "cases_by_period", "exact_answers"]
 
 
 def exact_answers(
-    events: Path, catalogue: Catalogue, log: LogDeclaration
+    events: Path, catalogue: Catalogue, log: LogDeclaration, key: bytes
 ) -> tuple[ExactAnswer, ...]:
-    """Every PPI of a catalogue in every period and group; None where there is no value."""
+    """Every PPI of a catalogue in every period and group; None where there is no value.
+
+    The key decides which of the latest cases count where these tie, as it does in a release.
+    """
     ppis = [reduced(ppi, log.anchor) for ppi in catalogue.ppis]
-    tables = cases_by_period(events, ppis, log)
+    tables = cases_by_period(events, ppis, log, key)
     return tuple(a for ppi in ppis for a in _series(ppi, tables[ppi.scope]))
 
 
 def cases_by_period(
-    events: Path, ppis: Sequence[Ppi], log: LogDeclaration
+    events: Path, ppis: Sequence[Ppi], log: LogDeclaration, key: bytes
 ) -> dict[Scope, dict[Period, CaseTable]]:
     """What every case contributes to reduced PPIs, by scope and period: the data themselves."""
     horizon, zone = log.horizon, log.zone
@@ -50,7 +54,7 @@ def cases_by_period(
     if all(scope.last_cases is None for scope in asked):
         batches = case_batches(*reading, also=besides, days=log.days)
         return batches_in(batches, asked, horizon, zone)
-    cases = evaluate_cases(*reading, also=besides, days=log.days)
+    cases = evaluate_cases(*reading, Identify(key), also=besides, days=log.days)
     return {
         scope: cases_in(cases, scope, periods, horizon, zone) for scope, periods in asked.items()
     }

@@ -22,7 +22,7 @@ _ALIKE: tuple[type[exp.Expr], ...] = (
     *(exp.Table, exp.TableAlias, exp.Column, exp.Identifier, exp.Alias, exp.Paren, exp.Tuple),
     *(exp.Boolean, exp.Null, exp.And, exp.Or, exp.Not, exp.Is, exp.Case, exp.If),
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Coalesce),
-    *(exp.Min, exp.Max, exp.Sum, exp.Avg, exp.Count),
+    *(exp.Min, exp.Max, exp.Sum, exp.Count),
     *(exp.Window, exp.WindowSpec, exp.Lag, exp.Lead, exp.Order, exp.Ordered),
     *(exp.Abs, exp.Neg, exp.Floor, exp.DataType, exp.Limit),
 )

@@ -1,5 +1,9 @@
 """The table of cases that comes back from a log.
 
+In which order it has them is of no meaning: it is decided by ranges, threads and engines, and one
+more case can change it for others. So nothing that is chosen here is chosen by place. Where cases
+tie, a keyed hash of their ids decides, as it does who counts and who shares a bucket.
+
 Where persons are protected, the table is cut down to the cases of theirs that count, before
 anything else is asked of it (`kept`). A person's choice depends on that person's cases alone,
 so one person more or less changes no row but theirs, and theirs are as many as declared.
@@ -24,7 +28,7 @@ from pappi.values.privacy import Per, PrivacyUnit
 Column = NDArray[Any]
 
 # Purposes of the keyed hash: who is kept says nothing about who shares a bucket.
-_TRUNCATION, _BUCKETS = b"truncation", b"buckets"
+_TRUNCATION, _BUCKETS, _LATEST = b"truncation", b"buckets", b"latest"
 
 _FEW = 64
 
@@ -61,10 +65,24 @@ class Who:
         numbers: NDArray[np.uint64] = np.frombuffer(digests, dtype="<u8")
         return numbers
 
+    def ranks(self, purpose: bytes) -> NDArray[np.intp]:
+        """The place of each case in an order that nobody without the key can foresee.
+
+        Which of two cases comes first depends on these two alone.
+        """
+        hashes = self.hashes(purpose)
+        order = np.argsort(hashes, kind="stable")
+        if np.any(hashes[order][1:] == hashes[order][:-1]):
+            ids = [str(case) for case in self.case_ids]
+            order = np.array(sorted(order.tolist(), key=lambda row: (hashes[row], ids[row])))
+        ranks = np.empty(order.size, dtype=np.intp)
+        ranks[order] = np.arange(order.size)
+        return ranks
+
 
 @dataclass(frozen=True, slots=True)
 class CaseTable:
-    """One row per case, in the order of the log: NaN is missing, None is missing text.
+    """One row per case: NaN is missing, None is missing text.
 
     Microseconds are whole numbers below 2^53 until the year 2255, so a float64
     holds them exactly.
@@ -104,7 +122,7 @@ class CaseTable:
         rows = np.flatnonzero(present & np.isfinite(self.anchor_us))
         person = _numbered(self.who.persons[rows])
         block = _block_numbers(self.anchor_us[rows], blocks, zone)
-        order = np.lexsort((self.who.rows(rows).hashes(_TRUNCATION), block, person))
+        order = np.lexsort((self.who.rows(rows).ranks(_TRUNCATION), block, person))
         begins = _differs_from_last(person[order])
         if unit.per is Per.BLOCK:
             begins |= _differs_from_last(block[order])
@@ -150,11 +168,15 @@ class CaseTable:
         return self._rows(np.flatnonzero(self.columns[condition] == 1))
 
     def latest(self, count: int) -> CaseTable:
-        """The last so many cases by their anchors; of a tie, those later in the log.
+        """The last so many cases by their anchors; of a tie, by their keyed hash.
 
-        One case more pushes out at most one other: the order of the others stays.
+        One case more pushes out at most one other: the order of the others stays. By their
+        place in the log it would not, which is that of whichever event was written first.
         """
-        return self._rows(np.sort(np.argsort(self.anchor_us, kind="stable")[-count:]))
+        if self.who is None:
+            raise LookupError("cases without their ids cannot be told apart where they tie")
+        order = np.lexsort((self.who.ranks(_LATEST), self.anchor_us))
+        return self._rows(np.sort(order[-count:]))
 
     def _rows(self, rows: NDArray[np.intp] | slice) -> CaseTable:
         columns = {measure: column[rows] for measure, column in self.columns.items()}

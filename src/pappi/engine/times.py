@@ -24,13 +24,6 @@ from pappi.ppinot.model import Cycles, OpenCycle, Pick, TimeMeasure
 _STARTS, _ENDS, _RUNNING = "starts", "ends", "running"
 _OPENS, _CLOSES, _OPENED, _CLOSED, _LASTED = "opens", "closes", "opened", "closed", "lasted"
 
-_AGGREGATES: dict[Cycles, type[exp.AggFunc]] = {
-    Cycles.SUM: exp.Sum,
-    Cycles.MEAN: exp.Avg,
-    Cycles.MIN: exp.Min,
-    Cycles.MAX: exp.Max,
-    Cycles.MEDIAN: exp.Median,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +119,7 @@ def time_running(start: exp.Expr, end: exp.Expr, runs: exp.Expr, until_next: exp
         this=exp.GTE(this=POSITION.copy(), expression=start),
         expression=exp.LT(this=POSITION.copy(), expression=end),
     )
-    ran = exp.Sum(this=when(exp.and_(between, runs, copy=False), until_next))
+    ran = _total(when(exp.and_(between, runs, copy=False), until_next))
     # The places are the same on every event of the case; none is NULL on all of them.
     paired = exp.GTE(this=exp.Max(this=end.copy()), expression=exp.Max(this=start.copy()))
     return when(paired, exp.Coalesce(this=ran, expressions=[double(0)]))
@@ -146,7 +139,7 @@ def cycles_of(
     """
     if measure.cycles is None:
         raise AssertionError("this time measure has no cycles")
-    lasted: exp.Expr = _AGGREGATES[measure.cycles](this=column_named(_LASTED))
+    lasted = _made_one(measure.cycles, column_named(_LASTED))
     if measure.open_cycle is OpenCycle.NO_VALUE:
         opened = exp.Count(this=when(column_named(_OPENS), exp.Literal.number(1)))
         closed = exp.Count(this=column_named(_CLOSED))
@@ -158,6 +151,31 @@ def cycles_of(
         .from_(lasting.subquery("lasting", copy=False), copy=False)
         .group_by(column_named(CASE_ID), copy=False)
     )
+
+
+def _made_one(how: Cycles, lasted: exp.Column) -> exp.Expr:
+    match how:
+        case Cycles.SUM:
+            return _total(lasted)
+        case Cycles.MEAN:
+            count = as_double(exp.Count(this=lasted.copy()))
+            return exp.Div(this=_total(lasted), expression=count)
+        case Cycles.MIN:
+            return exp.Min(this=lasted)
+        case Cycles.MAX:
+            return exp.Max(this=lasted)
+        case Cycles.MEDIAN:
+            return exp.Median(this=lasted)
+
+
+def _total(durations: exp.Expr) -> exp.Expr:
+    """Their sum as DOUBLE, but added up as the whole microseconds they are.
+
+    Within 400 years these do not overflow, while doubles round beyond 285: by the order in which
+    a database takes events, and that depends on the events of other cases.
+    """
+    whole = exp.Cast(this=durations, to=exp.DType.BIGINT.into_expr())
+    return as_double(exp.Sum(this=whole))
 
 
 def _starts_and_ends(events: exp.Expr, ends: Ends) -> exp.Select:

@@ -74,9 +74,8 @@ def load_log(source: object, catalogue: Catalogue, zone: str) -> SepsisLog:
         workspace.import_log(source, catalogue.log, timezone=zone)
         log = workspace.log(catalogue.log)
         reduced_ppis = tuple(reduced(ppi, log.anchor) for ppi in catalogue.ppis)
-        (tables,) = cases_by_period(
-            open_workspace(workspace.root).events, reduced_ppis, log
-        ).values()
+        files = open_workspace(workspace.root)
+        (tables,) = cases_by_period(files.events, reduced_ppis, log, files.key()).values()
     months = tuple(period.label for period in tables)
     found = replace(catalogue, ppis=reduced_ppis)
     return SepsisLog(log, found, months, tuple(map(_by_end, tables.values())))
