@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +16,7 @@ from pappi.checkpoint import kept, standing
 from pappi.checkpoint.door import Caller, Checkpoint, Permit
 from pappi.checkpoint.forecasts import Price
 from pappi.checkpoint.levels import released_in_levels, smoothed_all
+from pappi.checkpoint.pace import AT_ONCE, Pace
 from pappi.checkpoint.standing import Run
 from pappi.custody.door import Custody
 from pappi.custody.imports import Imported, Progress, Terms
@@ -46,11 +48,18 @@ class Workspace:
     def __init__(self, files: WorkspaceFiles) -> None:
         self.root = files.root
         self._office = Office(files)
+        self._pace: Pace = AT_ONCE
         self.custody = Custody(self._office)
 
     def custody_of(self, owner: str) -> Custody:
         """The owner's door for one of several owners: who did what is on record."""
         return Custody(self._office, owner)
+
+    def paced(self, pace: Pace) -> Workspace:
+        """The same workspace, in which results go on record at a pace: others may watch it."""
+        found = copy(self)
+        found._pace = pace  # noqa: SLF001 - its own class
+        return found
 
     def close(self) -> None:
         """Let go of the ledger; the next call opens it anew."""
@@ -102,27 +111,27 @@ class Workspace:
 
     def run_standing(self) -> tuple[Run, ...]:
         """Release what is due of every standing question."""
-        return tuple(standing.run_due(self._office))
+        return tuple(standing.run_due(self._office, pace=self._pace))
 
     def checkpoint(self, analyst: str = "analyst") -> Analyst:
         """The door an analyst gets from the owner's hand: to every log."""
-        return Analyst(self._office, Caller(require_name(analyst, "an analyst")))
+        return Analyst(self._office, Caller(require_name(analyst, "an analyst")), self._pace)
 
     def granted_checkpoint(self, analyst: str, permit: Permit) -> Analyst:
         """The door of an analyst who comes by themselves: to the logs that were granted only.
 
         `permit` is asked whenever something is decided, and again when it is charged.
         """
-        return Analyst(self._office, Caller(analyst, permit, only_granted=True))
+        return Analyst(self._office, Caller(analyst, permit, only_granted=True), self._pace)
 
 
 class Analyst:
     """What an analyst can do: ask what it would cost, ask, and see the budget."""
 
-    def __init__(self, office: Office, caller: Caller) -> None:
+    def __init__(self, office: Office, caller: Caller, pace: Pace = AT_ONCE) -> None:
         self._office = office
         self._caller = caller
-        self._door = Checkpoint(office, caller)
+        self._door = Checkpoint(office, caller, pace=pace)
 
     def logs(self) -> tuple[LogDeclaration, ...]:
         """What is public about each log this analyst may ask about."""

@@ -212,7 +212,7 @@ def test_the_same_cases_of_a_person_count(bench: Bench, engine: str, per: Per) -
     asked = catalogue("duckdb", {"count": MEASURES["count"]})
     unit, log = PrivacyUnit("who", 2, per), bench.declared
     found, expected = (
-        bench.cases(name, asked).kept(unit, log.blocks, log.zone) for name in (engine, "duckdb")
+        bench.cases(name, asked).kept(unit, log.horizon, log.zone) for name in (engine, "duckdb")
     )
     assert expected.anchor_us.size
     assert_alike(found, expected)

@@ -260,7 +260,7 @@ def test_a_case_of_two_persons_counts_for_none(engine: str, tmp_path: Path) -> N
     persons = dict(zip(found.who.case_ids, found.who.persons, strict=True))
     assert persons == {"1": None, "2": "zoe", "3": "bob", "4": "zoe"}
     declared = log.workspace.log("l")
-    kept = found.kept(PrivacyUnit("who", 1, Per.LOG), declared.blocks, declared.zone)
+    kept = found.kept(PrivacyUnit("who", 1, Per.LOG), declared.horizon, declared.zone)
     assert kept.who is not None
     assert kept.who.persons is not None
     assert sorted(kept.who.persons) == ["bob", "zoe"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import date
+from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -18,18 +19,20 @@ from pappi.custody.imports import Terms
 from pappi.engine.cases import CaseTable, Who, case_level, evaluate_cases
 from pappi.engine.query import Identify
 from pappi.eventlog.options import ReadOptions
+from pappi.planning.cells import Horizon
 from pappi.ppinot.catalogue import parse_catalogue
 from pappi.ppinot.expressions.nodes import Truth
 from pappi.ppinot.model import CaseBorder, CountMeasure, Occurs
 from pappi.store.events import open_readonly
 from pappi.values.epsilon import Epsilon
-from pappi.values.periods import Calendar, Grid
+from pappi.values.periods import Calendar, Grid, day_of
 from pappi.values.privacy import CASE, Per, PrivacyUnit
 from pappi.workspace import Workspace
 from tests.small_logs import Row, event_table, workspace_with
 
 ZONE = ZoneInfo("Europe/Amsterdam")
 BLOCKS = Grid(Calendar.MONTH)
+HORIZON = Horizon(date(1969, 12, 1), date(1970, 8, 1), BLOCKS)
 KEY = bytes(range(32))
 DAY_US = 86_400_000_000
 NUMBER = CountMeasure(Occurs(Truth(value=True)))
@@ -79,7 +82,7 @@ def months_of(table: CaseTable) -> Iterator[CaseTable]:
 
 
 def ours(table: CaseTable, unit: PrivacyUnit) -> CaseTable:
-    return table.kept(unit, BLOCKS, ZONE)
+    return table.kept(unit, HORIZON, ZONE)
 
 
 def assert_bounded(truncate: Truncate, table: CaseTable, unit: PrivacyUnit) -> None:
@@ -141,6 +144,94 @@ def test_where_the_unit_is_a_case_every_case_counts(
     assert ours(table, CASE) is table
 
 
+# --- a horizon that the data reaches beyond ----------------------------------------------------
+
+DECLARED = Horizon(date(1970, 2, 1), date(1970, 4, 1), BLOCKS)
+FAR = int(-169 * 365.25)
+"""A day of the year 1801."""
+
+far_days = st.integers(0, 150) | st.sampled_from([FAR, -FAR]) | st.none()
+far_logs = st.lists(st.tuples(persons, far_days), max_size=25)
+
+
+def answered(table: CaseTable, horizon: Horizon) -> set[float]:
+    """The cases that answers can be about."""
+    return numbers(table.within(horizon.covered, ZONE))
+
+
+@given(far_logs, units)
+def test_whatever_lies_beyond_the_horizon_the_same_cases_are_answered(
+    cases: list[tuple[str | None, int | None]], unit: PrivacyUnit
+) -> None:
+    """As if every block there is, declared or not, had its own number."""
+    table = table_of(cases)
+    all_time = Horizon(date(1800, 1, 1), date(2140, 1, 1), BLOCKS)
+    assert answered(table.kept(unit, DECLARED, ZONE), DECLARED) == answered(
+        table.kept(unit, all_time, ZONE), DECLARED
+    )
+
+
+@given(far_logs, units)
+def test_a_longer_horizon_changes_no_choice_in_the_blocks_of_the_shorter(
+    cases: list[tuple[str | None, int | None]], unit: PrivacyUnit
+) -> None:
+    table = table_of(cases)
+    longer = replace(DECLARED, until=date(1970, 6, 1))
+    assert answered(table.kept(unit, DECLARED, ZONE), DECLARED) == answered(
+        table.kept(unit, longer, ZONE), DECLARED
+    )
+
+
+@given(far_logs, st.integers(1, 4))
+def test_persons_with_cases_beyond_the_horizon_count_as_often_as_declared(
+    cases: list[tuple[str | None, int | None]], most: int
+) -> None:
+    def declared(table: CaseTable, unit: PrivacyUnit) -> CaseTable:
+        return table.kept(unit, DECLARED, ZONE)
+
+    assert_bounded(declared, table_of(cases), PrivacyUnit("who", most))
+
+
+def blocks_walked(cases: list[tuple[str | None, int | None]], blocks: Grid) -> int:
+    """How many blocks the truncation of these cases looks at."""
+    walked = 0
+
+    class Counted(Grid):
+        def _end_of(self, start: date) -> date:
+            nonlocal walked
+            walked += 1
+            return super()._end_of(start)
+
+    horizon = Horizon(date(1970, 1, 1), date(1970, 7, 1), Counted(blocks.unit, blocks.count))
+    table_of(cases).kept(PrivacyUnit("who", 1), horizon, ZONE)
+    return walked
+
+
+@pytest.mark.parametrize(
+    "blocks", [Grid(Calendar.DAY), Grid(Calendar.MONTH), Grid(Calendar.DAY, 3)]
+)
+@pytest.mark.parametrize("far", [FAR, -FAR])
+def test_one_case_of_1801_makes_no_release_walk_further(blocks: Grid, far: int) -> None:
+    usual: list[tuple[str | None, int | None]] = [("anna", 3), ("bert", 100)]
+    assert blocks_walked([*usual, ("carl", far)], blocks) == blocks_walked(usual, blocks) > 0
+
+
+def test_blocks_walked_by_the_data_would_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they once were: from the first anchor to the last, whatever was declared."""
+
+    def by_the_data(anchors: np.ndarray, horizon: Horizon, zone: ZoneInfo) -> np.ndarray:
+        first, last = (day_of(int(edge), zone) for edge in (anchors.min(), anchors.max()))
+        blocks = horizon.blocks.periods(first, last + timedelta(days=1))
+        starts = [block.borders_us(zone)[0] for block in blocks]
+        return np.searchsorted(np.array(starts, dtype=np.float64), anchors, side="right")
+
+    monkeypatch.setattr("pappi.engine.table._block_numbers", by_the_data)
+    usual: list[tuple[str | None, int | None]] = [("anna", 3), ("bert", 100)]
+    blocks = Grid(Calendar.DAY)
+    far, near = blocks_walked([*usual, ("carl", FAR)], blocks), blocks_walked(usual, blocks)
+    assert far > 100 * near
+
+
 # --- truncations that look right: the same assertions must find them out -------------------
 
 
@@ -157,7 +248,8 @@ def first_come(table: CaseTable, unit: PrivacyUnit) -> CaseTable:
 
 def by_hash_alone(table: CaseTable, unit: PrivacyUnit) -> CaseTable:
     """Sound for one release, but a later case may take an earlier one's place."""
-    return table.kept(PrivacyUnit("who", unit.max_cases), Grid(Calendar.YEAR, 50), ZONE)
+    one_block = replace(HORIZON, blocks=Grid(Calendar.YEAR, 50))
+    return table.kept(PrivacyUnit("who", unit.max_cases), one_block, ZONE)
 
 
 def latest_first(table: CaseTable, unit: PrivacyUnit) -> CaseTable:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from pappi.service.pace import OnTheGrid, time_to_wait
+from pappi.checkpoint.pace import time_to_wait
+from pappi.service.pace import OnTheGrid, Passing
 from pappi.service.settings import Settings
 from tests.service.served import SOJOURN, ask, served
 
@@ -68,7 +69,7 @@ def test_every_message_of_a_reply_leaves_at_a_multiple_of_the_grid(
         sent.append(clock.now - 100.0)
 
     scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
-    asyncio.run(OnTheGrid(app, GRID, clock, clock.sleep)(scope, receive, send))
+    asyncio.run(OnTheGrid(app, GRID, Passing(clock, sleep=clock.sleep))(scope, receive, send))
     assert sent == pytest.approx([leaves * GRID] * 2)
 
 

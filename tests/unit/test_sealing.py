@@ -431,7 +431,7 @@ def test_a_seal_that_takes_late_events_in_would_be_caught(
 
 def block_table(fed: Fed, block: Period) -> list[str]:
     """The cases of a block that count, with all that is known of them, in the log's order."""
-    kept = fed.cases().kept(fed.log.unit, fed.log.blocks, fed.log.zone)
+    kept = fed.cases().kept(fed.log.unit, fed.log.horizon, fed.log.zone)
     table = kept.split([block], fed.log.zone)[block]
     assert table.who is not None
     columns = [table.who.case_ids, table.anchor_us, *table.columns.values()]

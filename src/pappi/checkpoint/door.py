@@ -3,7 +3,8 @@
 1. Parse, check, plan, price: functions of the request, the declarations and the
    ledger. Every refusal happens here.
 2. Charge all of it, durably, in one transaction.
-3. Read the cases, draw, record. Evaluation is total, so this always completes.
+3. Read the cases, draw, record. Evaluation is total, so this always completes. Results go on
+   record on a time grid that begins with the charge (`pace`).
 4. Answer from the record. A crash after 2 stays charged, and the same request
    completes that release at no new cost; an identical request is a replay.
 """
@@ -27,6 +28,7 @@ from pappi.checkpoint.limits import (
     refuse_too_many_answers,
     refuse_too_much,
 )
+from pappi.checkpoint.pace import AT_ONCE, Pace
 from pappi.checkpoint.plans import at_accuracy, checked_log, facts_of, planned
 from pappi.checkpoint.prices import quote_of
 from pappi.checkpoint.questions import CellQuestion, questions_of
@@ -73,10 +75,13 @@ class Caller:
 class Checkpoint:
     """The one interface between an analyst and a log."""
 
-    def __init__(self, office: Office, caller: Caller, on_step: Step = go_on) -> None:
+    def __init__(
+        self, office: Office, caller: Caller, on_step: Step = go_on, pace: Pace = AT_ONCE
+    ) -> None:
         self._office = office
         self._caller = caller
         self._on_step = on_step
+        self._pace = pace
 
     def logs(self) -> tuple[LogDeclaration, ...]:
         """What is public about the logs this analyst may ask about."""
@@ -292,7 +297,8 @@ class Checkpoint:
         open_questions = {q.key: q for q in questions if states[q.key] is not KeyState.RELEASED}
         recorded: Mapping[str, Any] = {}
         if open_questions:
-            drawn = self._draw(list(open_questions.values()), log)
+            with self._pace():
+                drawn = self._draw(list(open_questions.values()), log)
             self._on_step("drawn")
             recorded = ledger.record(drawn)
             self._on_step("recorded")

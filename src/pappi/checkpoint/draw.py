@@ -54,7 +54,7 @@ def _tables(
         batches = case_batches(*reading, also=besides, days=log.days)
         return batches_in(batches, asked, horizon, zone)
     found = evaluate_cases(*reading, also=besides, days=log.days)
-    cases = found.kept(log.unit, log.blocks, zone)
+    cases = found.kept(log.unit, horizon, zone)
     return {scope: cases_in(cases, scope, asked[scope], horizon, zone) for scope in asked}
 
 

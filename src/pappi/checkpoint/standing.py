@@ -14,6 +14,7 @@ from datetime import date
 from pappi.budget.accounts import KeyState
 from pappi.checkpoint.door import Caller, Checkpoint, Rules, Step, go_on
 from pappi.checkpoint.limits import refuse_too_many, refuse_too_many_answers, refuse_too_much
+from pappi.checkpoint.pace import AT_ONCE, Pace
 from pappi.checkpoint.plans import checked_log, planned
 from pappi.checkpoint.questions import CellQuestion, questions_of
 from pappi.errors import NotFound, NotReleasable, PappiError, Refused, UsageError
@@ -155,28 +156,28 @@ class Run:
     problem: PappiError | None = None
 
 
-def run_due(office: Office, on_step: Step = go_on) -> Iterator[Run]:
-    """Release what is due of every question that stands: its sealed blocks, once each."""
+def run_due(office: Office, on_step: Step = go_on, pace: Pace = AT_ONCE) -> Iterator[Run]:
+    """Release what is due of every question that stands: its sealed blocks, once each.
+
+    One after the other, each at the pace of a release: when the next one is charged would
+    else tell how long the one before took.
+    """
     with office.ledger() as ledger:
         register = office.register(ledger)
         for question in register.standing.values():
             if question.ended:
                 continue
-            yield from _run(office, ledger, question, register.logs[question.log], on_step)
+            door = Checkpoint(office, _asking(question), on_step, pace)
+            yield from _run(door, ledger, question, register.logs[question.log])
 
 
 def _run(
-    office: Office,
-    ledger: Ledger,
-    question: StandingQuestion,
-    log: LogDeclaration,
-    on_step: Step,
+    door: Checkpoint, ledger: Ledger, question: StandingQuestion, log: LogDeclaration
 ) -> Iterator[Run]:
     """One failure must not keep the others from their answers."""
     try:
         due = _due(ledger, _questions(question, log, min(question.until, log.until)))
         if due:
-            door = Checkpoint(office, _asking(question), on_step)
             yield Run(question, door.answer(ledger, due, log))
     except PappiError as problem:
         yield Run(question, problem=problem)

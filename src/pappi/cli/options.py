@@ -38,12 +38,17 @@ def workspace_option(command: Command) -> Command:
 
 
 def open_workspace(given: str | None) -> Workspace:
-    """The workspace named here, before the command, in the environment, or around us."""
+    """The workspace named here, before the command, in the environment, or around us.
+
+    A service may run beside the command, so what is released here appears there on its grid.
+    """
+    from pappi.checkpoint.pace import on_grid
     from pappi.workspace import find, open_at
 
     context = click.get_current_context()
     named = given or context.find_root().obj
-    workspace = open_at(Path(named)) if named else find(Path.cwd())
+    found = open_at(Path(named)) if named else find(Path.cwd())
+    workspace = found.paced(on_grid())
     context.call_on_close(workspace.close)
     return workspace
 

@@ -65,6 +65,7 @@ def analyst_app(
 ) -> Service:
     """The application for analysts of a workspace; `frame` is shared with the owner's."""
     frame = frame or frame_of(settings or Settings())
+    workspace = frame.paced(workspace)
     sessions = Sessions(frame.settings.session_hours)
     doorkeeper = Doorkeeper(Audience.ANALYST, keyring_of(workspace), sessions)
     app = new_service("PaPPI, for analysts", doorkeeper, frame)

@@ -30,7 +30,7 @@ from pappi.service.keys import Admission, Bearer, Doorkeeper, GuardedRoute
 from pappi.service.limits import BEARER, Bodies, Turns
 from pappi.service.logs import log_failure, log_request
 from pappi.service.metrics import Metrics, Seen
-from pappi.service.pace import OnTheGrid
+from pappi.service.pace import OnTheGrid, Passing
 from pappi.service.problems import (
     INTERNAL,
     MEDIA_TYPE,
@@ -42,6 +42,7 @@ from pappi.service.problems import (
 )
 from pappi.service.settings import Settings
 from pappi.service.web.presented import Presented
+from pappi.workspace import Workspace
 
 _UNMATCHED = "none"
 
@@ -60,10 +61,15 @@ class Frame:
     settings: Settings
     metrics: Metrics
     closed: Closed
+    passing: Passing
+
+    def paced(self, workspace: Workspace) -> Workspace:
+        """The workspace as everybody in this process uses it: results appear on the grid."""
+        return workspace.paced(self.passing.pace(self.settings.grid_seconds))
 
 
-def frame_of(settings: Settings) -> Frame:
-    return Frame(settings, Metrics(settings.grid_seconds), Closed())
+def frame_of(settings: Settings, passing: Passing | None = None) -> Frame:
+    return Frame(settings, Metrics(settings.grid_seconds), Closed(), passing or Passing())
 
 
 class Service(FastAPI):
@@ -107,7 +113,9 @@ def _middleware(doorkeeper: Doorkeeper, frame: Frame) -> list[Middleware]:
     most = settings.analyst_body_bytes if analyst else settings.owner_body_bytes
     layers = [
         Middleware(Observed, audience=audience, metrics=frame.metrics),
-        Middleware(OnTheGrid, grid=settings.grid_seconds) if analyst else None,
+        Middleware(OnTheGrid, grid=settings.grid_seconds, passing=frame.passing)
+        if analyst
+        else None,
         Middleware(Presented, audience=audience),
         Middleware(Contained),
         Middleware(Closing, closed=frame.closed),

@@ -80,6 +80,7 @@ def owner_app(
 ) -> Service:
     """The application for the owner of a workspace; `frame` is shared with the analysts'."""
     frame = frame or frame_of(settings or Settings())
+    workspace = frame.paced(workspace)
     sessions = Sessions(frame.settings.session_hours)
     doorkeeper = Doorkeeper(Audience.OWNER, keyring_of(workspace), sessions)
     app = new_service("PaPPI, for the owner", doorkeeper, frame)

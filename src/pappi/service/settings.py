@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pappi.checkpoint.pace import GRID_SECONDS
 from pappi.errors import UsageError
 
 MEGABYTE = 1_000_000
@@ -13,7 +14,7 @@ MEGABYTE = 1_000_000
 class Settings:
     """Limits of both applications; every one is a function of the request alone.
 
-    grid_seconds          an analyst's replies leave at whole multiples of this, from arrival
+    grid_seconds          replies to analysts leave, and results appear, at multiples of this alone
     requests_per_minute   of one key, with as many at once; above it 429
     failures_per_minute   wrong keys from one address; above it 429 instead of 401
     analyst_body_bytes    the longest body an analyst may send
@@ -31,7 +32,7 @@ class Settings:
     trusted_proxies       addresses whose word counts on where a request came from
     """
 
-    grid_seconds: float = 0.25
+    grid_seconds: float = GRID_SECONDS
     requests_per_minute: int = 600
     failures_per_minute: int = 30
     analyst_body_bytes: int = 2 * MEGABYTE

@@ -1,0 +1,301 @@
+"""How long reading the cases took shows in no reply and no poll, beyond steps of the grid.
+
+Evaluations take as long as a test says, in simulated time. What analysts see of two histories
+that differ in that alone, of every reply and of polls of every surface at many moments, must be
+the same to the last byte, as long as both evaluations need as many steps. The same comparison
+finds planted faults: results on record as soon as they are drawn, from analysts' requests or
+from standing questions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.types import ASGIApp
+
+import pappi
+from pappi.checkpoint import draw, standing
+from pappi.checkpoint.pace import AT_ONCE
+from pappi.checkpoint.questions import CellQuestion
+from pappi.errors import PappiError
+from pappi.ppinot.catalogue import parse_catalogue
+from pappi.service.analyst import analyst_app
+from pappi.service.layers import Frame, frame_of
+from pappi.service.owner import owner_app
+from pappi.service.settings import Settings
+from pappi.store.declarations import LogDeclaration
+from pappi.store.ledger import open_in_sqlite
+from pappi.values.access import Role
+from pappi.values.epsilon import Epsilon
+from pappi.workspace import Workspace
+from tests.service.served import LOG, SOJOURN, TERMS
+from tests.service.simulated import HERE, Ask, Seen, World, history
+from tests.small_logs import claims, workspace_with
+
+GRID = 0.25
+# Without limits of its own: what waits for a turn would wait in another request's event loop.
+OPEN = Settings(
+    grid_seconds=GRID,
+    requests_per_minute=10**9,
+    releases_at_once=10**6,
+    analysts_at_once=10**6,
+    one_at_once=10**6,
+    one_waiting=10**6,
+)
+QUICK, SLOW, SLOWER = 1 / 64, 15 / 64, 17 / 64
+"""Evaluations: the first two need one step of the grid, the last one two."""
+
+POLLS = (3 / 128, 19 / 128, 31 / 128, 33 / 128, 65 / 128)
+"""Between the ends of the first two evaluations, and around each step."""
+
+APRIL, MAY = date(2024, 4, 1), date(2024, 5, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A workspace to be copied for each history, with keys and a question of alice's."""
+
+    root: Path
+    alice: str
+    bob: str
+    boss: str
+    kept: str
+    results: dict[str, Any]
+    """What was drawn, by key: drawn once, so that histories differ in nothing but time."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    root = tmp_path_factory.mktemp("timing") / "w"
+    workspace = workspace_with(root, claims(30), replace(TERMS, until=APRIL))
+    catalogue = parse_catalogue(SOJOURN)
+    for name in ("alice", "bob"):
+        workspace.custody.grant_analyst(LOG, name, Epsilon.of(1))
+    alice = workspace.checkpoint("alice")
+    kept = alice.keep(catalogue)
+    assert kept is not None
+    alice.subscribe(catalogue, MAY)
+    workspace.checkpoint("bob").subscribe(catalogue, MAY, "0.3")
+    issue = workspace.custody.issue_key
+    found = Place(
+        root,
+        alice=issue(Role.ANALYST, "alice").secret,
+        bob=issue(Role.ANALYST, "bob").secret,
+        boss=issue(Role.OWNER, "boss").secret,
+        kept=kept.id,
+        results={},
+    )
+    workspace.close()
+    return found
+
+
+Acts = Iterator[tuple[ASGIApp, Ask]]
+RELEASES, BUDGET = f"/logs/{LOG}/releases", f"/logs/{LOG}/budget"
+
+
+class Histories:
+    """What is seen of one workspace, depending on how long evaluations take."""
+
+    def __init__(self, place: Place, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.place = place
+        self._folder = folder
+        self._patch = monkeypatch
+        self._number = 0
+
+    def released(self, evaluation: float, *, fails: bool = False) -> list[Seen]:
+        """Alice asks, and meanwhile everybody polls whatever they may see."""
+
+        def acts(service: Simulated) -> Acts:
+            alice, bob, ask = self.place.alice, self.place.bob, {"definitions": SOJOURN}
+            yield service.asked(alice, 0, "POST", "/release", ask)
+            for number, when in enumerate(POLLS):
+                yield service.asked(bob, when, "GET", RELEASES)
+                yield service.asked(bob, when, "GET", BUDGET)
+                yield service.asked(bob, when, "POST", "/preview", ask)
+                for page in service.pages:
+                    yield service.visited(when, "GET", page)
+                form = {"definitions": SOJOURN, "do": "preview", "shape": "time"}
+                yield service.visited(when, "POST", f"/workbench/logs/{LOG}/ask", form)
+                # The same question again; and another one, which is charged at that moment.
+                again = when + 1 / 1024
+                yield service.asked(bob, again, "POST", "/release", ask)
+                other = {**ask, "epsilon": f"0.0{number + 1}"}
+                yield service.asked(bob, again, "POST", "/release", other)
+            yield service.asked(bob, 8, "GET", RELEASES)
+
+        return self._seen(evaluation, acts, fails=fails)
+
+    def sealed(self, evaluation: float) -> list[Seen]:
+        """The owner seals a block, and what stands is released; analysts poll."""
+
+        def acts(service: Simulated) -> Acts:
+            boss, bob = self.place.boss, self.place.bob
+            yield service.asked(boss, 0, "POST", f"/logs/{LOG}/seal", {"until": str(MAY)})
+            for when in (*POLLS, *(GRID + poll for poll in POLLS)):
+                for path in (RELEASES, BUDGET, "/standing"):
+                    yield service.asked(bob, when, "GET", path)
+                yield service.visited(when, "GET", service.pages[-1])
+
+        return self._seen(evaluation, acts)
+
+    def _seen(
+        self,
+        evaluation: float,
+        acts: Callable[[Simulated], Acts],
+        *,
+        fails: bool = False,
+    ) -> list[Seen]:
+        self._number += 1
+        root = self._folder / str(self._number)
+        shutil.copytree(self.place.root, root)
+        world = World()
+        original, results = draw.draw_cells, self.place.results
+
+        def drawn(
+            events: Path, questions: Sequence[CellQuestion], log: LogDeclaration, key: bytes
+        ) -> dict[str, Any]:
+            world.wait(evaluation)
+            if fails:
+                raise PappiError("a source that fails")
+            new = [question for question in questions if question.key not in results]
+            results.update(original(events, new, log, key) if new else {})
+            return {question.key: results[question.key] for question in questions}
+
+        with self._patch.context() as patch:
+            patch.setattr(draw, "draw_cells", drawn)
+            patch.setitem(open_in_sqlite.__kwdefaults__ or {}, "clock", world.wall_clock)
+            workspace = pappi.open(root)
+            try:
+                service = Simulated(workspace, frame_of(OPEN, world.passing), self.place)
+                began = world.now  # signing in took its time
+                asked = [(app, replace(ask, when=began + ask.when)) for app, ask in acts(service)]
+                seen = history(world, asked)
+                return [*seen, Seen(0, "", "turns", 0, 200, repr(sorted(world.worked)))]
+            finally:
+                workspace.close()
+
+
+class Simulated:
+    """Both applications, and whoever uses them."""
+
+    def __init__(self, workspace: Workspace, frame: Frame, place: Place) -> None:
+        self.analyst = analyst_app(workspace, frame=frame)
+        self.owner = owner_app(workspace, frame=frame)
+        self._place = place
+        one = f"/workbench/questions/{place.kept}"
+        self.pages = (
+            "/workbench",
+            f"/workbench/logs/{LOG}",
+            "/workbench/questions",
+            f"{one}/figures.csv",
+            f"{one}?smooth=true",
+            one,
+        )
+        self._cookie = _signed_in(self.analyst, place.alice)
+
+    def asked(
+        self, key: str, when: float, method: str, path: str, json: object = None
+    ) -> tuple[ASGIApp, Ask]:
+        app = self.owner if key == self._place.boss else self.analyst
+        return app, Ask(when, method, path, {"Authorization": f"Bearer {key}"}, json)
+
+    def visited(
+        self, when: float, method: str, path: str, form: Mapping[str, str] | None = None
+    ) -> tuple[ASGIApp, Ask]:
+        """By alice, in a browser."""
+        sent = {"Cookie": self._cookie, "Origin": HERE}
+        return self.analyst, Ask(when, method, path, sent, form=form)
+
+
+def _signed_in(app: ASGIApp, key: str) -> str:
+    async def cookie() -> str:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url=HERE) as client:
+            reply = await client.post("/sign-in", data={"key": key}, headers={"Origin": HERE})
+            return reply.headers["set-cookie"].split(";")[0]
+
+    return asyncio.run(cookie())
+
+
+@pytest.fixture
+def histories(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Histories:
+    return Histories(place, tmp_path, monkeypatch)
+
+
+def differences(one: list[Seen], other: list[Seen]) -> set[str]:
+    """The surfaces on which two histories can be told apart."""
+    assert len(one) == len(other)
+    return {f"{a.method} {a.path}" for a, b in zip(one, other, strict=True) if a != b}
+
+
+def test_evaluations_of_as_many_steps_look_the_same_on_every_surface(
+    histories: Histories,
+) -> None:
+    quick, slow = histories.released(QUICK), histories.released(SLOW)
+    assert {seen.status for seen in quick} == {200}
+    assert differences(quick, slow) == set()
+
+
+def test_failures_of_as_many_steps_look_the_same_on_every_surface(histories: Histories) -> None:
+    quick, slow = (histories.released(each, fails=True) for each in (QUICK, SLOW))
+    assert {seen.status for seen in quick} == {200, 500}
+    assert differences(quick, slow) == set()
+
+
+def test_standing_questions_appear_on_the_grid_and_so_does_what_comes_after_them(
+    histories: Histories,
+) -> None:
+    quick, slow = histories.sealed(QUICK), histories.sealed(SLOW)
+    assert {seen.status for seen in quick} == {200}
+    assert '"standing":2' in quick[0].body
+    assert differences(quick, slow) == set()
+
+
+def test_the_number_of_steps_is_what_is_left(histories: Histories) -> None:
+    """Also that the comparison can tell: what is on record shows, and when replies leave."""
+    found = differences(histories.released(SLOW), histories.released(SLOWER))
+    assert {f"GET {RELEASES}", "POST /release", " turns"} <= found
+
+
+# --- planted faults ------------------------------------------------------------------------
+
+
+def test_results_on_record_as_soon_as_they_are_drawn_are_caught(
+    histories: Histories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Replies leave on the grid all the same: it is the polls that tell."""
+    monkeypatch.setattr(Frame, "paced", lambda _, workspace: workspace)
+    quick, slow = histories.released(QUICK), histories.released(SLOW)
+    found = differences(quick, slow)
+    one = f"/workbench/questions/{histories.place.kept}"
+    seen = {f"GET {one}", f"GET {one}?smooth=true", f"GET {one}/figures.csv"}
+    assert seen <= found
+    # A second request is told whether the first one is on record, a turn is free for another,
+    # and entries are numbered by which came first: a result, or somebody else's charge.
+    assert {f"GET {RELEASES}", "POST /release", " turns"} <= found
+    assert numbers_in(quick) != numbers_in(slow)
+
+
+def numbers_in(found: list[Seen]) -> list[int]:
+    """Of the entries in the last list that was seen of them."""
+    last = [seen for seen in found if seen.path == RELEASES][-1]
+    return [each["number"] for each in json.loads(last.body)["releases"]]
+
+
+def test_standing_questions_without_a_pace_are_caught(
+    histories: Histories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the second of them is charged tells how long the first one took."""
+    run_due = standing.run_due
+    monkeypatch.setattr(standing, "run_due", lambda office, **_: run_due(office, pace=AT_ONCE))
+    found = differences(histories.sealed(QUICK), histories.sealed(SLOW))
+    assert {f"GET {RELEASES}", f"GET {BUDGET}"} <= found
