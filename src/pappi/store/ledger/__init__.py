@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pappi.budget.accounts import KeyState
 from pappi.errors import LedgerUnavailable
-from pappi.store.ledger.journal import Clock, utc_now
+from pappi.store.ledger.journal import Clock, Journal, utc_now
 from pappi.store.ledger.rules import Ledger, Limits, Step, Verification, no_step
 from pappi.store.ledger.sqlite import SqliteJournal
 
@@ -23,6 +23,8 @@ __all__ = [
     "Verification",
     "create_in_postgres",
     "create_in_sqlite",
+    "journal_in_postgres",
+    "journal_in_sqlite",
     "open_in_postgres",
     "open_in_sqlite",
 ]
@@ -48,6 +50,16 @@ def create_in_postgres(url: str, *, clock: Clock = utc_now, on_step: OnStep = no
 def open_in_postgres(url: str, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
     """A ledger that is there and verifies; LedgerBroken otherwise."""
     return _sound(Ledger(_postgres().open(url, clock), on_step))
+
+
+def journal_in_sqlite(path: Path) -> Journal:
+    """The bare journal, of whatever format and not verified: for migration."""
+    return SqliteJournal.open(path, utc_now)
+
+
+def journal_in_postgres(url: str) -> Journal:
+    """The bare journal, of whatever format and not verified: for migration."""
+    return _postgres().open(url, utc_now)
 
 
 def _postgres() -> type[PostgresJournal]:
