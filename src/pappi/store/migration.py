@@ -16,20 +16,25 @@ one transaction.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from pappi.budget.journal import FORMAT, REFORMAT, reformat_payload
-from pappi.errors import WorkspaceError
+from pappi.errors import LedgerBroken, WorkspaceError
+from pappi.mechanisms.noise import secret_bytes
 from pappi.store.events.lock import exclusive
-from pappi.store.ledger import journal_in_postgres, journal_in_sqlite
+from pappi.store.events.upgrading import add_first_positions, lacks_first_positions
+from pappi.store.ledger import journal_in_postgres, journal_in_sqlite, open_in_sqlite
 from pappi.store.ledger.journal import Journal
 from pappi.store.ledger.rules import no_step
+from pappi.store.rewriting import needs_rewriting, rewrite
 from pappi.store.workspace import (
+    KEY_BYTES,
     LAYOUT,
     MIGRATING,
     WorkspaceFiles,
@@ -73,16 +78,32 @@ class Draft:
         return copied
 
 
-def _to_layout_4(journal: Journal) -> None:
+def _to_layout_2(draft: Draft) -> None:
+    """A key, which orders persons' cases and deals cases into buckets."""
+    write_durably(draft.root / "key", secret_bytes(KEY_BYTES))
+
+
+def _to_layout_4(draft: Draft) -> None:
+    """Each event knows where its case begins."""
+    events = draft.source / "events.duckdb"
+    if events.exists() and lacks_first_positions(events):
+        add_first_positions(draft.copy("events.duckdb"))
+
+
+def _to_format_3(journal: Journal) -> None:
     """What changes in a ledger of format 2; inside one transaction."""
     journal.append(REFORMAT, reformat_payload())
 
 
-# From each layout to the next: what changes in files, and in the ledger's database.
+# From each layout to the next: what changes in files, and in the ledger's database. A ledger
+# of format 1, which has other tables and other entries, is written anew instead.
 FileStep = Callable[[Draft], None]
 LedgerStep = Callable[[Journal], None]
+Steps = Sequence[tuple[FileStep | None, LedgerStep | None]]
 STEPS: dict[int, tuple[FileStep | None, LedgerStep | None]] = {
-    3: (None, _to_layout_4),
+    1: (_to_layout_2, None),
+    2: (None, None),
+    3: (_to_layout_4, _to_format_3),
 }
 
 
@@ -101,49 +122,60 @@ def migrate(root: Path, on_step: Callable[[str], None] = no_step) -> Migration:
                     f"{root} has layout {layout}, which this version of pappi does not know",
                     hint="use the version of pappi that wrote it, or a later one",
                 )
-            _prepare(root, draft, layout, marker, on_step)
+            with _alone(root):
+                _prepare(Draft(draft, root), layout, marker, on_step)
         return _finish(root, draft, on_step)
 
 
 def _prepare(
-    root: Path,
-    folder: Path,
-    layout: int,
-    marker: dict[str, object],
-    on_step: Callable[[str], None],
+    draft: Draft, layout: int, marker: dict[str, object], on_step: Callable[[str], None]
 ) -> None:
-    """Make the draft, complete and on the disk; nothing of the workspace itself changes."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=0o700)
-    draft = Draft(folder, root)
-    url = WorkspaceFiles(root).ledger_url()
+    """Make the draft, complete and on the disk; of the workspace only the marker changes."""
+    shutil.rmtree(draft.root, ignore_errors=True)
+    draft.root.mkdir(mode=0o700)
     steps = [STEPS[number] for number in range(layout, LAYOUT)]
-    if url is None:
-        with (
-            _alone(root / "ledger.sqlite") as connection,
-            closing(sqlite3.connect(draft.ledger)) as copy,
-        ):
-            connection.backup(copy)
-    for on_files, on_ledger in steps:
+    if WorkspaceFiles(draft.source).ledger_url() is None:
+        marker = {**marker, "ledger": _drafted_ledger(draft, steps)}
+    for on_files, _ in steps:
         if on_files is not None:
             on_files(draft)
-        if on_ledger is not None and url is None:
-            with closing(journal_in_sqlite(draft.ledger)) as journal, journal.writing():
-                on_ledger(journal)
     on_step("drafted")
-    if url is None:
-        with closing(journal_in_sqlite(draft.ledger)) as journal:
-            marker = {**marker, "ledger": journal.entry(1).digest}
-    ready = {
-        "before": layout,
-        "files": sorted(each.name for each in folder.iterdir()),
-        "marker": {**marker, "layout": LAYOUT},
-    }
-    sync_folder(folder)
-    write_durably(folder / _READY, json.dumps(ready).encode())
+    files = sorted(draft.root.iterdir())
+    for each in files:
+        each.chmod(0o600)
+        with each.open("rb+") as file:
+            os.fsync(file.fileno())
+    new = {**marker, "layout": LAYOUT}
+    ready = {"before": layout, "files": [each.name for each in files], "marker": new}
+    write_durably(draft.root / _READY, json.dumps(ready).encode())
     on_step("ready")
-    write_marker(root, {**marker, "layout": MIGRATING})
+    write_marker(draft.source, {**marker, "layout": MIGRATING})
     on_step("marked")
+
+
+def _drafted_ledger(draft: Draft, steps: Steps) -> str:
+    """Today's form of the ledger, verified; gives the digest it begins with."""
+    copied = draft.root / "before.sqlite"
+    with (
+        closing(sqlite3.connect(draft.source / "ledger.sqlite")) as now,
+        closing(sqlite3.connect(copied)) as copy,
+    ):
+        now.backup(copy)
+    if needs_rewriting(copied):
+        rewrite(copied, draft.ledger)
+        copied.unlink()
+    else:
+        copied.replace(draft.ledger)
+        with closing(journal_in_sqlite(draft.ledger)) as journal, journal.writing():
+            for _, on_ledger in steps:
+                if on_ledger is not None:
+                    on_ledger(journal)
+    with open_in_sqlite(draft.ledger) as ledger:
+        opening = ledger.opening
+    with closing(sqlite3.connect(draft.ledger)) as connection:
+        # Leaves one file, without a log of changes beside it.
+        connection.execute("PRAGMA journal_mode = DELETE").fetchall()
+    return opening
 
 
 def _finish(root: Path, folder: Path, on_step: Callable[[str], None]) -> Migration:
@@ -155,15 +187,16 @@ def _finish(root: Path, folder: Path, on_step: Callable[[str], None]) -> Migrati
     if url is not None:
         with closing(journal_in_postgres(url)) as journal:
             _change_in_place(journal, ready["before"])
+        on_step("changed the database")
     for name in ready["files"]:
         new, place, old = folder / name, root / name, kept / name
         if not new.exists():
             continue
         if place.exists() and not old.exists():
             place.replace(old)
-        on_step(f"put away {name}")
+            on_step(f"put {name} away")
         new.replace(place)
-        on_step(f"put in place {name}")
+        on_step(f"put {name} in its place")
     sync_folder(kept)
     write_marker(root, ready["marker"])
     on_step("done")
@@ -181,25 +214,29 @@ def _change_in_place(journal: Journal, layout: int) -> None:
 
 
 @contextmanager
-def _alone(ledger: Path) -> Iterator[sqlite3.Connection]:
-    """The ledger's file with all that was committed, while nobody else has it open."""
-    connection = sqlite3.connect(
-        f"{ledger.resolve().as_uri()}?mode=rw",
-        uri=True,
-        timeout=_BUSY_SECONDS,
-        isolation_level=None,
-    )
-    with closing(connection):
+def _alone(root: Path) -> Iterator[None]:
+    """Nobody else has the ledger's file open, and nobody can write into it meanwhile.
+
+    All that was committed is then in the file itself, and no log of changes beside it.
+    """
+    ledger = root / "ledger.sqlite"
+    if WorkspaceFiles(root).ledger_url() is not None:
+        yield
+        return
+    if not ledger.is_file():
+        raise LedgerBroken(
+            "the ledger ledger.sqlite is missing",
+            hint="without it nobody knows what is already spent: restore it from a backup",
+        )
+    with closing(sqlite3.connect(ledger, timeout=_BUSY_SECONDS, isolation_level=None)) as held:
         try:
-            connection.execute("PRAGMA journal_mode = DELETE").fetchall()
-            connection.execute("BEGIN EXCLUSIVE")
+            held.execute("PRAGMA journal_mode = DELETE").fetchall()
+            held.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             raise WorkspaceError(
                 "the workspace is in use",
                 hint="end every server and command that has it open, then try again",
                 detail=str(error),
             ) from None
-        try:
-            yield connection
-        finally:
-            connection.execute("ROLLBACK")
+        yield
+        held.execute("ROLLBACK")
