@@ -26,6 +26,7 @@ from pappi.ppinot.model import Catalogue
 from pappi.report.dpo.facts import Pack
 from pappi.store.declarations import LogDeclaration, today
 from pappi.store.ledger import Ledger, Verification
+from pappi.store.mark import Mark
 from pappi.store.office import Office
 from pappi.store.register import (
     DECLARE,
@@ -268,12 +269,18 @@ class Custody:
         """The non-private values of a catalogue."""
         log = self.log(catalogue.log)
         require_sound(catalogue, log.vocabulary)
+        log.require_ready(self._office.files.events)
         return exact_answers(self._office.files.events, catalogue, log)
 
     def verify(self) -> Verification:
         """Check the ledger's chain from its first entry to its last."""
         with self._office.ledger() as ledger:
             return ledger.verify()
+
+    def contains(self, mark: Mark) -> bool:
+        """Whether the ledger still has an entry that was noted earlier."""
+        with self._opened() as (ledger, _):
+            return ledger.contains(mark)
 
     def pack(self, log: str | None = None) -> Pack:
         """What a data protection officer asks about a log, or about all; reads no event."""

@@ -11,6 +11,7 @@ from pappi.errors import LedgerUnavailable
 from pappi.store.ledger.journal import Clock, Journal, utc_now
 from pappi.store.ledger.rules import Ledger, Limits, Step, Verification, no_step
 from pappi.store.ledger.sqlite import SqliteJournal
+from pappi.store.mark import MarkFile
 
 if TYPE_CHECKING:
     from pappi.store.ledger.postgres import PostgresJournal
@@ -37,9 +38,15 @@ def create_in_sqlite(path: Path, *, clock: Clock = utc_now, on_step: OnStep = no
     return Ledger(SqliteJournal.create(path, clock), on_step)
 
 
-def open_in_sqlite(path: Path, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
-    """A ledger that is there and verifies; LedgerBroken otherwise."""
-    return _sound(Ledger(SqliteJournal.open(path, clock), on_step))
+def open_in_sqlite(
+    path: Path,
+    *,
+    clock: Clock = utc_now,
+    on_step: OnStep = no_step,
+    mark: MarkFile | None = None,
+) -> Ledger:
+    """A ledger that is there, verifies and has what is marked; LedgerBroken otherwise."""
+    return _sound(Ledger(SqliteJournal.open(path, clock), on_step, mark))
 
 
 def create_in_postgres(url: str, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
@@ -47,9 +54,15 @@ def create_in_postgres(url: str, *, clock: Clock = utc_now, on_step: OnStep = no
     return Ledger(_postgres().create(url, clock), on_step)
 
 
-def open_in_postgres(url: str, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
-    """A ledger that is there and verifies; LedgerBroken otherwise."""
-    return _sound(Ledger(_postgres().open(url, clock), on_step))
+def open_in_postgres(
+    url: str,
+    *,
+    clock: Clock = utc_now,
+    on_step: OnStep = no_step,
+    mark: MarkFile | None = None,
+) -> Ledger:
+    """A ledger that is there, verifies and has what is marked; LedgerBroken otherwise."""
+    return _sound(Ledger(_postgres().open(url, clock), on_step, mark))
 
 
 def journal_in_sqlite(path: Path) -> Journal:

@@ -118,8 +118,11 @@ class Journal(ABC):
             raise broken(self.name, fault.sentence) from fault
         return last
 
+    def found(self, seq: int) -> Entry | None:
+        return self._one(_ENTRY, seq)
+
     def entry(self, seq: int) -> Entry:
-        found = self._one(_ENTRY, seq)
+        found = self.found(seq)
         if found is None:
             raise broken(self.name, f"entry {seq} is missing")
         return found
