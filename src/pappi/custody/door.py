@@ -26,6 +26,7 @@ from pappi.ppinot.model import Catalogue
 from pappi.report.dpo.facts import Pack
 from pappi.store.declarations import LogDeclaration, today
 from pappi.store.ledger import Ledger, Verification
+from pappi.store.mark import Mark
 from pappi.store.office import Office
 from pappi.store.register import (
     DECLARE,
@@ -269,12 +270,18 @@ class Custody:
         log = self.log(catalogue.log)
         require_sound(catalogue, log.vocabulary)
         files = self._office.files
+        log.require_ready(files.events)
         return exact_answers(files.events, catalogue, log, files.key())
 
     def verify(self) -> Verification:
         """Check the ledger's chain from its first entry to its last."""
         with self._office.ledger() as ledger:
             return ledger.verify()
+
+    def contains(self, mark: Mark) -> bool:
+        """Whether the ledger still has an entry that was noted earlier."""
+        with self._opened() as (ledger, _):
+            return ledger.contains(mark)
 
     def pack(self, log: str | None = None) -> Pack:
         """What a data protection officer asks about a log, or about all; reads no event."""

@@ -47,6 +47,8 @@ class Office:
         before = self._register
         # Threads may do this at once, each from the same start: all come to the same end.
         found = before.advanced(ledger.news(before.last))
+        if found.last != before.last:
+            ledger.remember(found.last)
         self._register = found
         return found
 

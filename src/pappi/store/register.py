@@ -32,6 +32,7 @@ END = "end"
 KEEP = "keep"
 FORGET = "forget"
 ERASE = "erase"
+ROLLBACK = "rollback"
 
 _NO_DIGEST = "0" * 64
 
@@ -72,6 +73,29 @@ class KeptQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class Frost:
+    """What nobody knows any more about a log: what was spent of it up to a day.
+
+    A part of the ledger was lost. Blocks that begin up to that day can no longer be charged; with
+    a total budget, which counts what every block has spent, none can.
+    """
+
+    day: date
+    whole: bool
+
+    def holds(self, log: LogDeclaration, block: str) -> bool:
+        """Whether an account of the log is frozen; of the log as a whole if no block is named."""
+        if self.whole or log.total_budget is not None:
+            return True
+        if not block:
+            return False
+        # Whatever the block is called: it is free if it is one of those that begin later.
+        far = date(min(int(block[:4]) + 2, date.max.year), 1, 1)
+        later = (each for each in log.blocks.walk(self.day, far) if each.start > self.day)
+        return all(each.label != block for each in later)
+
+
+@dataclass(frozen=True, slots=True)
 class Register:
     """What the acts up to `last` add up to."""
 
@@ -84,6 +108,7 @@ class Register:
     kept: Mapping[str, KeptQuestion] = field(default_factory=dict)
     acts_of_keeping: Mapping[str, int] = field(default_factory=dict)
     stopped: str | None = None
+    frozen: Mapping[str, Frost] = field(default_factory=dict)
 
     def advanced(self, entries: Iterable[Entry]) -> Register:
         found = self
@@ -101,6 +126,11 @@ class Register:
                 hint="check its name; the owner imports logs, and grants them to analysts",
             )
         return self.logs[name]
+
+    def is_frozen(self, log: LogDeclaration, block: str) -> bool:
+        """Whether a block, or a log as a whole, can no longer be charged."""
+        frost = self.frozen.get(log.name)
+        return frost is not None and frost.holds(log, block)
 
     def granted_to(self, analyst: str) -> frozenset[str]:
         """The logs an analyst may ask about."""
@@ -246,6 +276,15 @@ def _forget(register: Register, entry: Entry) -> Register:
     return replace(register, kept={**register.kept, question.id: question})
 
 
+def _rollback(register: Register, entry: Entry) -> Register:
+    frozen = {**register.frozen}
+    for log, (day, whole) in entry.payload["frozen"].items():
+        before = frozen.get(log, Frost(date.min, whole=False))
+        until = max(before.day, date.fromisoformat(day))
+        frozen[log] = Frost(until, whole=before.whole or whole)
+    return replace(register, frozen=frozen)
+
+
 _TAKE = {
     DECLARE: _declare,
     GRANT: _grant,
@@ -258,4 +297,5 @@ _TAKE = {
     END: _end,
     KEEP: _keep,
     FORGET: _forget,
+    ROLLBACK: _rollback,
 }

@@ -5,6 +5,7 @@
     capture.sqlite   captured events that are not sealed yet, or came too late; personal data
     ledger.sqlite    declarations, charges and released answers; hash-chained
     ledger.url       instead of that file: where the ledger is, if it is in PostgreSQL
+    ledger.mark      how far the ledger had come: one that lacks that entry is refused
     key              secret bytes that order cases and put them into buckets
 
 The directory is made readable for its owner alone.
@@ -14,7 +15,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,11 +30,13 @@ from pappi.store.ledger import (
     open_in_sqlite,
 )
 from pappi.store.ledger.rules import no_step
+from pappi.store.mark import MarkFile
 
-LAYOUT = 3
+LAYOUT = 4
+MIGRATING = "migrating"
 KEY_BYTES = 32
 LEDGER_URL = "PAPPI_LEDGER_URL"
-_MARKER = "workspace.json"
+MARKER = "workspace.json"
 _KEY = "key"
 _URL = "ledger.url"
 
@@ -66,13 +70,24 @@ class WorkspaceFiles:
             raise _no_key(self.root, f"{len(key)} bytes")
         return key
 
+    @property
+    def mark(self) -> MarkFile:
+        return MarkFile(self.root / "ledger.mark")
+
     def open_ledger(self, on_step: Callable[[str], None] = no_step) -> Ledger:
         """The ledger, verified, and the one this workspace began with: no other will do."""
-        url = self._ledger_url()
+        return self._open_ledger(on_step, self.mark)
+
+    def open_unmarked_ledger(self) -> Ledger:
+        """The same, whatever it has lost: for the owner to see, and to accept."""
+        return self._open_ledger(no_step, None)
+
+    def _open_ledger(self, on_step: Callable[[str], None], mark: MarkFile | None) -> Ledger:
+        url = self.ledger_url()
         if url is None:
-            ledger = open_in_sqlite(self.ledger, on_step=on_step)
+            ledger = open_in_sqlite(self.ledger, on_step=on_step, mark=mark)
         else:
-            ledger = open_in_postgres(url, on_step=on_step)
+            ledger = open_in_postgres(url, on_step=on_step, mark=mark)
         if ledger.opening != self.opening:
             ledger.close()
             raise LedgerBroken(
@@ -81,7 +96,7 @@ class WorkspaceFiles:
             )
         return ledger
 
-    def _ledger_url(self) -> str | None:
+    def ledger_url(self) -> str | None:
         """Where the ledger is if not in its file: kept beside it, or told from outside."""
         place = self.root / _URL
         if not place.exists():
@@ -105,22 +120,19 @@ def create_workspace(root: Path, ledger_url: str | None = None) -> WorkspaceFile
         raise WorkspaceError(f"{root} cannot be made: {problem.strerror}") from None
     with _create_ledger(root, ledger_url) as ledger:
         files = WorkspaceFiles(root, ledger.opening)
+        files.mark.begin(ledger.head())
     _write_secret(root / _KEY, secret_bytes(KEY_BYTES))
     # Last, because a directory with the marker counts as a complete workspace.
-    marker = {"layout": LAYOUT, "ledger": files.opening}
-    (root / _MARKER).write_text(json.dumps(marker) + "\n", encoding="utf-8")
+    write_marker(root, {"layout": LAYOUT, "ledger": files.opening})
     return files
 
 
 def open_workspace(root: Path) -> WorkspaceFiles:
     """The workspace in exactly this directory."""
-    if not (root / _MARKER).is_file():
+    if not (root / MARKER).is_file():
         raise WorkspaceError(f"{root} is not a workspace", hint=f"make one with: pappi init {root}")
-    marker = _read_marker(root / _MARKER)
-    if marker.get("layout") != LAYOUT:
-        raise WorkspaceError(
-            f"{root} has layout {marker.get('layout')}, this version of pappi reads layout {LAYOUT}"
-        )
+    marker = read_marker(root)
+    _refuse_other_layout(root, marker.get("layout"))
     files = WorkspaceFiles(root, str(marker.get("ledger")))
     files.key()  # fails closed: without it nothing could be released, only charged
     return files
@@ -128,9 +140,14 @@ def open_workspace(root: Path) -> WorkspaceFiles:
 
 def find_workspace(start: Path) -> WorkspaceFiles:
     """The workspace of the directory `start`, or of the nearest directory above it."""
+    return open_workspace(find_root(start))
+
+
+def find_root(start: Path) -> Path:
+    """Where a workspace is, of whatever layout: in `start`, or the nearest directory above."""
     for directory in (start, *start.parents):
-        if (directory / _MARKER).is_file():
-            return open_workspace(directory)
+        if (directory / MARKER).is_file():
+            return directory
     raise WorkspaceError(
         f"there is no workspace in {start} or above it",
         hint="make one with `pappi init DIR`, then use it with --workspace DIR or from inside it",
@@ -156,9 +173,59 @@ def _no_key(root: Path, detail: str) -> WorkspaceError:
     )
 
 
-def _read_marker(marker: Path) -> dict[str, object]:
+def read_marker(root: Path) -> dict[str, object]:
+    """What a workspace says of itself."""
+    marker = root / MARKER
     try:
         found = json.loads(marker.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise WorkspaceError(f"{marker} cannot be read", detail=str(problem)) from None
     return found if isinstance(found, dict) else {}
+
+
+def write_marker(root: Path, marker: Mapping[str, object]) -> None:
+    """All of it or nothing, and on the disk when this returns."""
+    write_durably(root / MARKER, (json.dumps(marker) + "\n").encode())
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Put content in a file's place, for its owner alone: all of it or nothing, on the disk."""
+    new = path.with_name(f".{path.name}.new")
+    new.unlink(missing_ok=True)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Names given in a folder are on the disk when this returns."""
+    if sys.platform != "win32":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _refuse_other_layout(root: Path, layout: object) -> None:
+    if layout == LAYOUT:
+        return
+    if layout == MIGRATING:
+        raise WorkspaceError(
+            f"{root} is being migrated, or its migration was cut off",
+            hint="finish it with: pappi migrate",
+        )
+    if isinstance(layout, int) and layout < LAYOUT:
+        raise WorkspaceError(
+            f"{root} has layout {layout}, this version of pappi reads layout {LAYOUT}",
+            hint="bring it up to date with: pappi migrate",
+        )
+    raise WorkspaceError(
+        f"{root} has layout {layout}, which this version of pappi does not know: "
+        f"it reads layout {LAYOUT}",
+        hint="use the version of pappi that wrote it, or a later one",
+    )

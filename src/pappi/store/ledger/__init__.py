@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from pappi.budget.accounts import KeyState
 from pappi.errors import LedgerUnavailable
-from pappi.store.ledger.journal import Clock, utc_now
+from pappi.store.ledger.journal import Clock, Journal, utc_now
 from pappi.store.ledger.rules import Ledger, Limits, Step, Verification, no_step
 from pappi.store.ledger.sqlite import SqliteJournal
+from pappi.store.mark import MarkFile
 
 if TYPE_CHECKING:
     from pappi.store.ledger.postgres import PostgresJournal
@@ -23,6 +24,8 @@ __all__ = [
     "Verification",
     "create_in_postgres",
     "create_in_sqlite",
+    "journal_in_postgres",
+    "journal_in_sqlite",
     "open_in_postgres",
     "open_in_sqlite",
 ]
@@ -35,9 +38,15 @@ def create_in_sqlite(path: Path, *, clock: Clock = utc_now, on_step: OnStep = no
     return Ledger(SqliteJournal.create(path, clock), on_step)
 
 
-def open_in_sqlite(path: Path, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
-    """A ledger that is there and verifies; LedgerBroken otherwise."""
-    return _sound(Ledger(SqliteJournal.open(path, clock), on_step))
+def open_in_sqlite(
+    path: Path,
+    *,
+    clock: Clock = utc_now,
+    on_step: OnStep = no_step,
+    mark: MarkFile | None = None,
+) -> Ledger:
+    """A ledger that is there, verifies and has what is marked; LedgerBroken otherwise."""
+    return _sound(Ledger(SqliteJournal.open(path, clock), on_step, mark))
 
 
 def create_in_postgres(url: str, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
@@ -45,9 +54,25 @@ def create_in_postgres(url: str, *, clock: Clock = utc_now, on_step: OnStep = no
     return Ledger(_postgres().create(url, clock), on_step)
 
 
-def open_in_postgres(url: str, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
-    """A ledger that is there and verifies; LedgerBroken otherwise."""
-    return _sound(Ledger(_postgres().open(url, clock), on_step))
+def open_in_postgres(
+    url: str,
+    *,
+    clock: Clock = utc_now,
+    on_step: OnStep = no_step,
+    mark: MarkFile | None = None,
+) -> Ledger:
+    """A ledger that is there, verifies and has what is marked; LedgerBroken otherwise."""
+    return _sound(Ledger(_postgres().open(url, clock), on_step, mark))
+
+
+def journal_in_sqlite(path: Path) -> Journal:
+    """The bare journal, of whatever format and not verified: for migration."""
+    return SqliteJournal.open(path, utc_now)
+
+
+def journal_in_postgres(url: str) -> Journal:
+    """The bare journal, of whatever format and not verified: for migration."""
+    return _postgres().open(url, utc_now)
 
 
 def _postgres() -> type[PostgresJournal]:

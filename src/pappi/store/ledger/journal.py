@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from pappi.budget.chain import Entry, Fault, extend
-from pappi.budget.journal import OPENING, opening_payload
+from pappi.budget.journal import FORMAT, OPENING, REFORMAT, format_of, opening_payload
 from pappi.errors import LedgerBroken
 from pappi.mechanisms.noise import secret_bytes
 from pappi.values.plain_data import JSON
@@ -101,6 +101,14 @@ class Journal(ABC):
             self.run(move, added[-1].seq, added[-1].digest)
         return added
 
+    def format(self) -> int:
+        """The format this journal was begun in, or last brought to; ours if it is empty."""
+        said = (*self.entries_of(OPENING), *self.entries_of(REFORMAT))
+        try:
+            return max(map(format_of, said), default=FORMAT)
+        except (Fault, ValueError) as problem:
+            raise broken(self.name, DAMAGED) from problem
+
     def last(self) -> Entry | None:
         """The newest entry, if the head record agrees that it is."""
         last = self._one(_LAST)
@@ -110,8 +118,11 @@ class Journal(ABC):
             raise broken(self.name, fault.sentence) from fault
         return last
 
+    def found(self, seq: int) -> Entry | None:
+        return self._one(_ENTRY, seq)
+
     def entry(self, seq: int) -> Entry:
-        found = self._one(_ENTRY, seq)
+        found = self.found(seq)
         if found is None:
             raise broken(self.name, f"entry {seq} is missing")
         return found

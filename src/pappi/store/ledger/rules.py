@@ -12,13 +12,15 @@ reservation, so one can be cancelled.
 
 Opening refuses a ledger that does not verify. Verification finds every change of a stored
 value, entries cut off the end, and projections that differ from the journal. It cannot
-find a database replaced as a whole by an older copy or by a consistent forgery: compare
-the head digest with one noted elsewhere.
+find a database replaced as a whole by an older copy: that is what a workspace's mark is for
+(`store/mark.py`). Nor one replaced by a consistent forgery, mark and all: compare the head with
+one noted elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -38,7 +40,9 @@ from pappi.budget.chain import Entry, Fault, verified
 from pappi.budget.journal import (
     CANCEL,
     CHARGE,
+    FORMAT,
     LEDGERS_OWN,
+    REFORMAT,
     RELEASE,
     RESERVE,
     Balance,
@@ -48,12 +52,14 @@ from pappi.budget.journal import (
     cancel_payload,
     charge_of,
     charge_payload,
+    is_known,
     release_payload,
     result_of,
     standing,
 )
-from pappi.errors import LedgerBroken
+from pappi.errors import LedgerBroken, LedgerRolledBack, LedgerUnavailable
 from pappi.store.ledger.journal import DAMAGED, Journal, broken
+from pappi.store.mark import Mark, MarkFile
 from pappi.values.epsilon import ZERO, Epsilon
 from pappi.values.plain_data import JSON
 
@@ -95,6 +101,7 @@ class Step(StrEnum):
     CHARGE_ASKED = "charge asked"
     CHARGE_CHECKED = "charge checked"
     CHARGE_WRITTEN = "charge written, not committed"
+    UNMARKED = "committed, not marked"
     CHARGE_COMMITTED = "charge committed"
     RESULT_WRITTEN = "result written, not committed"
     RESULT_COMMITTED = "result committed"
@@ -129,9 +136,16 @@ def allowed() -> None:
 class Ledger:
     """A ledger in some database, shared by any number of processes and threads."""
 
-    def __init__(self, journal: Journal, on_step: Callable[[str], None] = no_step) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        on_step: Callable[[str], None] = no_step,
+        mark: MarkFile | None = None,
+    ) -> None:
+        """A ledger that belongs to a workspace has its mark beside it (`store/mark.py`)."""
         self._file = journal
         self._step = on_step
+        self._mark = mark
 
     def close(self) -> None:
         self._file.close()
@@ -159,7 +173,9 @@ class Ledger:
         """
         if kind in LEDGERS_OWN:
             raise ValueError(f"entries of kind {kind!r} are written by the ledger alone")
-        with self._file.writing():
+        if not is_known(kind):
+            raise ValueError(f"acts of kind {kind!r} are not named in budget/journal.py")
+        with self._writing():
             return self._file.append(kind, payload() if callable(payload) else payload).seq
 
     def acts(self, kind: str) -> tuple[Entry, ...]:
@@ -175,11 +191,14 @@ class Ledger:
 
         Refuses a journal in which that entry is no longer what it was.
         """
+        self._require_marked()
         entries = self._file.entries(after.seq if after else 1)
         if after is not None and next(entries, None) != after:
             raise broken(self._file.name, f"entry {after.seq} is not what it was")
         try:
-            yield from verified(entries, after)
+            for entry in verified(entries, after):
+                self._refuse_unknown(entry)
+                yield entry
         except Fault as fault:
             raise broken(self._file.name, fault.sentence) from fault
 
@@ -193,7 +212,7 @@ class Ledger:
         """
         wanted = distinct(charges)
         self._step(Step.CHARGE_ASKED)
-        with self._file.writing():
+        with self._writing():
             permit()
             states = {key: self._state_of(charge) for key, charge in wanted.items()}
             new = _in_state(KeyState.NEW, wanted, states)
@@ -215,7 +234,7 @@ class Ledger:
         The act that asks for it is kept with it: neither is there without the other.
         """
         wanted = distinct(charges)
-        with self._file.writing():
+        with self._writing():
             permit()
             states = {key: self._state_of(charge) for key, charge in wanted.items()}
             new = _in_state(KeyState.NEW, wanted, states)
@@ -229,7 +248,7 @@ class Ledger:
 
     def cancel(self, keys: Iterable[str], analyst: str, act: Written) -> int:
         """Give up what is still reserved for an analyst among the keys; gives how many."""
-        with self._file.writing():
+        with self._writing():
             states = self.states(keys)
             held = [key for key, state in states.items() if state is KeyState.RESERVED]
             own = [charge for charge in map(self._reserved, held) if charge.analyst == analyst]
@@ -246,7 +265,7 @@ class Ledger:
         The first result stays: if another process was faster, its result comes back,
         and that is the one to show.
         """
-        with self._file.writing():
+        with self._writing():
             self._write_results(results)
             self._step(Step.RESULT_WRITTEN)
         self._step(Step.RESULT_COMMITTED)
@@ -307,10 +326,85 @@ class Ledger:
         return Verification(found.last.seq, found.last.digest)
 
     def require_sound(self) -> None:
-        """Refuse to go on with a ledger that does not verify."""
+        """Refuse to go on with a ledger of another format, or that does not verify.
+
+        Or that lacks the entry which it is marked to have had.
+        """
+        self._refuse_other_format()
+        self._require_marked()
         found = self.verify()
         if not found.ok:
             raise broken(self._file.name, found.problem)
+
+    def contains(self, mark: Mark) -> bool:
+        """Whether the journal has this entry."""
+        found = self._file.found(mark.seq)
+        return found is not None and mark.is_of(found.digest)
+
+    def head(self) -> Mark:
+        """The newest entry."""
+        last = self._file.last()
+        if last is None:
+            raise broken(self._file.name, "the journal is empty")
+        return Mark(last.seq, last.digest)
+
+    def remember(self, entry: Entry | None) -> None:
+        """Mark an entry that was read: it may be another's, who has not come to do it."""
+        if self._mark is not None and entry is not None:
+            self._mark.move_on(Mark(entry.seq, entry.digest))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One transaction; when it returns, what was written is durable, and marked to be there.
+
+        Also what somebody else has written before: it may be what is answered next.
+        """
+        with self._file.writing():
+            self._require_marked()
+            yield
+            head = self.head()
+        self._step(Step.UNMARKED)
+        if self._mark is not None:
+            self._mark.move_on(head)
+
+    def _require_marked(self) -> None:
+        """Whoever marks an entry has committed it: so the mark is read first."""
+        if self._mark is None:
+            return
+        mark = self._mark.read()
+        if not self.contains(mark):
+            raise LedgerRolledBack(
+                f"the ledger {self._file.name} had {mark.seq} entries or more, "
+                "and lacks the last of them: what was charged since is not in it",
+                hint="nothing is released until the owner has put back the newest ledger, with "
+                "its -wal file; if it is lost: pappi ledger accept-rollback",
+            )
+
+    def _refuse_unknown(self, entry: Entry) -> None:
+        """A newer version may write into the same ledger; what it decides must not be missed."""
+        if entry.kind == REFORMAT:
+            self._refuse_other_format()
+        elif not is_known(entry.kind):
+            raise LedgerUnavailable(
+                f"entry {entry.seq} of the ledger {self._file.name} is of a kind that this "
+                "version of pappi does not know",
+                hint="use the version of pappi that wrote it, or a later one",
+            )
+
+    def _refuse_other_format(self) -> None:
+        found = self._file.format()
+        if found < FORMAT:
+            raise LedgerUnavailable(
+                f"the ledger {self._file.name} has format {found}, "
+                f"this version of pappi reads format {FORMAT}",
+                hint="bring the workspace up to date with: pappi migrate",
+            )
+        if found > FORMAT:
+            raise LedgerUnavailable(
+                f"the ledger {self._file.name} has format {found}, which is newer than "
+                f"this version of pappi, which reads format {FORMAT}",
+                hint="use the version of pappi that wrote it, or a later one",
+            )
 
     def _cell(self, key: str) -> Cell | None:
         rows = self._file.run(_CELL, key)
