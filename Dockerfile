@@ -1,15 +1,22 @@
 # The service in a container: docker build -t pappi .
 # Its workspace is the volume /workspace; see docs/service.md.
-FROM python:3.12-slim AS build
+#
+# Every Python file that goes in, and the build backend, is checked against its hash in
+# requirements/. The base image is yours to fix by digest, and to move when it gets repairs:
+#   docker build --build-arg PYTHON_IMAGE=python:3.12-slim@sha256:… -t pappi .
+ARG PYTHON_IMAGE=python:3.12-slim
+FROM ${PYTHON_IMAGE} AS build
 WORKDIR /source
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE ./
+COPY requirements requirements
+COPY tools/image.sh tools/image.sh
 COPY src src
-RUN python -m venv /pappi \
- && /pappi/bin/pip install --no-cache-dir --constraint constraints.txt '.[service,postgres]'
+RUN tools/image.sh /pappi /tools
 
-FROM python:3.12-slim
+FROM ${PYTHON_IMAGE}
 RUN useradd --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin pappi \
  && install --directory --owner pappi --group pappi --mode 0700 /workspace
+# With what it is made of: /pappi/sbom.cdx.json
 COPY --from=build /pappi /pappi
 ENV PATH=/pappi/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \

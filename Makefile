@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 
 .PHONY: setup demo test check format generated bench bench-utility bench-planner \
 	bench-mechanisms bench-calendar bench-service experiments audit fuzz race campaign engines docs \
-	screenshots clean
+	screenshots requirements sbom clean
 
 setup: $(READY)
 
@@ -86,6 +86,18 @@ fuzz: setup  ## a million generated and a million mutated definitions: an hour o
 
 audit: setup  ## all three layers of the audit in full length: about an hour on two cores
 	PAPPI_AUDIT_PAIRS=100000 PAPPI_AUDIT_SAMPLES=20000 $(BIN)/python -m pytest -n 2 tests/audit
+
+# Of every file there is of a version, for any machine; versions are those of constraints.txt.
+HASHED = uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
+	--generate-hashes --constraint constraints.txt
+
+requirements:  ## the hashes of what goes into the image, and of what builds it; needs uv
+	$(HASHED) --extra service --extra postgres pyproject.toml --output-file requirements/image.txt
+	$(HASHED) requirements/image-build.in --output-file requirements/image-build.txt
+
+sbom:  ## what the image is made of, installed and listed as there: build/image/sbom.cdx.json
+	rm -rf build/image build/image-tools
+	PYTHON=$(PYTHON) tools/image.sh build/image build/image-tools
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -13,6 +13,7 @@ import pytest
 import pappi
 from pappi.examples import write_csv
 from pappi.examples.hospital import simulate_hospital
+from pappi.service.running import room_for
 from pappi.service.settings import Settings
 from pappi.values.access import Right, Role
 from tests.docs.pages import DOCS, blocks
@@ -61,8 +62,24 @@ def test_every_right_is_in_the_guide_to_keys(right: Right) -> None:
 
 
 def test_sessions_last_as_long_as_the_guide_to_the_pages_says() -> None:
+    guide = (DOCS / "how-to" / "pages.md").read_text(encoding="utf-8")
     assert Settings().session_hours == 8
-    assert "eight hours" in (DOCS / "how-to" / "pages.md").read_text(encoding="utf-8")
+    assert "eight hours" in guide
+    assert Settings().session_idle_minutes == 30
+    assert "half an hour" in guide
+
+
+def test_the_page_on_the_service_says_what_connections_may_do() -> None:
+    page, usual = (DOCS / "service.md").read_text(encoding="utf-8"), Settings()
+    for said in (
+        f"within {usual.head_seconds:g} s, its body within {usual.body_seconds:g} s",
+        f"be read within {usual.reply_seconds:g} s",
+        f"closed after {usual.idle_seconds} s",
+        f"{usual.analyst_connections:,} connections",
+        f"{usual.address_connections} from one address",
+        f"With 1,024 analysts can have {room_for(1_024, usual.owner_connections)} connections",
+    ):
+        assert said in page
 
 
 def test_every_file_of_a_workspace_is_in_the_guide_to_back_ups(tmp_path: Path) -> None:

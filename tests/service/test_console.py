@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from pappi.custody import spending
+from pappi.custody.capture import event_of
 from pappi.custody.imports import Terms
 from pappi.errors import NotAuthenticated
 from pappi.ppinot.catalogue.read import parse_catalogue
@@ -150,7 +151,7 @@ def test_where_a_log_is_read_is_shown_to_owners_alone(
     assert "are deleted there" in page
     assert "Review the deletion" not in page
     assert f"read from {given.url}" in words(olga.get("/console/protection/small2"))
-    sealed = words(olga.post("/console/logs/small2/seal", until="2024-04-01"))
+    sealed = words(olga.post("/console/logs/small2/seal", until="2024-04-01", sure="yes"))
     assert "Rows of this time must not change any more" in sealed
     assert "0 cases" not in sealed
     with Visitor(service.analyst, service.alice) as alice:
@@ -261,7 +262,7 @@ def test_the_budget_is_set(service: Served, olga: Visitor) -> None:
         ("analysts", {"analyst": "bob", "per_block": "nan"}, "Epsilon must be an amount"),
         ("seal", {"until": "2024-13-01"}, "This is not a day"),
         ("seal", {"until": ""}, "This is not a day"),
-        ("seal", {"until": "2023-01-01"}, "This log is sealed until 2024-04-01 already."),
+        ("seal", {"until": "2023-01-01"}, "This log was imported, and nothing was captured since."),
         ("erase", {"cases": " \n "}, "Nothing is named."),
         ("erase", {"cases": " c1"}, "begins or ends with a blank"),
         ("erase", {"cases": "c2\nc1\t", "sure": "yes"}, "begins or ends with a blank"),
@@ -298,12 +299,44 @@ def test_an_analyst_is_granted_a_share_and_it_is_withdrawn(service: Served, olga
     assert olga.post(f"{LOG}/withdraw", analyst="bob").status_code == 404
 
 
-def test_time_is_sealed_up_to_a_day(service: Served, olga: Visitor) -> None:
+def captured(service: Served) -> None:
+    """The log is fed: one more case has begun."""
+    activity = service.workspace.log("small").vocabulary.activities[0]
+    event = {"id": "e1", "case": "new", "activity": activity, "time": "2024-06-02T10:00:00Z"}
+    service.workspace.custody.capture("small", [event_of(event)])
+
+
+def test_a_log_that_is_not_fed_is_not_offered_to_be_sealed(olga: Visitor, service: Served) -> None:
+    page = olga.get(LOG)
+    assert f"{LOG}/seal" not in page.text
+    assert "nothing was captured since" in words(page)
+    refused = olga.post(f"{LOG}/seal", until="2024-06-01", step="second", sure="yes")
+    assert refused.status_code == 400
+    assert service.workspace.log("small").until < date(2024, 6, 1)
+    captured(service)
+    assert form_in(olga.get(LOG), f"{LOG}/seal")["until"] == ""
+
+
+def test_time_is_sealed_up_to_a_day_after_asking_again(service: Served, olga: Visitor) -> None:
+    captured(service)
+    before = service.workspace.log("small").until
     page = olga.post(f"{LOG}/seal", until="2024-06-01")
+    assert page.status_code == 200
+    assert f"until {before} To be sealed until 2024-06-01" in words(page)
+    assert service.workspace.log("small").until == before
+    again = form_in(page, f"{LOG}/seal")
+    assert again.pop("sure") == "yes"
+    page = olga.post(f"{LOG}/seal", **again)
+    assert page.status_code == 400
+    assert "Nothing was sealed: tick the box" in words(page)
+    assert service.workspace.log("small").until == before
+    page = olga.post(f"{LOG}/seal", **again, sure="yes")
     assert page.status_code == 200
     assert "Sealed until 2024-06-01: 0 cases with 0 events" in words(page)
     assert service.workspace.log("small").until == date(2024, 6, 1)
     assert last_acts(service) == [("declare", "olga")]
+    page = olga.post(f"{LOG}/seal", until="2024-05-01")
+    assert "This log is sealed until 2024-06-01 already." in words(page)
 
 
 def test_a_name_that_nothing_has_is_not_said_to_be_gone(olga: Visitor) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import io
 import json
 import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pappi.service.logs import LOGGER, JsonLines, write_logs
+from pappi.service import analyst as analyst_module
+from pappi.service.logs import LOGGER, JsonLines, Paced, write_logs
 from pappi.service.metrics import Metrics, Seen
 from tests.service.served import LOG, SOJOURN, Served, ask, served
 
@@ -59,7 +64,7 @@ def test_a_line_has_route_status_and_key_and_nothing_that_was_sent(
     ]
     assert found[0]["key"] == alice.split("_")[1]
     assert set(found[0]) == {
-        *("time", "level", "event"),
+        *("time", "level", "event", "request", "client"),
         *("application", "method", "route", "status", "key", "seconds"),
     }
 
@@ -99,16 +104,115 @@ def test_durations_of_analysts_requests_are_counted_in_steps_of_the_grid() -> No
     assert borders[:3] == ["0.25", "0.5", "1.0"]
 
 
-def test_other_libraries_words_are_cut_to_their_template() -> None:
+@contextmanager
+def written_logs() -> Iterator[io.StringIO]:
+    """What the service's handler writes; afterwards every logger is as it was."""
     written = io.StringIO()
-    before = {name: list(logging.getLogger(name).handlers) for name in ("uvicorn", "pappi.service")}
+    loggers = [logging.getLogger(name) for name in (None, "pappi.service", "uvicorn", "asyncio")]
+    before = [(each, each.handlers, each.level, each.propagate) for each in loggers]
     try:
         write_logs(written)
+        yield written
+    finally:
+        for logger, handlers, level, propagate in before:
+            logger.handlers, logger.propagate = handlers, propagate
+            logger.setLevel(level)
+
+
+def test_other_libraries_words_are_cut_to_their_template() -> None:
+    with written_logs() as written:
         logging.getLogger("uvicorn.error").warning("request of %s failed", PRIVATE)
         logging.getLogger("uvicorn.error").error("failed", exc_info=ValueError(PRIVATE))
-    finally:
-        for name, handlers in before.items():
-            logging.getLogger(name).handlers = handlers
-            logging.getLogger(name).propagate = True
+        logging.getLogger("some.library").error(f"{PRIVATE} is wrong")  # noqa: G004 - as some do
     assert PRIVATE not in written.getvalue()
-    assert len(written.getvalue().splitlines()) == 2
+    lines = [json.loads(line) for line in written.getvalue().splitlines()]
+    assert [line["event"] for line in lines] == ["request of %s failed", "failed", "library"]
+    assert lines[1]["error"] == "ValueError"
+    assert lines[2]["logger"] == "some.library"
+
+
+def said_without_descriptors(times: int) -> list[dict[str, Any]]:
+    """What is written of asyncio's words when it cannot take a connection."""
+    with written_logs() as written:
+        loop = asyncio.new_event_loop()
+        for _ in range(times):
+            error = OSError(errno.EMFILE, "Too many open files")
+            loop.call_exception_handler({"message": "socket.accept() failed", "exception": error})
+        loop.close()
+    return [json.loads(line) for line in written.getvalue().splitlines()]
+
+
+def test_what_asyncio_says_without_descriptors_is_a_few_lines_with_the_cause() -> None:
+    """Its tracebacks, thousands of them, once filled a disk."""
+    lines = said_without_descriptors(2_000)
+    assert 1 <= len(lines) <= 100
+    assert {line["code"] for line in lines} == {"EMFILE"}
+
+
+def test_without_a_pace_every_one_would_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Paced, "filter", lambda *_: True)
+    assert len(said_without_descriptors(2_000)) == 2_000
+
+
+def record_of(event: str, **fields: object) -> logging.LogRecord:
+    record = logging.LogRecord("pappi.service", logging.INFO, "", 0, event, (), None)
+    record.pappi = fields
+    return record
+
+
+def test_a_flood_of_one_sender_hides_neither_others_nor_failures() -> None:
+    paced = Paced(clock=lambda: 0.0)
+    flood = [paced.filter(record_of("request", key=None, client="10.0.0.1")) for _ in range(9_000)]
+    assert sum(flood) == 1_200
+    other = record_of("request", key="k1", client="10.0.0.2")
+    assert paced.filter(other)
+    assert json.loads(JsonLines().format(other))["kept_back"] == 9_000 - 1_200
+    assert paced.filter(record_of("failure", error="ValueError"))
+    assert paced.filter(record_of("request", key=None, client="10.0.0.3"))
+
+
+def test_senders_without_a_key_cannot_flood_together() -> None:
+    paced = Paced(clock=lambda: 0.0)
+    senders = [
+        record_of("request", key=None, client=f"10.0.{n // 250}.{n % 250}") for n in range(20_000)
+    ]
+    assert sum(map(paced.filter, senders)) == 6_000
+    assert paced.filter(record_of("request", key="k1", client="10.0.0.2"))
+
+
+def test_every_reply_has_the_id_of_its_line_and_is_kept_by_nobody(
+    service: Served, lines: io.StringIO
+) -> None:
+    boss = service.boss
+    replies = [
+        ask(service.analyst, "GET", "/health"),
+        ask(service.analyst, "GET", "/nowhere", service.alice),
+        ask(service.analyst, "GET", "/logs"),
+        ask(service.owner, "POST", "/keys", boss, {"role": "analyst", "name": "bob"}),
+        ask(service.owner, "GET", "/sign-in"),
+    ]
+    assert [reply.status_code for reply in replies] == [200, 404, 401, 200, 200]
+    for reply in replies:
+        assert reply.headers["cache-control"] == "no-store"
+        assert reply.headers["x-content-type-options"] == "nosniff"
+    found = [json.loads(line) for line in lines.getvalue().splitlines()]
+    ids = [line["request"] for line in found]
+    assert ids == [reply.headers["x-request-id"] for reply in replies]
+    assert len(set(ids)) == len(ids)
+    assert {line["client"] for line in found} == {"127.0.0.1"}
+
+
+def test_a_failure_carries_the_id_of_its_request(
+    service: Served, lines: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError(PRIVATE)
+
+    monkeypatch.setattr(analyst_module, "log_reply", fail)
+    reply = ask(service.analyst, "GET", f"/logs/{LOG}", service.alice)
+    assert reply.status_code == 500
+    found = [json.loads(line) for line in lines.getvalue().splitlines()]
+    assert [line["event"] for line in found] == ["failure", "request"]
+    assert {line["request"] for line in found} == {reply.headers["x-request-id"]}
+    assert {line["client"] for line in found} == {"127.0.0.1"}
+    assert PRIVATE not in lines.getvalue()

@@ -177,8 +177,10 @@ def test_signing_out_ends_the_session_for_whoever_has_its_cookie(service: Served
 
 def test_a_session_ends_after_its_time() -> None:
     now = 0.0
-    sessions = Sessions(hours=1, clock=lambda: now)
+    sessions = Sessions(hours=1, idle_minutes=40, clock=lambda: now)
     token = sessions.begin("key")
+    now = 2399
+    assert sessions.key_behind(token) == "key"
     now = 3599
     assert sessions.key_behind(token) == "key"
     now = 3600
@@ -186,8 +188,19 @@ def test_a_session_ends_after_its_time() -> None:
         sessions.key_behind(token)
 
 
+def test_a_session_that_is_not_used_ends_sooner() -> None:
+    now = 0.0
+    sessions = Sessions(hours=8, idle_minutes=30, clock=lambda: now)
+    token = sessions.begin("key")
+    now = 1799
+    assert sessions.key_behind(token) == "key"
+    now = 1799 + 1800
+    with pytest.raises(Exception, match="valid key"):
+        sessions.key_behind(token)
+
+
 def test_signing_in_again_and_again_signs_nobody_else_out() -> None:
-    sessions = Sessions(hours=1)
+    sessions = Sessions(hours=1, idle_minutes=60)
     owner = sessions.begin("owner")
     first = sessions.begin("analyst")
     for _ in range(20):

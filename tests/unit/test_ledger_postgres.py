@@ -6,9 +6,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from pappi.budget.accounts import Account, Charge, KeyState
 from pappi.errors import LedgerBroken, WorkspaceError
@@ -273,6 +275,46 @@ def test_a_creation_that_fails_leaves_no_half_ledger(
     with pytest.raises(WorkspaceError):
         place.create()
     assert place.execute("SELECT to_regnamespace('pappi')") == [(None,)]
+
+
+# The password
+
+
+def connected_with(monkeypatch: pytest.MonkeyPatch, url: str) -> dict[str, object]:
+    """What libpq would be given to connect with."""
+    given: list[str] = []
+
+    def connect(whole: str, **_: object) -> None:
+        given.append(whole)
+        raise psycopg.OperationalError
+
+    monkeypatch.setattr(psycopg, "connect", connect)
+    with pytest.raises(WorkspaceError):
+        open_in_postgres(url)
+    return {**conninfo_to_dict(given[0])}
+
+
+@pytest.mark.parametrize("password", ["a@b/c:d#e?f%g", 'it\'s \\ "x"', " blanks ", "ε"])
+def test_a_password_of_any_characters_comes_from_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, password: str
+) -> None:
+    file = tmp_path / "password"
+    file.write_text(f"{password}\n", encoding="utf-8")
+    monkeypatch.setenv("PAPPI_LEDGER_PASSWORD_FILE", str(file))
+    found = connected_with(monkeypatch, "postgresql://pappi@db/ledger?sslmode=verify-full")
+    assert found["password"] == password
+    assert (found["user"], found["host"], found["dbname"]) == ("pappi", "db", "ledger")
+    assert found["sslmode"] == "verify-full"
+    own = connected_with(monkeypatch, "postgresql://pappi:own@db/ledger")
+    assert own["password"] == "own"  # noqa: S105 - made up
+
+
+def test_a_password_file_that_cannot_be_read_is_one_clear_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAPPI_LEDGER_PASSWORD_FILE", str(tmp_path / "none"))
+    with pytest.raises(WorkspaceError, match="password cannot be read"):
+        open_in_postgres("postgresql://pappi@db/ledger")
 
 
 # Errors

@@ -35,6 +35,21 @@ VARIABLES = {
         "owner",
         "where in PostgreSQL the ledger is; comes before the workspace's file `ledger.url`",
     ),
+    "PAPPI_LEDGER_PASSWORD_FILE": (
+        "owner",
+        "a file that holds the password for that database and nothing else; any characters",
+    ),
+    "PAPPI_TRUSTED_PROXIES": (
+        "owner",
+        "addresses or networks of proxies before `pappi serve`, as `--trusted-proxies`",
+    ),
+    "PAPPI_PUBLIC_URL": ("owner", "where analysts reach `pappi serve`, as `--public-url`"),
+    "PAPPI_OWNER_URL": ("owner", "where the owner reaches it, as `--owner-url`"),
+    "PAPPI_PYTHON_IMAGE": (
+        "owner",
+        "the image that the container of `compose.yaml` is built on; name it by digest",
+    ),
+    "PAPPI_POSTGRES_IMAGE": ("owner", "the image of its database, likewise"),
     "PAPPI_DEBUG": (
         "owner",
         "failures show their private detail, which may quote events: for the owner's eyes only",
@@ -43,7 +58,6 @@ VARIABLES = {
         "owner",
         "the password or token for a log's source; its name in capitals, other signs as `_`",
     ),
-    "PAPPI_DATABASE_PASSWORD": ("owner", "the database's password in `compose.yaml`, from `.env`"),
     "PAPPI_SHARED_DATA": (
         "researcher",
         "a folder with public logs, for experiments and tests, which are skipped without",
@@ -101,5 +115,5 @@ def _variable(name: str) -> tuple[str, str, str]:
 def _settings() -> Iterator[tuple[str, str, str]]:
     explained = dict(re.findall(r"^ {4}(\w+) {2,}(.+)$", Settings.__doc__ or "", re.MULTILINE))
     for one in fields(Settings):
-        shown = one.default if isinstance(one.default, str) else f"{one.default:,}"
+        shown = one.default or "none" if isinstance(one.default, str) else f"{one.default:,}"
         yield code(one.name), shown, sentence(explained[one.name])

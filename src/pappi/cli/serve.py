@@ -32,6 +32,29 @@ PORT = click.IntRange(0, 65_535)
     show_default=True,
     help="Of one key.",
 )
+@click.option(
+    "--trusted-proxies",
+    metavar="ADDRESSES",
+    envvar="PAPPI_TRUSTED_PROXIES",
+    default="127.0.0.1",
+    show_default=True,
+    help="Whose word counts on where a request came from: addresses, networks, with commas.",
+)
+@click.option(
+    "--public-url",
+    metavar="URL",
+    envvar="PAPPI_PUBLIC_URL",
+    default="",
+    help="Where analysts reach it, such as https://ppi.example.org: no other Host is answered, "
+    "and cookies are for HTTPS alone.",
+)
+@click.option(
+    "--owner-url",
+    metavar="URL",
+    envvar="PAPPI_OWNER_URL",
+    default="",
+    help="The same for the owner's port.",
+)
 @workspace_option
 def serve(
     host: str,
@@ -39,6 +62,9 @@ def serve(
     owner_host: str,
     owner_port: int,
     requests_per_minute: int,
+    trusted_proxies: str,
+    public_url: str,
+    owner_url: str,
     workspace: str | None,
 ) -> None:
     """Serve the workspace over HTTP: analysts on one port, the owner on another.
@@ -56,9 +82,15 @@ def serve(
         raise UsageError(
             "the service is not installed", hint="install it with: pip install 'pappi[service]'"
         ) from None
+    settings = Settings(
+        requests_per_minute=requests_per_minute,
+        trusted_proxies=trusted_proxies,
+        public_url=public_url,
+        owner_url=owner_url,
+    )
     door = open_workspace(workspace)
     asked = Addresses(Address(host, analyst_port), Address(owner_host, owner_port))
-    run(door, asked, Settings(requests_per_minute=requests_per_minute), _tell)
+    run(door, asked, settings, _tell)
 
 
 def _tell(addresses: Addresses) -> None:

@@ -26,7 +26,7 @@ from pappi.store.capture.inbox import Captured, CapturedEvent, Value, open_inbox
 from pappi.store.declarations import LogDeclaration
 from pappi.values.vocabulary import Kind
 
-__all__ = ["MOST_EVENTS", "Captured", "CapturedEvent", "capture", "event_of"]
+__all__ = ["MOST_EVENTS", "Captured", "CapturedEvent", "capture", "event_of", "grows"]
 
 MOST_EVENTS = 10_000
 _LONGEST_NAME = 1_000
@@ -76,6 +76,16 @@ def capture(inbox: Path, log: LogDeclaration, events: Sequence[CapturedEvent]) -
     checked = [_checked(event, log, number) for number, event in enumerate(events, 1)]
     with open_inbox(inbox, log.data) as opened:
         return opened.add(checked, log.unit.column)
+
+
+def grows(inbox: Path, log: LogDeclaration) -> bool:
+    """Whether there is, or will be, more to a log than was imported."""
+    if log.source is not None or log.first == log.until:
+        return True
+    if not inbox.exists():
+        return False
+    with open_inbox(inbox, log.data) as opened:
+        return opened.has_captured()
 
 
 def _checked(event: CapturedEvent, log: LogDeclaration, number: int) -> CapturedEvent:

@@ -11,7 +11,7 @@ from itertools import islice, takewhile
 from pappi.budget.chain import Entry
 from pappi.budget.journal import ChargeRecord
 from pappi.custody.adding import Added, Given, add_log, require_here, seal_source
-from pappi.custody.capture import Captured, CapturedEvent, capture
+from pappi.custody.capture import Captured, CapturedEvent, capture, grows
 from pappi.custody.erasure import Erased, Request, erase
 from pappi.custody.exact import exact_answers
 from pappi.custody.imports import Books, Imported, Progress, Terms, create_log, import_log, sweep
@@ -94,6 +94,10 @@ class Custody:
         log = self.log(name)
         require_here(log, "captured")
         return capture(self._office.files.inbox, log, events)
+
+    def grows(self, name: str) -> bool:
+        """Whether a log is fed: from a source, or by capture; an imported one is as it is."""
+        return grows(self._office.files.inbox, self.log(name))
 
     def seal(self, name: str, until: date | None = None) -> Sealed:
         """Let time up to a day be answered; what comes later about it is kept apart."""

@@ -66,7 +66,8 @@ def analyst_app(
     """The application for analysts of a workspace; `frame` is shared with the owner's."""
     frame = frame or frame_of(settings or Settings())
     workspace = frame.paced(workspace)
-    sessions = Sessions(frame.settings.session_hours)
+    limits = frame.settings
+    sessions = Sessions(limits.session_hours, limits.session_idle_minutes)
     doorkeeper = Doorkeeper(Audience.ANALYST, keyring_of(workspace), sessions)
     app = new_service("PaPPI, for analysts", doorkeeper, frame)
     add_common_routes(app, Right.PREVIEW, workspace.logs)

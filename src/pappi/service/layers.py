@@ -1,6 +1,7 @@
 """What stands around an application, in the order that keeps it safe.
 
-Observed      outermost: one log line and one count per request, after the time grid
+Observed      outermost: an id, what every reply says, one log line and one count per request
+Addressed     under the one name it is known by, if it has one
 OnTheGrid     analysts only: replies leave at whole multiples of the grid
 Presented     pages alone: their headers, their origin, and failures for people to read
 Contained     whatever fails becomes a fixed sentence, before it can reach a log
@@ -19,6 +20,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.responses import Response
@@ -28,23 +30,25 @@ from pappi import __version__
 from pappi.errors import PappiError
 from pappi.service.keys import Admission, Bearer, Doorkeeper, GuardedRoute
 from pappi.service.limits import BEARER, Bodies, Turns
-from pappi.service.logs import log_failure, log_request
+from pappi.service.logs import asked_by, log_failure, log_request
 from pappi.service.metrics import Metrics, Seen
 from pappi.service.pace import OnTheGrid, Passing
 from pappi.service.problems import (
     INTERNAL,
     MEDIA_TYPE,
+    MISDIRECTED,
     STOPPING,
     Audience,
     fault_of,
     http_fault,
     validation_fault,
 )
-from pappi.service.settings import Settings
+from pappi.service.settings import PublicUrl, Settings
 from pappi.service.web.presented import Presented
 from pappi.workspace import Workspace
 
 _UNMATCHED = "none"
+_PROBES = frozenset({"/health", "/ready"})
 
 
 class Closed:
@@ -111,8 +115,10 @@ def _middleware(doorkeeper: Doorkeeper, frame: Frame) -> list[Middleware]:
     settings, audience = frame.settings, doorkeeper.audience
     analyst = audience is Audience.ANALYST
     most = settings.analyst_body_bytes if analyst else settings.owner_body_bytes
+    url = settings.public_url if analyst else settings.owner_url
     layers = [
         Middleware(Observed, audience=audience, metrics=frame.metrics),
+        Middleware(Addressed, url=PublicUrl.of(url)) if url else None,
         Middleware(OnTheGrid, grid=settings.grid_seconds, passing=frame.passing)
         if analyst
         else None,
@@ -166,7 +172,7 @@ def route_of(scope: Scope) -> str:
 
 
 class Observed:
-    """Counts and logs every reply once it has left."""
+    """Counts and logs every reply once it has left; by its id the sender can name it."""
 
     def __init__(self, app: ASGIApp, audience: Audience, metrics: Metrics) -> None:
         self._app = app
@@ -177,6 +183,11 @@ class Observed:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        client = scope.get("client")
+        with asked_by(client[0] if client else "") as asked:
+            await self._observe(asked.id, scope, receive, send)
+
+    async def _observe(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
         began = time.monotonic()
         status = 0
 
@@ -184,6 +195,7 @@ class Observed:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                message = {**message, "headers": _dressed(message["headers"], name)}
             await send(message)
 
         try:
@@ -197,6 +209,35 @@ class Observed:
         seen = Seen(self._audience, route_of(scope), scope["method"], status, key, seconds)
         self._metrics.count(seen)
         log_request(seen)
+
+
+def _dressed(headers: list[tuple[bytes, bytes]], name: str) -> list[tuple[bytes, bytes]]:
+    """What every reply says: keep no copy, and do not guess what this is."""
+    found = MutableHeaders(raw=list(headers))
+    found["X-Request-Id"] = name
+    found["X-Content-Type-Options"] = "nosniff"
+    found.setdefault("Cache-Control", "no-store")
+    return found.raw
+
+
+class Addressed:
+    """Answers to its public name alone, and as if it spoke the scheme people see.
+
+    So cookies are for HTTPS alone whatever a proxy passes on, and a foreign name that leads
+    here opens nothing. Whether it is well may be asked under any name.
+    """
+
+    def __init__(self, app: ASGIApp, url: PublicUrl) -> None:
+        self._app = app
+        self._url = url
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] not in _PROBES:
+            if not self._url.is_asked(Headers(scope=scope).get("host", "")):
+                await MISDIRECTED.response()(scope, receive, send)
+                return
+            scope["scheme"] = self._url.scheme
+        await self._app(scope, receive, send)
 
 
 class Contained:

@@ -144,7 +144,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 class Turns:
     """So many requests at once; a number of others wait, and the rest is told to come later.
 
-    Both applications share one pool of threads: the owner's stop switch must not have to wait
+    Both applications share the process's cores: the owner's stop switch must not have to wait
     until fifty analysts have their answers. What evaluates PPIs has turns of its own, so
     that a preview, which does not, never waits behind it. And whoever asks for much waits
     behind themselves: of one key only a few requests are worked on, and a few more wait.

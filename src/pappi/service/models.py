@@ -157,9 +157,9 @@ class NewLog(_Request):
 
 
 class ToSeal(_Request):
-    """Up to which day; the last border of a block before today, if not said."""
+    """Up to which day, the first of a block: what is sealed stays so."""
 
-    until: Day | None = None
+    until: Day
 
 
 class ToErase(_Request):

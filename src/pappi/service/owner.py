@@ -81,7 +81,8 @@ def owner_app(
     """The application for the owner of a workspace; `frame` is shared with the analysts'."""
     frame = frame or frame_of(settings or Settings())
     workspace = frame.paced(workspace)
-    sessions = Sessions(frame.settings.session_hours)
+    limits = frame.settings
+    sessions = Sessions(limits.session_hours, limits.session_idle_minutes)
     doorkeeper = Doorkeeper(Audience.OWNER, keyring_of(workspace), sessions)
     app = new_service("PaPPI, for the owner", doorkeeper, frame)
     add_common_routes(app, Right.READ, workspace.logs)

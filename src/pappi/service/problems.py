@@ -45,6 +45,7 @@ _STATUS_AND_TITLE: Mapping[str, tuple[int, str]] = MappingProxyType(
         "conflict": (409, "It contradicts what is there"),
         "too-large": (413, "The request is too large"),
         "unsupported-media-type": (415, "Not in this format"),
+        "misdirected": (421, "Not under this name"),
         "invalid-request": (422, "The request is not in the right form"),
         "input": (422, "The data cannot be read"),
         "log-format": (422, "The events cannot be read"),
@@ -100,6 +101,11 @@ class Fault:
 
 
 INTERNAL = Fault("internal", "the service failed; this is a defect of pappi", _LATER)
+MISDIRECTED = Fault(
+    "misdirected",
+    "the service does not answer under this name",
+    "use its public address; a proxy has to pass on the Host header",
+)
 STOPPING = Fault(
     "stopping", "the service is being stopped", "try again later", headers={"Retry-After": "10"}
 )

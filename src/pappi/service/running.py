@@ -1,5 +1,11 @@
 """Both applications in one process, until it is told to stop.
 
+Nothing that happens at the analysts' port may keep the owner from the stop switch. Each
+server has an event loop and worker threads of its own, so that the owner never waits in the
+analysts' line. Of the descriptors some are never given to analysts' connections. And a
+loop takes few connections at a time, so that a crowd at the door cannot hold all descriptors
+before anybody has counted it.
+
 On SIGTERM or SIGINT nothing new is taken, and what is under way is finished: what was
 charged is released and recorded. If that takes too long the process ends all the same; the
 same request completes such a release later, at no new cost. A second SIGINT does not wait.
@@ -11,6 +17,7 @@ import asyncio
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -18,13 +25,19 @@ import uvicorn
 
 from pappi.errors import UsageError
 from pappi.service.analyst import analyst_app
+from pappi.service.connections import Allowed, guarded
 from pappi.service.layers import Closed, Service, frame_of
 from pappi.service.logs import log_act, write_logs
 from pappi.service.owner import owner_app
-from pappi.service.settings import Settings
+from pappi.service.settings import Settings, networks_in
 from pappi.workspace import Workspace
 
 _BACKLOG = 1_024
+# Connections a loop takes before it looks at them; a few such handfuls are under way at once.
+_AT_A_TIME = 16
+# Descriptors that analysts' connections never get: for those under way to be counted, the
+# ledger, the events and the log. The owner's connections come on top.
+_RESERVED = 156
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +61,12 @@ class Addresses:
 class _Server(uvicorn.Server):
     """Leaves signals to us, who stop both servers at once."""
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        # asyncio takes as many at a time as it lets wait; more may wait than are taken.
+        for found in sockets or ():
+            found.listen(_BACKLOG)
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
@@ -65,18 +84,26 @@ class Running:
             analyst_app(workspace, frame=frame),
             owner_app(workspace, frame=frame),
         )
-        self._servers = [_server(app, settings) for app in apps]
+        allowed = _allowed(settings)
+        self._servers = [_server(*pair, settings) for pair in zip(apps, allowed, strict=True)]
         analyst, owner = (_address(found) for found in self._sockets)
         self.addresses = Addresses(analyst, owner)
 
     def run(self) -> None:
         """Serve until `stop`, or a signal."""
+        analysts, owners = zip(self._servers, self._sockets, strict=True)
+        log_act("started", analyst=self.addresses.analyst.port, owner=self.addresses.owner.port)
         try:
-            asyncio.run(self._serve())
+            with ThreadPoolExecutor(1, "analysts") as pool:
+                served = pool.submit(lambda: asyncio.run(analysts[0].serve([analysts[1]])))
+                served.add_done_callback(self._end)
+                asyncio.run(self._serve_owners(*owners))
+                served.result()
         finally:
             for found in self._sockets:
                 found.close()
             self._workspace.close()
+        log_act("stopped")
 
     def stop(self) -> None:
         """Take nothing new and finish what is under way; asked again, do not wait."""
@@ -86,12 +113,17 @@ class Running:
             server.should_exit = True
             server.force_exit = again
 
-    async def _serve(self) -> None:
+    async def _serve_owners(self, server: _Server, found: socket.socket) -> None:
         _on_signals(self.stop)
-        log_act("started", analyst=self.addresses.analyst.port, owner=self.addresses.owner.port)
-        pairs = zip(self._servers, self._sockets, strict=True)
-        await asyncio.gather(*(server.serve([found]) for server, found in pairs))
-        log_act("stopped")
+        try:
+            await server.serve([found])
+        finally:
+            self._end()
+
+    def _end(self, _: Future[None] | None = None) -> None:
+        """Neither runs without the other: whoever watches the process starts both again."""
+        for server in self._servers:
+            server.should_exit = True
 
 
 def serve(
@@ -115,14 +147,49 @@ def _on_signals(stop: Callable[[], None]) -> None:
             loop.add_signal_handler(name, stop)
 
 
-def _server(app: Service, settings: Settings) -> _Server:
+def _allowed(settings: Settings) -> tuple[Allowed, Allowed]:
+    """What connections of analysts and of the owner may do."""
+    given, proxies = settings, networks_in(settings.trusted_proxies)
+    analysts = min(given.analyst_connections, room_for(descriptors(), given.owner_connections))
+    owners = given.owner_connections
+    times = given.head_seconds, given.reply_seconds
+    return (
+        Allowed(analysts, given.address_connections, *times, proxies),
+        Allowed(owners, owners, *times, proxies),
+    )
+
+
+def room_for(descriptors: int, owners: int) -> int:
+    """How many connections analysts may have of so many descriptors.
+
+    >>> room_for(1_024, 100), room_for(65_536, 100), room_for(256, 100)
+    (768, 65280, 64)
+    """
+    return max(descriptors - owners - _RESERVED, descriptors // 4)
+
+
+def descriptors() -> int:
+    """How many this process may have open."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # on Windows, where they are not counted so
+        return 1 << 20
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 1 << 20 if limit == resource.RLIM_INFINITY else limit
+
+
+def _server(app: Service, allowed: Allowed, settings: Settings) -> _Server:
     config = uvicorn.Config(
         app,
+        http=guarded(allowed),
+        ws="none",
+        backlog=_AT_A_TIME,
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=True,
         forwarded_allow_ips=settings.trusted_proxies,
+        timeout_keep_alive=settings.idle_seconds,
         timeout_graceful_shutdown=settings.shutdown_seconds,
         lifespan="off",
     )

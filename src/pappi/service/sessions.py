@@ -2,7 +2,8 @@
 
 A session stands for a key that was typed in once. Its cookie is a random token; the key stays
 here, in memory, and is asked for anew at every request, so that a revoked key ends all its
-sessions at once. A restart signs everybody out.
+sessions at once. It ends by itself after some hours, and sooner if it is not used. A restart
+signs everybody out.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pappi.errors import NotAuthenticated
 from pappi.mechanisms.noise import secret_bytes
@@ -27,19 +28,23 @@ _MOST_OF_ONE = 20
 class _Session:
     secret: str = field(repr=False)
     ends: float
+    used: float
 
 
 class Sessions:
     """Tokens and the keys they stand for; only digests of the tokens are kept.
 
-    >>> sessions = Sessions(hours=8)
+    >>> sessions = Sessions(hours=8, idle_minutes=30)
     >>> token = sessions.begin("pappi_key")
     >>> sessions.key_behind(token)
     'pappi_key'
     """
 
-    def __init__(self, hours: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, hours: float, idle_minutes: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._seconds = hours * 3600
+        self._idle = idle_minutes * 60
         self._clock = clock
         self._open: OrderedDict[str, _Session] = OrderedDict()
         self._lock = threading.Lock()
@@ -54,20 +59,23 @@ class Sessions:
             own = [name for name, session in self._open.items() if session.secret == secret]
             for name in own[: max(0, len(own) - _MOST_OF_ONE + 1)]:
                 del self._open[name]
-            self._open[_digest(token)] = _Session(secret, self._clock() + self._seconds)
+            now = self._clock()
+            self._open[_digest(token)] = _Session(secret, now + self._seconds, now)
             while len(self._open) > _MOST:
                 self._open.popitem(last=False)
         return token
 
     def key_behind(self, token: str) -> str:
-        """The key of a session that is still open."""
+        """The key of a session that is still open, and now stays so for a while."""
+        name = _digest(token)
         with self._lock:
-            found = self._open.get(_digest(token))
+            found, now = self._open.get(name), self._clock()
             if found is None:
                 raise NotAuthenticated
-            if found.ends <= self._clock():
-                del self._open[_digest(token)]
+            if now >= min(found.ends, found.used + self._idle):
+                del self._open[name]
                 raise NotAuthenticated
+            self._open[name] = replace(found, used=now)
             return found.secret
 
     def end(self, token: str) -> None:

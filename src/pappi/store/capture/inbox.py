@@ -24,6 +24,7 @@ Value: TypeAlias = str | int | float | bool | None
 AS_IMPORTED = 1
 """The version of a log before anything was sealed: its first part is the next number."""
 
+_ANY = "SELECT EXISTS (SELECT 1 FROM event WHERE data = ? AND imported = 0)"
 _DIGEST = "SELECT digest FROM event WHERE data = ? AND imported = 0 AND id = ?"
 _PERSON = """
     SELECT person FROM event WHERE data = ? AND case_id = ? AND person IS NOT NULL LIMIT 1
@@ -159,6 +160,10 @@ class Inbox:
             hashlib.sha256(event.content().encode()).digest(),
             *(event.time_us, event.activity, json.dumps(present), person_text(person)),
         )
+
+    def has_captured(self) -> bool:
+        """Whether an event of this log ever came in, sealed or not."""
+        return bool(self._connection.execute(_ANY, (self._data,)).fetchone()[0])
 
     # --- sealing ----------------------------------------------------------------------
 

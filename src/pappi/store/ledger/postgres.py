@@ -15,6 +15,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, Self
 
 import psycopg
@@ -27,6 +28,7 @@ from pappi.store.ledger.journal import DAMAGED, Clock, Journal, broken
 from pappi.store.ledger.postgres_schema import SCHEMA, has_ledger_shape, is_empty, statements
 
 NAME = "in PostgreSQL"
+PASSWORD_FILE = "PAPPI_LEDGER_PASSWORD_FILE"  # noqa: S105 - names a file
 
 _WRITERS_LOCK = 0x7061707069  # "pappi"; advisory locks are per database
 _IDENTITY = f"SELECT to_regclass('{SCHEMA}.journal')::oid"
@@ -241,13 +243,28 @@ def _connect(url: str) -> psycopg.Connection[Any]:
         )
     settings = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
     options = f"{given.get('options') or ''} {settings}".strip()
-    whole = make_conninfo("", **{**_CONNECTION, **given, "options": options})
+    whole = make_conninfo("", **{**_CONNECTION, **_password(), **given, "options": options})
     try:
         return psycopg.connect(whole, autocommit=True)
     except psycopg.Error as error:
         failed = _explanation(error)
     # Not raised where it was caught: psycopg's own error holds the password.
     raise failed
+
+
+def _password() -> dict[str, str]:
+    """From a file, where any character may stand as it is; one in the address comes before it."""
+    place = os.environ.get(PASSWORD_FILE)
+    if not place:
+        return {}
+    try:
+        return {"password": Path(place).read_text(encoding="utf-8").rstrip("\r\n")}
+    except (OSError, UnicodeDecodeError) as problem:
+        raise LedgerUnavailable(
+            "the file with the ledger's password cannot be read",
+            hint=f"see {PASSWORD_FILE}",
+            detail=str(problem),
+        ) from None
 
 
 def _address(url: str) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ from pappi.service.web.console.charges import CELLS, charges_page
 from pappi.service.web.console.desk import PAGE, Desk, log_address
 from pappi.service.web.console.log_facts import facts_of, vocabulary_of
 from pappi.service.web.console.wrongs import RIGHT, STATUS, Wrong
-from pappi.store.declarations import LogDeclaration, today
+from pappi.store.declarations import LogDeclaration
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,7 @@ class LogPage(Desk):
             sealed=sealed,
             standing=standing,
             **_declared(declared),
+            grows=door.grows(log),
             **_spent(door.spending(log), place),
             **_charged(door, log, place),
         )
@@ -80,7 +81,6 @@ def _declared(log: LogDeclaration) -> dict[str, object]:
         "address": log_address(log.name),
         "facts": facts_of(log),
         "vocabulary": vocabulary_of(log),
-        "sealable": log.blocks.start_of(today(log.zone)),
     }
 
 

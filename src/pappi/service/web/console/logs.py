@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from starlette.responses import Response
 
-from pappi.custody.sealing import Sealed
+from pappi.custody.sealing import Sealed, check_until
 from pappi.errors import UsageError
 from pappi.service.keys import Asking, Bearer
 from pappi.service.standing import run_standing
@@ -17,8 +19,9 @@ from pappi.service.web.console.desk import (
     said,
 )
 from pappi.service.web.console.log_page import LogPage, Place
-from pappi.service.web.console.wrongs import RIGHT, Wrong, attempt, day_in
+from pappi.service.web.console.wrongs import RIGHT, STATUS, Wrong, attempt, day_in
 from pappi.service.web.forms import Form, Sent
+from pappi.store.declarations import today
 from pappi.values.epsilon import Epsilon
 
 
@@ -62,15 +65,44 @@ class LogDesk(LogPage):
         return back_to(log_address(log), "withdrawn")
 
     def seal(self, log: str, sent: Sent, bearer: Asking) -> Response:
-        """Seal time up to a day; then answer what stood waiting for it."""
+        """Ask whether time is to be sealed up to a day; with the box ticked, seal it."""
+        found: list[date] = []
+        wrong = attempt("seal", sent, lambda: found.append(self._sealable(log, sent, bearer)))
+        if wrong is not RIGHT:
+            return self._log_page(log, bearer, wrong=wrong)
+        if sent["sure"] == "yes":
+            return self._seal(log, sent, bearer, found[0])
+        unticked = sent["step"] == "second"
+        return self._page(
+            "seal.html",
+            bearer,
+            STATUS if unticked else 200,
+            log=self._door(bearer).log(log),
+            address=log_address(log),
+            until=found[0],
+            unticked=unticked,
+        )
+
+    def _sealable(self, log: str, sent: Form, bearer: Bearer) -> date:
+        """The day that is named, if the log can be sealed up to it."""
+        door = self._door(bearer)
+        until, declared = day_in(sent["until"], "to seal up to"), door.log(log)
+        if not door.grows(log):
+            raise UsageError(
+                "this log was imported, and nothing was captured since",
+                hint="sealing it adds empty time for good; if that is meant, use pappi log seal",
+            )
+        check_until(declared, until, today(declared.zone))
+        return until
+
+    def _seal(self, log: str, sent: Form, bearer: Bearer, until: date) -> Response:
+        """Seal; then answer what stood waiting for it."""
         found: list[Sealed] = []
-        wrong = attempt("seal", sent, lambda: found.append(self._sealed(log, sent, bearer)))
+        door = self._door(bearer)
+        wrong = attempt("seal", sent, lambda: found.append(door.seal(log, until)))
         if wrong is not RIGHT:
             return self._log_page(log, bearer, wrong=wrong)
         return self._log_page(log, bearer, sealed=found[0], standing=run_standing(self._workspace))
-
-    def _sealed(self, log: str, sent: Form, bearer: Bearer) -> Sealed:
-        return self._door(bearer).seal(log, day_in(sent["until"], "to seal up to"))
 
     def _after(self, log: str, bearer: Bearer, wrong: Wrong, done: str) -> Response:
         if wrong is RIGHT:

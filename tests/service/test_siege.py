@@ -1,0 +1,166 @@
+"""Half-sent requests without end on the analysts' port leave the owner the stop switch.
+
+`pappi serve` runs as a process of its own with 1,024 descriptors; 1,100 connections each say
+half a head and wait. The twins show what each part is for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import selectors
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from pappi.service.running import room_for
+from pappi.service.settings import Settings
+from tests.service.served import served
+
+CROWD = 1_100
+DESCRIPTORS = 1_024
+PATIENCE = 60.0
+MOST = room_for(DESCRIPTORS, Settings().owner_connections)
+# The command, with so many descriptors; {planted} is a fault, or nothing.
+SERVE = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, ({descriptors}, {descriptors}))
+from pappi.cli.serve import serve
+{planted}
+serve.main(sys.argv[1:], standalone_mode=False)
+"""
+NO_LIMITS = """
+from pappi.service.connections import Allowed, GuardedConnection
+Allowed.reason_against = lambda *_: ""
+GuardedConnection._too_slow = lambda *_: None
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Besieged:
+    analyst: str
+    owner: str
+    key: str
+    log: Path
+
+    def stop(self, seconds: float) -> float:
+        """Use the owner's stop switch; how long it took."""
+        began = time.monotonic()
+        reply = httpx.post(
+            f"{self.owner}/stop",
+            json={"reason": "a siege"},
+            headers={"Authorization": f"Bearer {self.key}"},
+            timeout=seconds,
+        )
+        assert reply.json() == {"stopped": True, "reason": "a siege"}
+        return time.monotonic() - began
+
+
+@contextmanager
+def besieged(folder: Path, planted: str = "") -> Iterator[Besieged]:
+    service = served(folder)
+    key, log = service.boss, folder / "log"
+    code = SERVE.format(descriptors=DESCRIPTORS, planted=planted)
+    given = ["--analyst-port", "0", "--owner-port", "0", "-w", str(service.workspace.root)]
+    with (
+        log.open("wb") as lines,
+        subprocess.Popen(
+            [sys.executable, "-c", code, *given], stdout=subprocess.PIPE, stderr=lines, text=True
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            said = [process.stdout.readline() for _ in range(2)]
+            analyst, owner = (re.findall(r"http://\S+", line)[0] for line in said)
+            yield Besieged(analyst, owner, key, log)
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def room_for_a_crowd() -> Iterator[None]:
+    """This process has the other end of every connection."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if before[1] != resource.RLIM_INFINITY and before[1] < 2 * CROWD:
+        pytest.skip(f"the system gives this process {before[1]} descriptors")
+    if before[0] < 2 * CROWD:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (2 * CROWD, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@contextmanager
+def crowd_at(url: str) -> Iterator[list[socket.socket]]:
+    """So many connections that have each said half a head."""
+    place = httpx.URL(url)
+    crowd: list[socket.socket] = []
+    try:
+        for _ in range(CROWD):
+            one = socket.create_connection((place.host, place.port or 80), PATIENCE)
+            crowd.append(one)
+            one.sendall(b"GET /health HTTP/1.1\r\nHost: p")
+            one.settimeout(0)
+        yield crowd
+    finally:
+        for one in crowd:
+            one.close()
+
+
+def closed(crowd: list[socket.socket], seconds: float, enough: int = CROWD) -> int:
+    """How many the other side has ended, once it is enough or the time is over."""
+    over = time.monotonic() + seconds
+    with selectors.DefaultSelector() as watched:
+        for one in crowd:
+            watched.register(one, selectors.EVENT_READ)
+        while len(crowd) - len(watched.get_map()) < enough and time.monotonic() < over:
+            for ready, _ in watched.select(0.2):
+                connection: Any = ready.fileobj
+                if _ended(connection):
+                    watched.unregister(connection)
+        return len(crowd) - len(watched.get_map())
+
+
+def _ended(connection: socket.socket) -> bool:
+    try:
+        return not connection.recv(65_536)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+@pytest.mark.usefixtures("room_for_a_crowd")
+def test_the_stop_switch_works_while_a_crowd_holds_the_analysts_port(tmp_path: Path) -> None:
+    with besieged(tmp_path) as service, crowd_at(service.analyst) as crowd:
+        closed(crowd, PATIENCE, enough=CROWD - MOST)
+        took = [service.stop(PATIENCE) for _ in range(5)]
+        # The machine may be busy with other things; the crowd is there all the time.
+        assert min(took) < 1.0
+        assert CROWD - closed(crowd, 0.0) > MOST / 2
+        assert closed(crowd, PATIENCE) == CROWD
+        assert httpx.get(f"{service.analyst}/health", timeout=PATIENCE).status_code == 200
+        written = service.log.read_text(encoding="utf-8")
+    assert len(written) < 1_000_000
+    events = [json.loads(line)["event"] for line in written.splitlines()]
+    assert set(events) == {"started", "refused", "request"}
+
+
+@pytest.mark.usefixtures("room_for_a_crowd")
+def test_without_limits_the_crowd_would_hold_every_descriptor(tmp_path: Path) -> None:
+    with besieged(tmp_path, NO_LIMITS) as service, crowd_at(service.analyst) as crowd:
+        assert closed(crowd, 1.0) == 0
+        with pytest.raises(httpx.TimeoutException):
+            service.stop(3.0)
+        written = service.log.read_text(encoding="utf-8")
+    assert '"code": "EMFILE"' in written
+    assert len(written) < 1_000_000  # the lines are paced all the same
