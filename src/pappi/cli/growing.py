@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pappi.cli.declaring import declaring_options, show_declaration, terms_of
+from pappi.cli.declaring import (
+    attribute_and_kind,
+    declaring_options,
+    show_declaration,
+    terms_of,
+)
 from pappi.cli.options import open_workspace, workspace_option
-from pappi.errors import InputError, UsageError
+from pappi.errors import InputError
 
 if TYPE_CHECKING:
     from pappi.custody.capture import CapturedEvent
     from pappi.custody.sealing import Sealed
-    from pappi.values.vocabulary import Kind
 
 
 @click.command()
@@ -43,7 +47,7 @@ def create(
     """Declare a log without events, to be fed by capture. It needs --from."""
     from pappi.values.vocabulary import Vocabulary
 
-    vocabulary = Vocabulary(tuple(activities), dict(map(_attribute, attributes)))
+    vocabulary = Vocabulary(tuple(activities), dict(map(attribute_and_kind, attributes)))
     custody = open_workspace(workspace).custody
     created = custody.create_log(name, terms_of(given), vocabulary)
     click.echo("Declared, and therefore public from now on:")
@@ -112,17 +116,6 @@ def erase(
     """Delete cases, persons or whole blocks from disk; releases stay on record."""
     erased = open_workspace(workspace).custody.erase(name, cases, persons, blocks)
     click.echo(f"Erased {erased.cases:,} cases with {erased.events:,} events from '{name}'.")
-
-
-def _attribute(given: str) -> tuple[str, Kind]:
-    from pappi.values.vocabulary import Kind
-
-    name, _, kind = given.rpartition(":")
-    if not name or kind not in tuple(Kind):
-        raise UsageError(
-            f"'{given}' is not an attribute and its kind", hint="write e.g. --attribute cost:number"
-        )
-    return name, Kind(kind)
 
 
 def _batches(lines: Iterator[str]) -> Iterator[list[CapturedEvent]]:

@@ -14,7 +14,16 @@ from pappi.custody.adding import Added, Given, add_log, require_here, seal_sourc
 from pappi.custody.capture import Captured, CapturedEvent, capture
 from pappi.custody.erasure import Erased, Request, erase
 from pappi.custody.exact import exact_answers
-from pappi.custody.imports import Books, Imported, Progress, Terms, create_log, import_log, sweep
+from pappi.custody.imports import (
+    Books,
+    Imported,
+    Progress,
+    Terms,
+    create_log,
+    import_log,
+    inspect_log,
+    sweep,
+)
 from pappi.custody.keys import IssuedKey, new_key
 from pappi.custody.pack import gather_pack
 from pappi.custody.sealing import Sealed, seal
@@ -77,6 +86,14 @@ class Custody:
         with self._office.ledger() as ledger:
             books = self._books(ledger)
             return import_log(self._office.files, books, name, reader, terms, progress)
+
+    def inspect_log(
+        self, name: str, reader: EventReader, terms: Terms, progress: Progress
+    ) -> Imported:
+        """What importing this log would declare; nothing is taken in, nothing goes on record."""
+        with self._office.ledger() as ledger:
+            books = self._books(ledger)
+            return inspect_log(self._office.files, books, name, reader, terms, progress)
 
     def add_log(self, name: str, given: Given, terms: Terms) -> Added:
         """Declare a log whose events stay where they are; its source is only ever read."""
