@@ -1,4 +1,4 @@
-"""`pappi log create`, `capture`, `seal` and `erase`: logs that grow, and what leaves them."""
+"""`pappi log create`, `capture`, `seal`, `erase`: logs that grow, and what leaves them."""
 
 from __future__ import annotations
 
@@ -118,6 +118,22 @@ def erase(
     click.echo(f"Erased {erased.cases:,} cases with {erased.events:,} events from '{name}'.")
 
 
+@click.command("withdraw-name")
+@click.argument("name")
+@click.option("--activity", "activities", multiple=True, help="An activity's name; repeatable.")
+@click.option("--attribute", "attributes", multiple=True, help="An attribute's; repeatable.")
+@workspace_option
+def withdraw_name(
+    name: str, activities: Sequence[str], attributes: Sequence[str], workspace: str | None
+) -> None:
+    """Take back names that became public, if no release, reserved or kept question uses them."""
+    custody = open_workspace(workspace).custody
+    declared = custody.withdraw_names(name, activities, attributes)
+    click.echo("From now on no question can use them, and nobody new is shown them.")
+    click.echo("What was public was public: whoever has seen these names knows them.")
+    show_declaration(declared)
+
+
 def _batches(lines: Iterator[str]) -> Iterator[list[CapturedEvent]]:
     from pappi.custody.capture import MOST_EVENTS, event_of
 
@@ -133,4 +149,4 @@ def _object(line: str, number: int) -> object:
         raise InputError(f"line {number} is not JSON", hint="one event a line") from None
 
 
-GROWING = (create, capture, seal, erase)
+GROWING = (create, capture, seal, erase, withdraw_name)

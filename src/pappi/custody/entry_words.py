@@ -19,6 +19,7 @@ from pappi.store.register import (
     STAND,
     STOP,
     WITHDRAW,
+    WITHDRAW_NAMES,
 )
 from pappi.store.sources import place_told
 from pappi.values.epsilon import Epsilon
@@ -77,6 +78,11 @@ def _erased(what: What) -> str:
     return f"{counts} of {what['log']} deleted, named by {', '.join(what['by what'])}"
 
 
+def _withdrawn(what: What) -> str:
+    names = ", ".join(map(repr, (*what["activities"], *what["attributes"])))
+    return f"No longer named in {what['log']}: {names}"
+
+
 def _stood(what: What) -> str:
     return f"Standing question about {what['log']} from {what['first']} up to {what['until']}"
 
@@ -109,6 +115,7 @@ _WORDS: Mapping[str, Callable[[What], str]] = {
     KEEP: lambda what: f"Question about {what['log']} kept in a list",
     FORGET: lambda _what: "Question struck off a list",
     ERASE: _erased,
+    WITHDRAW_NAMES: _withdrawn,
     CHARGE: _charged,
     RESERVE: _reserved,
     RELEASE: lambda what: f"Result put on record for {what['key'][:_DIGITS]}…",
