@@ -2,8 +2,9 @@
 
 Events of activities that were not declared stay, without a name, so that a case begins, ends
 and lasts as it did. Attributes that were not declared are left out, and a value that is not of
-the declared kind is missing. How a value is read depends on that value alone, never on those of
-other cases: a number stays a number whatever somebody else wrote into the same column.
+the declared kind is missing. A value is read by itself: a number stays a number whatever some
+other case has in the same column. Only how times are written is still learned from all of them,
+where it is not said.
 """
 
 from __future__ import annotations
