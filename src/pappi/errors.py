@@ -22,16 +22,45 @@
         └── NotReleasable     no mechanism can answer it from public facts
 
 Each error has a stable `code`, a `message` that is safe to show to an analyst,
-a `hint` that says what to do next, and a private `detail` that only the owner's
-log may carry. Messages are made from the request, the declarations and the
-ledger, never from event data.
+a `hint` that says what to do next (`hint_of_command`: in the words of the command
+line), and a private `detail` that only the owner's log may carry. Messages are made
+from the request, the declarations and the ledger, never from event data.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What can be said to have it otherwise, in the words of the door that was used.
+
+    `flag` is what a command calls it, where that is another name.
+
+    >>> Option("time_format", "%d.%m.%Y").as_argument()
+    "time_format='%d.%m.%Y'"
+    >>> Option("time_format", "%d.%m.%Y").as_flag()
+    '--time-format %d.%m.%Y'
+    """
+
+    name: str
+    example: str = ""
+    flag: str = ""
+
+    def as_argument(self) -> str:
+        return f"{self.name}={self.example!r}" if self.example else self.name
+
+    def as_flag(self) -> str:
+        flag = f"--{(self.flag or self.name).replace('_', '-')}"
+        return f"{flag} {shlex.quote(self.example)}" if self.example else flag
+
+
+def _with(hint: str, options: Sequence[str]) -> str:
+    return f"{hint}: {', '.join(options)}" if options else hint
 
 
 class PappiError(Exception):
@@ -40,10 +69,13 @@ class PappiError(Exception):
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
 
-    def __init__(self, message: str, *, hint: str = "", detail: str = "") -> None:
+    def __init__(
+        self, message: str, *, hint: str = "", detail: str = "", options: Sequence[Option] = ()
+    ) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = _with(hint, [option.as_argument() for option in options])
+        self.hint_of_command = _with(hint, [option.as_flag() for option in options])
         self.detail = detail
 
 
@@ -108,9 +140,17 @@ class LogFormatError(InputError):
 
     code = "log-format"
 
-    def __init__(self, file: str, line: int | None, cause: str, *, hint: str = "") -> None:
+    def __init__(
+        self,
+        file: str,
+        line: int | None,
+        cause: str,
+        *,
+        hint: str = "",
+        options: Sequence[Option] = (),
+    ) -> None:
         place = file if line is None else f"{file}:{line}"
-        super().__init__(f"{place}: {cause}", hint=hint)
+        super().__init__(f"{place}: {cause}", hint=hint, options=options)
         self.file = file
         self.line = line
         self.cause = cause

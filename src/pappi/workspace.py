@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from copy import copy
 from datetime import date
@@ -80,10 +81,27 @@ class Workspace:
         `timezone` is short for the same zone in `options` (how to read wall-clock
         times) and in `terms` (where a day begins).
         """
-        options = options or ReadOptions(timezone=timezone)
         terms = terms or Terms(timezone=timezone or "UTC")
-        reader = open_log(source, options)
+        reader = open_log(source, options or ReadOptions(timezone=timezone), terms.vocabulary)
         return self.custody.import_log(name or log_name(source), reader, terms, progress)
+
+    def inspect_log(
+        self,
+        source: object,
+        name: str | None = None,
+        *,
+        options: ReadOptions | None = None,
+        terms: Terms | None = None,
+        timezone: str | None = None,
+        progress: Progress = no_progress,
+    ) -> Imported:
+        """What `import_log` would take in and make public, for the owner to see beforehand.
+
+        Nothing is taken in, and nothing goes on record.
+        """
+        terms = terms or Terms(timezone=timezone or "UTC")
+        reader = open_log(source, options or ReadOptions(timezone=timezone), terms.vocabulary)
+        return self.custody.inspect_log(name or log_name(source), reader, terms, progress)
 
     def logs(self) -> tuple[LogDeclaration, ...]:
         """What is declared about each log."""
@@ -301,10 +319,15 @@ def epsilon_of(amount: Amount) -> Epsilon:
 
 
 def log_name(source: object) -> str:
-    """A file's name without its endings; a frame has none and must be named."""
+    """A file's name without its endings, as far as it can name a log; a frame must be named.
+
+    >>> log_name("orders 2024.csv.gz"), log_name("07_x.xes")
+    ('orders_2024', 'log_07_x')
+    """
     if not isinstance(source, str | Path):
         raise UsageError("a log that is not a file needs a name", hint="pass name=…")
-    return Path(source).name.split(".")[0]
+    name = re.sub(r"[^A-Za-z0-9_-]+", "_", Path(source).name.split(".")[0])[:60]
+    return name if name[:1].isalpha() else f"log_{name}".rstrip("_")
 
 
 def _asked(amount: Amount | None) -> Epsilon | None:

@@ -34,6 +34,7 @@ ACTS = frozenset(
     {
         *("declare", "grant", "withdraw", "key", "revoke", "stop", "resume"),
         *("stand", "end", "keep", "forget", "erase", "rollback"),
+        *("withdraw-names", "exact"),
     }
 )
 # Unless it decides nothing, whoever reads it: then it begins like this.

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -213,7 +213,7 @@ class Checkpoint:
         """Steps 2 to 4 of the protocol."""
         refuse_too_much(questions)
         _refuse_unready(ledger, questions, log, self._office.files.events)
-        states = self._charge(ledger, questions)
+        states = self._charge(ledger, questions, log)
         released = self._complete(ledger, questions, states, log)
         # Remembers what was just written: an older ledger put in its place will be noticed.
         self._office.register(ledger)
@@ -284,8 +284,10 @@ class Checkpoint:
             quotes.append(quote_of(plan, facts, len(questions), new))
         return tuple(quotes)
 
-    def _charge(self, ledger: Ledger, questions: Sequence[CellQuestion]) -> Mapping[str, KeyState]:
-        rules = Rules(self._office, ledger, self._caller, {q.charge.log for q in questions})
+    def _charge(
+        self, ledger: Ledger, questions: Sequence[CellQuestion], log: LogDeclaration
+    ) -> Mapping[str, KeyState]:
+        rules = Rules(self._office, ledger, self._caller, log)
         states = ledger.charge([q.charge for q in questions], rules.limit, rules.permit)
         self._on_step("charged")
         return states
@@ -322,23 +324,28 @@ class Checkpoint:
 
 
 class Rules:
-    """What bounds a charge, asked inside its transaction: a budget cut a moment ago counts."""
+    """What bounds a charge, asked inside its transaction: a budget cut a moment ago counts.
 
-    def __init__(
-        self, office: Office, ledger: Ledger, caller: Caller, logs: Collection[str]
-    ) -> None:
+    `log` is what the questions were checked against.
+    """
+
+    def __init__(self, office: Office, ledger: Ledger, caller: Caller, log: LogDeclaration) -> None:
         self._office = office
         self._ledger = ledger
         self._caller = caller
-        self._logs = logs
+        self._log = log
         self._register = Register()
 
     def permit(self) -> None:
         self._register = self._office.register(self._ledger)
         self._caller.permit(self._register)
         _refuse_stopped(self._register)
-        for log in self._logs:
-            self._register.log(log, self._caller.logs(self._register))
+        now = self._register.log(self._log.name, self._caller.logs(self._register))
+        if now.vocabulary != self._log.vocabulary:
+            raise Conflict(
+                "the names of this log have changed since the question was checked",
+                hint="nothing was charged; ask again",
+            )
 
     def limit(self, account: Account) -> Epsilon | None:
         log = self._register.log(account.log)

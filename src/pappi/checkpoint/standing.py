@@ -62,7 +62,7 @@ def subscribe(
         _require_blocks(asked, log)
         refuse_too_much(asked)
         _refuse_hoarding(question, len(asked), register)
-        rules = Rules(office, ledger, caller, {log.name})
+        rules = Rules(office, ledger, caller, log)
         act = (STAND, standing_payload(question))
         ledger.reserve([one.charge for one in asked], rules.limit, act, rules.permit)
         return question

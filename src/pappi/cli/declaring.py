@@ -13,24 +13,29 @@ import click
 
 from pappi.cli.options import Command
 from pappi.errors import UsageError
+from pappi.report.plain import plain
 
 if TYPE_CHECKING:
     from pappi.custody.imports import Terms
     from pappi.store.declarations import LogDeclaration
     from pappi.values.bounds import Bounds, DefaultBounds
     from pappi.values.privacy import PrivacyUnit
+    from pappi.values.vocabulary import Kind
 
 _NUMBER = r"([+-]?[0-9]{1,18}(?:\.[0-9]{1,9})?)"
 _BOUNDS = re.compile(rf"(.{{1,200}})={_NUMBER}\.\.{_NUMBER}\s*([A-Za-z]*)")
 
 
+_DAY = click.DateTime(["%Y-%m-%d"])
+# Of a log that is there as a whole; one that grows ends where it is sealed.
+LAST_DAY = click.option("--until", type=_DAY, help="Last day of the horizon.")
+
+
 def declaring_options(command: Command) -> Command:
     """What is public about the log: the owner's declarations."""
-    day = click.DateTime(["%Y-%m-%d"])
     for option in reversed(
         (
-            click.option("--from", "first", type=day, help="First day of the horizon."),
-            click.option("--until", type=day, help="Last day of the horizon."),
+            click.option("--from", "first", type=_DAY, help="First day of the horizon."),
             click.option(
                 "--unit",
                 metavar="COLUMN",
@@ -98,7 +103,7 @@ def terms_of(given: Mapping[str, Any]) -> Terms:
     from pappi.values.periods import Calendar, Grid
     from pappi.values.privacy import Adjacency
 
-    first, last = given["first"], given["until"]
+    first, last = given["first"], given.get("until")
     return Terms(
         timezone=given["timezone"] or "UTC",
         anchor=CaseBorder(given["anchor"]),
@@ -186,8 +191,24 @@ def show_declaration(declared: LogDeclaration) -> None:
     )
     for key, value in rows:
         # An address stays in one piece, to be copied.
-        lines = wrap(value, 80, break_long_words=False, break_on_hyphens=False) or [""]
-        click.echo(f"  {key:<15} " + f"\n{'':<18}".join(lines))
+        lines = wrap(one_line(value), 80, break_long_words=False, break_on_hyphens=False) or [""]
+        click.echo(f"  {one_line(key):<15} " + f"\n{'':<18}".join(lines))
+
+
+def one_line(text: str) -> str:
+    """A text of names from a file, for a terminal: nothing to obey, and no line of its own."""
+    return plain(text).replace("\n", "\ufffd").replace("\t", "\ufffd")
+
+
+def attribute_and_kind(given: str) -> tuple[str, Kind]:
+    from pappi.values.vocabulary import Kind
+
+    name, _, kind = given.rpartition(":")
+    if not name or kind not in tuple(Kind):
+        raise UsageError(
+            f"'{given}' is not an attribute and its kind", hint="write e.g. cost:number"
+        )
+    return name, Kind(kind)
 
 
 def _bounds_texts(declared: LogDeclaration) -> Iterator[str]:

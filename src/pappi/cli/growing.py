@@ -1,4 +1,4 @@
-"""`pappi log create`, `capture`, `seal` and `erase`: logs that grow, and what leaves them."""
+"""`pappi log create`, `capture`, `seal`, `erase`: logs that grow, and what leaves them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pappi.cli.declaring import declaring_options, show_declaration, terms_of
+from pappi.cli.declaring import (
+    attribute_and_kind,
+    declaring_options,
+    show_declaration,
+    terms_of,
+)
 from pappi.cli.options import open_workspace, workspace_option
-from pappi.errors import InputError, UsageError
+from pappi.errors import InputError
 
 if TYPE_CHECKING:
     from pappi.custody.capture import CapturedEvent
     from pappi.custody.sealing import Sealed
-    from pappi.values.vocabulary import Kind
 
 
 @click.command()
@@ -43,7 +47,7 @@ def create(
     """Declare a log without events, to be fed by capture. It needs --from."""
     from pappi.values.vocabulary import Vocabulary
 
-    vocabulary = Vocabulary(tuple(activities), dict(map(_attribute, attributes)))
+    vocabulary = Vocabulary(tuple(activities), dict(map(attribute_and_kind, attributes)))
     custody = open_workspace(workspace).custody
     created = custody.create_log(name, terms_of(given), vocabulary)
     click.echo("Declared, and therefore public from now on:")
@@ -114,15 +118,20 @@ def erase(
     click.echo(f"Erased {erased.cases:,} cases with {erased.events:,} events from '{name}'.")
 
 
-def _attribute(given: str) -> tuple[str, Kind]:
-    from pappi.values.vocabulary import Kind
-
-    name, _, kind = given.rpartition(":")
-    if not name or kind not in tuple(Kind):
-        raise UsageError(
-            f"'{given}' is not an attribute and its kind", hint="write e.g. --attribute cost:number"
-        )
-    return name, Kind(kind)
+@click.command("withdraw-name")
+@click.argument("name")
+@click.option("--activity", "activities", multiple=True, help="An activity's name; repeatable.")
+@click.option("--attribute", "attributes", multiple=True, help="An attribute's; repeatable.")
+@workspace_option
+def withdraw_name(
+    name: str, activities: Sequence[str], attributes: Sequence[str], workspace: str | None
+) -> None:
+    """Take back names that became public, if no release, reserved or kept question uses them."""
+    custody = open_workspace(workspace).custody
+    declared = custody.withdraw_names(name, activities, attributes)
+    click.echo("From now on no question can use them, and nobody new is shown them.")
+    click.echo("What was public was public: whoever has seen these names knows them.")
+    show_declaration(declared)
 
 
 def _batches(lines: Iterator[str]) -> Iterator[list[CapturedEvent]]:
@@ -140,4 +149,4 @@ def _object(line: str, number: int) -> object:
         raise InputError(f"line {number} is not JSON", hint="one event a line") from None
 
 
-GROWING = (create, capture, seal, erase)
+GROWING = (create, capture, seal, erase, withdraw_name)

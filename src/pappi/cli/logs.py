@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pappi.cli.declaring import declaring_options, horizon_text, show_declaration, terms_of
+from pappi.cli.declaring import (
+    LAST_DAY,
+    attribute_and_kind,
+    declaring_options,
+    horizon_text,
+    one_line,
+    show_declaration,
+    terms_of,
+)
 from pappi.cli.options import AS_JSON, Command, open_workspace, workspace_option
+from pappi.errors import InputError, UsageError
+from pappi.report.plain import plain
 from pappi.values.periods import day_of
 
 if TYPE_CHECKING:
-    from pappi.custody.imports import Imported, Progress
+    from pappi.custody.imports import Imported, Progress, Terms
     from pappi.eventlog.options import ReadOptions
     from pappi.eventlog.report import ImportReport
     from pappi.store.declarations import LogDeclaration
@@ -48,12 +60,70 @@ def _reading_options(command: Command) -> Command:
     for option in reversed(
         (
             click.option("--delimiter", help="CSV: field delimiter. [default: guessed]"),
-            click.option("--case", help="Column with the case id. [default: guessed]"),
-            click.option("--activity", help="Column with the activity. [default: guessed]"),
-            click.option("--timestamp", help="Column with the time. [default: guessed]"),
-            click.option("--time-format", help="CSV: e.g. '%d.%m.%Y %H:%M'. [default: guessed]"),
-            click.option("--missing", multiple=True, help="CSV: text for 'no value'; repeatable."),
+            click.option("--case", help="Column with the case id; not for XES. [default: guessed]"),
+            click.option(
+                "--activity", help="Column with the activity; not for XES. [default: guessed]"
+            ),
+            click.option(
+                "--timestamp", help="Column with the time; not for XES. [default: guessed]"
+            ),
+            click.option(
+                "--time-format",
+                help="How times are written that are texts, e.g. '%d.%m.%Y %H:%M'. "
+                "[default: guessed]",
+            ),
+            click.option("--missing", multiple=True, help="Text for 'no value'; repeatable."),
             click.option("--z-is-utc", is_flag=True, help="CSV: trust a Z despite --timezone."),
+            click.option(
+                "--most-columns", type=click.IntRange(1), help="Refuse more. [default: 2,000]"
+            ),
+            click.option(
+                "--longest-text",
+                type=click.IntRange(1),
+                help="Refuse longer ones. [default: 1,000,000 characters]",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def _beforehand_options(command: Command) -> Command:
+    """What is public of the file: said before it is read, or looked at before it is said."""
+    for option in reversed(
+        (
+            click.option(
+                "--dry-run",
+                is_flag=True,
+                help="Show what would become public; take nothing in, declare nothing.",
+            ),
+            click.option(
+                "--write",
+                type=click.Path(dir_okay=False, path_type=Path),
+                metavar="FILE",
+                help="With --dry-run: write it as a declaration, to be edited.",
+            ),
+            click.option(
+                "--declaration",
+                type=click.Path(dir_okay=False, path_type=Path),
+                metavar="FILE",
+                help="Activities, attributes and days in YAML or JSON: nothing else of the log "
+                "becomes public.",
+            ),
+            click.option(
+                "--declare-activity",
+                multiple=True,
+                metavar="NAME",
+                help="The same on the command line, with --from and --until: an activity; "
+                "repeatable.",
+            ),
+            click.option(
+                "--declare-attribute",
+                multiple=True,
+                metavar="NAME:KIND",
+                help="An attribute and its kind: number, text, truth, time or duration; "
+                "repeatable.",
+            ),
         )
     ):
         command = option(command)
@@ -70,21 +140,84 @@ def _reading_options(command: Command) -> Command:
     "begin in it. [default: UTC]",
 )
 @_reading_options
+@_beforehand_options
 @declaring_options
+@LAST_DAY
 @workspace_option
 @AS_JSON
 def import_(
-    file: Path, name: str | None, workspace: str | None, *, as_json: bool, **given: object
+    file: Path,
+    name: str | None,
+    write: Path | None,
+    workspace: str | None,
+    *,
+    dry_run: bool,
+    as_json: bool,
+    **given: object,
 ) -> None:
-    """Import an event log (XES, CSV, Parquet) and declare what is public about it."""
-    options, terms = _options(given), terms_of(given)
+    """Import an event log (XES, CSV, Parquet) and declare what is public about it.
+
+    With --dry-run, show it, and declare nothing.
+    """
+    if write is not None and not dry_run:
+        raise UsageError(
+            "--write goes with --dry-run", hint="look first, then import with --declaration"
+        )
+    options, terms = _options(given), _declared_terms(given)
     door = open_workspace(workspace)
-    with _progress_bar(file.name) as progress:
-        imported = door.import_log(file, name, options=options, terms=terms, progress=progress)
+    with _progress_bar(plain(file.name)) as progress:
+        read = door.inspect_log if dry_run else door.import_log
+        imported = read(file, name, options=options, terms=terms, progress=progress)
+    if write is not None:
+        _write_declaration(write, imported.declaration)
     if as_json:
-        click.echo(json.dumps(_import_record(imported), indent=2))
+        click.echo(json.dumps({"dry_run": dry_run, **_import_record(imported)}, indent=2))
+        return
+    _show_import(imported, dry_run=dry_run)
+    if dry_run:
+        _say_how_to_go_on(file, write)
+
+
+def _declared_terms(given: Mapping[str, Any]) -> Terms:
+    """What the options say, and what they, or a file, declare beforehand."""
+    from pappi.custody.beforehand import declared_in
+    from pappi.values.vocabulary import Vocabulary
+
+    terms = terms_of(given)
+    activities, attributes = given["declare_activity"], given["declare_attribute"]
+    if activities or attributes:
+        vocabulary = Vocabulary(
+            tuple(dict.fromkeys(activities)), dict(map(attribute_and_kind, attributes))
+        )
+        terms = replace(terms, vocabulary=vocabulary)
+    if given["declaration"] is None:
+        return terms
+    if terms.vocabulary is not None or terms.first is not None or terms.until is not None:
+        raise UsageError(
+            "a declaration names activities, attributes and days itself",
+            hint="leave out --declare-activity, --declare-attribute, --from and --until",
+        )
+    return declared_in(given["declaration"], terms)
+
+
+def _write_declaration(path: Path, declared: LogDeclaration) -> None:
+    from pappi.custody.beforehand import declaration_text
+
+    try:
+        path.write_text(declaration_text(declared), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _say_how_to_go_on(file: Path, written: Path | None) -> None:
+    click.echo("Nothing was taken in, and nothing is public yet.")
+    if written is None:
+        click.echo("Next: the same with --write FILE, to have a declaration to edit.")
     else:
-        _show_import(imported)
+        where = f"{shlex.quote(str(file))} --declaration {shlex.quote(str(written))}"
+        click.echo(
+            plain(f"Next: edit {written}, then: pappi log import {where} (and the same options)")
+        )
 
 
 @log.command("list")
@@ -127,6 +260,7 @@ def _options(given: Mapping[str, Any]) -> ReadOptions:
         timezone=given["timezone"],
         missing=given["missing"] or None,
         z_is_utc=given["z_is_utc"],
+        **{name: given[name] for name in ("most_columns", "longest_text") if given[name]},
     )
 
 
@@ -160,21 +294,30 @@ def _import_record(imported: Imported) -> dict[str, Any]:
     }
 
 
-def _show_import(imported: Imported) -> None:
+def _show_import(imported: Imported, *, dry_run: bool) -> None:
     report, declared = imported.report, imported.declaration
-    click.echo(
-        f"Imported {report.events:,} events in {report.cases:,} cases as '{declared.name}', "
+    done = "Would import" if dry_run else "Imported"
+    _say(
+        f"{done} {report.events:,} events in {report.cases:,} cases as '{declared.name}', "
         f"{_day(report.first_us, declared)} to {_day(report.last_us, declared)}."
     )
     for line in _oddities(report):
-        click.echo(f"  {line}")
+        _say(f"  {line}")
     for guess in report.guesses:
         option = guess.option.replace("_", "-")
-        click.echo(f"  guessed {guess.what}: {guess.guess} (change with --{option})")
+        _say(f"  guessed {guess.what}: {guess.guess} (change with --{option})")
     for notice in report.notices:
-        click.echo(f"  note: {notice}")
-    click.echo("Declared, and therefore public from now on:")
+        _say(f"  note: {notice}")
+    if dry_run:
+        _say("Would be declared, and therefore public:")
+    else:
+        _say("Declared, and therefore public from now on:")
     show_declaration(declared)
+
+
+def _say(line: str) -> None:
+    """Names come from the file: a terminal must not obey them."""
+    click.echo(one_line(line))
 
 
 def _oddities(report: ImportReport) -> Iterator[str]:
@@ -185,7 +328,10 @@ def _oddities(report: ImportReport) -> Iterator[str]:
             "they keep the order of the file"
         )
     if report.without_time:
-        yield f"{report.without_time:,} events have no time"
+        yield (
+            f"{report.without_time:,} events have no time: they come last in their cases and "
+            "count there; a case without any time is in no period"
+        )
     if report.without_activity:
         yield f"{report.without_activity:,} events have no activity"
     gaps = [column for column in report.columns if column.missing]

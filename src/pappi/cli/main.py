@@ -23,9 +23,11 @@ from pappi.cli.serve import serve
 from pappi.cli.sources import add
 from pappi.cli.standing import standing
 from pappi.errors import DefinitionError, PappiError
+from pappi.report.plain import plain
 
 INTERRUPTED = 130
 INTERNAL = 70
+OUT_OF_MEMORY = 71
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -71,6 +73,9 @@ def main() -> None:
         # The reader of our output has gone, as with `| head`: that is no failure of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except MemoryError:
+        click.echo("error: there is not enough memory for this", err=True)
+        code = OUT_OF_MEMORY
     except Exception as error:  # noqa: BLE001 - a library's own words may carry data
         code = _internal(error)
     sys.exit(code if isinstance(code, int) else 0)
@@ -81,9 +86,10 @@ def _explain(error: PappiError) -> None:
         # Each problem says itself that it is one, and where.
         click.echo(error.message, err=True)
         return
-    click.echo(f"{click.style('error:', fg='red', bold=True)} {error.message}", err=True)
-    if error.hint:
-        click.echo(f"{click.style('hint:', fg='cyan')} {error.hint}", err=True)
+    said = plain(error.message)
+    click.echo(f"{click.style('error:', fg='red', bold=True)} {said}", err=True)
+    if hint := error.hint_of_command:
+        click.echo(f"{click.style('hint:', fg='cyan')} {plain(hint)}", err=True)
     if error.detail and os.environ.get("PAPPI_DEBUG"):
         click.echo(f"detail: {error.detail}", err=True)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pappi.cli.declaring import declaring_options, show_declaration, terms_of
+from pappi.cli.declaring import LAST_DAY, declaring_options, show_declaration, terms_of
 from pappi.cli.options import open_workspace, workspace_option
 from pappi.errors import UsageError
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 )
 @click.option("--timezone", metavar="ZONE", help="Zone that days begin in. [default: UTC]")
 @declaring_options
+@LAST_DAY
 @workspace_option
 def add(
     name: str,

@@ -14,8 +14,18 @@ from pappi.custody.adding import Added, Given, add_log, require_here, seal_sourc
 from pappi.custody.capture import Captured, CapturedEvent, capture, grows
 from pappi.custody.erasure import Erased, Request, erase
 from pappi.custody.exact import exact_answers
-from pappi.custody.imports import Books, Imported, Progress, Terms, create_log, import_log, sweep
+from pappi.custody.imports import (
+    Books,
+    Imported,
+    Progress,
+    Terms,
+    create_log,
+    import_log,
+    inspect_log,
+    sweep,
+)
 from pappi.custody.keys import IssuedKey, new_key
+from pappi.custody.naming import refuse_unwithdrawable
 from pappi.custody.pack import gather_pack
 from pappi.custody.sealing import Sealed, seal
 from pappi.custody.spending import ChargePage, Spending, charges_before, spending_of
@@ -37,6 +47,7 @@ from pappi.store.register import (
     REVOKE,
     STOP,
     WITHDRAW,
+    WITHDRAW_NAMES,
     Register,
     digest_of,
     key_payload,
@@ -78,6 +89,14 @@ class Custody:
         with self._office.ledger() as ledger:
             books = self._books(ledger)
             return import_log(self._office.files, books, name, reader, terms, progress)
+
+    def inspect_log(
+        self, name: str, reader: EventReader, terms: Terms, progress: Progress
+    ) -> Imported:
+        """What importing this log would declare; nothing is taken in, nothing goes on record."""
+        with self._office.ledger() as ledger:
+            books = self._books(ledger)
+            return inspect_log(self._office.files, books, name, reader, terms, progress)
 
     def add_log(self, name: str, given: Given, terms: Terms) -> Added:
         """Declare a log whose events stay where they are; its source is only ever read."""
@@ -132,6 +151,31 @@ class Custody:
 
             sweep(self._office.files, self._books(ledger))
             return erase(self._office.files, lambda: self.log(name), request, note)
+
+    def withdraw_names(
+        self, name: str, activities: Sequence[str] = (), attributes: Sequence[str] = ()
+    ) -> LogDeclaration:
+        """Take activities and attributes out of a log's vocabulary that nothing has used yet.
+
+        No question can use them from now on. What was public was public, and the events stay.
+        """
+        if not activities and not attributes:
+            raise UsageError("name an activity or an attribute to withdraw")
+        names = {"activity": tuple(activities), "attribute": tuple(attributes)}
+        with self._office.ledger() as ledger:
+
+            def act() -> Mapping[str, JSON]:
+                register = self._office.register(ledger)
+                refuse_unwithdrawable(ledger, register, register.log(name), names)
+                return {
+                    "log": name,
+                    "activities": list(activities),
+                    "attributes": list(attributes),
+                    "by": self._by,
+                }
+
+            ledger.append(WITHDRAW_NAMES, act)
+        return self.log(name)
 
     def logs(self) -> tuple[LogDeclaration, ...]:
         with self._opened() as (_, register):

@@ -20,6 +20,7 @@ from pappi.store.register import (
     STAND,
     STOP,
     WITHDRAW,
+    WITHDRAW_NAMES,
 )
 from pappi.store.sources import place_told
 from pappi.values.epsilon import Epsilon
@@ -78,6 +79,11 @@ def _erased(what: What) -> str:
     return f"{counts} of {what['log']} deleted, named by {', '.join(what['by what'])}"
 
 
+def _withdrawn(what: What) -> str:
+    names = ", ".join(map(repr, (*what["activities"], *what["attributes"])))
+    return f"No longer named in {what['log']}: {names}"
+
+
 def _stood(what: What) -> str:
     return f"Standing question about {what['log']} from {what['first']} up to {what['until']}"
 
@@ -127,6 +133,7 @@ _WORDS: Mapping[str, Callable[[What], str]] = {
     ERASE: _erased,
     ROLLBACK: _rolled_back,
     REFORMAT: lambda what: f"Ledger brought to format {what['format']}",
+    WITHDRAW_NAMES: _withdrawn,
     CHARGE: _charged,
     RESERVE: _reserved,
     RELEASE: lambda what: f"Result put on record for {what['key'][:_DIGITS]}…",

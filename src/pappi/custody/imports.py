@@ -14,8 +14,9 @@ from datetime import date, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from pappi.custody.mapped import require_names
 from pappi.engine.cases import case_level
-from pappi.errors import InputError, UsageError
+from pappi.errors import InputError, Option, UsageError
 from pappi.eventlog.log import EventReader
 from pappi.eventlog.report import ImportReport
 from pappi.ppinot.model import CaseBorder
@@ -43,13 +44,19 @@ LATEST_US = midnight_us(LATEST, ZoneInfo("UTC"))
 MONTHLY = Grid(Calendar.MONTH)
 DEFAULT_BUDGET = Epsilon.of(1)
 
+_INSPECTED = "inspected"
 _PART = re.compile(r"_p[0-9]+$")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the owner says about a log at import; None is left to be proposed."""
+    """What the owner says about a log at import; None is left to be proposed.
+
+    With a `vocabulary` the log is declared before it is read: the owner names activities,
+    attributes and horizon, and nothing else of the file becomes public. Its `keys` are of no
+    account here: those of the terms are.
+    """
 
     timezone: str = "UTC"
     anchor: CaseBorder = CaseBorder.END
@@ -63,11 +70,12 @@ class Terms:
     expected_cases: int | None = None
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bounds: DefaultBounds = NO_DEFAULTS
+    vocabulary: Vocabulary | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What came in, and what is now declared about it."""
+    """What came in, and what is now declared about it; or what would be (`inspect_log`)."""
 
     report: ImportReport
     declaration: LogDeclaration
@@ -110,20 +118,72 @@ def _import_alone(
     check_terms(name, terms, books.known())
     _sweep(files, books)
     table = f"events_{books.number()}"
+    if terms.unit.column is None:
+        report = _read(files.events, table, reader, terms, progress)
+    else:
+        # Into a copy first: only the events themselves show whether each case is of one person.
+        with staging(files.events) as folder:
+            copy = successor(files.events, folder)
+            report = _read(copy, table, reader, terms, progress)
+            _require_case_level(copy, terms.unit.column, report)
+            swap_in(copy, files.events)
+    declaration = _proposed(name, table, report, terms)
+    books.declare(declaration)
+    return Imported(report, declaration)
 
+
+def inspect_log(
+    files: WorkspaceFiles,
+    books: Books,
+    name: str,
+    reader: EventReader,
+    terms: Terms,
+    progress: Progress,
+) -> Imported:
+    """What an import would find and declare, refusals included; nothing of it is kept.
+
+    The events are read into a folder of the workspace that is gone afterwards.
+    """
+    check_terms(name, terms, books.known())
+    with staging(files.events) as folder:
+        passing = folder / "inspected.duckdb"
+        report = _read(passing, _INSPECTED, reader, terms, progress)
+        if terms.unit.column is not None:
+            _require_case_level(passing, terms.unit.column, report)
+    return Imported(report, _proposed(name, _INSPECTED, report, terms))
+
+
+def _read(
+    database: Path, table: str, reader: EventReader, terms: Terms, progress: Progress
+) -> ImportReport:
     def accept(report: ImportReport) -> None:
         """A log that cannot be declared is not taken in."""
+        _require_declared(report, terms.vocabulary)
         _horizon(report, terms)
         _require_attribute(terms.unit, report)
         check_words(terms, _vocabulary(report))
 
-    if terms.unit.column is None:
-        report = import_events(files.events, table, reader, progress, accept)
-    else:
-        report = _import_persons(files.events, table, reader, progress, accept, terms.unit.column)
-    declaration = declared(name, table, _vocabulary(report), terms, _horizon(report, terms))
-    books.declare(declaration)
-    return Imported(report, declaration)
+    try:
+        return import_events(database, table, reader, progress, accept)
+    except MemoryError:
+        raise InputError(
+            f"{reader.name}: there is not enough memory to read this log",
+            hint="look for rows or texts of absurd length; nothing was taken in",
+        ) from None
+
+
+def _require_declared(report: ImportReport, vocabulary: Vocabulary | None) -> None:
+    """What was not declared must not even be stored: fails closed if a reader gives more."""
+    if vocabulary is None:
+        return
+    kinds = {column.name: column.kind for column in report.columns}
+    if kinds != dict(vocabulary.attributes) or not {*report.activities} <= {*vocabulary.activities}:
+        raise ValueError("the log was not opened for what is declared of it")
+
+
+def _proposed(name: str, table: str, report: ImportReport, terms: Terms) -> LogDeclaration:
+    vocabulary = terms.vocabulary or _vocabulary(report)
+    return declared(name, table, vocabulary, terms, _horizon(report, terms))
 
 
 def sweep(files: WorkspaceFiles, books: Books) -> None:
@@ -166,23 +226,6 @@ def create_log(
         return log
 
 
-def _import_persons(
-    database: Path,
-    table: str,
-    reader: EventReader,
-    progress: Progress,
-    accept: Callable[[ImportReport], None],
-    column: str,
-) -> ImportReport:
-    """Into a copy first: only the events themselves show whether each case is of one person."""
-    with staging(database) as folder:
-        copy = successor(database, folder)
-        report = import_events(copy, table, reader, progress, accept)
-        _require_case_level(copy, column, report)
-        swap_in(copy, database)
-    return report
-
-
 def _require_attribute(unit: PrivacyUnit, report: ImportReport) -> None:
     names = [column.name for column in report.columns]
     if unit.column is not None and unit.column not in names:
@@ -212,7 +255,8 @@ def check_terms(name: str, terms: Terms, known: Collection[str]) -> None:
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"'{name}' cannot name a log",
-            hint="use up to 64 letters, digits, - and _, beginning with a letter",
+            hint="use up to 64 letters, digits, - and _, beginning with a letter, as in",
+            options=(Option("name", "orders"),),
         )
     if name in known:
         raise UsageError(f"there is already a log called '{name}'", hint="choose another name")
@@ -221,8 +265,27 @@ def check_terms(name: str, terms: Terms, known: Collection[str]) -> None:
             raise UsageError(f"a horizon lies between {EARLIEST} and {LATEST}, not at {day}")
     if terms.block_budget.nano == 0:
         raise UsageError("a budget of 0 answers nothing", hint="give each block e.g. 1")
+    if terms.vocabulary is not None:
+        _check_beforehand(terms, terms.vocabulary)
     terms.unit.require_neighbours(terms.adjacency)
     _zone(terms.timezone)
+
+
+def _check_beforehand(terms: Terms, vocabulary: Vocabulary) -> None:
+    """What is declared beforehand is complete: nothing is left to be proposed by the events."""
+    if terms.first is None or terms.until is None:
+        raise UsageError(
+            "a log that is declared beforehand needs its first and its last day",
+            hint="whole blocks, such as months, around the time it is about",
+            options=(Option("first", flag="from"), Option("until")),
+        )
+    require_names(vocabulary.attributes)
+    if terms.unit.column is not None and terms.unit.column not in vocabulary.attributes:
+        raise UsageError(
+            f"{quoted(terms.unit.column)}, which tells persons apart, is not declared",
+            hint="declare this attribute, with its kind",
+        )
+    check_words(terms, vocabulary)
 
 
 def check_words(terms: Terms, vocabulary: Vocabulary) -> None:
@@ -281,6 +344,8 @@ def _vocabulary(report: ImportReport) -> Vocabulary:
 
 def _horizon(report: ImportReport, terms: Terms) -> tuple[date, date]:
     """Whole blocks around the events' time span, where the owner names no dates."""
+    if not report.events:
+        raise InputError("this log has no events", hint="check what was exported")
     if report.first_us is None or report.last_us is None:
         raise InputError("no event of this log has a time", hint="PPIs are evaluated per period")
     if report.first_us < EARLIEST_US or report.last_us > LATEST_US:

@@ -52,7 +52,7 @@ class Mapped:
     def __init__(self, log: str, given: Given, timezone: str) -> None:
         self._secret = secret_name(log)
         require_public(given.url, self._secret)
-        _require_names(given.attributes)
+        require_names(given.attributes)
         self._given = replace(given, url=_rooted(given.url))
         self._zone = timezone
         self._table = _table(given)
@@ -171,7 +171,7 @@ def _rooted(url: str) -> str:
     return url if "://" in place else f"{System.PARQUET}:{Path(place).absolute()}"
 
 
-def _require_names(attributes: Mapping[str, object]) -> None:
+def require_names(attributes: Mapping[str, object]) -> None:
     """Names that the events' own columns do not have, and no two alike but for their case."""
     for name, free in zip(attributes, table_names(attributes), strict=True):
         if name != free or not name.isprintable():

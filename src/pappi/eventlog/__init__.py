@@ -6,6 +6,7 @@ what it guessed (`log`). Nothing here knows a database.
 
     log        the seam: batches, columns, guesses
     options    what the owner may say instead of leaving it to be guessed
+    declared   a log read as it was declared beforehand, and nothing else of it
     report     what an import found
     xes*       XES, streamed through expat
     csv*       delimited text

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pappi.eventlog.log import ArrowArray, ArrowType
-from pappi.eventlog.zones import instants_us
+from pappi.eventlog.zones import instants
 from pappi.values.vocabulary import Kind
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def _nearest_doubles(column: ArrowArray, _clock: LogClock) -> ArrowArray:
 
 def _time(column: ArrowArray, clock: LogClock) -> ArrowArray:
     """UTC microseconds; a time without zone is wall clock of the log's zone, or UTC."""
+    import numpy as np
     import pyarrow as pa
 
     us = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)), safe=False)
@@ -111,7 +112,12 @@ def _time(column: ArrowArray, clock: LogClock) -> ArrowArray:
         return numbers
     wall = numbers.fill_null(0).to_numpy(zero_copy_only=False)
     absent = numbers.is_null().to_numpy(zero_copy_only=False)
-    return pa.array(instants_us(wall, clock.clock.zone), pa.int64(), mask=absent)
+    read = instants(wall[~absent], clock.clock.zone)
+    clock.skipped += read.skipped
+    clock.twice += read.twice
+    us = np.zeros(len(wall), np.int64)
+    us[~absent] = read.us
+    return pa.array(us, pa.int64(), mask=absent)
 
 
 def _duration(column: ArrowArray, _clock: LogClock) -> ArrowArray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from pappi.errors import Option
 from pappi.eventlog.clocks import LogClock, format_guess
 from pappi.eventlog.csv_source import CsvSource
 from pappi.eventlog.inference import ALL_TIMES, ColumnType, TypeInference, blanked, typed
@@ -21,6 +22,7 @@ from pappi.eventlog.log import (
     Column,
     Description,
     Guess,
+    Kinds,
     Progress,
     RecordBatch,
     attribute_field,
@@ -29,17 +31,23 @@ from pappi.eventlog.log import (
 from pappi.eventlog.options import ReadOptions
 from pappi.eventlog.roles import no_such_role, required_role, role_by_name, role_guess
 from pappi.eventlog.times import FORMATS, TimeFormat, time_format
+from pappi.values.vocabulary import Kind
 
 _DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 
 
 class CsvReader:
-    """One delimited text file with a header line."""
+    """One delimited text file with a header line.
 
-    def __init__(self, path: Path, options: ReadOptions) -> None:
+    With `kinds`, only columns of these names are attributes, and their types are not learned:
+    they come as texts, and as times where that was declared.
+    """
+
+    def __init__(self, path: Path, options: ReadOptions, kinds: Kinds | None = None) -> None:
         self._options = options
+        self._kinds = kinds
         self._format = None if options.time_format is None else time_format(options.time_format)
-        self._source = CsvSource(path, options.delimiter)
+        self._source = CsvSource(path, options)
         self._clock = LogClock(options)
         names = self._source.names
         self._case = required_role(path.name, "case", names, options.case)
@@ -86,7 +94,7 @@ class CsvReader:
         return (*said, *FORMATS.values())
 
     def _learn(self, progress: Progress) -> None:
-        observed = [n for n in range(len(self._seen)) if n not in (self._case, self._activity)]
+        observed = [n for n in range(len(self._seen)) if self._to_be_learned(n)]
         for texts in self._source.batches(progress):
             for number in observed:
                 self._seen[number].observe(texts.column(number))
@@ -94,10 +102,30 @@ class CsvReader:
         self._time = time
         self._time_type = self._checked_time_type(time)
         self._attributes = {
-            number: seen.attribute_type()
-            for number, seen in enumerate(self._seen)
+            number: of
+            for number in range(len(self._seen))
             if number not in (self._case, self._activity, time)
+            and (of := self._attribute_type(number)) is not None
         }
+        times = [n for n, of in self._attributes.items() if of.name == "time"]
+        if any(self._seen[number].offsets for number in (time, *times)):
+            self._clock.trust_z()
+
+    def _to_be_learned(self, number: int) -> bool:
+        if number in (self._case, self._activity):
+            return False
+        return self._kinds is None or self._time in (None, number) or self._is_time(number)
+
+    def _is_time(self, number: int) -> bool:
+        """Whether it was declared to be one."""
+        return (self._kinds or {}).get(self._source.names[number]) is Kind.TIME
+
+    def _attribute_type(self, number: int) -> ColumnType | None:
+        if self._kinds is None:
+            return self._seen[number].attribute_type()
+        if self._is_time(number):
+            return self._seen[number].closest_time()
+        return ColumnType("text", self._options.missing or ())
 
     def _time_column(self) -> int:
         """The column named or usually named so, or else the first that holds times."""
@@ -107,7 +135,7 @@ class CsvReader:
         for number, seen in enumerate(self._seen):
             if number not in taken and seen.attribute_type().name == "time":
                 return number
-        raise no_such_role(self.name, "timestamp", self._source.names)
+        raise no_such_role(self.name, "timestamp", self._source.names, taken)
 
     def _checked_time_type(self, number: int) -> ColumnType | None:
         seen, name = self._seen[number], self._source.names[number]
@@ -116,9 +144,10 @@ class CsvReader:
         if bad is not None:
             raise self._source.defect(
                 bad.row,
-                f"{name!r} is {bad.text[:80]!r}, which is not a time written as {bad.closest.name}",
-                "correct the value, or say time_format (how times are written), timestamp "
-                "(another column) or missing (texts that mean no value)",
+                f"{name!r} is {bad.text[:80]!r}, which is {bad.why}",
+                "correct the value, or say how times are written, that another column has them, "
+                "or what means no value",
+                (Option("time_format"), Option("timestamp"), Option("missing")),
             )
         return time_type
 
@@ -178,8 +207,9 @@ class CsvReader:
             yield Guess(repr(marker), f"means no value in {_listed(names)}", "missing")
 
     def _notices(self) -> Iterator[str]:
+        yield from self._clock.notices()
         texts = [number for number, of in self._attributes.items() if of.name == "text"]
-        if self._options.missing is not None:
+        if self._options.missing is not None or self._kinds is not None:
             return
         for number in texts:
             for marker in sorted(self._seen[number].markers_seen):

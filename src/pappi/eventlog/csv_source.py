@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 
-from pappi.errors import LogFormatError
+from pappi.errors import LogFormatError, Option
 from pappi.eventlog.files import LogFile, open_log_file
+from pappi.eventlog.limits import first_too_long, too_long
 from pappi.eventlog.log import Progress, RecordBatch
-from pappi.eventlog.options import DELIMITERS
+from pappi.eventlog.options import DELIMITERS, ReadOptions
 
 _BLOCK = 1 << 22
 _SAMPLE = 1 << 16
@@ -23,10 +25,19 @@ _SAMPLE = 1 << 16
 class CsvSource:
     """One file: its header, and its rows as often as they are needed."""
 
-    def __init__(self, path: Path, delimiter: str | None) -> None:
+    def __init__(self, path: Path, options: ReadOptions) -> None:
         self.path = path
-        self.delimiter = delimiter or _guessed_delimiter(path)
+        self._options = options
+        self.delimiter = options.delimiter or _guessed_delimiter(path)
         self.names, self._header_lines = self._header()
+        if len(self.names) > options.most_columns:
+            raise LogFormatError(
+                path.name,
+                1,
+                f"{len(self.names):,} columns, where {options.most_columns:,} are expected at most",
+                hint="leave out what is no attribute of an event, or say that there are more",
+                options=(Option("most_columns", str(len(self.names))),),
+            )
 
     def batches(self, progress: Progress) -> Iterator[RecordBatch]:
         """All columns as text, nothing turned into null; columns are called 0, 1, 2, …."""
@@ -34,8 +45,11 @@ class CsvSource:
 
         with open_log_file(self.path) as file:
             try:
+                rows = 0
                 for batch in self._arrow_reader(file):
                     progress(file.done, file.total)
+                    self._refuse_long_texts(batch, rows)
+                    rows += batch.num_rows
                     yield batch
             except pa.ArrowInvalid as error:
                 raise self._explained(str(error)) from None
@@ -47,8 +61,18 @@ class CsvSource:
                 return line
         return None
 
-    def defect(self, row: int, cause: str, hint: str) -> LogFormatError:
-        return LogFormatError(self.path.name, self.line_of_row(row), cause, hint=hint)
+    def defect(
+        self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
+    ) -> LogFormatError:
+        line = self.line_of_row(row)
+        return LogFormatError(self.path.name, line, cause, hint=hint, options=options)
+
+    def _refuse_long_texts(self, batch: RecordBatch, row: int) -> None:
+        if batch.nbytes <= self._options.longest_text:  # as nearly all are
+            return
+        for name, column in zip(self.names, batch.columns, strict=True):
+            if place := first_too_long(column, self._options.longest_text):
+                raise self.defect(row + place - 1, *too_long(name, self._options))
 
     def _arrow_reader(self, file: LogFile) -> Iterator[RecordBatch]:
         import pyarrow as pa
@@ -69,8 +93,8 @@ class CsvSource:
             yield from reader
 
     def _header(self) -> tuple[tuple[str, ...], int]:
-        with open_log_file(self.path) as file:
-            reader = csv.reader(_text(file), delimiter=self.delimiter)
+        with open_log_file(self.path) as file, _text(file) as text:
+            reader = csv.reader(self._lines(text), delimiter=self.delimiter)
             names = next((row for row in _patiently(reader) if row), [])
             lines = reader.line_num
         if not any(names):
@@ -81,13 +105,31 @@ class CsvSource:
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """Line and fields of every data row, the way Arrow counts rows."""
-        with open_log_file(self.path) as file:
-            reader = csv.reader(_text(file), delimiter=self.delimiter)
+        with open_log_file(self.path) as file, _text(file) as text:
+            reader = csv.reader(self._lines(text), delimiter=self.delimiter)
             line = 1
             for fields in _patiently(reader):
                 if fields and line > self._header_lines:
                     yield line, fields
                 line = reader.line_num + 1
+
+    def _lines(self, text: io.TextIOWrapper) -> Iterator[str]:
+        """The lines of the file, none of which is longer than any row that is read."""
+        for number in count(1):
+            line = text.readline(_BLOCK)
+            if not line:
+                return
+            if len(line) == _BLOCK and not line.endswith(("\n", "\r")):
+                raise self._too_long_a_row(number)
+            yield line
+
+    def _too_long_a_row(self, line: int | None) -> LogFormatError:
+        return LogFormatError(
+            self.path.name,
+            line,
+            f"a row is longer than {_BLOCK >> 20} MB",
+            hint="look for a double quote that is never closed; if it is right, use Parquet",
+        )
 
     def _explained(self, arrow_message: str) -> LogFormatError:
         """Arrow's complaint in our words, with the line it is about."""
@@ -99,6 +141,8 @@ class CsvSource:
                 "the text is not encoded in UTF-8",
                 hint="save the file as UTF-8, e.g. with iconv -f latin1 -t utf-8",
             )
+        if "straddling" in arrow_message:
+            return self._too_long_a_row(None)
         for line, fields in self._rows():
             if len(fields) != width:
                 return LogFormatError(

@@ -12,6 +12,10 @@ from typing import BinaryIO, cast
 from pappi.errors import LogFormatError
 
 _GZIP_MAGIC = b"\x1f\x8b"
+# Event logs shrink to a tenth, repetitive ones to a hundredth. What grows more than this, and
+# beyond a size that harms nobody, was made to exhaust its reader.
+_EXPANSION = 400
+_HARMLESS = 1 << 28
 
 
 class LogFile:
@@ -27,6 +31,35 @@ class LogFile:
         return self._raw.tell()
 
 
+class _Unpacked(gzip.GzipFile):
+    """The content of a compressed file, refused as soon as it is out of all proportion."""
+
+    def __init__(self, path: Path, raw: BinaryIO) -> None:
+        super().__init__(fileobj=raw)
+        self._path = path
+        self._most = max(_HARMLESS, path.stat().st_size * _EXPANSION)
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._checked(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._checked(super().read1(size))
+
+    def readline(self, size: int | None = -1) -> bytes:
+        return self._checked(super().readline(size))
+
+    def _checked(self, content: bytes) -> bytes:
+        if self.tell() > self._most:
+            raise LogFormatError(
+                self._path.name,
+                None,
+                f"the compressed file grows to more than {_EXPANSION} times its size",
+                hint="files are made so to exhaust who reads them; if this one is right, "
+                "decompress it first",
+            )
+        return content
+
+
 @contextmanager
 def open_log_file(path: Path) -> Iterator[LogFile]:
     """The file, decompressed by content and not by name; its defects as LogFormatError."""
@@ -34,7 +67,7 @@ def open_log_file(path: Path) -> Iterator[LogFile]:
         with path.open("rb") as raw:
             compressed = raw.read(2) == _GZIP_MAGIC
             raw.seek(0)
-            content = cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if compressed else raw
+            content = cast("BinaryIO", _Unpacked(path, raw)) if compressed else raw
             yield LogFile(raw, content, path.stat().st_size)
     except EOFError:
         raise LogFormatError(

@@ -7,13 +7,14 @@ a zone, and event times that are texts, need to be interpreted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from pappi.errors import LogFormatError
+from pappi.errors import LogFormatError, Option
 from pappi.eventlog.arrow_types import StoredType, stored_type
 from pappi.eventlog.clocks import LogClock, format_guess
 from pappi.eventlog.inference import ALL_TIMES, ColumnType, TypeInference
+from pappi.eventlog.limits import first_too_long, too_long
 from pappi.eventlog.log import (
     ACTIVITY,
     CASE,
@@ -55,6 +56,14 @@ class FrameReader:
         self._scan = scan
         self._options = options
         self._clock = LogClock(options)
+        if len(schema.names) > options.most_columns:
+            raise LogFormatError(
+                name,
+                None,
+                f"{len(schema):,} columns, where {options.most_columns:,} are expected at most",
+                hint="leave out what is no attribute of an event, or say that there are more",
+                options=(Option("most_columns", str(len(schema))),),
+            )
         self._case = required_role(name, "case", schema.names, options.case)
         self._activity = required_role(
             name, "activity", schema.names, options.activity, (self._case,)
@@ -106,7 +115,9 @@ class FrameReader:
         done = 0
         for batch in self._scan():
             self._refuse_null_case(batch.column(self._case), done)
-            yield self._canonical(batch)
+            canonical = self._canonical(batch)
+            self._refuse_long_texts(canonical, done)
+            yield canonical
             done += batch.num_rows
             progress(done, self._rows)
 
@@ -120,7 +131,8 @@ class FrameReader:
             for number, of in self._attributes.items()
             if of.notice
         )
-        return Description(tuple(columns), tuple(self._guesses()), tuple(notices))
+        told = (*notices, *self._clock.notices())
+        return Description(tuple(columns), tuple(self._guesses()), told)
 
     def _time_column(self) -> int:
         names, taken = self._schema.names, (self._case, self._activity)
@@ -130,7 +142,7 @@ class FrameReader:
         for number, field in enumerate(self._schema):
             if number not in taken and stored_type(field.type).kind == Kind.TIME:
                 return number
-        raise no_such_role(self._name, "timestamp", names)
+        raise no_such_role(self._name, "timestamp", names, taken)
 
     def _learn_time_format(self) -> None:
         options = self._options
@@ -141,11 +153,25 @@ class FrameReader:
         if bad := self._seen.unreadable:
             raise self._defect(
                 bad.row,
-                f"{self._schema.names[self._time]!r} is {bad.text[:80]!r}, which is not a time "
-                f"written as {bad.closest.name}",
-                "correct the value, or say time_format, timestamp or missing",
+                f"{self._schema.names[self._time]!r} is {bad.text[:80]!r}, which is {bad.why}",
+                "correct the value, or say how times are written, that another column has them, "
+                "or what means no value",
+                (Option("time_format"), Option("timestamp"), Option("missing")),
             )
+        if self._seen.offsets:
+            self._clock.trust_z()
         self._written = self._seen.time_type()
+
+    def _refuse_long_texts(self, batch: RecordBatch, row: int) -> None:
+        if batch.nbytes <= self._options.longest_text:
+            return
+        names = {attribute_field(number): self._schema.names[number] for number in self._attributes}
+        for field, column in zip(batch.schema, batch.columns, strict=True):
+            if str(field.type) != "string":
+                continue
+            if place := first_too_long(column, self._options.longest_text):
+                name = names.get(field.name, field.name)
+                raise self._defect(row + place - 1, *too_long(name, self._options))
 
     def _refuse_null_case(self, column: ArrowArray, row: int) -> None:
         import pyarrow.compute as pc
@@ -158,8 +184,11 @@ class FrameReader:
                 "every event must belong to a case; fill it in or leave the row out",
             )
 
-    def _defect(self, row: int, cause: str, hint: str) -> LogFormatError:
-        return LogFormatError(self._name, None, f"in row {row + 1}, {cause}", hint=hint)
+    def _defect(
+        self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
+    ) -> LogFormatError:
+        where = f"in row {row + 1}, {cause}"
+        return LogFormatError(self._name, None, where, hint=hint, options=options)
 
     def _canonical(self, batch: RecordBatch) -> RecordBatch:
         import pyarrow as pa
@@ -195,8 +224,9 @@ class FrameReader:
                 self._name,
                 None,
                 f"{self._schema.names[self._time]!r} holds {column.type}, not times",
-                hint="convert the column, name another with timestamp, or, if it counts from "
-                "1970, say time_format epoch-s, epoch-ms or epoch-us",
+                hint="convert the column, name another one, or, if it counts from 1970, say in "
+                "what: epoch-s, epoch-ms or epoch-us",
+                options=(Option("timestamp"), Option("time_format", "epoch-s")),
             )
         return self._clock.read(_texts(column), ColumnType("time", (), time_format(said)))
 

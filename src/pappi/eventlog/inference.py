@@ -8,12 +8,13 @@ type; in a text column it stays a text, because a case or a diagnosis may be cal
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pappi.eventlog.log import ArrowArray
-from pappi.eventlog.times import EPOCHS, FORMATS, Clock, TimeFormat, read_times
+from pappi.eventlog.times import EPOCHS, FORMATS, Clock, TimeFormat, Times, read_times
 from pappi.values.vocabulary import Kind
 
 if TYPE_CHECKING:
@@ -53,6 +54,19 @@ class Unreadable:
     text: str
     closest: TimeFormat
 
+    @property
+    def why(self) -> str:
+        """What the text is not.
+
+        >>> Unreadable(0, "9999-12-31", FORMATS["yyyy-mm-dd"]).why
+        'out of the years 1800 to 2200'
+        """
+        written = re.match(self.closest.pattern, self.text)
+        year = written and "year" in written.groupdict() and int(written["year"])
+        if year and not 1800 <= year <= 2200:
+            return "out of the years 1800 to 2200"
+        return f"not a time written as {self.closest.name}"
+
 
 ALL_TIMES = (*FORMATS.values(), *EPOCHS.values())
 
@@ -67,6 +81,7 @@ class TypeInference:
         self._times = list(times)
         self._rows = 0
         self._any = False
+        self.offsets = False
         self.markers_seen: set[str] = set()
         self._ruled_out: _RuledOut | None = None
 
@@ -93,10 +108,12 @@ class TypeInference:
         return None if self._ruled_out is None else self._ruled_out.unreadable()
 
     def _narrow_times(self, values: ArrowArray, rows: NDArray[np.int64]) -> None:
-        left = [written for written in self._times if _all_written(values, written)]
+        read = ((written, _all_written(values, written)) for written in self._times)
+        left = {written: times for written, times in read if times is not None}
         if self._times and not left:
             self._ruled_out = _RuledOut(self._times, values, rows)
-        self._times = left
+        self._times = list(left)
+        self.offsets |= any(times.with_offset for times in left.values())
 
     def attribute_type(self) -> ColumnType:
         """The type of the column as an attribute; a count since 1970 is just a number."""
@@ -113,6 +130,13 @@ class TypeInference:
         if not self._any or not self._times:
             return None
         return ColumnType("time", self._missing(), self._times[0])
+
+    def closest_time(self) -> ColumnType:
+        """The column as times that may be missing: in the format that reads it, or most of it."""
+        dated = [written for written in self._times if written.per_unit_us is None]
+        bad = self.unreadable
+        written = dated[0] if dated else bad.closest if bad else FORMATS["yyyy-mm-dd"]
+        return ColumnType("time", self._missing(), written)
 
     def possible_times(self) -> tuple[str, ...]:
         return tuple(written.name for written in self._times)
@@ -136,10 +160,14 @@ class _RuledOut:
         return Unreadable(int(self.rows[first]), self.values[first].as_py(), self.times[best])
 
 
-def _all_written(values: ArrowArray, written: TimeFormat) -> bool:
-    return all(
-        bool(read_times(some, written, _NO_ZONE).readable.all()) for some in _few_then_all(values)
-    )
+def _all_written(values: ArrowArray, written: TimeFormat) -> Times | None:
+    """The values as times, if all are written so."""
+    times = None
+    for some in _few_then_all(values):
+        times = read_times(some, written, _NO_ZONE)
+        if not times.readable.all():
+            return None
+    return times
 
 
 def _few_then_all(values: ArrowArray) -> tuple[ArrowArray, ArrowArray]:

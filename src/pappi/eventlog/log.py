@@ -14,7 +14,7 @@ what they are called is known when the reader has reached the end: `description`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -31,6 +31,9 @@ ACTIVITY = "activity"
 TIME = "ts_us"
 
 Batches: TypeAlias = Generator[RecordBatch, None, None]
+
+Kinds: TypeAlias = Mapping[str, Kind]
+"""Attributes and the kind that was declared of each, before the log was read."""
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the bytes consumed so far and the bytes there are to consume."""

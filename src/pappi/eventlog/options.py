@@ -23,7 +23,11 @@ class ReadOptions:
     missing      texts that stand for "no value" (besides the empty text), in every
                  column except case and activity
     z_is_utc     trust a trailing Z even if `timezone` is given; many tools print
-                 local time with a Z that means nothing (XES dates are always trusted)
+                 local time with a Z that means nothing (XES dates are always trusted,
+                 and so is a Z beside other times that say their offset)
+    most_columns, longest_text
+                 a file with more attributes, or with a longer text, is taken for a
+                 mistake and refused
     """
 
     delimiter: str | None = None
@@ -34,6 +38,8 @@ class ReadOptions:
     timezone: str | None = None
     missing: tuple[str, ...] | None = None
     z_is_utc: bool = False
+    most_columns: int = 2_000
+    longest_text: int = 1_000_000
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and self.delimiter not in DELIMITERS:

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from pappi.errors import UsageError
 from pappi.eventlog.log import ArrowArray
 from pappi.eventlog.times_common import common_times
-from pappi.eventlog.zones import instants_us
+from pappi.eventlog.zones import instants
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,12 +66,18 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """A column read: microseconds where `readable`, and how zones were written."""
+    """A column read: microseconds where `readable`, and how zones were written.
+
+    `skipped` and `twice` count local times at a change of the clocks, as `zones` does.
+    """
 
     us: Integers
     readable: Truths
-    without_offset: int
-    with_z: int
+    without_offset: int = 0
+    with_z: int = 0
+    with_offset: int = 0
+    skipped: int = 0
+    twice: int = 0
 
 
 def _dated(name: str, pattern: str) -> TimeFormat:
@@ -139,8 +145,11 @@ def _read_by_arrow(column: ArrowArray, written: TimeFormat, clock: Clock) -> Tim
         return None
     readable = column.is_valid().to_numpy(zero_copy_only=False)
     us = np.zeros(len(column), np.int64)
-    us[readable] = found.instants(clock.zone, z_is_utc=clock.z_is_utc)
-    return Times(us, readable, found.without_offset, int(found.with_z.sum()))
+    read = found.instants(clock.zone, z_is_utc=clock.z_is_utc)
+    us[readable] = read.us
+    with_z, without = int(found.with_z.sum()), found.without_offset
+    with_offset = len(found.us) - with_z - without
+    return Times(us, readable, without, with_z, with_offset, read.skipped, read.twice)
 
 
 def _read_by_parts(column: ArrowArray, written: TimeFormat, clock: Clock) -> Times:
@@ -148,7 +157,7 @@ def _read_by_parts(column: ArrowArray, written: TimeFormat, clock: Clock) -> Tim
 
     parts = _Parts(column, written.pattern)
     if not parts.matched.any():
-        return Times(np.zeros(len(column), np.int64), parts.matched, 0, 0)
+        return Times(np.zeros(len(column), np.int64), parts.matched)
     wall_us = _wall_us(parts)
     has_offset, offset_us = _offsets(parts)
     written_z = parts.text_is("zone", "Z")
@@ -157,11 +166,15 @@ def _read_by_parts(column: ArrowArray, written: TimeFormat, clock: Clock) -> Tim
         local = local | written_z
     readable = _in_range(parts)
     us = np.where(has_offset, wall_us - offset_us, wall_us)
+    skipped = twice = 0
     if clock.zone is not None:
         chosen = local & readable
-        us[chosen] = instants_us(wall_us[chosen], clock.zone)
-    without = int((parts.text_is("zone", "") & readable).sum())
-    return Times(us, readable, without, int((written_z & readable).sum()))
+        read = instants(wall_us[chosen], clock.zone)
+        us[chosen], skipped, twice = read.us, read.skipped, read.twice
+    without, with_z, with_offset = (
+        int((some & readable).sum()) for some in (parts.text_is("zone", ""), written_z, has_offset)
+    )
+    return Times(us, readable, without, with_z, with_offset, skipped, twice)
 
 
 def _counted(column: ArrowArray, pattern: str, per_unit_us: int) -> Times:
@@ -174,7 +187,7 @@ def _counted(column: ArrowArray, pattern: str, per_unit_us: int) -> Times:
     numbers = counts.to_numpy(zero_copy_only=False)
     limit = np.iinfo(np.int64).max // per_unit_us
     within = readable.to_numpy(zero_copy_only=False) & (np.abs(numbers) <= limit)
-    return Times(np.where(within, numbers, 0) * per_unit_us, within, 0, 0)
+    return Times(np.where(within, numbers, 0) * per_unit_us, within)
 
 
 class _Parts:

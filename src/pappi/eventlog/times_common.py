@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pappi.eventlog.log import ArrowArray
-from pappi.eventlog.zones import instants_us
+from pappi.eventlog.zones import Instants, instants
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -50,16 +50,17 @@ class CommonTimes:
         self.with_z = with_z
         self.without_offset = 0 if offsets else len(us)
 
-    def instants(self, zone: ZoneInfo | None, *, z_is_utc: bool) -> NDArray[np.int64]:
+    def instants(self, zone: ZoneInfo | None, *, z_is_utc: bool) -> Instants:
         """With a zone, what has no offset, and perhaps a false Z, is its wall clock's."""
         if zone is None:
-            return self.us
+            return Instants(self.us)
         if self.without_offset:
-            return instants_us(self.us, zone)
-        us = self.us.copy()
-        if not z_is_utc and self.with_z.any():
-            us[self.with_z] = instants_us(us[self.with_z], zone)
-        return us
+            return instants(self.us, zone)
+        if z_is_utc or not self.with_z.any():
+            return Instants(self.us)
+        us, false_z = self.us.copy(), instants(self.us[self.with_z], zone)
+        us[self.with_z] = false_z.us
+        return Instants(us, false_z.skipped, false_z.twice)
 
 
 def common_times(texts: ArrowArray, format_name: str) -> CommonTimes | None:

@@ -61,7 +61,7 @@ class _Piece:
             buffer.count += len(array) - array.null_count
             arrays[buffer.field] = array
         case_ids.update(names)
-        self._dates.without_offset += self._seen.without_offset
+        self._dates.add(self._seen)
         return pa.record_batch(arrays)
 
     def _core(self, names: list[str]) -> dict[str, ArrowArray]:

@@ -49,10 +49,16 @@ class Buffer:
 
 
 class ColumnSet:
-    """All columns of a log, by level, type and key."""
+    """All columns of a log, by level, type and key.
 
-    def __init__(self, readers: Mapping[str, Callable[[str], Value]]) -> None:
+    `at_new` is told how many there are whenever one is added, and may refuse.
+    """
+
+    def __init__(
+        self, readers: Mapping[str, Callable[[str], Value]], at_new: Callable[[int], None]
+    ) -> None:
         self._readers = readers
+        self._at_new = at_new
         self._attributes: list[Buffer] = []
         self.case = Buffer(CASE, CASE, "string", str)
         self._core = [
@@ -85,6 +91,7 @@ class ColumnSet:
         field = attribute_field(len(self._attributes))
         buffer = Buffer(field, name, xes_type, self._readers[xes_type])
         self._attributes.append(buffer)
+        self._at_new(len(self._attributes))
         level[xes_type][key] = buffer
         return buffer
 
@@ -102,7 +109,13 @@ class ColumnSet:
 
     def described(self) -> tuple[Column, ...]:
         """The attribute columns that hold anything, each with its final name."""
-        names = _final_names(self._attributes)
+        return self._columns(_final_names(self._attributes))
+
+    def by_key(self) -> tuple[Column, ...]:
+        """The same, called by their keys alone: values of several types have the same name."""
+        return self._columns({})
+
+    def _columns(self, names: Mapping[str, str]) -> tuple[Column, ...]:
         return tuple(
             Column(
                 buffer.field,

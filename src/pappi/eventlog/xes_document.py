@@ -14,13 +14,21 @@ of a trace, so memory holds one batch and the longest trace.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
-from pappi.errors import LogFormatError
+from pappi.errors import LogFormatError, Option
 from pappi.eventlog.log import RecordBatch
 from pappi.eventlog.xes_columns import Buffer, ColumnSet
 from pappi.eventlog.xes_extra import Node, extra_json, stub_node, whole_node
 from pappi.eventlog.xes_values import EXPECTED, KINDS, DateReader, Value, value_readers
+
+
+class Defect(Protocol):
+    """Makes the error for what is wrong at the present place."""
+
+    def __call__(self, cause: str, hint: str, options: Sequence[Option] = ()) -> LogFormatError: ...
+
 
 _ROWS_PER_BATCH = 20_000
 _DEEPEST = 100
@@ -30,17 +38,18 @@ _NAME = "concept:name"
 class XesDocument:
     """Handlers for one file: `start` and `end` of every element; complete batches are `taken`.
 
-    `defect` makes the error for what is wrong at the present place, `at_trace_end` is told of
-    the end of every trace.
+    `at_trace_end` is told of the end of every trace.
     """
 
     def __init__(
         self,
         dates: DateReader,
-        defect: Callable[[str, str], LogFormatError],
+        defect: Defect,
         at_trace_end: Callable[[], None],
+        most_columns: int,
     ) -> None:
         self._defect = defect
+        self._most_columns = most_columns
         self._at_trace_end = at_trace_end
         self._depth = 0
         self._in_trace = False
@@ -54,7 +63,7 @@ class XesDocument:
         self._name_in_column = False
         self._row = 0
         self._first_row = 0
-        self._columns = ColumnSet(value_readers(dates))
+        self._columns = ColumnSet(value_readers(dates), self._refuse_columns)
         self._event_columns = self._columns.of_event
         self._ready: list[RecordBatch] = []
         self.case_ids: set[str] = set()
@@ -105,6 +114,14 @@ class XesDocument:
         """The batches that are complete, once."""
         ready, self._ready = self._ready, []
         return ready
+
+    def _refuse_columns(self, count: int) -> None:
+        if count > self._most_columns:
+            raise self._defect(
+                f"more than {self._most_columns:,} different attributes",
+                "check how the log was made: keys are names of attributes, not their values",
+                (Option("most_columns"),),
+            )
 
     def _outside(self, tag: str, depth: int) -> None:
         if depth == 1:

@@ -6,30 +6,34 @@ may be left out (`skip`): nothing inside them changes how the rest is to be read
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from xml.parsers import expat
 
-from pappi.errors import LogFormatError
+from pappi.errors import LogFormatError, Option
 from pappi.eventlog.log import RecordBatch
+from pappi.eventlog.options import ReadOptions
 from pappi.eventlog.xes_document import XesDocument
 from pappi.eventlog.xes_values import DateReader
 
 END_OF_TRACE = b"</trace>"
 
 _STEP = 1 << 17
+# What a character takes in UTF-8 at most.
+_BYTES = 4
 
 
 class XesParser:
     """Feeds one file to the document's handlers; its defects become LogFormatError."""
 
-    def __init__(self, file: str, dates: DateReader) -> None:
+    def __init__(self, file: str, dates: DateReader, options: ReadOptions) -> None:
         self._file = file
+        self._longest = _BYTES * options.longest_text + _STEP
         self._parser = parser = expat.ParserCreate()
         self._fed = 0
         self._lines_skipped = 0
         self._utf8 = True
         self._trace_end = -1
-        self.document = XesDocument(dates, self._defect, self._at_trace_end)
+        self.document = XesDocument(dates, self._defect, self._at_trace_end, options.most_columns)
         parser.StartElementHandler = self._start_root
         parser.EndElementHandler = self.document.end
         parser.XmlDeclHandler = self._declared
@@ -47,6 +51,7 @@ class XesParser:
             step = text[begin : begin + _STEP]
             self._fed += len(step)
             self._parse(step, final=False)
+            self._refuse_endless()
             yield from self.document.taken()
 
     def skip(self, traces: bytes) -> Iterator[RecordBatch]:
@@ -75,9 +80,18 @@ class XesParser:
             hint = "export the log again, or correct the file at this line"
         return LogFormatError(self._file, error.lineno + self._lines_skipped, cause, hint=hint)
 
-    def _defect(self, cause: str, hint: str) -> LogFormatError:
+    def _refuse_endless(self) -> None:
+        """Of a tag that goes on, expat reads all anew with every step."""
+        if self._fed - self._parser.CurrentByteIndex > self._longest:
+            raise self._defect(
+                f"a tag or text that does not end within {self._longest >> 20} MB",
+                "leave such values out, or say that texts may be longer",
+                (Option("longest_text"),),
+            )
+
+    def _defect(self, cause: str, hint: str, options: Sequence[Option] = ()) -> LogFormatError:
         line = self._parser.CurrentLineNumber + self._lines_skipped
-        return LogFormatError(self._file, line, cause, hint=hint)
+        return LogFormatError(self._file, line, cause, hint=hint, options=options)
 
     def _start_root(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Decides, at the first element, how the others are spelled: <log> or <xes:log>."""

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from pappi.eventlog.log import ArrowArray
-from pappi.eventlog.zones import instants_us
+from pappi.eventlog.zones import instants
 from pappi.values.vocabulary import Kind
 
 Value: TypeAlias = str | int | float | bool
@@ -49,6 +49,8 @@ class DateReader:
     zone: ZoneInfo | None
     without_offset: int = 0
     finer: int = 0
+    skipped: int = 0
+    twice: int = 0
 
     def read(self, text: str) -> int:
         """Exact microseconds; a date without offset is wall clock of the zone, or UTC.
@@ -60,6 +62,7 @@ class DateReader:
         if moment.tzinfo is None:
             self.without_offset += 1
             moment = moment.replace(tzinfo=self.zone or UTC)
+            self._note_change_of_clocks(moment)
         if len(text) > _LONGEST_MICROSECOND_DATE:
             self.finer += _has_finer_digits(text)
         since = moment - _EPOCH
@@ -85,7 +88,26 @@ class DateReader:
         import pyarrow as pa
 
         self.without_offset += len(wall)
-        return wall if self.zone is None else pa.array(instants_us(wall.to_numpy(), self.zone))
+        if self.zone is None:
+            return wall
+        read = instants(wall.to_numpy(), self.zone)
+        self.skipped += read.skipped
+        self.twice += read.twice
+        return pa.array(read.us)
+
+    def _note_change_of_clocks(self, moment: datetime) -> None:
+        """As `zones` does it for many times at once."""
+        first, second = moment.utcoffset(), moment.replace(fold=1).utcoffset()
+        if first is not None and second is not None and first != second:
+            self.skipped += first < second
+            self.twice += first > second
+
+    def add(self, other: DateReader) -> None:
+        """What another one had to decide about the same log."""
+        self.without_offset += other.without_offset
+        self.finer += other.finer
+        self.skipped += other.skipped
+        self.twice += other.twice
 
 
 def value_readers(dates: DateReader) -> Mapping[str, Callable[[str], Value]]:

@@ -7,7 +7,7 @@ vocabulary, attributes and activities are taken on trust.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -51,6 +51,7 @@ __all__ = ["check_catalogue", "is_total", "measure_kind", "require_sound"]
 
 MAX_PROBLEMS = 200
 
+ACTIVITY = "activity"
 TRANSITION = "lifecycle:transition"
 _NO_TRANSITIONS = (
     "the log records no transitions: ask for the activity alone; convert other notations with "
@@ -146,6 +147,8 @@ class _Checker:
             by = measure.grouping.by
             yield from self._data(by)
             yield from self._has_kind(by, (Kind.TEXT,), "cases are grouped by", by.position)
+            if by.attribute == ACTIVITY:
+                yield from self._known((key, by.position) for key in measure.grouping.keys)
             if any(map(CONTROL.search, measure.grouping.keys)):
                 yield Problem(by.position, "a key of the groups holds a control character")
 
@@ -207,6 +210,8 @@ class _Checker:
         names = variable_kinds(measure, self._vocabulary)
         kind, problems = kind_of(measure.formula, names, "variable")
         yield from problems
+        activities = {name for name, each in measure.variables if _reads_activity(each)}
+        yield from self._activities(measure.formula, activities)
         if allowed is None or kind is None or kind in allowed:
             return
         wanted = " or ".join(map(with_article, allowed))
@@ -239,7 +244,7 @@ class _Checker:
         if kind is not None and kind is not Kind.TRUTH:
             message = f"a condition is true or false, and this is {with_article(kind)}"
             yield Problem(expression.position, message, 'as in activity == "Pay claim"')
-        yield from self._activities(expression)
+        yield from self._activities(expression, {ACTIVITY})
 
     def _explained(self, problem: Problem, expression: Expression) -> Problem:
         """An activity written as if it were an attribute gets a better hint."""
@@ -255,14 +260,20 @@ class _Checker:
                 return replace(problem, hint=_NO_TRANSITIONS)
         return problem
 
-    def _activities(self, expression: Expression) -> Iterator[Problem]:
+    def _activities(self, expression: Expression, names: Collection[str]) -> Iterator[Problem]:
+        """Names are those that mean the activity of an event there."""
+        literals = _compared_with(expression, names)
+        yield from self._known((text.value, text.position) for text in literals)
+
+    def _known(self, activities: Iterable[tuple[str, Position]]) -> Iterator[Problem]:
         if self._vocabulary is None:
             return
-        for text in _activity_literals(expression):
-            if text.value not in self._vocabulary.activities:
-                known = f"the log declares {listed(self._vocabulary.activities, 'and')}"
-                hint = did_you_mean(text.value, self._vocabulary.activities, known)
-                yield Problem(text.position, f"unknown activity {quoted(text.value)}", hint)
+        declared = self._vocabulary.activities
+        for name, position in activities:
+            if name not in declared:
+                known = f"the log declares {listed(declared, 'and')}"
+                hint = did_you_mean(name, declared, known)
+                yield Problem(position, f"unknown activity {quoted(name)}", hint)
 
 
 def _border_problems(measure: SingleInstance, position: Position) -> Iterator[Problem]:
@@ -320,11 +331,11 @@ def _target_problems(ppi: Ppi) -> Iterator[Problem]:
             )
 
 
-def _activity_literals(expression: Expression) -> Iterator[Text]:
-    """The texts an expression compares the activity with."""
+def _compared_with(expression: Expression, names: Collection[str]) -> Iterator[Text]:
+    """The texts an expression compares one of the names with."""
     for node in walk(expression):
-        compared = children(node) if _compares(node) else ()
-        if any(map(_is_activity, compared)):
+        compared = children(node) if names and _compares(node) else ()
+        if any(isinstance(each, Name) and each.name in names for each in compared):
             yield from (each for each in compared if isinstance(each, Text))
 
 
@@ -333,8 +344,8 @@ def _compares(node: Expression) -> bool:
     return is_equality or isinstance(node, OneOf)
 
 
-def _is_activity(expression: Expression) -> bool:
-    return isinstance(expression, Name) and expression.name == "activity"
+def _reads_activity(measure: SingleInstance | MultiInstance) -> bool:
+    return isinstance(measure, DataMeasure) and measure.attribute == ACTIVITY
 
 
 def _groupings(measure: MultiInstance) -> Iterator[Grouping | None]:

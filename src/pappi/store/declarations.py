@@ -6,11 +6,11 @@ record. The latest act about a log holds (`register`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from pappi.planning.cells import Horizon
@@ -25,6 +25,8 @@ from pappi.values.working_days import DayTable, working_days
 from pappi.values.working_time import WorkingCalendar
 
 _LIFETIME = 50
+
+T = TypeVar("T")
 
 
 def today(zone: ZoneInfo) -> date:
@@ -96,6 +98,21 @@ class LogDeclaration:
         first, until = self.first.year - _LIFETIME, self.until.year + _LIFETIME
         return working_days(calendar, self.zone, date(first, 1, 1), date(until, 1, 1))
 
+    def without_names(
+        self, activities: Collection[str], attributes: Collection[str]
+    ) -> LogDeclaration:
+        """The log without these in its vocabulary, and without what was said about them."""
+        bounds, source = self.bounds, self.source
+        left = _without(attributes, bounds.attributes)
+        if source is not None:
+            source = replace(source, attributes=_without(attributes, source.attributes))
+        return replace(
+            self,
+            vocabulary=self.vocabulary.without(activities, attributes),
+            bounds=replace(bounds, attributes=left),
+            source=source,
+        )
+
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
@@ -141,3 +158,7 @@ class LogDeclaration:
             bounds=DefaultBounds.from_json(found["bounds"]),
             source=EventSource.from_json(found["source"]) if "source" in found else None,
         )
+
+
+def _without(names: Collection[str], some: Mapping[str, T]) -> dict[str, T]:
+    return {name: value for name, value in some.items() if name not in names}

@@ -33,6 +33,7 @@ KEEP = "keep"
 FORGET = "forget"
 ERASE = "erase"
 ROLLBACK = "rollback"
+WITHDRAW_NAMES = "withdraw-names"
 
 _NO_DIGEST = "0" * 64
 
@@ -193,6 +194,12 @@ def _declare(register: Register, entry: Entry) -> Register:
     return replace(register, logs={**register.logs, log.name: log})
 
 
+def _withdraw_names(register: Register, entry: Entry) -> Register:
+    found = entry.payload
+    log = register.logs[found["log"]].without_names(found["activities"], found["attributes"])
+    return replace(register, logs={**register.logs, log.name: log})
+
+
 def _grant(register: Register, entry: Entry) -> Register:
     found = entry.payload
     grant = Grant(found["log"], found["analyst"], Epsilon(found["per_block"]))
@@ -287,6 +294,7 @@ def _rollback(register: Register, entry: Entry) -> Register:
 
 _TAKE = {
     DECLARE: _declare,
+    WITHDRAW_NAMES: _withdraw_names,
     GRANT: _grant,
     WITHDRAW: _withdraw,
     KEY: _key,

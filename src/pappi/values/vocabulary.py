@@ -6,7 +6,7 @@ so that no refusal ever depends on what the data holds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -31,3 +31,14 @@ class Vocabulary:
     activities: tuple[str, ...]
     attributes: Mapping[str, Kind] = field(default_factory=dict)
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def without(self, activities: Collection[str], attributes: Collection[str]) -> Vocabulary:
+        """
+        >>> Vocabulary(("A", "B"), {"cost": Kind.NUMBER}).without(["B"], ["cost"])
+        Vocabulary(activities=('A',), attributes={}, keys={})
+        """
+        return Vocabulary(
+            tuple(name for name in self.activities if name not in activities),
+            {name: kind for name, kind in self.attributes.items() if name not in attributes},
+            {name: keys for name, keys in self.keys.items() if name not in attributes},
+        )

@@ -1,0 +1,240 @@
+"""A log read as it was declared beforehand: nothing else of it comes in.
+
+Events of activities that were not declared stay, without a name, so that a case begins, ends
+and lasts as it did. Attributes that were not declared are left out, and a value that is not of
+the declared kind is missing. A value is read by itself: a number stays a number whatever some
+other case has in the same column. Only how times are written is still learned from all of them,
+where it is not said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from pappi.eventlog.log import (
+    ACTIVITY,
+    CASE,
+    TIME,
+    ArrowArray,
+    ArrowType,
+    Batches,
+    Column,
+    Description,
+    EventReader,
+    Progress,
+    RecordBatch,
+    attribute_field,
+    no_progress,
+)
+from pappi.eventlog.options import ReadOptions
+from pappi.eventlog.times import Clock, read_times, time_format
+from pappi.values.vocabulary import Kind, Vocabulary
+
+# Up to fifteen digits before the point: what a double holds without loss.
+_NUMBER = r"^[-+]?(\d{1,15}(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?$"
+_TRUTH = r"^(true|false|True|False|TRUE|FALSE)$"
+_YEAR_FIRST = "yyyy-mm-dd"
+_EXACT = 2**53
+_SECOND_US = 1_000_000
+_LONGEST_SECONDS = _EXACT // _SECOND_US
+# Names that the event table has already: an attribute of that name is called "name (2)".
+_TAKEN = ("case_id", "pos", "ts_us", "activity", "first_pos", "timestamp")
+
+
+class DeclaredReader:
+    """What another reader gives, as far as it was declared."""
+
+    def __init__(self, reader: EventReader, declared: Vocabulary, options: ReadOptions) -> None:
+        self._reader = reader
+        self._declared = declared
+        self._options = options
+        self._unfit: Counter[str] = Counter()
+        self._found: set[str] = set()
+        self._activities: set[str] = set()
+        self._unnamed = 0
+
+    @property
+    def name(self) -> str:
+        return self._reader.name
+
+    def batches(self, progress: Progress = no_progress) -> Batches:
+        yield self._nothing()  # the columns are there, whatever the file holds
+        for batch in self._reader.batches(progress):
+            yield self._as_declared(batch)
+
+    def description(self) -> Description:
+        found = self._reader.description()
+        columns = (
+            Column(attribute_field(number), name, kind, str(kind))
+            for number, (name, kind) in enumerate(self._declared.attributes.items())
+        )
+        return Description(tuple(columns), found.guesses, (*found.notices, *self._notices()))
+
+    def _nothing(self) -> RecordBatch:
+        import pyarrow as pa
+
+        arrays = {CASE: pa.array([], pa.string()), ACTIVITY: pa.array([], pa.string())}
+        arrays[TIME] = pa.array([], pa.int64())
+        for number, kind in enumerate(self._declared.attributes.values()):
+            arrays[attribute_field(number)] = pa.array([], _stored(kind))
+        return pa.record_batch(arrays)
+
+    def _as_declared(self, batch: RecordBatch) -> RecordBatch:
+        import pyarrow as pa
+
+        arrays = {name: batch.column(name) for name in (CASE, TIME)}
+        arrays[ACTIVITY] = self._named(batch.column(ACTIVITY))
+        present = [c for c in self._reader.description().columns if c.field in batch.schema.names]
+        sources = _sources(present, self._declared.attributes)
+        for number, (name, kind) in enumerate(self._declared.attributes.items()):
+            columns = [(batch.column(c.field), c.kind) for c in sources.get(name, ())]
+            arrays[attribute_field(number)] = self._values(name, kind, columns, batch.num_rows)
+        return pa.record_batch(arrays)
+
+    def _named(self, activity: ArrowArray) -> ArrowArray:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        names = pa.array(self._declared.activities, pa.string())
+        known = pc.is_in(activity, value_set=names)
+        kept = pc.if_else(known, activity, pa.scalar(None, pa.string()))
+        self._unnamed += kept.null_count - activity.null_count
+        self._activities.update(pc.unique(kept.drop_null()).to_pylist())
+        return kept
+
+    def _values(
+        self, name: str, kind: Kind, columns: Sequence[tuple[ArrowArray, Kind]], rows: int
+    ) -> ArrowArray:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if not columns:
+            return pa.nulls(rows, _stored(kind))
+        self._found.add(name)
+        fitting = [self._fitting(column, of, kind) for column, of in columns]
+        for (column, _), values in zip(columns, fitting, strict=True):
+            self._unfit[name] += values.null_count - column.null_count
+        return fitting[0] if len(fitting) == 1 else pc.coalesce(*fitting)
+
+    def _fitting(self, column: ArrowArray, of: Kind, kind: Kind) -> ArrowArray:
+        """The values of a column as those of a kind; null where one is not of that kind."""
+        import pyarrow as pa
+
+        if kind is Kind.NUMBER:
+            return _numbers(column, of)
+        if kind is of:
+            return column
+        match kind:
+            case Kind.TEXT:
+                return _texts(column, of)
+            case Kind.TRUTH if of is Kind.TEXT:
+                return _truths(column)
+            case Kind.DURATION if of in (Kind.NUMBER, Kind.TEXT):
+                return _durations(_numbers(column, of))
+            case Kind.TIME if of is Kind.TEXT:
+                return self._times(column)
+        return pa.nulls(len(column), _stored(kind))
+
+    def _times(self, column: ArrowArray) -> ArrowArray:
+        """Texts as times, in the format that was said, or else with the year first."""
+        import pyarrow as pa
+
+        said = time_format(self._options.time_format or _YEAR_FIRST)
+        times = read_times(column, said, Clock(self._options.zone, self._options.z_is_utc))
+        return pa.array(times.us, pa.int64(), mask=~times.readable)
+
+    def _notices(self) -> Iterator[str]:
+        if self._unnamed:
+            yield (
+                f"{self._unnamed:,} events are of activities that are not declared: they stay in "
+                "their cases, without a name"
+            )
+        for name, count in self._unfit.items():
+            if count:
+                kind = self._declared.attributes[name]
+                yield f"{count:,} values of {name!r} are no {kind}: they count as missing"
+        absent = [name for name in self._declared.attributes if name not in self._found]
+        absent += [name for name in self._declared.activities if name not in self._activities]
+        if absent:
+            yield f"declared, but not in this file: {', '.join(map(repr, absent))}"
+
+
+def _sources(columns: Sequence[Column], declared: Collection[str]) -> dict[str, list[Column]]:
+    """Which columns each declared attribute is read from, the same type always first.
+
+    Of a key with values of several types, as XES can have, all are read: which of them the
+    others outnumber is nothing that a declaration may depend on.
+    """
+    taken = Counter(name.casefold() for name in _TAKEN)
+    seen: set[tuple[str, str]] = set()
+    found: dict[str, list[Column]] = {}
+    for column in columns:
+        taken[column.name.casefold()] += 1
+        number = taken[column.name.casefold()]
+        choices = [f"{column.name} ({column.source_type})"]
+        choices += [f"{column.name} ({number})"] if number > 1 else []
+        # A second column of the same name and type is another attribute.
+        choices += [] if (column.name, column.source_type) in seen else [column.name]
+        seen.add((column.name, column.source_type))
+        name = next((choice for choice in choices if choice in declared), None)
+        if name is not None:
+            found.setdefault(name, []).append(column)
+    return {name: sorted(some, key=lambda c: c.source_type) for name, some in found.items()}
+
+
+def _stored(kind: Kind) -> ArrowType:
+    import pyarrow as pa
+
+    types: Mapping[Kind, ArrowType] = {
+        Kind.TEXT: pa.string(),
+        Kind.TRUTH: pa.bool_(),
+        Kind.NUMBER: pa.float64(),
+    }
+    return types.get(kind, pa.int64())
+
+
+def _texts(column: ArrowArray, of: Kind) -> ArrowArray:
+    import pyarrow as pa
+
+    if of is Kind.TIME:
+        column = column.cast(pa.timestamp("us", "UTC"))
+    return column.cast(pa.string())
+
+
+def _numbers(column: ArrowArray, of: Kind) -> ArrowArray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if of is Kind.TEXT:
+        column = _matching(column, _NUMBER)
+    elif of is not Kind.NUMBER:
+        return pa.nulls(len(column), pa.float64())
+    elif pa.types.is_integer(column.type):
+        exact = pc.and_(pc.less_equal(column, _EXACT), pc.greater_equal(column, -_EXACT))
+        column = pc.if_else(exact, column, pa.scalar(None, column.type))
+    return column.cast(pa.float64())
+
+
+def _truths(column: ArrowArray) -> ArrowArray:
+    import pyarrow.compute as pc
+
+    return pc.equal(pc.utf8_lower(_matching(column, _TRUTH)), "true")
+
+
+def _durations(seconds: ArrowArray) -> ArrowArray:
+    """As everywhere where a duration is a number, it is one of seconds."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    within = pc.less_equal(pc.abs(seconds), float(_LONGEST_SECONDS))
+    kept = pc.if_else(within, seconds, pa.scalar(None, pa.float64()))
+    return pc.round(pc.multiply(kept, float(_SECOND_US))).cast(pa.int64())
+
+
+def _matching(column: ArrowArray, pattern: str) -> ArrowArray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    fits = pc.match_substring_regex(column, pattern)
+    return pc.if_else(fits, column, pa.scalar(None, pa.string()))

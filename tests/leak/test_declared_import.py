@@ -1,0 +1,176 @@
+"""A log declared beforehand: one case more or less changes nothing that analysts are told."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import pappi
+from pappi.custody.imports import Terms
+from pappi.eventlog import open_log
+from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.workspace import Workspace
+
+DECLARED = Vocabulary(
+    ("Register", "Pay", "Never seen"),
+    {"age": Kind.NUMBER, "paid": Kind.TRUTH, "due": Kind.TIME, "never": Kind.TEXT},
+)
+TERMS = Terms(first=date(2024, 1, 1), until=date(2025, 1, 1), vocabulary=DECLARED)
+
+CSV = """case,activity,time,age,paid,due
+1,Register,2024-03-01 10:00,30,true,2024-04-01
+1,Pay,2024-03-02 10:00,30,TRUE,2024-04-01
+2,Register,2024-03-05 10:00,007,False,2024-04-02
+2,Pay,2024-03-07 10:00,,,
+"""
+# Another activity, another kind of age, truth and due day, an earlier month.
+ONE_MORE = """3,HIV test,2023-11-01 10:00,unknown,maybe,never
+3,Register,2023-11-02 10:00,1e2,true,2024-04-03
+"""
+
+XES = """<log>
+<trace><string key="concept:name" value="1"/>
+ <event><string key="concept:name" value="Register"/><int key="age" value="30"/>
+  <date key="time:timestamp" value="2024-03-01T10:00:00Z"/>
+  <boolean key="paid" value="true"/></event>
+ <event><string key="concept:name" value="Pay"/><float key="age" value="31.5"/>
+  <date key="time:timestamp" value="2024-03-02T10:00:00Z"/></event></trace>
+{}</log>"""
+# So many ages that are texts that they outnumber the others.
+XES_ONE_MORE = (
+    '<trace><string key="concept:name" value="3"/>'
+    + "".join(
+        '<event><string key="concept:name" value="HIV test"/>'
+        f'<string key="age" value="{age}"/><string key="diagnosis" value="x"/>'
+        '<date key="time:timestamp" value="2023-11-01T10:00:00Z"/></event>'
+        for age in ("old", "40", "older", "oldest")
+    )
+    + "</trace>"
+)
+
+
+def rows(workspace: Workspace, *, without: str = "") -> list[tuple[Any, ...]]:
+    with closing(duckdb.connect(str(workspace.root / "events.duckdb"), read_only=True)) as db:
+        columns = ", ".join(
+            f'"{name}"' for name in ("case_id", "ts_us", "activity", *DECLARED.attributes)
+        )
+        asked = f"SELECT {columns} FROM events_1 WHERE case_id <> ? ORDER BY pos"  # noqa: S608
+        return db.execute(asked, [without]).fetchall()
+
+
+def imported(folder: Path, ending: str, text: str, terms: Terms) -> Workspace:
+    workspace = pappi.create(folder)
+    file = folder.with_name(f"{folder.name}{ending}")
+    file.write_text(text, encoding="utf-8")
+    workspace.import_log(file, "log", terms=terms)
+    return workspace
+
+
+LOGS = {
+    ".csv": (CSV, CSV + ONE_MORE),
+    ".xes": (XES.format(""), XES.format(XES_ONE_MORE)),
+}
+
+
+def pair(tmp_path: Path, ending: str, terms: Terms) -> tuple[Workspace, Workspace]:
+    first, second = LOGS[ending]
+    return (
+        imported(tmp_path / "one", ending, first, terms),
+        imported(tmp_path / "other", ending, second, terms),
+    )
+
+
+def public(workspace: Workspace) -> dict[str, Any]:
+    return workspace.checkpoint("ann").log("log").to_json()
+
+
+@pytest.mark.parametrize("ending", LOGS)
+def test_one_case_more_changes_nothing_that_is_public(tmp_path: Path, ending: str) -> None:
+    one, other = pair(tmp_path, ending, TERMS)
+    assert public(one) == public(other)
+    assert public(one)["activities"] == ["Register", "Pay", "Never seen"]
+
+
+@pytest.mark.parametrize("ending", LOGS)
+def test_without_a_declaration_it_does(tmp_path: Path, ending: str) -> None:
+    """The detector's own check: what a file proposes tells of single cases."""
+    one, other = pair(tmp_path, ending, Terms())
+    assert public(one)["activities"] != public(other)["activities"]
+    assert public(one)["attributes"] != public(other)["attributes"]
+    assert public(one)["first"] != public(other)["first"]
+
+
+@pytest.mark.parametrize("ending", LOGS)
+def test_one_case_more_changes_no_value_of_another_case(tmp_path: Path, ending: str) -> None:
+    one, other = pair(tmp_path, ending, TERMS)
+    assert rows(one) == rows(other, without="3")
+
+
+def test_what_is_not_declared_is_not_stored(tmp_path: Path) -> None:
+    _, other = pair(tmp_path, ".xes", TERMS)
+    content = (other.root / "events.duckdb").read_bytes()
+    assert b"HIV test" not in content
+    assert b"diagnosis" not in content
+
+
+def test_a_value_counts_if_it_is_of_the_declared_kind(tmp_path: Path) -> None:
+    _, other = pair(tmp_path, ".csv", TERMS)
+    found = rows(other)
+    assert [row[3] for row in found] == [30, 30, 7, None, None, 100]
+    assert [row[4] for row in found] == [True, True, False, None, None, True]
+    assert [row[5] is not None for row in found] == [True, True, True, False, False, True]
+    assert [row[2] for row in found] == ["Register", "Pay", "Register", "Pay", None, "Register"]
+    assert {row[6] for row in found} == {None}
+
+
+def test_ages_of_every_type_are_ages(tmp_path: Path) -> None:
+    _, other = pair(tmp_path, ".xes", TERMS)
+    assert [row[3] for row in rows(other)] == [30, 31.5, None, 40, None, None]
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        "{sum: {count: {activity: HIV test}}, bounds: [0, 5]}",
+        '{mean: {data: age}, by: {data: activity, keys: ["HIV test"]}, bounds: [0, 100]}',
+        '{share: {derive: x == "HIV test", x: {data: activity}}}',
+    ],
+)
+def test_no_question_can_name_an_activity_that_is_not_declared(
+    tmp_path: Path, measure: str
+) -> None:
+    one, _ = pair(tmp_path, ".csv", TERMS)
+    file = tmp_path / "asked.yaml"
+    file.write_text(f"log: log\nppis:\n  - id: asked\n    measure: {measure}\n")
+    with pytest.raises(pappi.errors.DefinitionError, match="unknown activity 'HIV test'"):
+        one.checkpoint("ann").preview(file)
+
+
+def test_a_case_begins_ends_and_lasts_as_it_did(tmp_path: Path) -> None:
+    """Its last event is of an activity that nobody can name, and still is its last event."""
+    text = CSV + "1,HIV test,2024-05-02 10:00,,,\n"
+    workspace = imported(tmp_path / "one", ".csv", text, TERMS)
+    file = tmp_path / "asked.yaml"
+    lasts = "{max: {time: {from: case start, to: case end}}}"
+    file.write_text(
+        f"log: log\nppis:\n  - {{id: asked, measure: {lasts}, scope: {{every: month}}}}\n"
+    )
+    answers = workspace.exact(file)
+    found = {str(answer.period): answer.value for answer in answers if answer.value is not None}
+    assert len(found) == 2
+    assert max(found.values()) == 62 * 24
+
+
+def test_a_reader_that_gives_more_than_was_declared_is_refused(tmp_path: Path) -> None:
+    """Fails closed: a log that was opened without its declaration is not taken in."""
+    workspace = pappi.create(tmp_path / "w")
+    file = tmp_path / "log.csv"
+    file.write_text(CSV)
+    with pytest.raises(ValueError, match="not opened for what is declared"):
+        workspace.custody.import_log("log", open_log(file), TERMS, lambda *_: None)
+    assert workspace.logs() == ()
