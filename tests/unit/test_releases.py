@@ -11,7 +11,7 @@ import pytest
 from pappi.custody.imports import Terms
 from pappi.errors import NotReleasable
 from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import Catalogue, Ppi, ReleaseChoice, Wanted
+from pappi.ppinot.model import Catalogue, NoiseOn, Ppi, ReleaseChoice, Wanted
 from pappi.report.records import answer_record
 from pappi.values.answers import Answer, Series
 from pappi.values.epsilon import ZERO, Epsilon
