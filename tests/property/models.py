@@ -56,6 +56,7 @@ from pappi.ppinot.model import (
     GroupTarget,
     Missing,
     MultiInstance,
+    NoiseOn,
     Occurrence,
     Occurs,
     OpenCycle,
@@ -641,7 +642,10 @@ def _variable_paths(measure: MultiInstance) -> list[str]:
 
 
 def _releases(measure: MultiInstance) -> st.SearchStrategy[ReleaseChoice]:
-    noisy = st.lists(st.sampled_from(["value", *_variable_paths(measure)]), unique=True, max_size=2)
+    names = st.sampled_from(["value", *_variable_paths(measure)])
+    shares = st.none() | st.integers(1, 1000).map(lambda part: Fraction(part, 1000))
+    wishes = st.builds(NoiseOn, names, st.none() | st.sampled_from(MECHANISM_NAMES), shares)
+    noisy = st.lists(names.map(NoiseOn) | wishes, unique_by=lambda on: on.function, max_size=2)
     return st.just(ReleaseChoice()) | st.builds(
         ReleaseChoice,
         st.sampled_from(Wanted),

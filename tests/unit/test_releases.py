@@ -11,7 +11,7 @@ import pytest
 from pappi.custody.imports import Terms
 from pappi.errors import NotReleasable
 from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import Catalogue, Ppi, ReleaseChoice, Wanted
+from pappi.ppinot.model import Catalogue, NoiseOn, Ppi, ReleaseChoice, Wanted
 from pappi.report.records import answer_record
 from pappi.values.answers import Answer, Series
 from pappi.values.epsilon import ZERO, Epsilon
@@ -138,7 +138,7 @@ def test_everything_said_about_a_release_is_kept() -> None:
 
 @pytest.mark.parametrize("written", ["rejected", "[rejected]"])
 def test_one_variable_may_stand_without_a_list(written: str) -> None:
-    assert the_ppi(RATIO, f"release: {{noise: {written}}}").release.noise == ("rejected",)
+    assert the_ppi(RATIO, f"release: {{noise: {written}}}").release.noise == (NoiseOn("rejected"),)
 
 
 # --- every mechanism ------------------------------------------------------------------
@@ -380,7 +380,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str, str]] = {
     ),
     "laplace for a mean": (
         (MEAN, DAYS, "release: {mechanism: laplace}"),
-        "'laplace' does not answer its mean",
+        "scaled by the number of cases, which is private under add-remove",
         "leave the mechanism out",
     ),
     "ranked with bounds that fit": (

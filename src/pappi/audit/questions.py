@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pappi.audit.neighbours import Data
-from pappi.mechanisms.choose import quantile_level
+from pappi.mechanisms.choose import OF_PUBLIC_NUMBER, quantile_level
 from pappi.values.privacy import Adjacency
 
 HIGHEST = 4
@@ -57,7 +57,10 @@ def standard_question(
     if pairs is None:
         return None
     measure, bounds = _measure(function, adjacency)
-    return Question(mechanism, adjacency, epsilon, measure, bounds, pairs[adjacency])
+    # Of the means only this one must be asked for, and only where the number of cases is public.
+    public = adjacency is Adjacency.REPLACE and OF_PUBLIC_NUMBER.get(function) == mechanism
+    keys = (f"release: {{mechanism: {mechanism}}}",) if public else ()
+    return Question(mechanism, adjacency, epsilon, measure, bounds, pairs[adjacency], keys)
 
 
 def _measure(function: str, adjacency: Adjacency) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from pappi.audit.sampling import Released, Trial
 from pappi.errors import UsageError
 from pappi.mechanisms.choose import (
     MECHANISMS,
+    OF_PUBLIC_NUMBER,
     Looseness,
     decision_for,
     mechanism_for,
@@ -91,7 +92,8 @@ class Family:
     """A mechanism for one function, over real values and over whole numbers.
 
     `asked` says that the planner may answer a plain PPI of the function by it. Below the
-    `least_epsilon` its worst pairs have more cases than the audit's data sets.
+    `least_epsilon` its worst pairs have more cases than the audit's data sets. `adjacencies`
+    are those it is for.
     """
 
     mechanism: str
@@ -102,10 +104,11 @@ class Family:
     width: int = 1
     asked: bool = True
     least_epsilon: Fraction = Fraction(0)
+    adjacencies: tuple[Adjacency, ...] = tuple(Adjacency)
 
     def subjects(self, wanted: Fraction) -> Iterator[Subject]:
         epsilon = max(wanted, self.least_epsilon)
-        for adjacency in Adjacency:
+        for adjacency in self.adjacencies:
             question = standard_question(self.mechanism, self.function, adjacency, epsilon)
             questions = (question,) if question is not None and self.asked else ()
             # Layer 3 brings its own values: with one of the two is enough.
@@ -242,6 +245,7 @@ def _small(function: str) -> Bounds:
 
 
 _FUNCTIONS = sorted((*MECHANISMS, "p90"))
+_COUNTED = (Adjacency.REPLACE,)
 
 FAMILIES: tuple[Family, ...] = (
     *(
@@ -250,6 +254,10 @@ FAMILIES: tuple[Family, ...] = (
         )
         for function in _FUNCTIONS
         for name in mechanisms_of(function)
+    ),
+    *(
+        Family(name, f, partial(_chosen, f, name), _bounds(f), _small(f), adjacencies=_COUNTED)
+        for f, name in OF_PUBLIC_NUMBER.items()
     ),
     *(
         Family("threshold", f, partial(_aimed, f), _bounds(f), _small(f), asked=False)

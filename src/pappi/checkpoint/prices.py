@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from pappi.checkpoint.series import shown_aim
 from pappi.planning.accuracy import plan_spread
@@ -12,7 +13,7 @@ from pappi.planning.plan import Option, Plan, plan_options
 from pappi.planning.spread import EVENLY_BETWEEN, OVER_OCTAVES, Spread
 from pappi.planning.targets import advice_on, target_in
 from pappi.ppinot.measures import measure_kind
-from pappi.ppinot.model import Wanted
+from pappi.ppinot.model import ReleaseChoice, Wanted
 from pappi.values.quotes import (
     CONFIDENCES,
     MARGIN_CONFIDENCE,
@@ -23,6 +24,7 @@ from pappi.values.quotes import (
 from pappi.values.vocabulary import Kind
 
 _FEWER = "with a tenth of the cases, up to about ten times as much"
+_UNASKED = "not as asked: without `noise` and `mechanism`"
 _ON_REQUEST = {
     "threshold": "on request: aims at the target",
     "sample-and-aggregate": "on request: the bias of small parts comes on top",
@@ -32,7 +34,6 @@ _ON_REQUEST = {
 def quote_of(plan: Plan, facts: PublicFacts, charges: int, new_charges: int) -> Quote:
     ppi, spread = plan.ppi, plan_spread(plan, facts)
     quantiles, assumes = _quantiles(plan, spread), "" if spread is None else spread.assumes
-    options = plan_options(ppi, plan.epsilon, facts)
     return Quote(
         ppi=ppi.id,
         name=ppi.name,
@@ -44,7 +45,7 @@ def quote_of(plan: Plan, facts: PublicFacts, charges: int, new_charges: int) -> 
         assumed_cases=facts.expected_cases,
         charges=charges,
         new_charges=new_charges,
-        options=_ranked([_quoted_set(option, plan, facts) for option in options]),
+        options=_ranked([*_asked_for(plan, facts), *_unasked(plan, facts)]),
         shares=_shares(plan),
         clipping=_clipping(plan, facts),
         advice=advice_on(ppi, plan.epsilon.fraction),
@@ -54,6 +55,7 @@ def quote_of(plan: Plan, facts: PublicFacts, charges: int, new_charges: int) -> 
         fewer=_FEWER if spread is not None and spread.shrinks else "",
         target=shown_aim(ppi, target_in(ppi, None)),
         verdict_only=ppi.release.answer is Wanted.VERDICT,
+        mechanisms=_mechanisms(plan),
     )
 
 
@@ -102,6 +104,22 @@ def _ranked(options: list[QuotedSet]) -> tuple[QuotedSet, ...]:
     return tuple(sorted(options, key=order))
 
 
+def _asked_for(plan: Plan, facts: PublicFacts) -> Iterator[QuotedSet]:
+    """All that the PPI allows."""
+    for option in plan_options(plan.ppi, plan.epsilon, facts):
+        yield _quoted_set(option, plan, facts)
+
+
+def _unasked(plan: Plan, facts: PublicFacts) -> Iterator[QuotedSet]:
+    """What there would be without a choice of functions and mechanisms, to compare it with."""
+    if not plan.ppi.release.noise and plan.ppi.release.mechanism is None:
+        return
+    free = replace(plan.ppi, release=ReleaseChoice(answer=plan.ppi.release.answer))
+    for option in plan_options(free, plan.epsilon, facts):
+        if option.plan is not None and not option.on_request and option.plan.parts != plan.parts:
+            yield replace(_quoted_set(option, plan, facts), reason=_UNASKED, chosen=False)
+
+
 def _quoted_set(option: Option, chosen: Plan, facts: PublicFacts) -> QuotedSet:
     plan = option.plan
     if plan is None:
@@ -116,6 +134,7 @@ def _quoted_set(option: Option, chosen: Plan, facts: PublicFacts) -> QuotedSet:
         shares=_shares(plan),
         chosen=is_chosen,
         margin=_margin(plan, facts),
+        mechanisms=_mechanisms(plan),
     )
 
 
@@ -125,8 +144,11 @@ def _functions(plan: Plan) -> tuple[str, ...]:
 
 def _shares(plan: Plan) -> tuple[float, ...]:
     """How epsilon is divided between the functions."""
-    whole = sum(part.mechanism.epsilon for part in plan.parts)
-    return tuple(float(part.mechanism.epsilon / whole) for part in plan.parts)
+    return tuple(float(part.share) for part in plan.parts)
+
+
+def _mechanisms(plan: Plan) -> tuple[str, ...]:
+    return tuple(part.mechanism.name for part in plan.parts)
 
 
 def _clipping(plan: Plan, facts: PublicFacts) -> str:

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 from pappi.budget.accounts import Account, Charge
 from pappi.budget.chain import canonical_json, canonical_object
+from pappi.mechanisms.laplace import LaplaceMean
+from pappi.mechanisms.mechanism import Mechanism
+from pappi.mechanisms.two_bin import TwoBin
 from pappi.planning.cells import Cell, Horizon, cells_of
 from pappi.planning.plan import Plan
 from pappi.ppinot.canonical import canonical
@@ -91,10 +94,15 @@ def _question(plan: Plan, log: LogDeclaration) -> dict[str, JSON]:
         "parts": [
             {
                 "inputs": canonical(part.inputs),
-                "mechanism": part.mechanism.name,
+                "mechanism": _drawn_by(part.mechanism),
                 "epsilon": str(part.mechanism.epsilon),
                 "settings": canonical(part.settings),
             }
             for part in plan.parts
         ],
     }
+
+
+def _drawn_by(mechanism: Mechanism) -> str:
+    """The mechanism by whose law it is drawn: a Laplace mean is a two-bin mean, under its name."""
+    return TwoBin.name if isinstance(mechanism, LaplaceMean) else mechanism.name

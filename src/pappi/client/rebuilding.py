@@ -143,6 +143,7 @@ def _quote(found: Found) -> Quote:
         new_charges=found["new_charges"],
         options=tuple(map(_option, found["options"])),
         shares=tuple(found["shares"]),
+        mechanisms=tuple(found["mechanisms"]),
         clipping=found["clipping"],
         advice=found["advice"],
         quantiles=tuple(
@@ -163,6 +164,7 @@ def _option(found: Found) -> QuotedSet:
         typical_error=found["typical_error"],
         reason=found["reason"],
         shares=tuple(found["shares"]),
+        mechanisms=tuple(found["mechanisms"]),
         chosen=found["chosen"],
         margin=found["margin"],
     )

@@ -26,7 +26,7 @@ Nothing here sees a log: a mechanism gets one number per case and declared bound
 from pappi.mechanisms.choose import MECHANISMS, mechanism_for, mechanisms_of, quantile_level
 from pappi.mechanisms.exponential import StepLaw
 from pappi.mechanisms.interval import IntervalExtreme, IntervalQuantile
-from pappi.mechanisms.laplace import LaplaceExtreme, LaplaceSum
+from pappi.mechanisms.laplace import LaplaceExtreme, LaplaceMean, LaplaceSum
 from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, Law, Loss, Outcome, PointLaw
 from pappi.mechanisms.mechanism import Estimate, Mechanism, Values
 from pappi.mechanisms.two_bin import TwoBin
@@ -39,6 +39,7 @@ __all__ = [
     "IntervalQuantile",
     "JointLaw",
     "LaplaceExtreme",
+    "LaplaceMean",
     "LaplaceSum",
     "Law",
     "Loss",

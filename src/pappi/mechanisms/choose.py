@@ -13,7 +13,7 @@ from pappi.mechanisms.anchored import AnchoredMean
 from pappi.mechanisms.clip import PrivateCeiling
 from pappi.mechanisms.grid import OCTAVES_OF_LOOSE_BOUNDS
 from pappi.mechanisms.interval import IntervalExtreme, IntervalQuantile
-from pappi.mechanisms.laplace import LaplaceExtreme, LaplaceSum
+from pappi.mechanisms.laplace import LaplaceExtreme, LaplaceMean, LaplaceSum
 from pappi.mechanisms.loose import LooseMinimum, LooseQuantile, RankedMaximum
 from pappi.mechanisms.margins import (
     ExtremeMargin,
@@ -51,6 +51,12 @@ LOOSE_MECHANISMS: dict[str, tuple[str, ...]] = {
     "sum": ("private ceiling", "laplace"),
 }
 """The same, where bounds are declared to be loose."""
+
+OF_PUBLIC_NUMBER = {"mean": "laplace", "share": "laplace"}
+"""What there is besides, where the number of values is public: `replace`, and every case has one.
+
+It is never the default: two-bin draws from the same law there.
+"""
 
 _PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d{1,4})?)", re.ASCII)
 
@@ -98,7 +104,7 @@ def mechanism_for(
     'two-bin'
     """
     terms = Terms(bounds, epsilon, adjacency, integral or function == "share")
-    chosen = _named(function, name, loose)
+    chosen = _named(function, name, loose, adjacency)
     if function == "share" and bounds != UNIT_INTERVAL:
         raise NotReleasable(
             "a share is a mean of truth values, whose bounds are 0 and 1",
@@ -115,7 +121,7 @@ def mechanism_for(
         case "sum":
             return LaplaceSum(*common)
         case _:
-            return TwoBin(*common)
+            return LaplaceMean(*common) if chosen == "laplace" else TwoBin(*common)
 
 
 def _interval(function: str, terms: Terms, value_range: Bounds | None) -> Mechanism:
@@ -238,16 +244,18 @@ def quantile_level(function: str) -> Fraction | None:
     return level or None
 
 
-def mechanisms_of(function: str, *, loose: bool = False) -> tuple[str, ...]:
+def mechanisms_of(
+    function: str, *, loose: bool = False, adjacency: Adjacency = Adjacency.ADD_REMOVE
+) -> tuple[str, ...]:
     """The names of the mechanisms for a function, the default first; none if it is unknown."""
     alike = function if quantile_level(function) is None else "median"
-    if loose and alike in LOOSE_MECHANISMS:
-        return LOOSE_MECHANISMS[alike]
-    return MECHANISMS.get(alike, ())
+    known = LOOSE_MECHANISMS if loose and alike in LOOSE_MECHANISMS else MECHANISMS
+    besides = OF_PUBLIC_NUMBER.get(function) if adjacency is Adjacency.REPLACE else None
+    return (*known.get(alike, ()), *([besides] if besides else []))
 
 
-def _named(function: str, name: str | None, loose: Looseness | None) -> str:
-    known = mechanisms_of(function, loose=loose is not None)
+def _named(function: str, name: str | None, loose: Looseness | None, adjacency: Adjacency) -> str:
+    known = mechanisms_of(function, loose=loose is not None, adjacency=adjacency)
     if not known:
         raise NotReleasable(
             f"no mechanism answers the function {function!r}",

@@ -1,4 +1,4 @@
-"""Discrete Laplace noise on sums, and on extremes.
+"""Discrete Laplace noise on sums, on extremes, and on a mean of a public number of cases.
 
 **Sum.** With values on lattice integers k, one case more or less moves Σk by at most
 max(|lowest|, |highest|); one case replaced moves it by at most highest − lowest.
@@ -15,6 +15,12 @@ U alone, when the low bound is negative.
 adjacency, so the noise is (range)/ε. Where ranks say little, with few cases or a large ε,
 it can beat the interval mechanism; the planner compares. No cases: the maximum is the low
 bound, the minimum the high bound.
+
+**Mean**, as the paper has it: sensitivity (U−L)/n, which tells n. So it is for *replace* alone,
+where n, the number of cases, is public, and for measures that every case has. The noise goes
+on the sum of lattice integers, of which one case moves at most highest − lowest, and n divides
+afterwards: the same noise, on integers. It is what the two-bin mean is under `replace`, drawn
+from the same law.
 """
 
 from __future__ import annotations
@@ -24,10 +30,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
+from pappi.errors import NotReleasable
 from pappi.mechanisms import tails
 from pappi.mechanisms.lattice import MOST_CASES, RANGE_STEPS, SUM_STEPS, Lattice, total
 from pappi.mechanisms.laws import Outcome
 from pappi.mechanisms.mechanism import Estimate, NoisyIntegers, Values, clamp
+from pappi.mechanisms.two_bin import TwoBin
 from pappi.values.privacy import Adjacency
 
 
@@ -157,6 +165,21 @@ class LaplaceExtreme(NoisyIntegers):
 
     def _clamped(self, value: float) -> float:
         return clamp(value, float(self.bounds.low), float(self.bounds.high))
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceMean(TwoBin):
+    """The mean of the clipped values of a public number of cases."""
+
+    name: ClassVar[str] = "laplace"
+
+    def __post_init__(self) -> None:
+        super(LaplaceMean, self).__post_init__()
+        if self.adjacency is not Adjacency.REPLACE:
+            raise NotReleasable(
+                "Laplace noise on a mean is scaled by the number of cases, which is private here",
+                hint="use two-bin, which keeps it private",
+            )
 
 
 def _public_cases(noisy: Outcome) -> int | None:

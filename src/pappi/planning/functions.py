@@ -10,14 +10,20 @@ proof allows a case to lose its value (`interval`, `margins`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from pappi.errors import NotReleasable
-from pappi.mechanisms.choose import decision_for, mechanism_for, mechanisms_of, threshold_for
+from pappi.mechanisms.choose import (
+    OF_PUBLIC_NUMBER,
+    decision_for,
+    mechanism_for,
+    mechanisms_of,
+    threshold_for,
+)
 from pappi.mechanisms.hexagon import HexagonRatio
 from pappi.mechanisms.margins import Limit, RatioMargin
 from pappi.mechanisms.mechanism import Mechanism, Values
@@ -35,12 +41,13 @@ from pappi.ppinot.model import (
     Aggregation,
     Bounding,
     MultiInstance,
+    NoiseOn,
     Ppi,
     Wanted,
 )
 from pappi.tree.above import value_above
 from pappi.tree.aggregates import aggregate
-from pappi.tree.composition import ROOT, Inner, aggregated_measures
+from pappi.tree.composition import ROOT, Inner, aggregated_measures, function_name
 from pappi.values.bounds import Bounds
 from pappi.values.privacy import Adjacency
 
@@ -48,14 +55,23 @@ DEFAULT_FALLOFF = Fraction(3)
 SAMPLED, THRESHOLD = "sample-and-aggregate", "threshold"
 _MOST_USUAL_BUCKETS = 1_000
 NO_BOUND = "nothing public bounds how much one case can change a formula"
+BELOW = "put the noise into its variables"
+UNBOUNDED = (
+    f"{BELOW}; or declare the range of the value as `value` among the bounds, and ask for the "
+    f"mechanism {SAMPLED}"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One PPI at one epsilon: what its functions are made from."""
+    """One PPI and how it is to be released: what its functions are made from.
+
+    `own` are the wishes for single functions, by their paths.
+    """
 
     ppi: Ppi
     facts: PublicFacts
+    own: Mapping[str, NoiseOn] = field(default_factory=dict)
 
     @property
     def verdict_only(self) -> bool:
@@ -63,17 +79,46 @@ class Request:
 
     @property
     def aims(self) -> bool:
-        return self.ppi.release.mechanism == THRESHOLD
+        return self.wanted(ROOT) == THRESHOLD
+
+    def insisted(self, path: str) -> str | None:
+        """The mechanism that one function is to have, and no other."""
+        return self.own[path].mechanism if path in self.own else None
+
+    def wanted(self, path: str) -> str | None:
+        """The same, or else the PPI's: of a formula, for the functions that it answers."""
+        return self.insisted(path) or self.ppi.release.mechanism
+
+    def share(self, path: str) -> Fraction | None:
+        return self.own[path].share if path in self.own else None
 
 
-def parts_of(node: Inner, epsilon: Fraction, request: Request) -> Iterator[Part]:
-    """Every way to answer one function at an epsilon, by the mechanism asked for if any."""
-    wanted = request.ppi.release.mechanism
+def parts_of(node: Inner, epsilon: Fraction, request: Request) -> list[Part]:
+    """Every way to answer one function at an epsilon, by the mechanism asked for if any.
+
+    At least one, or it is refused.
+    """
+    found = list(_parts_of(node, epsilon, request))
+    insisted = request.insisted(node.path)
+    if insisted is None or request.verdict_only:
+        return found
+    kept = [part for part in found if part.mechanism.name == insisted]
+    if not kept and not (insisted == THRESHOLD and request.aims):  # a sum is aimed at by laplace
+        names = " or ".join(dict.fromkeys(part.mechanism.name for part in found))
+        raise NotReleasable(
+            f"{function_name(node.path)}: {why_not(insisted, node, request)}",
+            hint=f"for {function_name(node.path)} there is {names}",
+        )
+    return kept or found
+
+
+def _parts_of(node: Inner, epsilon: Fraction, request: Request) -> Iterator[Part]:
+    wanted = request.wanted(node.path)
     if request.verdict_only:
         yield _decision(node, epsilon, request)
     elif wanted == SAMPLED:
         yield _sampled(node, epsilon, request)
-    elif request.aims and node.path != ROOT:
+    elif wanted == THRESHOLD and node.path != ROOT:
         raise NotReleasable(
             "the threshold mechanism aims at the value, not at its variables",
             hint="leave the mechanism out",
@@ -83,8 +128,39 @@ def parts_of(node: Inner, epsilon: Fraction, request: Request) -> Iterator[Part]
     else:
         ratio = ratio_of(node.measure)
         if ratio is None:
-            raise NotReleasable(NO_BOUND)
+            raise NotReleasable(NO_BOUND, hint=UNBOUNDED if node.path == ROOT else BELOW)
         yield from _ratios(node.path, ratio, epsilon, request)
+
+
+def why_not(name: str, node: Inner, request: Request) -> str:
+    """Why a mechanism does not answer a function that others answer."""
+    measure = node.measure
+    if not isinstance(measure, AggregatedMeasure):
+        return f"the mechanism '{name}' does not answer a ratio of two sums as a whole"
+    if name == OF_PUBLIC_NUMBER.get(measure.called):
+        return _why_no_laplace_mean(request.facts.adjacency)
+    if name == "interval" and measure.called == "sum" and node.path != ROOT:
+        return (
+            "the interval mechanism of a sum needs a declared range of the sum, which only the "
+            "value as a whole can have"
+        )
+    if measure.bounding is not Bounding.DECLARED:
+        bounds = str(measure.bounding)
+        return f"the mechanism '{name}' does not answer a {measure.called} of {bounds} bounds"
+    return f"the mechanism '{name}' does not answer its {measure.called}"
+
+
+def _why_no_laplace_mean(adjacency: Adjacency) -> str:
+    if adjacency is Adjacency.REPLACE:
+        return (
+            "Laplace noise on a mean is scaled by the number of values, which is private also "
+            "under replace where a case can gain or lose its value, pass or fail a filter, or "
+            "change its group"
+        )
+    return (
+        "Laplace noise on a mean is scaled by the number of cases, which is private under "
+        "add-remove"
+    )
 
 
 # --- one measure ----------------------------------------------------------------------
@@ -96,14 +172,15 @@ def _aggregated(
     if request.aims:
         yield _threshold(measure, epsilon, request)
         return
-    facts, wanted = request.facts, request.ppi.release.mechanism
+    facts, wanted = request.facts, request.wanted(path)
     loose = looseness_of(measure, facts.vocabulary)
-    names = mechanisms_of(measure.called, loose=loose is not None)
+    known: Sequence[str] = mechanisms_of(measure.called, loose=loose is not None)
     if measure.bounding is Bounding.PRIVATE:
-        names = names[:1]  # the others need bounds to be worth anything
-    for name in _names(names, wanted):
-        if _cannot(name, measure, request):
-            continue
+        known = known[:1]  # the others need bounds to be worth anything
+    elif wanted is not None and wanted == OF_PUBLIC_NUMBER.get(measure.called):
+        known = (*known, *([wanted] if _is_counted(measure, facts.adjacency) else []))
+    known = [name for name in known if not _cannot(name, path, measure, request)]
+    for name in _names(known, wanted):
         adjacency, spent = _calibration(
             measure, epsilon, facts.adjacency, ranked=name == "interval"
         )
@@ -120,17 +197,22 @@ def _aggregated(
         yield Part(path, (measure,), mechanism, _range_setting(name, measure, request))
 
 
+def _is_counted(measure: AggregatedMeasure, adjacency: Adjacency) -> bool:
+    """Whether the number of values is public: that of cases is, and every case has one."""
+    return _calibration(measure, Fraction(1), adjacency, ranked=False)[0] is Adjacency.REPLACE
+
+
 def _names(known: Sequence[str], wanted: str | None) -> Sequence[str]:
     """The one that is wanted, where a function has it; a formula's others keep their own."""
     return (wanted,) if wanted is not None and wanted in known else known
 
 
-def _cannot(name: str, measure: AggregatedMeasure, request: Request) -> bool:
+def _cannot(name: str, path: str, measure: AggregatedMeasure, request: Request) -> bool:
     """Only a sum that is the PPI itself has its range declared, which its interval needs."""
     if name != "interval" or measure.called != "sum":
         return False
-    asked = request.ppi.release.mechanism == name
-    return request.ppi.measure != measure or (request.ppi.value_range is None and not asked)
+    asked = request.wanted(path) == name
+    return path != ROOT or (request.ppi.value_range is None and not asked)
 
 
 def _range_setting(
@@ -158,7 +240,9 @@ def _calibration(
 def _decision(node: Inner, epsilon: Fraction, request: Request) -> Part:
     limit = limit_of(request.ppi)
     if node.path != ROOT:
-        raise NotReleasable("a verdict alone is about the value, not about its variables")
+        raise NotReleasable(
+            "a verdict alone is about the value, not about its variables", hint="remove 'noise'"
+        )
     if isinstance(node.measure, AggregatedMeasure):
         return _aggregated_decision(node.measure, epsilon, limit, request)
     ratio = ratio_of(node.measure)
@@ -296,6 +380,12 @@ def _output_range(node: Inner, request: Request) -> Bounds:
     measure = node.measure
     if isinstance(measure, AggregatedMeasure) and measure.called != "sum":
         return bounds_of(measure, request.facts.vocabulary)
+    if node.path != ROOT:
+        raise NotReleasable(
+            "sample-and-aggregate needs the range of what it answers, and only the value as a "
+            f"whole can have a declared one, not {function_name(node.path)}",
+            hint="name another mechanism for it, or none",
+        )
     raise NotReleasable(
         "sample-and-aggregate needs the range of the value",
         hint="declare it as the `value` among the bounds",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from pappi.mechanisms.mechanism import Mechanism
 from pappi.ppinot.model import AggregatedMeasure, Scope
@@ -48,7 +49,8 @@ class Part:
 
     A mechanism over several inputs gets one row per case, in their order, and last the
     case's bucket if it deals cases into `buckets`. `settings` are what else its law
-    depends on: with the inputs and its epsilon they say what is released.
+    depends on: with the inputs and its epsilon they say what is released. `share` is its share
+    of the plan's epsilon, before anything is set aside for persons or neighbours.
     """
 
     path: str
@@ -56,3 +58,4 @@ class Part:
     mechanism: Mechanism
     settings: tuple[tuple[str, str], ...] = ()
     buckets: int | None = None
+    share: Fraction = Fraction(1)

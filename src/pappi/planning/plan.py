@@ -8,27 +8,51 @@ what the owner declared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 
 from pappi.errors import NotReleasable, UsageError
 from pappi.planning.errors import contributions, predicted_error
-from pappi.planning.functions import NO_BOUND, SAMPLED, THRESHOLD, Request, parts_of
+from pappi.planning.functions import (
+    NO_BOUND,
+    SAMPLED,
+    THRESHOLD,
+    UNBOUNDED,
+    Request,
+    parts_of,
+    why_not,
+)
 from pappi.planning.parts import Part, PublicFacts
 from pappi.planning.ratios import is_part_of_whole, ratio_of
 from pappi.planning.splits import best_split
 from pappi.planning.targets import refuse_foregone_verdict
-from pappi.ppinot.model import AggregatedMeasure, DerivedMultiInstance, Ppi, ReleaseChoice, Wanted
+from pappi.ppinot.model import (
+    AggregatedMeasure,
+    DerivedMultiInstance,
+    NoiseOn,
+    Ppi,
+    ReleaseChoice,
+    Wanted,
+)
 from pappi.tree.admissible import AdmissibleSet, admissible_sets
-from pappi.tree.composition import ROOT, Inner, composition_tree, leaves
+from pappi.tree.composition import (
+    ROOT,
+    VALUE,
+    Inner,
+    composition_tree,
+    function_name,
+    functions,
+    leaves,
+)
 from pappi.values.epsilon import Epsilon
 
 MOST_OPTIONS = 64
 MOST_FUNCTIONS = 64
 # A formula of many variables is planned in its first few ways only.
 MOST_PARTS = 128
+_SHOWN_SETS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +108,16 @@ def plan_options(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Iterator[Opt
     """
     request = Request(ppi, facts.under(ppi.scope))
     root = _with_whole_ratios(composition_tree(ppi.measure))
-    found = 0
-    for option in islice(_options(root, request, epsilon), MOST_OPTIONS):
-        found += 1
-        yield option
+    try:
+        _refuse_idle_settings(ppi)
+        if ppi.release.noise and not _whole(request):
+            yield from _asked(root, request, epsilon)
+            return
+    except NotReleasable as refusal:
+        yield Option((ROOT,), None, refusal.message, refusal.hint)
+        return
+    yield from islice(_options(root, request, epsilon), MOST_OPTIONS)
     yield from _others(root, request, epsilon)
-    if not found:
-        chosen = " and ".join(ppi.release.noise)
-        yield Option((ROOT,), None, f"'{chosen}' is no admissible set", _sets_hint(root))
 
 
 def _others(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option]:
@@ -106,22 +132,23 @@ def _others(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option]
 
 
 def _options(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option]:
-    wanted = _wanted_set(request.ppi)
-    if wanted is None and not _can_cut(root, request):
-        yield Option((root.path,), None, NO_BOUND)
+    if not _can_cut(root, request):
+        yield Option((root.path,), None, NO_BOUND, UNBOUNDED)
     planned = 0
     for chosen in islice(_sets(root, request), MOST_OPTIONS):
-        functions = tuple(node.path for node in chosen)
         if planned > MOST_PARTS:
             return
         planned += len(chosen)
-        if wanted is not None and set(functions) != wanted and not _whole(request):
-            continue
-        try:
-            for plan in _plans(chosen, request, epsilon):
-                yield Option(functions, plan)
-        except (NotReleasable, UsageError) as refusal:
-            yield Option(functions, None, refusal.message, refusal.hint)
+        yield from _options_of(chosen, request, epsilon)
+
+
+def _options_of(chosen: AdmissibleSet, request: Request, epsilon: Epsilon) -> Iterator[Option]:
+    paths = tuple(node.path for node in chosen)
+    try:
+        for plan in _plans(chosen, request, epsilon):
+            yield Option(paths, plan)
+    except (NotReleasable, UsageError) as refusal:
+        yield Option(paths, None, refusal.message, refusal.hint)
 
 
 def _sets(root: Inner, request: Request) -> Iterator[AdmissibleSet]:
@@ -136,15 +163,68 @@ def _whole(request: Request) -> bool:
     return request.verdict_only or request.ppi.release.mechanism == SAMPLED
 
 
-def _wanted_set(ppi: Ppi) -> set[str] | None:
-    names = ppi.release.noise
-    return {ROOT if name == "value" else f"{ROOT}.{name}" for name in names} if names else None
+# --- the set that is asked for --------------------------------------------------------
 
 
-def _sets_hint(root: Inner) -> str:
-    sets = islice(admissible_sets(root), 8)
-    texts = (" + ".join(node.path.removeprefix(f"{ROOT}.") for node in chosen) for chosen in sets)
-    return "the admissible sets are: " + ", ".join(texts).replace(ROOT, "value")
+def _asked(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option]:
+    """The plans of the one set whose functions are named."""
+    own = _own(root, request.ppi)
+    chosen = tuple(node for node in functions(root) if node.path in own)
+    if len(chosen) < len(own) or not _is_admissible(chosen, root):
+        names = " and ".join(each.function for each in request.ppi.release.noise)
+        raise NotReleasable(
+            f"'{names}' is no admissible set", hint=_sets_hint(root, request, epsilon)
+        )
+    yield from _options_of(chosen, replace(request, own=own), epsilon)
+
+
+def _own(root: Inner, ppi: Ppi) -> dict[str, NoiseOn]:
+    """The wishes for single functions by their paths."""
+    known = {node.path for node in functions(root)}
+    own: dict[str, NoiseOn] = {}
+    for each in ppi.release.noise:
+        path = _path(each.function, ppi.id, known)
+        if path in own:
+            raise NotReleasable(
+                f"'{function_name(path)}' is named twice as a function that carries noise",
+                hint="name it once",
+            )
+        own[path] = each
+    return own
+
+
+def _path(name: str, ppi: str, known: Collection[str]) -> str:
+    """Where a function stands that is called `a`, or with the PPI's id before it, `rejected.a`."""
+    if name == VALUE:
+        return ROOT
+    below = ROOT if name == ppi else f"{ROOT}.{name.removeprefix(f'{ppi}.')}"
+    named = f"{ROOT}.{name}"
+    return next((path for path in (named, below, name) if path in known), named)
+
+
+def _is_admissible(chosen: AdmissibleSet, root: Inner) -> bool:
+    """Whether one chosen function, and only one, stands above everything that reads a trace."""
+    above = [node.path + "." for node in chosen]
+    return all(sum(leaf.path.startswith(path) for path in above) == 1 for leaf in leaves(root))
+
+
+def _sets_hint(root: Inner, request: Request, epsilon: Epsilon) -> str:
+    """The sets that can be asked for instead: all that is listed has been tried."""
+    if listed := _sets_with_plans(root, request, epsilon):
+        return f"the admissible sets are: {listed}"
+    free = replace(request.ppi, release=replace(request.ppi.release, mechanism=None))
+    if listed := _sets_with_plans(root, replace(request, ppi=free), epsilon):
+        return f"leave the mechanism out; the admissible sets are then: {listed}"
+    return "leave 'noise' out"
+
+
+def _sets_with_plans(root: Inner, request: Request, epsilon: Epsilon) -> str:
+    sets = islice(admissible_sets(root, lambda node: _can_cut(node, request)), _SHOWN_SETS)
+    return ", ".join(
+        " + ".join(function_name(node.path) for node in chosen)
+        for chosen in sets
+        if any(option.plan for option in _options_of(chosen, request, epsilon))
+    )
 
 
 def _with_whole_ratios(node: Inner) -> Inner:
@@ -173,74 +253,115 @@ def _can_cut(node: Inner, request: Request) -> bool:
 
 def _plans(chosen: AdmissibleSet, request: Request, epsilon: Epsilon) -> Iterator[Plan]:
     """One plan per mechanism of a single function; for several, the best of each."""
-    _refuse_idle_settings(request.ppi.release)
     if len(chosen) > MOST_FUNCTIONS:
         raise NotReleasable(
             f"it shares one epsilon between {len(chosen)} functions, and {MOST_FUNCTIONS} are "
-            "the most"
+            "the most",
+            hint="make several PPIs of it, or a formula of fewer variables",
         )
     whole = epsilon.fraction / request.facts.changes
+    given = [request.share(node.path) for node in chosen]
     if len(chosen) == 1:
-        for part in parts_of(chosen[0], whole, request):
-            yield _plan((part,), request, epsilon)
+        share = given[0] or Fraction(1)
+        for part in parts_of(chosen[0], whole * share, request):
+            yield _plan(chosen, (replace(part, share=share),), request, epsilon)
         return
-    equally = _parts(chosen, [whole / len(chosen)] * len(chosen), request)
-    _refuse_unlike_groups(equally)
-    errors = contributions(request.ppi, equally, request.facts.expected_cases)
-    shares = [whole * share for share in best_split(errors)]
     plans = [
-        _plan(equally, request, epsilon),
-        _plan(_parts(chosen, shares, request), request, epsilon),
+        _plan(chosen, _parts(chosen, shares, whole, request), request, epsilon)
+        for shares in _splits(chosen, given, whole, request)
     ]
     yield min(plans, key=lambda plan: plan.predicted_error)
 
 
-def _parts(chosen: AdmissibleSet, shares: Sequence[Fraction], request: Request) -> tuple[Part, ...]:
+def _splits(
+    chosen: AdmissibleSet, given: Sequence[Fraction | None], whole: Fraction, request: Request
+) -> Iterator[Sequence[Fraction]]:
+    """What the given shares leave, divided evenly; and by how much each function weighs."""
+    equally = [Fraction(1, len(chosen))] * len(chosen)
+    yield _filled(given, equally)
+    if given.count(None) < 2:
+        return
+    parts = _parts(chosen, equally, whole, request)
+    _refuse_unlike_groups(parts)
+    errors = contributions(request.ppi, parts, request.facts.expected_cases)
+    due = iter(best_split([e for e, share in zip(errors, given, strict=True) if share is None]))
+    yield _filled(given, [next(due) if share is None else share for share in given])
+
+
+def _filled(
+    given: Sequence[Fraction | None], otherwise: Sequence[Fraction]
+) -> tuple[Fraction, ...]:
+    """The given shares; what they leave is divided in proportion to the other ones."""
+    left = 1 - sum(share for share in given if share is not None)
+    pairs = list(zip(given, otherwise, strict=True))
+    parts = sum(other for share, other in pairs if share is None)
+    if left < 0 or (left == 0 and parts):
+        raise NotReleasable(
+            "the shares of epsilon add up to more than there is for its functions",
+            hint="make them smaller",
+        )
+    return tuple(left * other / parts if share is None else share for share, other in pairs)
+
+
+def _parts(
+    chosen: AdmissibleSet, shares: Sequence[Fraction], whole: Fraction, request: Request
+) -> tuple[Part, ...]:
     cases = request.facts.expected_cases
-    return tuple(
-        min(parts_of(node, share, request), key=lambda p: p.mechanism.predicted_error(cases, None))
+    best = (
+        min(
+            parts_of(node, whole * share, request),
+            key=lambda part: part.mechanism.predicted_error(cases, None),
+        )
         for node, share in zip(chosen, shares, strict=True)
     )
+    return tuple(replace(part, share=share) for part, share in zip(best, shares, strict=True))
 
 
-def _plan(parts: tuple[Part, ...], request: Request, epsilon: Epsilon) -> Plan:
+def _plan(
+    chosen: AdmissibleSet, parts: tuple[Part, ...], request: Request, epsilon: Epsilon
+) -> Plan:
     _refuse_unlike_groups(parts)
-    _refuse_another_mechanism(parts, request.ppi.release)
     refuse_foregone_verdict(request.ppi)
+    _refuse_another_mechanism(chosen, parts, request)
     error = predicted_error(request.ppi, parts, request.facts.expected_cases)
     return Plan(request.ppi, epsilon, parts, error)
 
 
 def _refuse_unlike_groups(parts: Sequence[Part]) -> None:
     if len({measure.grouping for part in parts for measure in part.inputs}) > 1:
-        raise NotReleasable("its aggregated measures are not grouped alike")
-
-
-def _refuse_another_mechanism(parts: Sequence[Part], choice: ReleaseChoice) -> None:
-    """A wish for a mechanism that answers none of the functions is a mistake, not a hint."""
-    wanted = choice.mechanism
-    if wanted is None or wanted == THRESHOLD or choice.answer is Wanted.VERDICT:
-        return
-    if wanted not in {part.mechanism.name for part in parts}:
-        functions = " or ".join(dict.fromkeys(m.called for part in parts for m in part.inputs))
         raise NotReleasable(
-            f"the mechanism '{wanted}' does not answer its {functions}",
-            hint="leave the mechanism out, and the best one is taken",
+            "its aggregated measures are not grouped alike", hint="give each of them the same 'by'"
         )
 
 
-def _refuse_idle_settings(choice: ReleaseChoice) -> None:
+def _refuse_another_mechanism(
+    chosen: AdmissibleSet, parts: Sequence[Part], request: Request
+) -> None:
+    """A wish for a mechanism that answers none of the functions is a mistake, not a hint."""
+    wanted = request.ppi.release.mechanism
+    if wanted is None or wanted == THRESHOLD or request.verdict_only:
+        return
+    if wanted not in {part.mechanism.name for part in parts}:
+        reasons = dict.fromkeys(why_not(wanted, node, request) for node in chosen)
+        raise NotReleasable(
+            "; ".join(reasons), hint="leave the mechanism out, and the best one is taken"
+        )
+
+
+def _refuse_idle_settings(ppi: Ppi) -> None:
+    choice = ppi.release
+    named = {choice.mechanism, *(each.mechanism for each in choice.noise)}
     for setting, value, mechanism in (
         ("falloff", choice.falloff, THRESHOLD),
         ("buckets", choice.buckets, SAMPLED),
     ):
-        if value is not None and choice.mechanism != mechanism:
+        if value is not None and mechanism not in named:
             raise NotReleasable(
                 f"a setting of {setting} is for the mechanism {mechanism} alone",
                 hint=f"write mechanism: {mechanism}, or remove {setting}",
             )
     whole = choice.answer is Wanted.VERDICT or choice.mechanism == SAMPLED
-    if whole and choice.noise not in ((), ("value",)):
+    if whole and choice.noise not in ((), *((NoiseOn(name),) for name in (VALUE, ppi.id, ROOT))):
         raise NotReleasable(
             "a verdict alone, like sample-and-aggregate, is about the value as a whole",
             hint="remove 'noise'",

@@ -97,6 +97,7 @@ class _Checker:
             yield Problem(ppi.position, message, "remove it, or derive the ratio of the two")
         yield from self._scope(ppi)
         yield from _target_problems(ppi)
+        yield from _share_problems(ppi)
         if len(set(_groupings(ppi.measure))) > 1:
             message = "all measures of a formula must be grouped alike"
             yield Problem(ppi.position, message, "give each of them the same 'by'")
@@ -116,8 +117,7 @@ class _Checker:
         kind = measure_kind(ppi.measure, self._vocabulary)
         in_time = DURATIONS.get(ppi.unit.name) == ppi.unit.factor
         if kind is Kind.DURATION and not in_time:
-            message = "the value is a duration, and its bounds are written as plain numbers"
-            yield Problem(ppi.position, message, "write them with a unit of time, as in 24 hours")
+            yield _unsaid_duration(ppi)
         elif kind is Kind.NUMBER and in_time and ppi.unit.name != "microseconds":
             message = "the value is a number, and its bounds are written as durations"
             yield Problem(ppi.position, message, "write plain numbers")
@@ -314,6 +314,28 @@ def _length_problems(ppi: Ppi) -> Iterator[Problem]:
         if length > most:
             message = f"{quoted(what)} has {length:,} characters, and may have {most:,}"
             yield Problem(ppi.position, message, "shorten it")
+
+
+def _unsaid_duration(ppi: Ppi) -> Problem:
+    """Only the log tells that it is one: what is written is the unit of its bounds, if they are."""
+    single = isinstance(ppi.measure, AggregatedMeasure)
+    limits = ppi.measure.bounds if isinstance(ppi.measure, AggregatedMeasure) else ppi.value_range
+    if limits is not None:
+        message = "the value is a duration, and its bounds are written as plain numbers"
+        return Problem(ppi.position, message, "write them with a unit of time, as in 24 hours")
+    message = "the value is a duration, by the attributes of this log, and no bounds say so"
+    written = "[0 hours, 24 hours]" if single else "{value: [0 hours, 24 hours]}"
+    return Problem(ppi.position, message, f"add bounds with a unit of time, as in {written}")
+
+
+def _share_problems(ppi: Ppi) -> Iterator[Problem]:
+    shares = [each.share for each in ppi.release.noise if each.share is not None]
+    if sum(shares) > 1:
+        message = f"the shares of epsilon add up to {float(sum(shares)):g}, and 1 is the most"
+        yield Problem(ppi.position, message, "make them smaller")
+    elif sum(shares) == 1 and len(shares) < len(ppi.release.noise):
+        message = "the shares of epsilon leave nothing for the functions without one"
+        yield Problem(ppi.position, message, "make them smaller")
 
 
 def _target_problems(ppi: Ppi) -> Iterator[Problem]:

@@ -358,16 +358,32 @@ class Wanted(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class NoiseOn:
+    """A function that should carry noise: a variable, with dots to go deeper, or `value`.
+
+    Its mechanism and its share of epsilon are the planner's to choose where they are None.
+    """
+
+    function: str
+    mechanism: str | None = None
+    share: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if self.share is not None and not 0 < self.share <= 1:
+            raise ValueError("a share of epsilon is above 0 and at most 1")
+
+
+@dataclass(frozen=True, slots=True)
 class ReleaseChoice:
     """How a PPI is to be released, where the writer does not leave it to the planner.
 
-    `noise` names the variables that should carry the noise, or `value` for the PPI itself;
+    `noise` are the functions that should carry it, and `mechanism` is for those that name none;
     `falloff` is the threshold mechanism's, `buckets` are those of sample-and-aggregate.
     """
 
     answer: Wanted = Wanted.VALUE
     mechanism: str | None = None
-    noise: tuple[str, ...] = ()
+    noise: tuple[NoiseOn, ...] = ()
     falloff: Fraction | None = None
     buckets: int | None = None
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pappi.report.numbers import MISSING, three_digits, with_unit
 from pappi.report.plain import plain
 from pappi.report.wording import percent
+from pappi.tree.composition import function_name
 from pappi.values.answers import ShownTarget
 from pappi.values.quotes import CONFIDENCES, MARGIN_CONFIDENCE, Quote, QuotedSet
 
@@ -94,8 +95,8 @@ def options_table(quote: Quote) -> Table:
     for option in quote.options:
         table.add_row(
             plain(_functions_text(option.functions)),
-            plain(option.mechanism or "–"),
-            " + ".join(f"{100 * share:.0f} %" for share in option.shares) or "–",
+            plain(_mechanisms(option)),
+            " + ".join(map(_share, option.shares)) or MISSING,
             _option_error(option, quote.unit),
             "chosen" if option.chosen else plain(option.reason),
         )
@@ -121,6 +122,7 @@ def quote_record(quote: Quote) -> dict[str, Any]:
         "epsilon": float(quote.epsilon),
         "functions": list(quote.functions),
         "mechanism": quote.mechanism,
+        "mechanisms": list(quote.mechanisms),
         "typical_error": quote.typical_error,
         "margin": quote.margin,
         "margin_note": quote.margin_note,
@@ -151,6 +153,7 @@ def _option_record(option: QuotedSet) -> dict[str, Any]:
     return {
         "functions": list(option.functions),
         "mechanism": option.mechanism,
+        "mechanisms": list(option.mechanisms),
         "typical_error": option.typical_error,
         "margin": option.margin,
         "shares": list(option.shares),
@@ -161,15 +164,26 @@ def _option_record(option: QuotedSet) -> dict[str, Any]:
 
 def _noise_in(quote: Quote) -> str:
     """The functions that carry the noise, with their shares where there are several."""
-    if len(quote.functions) == 1:
+    if len(quote.functions) == 1 and sum(quote.shares) in (0, 1):
         return _functions_text(quote.functions)
-    shares = (f"{100 * share:.0f} %" for share in quote.shares)
+    shares = map(_share, quote.shares)
     names = (_functions_text((path,)) for path in quote.functions)
     return " + ".join(f"{name} ({share})" for name, share in zip(names, shares, strict=True))
 
 
+def _share(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
 def _functions_text(functions: Sequence[str]) -> str:
-    return " + ".join(path.removeprefix("ppi").removeprefix(".") or "value" for path in functions)
+    return " + ".join(map(function_name, functions))
+
+
+def _mechanisms(option: QuotedSet) -> str:
+    """One for all functions, or each one's, in the order of the functions."""
+    if len(set(option.mechanisms)) > 1:
+        return " + ".join(option.mechanisms)
+    return option.mechanism or MISSING
 
 
 def _error(quote: Quote) -> str:

@@ -21,7 +21,7 @@ from pappi.report.plain import plain, shortened
 from pappi.report.tree_layout import LETTER, LINE, PADDING, Box, items_of, placed
 from pappi.report.trees import SHOWN_SETS
 from pappi.tree.admissible import AdmissibleSet, admissible_sets
-from pappi.tree.composition import ROOT, Inner, composition_tree
+from pappi.tree.composition import Inner, composition_tree, function_name
 from pappi.values.quotes import Quote, QuotedSet
 
 _MARGIN = 16.0
@@ -50,7 +50,7 @@ def composition_table(quote: Quote) -> Element:
     """Every way to release the PPI, and how far off each would be."""
     rows = [
         (
-            " + ".join(_named(path, quote.ppi) for path in option.functions),
+            " + ".join(function_name(path) for path in option.functions),
             option.mechanism or MISSING,
             error_text(option, quote.unit),
             "chosen" if option.chosen else plain(option.reason),
@@ -76,11 +76,11 @@ def _drawing(ppi: Ppi, marking: _Marking) -> Element:
     boxes = placed(items_of(root), _MARGIN, _MARGIN + LINE * (len(heading) + 1))
     width = max(_LEAST_WIDTH, *(box.x + box.item.width + _MARGIN for box in boxes))
     bottom = max(box.y + box.item.height / 2 for box in boxes) + 2 * LINE
-    listing = list(_sets(root, ppi.id, marking, width))
+    listing = list(_sets(root, marking, width))
     body = [
         *_text_lines(heading, 0.0),
         *(edge for box in boxes for edge in _edge(box, boxes)),
-        *(_box(box, ppi.id, marking.functions) for box in boxes),
+        *(_box(box, marking.functions) for box in boxes),
         *_text_lines(listing, bottom),
     ]
     height = bottom + LINE * (len(listing) + 0.5) + _MARGIN
@@ -133,14 +133,14 @@ def _text_lines(lines: Sequence[Line], top: float) -> Iterator[Element]:
 # --- the tree -----------------------------------------------------------------------------
 
 
-def _box(box: Box, name: str, recommended: frozenset[str]) -> Element:
+def _box(box: Box, recommended: frozenset[str]) -> Element:
     item = box.item
     noisy = isinstance(item.node, Inner) and item.node.path in recommended
     paint = "noisy" if noisy else "function" if isinstance(item.node, Inner) else "measure"
     top = box.y - item.height / 2
     return el(
         "g",
-        el("title", f"{_named(item.node.path, name)} = {item.text}"),
+        el("title", f"{function_name(item.node.path)} = {item.text}"),
         painted(
             "rect", paint, x=box.x, y=top, width=item.width, height=item.height,
             rx=6 if isinstance(item.node, Inner) else 2, stroke_width=2 if noisy else 1.2,
@@ -182,12 +182,12 @@ def _edge(box: Box, boxes: Sequence[Box]) -> Iterator[Element]:
 # --- the sets -----------------------------------------------------------------------------
 
 
-def _sets(root: Inner, name: str, marking: _Marking, width: float) -> Iterator[Line]:
+def _sets(root: Inner, marking: _Marking, width: float) -> Iterator[Line]:
     letters = min(int((width - 2 * _MARGIN) / LETTER), _SET_LETTERS)
     found = list(islice(admissible_sets(root), SHOWN_SETS + 1))
     yield "heading", "Admissible sets: the functions of one of them carry the noise"
     for chosen in found[:SHOWN_SETS]:
-        yield from _set_lines(chosen, name, marking, letters)
+        yield from _set_lines(chosen, marking, letters)
     if len(found) > SHOWN_SETS:
         yield "label", "… and more"
     if marking.functions:
@@ -196,10 +196,10 @@ def _sets(root: Inner, name: str, marking: _Marking, width: float) -> Iterator[L
         yield "label", "±: within this of the value without noise, with 95 % confidence."
 
 
-def _set_lines(chosen: AdmissibleSet, name: str, marking: _Marking, letters: int) -> Iterator[Line]:
+def _set_lines(chosen: AdmissibleSet, marking: _Marking, letters: int) -> Iterator[Line]:
     functions = frozenset(node.path for node in chosen)
     marked = functions == marking.functions
-    names = ", ".join(plain(_named(node.path, name)) for node in chosen[:SHOWN_SETS])
+    names = ", ".join(plain(function_name(node.path)) for node in chosen[:SHOWN_SETS])
     more = ", …" if len(chosen) > SHOWN_SETS else ""
     text = f"{'▶' if marked else '·'} {{{names}{more}}}{f' ({marking.word})' if marked else ''}"
     if functions in marking.known:
@@ -208,11 +208,3 @@ def _set_lines(chosen: AdmissibleSet, name: str, marking: _Marking, letters: int
     if len(lines) > _SET_LINES:
         lines = [*lines[:_SET_LINES], "…"]
     yield from (("heading" if marked else "label", line) for line in lines)
-
-
-def _named(path: str, name: str) -> str:
-    """
-    >>> _named("ppi.rejected", "share")
-    'share.rejected'
-    """
-    return name + path.removeprefix(ROOT)

@@ -10,7 +10,7 @@ from pappi.ppinot.model import AggregatedMeasure, Ppi
 from pappi.ppinot.sentences import phrase, sentence
 from pappi.report.plain import plain
 from pappi.tree.admissible import admissible_sets
-from pappi.tree.composition import Inner, Node, composition_tree
+from pappi.tree.composition import Inner, Node, composition_tree, function_name
 
 # A formula over many formulas has exponentially many.
 SHOWN_SETS = 20
@@ -18,7 +18,7 @@ SHOWN_SETS = 20
 
 def ppi_text(ppi: Ppi) -> str:
     """For the terminal: what is asked, how it is composed, where the noise may go."""
-    root = composition_tree(ppi.measure, ppi.id)
+    root = composition_tree(ppi.measure)
     lines = [
         f"{ppi.id}: {ppi.name}",
         f"  {sentence(ppi)}",
@@ -33,7 +33,7 @@ def ppi_text(ppi: Ppi) -> str:
 
 def _sets(root: Inner) -> Iterator[str]:
     for chosen in islice(admissible_sets(root), SHOWN_SETS):
-        yield f"    {{{', '.join(node.path for node in chosen)}}}"
+        yield f"    {{{', '.join(function_name(node.path) for node in chosen)}}}"
     if any(True for _ in islice(admissible_sets(root), SHOWN_SETS, None)):
         yield "    … and more"
 
@@ -51,5 +51,5 @@ def _label(node: Node) -> str:
     if not isinstance(node, Inner):
         return phrase(node.measure)
     if isinstance(node.measure, AggregatedMeasure):
-        return f"{node.path} = {node.measure.called}"
-    return f"{node.path} = {render(node.measure.formula)}"
+        return f"{function_name(node.path)} = {node.measure.called}"
+    return f"{function_name(node.path)} = {render(node.measure.formula)}"

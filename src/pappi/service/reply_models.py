@@ -173,6 +173,7 @@ class OptionReply(_Reply):
     typical_error: float | None
     margin: float | None
     shares: list[float]
+    mechanisms: list[str]
     chosen: bool
     reason: str
 
@@ -209,6 +210,7 @@ class QuoteReply(_Reply):
     charges: int
     new_charges: int
     shares: list[float]
+    mechanisms: list[str]
     clipping: str
     advice: str
     options: list[OptionReply]

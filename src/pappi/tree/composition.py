@@ -19,6 +19,8 @@ from pappi.ppinot.model import (
 )
 
 ROOT = "ppi"
+VALUE = "value"
+"""What a PPI's own function is called, beside its variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,23 @@ def composition_tree(measure: MultiInstance, path: str = ROOT) -> Inner:
                 measure,
                 tuple(composition_tree(child, f"{path}.{name}") for name, child in variables),
             )
+
+
+def function_name(path: str) -> str:
+    """What people call the function at a path, in a release and wherever it is shown.
+
+    >>> function_name("ppi"), function_name("ppi.rejected")
+    ('value', 'rejected')
+    """
+    return path.removeprefix(ROOT).removeprefix(".") or VALUE
+
+
+def functions(node: Node) -> Iterator[Inner]:
+    """A node and all below it that are measures of many cases, from left to right."""
+    if isinstance(node, Inner):
+        yield node
+        for child in node.children:
+            yield from functions(child)
 
 
 def leaves(node: Node) -> Iterator[Leaf]:

@@ -29,7 +29,8 @@ class ErrorQuantile:
 class QuotedSet:
     """One way to release a PPI: the functions that carry the noise, each with its share of ε.
 
-    With its predicted error, and its margin at 95 % where one can be promised.
+    `mechanisms` are theirs in the same order, and `mechanism` tells them in one text. With its
+    predicted error, and its margin at 95 % where one can be promised.
     """
 
     functions: tuple[str, ...]
@@ -39,6 +40,7 @@ class QuotedSet:
     shares: tuple[float, ...] = ()
     chosen: bool = False
     margin: float | None = None
+    mechanisms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Quote:
     fewer: str = ""
     target: ShownTarget | None = None
     verdict_only: bool = False
+    mechanisms: tuple[str, ...] = ()
 
     @property
     def margin(self) -> float | None:

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from pappi.ppinot.catalogue.document import ScalarNode
 from pappi.ppinot.catalogue.shapes import (
+    Entries,
     Field,
     ListOf,
     OneOf,
@@ -16,7 +17,7 @@ from pappi.ppinot.catalogue.shapes import (
     Written,
     one_word_of,
 )
-from pappi.ppinot.model import ReleaseChoice, Wanted
+from pappi.ppinot.model import NoiseOn, ReleaseChoice, Wanted
 
 MECHANISM_NAMES = (
     "laplace",
@@ -30,6 +31,15 @@ MECHANISM_NAMES = (
 )
 
 _NAME = Written("a variable, or 'value'", lambda node, _: node.text.strip(), example="received")
+_MECHANISM = one_word_of("a mechanism", {name: name for name in MECHANISM_NAMES})
+
+
+def _share(node: ScalarNode, problems: Problems) -> Fraction | None:
+    share = Fraction(node.text.strip())
+    if not 0 < share <= 1:
+        problems.add(node.position, "a share of epsilon is above 0 and at most 1", "write e.g. 0.3")
+        return None
+    return share
 
 
 def _falloff(node: ScalarNode, _: Problems) -> Fraction:
@@ -47,17 +57,64 @@ ANSWER = Field(
 )
 MECHANISM = Field(
     "mechanism",
-    one_word_of("a mechanism", {name: name for name in MECHANISM_NAMES}),
+    _MECHANISM,
     "the mechanism; the one with the smallest predicted error if not given",
 )
-NOISE: Field[tuple[str, ...]] = Field(
+OWN_MECHANISM = Field(
+    "mechanism",
+    _MECHANISM,
+    "the mechanism of this function; the planner's choice if not given",
+)
+SHARE = Field(
+    "share",
+    Written(
+        "a share of epsilon",
+        _share,
+        example="0.3",
+        pattern=r"^\s*[0-9]{0,9}\.?[0-9]{1,9}\s*$",
+        types=("number", "string"),
+    ),
+    "its share of epsilon, above 0; all shares together are at most 1, and those not given "
+    "divide what is left as the planner finds best",
+)
+
+
+def _named(values: Values, _: Problems) -> tuple[NoiseOn, ...]:
+    return tuple(
+        NoiseOn(key.text, own.mechanism, own.share) for key, own in values.named if own is not None
+    )
+
+
+# Under the name of its function, which the entry does not know.
+_OWN: OneOf[NoiseOn] = OneOf(
+    "a mechanism, or a mapping with 'mechanism' and 'share'",
+    text=Then(_MECHANISM, lambda mechanism: NoiseOn("", mechanism)),
+    mapping=Record(
+        "noise of a function",
+        (OWN_MECHANISM, SHARE),
+        lambda values, _: NoiseOn("", values.get(OWN_MECHANISM), values.get(SHARE)),
+    ),
+)
+NOISE: Field[tuple[NoiseOn, ...]] = Field(
     "noise",
     OneOf(
-        "variables",
-        text=Then(_NAME, lambda name: (name,)),
-        items=ListOf("a list of variables", _NAME),
+        "functions",
+        text=Then(_NAME, lambda name: (NoiseOn(name),)),
+        items=ListOf("a list of variables", Then(_NAME, NoiseOn)),
+        mapping=Record(
+            "functions",
+            (),
+            _named,
+            entries=Entries(
+                "a function",
+                "name a variable of the formula, with dots to get deeper, or 'value'",
+                _OWN,
+                r"^[A-Za-z_][A-Za-z0-9_\-]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$",
+            ),
+        ),
     ),
-    "the variables of the formula that carry the noise, or 'value' for the result",
+    "the functions that carry the noise, by the names that `ppi show` lists: variables of the "
+    "formula, or 'value' for the result; each with a mechanism and a share of epsilon, if wanted",
 )
 FALLOFF = Field(
     "falloff",

@@ -19,7 +19,7 @@ from pappi.ppinot.catalogue.written_measures import CalendarNames, multi
 from pappi.ppinot.catalogue.written_scopes import scope
 from pappi.ppinot.catalogue.written_values import ValueWriter
 from pappi.ppinot.expressions import parser
-from pappi.ppinot.model import Catalogue, Ppi, ReleaseChoice, Wanted
+from pappi.ppinot.model import Catalogue, NoiseOn, Ppi, ReleaseChoice, Wanted
 from pappi.ppinot.wording import quoted
 from pappi.values.working_time import WorkingCalendar
 
@@ -91,7 +91,7 @@ def _release(choice: ReleaseChoice) -> dict[str, Plain]:
     written: dict[str, Plain | None] = {
         "answer": Bare(choice.answer) if choice.answer is not Wanted.VALUE else None,
         "mechanism": choice.mechanism,
-        "noise": _one_or_more(choice.noise),
+        "noise": _noise(choice.noise),
         "falloff": Literal(decimal_text(choice.falloff)) if choice.falloff is not None else None,
         "buckets": Literal(choice.buckets) if choice.buckets is not None else None,
     }
@@ -100,6 +100,20 @@ def _release(choice: ReleaseChoice) -> dict[str, Plain]:
 
 def _one_or_more(texts: tuple[str, ...]) -> Plain | None:
     return texts[0] if len(texts) == 1 else list(texts)
+
+
+def _noise(noise: tuple[NoiseOn, ...]) -> Plain | None:
+    if all(each == NoiseOn(each.function) for each in noise):
+        return _one_or_more(tuple(each.function for each in noise))
+    return {each.function: _own(each) for each in noise}
+
+
+def _own(noise: NoiseOn) -> Plain:
+    if noise.share is None and noise.mechanism is not None:
+        return noise.mechanism
+    mechanism: dict[str, Plain] = {} if noise.mechanism is None else {"mechanism": noise.mechanism}
+    share = noise.share
+    return mechanism if share is None else {**mechanism, "share": Literal(decimal_text(share))}
 
 
 # --- what cannot be written -----------------------------------------------------------

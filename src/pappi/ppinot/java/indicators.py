@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 from pappi.errors import Position, Problem, UsageError
-from pappi.ppinot.catalogue.document import Node
+from pappi.ppinot.catalogue.document import MapNode, Node
 from pappi.ppinot.catalogue.releases import MECHANISM_NAMES
 from pappi.ppinot.java.case_measures import Read
 from pappi.ppinot.java.fields import Fields
@@ -14,7 +14,7 @@ from pappi.ppinot.java.measures import read_measure
 from pappi.ppinot.java.numbers import exact, read_range
 from pappi.ppinot.java.scopes import read_group_targets, read_scope, read_target
 from pappi.ppinot.java.units import labelled, read_unit
-from pappi.ppinot.model import MultiInstance, Ppi, ReleaseChoice, Scope, Wanted
+from pappi.ppinot.model import MultiInstance, NoiseOn, Ppi, ReleaseChoice, Scope, Wanted
 from pappi.ppinot.wording import quoted
 from pappi.values.bounds import Bounds
 from pappi.values.epsilon import ZERO, Epsilon
@@ -148,10 +148,28 @@ def _release(fields: Fields) -> ReleaseChoice:
     return ReleaseChoice(
         answer=privacy.word("answer", _WANTED, "'value' or 'verdict'") or Wanted.VALUE,
         mechanism=privacy.word("mechanism", _MECHANISMS, "a mechanism"),
-        noise=privacy.texts("noise"),
+        noise=_noise(privacy),
         falloff=_falloff(privacy),
         buckets=privacy.whole("buckets", 1, _MOST_BUCKETS),
     )
+
+
+def _noise(privacy: Fields) -> tuple[NoiseOn, ...]:
+    """Functions by name, or each with a mechanism and a share of its own."""
+    if not isinstance(privacy.get("noise"), MapNode):
+        return tuple(NoiseOn(name) for name in privacy.texts("noise"))
+    return tuple(_own(key.text, node, privacy) for key, node in privacy.entries("noise"))
+
+
+def _own(function: str, node: Node, privacy: Fields) -> NoiseOn:
+    own = privacy.opened(node, "an object with 'mechanism' and 'share'")
+    if own is None:
+        return NoiseOn(function)
+    share = exact(own.text("share")) if "share" in own else None
+    if "share" in own and (share is None or not 0 < share <= 1):
+        own.refuse("share", "a share of epsilon is above 0 and at most 1", "write e.g. 0.3")
+        share = None
+    return NoiseOn(function, own.word("mechanism", _MECHANISMS, "a mechanism"), share)
 
 
 def _falloff(privacy: Fields) -> Fraction | None:

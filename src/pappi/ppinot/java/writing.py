@@ -26,6 +26,7 @@ from pappi.ppinot.model import (
     DerivedMultiInstance,
     DerivedSingleInstance,
     Measure,
+    NoiseOn,
     Ppi,
     ReleaseChoice,
     Wanted,
@@ -132,11 +133,22 @@ def _release(release: ReleaseChoice) -> Json:
     found: Json = {
         "answer": release.answer.value if release.answer is not Wanted.VALUE else None,
         "mechanism": release.mechanism,
-        "noise": list(release.noise) or None,
+        "noise": _noise(release.noise),
         "falloff": _falloff(release.falloff),
         "buckets": release.buckets,
     }
     return {key: value for key, value in found.items() if value is not None}
+
+
+def _noise(noise: tuple[NoiseOn, ...]) -> object:
+    if all(each == NoiseOn(each.function) for each in noise):
+        return [each.function for each in noise] or None
+    return {each.function: _own(each) for each in noise}
+
+
+def _own(noise: NoiseOn) -> Json:
+    found: Json = {} if noise.mechanism is None else {"mechanism": noise.mechanism}
+    return found if noise.share is None else found | {"share": as_json(noise.share)}
 
 
 def _falloff(falloff: Fraction | None) -> object:

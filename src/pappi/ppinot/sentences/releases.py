@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from pappi.ppinot.catalogue.releases import MECHANISM_NAMES
-from pappi.ppinot.model import ReleaseChoice, Wanted
+from pappi.ppinot.model import NoiseOn, ReleaseChoice, Wanted
 from pappi.ppinot.sentences.cursor import Cursor
 from pappi.ppinot.sentences.quantities import amount, whole_number
 from pappi.ppinot.sentences.words import WordKind
@@ -47,7 +47,7 @@ def _part(cursor: Cursor) -> tuple[str, object]:
         case "mechanism":
             return "mechanism", _mechanism(cursor)
         case "noise on":
-            return "noise", _names(cursor)
+            return "noise", _noise(cursor)
         case "falloff":
             return "falloff", amount(cursor).number
     cursor.expect("buckets")
@@ -58,6 +58,8 @@ def _mechanism(cursor: Cursor) -> str:
     """A name of several words, with dashes or without."""
     first, last = cursor.next, None
     while cursor.next.kind is WordKind.WORD or cursor.next.is_symbol("-"):
+        if cursor.says("with"):
+            break
         last = cursor.take()
     cursor.want_thing("a mechanism")
     if last is None:
@@ -70,20 +72,36 @@ def _mechanism(cursor: Cursor) -> str:
     return name
 
 
-def _names(cursor: Cursor) -> tuple[str, ...]:
-    names = [_name(cursor)]
+def _noise(cursor: Cursor) -> tuple[NoiseOn, ...]:
+    found = [_noise_on(cursor)]
     while cursor.accept(","):
-        names.append(_name(cursor))
-    return tuple(names)
+        found.append(_noise_on(cursor))
+    return tuple(found)
+
+
+def _noise_on(cursor: Cursor) -> NoiseOn:
+    """A function, and what is wanted for it: "a by laplace with share 0.3"."""
+    name = _name(cursor)
+    mechanism = _mechanism(cursor) if cursor.accept("by") else None
+    return NoiseOn(name, mechanism, _share(cursor) if cursor.accept("with share") else None)
+
+
+def _share(cursor: Cursor) -> Fraction:
+    word = cursor.next
+    share = amount(cursor)
+    if share.unit or not 0 < share.number <= 1:
+        message = "a share of epsilon is above 0 and at most 1"
+        raise cursor.refusal(message, "write e.g. 0.3", at=word)
+    return share.number
 
 
 def _name(cursor: Cursor) -> str:
-    """A variable, with dots to get deeper: a.b."""
+    """A variable, with dots to get deeper: a.b; also the id of the PPI, which may have dashes."""
     first = cursor.next
     while True:
         word = cursor.accept_kind(WordKind.WORD, "a variable, or 'value'")
         if word is None:
             raise cursor.unexpected()
-        if not cursor.next.is_symbol("."):
+        if not cursor.next.is_symbol(".", "-"):
             return cursor.words.text[first.start : word.end]
         cursor.take()

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from pappi.ppinot.expressions.nodes import NOWHERE, Number
 from pappi.ppinot.expressions.render import quote_text, render
-from pappi.ppinot.model import Catalogue, Ppi, ReleaseChoice, Target, Wanted
+from pappi.ppinot.model import Catalogue, NoiseOn, Ppi, ReleaseChoice, Target, Wanted
 from pappi.ppinot.sentences.lines import Key
 from pappi.ppinot.sentences.targets import is_plain, range_words, target_words, unit_words
 from pappi.ppinot.sentences.telling import definition, scope_words
@@ -90,11 +90,17 @@ def _release(release: ReleaseChoice) -> Iterator[str]:
     if release.mechanism is not None:
         yield f"mechanism {release.mechanism}"
     if release.noise:
-        yield "noise on " + ", ".join(release.noise)
+        yield "noise on " + ", ".join(map(_noise_on, release.noise))
     if release.falloff is not None:
         yield f"falloff {render(Number(release.falloff))}"
     if release.buckets is not None:
         yield f"buckets {release.buckets}"
+
+
+def _noise_on(noise: NoiseOn) -> str:
+    mechanism = "" if noise.mechanism is None else f" by {noise.mechanism}"
+    share = "" if noise.share is None else f" with share {render(Number(noise.share))}"
+    return noise.function + mechanism + share
 
 
 def _folded(line: str) -> str:
