@@ -13,7 +13,7 @@ from pappi.budget.journal import ChargeRecord
 from pappi.custody.adding import Added, Given, add_log, require_here, seal_source
 from pappi.custody.capture import Captured, CapturedEvent, capture
 from pappi.custody.erasure import Erased, Request, erase
-from pappi.custody.exact import exact_answers
+from pappi.custody.exact import exact_answers, look_payload
 from pappi.custody.imports import Books, Imported, Progress, Terms, create_log, import_log, sweep
 from pappi.custody.keys import IssuedKey, new_key
 from pappi.custody.pack import gather_pack
@@ -30,6 +30,7 @@ from pappi.store.office import Office
 from pappi.store.register import (
     DECLARE,
     ERASE,
+    EXACT,
     GRANT,
     KEY,
     RESUME,
@@ -265,9 +266,12 @@ class Custody:
             return _length(register)
 
     def exact(self, catalogue: Catalogue) -> tuple[ExactAnswer, ...]:
-        """The non-private values of a catalogue."""
-        log = self.log(catalogue.log)
-        require_sound(catalogue, log.vocabulary)
+        """The non-private values of a catalogue; that somebody looked is on record before."""
+        with self._opened() as (ledger, register):
+            log = register.log(catalogue.log)
+            require_sound(catalogue, log.vocabulary)
+            # Durable when it returns: without the record no event is read.
+            self._act(ledger, EXACT, look_payload(catalogue))
         return exact_answers(self._office.files.events, catalogue, log)
 
     def verify(self) -> Verification:

@@ -10,6 +10,7 @@ from pappi.store.register import (
     DECLARE,
     END,
     ERASE,
+    EXACT,
     FORGET,
     GRANT,
     KEEP,
@@ -77,6 +78,12 @@ def _erased(what: What) -> str:
     return f"{counts} of {what['log']} deleted, named by {', '.join(what['by what'])}"
 
 
+def _looked(what: What) -> str:
+    more = what["count"] - len(what["ppis"])
+    named = ", ".join(what["ppis"]) + (f" and {more:,} more" if more else "")
+    return f"Exact values of {what['log']} looked at: {named}"
+
+
 def _stood(what: What) -> str:
     return f"Standing question about {what['log']} from {what['first']} up to {what['until']}"
 
@@ -109,6 +116,7 @@ _WORDS: Mapping[str, Callable[[What], str]] = {
     KEEP: lambda what: f"Question about {what['log']} kept in a list",
     FORGET: lambda _what: "Question struck off a list",
     ERASE: _erased,
+    EXACT: _looked,
     CHARGE: _charged,
     RESERVE: _reserved,
     RELEASE: lambda what: f"Result put on record for {what['key'][:_DIGITS]}…",

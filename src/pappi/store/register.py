@@ -32,6 +32,7 @@ END = "end"
 KEEP = "keep"
 FORGET = "forget"
 ERASE = "erase"
+EXACT = "exact"
 
 _NO_DIGEST = "0" * 64
 
