@@ -115,7 +115,7 @@ class Workspace:
         return self.custody.grant(log, epsilon_of(per_block), _asked(total))
 
     def exact(self, catalogue: CatalogueSource) -> tuple[ExactAnswer, ...]:
-        """The non-private values: for the owner only."""
+        """The non-private values, for the owner only; that somebody looked is on record first."""
         return self.custody.exact(catalogue_of(catalogue))
 
     def verify(self) -> Verification:

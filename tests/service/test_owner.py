@@ -164,7 +164,8 @@ def test_erased_cases_are_gone_and_the_act_is_on_record(service: Served) -> None
     assert reply.json() == {"cases": 2, "events": 4}
     after = ask(service.owner, "POST", "/exact", boss, {"definitions": SOJOURN}).json()
     assert before != after
-    last = ask(service.owner, "GET", "/trail", boss).json()["entries"][-1]
+    *_, last, look = ask(service.owner, "GET", "/trail", boss).json()["entries"]
+    assert (look["kind"], look["what"]["by"]) == ("exact", "boss")
     assert (last["kind"], last["what"]["by"]) == ("erase", "boss")
     assert "c0" not in json.dumps(last["what"])
 

@@ -52,7 +52,7 @@ ONLY = click.option("--ppi", "only", multiple=True, metavar="ID", help="Only thi
 @workspace_option
 @AS_JSON
 def exact(catalogue: Path, only: Sequence[str], workspace: str | None, *, as_json: bool) -> None:
-    """Owner only: the non-private values."""
+    """Owner only: the non-private values. That somebody looked is on record: `pappi trail`."""
     from pappi.report.records import exact_record
 
     answers = open_workspace(workspace).exact(chosen_catalogue(catalogue, only))

@@ -142,6 +142,7 @@ _TOLD = ("log", "name", "analyst", "role", "id", "until", "reason", "by")
 
 
 def _summary(what: object) -> str:
+    from pappi.report.plain import plain
     from pappi.store.sources import place_told
 
     if not isinstance(what, dict):
@@ -154,6 +155,9 @@ def _summary(what: object) -> str:
         told = [f"ε {Epsilon(what['amount'])} in {blocks} of {log}", *told]
     if isinstance(share, int):
         told = [f"ε {Epsilon(share)} per block", *told]
+    if isinstance(looked := what.get("ppis"), list):
+        named = [*map(str, looked), *(["…"] if what["count"] > len(looked) else [])]
+        told = [f"looked at {' '.join(named)}", *told]
     if isinstance(source := what.get("source"), dict):
         told.append(f"read from {place_told(source['url'], source['table'])}")
-    return ", ".join(told)
+    return plain(", ".join(told))

@@ -13,7 +13,7 @@ from pappi.budget.journal import ChargeRecord
 from pappi.custody.adding import Added, Given, add_log, require_here, seal_source
 from pappi.custody.capture import Captured, CapturedEvent, capture, grows
 from pappi.custody.erasure import Erased, Request, erase
-from pappi.custody.exact import exact_answers
+from pappi.custody.exact import exact_answers, look_payload
 from pappi.custody.imports import (
     Books,
     Imported,
@@ -41,6 +41,7 @@ from pappi.store.office import Office
 from pappi.store.register import (
     DECLARE,
     ERASE,
+    EXACT,
     GRANT,
     KEY,
     RESUME,
@@ -314,11 +315,14 @@ class Custody:
             return _length(register)
 
     def exact(self, catalogue: Catalogue) -> tuple[ExactAnswer, ...]:
-        """The non-private values of a catalogue."""
-        log = self.log(catalogue.log)
-        require_sound(catalogue, log.vocabulary)
+        """The non-private values of a catalogue; that somebody looked is on record before."""
         files = self._office.files
-        log.require_ready(files.events)
+        with self._opened() as (ledger, register):
+            log = register.log(catalogue.log)
+            require_sound(catalogue, log.vocabulary)
+            log.require_ready(files.events)
+            # Durable when it returns: without the record no event is read.
+            self._act(ledger, EXACT, look_payload(catalogue))
         return exact_answers(files.events, catalogue, log, files.key())
 
     def verify(self) -> Verification:

@@ -10,6 +10,7 @@ from pappi.store.register import (
     DECLARE,
     END,
     ERASE,
+    EXACT,
     FORGET,
     GRANT,
     KEEP,
@@ -84,6 +85,12 @@ def _withdrawn(what: What) -> str:
     return f"No longer named in {what['log']}: {names}"
 
 
+def _looked(what: What) -> str:
+    more = what["count"] - len(what["ppis"])
+    named = ", ".join(what["ppis"]) + (f" and {more:,} more" if more else "")
+    return f"Exact values of {what['log']} looked at: {named}"
+
+
 def _stood(what: What) -> str:
     return f"Standing question about {what['log']} from {what['first']} up to {what['until']}"
 
@@ -134,6 +141,7 @@ _WORDS: Mapping[str, Callable[[What], str]] = {
     ROLLBACK: _rolled_back,
     REFORMAT: lambda what: f"Ledger brought to format {what['format']}",
     WITHDRAW_NAMES: _withdrawn,
+    EXACT: _looked,
     CHARGE: _charged,
     RESERVE: _reserved,
     RELEASE: lambda what: f"Result put on record for {what['key'][:_DIGITS]}…",

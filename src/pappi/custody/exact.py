@@ -1,28 +1,52 @@
 """The non-private values, for the owner's eyes.
 
 The same definitions and the same evaluation as a release, without bounds and
-without noise.
+without noise. Every look is on record: who, when, at which indicators of which log.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from pappi.budget.chain import canonical_json
 from pappi.engine.cases import CaseTable, case_batches, evaluate_cases
 from pappi.engine.query import Identify
 from pappi.engine.scopes import batches_in, cases_in, read_by
 from pappi.planning.cells import periods_of
+from pappi.ppinot.canonical import canonical
 from pappi.ppinot.model import Catalogue, MultiInstance, Ppi, Scope
 from pappi.ppinot.reduced import reduced
+from pappi.report.plain import shortened
 from pappi.store.declarations import LogDeclaration
 from pappi.tree.above import value_above
 from pappi.tree.aggregates import aggregate
 from pappi.tree.composition import aggregated_measures
 from pappi.values.answers import ExactAnswer
 from pappi.values.periods import Period
+from pappi.values.plain_data import JSON
 
-__all__ = ["CaseTable", "cases_by_period", "exact_answers"]
+__all__ = ["CaseTable", "cases_by_period", "exact_answers", "look_payload"]
+
+# The journal keeps every look for good: a catalogue of thousands must not swell it.
+_MOST_NAMED = 20
+_LONGEST = 80
+
+
+def look_payload(catalogue: Catalogue) -> dict[str, JSON]:
+    """What is on record of a look: the first indicators by id, how many, and a digest.
+
+    The definitions themselves stay out: a condition may name a person, and the journal
+    forgets nothing. Whoever has them can tell by the digest, in whatever notation.
+    """
+    definitions = canonical_json(canonical(catalogue)).encode("ascii")
+    return {
+        "log": catalogue.log,
+        "ppis": [shortened(ppi.id, _LONGEST) for ppi in catalogue.ppis[:_MOST_NAMED]],
+        "count": len(catalogue.ppis),
+        "definitions_sha256": hashlib.sha256(definitions).hexdigest(),
+    }
 
 
 def exact_answers(

@@ -18,12 +18,12 @@ from pappi.budget.journal import CANCEL, CHARGE, OPENING, RELEASE, RESERVE, Bala
 from pappi.custody.pack_acts import act_of
 from pappi.errors import LedgerBroken
 from pappi.report.budgets import BudgetLine
-from pappi.report.dpo.facts import Act, Chain, Erasure, LogFacts, Pack, Share
+from pappi.report.dpo.facts import Act, Chain, Erasure, LogFacts, Look, Pack, Share
 from pappi.report.dpo.releases import Asked, State, question_digest, rows_of
 from pappi.store.declarations import LogDeclaration
 from pappi.store.ledger import Ledger
 from pappi.store.office import Office
-from pappi.store.register import ERASE, Register
+from pappi.store.register import ERASE, EXACT, Register
 from pappi.values.epsilon import ZERO, Epsilon
 
 Balances = Mapping[Account, Balance]
@@ -65,6 +65,7 @@ class _Walk:
         self.register = Register()
         self.acts: list[Act] = []
         self.erasures: dict[str, list[Erasure]] = {}
+        self.looks: dict[str, list[Look]] = {}
         self.asked: dict[str, Asked] = {}
 
     def pack(self, workspace: str, chain: Chain, log: str | None) -> Pack:
@@ -89,6 +90,11 @@ class _Walk:
             self.asked[key] = replace(self.asked[key], state=State.RELEASED)
         elif entry.kind == CANCEL:
             del self.asked[entry.payload["key"]]
+        elif entry.kind == EXACT:
+            # Apart from the acts: a look a minute would leave nothing else to be seen of them.
+            what = entry.payload
+            look = Look(entry.seq, entry.at, what["by"], tuple(what["ppis"]), what["count"])
+            self.looks.setdefault(what["log"], []).append(look)
         elif entry.kind != OPENING:
             self._act(entry)
 
@@ -124,6 +130,7 @@ class _Walk:
             shares=_shares(log, self.register, balances),
             releases=rows_of(asked),
             erasures=tuple(self.erasures.get(log.name, ())),
+            looks=tuple(self.looks.get(log.name, ())),
         )
 
 

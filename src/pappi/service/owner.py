@@ -174,7 +174,7 @@ class OwnerDesk:
         return ErasedReply(cases=erased.cases, events=erased.events)
 
     def exact(self, asked: Definitions, bearer: Asking) -> ExactReply:
-        """The values without noise: for the owner's eyes only."""
+        """The values without noise, for the owner's eyes only; each look is on record."""
         catalogue = catalogue_in(asked)
         return exact_reply(catalogue.log, self._door(bearer).exact(catalogue))
 

@@ -34,6 +34,7 @@ FORGET = "forget"
 ERASE = "erase"
 ROLLBACK = "rollback"
 WITHDRAW_NAMES = "withdraw-names"
+EXACT = "exact"
 
 _NO_DIGEST = "0" * 64
 

@@ -18,6 +18,7 @@ from pappi.report.dpo.tables import (
     acts_table,
     erasures_table,
     keys_table,
+    looks_table,
     name,
     releases_table,
     shares_table,
@@ -132,6 +133,7 @@ def _log(log: LogFacts, number: int) -> Element:
         _card("What is declared, and so public", _facts(declared_facts(log))),
         _card("Privacy budget", accounts_table(log), shares_table(log.shares)),
         _card("Every release", _about_releases(), releases_table(log.releases)),
+        _card("Who looked at exact values", _about_looks(), looks_table(log.looks)),
         _card("Erasures", erasures_table(log)),
         _processing(record_of_processing(log)),
         class_="log",
@@ -156,6 +158,16 @@ def _about_releases() -> Element:
         "The cells of one question share a row: a cell is charged once, in every block it may "
         "touch, and answered once. Asking the same again is answered from the record, costs "
         "nothing and is no entry. What is charged stays spent, with or without a result.",
+        class_="lead",
+    )
+
+
+def _about_looks() -> Element:
+    return el(
+        "p",
+        "The owner may compute values without noise. Each time is an entry of the ledger, written "
+        "before any event is read. What is copied from the files of the workspace, or from a "
+        "source, without PaPPI leaves no entry here.",
         class_="lead",
     )
 

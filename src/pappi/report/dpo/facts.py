@@ -56,6 +56,17 @@ class Erasure:
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """Somebody computed exact values: the first of the indicators, and of how many."""
+
+    seq: int
+    at: str
+    by: str
+    ppis: tuple[str, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Share:
     """An analyst who was granted a share of each block, or who has asked without one."""
 
@@ -92,6 +103,7 @@ class LogFacts:
     shares: tuple[Share, ...] = ()
     releases: tuple[ReleaseRow, ...] = ()
     erasures: tuple[Erasure, ...] = ()
+    looks: tuple[Look, ...] = ()
 
     @property
     def spent_most(self) -> Epsilon:

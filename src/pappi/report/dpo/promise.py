@@ -174,8 +174,8 @@ def not_covered(log: LogFacts) -> tuple[str, ...]:
             "systems publish: each has a guarantee of its own or none, and what they tell adds up."
         ),
         (
-            "Exact values that the owner computes for the owner's own use. They leave no entry in "
-            "the ledger; passing them on is outside of the guarantee."
+            "Exact values that the owner computes for the owner's own use: passing them on is "
+            "outside of the guarantee. Who looked at them is on record, and listed below."
         ),
         (
             "A dishonest owner, a stolen workspace, somebody on the same machine, and somebody who "

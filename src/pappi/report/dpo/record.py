@@ -76,6 +76,16 @@ def _log(log: LogFacts) -> dict[str, Any]:
             }
             for one in log.erasures
         ],
+        "looks_at_exact_values": [
+            {
+                "entry": one.seq,
+                "at": one.at,
+                "by": one.by,
+                "ppis": list(one.ppis),
+                "count": one.count,
+            }
+            for one in log.looks
+        ],
     }
 
 

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from itertools import groupby
 
 from pappi.report.budgets import BudgetLine
-from pappi.report.dpo.facts import Act, LogFacts, Share
+from pappi.report.dpo.facts import Act, LogFacts, Look, Share
 from pappi.report.dpo.releases import ReleaseRow
 from pappi.report.elements import Element, Node, el
 from pappi.report.numbers import MISSING
@@ -169,9 +169,9 @@ def _range(least: Epsilon, most: Epsilon) -> str:
     return str(most) if least == most else f"{least} to {most}"
 
 
-def _some(names: Sequence[str]) -> str:
+def _some(names: Sequence[str], of: int = 0) -> str:
     shown = ", ".join(shortened(name, _LETTERS) for name in names[:_NAMED])
-    more = len(names) - _NAMED
+    more = max(len(names), of) - _NAMED
     return f"{shown} and {more:,} more" if more > 0 else shown
 
 
@@ -198,6 +198,38 @@ def erasures_table(log: LogFacts) -> Node:
     headers = ("When (UTC)", "By", "Named by", Number("Cases"), Number("Events"))
     rest = _rest(len(erasures) - len(shown), "earlier erasures", "pappi trail")
     return el("div", table("Erasures: how much, never which", headers, rows), rest)
+
+
+def looks_table(looks: Sequence[Look]) -> Node:
+    """Who looked at exact values and how often; then each time, the latest of many."""
+    if not looks:
+        return el("p", "Nobody has looked at exact values through PaPPI.")
+    shown = looks[-_MOST_ACTS:]
+    rows = [
+        row(
+            Number(f"{one.seq:,}"),
+            Days(when(one.at)),
+            one.by,
+            _some(one.ppis, one.count),
+        )
+        for one in shown
+    ]
+    headers = (Number("Entry"), "When (UTC)", "By", "Indicators")
+    rest = _rest(len(looks) - len(shown), "earlier looks", "pappi trail")
+    caption = f"{_counted(len(shown), 'look')} at exact values, oldest first"
+    return el("div", _lookers_table(looks), table(caption, headers, rows), rest)
+
+
+def _lookers_table(looks: Sequence[Look]) -> Element:
+    of: dict[str, list[Look]] = {}
+    for one in looks:
+        of.setdefault(one.by, []).append(one)
+    rows = [
+        row(who, Number(f"{len(their):,}"), Days(when(their[0].at)), Days(when(their[-1].at)))
+        for who, their in sorted(of.items())
+    ]
+    headers = ("Who", Number("Times"), "First (UTC)", "Last (UTC)")
+    return table("Who looked at exact values, and how often", headers, rows)
 
 
 def acts_table(acts: Sequence[Act]) -> Node:
