@@ -78,7 +78,8 @@ class LooksFirst(Custody):
     """A planted fault: evaluated, and only then recorded."""
 
     def exact(self, catalogue: Catalogue) -> tuple[ExactAnswer, ...]:
-        found = exact_answers(self._office.files.events, catalogue, self.log(catalogue.log))
+        files = self._office.files
+        found = exact_answers(files.events, catalogue, self.log(catalogue.log), files.key())
         with self._office.ledger() as ledger:
             self._act(ledger, EXACT, look_payload(catalogue))
         return found
@@ -94,7 +95,8 @@ class LooksAnyway(Custody):
                 self._act(ledger, EXACT, look_payload(catalogue))
         except WorkspaceError:
             pass
-        return exact_answers(self._office.files.events, catalogue, log)
+        files = self._office.files
+        return exact_answers(files.events, catalogue, log, files.key())
 
 
 # --- before anything is read ------------------------------------------------------------

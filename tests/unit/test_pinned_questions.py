@@ -97,7 +97,7 @@ def _key_of(ppi: Ppi) -> str:
 def _question_of(ppi: Ppi) -> JSON:
     plan = planned(ppi, None, LOG)
     charge = questions_of(plan, LOG, "analyst")[0].charge
-    return [dict(charge.question), canonical(plan.ppi.measure)]
+    return [dict(charge.question), canonical(ppi.measure), canonical(ppi.scope)]
 
 
 def _tags(value: JSON) -> Iterator[str]:

@@ -320,9 +320,9 @@ class Custody:
         with self._opened() as (ledger, register):
             log = register.log(catalogue.log)
             require_sound(catalogue, log.vocabulary)
-            log.require_ready(files.events)
             # Durable when it returns: without the record no event is read.
             self._act(ledger, EXACT, look_payload(catalogue))
+        log.require_ready(files.events)
         return exact_answers(files.events, catalogue, log, files.key())
 
     def verify(self) -> Verification:

@@ -40,7 +40,8 @@ def look_payload(catalogue: Catalogue) -> dict[str, JSON]:
     The definitions themselves stay out: a condition may name a person, and the journal
     forgets nothing. Whoever has them can tell by the digest, in whatever notation.
     """
-    definitions = canonical_json(canonical(catalogue)).encode("ascii")
+    asked = [[ppi.id, canonical(ppi.measure), canonical(ppi.scope)] for ppi in catalogue.ppis]
+    definitions = canonical_json(asked).encode("ascii")
     return {
         "log": catalogue.log,
         "ppis": [shortened(ppi.id, _LONGEST) for ppi in catalogue.ppis[:_MOST_NAMED]],

@@ -28,12 +28,14 @@ from pappi.ppinot.model import (
     DerivedSingleInstance,
     Grouping,
     Occurs,
+    Recent,
+    Scope,
     Sequence,
     StateMeasure,
     TimeMeasure,
 )
 from pappi.values.bounds import Bounds
-from pappi.values.periods import Period
+from pappi.values.periods import Grid, Period
 from pappi.values.plain_data import JSON
 from pappi.values.working_time import WorkingCalendar
 from pappi.values.working_week import Season, Window
@@ -101,6 +103,10 @@ FORMS: Mapping[type, Form] = {
         "bounding",
     ),
     DerivedMultiInstance: _form("DerivedMultiInstance", "formula", "variables"),
+    # Scopes.
+    Scope: _form("Scope", "grid", "start", "until", "recent", "last_cases", "cases", "anchor"),
+    Grid: _form("Grid", "unit", "count"),
+    Recent: _form("Recent", "count", "unit"),
     # Values.
     Bounds: _form("Bounds", "low", "high"),
     Period: _form("Period", "start", "end"),
