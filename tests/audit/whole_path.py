@@ -253,7 +253,7 @@ PPIS: Mapping[str, str] = {
         2,
     ),
     "forgotten-ones": sampled(
-        f"v % {BIG}",
+        f"abs(v) / 4 % {BIG}",
         f"{{sum: {{derive: 'w > 6 ? {BIG} : (w > 0 ? 1 : (w < 0 ? -{BIG} : 0))', w: {QUERIED}}}}}",
         AMPLIFIED,
         4,
