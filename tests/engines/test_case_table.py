@@ -61,9 +61,9 @@ KEY = bytes(range(32))
 
 
 def table_of(anchors_: list[float], ids: list[str]) -> CaseTable:
-    values = {MEASURE: np.array([float(each.removeprefix("c")) for each in ids])}
+    values = np.array([float(each.removeprefix("c")) for each in ids])
     who = Who(np.array(ids, dtype=object), None, KEY)
-    return CaseTable(np.array(anchors_, dtype=np.float64), values, who)
+    return CaseTable(np.array(anchors_, dtype=np.float64), {MEASURE: values}, who)
 
 
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=12), st.integers(1, 12), st.data())
