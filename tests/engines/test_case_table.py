@@ -6,10 +6,12 @@ from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from pappi.engine.cases import CaseTable
+from pappi.engine.cases import CaseTable, Who
 from pappi.ppinot.expressions.nodes import Truth
 from pappi.ppinot.model import CountMeasure, Occurs
 from pappi.values.periods import Calendar, Grid, Period
@@ -51,3 +53,47 @@ def test_midnight_belongs_to_the_day_it_begins() -> None:
     assert end - start == timedelta(hours=25) // timedelta(microseconds=1)
     table = CaseTable(np.array([start - 1, start, end - 1, end], dtype=np.float64), {})
     assert table.split([day], ZONE)[day].anchor_us.tolist() == [start, end - 1]
+
+
+# --- order decides nothing -------------------------------------------------------------
+
+KEY = bytes(range(32))
+
+
+def table_of(anchors_: list[float], ids: list[str]) -> CaseTable:
+    values = np.array([float(each.removeprefix("c")) for each in ids])
+    who = Who(np.array(ids, dtype=object), None, KEY)
+    return CaseTable(np.array(anchors_, dtype=np.float64), {MEASURE: values}, who)
+
+
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=12), st.integers(1, 12), st.data())
+def test_the_latest_cases_are_the_same_in_whatever_order_they_come(
+    days: list[int], count: int, data: st.DataObject
+) -> None:
+    ids = [f"c{number}" for number in range(len(days))]
+    order = data.draw(st.permutations(range(len(days))))
+    one = table_of([float(day) for day in days], ids)
+    other = table_of([float(days[n]) for n in order], [ids[n] for n in order])
+    found = [set(each.latest(count).columns[MEASURE].tolist()) for each in (one, other)]
+    assert found[0] == found[1]
+    assert len(found[0]) == min(count, len(days))
+    # One case less lets at most one other in.
+    fewer = table_of([float(day) for day in days[1:]], ids[1:]).latest(count)
+    assert len(set(fewer.columns[MEASURE].tolist()) - found[0]) <= 1
+
+
+def test_cases_with_the_same_hash_are_told_apart_by_their_ids(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def alike(who: Who, _purpose: bytes) -> NDArray[np.uint64]:
+        return np.zeros(len(who.case_ids), dtype=np.uint64)
+
+    monkeypatch.setattr(Who, "hashes", alike)
+    for ids in (["c1", "c2", "c3"], ["c3", "c1", "c2"]):
+        latest = table_of([5.0] * 3, ids).latest(2)
+        assert sorted(latest.columns[MEASURE].tolist()) == [2.0, 3.0]
+
+
+def test_the_latest_cases_need_their_ids() -> None:
+    with pytest.raises(LookupError, match="ids"):
+        CaseTable(np.array([1.0]), {}).latest(1)

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import pappi
 from pappi.engine import duck
 from pappi.engine.duck import Duck
 from pappi.engine.query import Asked
@@ -142,3 +143,39 @@ def _cyclic(cycles: Cycles, open_cycle: OpenCycle) -> TimeMeasure:
     start = Occurs(parse_expression('activity == "Receive"'))
     end = Occurs(parse_expression('activity in ("Receive", "Pay")'))
     return TimeMeasure(start, end, cycles=cycles, open_cycle=open_cycle)
+
+
+def test_times_of_centuries_are_added_up_as_whole_microseconds(tmp_path: Path) -> None:
+    """As doubles, the sum would depend on the order in which a database adds."""
+    lifetime = 75 * 365 * 24 * 3_600_000_000
+    instants = [-5 * 10**15, -5 * 10**15 + lifetime + 1]
+    for _ in range(3):
+        instants += [instants[-1] + 3, instants[-1] + 3 + lifetime + 1]
+    assert (
+        sum(end - start for start, end in zip(instants[::2], instants[1::2], strict=True)) > 2**53
+    )
+    events = pa.table(
+        {
+            "case_id": ["long"] * len(instants),
+            "activity": ["Receive", "Pay"] * (len(instants) // 2),
+            "timestamp": pa.array(instants, pa.timestamp("us", "UTC")),
+        }
+    )
+    workspace = pappi.create(tmp_path / "w")
+    log = workspace.import_log(events, "small").declaration
+    start, end = (Occurs(parse_expression(f'activity == "{name}"')) for name in ("Receive", "Pay"))
+    measures = [
+        *(TimeMeasure(start, end, cycles=cycles) for cycles in (Cycles.SUM, Cycles.MEAN)),
+        TimeMeasure(start, end, running=parse_expression('activity == "Receive"')),
+    ]
+    with closing(open_readonly(workspace.root / "events.duckdb")) as connection:
+        reader = Duck(connection, NO_CALENDARS)
+        folded = reader.cases(
+            Asked(log.anchor, measures[:2], log.vocabulary), Source(log.table, in_order=True)
+        )
+        queried = reader.columns(
+            Asked(log.anchor, measures, log.vocabulary).query(Source(log.table))
+        )
+    total = 4 * (lifetime + 1)
+    assert folded["m0"] == queried["m0"] == queried["m2"] == float(total)
+    assert folded["m1"] == queried["m1"] == float(total) / 4

@@ -8,6 +8,7 @@ sampling     layer 2: what is drawn, against its law
 boxes        … where no outcome comes up twice
 black_box    layer 3: what answers alone betray
 questions    … and what to ask for them
+whole_path   layer 4: from the events of whole logs to their laws
 subjects     what can be audited by name
 reports      the layers of one subject, and their record
 running      many subjects at once

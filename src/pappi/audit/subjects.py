@@ -34,6 +34,7 @@ from pappi.mechanisms.mechanism import Mechanism, Values
 from pappi.mechanisms.ratio import TwoBinRatio
 from pappi.mechanisms.sampled import SampleAndAggregate
 from pappi.mechanisms.threshold import NoisyMargin
+from pappi.tree.aggregates import exact_sum
 from pappi.values.bounds import UNIT_INTERVAL, Bounds
 from pappi.values.privacy import Adjacency
 
@@ -232,8 +233,10 @@ def _sampled(
 
 def _quotient(rows: Values) -> float | None:
     present = rows[~np.isnan(rows).any(axis=1)]
+    if not len(present):
+        return None
     with np.errstate(all="ignore"):
-        return float(np.median(present[:, 0]) / present[:, 1].sum()) if len(present) else None
+        return float(np.median(present[:, 0]) / exact_sum(present[:, 1]))
 
 
 def _bounds(function: str) -> Bounds:

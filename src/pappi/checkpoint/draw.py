@@ -9,7 +9,7 @@ is in all give a result, drawn like any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,15 +28,30 @@ from pappi.values.periods import Period
 CellResult = list[list[list[int]]]
 """Per period and group: the noisy integers of each function."""
 
+CellValues = list[NDArray[np.float64]]
+"""Of one period and group: what the mechanism of each function reads."""
+
 
 def draw_cells(
     events: Path, questions: Sequence[CellQuestion], log: LogDeclaration, key: bytes
 ) -> dict[str, CellResult]:
     """The noisy integers of every question, from one evaluation of the log."""
-    tables = _tables(events, questions, log, key)
     return {
-        question.key: _cell(question, tables[question.plan.ppi.scope]) for question in questions
+        question.key: [_noisy(question.plan, values) for values in read]
+        for question, read in read_cells(events, questions, log, key)
     }
+
+
+def read_cells(
+    events: Path, questions: Sequence[CellQuestion], log: LogDeclaration, key: bytes
+) -> Iterator[tuple[CellQuestion, Iterator[CellValues]]]:
+    """What each question's mechanisms read, per period and group, from one evaluation of the log.
+
+    It depends on the set of cases that the log has, and on nothing else about it.
+    """
+    tables = _tables(events, questions, log, key)
+    for question in questions:
+        yield question, _cell(question, tables[question.plan.ppi.scope])
 
 
 def _tables(
@@ -72,16 +87,15 @@ def _asks_who(parts: Sequence[Part], scopes: Iterable[Scope], log: LogDeclaratio
     return chosen or log.unit.column is not None or any(part.buckets for part in parts)
 
 
-def _cell(question: CellQuestion, tables: Mapping[Period, CaseTable]) -> CellResult:
-    return [
-        _noisy(question.plan, tables[period], group)
-        for period in question.cell.periods
-        for group in question.plan.groups
-    ]
+def _cell(question: CellQuestion, tables: Mapping[Period, CaseTable]) -> Iterator[CellValues]:
+    for period in question.cell.periods:
+        for group in question.plan.groups:
+            yield [_values(part, tables[period], group) for part in question.plan.parts]
 
 
-def _noisy(plan: Plan, cases: CaseTable, group: str | None) -> list[list[int]]:
-    return [list(part.mechanism.release(_values(part, cases, group))) for part in plan.parts]
+def _noisy(plan: Plan, read: CellValues) -> list[list[int]]:
+    parts = zip(plan.parts, read, strict=True)
+    return [list(part.mechanism.release(values)) for part, values in parts]
 
 
 def _values(part: Part, cases: CaseTable, group: str | None) -> NDArray[np.float64]:

@@ -1,7 +1,8 @@
 """Running the case query on a log.
 
 It is read in ranges of whole cases. So the table of cases can be had whole, in the order of
-the log, or in batches, where every case stands for itself.
+the log, or in batches, where every case stands for itself. The order is for the eye and for
+what is read in several scans; nothing that is released depends on it.
 """
 
 from __future__ import annotations

@@ -25,7 +25,6 @@ _STARTS, _ENDS, _RUNNING = "starts", "ends", "running"
 _OPENS, _CLOSES, _OPENED, _CLOSED, _LASTED = "opens", "closes", "opened", "closed", "lasted"
 
 
-
 @dataclass(frozen=True, slots=True)
 class End:
     """One end of a time measure: what holds at its events; None for all events of a case."""
@@ -159,7 +158,8 @@ def _made_one(how: Cycles, lasted: exp.Column) -> exp.Expr:
             return _total(lasted)
         case Cycles.MEAN:
             count = as_double(exp.Count(this=lasted.copy()))
-            return exp.Div(this=_total(lasted), expression=count)
+            closed = exp.Nullif(this=count, expression=double(0))
+            return exp.Div(this=_total(lasted), expression=closed)
         case Cycles.MIN:
             return exp.Min(this=lasted)
         case Cycles.MAX:

@@ -5,11 +5,13 @@ So the cases are dealt into m buckets, m public, the formula is evaluated in eac
 each result is cut to the declared range [lo, hi], and the mean of the m results gets noise.
 
 **Why it is private.** Which bucket a case is in depends on that case alone (a keyed hash of
-its id): one case more or less changes the results of one bucket, by at most hi − lo,
-whatever the formula. On a lattice of K steps the sum of the results moves by at most K:
-noise of scale K/ε has loss at most ε. *replace*: the new content may belong to another
-bucket, so two results change and the scale is 2K/ε. Dealing cases in their order into equal
-chunks would not do: one case more shifts all that follow.
+its id), and the result of a bucket on the set of its cases: one case more or less changes the
+results of one bucket, by at most hi − lo, whatever the formula. On a lattice of K steps the sum
+of the results moves by at most K: noise of scale K/ε has loss at most ε. *replace*: the new
+content may belong to another bucket, so two results change and the scale is 2K/ε. Dealing cases
+in their order into equal chunks would not do: one case more shifts all that follow. Nor would a
+formula that adds floats up in the order of rows: one case more can change that order in every
+bucket, and the formula may make anything of a last bit. `tree.aggregates` has no such sums.
 
 A bucket without a result, such as an empty one, counts as the middle of the range. That
 keeps the number of buckets that contribute public.
@@ -36,7 +38,10 @@ from pappi.mechanisms.mechanism import DrawnFromLaw, Estimate, NoisyIntegers, Va
 from pappi.values.privacy import Adjacency
 
 Formula = Callable[[Values], float | None]
-"""The value over some cases, one row each; None where it has none."""
+"""The value over some cases, one row each; None where it has none.
+
+The same in whatever order the rows come, to the last bit: the proof stands on that.
+"""
 
 FEWEST_BUCKETS, MOST_BUCKETS = 2, 10_000
 
