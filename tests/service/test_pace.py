@@ -89,11 +89,11 @@ def test_results_go_on_record_at_a_multiple_of_the_grid_after_their_charge(
     def wait(seconds: float) -> None:
         clock.now += seconds
 
-    with nullcontext() if not fails else pytest.raises(LookupError):
-        with on_grid(GRID, clock, wait)():
-            clock.now += work
-            if fails:
-                raise LookupError
+    expected = pytest.raises(LookupError) if fails else nullcontext()
+    with expected, on_grid(GRID, clock, wait)():
+        clock.now += work
+        if fails:
+            raise LookupError
     steps = (clock.now - 100.0) / GRID
     assert steps == pytest.approx(max(1, math.ceil(work / GRID)), abs=1e-6)
 
