@@ -146,7 +146,7 @@ class Workspace:
 class Analyst:
     """What an analyst can do: ask what it would cost, ask, and see the budget."""
 
-    def __init__(self, office: Office, caller: Caller, pace: Pace = AT_ONCE) -> None:
+    def __init__(self, office: Office, caller: Caller, pace: Pace) -> None:
         self._office = office
         self._caller = caller
         self._door = Checkpoint(office, caller, pace=pace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -116,6 +117,40 @@ def test_how_many_cases_a_ceiling_needs() -> None:
     assert 31 <= needed(20) <= needed(32) <= needed(50) <= 40
     assert "30/ε to 40/ε cases a period" in GUIDE
     assert "about 26/ε cases a period: 260 at epsilon 0.1" in GUIDE
+
+
+ALL_CASES = (
+    ('measure: {share: {condition: activity == "A"}}',),
+    ('measure: {mean: {count: activity == "A"}}', "bounds: [0, 10]"),
+)
+SOME_CASES = (
+    MEAN,  # an attribute may be missing
+    (
+        'measure: {mean: {count: activity == "A"}, where: {condition: activity == "B"}}',
+        "bounds: [0, 10]",
+    ),
+)
+
+
+@pytest.mark.parametrize("asked", [*ALL_CASES, *SOME_CASES])
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_when_a_mean_is_answered_by_the_interval_mechanism(
+    asked: tuple[str, ...], adjacency: Adjacency
+) -> None:
+    """The page says where; on both sides of that place, and far from it."""
+    assert "for a mean or share never under add-remove" in PROSE
+    assert "under replace, if it is of all cases, below about n·ε = 4.8" in PROSE
+    found = {
+        (epsilon, cases): plan_ppi(
+            ppi(*asked), Epsilon.of(epsilon), replace(facts(cases), adjacency=adjacency)
+        ).mechanism
+        for epsilon in ("0.01", "0.1")
+        for cases in (1, int(4.5 / float(epsilon)), int(5.1 / float(epsilon)), 10_000)
+    }
+    switches = adjacency is Adjacency.REPLACE and asked in ALL_CASES
+    for (epsilon, cases), mechanism in found.items():
+        taken = switches and cases * float(epsilon) < 4.8
+        assert mechanism == ("interval" if taken else "two-bin"), (epsilon, cases)
 
 
 def test_loose_bounds_of_a_mean_are_replaced_by_a_ceiling() -> None:

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 
 from pappi.service.pace import Passing
 
-_PATIENCE = 120.0
+_PATIENCE = 900.0
 HERE = "http://pappi"
 
 

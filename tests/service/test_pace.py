@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import math
 import time
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,10 +16,13 @@ from hypothesis import strategies as st
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from pappi.checkpoint.pace import time_to_wait
+from pappi.checkpoint.pace import on_grid, time_to_wait
+from pappi.ppinot.catalogue import parse_catalogue
 from pappi.service.pace import OnTheGrid, Passing
 from pappi.service.settings import Settings
-from tests.service.served import SOJOURN, ask, served
+from pappi.store.ledger import open_in_sqlite
+from tests.service.served import LOG, SOJOURN, ask, served
+from tests.small_logs import claims, workspace_with
 
 GRID = 0.25
 
@@ -71,6 +78,47 @@ def test_every_message_of_a_reply_leaves_at_a_multiple_of_the_grid(
     scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
     asyncio.run(OnTheGrid(app, GRID, Passing(clock, sleep=clock.sleep))(scope, receive, send))
     assert sent == pytest.approx([leaves * GRID] * 2)
+
+
+@given(work=st.floats(0, 20), fails=st.booleans())
+def test_results_go_on_record_at_a_multiple_of_the_grid_after_their_charge(
+    work: float, *, fails: bool
+) -> None:
+    clock = Clock()
+
+    def wait(seconds: float) -> None:
+        clock.now += seconds
+
+    expected = pytest.raises(LookupError) if fails else nullcontext()
+    with expected, on_grid(GRID, clock, wait)():
+        clock.now += work
+        if fails:
+            raise LookupError
+    steps = (clock.now - 100.0) / GRID
+    assert steps == pytest.approx(max(1, math.ceil(work / GRID)), abs=1e-6)
+
+
+def test_a_wall_clock_that_goes_backwards_keeps_no_result_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hours = itertools.count()
+    monkeypatch.setitem(
+        open_in_sqlite.__kwdefaults__ or {},
+        "clock",
+        lambda: datetime(2026, 1, 1, tzinfo=UTC) - timedelta(hours=next(hours)),
+    )
+    waits: list[float] = []
+    workspace = workspace_with(tmp_path / "w", claims(9))
+    analyst = workspace.paced(on_grid(GRID, sleep=waits.append)).checkpoint()
+    released = analyst.release(parse_catalogue(SOJOURN), "0.1")
+    assert len(waits) == 1
+    assert 0 <= waits[0] <= GRID
+    assert all(each.released_at for each in analyst.releases(LOG))
+    again = analyst.release(parse_catalogue(SOJOURN), "0.1")
+    assert [answer.value for answer in again[0].answers] == [
+        answer.value for answer in released[0].answers
+    ]
+    assert len(waits) == 1, "a replay waits for nothing"
 
 
 def test_replies_of_the_real_application_are_held_back(tmp_path: Path) -> None:

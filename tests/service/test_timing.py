@@ -299,3 +299,13 @@ def test_standing_questions_without_a_pace_are_caught(
     monkeypatch.setattr(standing, "run_due", lambda office, **_: run_due(office, pace=AT_ONCE))
     found = differences(histories.sealed(QUICK), histories.sealed(SLOW))
     assert {f"GET {RELEASES}", f"GET {BUDGET}"} <= found
+
+
+def test_replies_that_leave_as_soon_as_the_work_is_done_are_caught(
+    histories: Histories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Frame, "paced", lambda _, workspace: workspace)
+    monkeypatch.setattr("pappi.service.pace.time_to_wait", lambda *_: 0.0)
+    quick, slow = histories.released(QUICK), histories.released(SLOW)
+    assert [seen[0].left - seen[0].when for seen in (quick, slow)] == [QUICK, SLOW]
+    assert "POST /release" in differences(quick, slow)

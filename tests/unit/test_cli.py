@@ -6,7 +6,8 @@ import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -424,3 +425,20 @@ def test_what_could_not_be_released_is_warned_of_all_at_once(run: Run, tmp_path:
     assert "2 to look at" in out
     assert "two.yaml:3:9: warning" in errors
     assert "two.yaml:5:9: warning" in errors
+
+
+@pytest.mark.usefixtures("workspace")
+def test_what_a_command_releases_goes_on_record_on_the_time_grid(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service may run beside it, where analysts watch for it."""
+    held: list[str] = []
+
+    @contextmanager
+    def pace() -> Iterator[None]:
+        yield
+        held.append("until the next step")
+
+    monkeypatch.setattr("pappi.checkpoint.pace.on_grid", lambda: pace)
+    assert run("release", CATALOGUE)[0] == 0
+    assert len(held) == 1

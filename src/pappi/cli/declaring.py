@@ -14,6 +14,7 @@ import click
 from pappi.cli.options import Command
 from pappi.errors import UsageError
 from pappi.report.plain import plain
+from pappi.values.privacy import UNDER_REPLACE, Adjacency
 
 if TYPE_CHECKING:
     from pappi.custody.imports import Terms
@@ -54,7 +55,12 @@ def declaring_options(command: Command) -> Command:
                 help="With --unit: count them in the whole log, or in each block anew; the "
                 "guarantee is then per person and block. [default: log]",
             ),
-            _choice("--adjacency", ("add-remove", "replace"), "Which logs are neighbours."),
+            _choice(
+                "--adjacency",
+                ("add-remove", "replace"),
+                "Which logs are neighbours: one case more or less, or one with another content. "
+                f"Under replace: {UNDER_REPLACE}",
+            ),
             _choice("--anchor", ("case end", "case start"), "What puts a case into a period."),
             _choice("--blocks", ("month", "day", "week", "quarter", "year"), "What has a budget."),
             click.option(
@@ -101,7 +107,6 @@ def terms_of(given: Mapping[str, Any]) -> Terms:
     from pappi.ppinot.model import CaseBorder
     from pappi.values.epsilon import Epsilon
     from pappi.values.periods import Calendar, Grid
-    from pappi.values.privacy import Adjacency
 
     first, last = given["first"], given.get("until")
     return Terms(
@@ -227,6 +232,8 @@ def _bounds_texts(declared: LogDeclaration) -> Iterator[str]:
 
 def _unit_text(declared: LogDeclaration) -> str:
     unit = declared.unit
+    if declared.adjacency is Adjacency.REPLACE:
+        return f"{unit}, {declared.adjacency}. {UNDER_REPLACE}"
     if unit.column is None:
         return f"{unit}, {declared.adjacency}"
     return (

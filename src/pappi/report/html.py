@@ -30,7 +30,6 @@ from pappi.report.verdicts import (
 )
 from pappi.report.wording import compared, guarantee_line, promise, promise_together
 from pappi.values.answers import Answer, Series
-from pappi.values.privacy import Adjacency
 
 # The page forbids itself everything but its own style, wherever it is opened.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -114,9 +113,8 @@ def _promise(answers: Sequence[Answer], budget: Sequence[BudgetLine]) -> Element
         return el("p", "This report contains no figures.", class_="card promise")
     most, unit = max(answer.guarantee.epsilon for answer in answers), answers[0].guarantee.unit
     neighbours = {answer.guarantee.adjacency for answer in answers}
-    # Under replace a case may move from one block to another: one block's account is not the sum.
-    apart = neighbours == {Adjacency.ADD_REMOVE}
-    spent = max((line.spent for line in budget), default=None) if apart else None
+    # Whatever the neighbours, a case keeps its block, whose account bounds it all.
+    spent = max((line.spent for line in budget), default=None)
     return el(
         "section",
         el("h2", "What is guaranteed"),

@@ -9,7 +9,7 @@ from pappi.report.numbers import format_interval, format_value
 from pappi.report.verdicts import judged_words, tally, target_lines
 from pappi.values.answers import Answer, Series
 from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import CASE, Adjacency, Per, PrivacyUnit
+from pappi.values.privacy import CASE, UNDER_REPLACE, Adjacency, Per, PrivacyUnit
 
 _COMPARED = {
     Adjacency.ADD_REMOVE: (
@@ -17,8 +17,7 @@ _COMPARED = {
         "so how many cases there were is protected, too."
     ),
     Adjacency.REPLACE: (
-        "It compares any two logs in which the content of one case differs; "
-        "how many cases a period has is treated as public."
+        f"It compares any two logs in which the content of one case differs. {UNDER_REPLACE}"
     ),
 }
 # Beyond this factor a comparison no longer tells a reader anything.

@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from pappi.values.privacy import UNDER_REPLACE
+
 MOST_DEFINITIONS = 1_000_000
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
@@ -27,7 +29,9 @@ Notation = Literal["yaml", "json", "java", "text", "bpmn"]
 UnitName = Literal["day", "week", "month", "quarter", "year"]
 KindName = Literal["number", "text", "truth", "duration", "time"]
 RightName = Literal["preview", "release", "read", "capture", "manage"]
-AdjacencyName = Literal["add-remove", "replace"]
+AdjacencyName = Annotated[
+    Literal["add-remove", "replace"], Field(description=f"Under replace: {UNDER_REPLACE}")
+]
 
 
 def _as_day(written: object) -> object:

@@ -91,7 +91,7 @@ class BudgetReply(_Reply):
 class ReleaseItem(_Reply):
     """One charge: what was asked of which blocks, when, and whether it was released.
 
-    How long that took depends on data, and is not told.
+    How long that took depends on data; it shows in steps of the time grid alone.
     """
 
     number: int

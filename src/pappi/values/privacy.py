@@ -19,11 +19,20 @@ class Adjacency(StrEnum):
     """Which two logs a guarantee compares. An explicit parameter of every mechanism.
 
     ADD_REMOVE  one unit more or less; the number of cases stays private.
-    REPLACE     one case's content differs; the number of cases in a period is public.
+    REPLACE     one case's content differs, and `UNDER_REPLACE`.
     """
 
     ADD_REMOVE = "add-remove"
     REPLACE = "replace"
+
+
+# Analysts choose the periods, down to days. Another group or bucket, or a value that comes or
+# goes, is one removal and one addition for a function, which is noised accordingly.
+UNDER_REPLACE = (
+    "The day of every case is public, and so is the number of cases of every single day: a case "
+    "keeps its day, but may change its group or bucket, and gain or lose a value."
+)
+"""What `replace` gives up and what it protects: in these words wherever it is told."""
 
 
 class Per(StrEnum):

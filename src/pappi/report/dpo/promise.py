@@ -7,8 +7,8 @@ charged to every block whose cases it reads. So
 - of a person at most k cases count, each in releases at ε/k. If they are counted in the whole
   log, the k of them lie in some blocks and lose at most the largest account; if in each block
   anew, the guarantee is per block, and over all blocks it is the sum of all accounts;
-- under `replace` the two logs compared have the same number of cases in every period, so that
-  a case keeps its block: the most charged block again, but where a case lies is not protected.
+- under `replace` the two logs compared have the same number of cases on every day, so that a
+  case keeps its day, and its block: the most charged block again, but the day is not protected.
 
 All of this needs cases that stay in their block. Sealing sees to that in the workspace. At a
 source nobody can but those who keep it: there the sentences say so.
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pappi.report.dpo.facts import LogFacts
 from pappi.report.wording import compared, promise, times
 from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import Adjacency, Per, PrivacyUnit
+from pappi.values.privacy import UNDER_REPLACE, Adjacency, Per, PrivacyUnit
 
 # Beyond this ε the factor is over 400,000.
 _HOPELESS = Epsilon.of(13)
@@ -46,10 +46,7 @@ def bounds_of(log: LogFacts) -> tuple[Bound, ...]:
 
 def compared_text(log: LogFacts) -> str:
     """Which two logs the guarantee compares."""
-    text = compared([log.adjacency], log.unit)
-    if log.adjacency is Adjacency.REPLACE:
-        text += " In which block and period a case lies is not protected either."
-    return text
+    return compared([log.adjacency], log.unit)
 
 
 def ever_of(log: LogFacts) -> Epsilon:
@@ -179,7 +176,9 @@ def not_covered(log: LogFacts) -> tuple[str, ...]:
         ),
         (
             "A dishonest owner, a stolen workspace, somebody on the same machine, and somebody who "
-            "writes the whole ledger anew. How long replies take is narrowed to a fixed time grid."
+            "writes the whole ledger anew. How long replies take, and when results appear, is "
+            "narrowed to a fixed time grid: in how many steps of it an answer comes may depend on "
+            "the data."
         ),
     )
 
@@ -196,7 +195,7 @@ def _of_the_unit(log: LogFacts) -> Iterator[str]:
             "one person written in two ways."
         )
     if log.adjacency is Adjacency.REPLACE:
-        yield "How many cases each period has, and in which period a case lies: both are public."
+        yield UNDER_REPLACE
 
 
 def _of_the_source(log: LogFacts) -> Iterator[str]:
