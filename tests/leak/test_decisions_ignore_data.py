@@ -29,6 +29,7 @@ from pappi.checkpoint.door import Checkpoint
 from pappi.checkpoint.questions import CellQuestion
 from pappi.errors import Refused
 from pappi.mechanisms import mechanism
+from pappi.service import logs
 from pappi.store.declarations import LogDeclaration
 from pappi.store.events import open_readonly
 from pappi.store.ledger import Ledger
@@ -112,6 +113,7 @@ class Stream:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         patch.setattr(mechanism, "system_randbelow", self.below)
+        patch.setattr(logs, "secret_bytes", self.some)  # ids of requests
         self.begin(0)
 
     def begin(self, number: int) -> None:
@@ -119,6 +121,9 @@ class Stream:
 
     def below(self, end: int) -> int:
         return self._random.randrange(end)
+
+    def some(self, count: int) -> bytes:
+        return self._random.randbytes(count)
 
 
 Wrap = Callable[[ASGIApp, Workspace], ASGIApp]

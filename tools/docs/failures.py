@@ -108,7 +108,10 @@ MEANINGS = {
         "the service has a public address, and was asked under another name",
         "use that address; a proxy has to pass on the `Host` header",
     ),
-    "too-slow": ("the head or the body took too long to arrive", "send it again, or in smaller batches"),
+    "too-slow": (
+        "the head or the body took too long to arrive",
+        "send it again, or in smaller batches",
+    ),
     "too-large": ("the body is too large", "send smaller batches"),
     "unsupported-media-type": (
         "the body is in a format that is not read here",
@@ -126,7 +129,10 @@ MEANINGS = {
         "a defect of PaPPI; its own words are in no reply and no log, as they may quote data",
         "report it; the owner can see all of it with `PAPPI_DEBUG=1`",
     ),
-    "busy": ("too many requests wait already, or connections are open", "come again after `Retry-After`"),
+    "busy": (
+        "too many requests wait already, or connections are open",
+        "come again after `Retry-After`",
+    ),
     "stopping": ("the service is being stopped", "come again after `Retry-After`"),
 }
 _CODED = re.compile(r"^    code(?:: ClassVar\[str\])? = ", re.MULTILINE)
