@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -111,12 +112,8 @@ def test_a_declaration_is_written_only_by_a_dry_run(run: Run, log: Path, tmp_pat
 
 @pytest.mark.parametrize("name", ["a: b #", "", "ü €", "1", "true", '"', "- x", "\u202e", "it's"])
 def test_any_name_survives_being_written(workspace: Workspace, tmp_path: Path, name: str) -> None:
-    terms = Terms(
-        first=date(2024, 1, 1),
-        until=date(2024, 2, 1),
-        vocabulary=Vocabulary((f"x{name}", "y"), {f"c{name}": Kind.TIME}),
-    )
-    made = workspace.custody.create_log("log", Terms(first=date(2024, 1, 1)), terms.vocabulary)
+    names = Vocabulary((f"x{name}", "y"), {f"c{name}": Kind.TIME})
+    made = workspace.custody.create_log("log", Terms(first=date(2024, 1, 1)), names)
     again = declared(tmp_path, declaration_text(made))
     assert again.vocabulary == made.vocabulary
 
@@ -259,7 +256,7 @@ def taken(workspace: Workspace, log: Path) -> Workspace:
         until=date(2024, 4, 1),
         vocabulary=names,
         keys={"who": ("ann", "bob")},
-        bounds=DefaultBounds(attributes={"cost": Bounds(0, 100)}),
+        bounds=DefaultBounds(attributes={"cost": Bounds(Fraction(0), Fraction(100))}),
     )
     workspace.import_log(log, terms=terms)
     return workspace
