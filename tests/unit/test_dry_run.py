@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date
+from contextlib import closing
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pappi
 from pappi.custody.beforehand import declaration_text, declared_in
 from pappi.custody.imports import Terms
 from pappi.errors import Conflict, DefinitionError, InputError, UsageError
+from pappi.eventlog import open_log
+from pappi.store.events import import_events, open_readonly
 from pappi.store.register import WITHDRAW_NAMES
 from pappi.values.bounds import Bounds, DefaultBounds
 from pappi.values.privacy import PrivacyUnit
@@ -207,6 +210,46 @@ def test_columns_that_share_a_name_are_told_apart_as_in_the_dry_run(
     taken = workspace.import_log(file, terms=terms)
     assert [column.name for column in taken.report.columns] == ["x", "x (2)", "X (3)", "pos (2)"]
     assert [column.missing for column in taken.report.columns] == [0, 0, 0, 0]
+
+
+def test_values_of_a_frame_count_if_they_are_of_the_declared_kind(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    noon = datetime(2024, 3, 1, 12, tzinfo=UTC)
+    frame = pa.table(
+        {
+            "case": ["1", "1"],
+            "activity": ["A", "B"],
+            "time": pa.array([noon, noon], pa.timestamp("us", "UTC")),
+            "large": pa.array([7, 2**60]),
+            "seconds": pa.array([1.5, 1e300]),
+            "when": ["2024-03-01 12:00", "soon"],
+            "flag": pa.array([True, None]),
+            "code": pa.array([7, 8]),
+            "at": pa.array([noon, None], pa.timestamp("us", "UTC")),
+            "truth": pa.array([1, 0]),
+        }
+    )
+    kinds = {
+        "large": Kind.NUMBER,
+        "seconds": Kind.DURATION,
+        "when": Kind.TIME,
+        "flag": Kind.TEXT,
+        "code": Kind.TEXT,
+        "at": Kind.NUMBER,
+        "truth": Kind.TRUTH,
+    }
+    database = tmp_path / "events.duckdb"
+    reader = open_log(frame, None, Vocabulary(("A",), kinds))
+    import_events(database, "log", reader)
+    with closing(open_readonly(database)) as connection:
+        found = connection.execute("SELECT activity, columns(*) FROM log ORDER BY pos").fetchall()
+    us = int(noon.timestamp()) * 1_000_000
+    assert [row[0] for row in found] == ["A", None]
+    assert [row[-7:] for row in found] == [
+        (7.0, 1_500_000, us, "true", "7", None, None),
+        (None, None, None, None, "8", None, None),
+    ]
 
 
 def test_a_log_without_events_has_a_sentence_of_its_own(

@@ -73,7 +73,11 @@ def _reading_options(command: Command) -> Command:
                 help="How times are written that are texts, e.g. '%d.%m.%Y %H:%M'. "
                 "[default: guessed]",
             ),
-            click.option("--missing", multiple=True, help="Text for 'no value'; repeatable."),
+            click.option(
+                "--missing",
+                multiple=True,
+                help="Text for 'no value', in CSV and in times that are texts; repeatable.",
+            ),
             click.option("--z-is-utc", is_flag=True, help="CSV: trust a Z despite --timezone."),
             click.option(
                 "--most-columns", type=click.IntRange(1), help="Refuse more. [default: 2,000]"
