@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -21,6 +22,7 @@ from pappi.checkpoint.pace import AT_ONCE, Pace
 from pappi.checkpoint.standing import Run
 from pappi.custody.door import Custody
 from pappi.custody.imports import Imported, Progress, Terms
+from pappi.custody.selection import Selection
 from pappi.errors import Problem, UsageError
 from pappi.eventlog.log import no_progress
 from pappi.eventlog.opening import open_log
@@ -102,6 +104,26 @@ class Workspace:
         terms = terms or Terms(timezone=timezone or "UTC")
         reader = open_log(source, options or ReadOptions(timezone=timezone), terms.vocabulary)
         return self.custody.inspect_log(name or log_name(source), reader, terms, progress)
+
+    def select_names(
+        self,
+        source: object,
+        terms: Terms,
+        selection: Selection,
+        name: str | None = None,
+        *,
+        options: ReadOptions | None = None,
+        progress: Progress = no_progress,
+    ) -> Terms:
+        """The terms to import a log with, of whose names only those are left that it has.
+
+        The names of `terms` are the candidates. What it costs is charged to every block of the
+        log that is to be, whatever becomes of it.
+        """
+        reader = open_log(source, options, terms.vocabulary)
+        called = name or log_name(source)
+        chosen = self.custody.select_names(called, reader, terms, selection, progress)
+        return replace(terms, vocabulary=chosen)
 
     def logs(self) -> tuple[LogDeclaration, ...]:
         """What is declared about each log."""

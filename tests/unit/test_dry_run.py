@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date
+from contextlib import closing
+from datetime import UTC, date, datetime
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ import pappi
 from pappi.custody.beforehand import declaration_text, declared_in
 from pappi.custody.imports import Terms
 from pappi.errors import Conflict, DefinitionError, InputError, UsageError
+from pappi.eventlog import open_log
+from pappi.store.events import import_events, open_readonly
 from pappi.store.register import WITHDRAW_NAMES
 from pappi.values.bounds import Bounds, DefaultBounds
 from pappi.values.privacy import PrivacyUnit
@@ -111,12 +115,8 @@ def test_a_declaration_is_written_only_by_a_dry_run(run: Run, log: Path, tmp_pat
 
 @pytest.mark.parametrize("name", ["a: b #", "", "ü €", "1", "true", '"', "- x", "\u202e", "it's"])
 def test_any_name_survives_being_written(workspace: Workspace, tmp_path: Path, name: str) -> None:
-    terms = Terms(
-        first=date(2024, 1, 1),
-        until=date(2024, 2, 1),
-        vocabulary=Vocabulary((f"x{name}", "y"), {f"c{name}": Kind.TIME}),
-    )
-    made = workspace.custody.create_log("log", Terms(first=date(2024, 1, 1)), terms.vocabulary)
+    names = Vocabulary((f"x{name}", "y"), {f"c{name}": Kind.TIME})
+    made = workspace.custody.create_log("log", Terms(first=date(2024, 1, 1)), names)
     again = declared(tmp_path, declaration_text(made))
     assert again.vocabulary == made.vocabulary
 
@@ -212,6 +212,46 @@ def test_columns_that_share_a_name_are_told_apart_as_in_the_dry_run(
     assert [column.missing for column in taken.report.columns] == [0, 0, 0, 0]
 
 
+def test_values_of_a_frame_count_if_they_are_of_the_declared_kind(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    noon = datetime(2024, 3, 1, 12, tzinfo=UTC)
+    frame = pa.table(
+        {
+            "case": ["1", "1"],
+            "activity": ["A", "B"],
+            "time": pa.array([noon, noon], pa.timestamp("us", "UTC")),
+            "large": pa.array([7, 2**60]),
+            "seconds": pa.array([1.5, 1e300]),
+            "when": ["2024-03-01 12:00", "soon"],
+            "flag": pa.array([True, None]),
+            "code": pa.array([7, 8]),
+            "at": pa.array([noon, None], pa.timestamp("us", "UTC")),
+            "truth": pa.array([1, 0]),
+        }
+    )
+    kinds = {
+        "large": Kind.NUMBER,
+        "seconds": Kind.DURATION,
+        "when": Kind.TIME,
+        "flag": Kind.TEXT,
+        "code": Kind.TEXT,
+        "at": Kind.NUMBER,
+        "truth": Kind.TRUTH,
+    }
+    database = tmp_path / "events.duckdb"
+    reader = open_log(frame, None, Vocabulary(("A",), kinds))
+    import_events(database, "log", reader)
+    with closing(open_readonly(database)) as connection:
+        found = connection.execute("SELECT activity, columns(*) FROM log ORDER BY pos").fetchall()
+    us = int(noon.timestamp()) * 1_000_000
+    assert [row[0] for row in found] == ["A", None]
+    assert [row[-7:] for row in found] == [
+        (7.0, 1_500_000, us, "true", "7", None, None),
+        (None, None, None, None, "8", None, None),
+    ]
+
+
 def test_a_log_without_events_has_a_sentence_of_its_own(
     workspace: Workspace, tmp_path: Path
 ) -> None:
@@ -259,7 +299,7 @@ def taken(workspace: Workspace, log: Path) -> Workspace:
         until=date(2024, 4, 1),
         vocabulary=names,
         keys={"who": ("ann", "bob")},
-        bounds=DefaultBounds(attributes={"cost": Bounds(0, 100)}),
+        bounds=DefaultBounds(attributes={"cost": Bounds(Fraction(0), Fraction(100))}),
     )
     workspace.import_log(log, terms=terms)
     return workspace

@@ -28,6 +28,7 @@ from pappi.values.periods import day_of
 
 if TYPE_CHECKING:
     from pappi.custody.imports import Imported, Progress, Terms
+    from pappi.custody.selection import Selection
     from pappi.eventlog.options import ReadOptions
     from pappi.eventlog.report import ImportReport
     from pappi.store.declarations import LogDeclaration
@@ -72,7 +73,11 @@ def _reading_options(command: Command) -> Command:
                 help="How times are written that are texts, e.g. '%d.%m.%Y %H:%M'. "
                 "[default: guessed]",
             ),
-            click.option("--missing", multiple=True, help="Text for 'no value'; repeatable."),
+            click.option(
+                "--missing",
+                multiple=True,
+                help="Text for 'no value', in CSV and in times that are texts; repeatable.",
+            ),
             click.option("--z-is-utc", is_flag=True, help="CSV: trust a Z despite --timezone."),
             click.option(
                 "--most-columns", type=click.IntRange(1), help="Refuse more. [default: 2,000]"
@@ -109,6 +114,18 @@ def _beforehand_options(command: Command) -> Command:
                 metavar="FILE",
                 help="Activities, attributes and days in YAML or JSON: nothing else of the log "
                 "becomes public.",
+            ),
+            click.option(
+                "--select-epsilon",
+                metavar="EPS",
+                help="Take what is declared for candidates, and declare those that enough cases "
+                "have, at this price in every block.",
+            ),
+            click.option(
+                "--names-per-case",
+                type=click.IntRange(1),
+                metavar="K",
+                help="With --select-epsilon: for how many candidates one case counts at most.",
             ),
             click.option(
                 "--declare-activity",
@@ -163,8 +180,18 @@ def import_(
         raise UsageError(
             "--write goes with --dry-run", hint="look first, then import with --declaration"
         )
-    options, terms = _options(given), _declared_terms(given)
+    options, terms, selection = _options(given), _declared_terms(given), _selection(given)
+    if selection is not None and (dry_run or terms.vocabulary is None):
+        raise UsageError(
+            "names are selected from a declaration, and paid for: not in a dry run",
+            hint="list the candidates in a file, and name it as --declaration",
+        )
     door = open_workspace(workspace)
+    if selection is not None:
+        with _progress_bar(plain(file.name)) as progress:
+            terms = door.select_names(
+                file, terms, selection, name, options=options, progress=progress
+            )
     with _progress_bar(plain(file.name)) as progress:
         read = door.inspect_log if dry_run else door.import_log
         imported = read(file, name, options=options, terms=terms, progress=progress)
@@ -198,6 +225,22 @@ def _declared_terms(given: Mapping[str, Any]) -> Terms:
             hint="leave out --declare-activity, --declare-attribute, --from and --until",
         )
     return declared_in(given["declaration"], terms)
+
+
+def _selection(given: Mapping[str, Any]) -> Selection | None:
+    from pappi.custody.selection import Selection
+    from pappi.values.epsilon import Epsilon
+
+    epsilon, names = given["select_epsilon"], given["names_per_case"]
+    if epsilon is None and names is None:
+        return None
+    if epsilon is None or names is None:
+        raise UsageError(
+            "a selection needs --select-epsilon and --names-per-case",
+            hint="the noise is in proportion to the second: how many of the names a case has, "
+            "roughly",
+        )
+    return Selection(Epsilon.of(epsilon), names)
 
 
 def _write_declaration(path: Path, declared: LogDeclaration) -> None:

@@ -28,6 +28,7 @@ from pappi.custody.keys import IssuedKey, new_key
 from pappi.custody.naming import refuse_unwithdrawable
 from pappi.custody.pack import gather_pack
 from pappi.custody.sealing import Sealed, seal
+from pappi.custody.selection import Selection, select_names
 from pappi.custody.spending import ChargePage, Spending, charges_before, spending_of
 from pappi.errors import NotFound, UsageError
 from pappi.eventlog.log import EventReader
@@ -98,6 +99,21 @@ class Custody:
         with self._office.ledger() as ledger:
             books = self._books(ledger)
             return inspect_log(self._office.files, books, name, reader, terms, progress)
+
+    def select_names(
+        self,
+        name: str,
+        reader: EventReader,
+        terms: Terms,
+        selection: Selection,
+        progress: Progress,
+    ) -> Vocabulary:
+        """Those names of the terms that enough cases have, at a price that every block bears."""
+        with self._opened() as (ledger, register):
+            files = self._office.files
+            return select_names(
+                files, ledger, register.logs, name, reader, terms, selection, progress
+            )
 
     def add_log(self, name: str, given: Given, terms: Terms) -> Added:
         """Declare a log whose events stay where they are; its source is only ever read."""

@@ -68,7 +68,7 @@ class CsvSource:
         return LogFormatError(self.path.name, line, cause, hint=hint, options=options)
 
     def _refuse_long_texts(self, batch: RecordBatch, row: int) -> None:
-        if batch.nbytes <= self._options.longest_text:  # as nearly all are
+        if batch.nbytes <= self._options.longest_text:
             return
         for name, column in zip(self.names, batch.columns, strict=True):
             if place := first_too_long(column, self._options.longest_text):

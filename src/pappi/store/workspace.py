@@ -16,7 +16,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,7 +110,9 @@ class WorkspaceFiles:
 
 def create_workspace(root: Path, ledger_url: str | None = None) -> WorkspaceFiles:
     """A new, empty workspace; an existing directory must be empty."""
-    if root.exists() and (not root.is_dir() or any(root.iterdir())):
+    with _readable(root):
+        taken = root.exists() and (not root.is_dir() or any(root.iterdir()))
+    if taken:
         raise WorkspaceError(
             f"{root} exists and is not an empty directory", hint="name a new directory"
         )
@@ -129,7 +132,7 @@ def create_workspace(root: Path, ledger_url: str | None = None) -> WorkspaceFile
 
 def open_workspace(root: Path) -> WorkspaceFiles:
     """The workspace in exactly this directory."""
-    if not (root / MARKER).is_file():
+    if not _is_marked(root):
         raise WorkspaceError(f"{root} is not a workspace", hint=f"make one with: pappi init {root}")
     marker = read_marker(root)
     _refuse_other_layout(root, marker.get("layout"))
@@ -146,12 +149,28 @@ def find_workspace(start: Path) -> WorkspaceFiles:
 def find_root(start: Path) -> Path:
     """Where a workspace is, of whatever layout: in `start`, or the nearest directory above."""
     for directory in (start, *start.parents):
-        if (directory / MARKER).is_file():
+        if _is_marked(directory):
             return directory
     raise WorkspaceError(
         f"there is no workspace in {start} or above it",
         hint="make one with `pappi init DIR`, then use it with --workspace DIR or from inside it",
     )
+
+
+def _is_marked(directory: Path) -> bool:
+    with _readable(directory):
+        return (directory / MARKER).is_file()
+
+
+@contextmanager
+def _readable(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        raise WorkspaceError(
+            f"{directory} cannot be read: {problem.strerror}",
+            hint="a workspace is its owner's alone: check whose it is, and who you are",
+        ) from None
 
 
 def _create_ledger(root: Path, url: str | None) -> Ledger:
