@@ -380,7 +380,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str, str]] = {
     ),
     "laplace for a mean": (
         (MEAN, DAYS, "release: {mechanism: laplace}"),
-        "scaled by the number of cases, which is private under add-remove",
+        "scaled by the number of values, which is private under add-remove",
         "leave the mechanism out",
     ),
     "ranked with bounds that fit": (
