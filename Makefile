@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .PHONY: setup demo test check format generated bench bench-utility bench-planner \
-	bench-mechanisms bench-calendar bench-service experiments audit fuzz race campaign engines docs \
+	bench-mechanisms bench-calendar bench-service experiments audit fuzz every-release race campaign engines docs \
 	screenshots requirements sbom clean
 
 setup: $(READY)
@@ -68,6 +68,9 @@ bench-service: setup  ## fifty analysts on a log of a million events, beside the
 
 engines: setup  ## every measure on every engine over real logs and a million events
 	PAPPI_ENGINES=1 $(BIN)/python -m pytest -s tests/engines/test_contract_logs.py
+
+every-release: setup  ## every mechanism × shape of a PPI × noise × adjacency: planned, or refused truly
+	PAPPI_EVERY_RELEASE=1 $(BIN)/python -m pytest -q tests/unit/test_every_release.py
 
 race: setup  ## 64 processes for one budget: through the library and HTTP, SQLite and PostgreSQL
 	for through in library http; do for on in sqlite postgres; do \

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import product
 
 from pappi.planning.parts import PublicFacts
 from pappi.ppinot.catalogue import parse_catalogue
@@ -20,6 +21,7 @@ VOCABULARY = Vocabulary(
     {"channel": ("web", "phone")},
 )
 PERSON = PrivacyUnit("person", 3)
+SAMPLED = "sample-and-aggregate"
 
 A, B, C = (f"{{count: activity == '{name}'}}" for name in "ABC")
 TIME = "{time: {from: activity == 'A', to: activity == 'B'}}"
@@ -216,3 +218,48 @@ def plain_releases(shape: Shape) -> Iterator[str]:
     yield "{mechanism: threshold, falloff: 2}"
     yield "{buckets: 5}"
     yield "{mechanism: sample-and-aggregate, buckets: 5}"
+
+
+def own_releases(shape: Shape) -> Iterator[str]:
+    """The ways to ask for a mechanism and a share of epsilon for each function."""
+    for names in (*shape.sets, *shape.wrong):
+        for first in (*MECHANISM_NAMES, None):
+            for others in (first, None):
+                wishes = [first, *([others] * (len(names) - 1))]
+                for shares in _some_shares(len(names)):
+                    yield f"{{noise: {_mapping(names, wishes, shares)}}}"
+    names = shape.sets[-1]
+    many = len(names)
+    for mechanisms in product(("laplace", "interval", "two-bin"), repeat=min(many, 2)):
+        wishes = [*mechanisms, *([None] * (many - 2))]
+        yield f"{{noise: {_mapping(names, wishes, [0.3, 0.6, None][:many])}}}"
+    nothing: list[None] = [None] * many
+    yield f"{{mechanism: interval, noise: {_mapping(names, ['laplace', *nothing[1:]], nothing)}}}"
+    yield f"{{mechanism: laplace, noise: {_mapping(names, nothing, [0.25, *nothing[1:]])}}}"
+    yield f"{{answer: verdict, noise: {_mapping(names, nothing, [0.25, *nothing[1:]])}}}"
+    yield f"{{noise: {_mapping(names, nothing, [0.9] * many)}}}"
+    yield f"{{noise: {_mapping(names, nothing, [1, *nothing[1:]])}}}"
+    yield f"{{noise: {_mapping(names, [SAMPLED, *nothing[1:]], nothing)}, buckets: 5}}"
+    yield f"{{noise: {_mapping(names, ['threshold', *nothing[1:]], nothing)}, falloff: 2}}"
+    shown = [f"r.{name}" if name != "value" else "r" for name in names]
+    if "r" not in names:
+        yield f"{{noise: [{', '.join(shown)}]}}"
+        yield f"{{noise: [{', '.join([*shown, names[0]])}]}}"
+
+
+def _some_shares(many: int) -> Iterator[list[float | None]]:
+    yield [None] * many
+    yield [0.3, *([None] * (many - 1))]
+    if many > 1:
+        yield [0.3, *([round(0.7 / (many - 1), 3)] * (many - 1))]
+
+
+def _mapping(
+    names: Sequence[str], mechanisms: Sequence[str | None], shares: Sequence[float | None]
+) -> str:
+    entries = []
+    for name, mechanism, share in zip(names, mechanisms, shares, strict=True):
+        wishes = [f"mechanism: {mechanism}"] if mechanism else []
+        wishes += [f"share: {share}"] if share else []
+        entries.append(f"{name}: {{{', '.join(wishes)}}}")
+    return f"{{{', '.join(entries)}}}"

@@ -29,6 +29,7 @@ CLAIMS = Vocabulary(
 SEPSIS = Vocabulary(
     ("ER Registration", "Admission NC", "Release A", "Return ER", "IV Antibiotics", "LacticAcid")
 )
+LATE = "{derive: a - b, a: {data: due}, b: {data: timestamp}}"
 
 
 def catalogue(measure: str, *lines: str) -> Catalogue:
@@ -97,8 +98,18 @@ def test_the_examples_fit_their_logs(name: str, vocabulary: Vocabulary) -> None:
         ("{mean: {data: damage}, bounds: [0, 2 days]}", "the value is a number", "plain numbers"),
         (
             "{mean: {derive: a - b, a: {data: due}, b: {data: due}}, bounds: [0, 2]}",
-            "the value is a duration",
+            "its bounds are written as plain numbers",
             "24 hours",
+        ),
+        (
+            f"{{mean: {LATE}}}",
+            "no bounds say so",
+            "[0 hours, 24 hours]",
+        ),
+        (
+            f"{{derive: a / 2, a: {{mean: {LATE}}}}}",
+            "no bounds say so",
+            "{value: [0 hours, 24 hours]}",
         ),
     ],
 )
@@ -220,3 +231,15 @@ def test_the_words_of_an_indicator_have_a_greatest_length(
     (problem,) = check_catalogue(catalogue(measure, field.format(f"{fits}x")), CLAIMS)
     assert f"has {length} characters, and may have {most}" in problem.message
     assert problem.position.line == 3
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        f"{{mean: {LATE}, bounds: [0 hours, 24 hours]}}",
+        f"{{derive: a / 2, a: {{mean: {LATE}}}}}\n    bounds: {{value: [0 hours, 24 hours]}}",
+    ],
+)
+def test_bounds_with_a_unit_of_time_say_that_it_is_a_duration(measure: str) -> None:
+    """As the problem of one without them advises."""
+    assert check_catalogue(catalogue(measure), CLAIMS) == []

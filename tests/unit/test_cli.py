@@ -442,3 +442,46 @@ def test_what_a_command_releases_goes_on_record_on_the_time_grid(
     monkeypatch.setattr("pappi.checkpoint.pace.on_grid", lambda: pace)
     assert run("release", CATALOGUE)[0] == 0
     assert len(held) == 1
+
+
+CHOICES = """
+log: claims
+ppis:
+  - id: r
+    measure:
+      derive: 100 * a / b
+      a: {{sum: {{count: activity == "Request documents"}}}}
+      b: {{{b}: {{count: activity == "Receive claim"}}}}
+    bounds: {{a: [0, 3], b: [0, 2]}}
+    scope: between 2024-01-01 and 2024-01-31
+    release: {release}
+"""
+REFUSED_CODE, PRICE = 7, "0.1"
+
+
+@pytest.mark.parametrize(
+    ("b", "release", "code"),
+    [
+        ("sum", "{mechanism: interval}", REFUSED_CODE),
+        ("sum", "{noise: [a, b], mechanism: interval}", REFUSED_CODE),
+        ("sum", "{noise: [value], mechanism: laplace}", REFUSED_CODE),
+        ("mean", "{noise: {a: laplace, b: laplace}}", REFUSED_CODE),
+        ("sum", "{noise: {r.a: {mechanism: laplace, share: 0.3}, r.b: {share: 0.7}}}", 0),
+        ("max", "{noise: {a: {share: 0.3}, b: {mechanism: interval}}}", 0),
+        ("mean", "{noise: {a: {}, b: {mechanism: sample-and-aggregate}}, buckets: 3}", 0),
+        ("max", "{mechanism: interval}", 0),
+    ],
+)
+def test_every_command_answers_a_choice_or_refuses_it(
+    workspace: Path, run: Run, b: str, release: str, code: int
+) -> None:
+    file = workspace / "choices.yaml"
+    file.write_text(CHOICES.format(b=b, release=release), encoding="utf-8")
+    for command in ("preview", "release"):
+        assert run(command, file, "--epsilon", PRICE)[0] == code
+    if code == REFUSED_CODE or "share: 0.3" in release:
+        few = ("--pairs", "1000", "--samples", "2000", "--jobs", "1")
+        assert run("audit", file, *few)[0] == code
+    found, output, errors = run("ppi", "check", file)
+    assert found == 0
+    assert ("cannot be released" in output + errors) is (code == REFUSED_CODE)

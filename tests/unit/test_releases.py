@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from pappi.custody.imports import Terms
-from pappi.errors import NotReleasable
+from pappi.errors import DefinitionError, NotReleasable
 from pappi.ppinot.catalogue import parse_catalogue
 from pappi.ppinot.model import Catalogue, NoiseOn, Ppi, ReleaseChoice, Wanted
 from pappi.report.records import answer_record
+from pappi.report.trees import ppi_text
 from pappi.values.answers import Answer, Series
 from pappi.values.epsilon import ZERO, Epsilon
+from pappi.values.privacy import Adjacency
 from pappi.workspace import Workspace
 from tests.small_logs import claims, workspace_with
 
@@ -38,6 +40,8 @@ PRIVATE = "bounds: private"
 RATIO_BOUNDS = "bounds: {rejected: [0, 1], received: [0, 2], value: [0, 1]}"
 MEDIANS_BOUNDS = "bounds: {a: [0 days, 10 days], b: [0 days, 10 days], value: [0, 3]}"
 BELOW_4 = "target: below 4 days"
+
+SPLIT = "release: {noise: {rejected: {mechanism: laplace, share: 0.3}, received: {share: .7}}}"
 
 WAYS: dict[str, tuple[tuple[str, ...], str]] = {
     "sum, laplace": ((SUM, "bounds: [0, 1]"), "laplace"),
@@ -68,6 +72,15 @@ WAYS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "ratio, hexagon": ((RATIO, RATIO_BOUNDS, "release: {mechanism: hexagon}"), "hexagon"),
     "ratio, split": ((RATIO, RATIO_BOUNDS, "release: {noise: [rejected, received]}"), "laplace"),
+    "ratio, each its own": ((RATIO, RATIO_BOUNDS, SPLIT), "laplace"),
+    "formula, each its own": (
+        (
+            MEDIANS,
+            MEDIANS_BOUNDS,
+            "release: {noise: {a: {share: 0.2}, b: {mechanism: sample-and-aggregate}}, buckets: 5}",
+        ),
+        "interval + sample-and-aggregate",
+    ),
     "max, ranked": ((MAX, LOOSE_DAYS, "release: {mechanism: ranked}"), "ranked"),
     "mean, private ceiling": (
         (MEAN, LOOSE_DAYS, "release: {mechanism: private ceiling}"),
@@ -139,6 +152,52 @@ def test_everything_said_about_a_release_is_kept() -> None:
 @pytest.mark.parametrize("written", ["rejected", "[rejected]"])
 def test_one_variable_may_stand_without_a_list(written: str) -> None:
     assert the_ppi(RATIO, f"release: {{noise: {written}}}").release.noise == (NoiseOn("rejected"),)
+
+
+def test_each_function_may_have_a_mechanism_and_a_share() -> None:
+    assert the_ppi(RATIO, SPLIT).release.noise == (
+        NoiseOn("rejected", "laplace", Fraction(3, 10)),
+        NoiseOn("received", None, Fraction(7, 10)),
+    )
+    short = "release: {noise: {rejected: laplace, received: {}}}"
+    assert the_ppi(RATIO, short).release.noise == (
+        NoiseOn("rejected", "laplace"),
+        NoiseOn("received"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("{a: {share: 0}}", "above 0 and at most 1"),
+        ("{a: {share: 1.01}}", "above 0 and at most 1"),
+        ("{a: {share: -1}}", "expected a share of epsilon"),
+        ("{a: {share: 1e-3}}", "expected a share of epsilon"),
+        ("{a: {mechanism: gauss}}", "expected a mechanism, found 'gauss'"),
+        ("{a: gauss}", "expected a mechanism, found 'gauss'"),
+        ("{a: [laplace]}", "expected a mechanism, or a mapping"),
+        ("{a: {epsilon: 1}}", "unknown key 'epsilon'"),
+        ("{1a: laplace}", "'1a' cannot be a function"),
+    ],
+)
+def test_a_wish_that_makes_no_sense_is_told_where_it_stands(written: str, problem: str) -> None:
+    with pytest.raises(DefinitionError, match=problem):
+        the_ppi(RATIO, f"release: {{noise: {written}}}")
+
+
+@pytest.mark.parametrize(
+    ("noise", "problem"),
+    [
+        ("{rejected: {share: 0.6}, received: {share: 0.5}}", "add up to 1.1, and 1 is the most"),
+        ("{rejected: {share: 1}, received: {}}", "leave nothing for the functions without one"),
+    ],
+)
+def test_shares_that_are_too_much_are_refused(
+    without_events: Workspace, noise: str, problem: str
+) -> None:
+    asked = a_catalogue(RATIO, RATIO_BOUNDS, f"release: {{noise: {noise}}}")
+    with pytest.raises(DefinitionError, match=problem):
+        without_events.checkpoint().preview(asked)
 
 
 # --- every mechanism ------------------------------------------------------------------
@@ -380,7 +439,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str, str]] = {
     ),
     "laplace for a mean": (
         (MEAN, DAYS, "release: {mechanism: laplace}"),
-        "scaled by the number of cases, which is private under add-remove",
+        "scaled by the number of values, which is private under add-remove",
         "leave the mechanism out",
     ),
     "ranked with bounds that fit": (
@@ -433,3 +492,54 @@ def test_a_check_warns_of_the_same_with_its_place(without_events: Workspace, mis
     (problem,) = without_events.checkpoint().unreleasable(a_catalogue(*lines))
     assert message in problem.message
     assert (problem.level, problem.position.line) == ("warning", 3)
+
+
+# --- a choice of one's own ------------------------------------------------------------
+
+
+def test_a_choice_is_charged_as_before_and_compared_with_the_planners(workspace: Workspace) -> None:
+    analyst = workspace.checkpoint()
+    asked = a_catalogue(RATIO, RATIO_BOUNDS, SPLIT)
+    (quote,) = analyst.preview(asked)
+    (usual,) = analyst.preview(a_catalogue(RATIO, RATIO_BOUNDS))
+    assert (quote.epsilon, quote.charges) == (usual.epsilon, usual.charges)
+    assert quote.shares == (0.3, 0.7)
+    assert quote.mechanisms == ("laplace", "laplace")
+    first, *others = quote.options
+    assert first.chosen
+    assert first.shares == (0.3, 0.7)
+    assert {option.mechanism for option in others} >= {"hexagon", "laplace"}
+    assert all(option.reason.startswith("not as asked") for option in others)
+    assert is_free(workspace, asked, a_catalogue(RATIO, RATIO_BOUNDS, SPLIT.replace("0.3", ".30")))
+
+
+def test_another_share_or_mechanism_is_another_question(workspace: Workspace) -> None:
+    asked = a_catalogue(RATIO, RATIO_BOUNDS, SPLIT)
+    for other in (SPLIT.replace("0.3", "0.2"), SPLIT.replace("share: .7", "share: .6")):
+        assert not is_free(workspace, asked, a_catalogue(RATIO, RATIO_BOUNDS, other))
+
+
+def test_what_is_shown_can_be_asked_for_with_the_id_before_it_or_without(
+    workspace: Workspace,
+) -> None:
+    asked = a_catalogue(RATIO, RATIO_BOUNDS, "release: {noise: [rejected, received]}")
+    ppi = asked.ppis[0].id
+    named = f"release: {{noise: [{ppi}.rejected, {ppi}.received]}}"
+    assert is_free(workspace, asked, a_catalogue(RATIO, RATIO_BOUNDS, named))
+    assert "{rejected, received}" in ppi_text(asked.ppis[0])
+    assert "{value}" in ppi_text(asked.ppis[0])
+
+
+def test_laplace_noise_on_a_mean_replays_the_two_bin_mean_where_they_are_the_same(
+    tmp_path: Path,
+) -> None:
+    terms = Terms(block_budget=Epsilon.of(9), adjacency=Adjacency.REPLACE)
+    workspace = workspace_with(tmp_path / "w", claims(60), terms)
+    lines = ('measure: {mean: {count: activity == "Receive"}}', "bounds: [0, 3]")
+    two_bin = a_catalogue(*lines)
+    laplace = a_catalogue(*lines, "release: {mechanism: laplace}")
+    (quote,) = workspace.checkpoint().preview(laplace)
+    assert quote.mechanism == "laplace"
+    assert is_free(workspace, two_bin, laplace)
+    (series,) = workspace.checkpoint().release(laplace)
+    assert all(value_in_interval(answer) for answer in series.answers)

@@ -138,7 +138,7 @@ def why_not(name: str, node: Inner, request: Request) -> str:
     if not isinstance(measure, AggregatedMeasure):
         return f"the mechanism '{name}' does not answer a ratio of two sums as a whole"
     if name == OF_PUBLIC_NUMBER.get(measure.called):
-        return _why_no_laplace_mean(request.facts.adjacency)
+        return _why_no_laplace_mean(request.facts)
     if name == "interval" and measure.called == "sum" and node.path != ROOT:
         return (
             "the interval mechanism of a sum needs a declared range of the sum, which only the "
@@ -150,17 +150,16 @@ def why_not(name: str, node: Inner, request: Request) -> str:
     return f"the mechanism '{name}' does not answer its {measure.called}"
 
 
-def _why_no_laplace_mean(adjacency: Adjacency) -> str:
-    if adjacency is Adjacency.REPLACE:
+def _why_no_laplace_mean(facts: PublicFacts) -> str:
+    scaled = "Laplace noise on a mean is scaled by the number of values, which is private"
+    if facts.adjacency is Adjacency.REPLACE:
         return (
-            "Laplace noise on a mean is scaled by the number of values, which is private also "
-            "under replace where a case can gain or lose its value, pass or fail a filter, or "
-            "change its group"
+            f"{scaled} also under replace where a case can gain or lose its value, pass or fail a "
+            "filter, or change its group"
         )
-    return (
-        "Laplace noise on a mean is scaled by the number of cases, which is private under "
-        "add-remove"
-    )
+    if facts.moved > 1:
+        return f"{scaled} in a scope that a case can enter or leave for another"
+    return f"{scaled} under add-remove"
 
 
 # --- one measure ----------------------------------------------------------------------

@@ -223,8 +223,20 @@ def _sets_with_plans(root: Inner, request: Request, epsilon: Epsilon) -> str:
     return ", ".join(
         " + ".join(function_name(node.path) for node in chosen)
         for chosen in sets
-        if any(option.plan for option in _options_of(chosen, request, epsilon))
+        if _is_answered(chosen, request, epsilon)
     )
+
+
+def _is_answered(chosen: AdmissibleSet, request: Request, epsilon: Epsilon) -> bool:
+    """Whether there is a plan, however good."""
+    equally = [Fraction(1, len(chosen))] * len(chosen)
+    whole = epsilon.fraction / request.facts.changes
+    try:
+        parts = _parts(chosen, equally, whole, request)
+        _refuse_unanswered(chosen, parts, request)
+    except (NotReleasable, UsageError):
+        return False
+    return True
 
 
 def _with_whole_ratios(node: Inner) -> Inner:
@@ -320,11 +332,16 @@ def _parts(
 def _plan(
     chosen: AdmissibleSet, parts: tuple[Part, ...], request: Request, epsilon: Epsilon
 ) -> Plan:
+    _refuse_unanswered(chosen, parts, request)
+    error = predicted_error(request.ppi, parts, request.facts.expected_cases)
+    return Plan(request.ppi, epsilon, parts, error)
+
+
+def _refuse_unanswered(chosen: AdmissibleSet, parts: Sequence[Part], request: Request) -> None:
+    """What no part alone can tell."""
     _refuse_unlike_groups(parts)
     refuse_foregone_verdict(request.ppi)
     _refuse_another_mechanism(chosen, parts, request)
-    error = predicted_error(request.ppi, parts, request.facts.expected_cases)
-    return Plan(request.ppi, epsilon, parts, error)
 
 
 def _refuse_unlike_groups(parts: Sequence[Part]) -> None:
