@@ -48,6 +48,9 @@ class Workspace:
         self._office = Office(files)
         self.custody = Custody(self._office)
 
+    def __repr__(self) -> str:
+        return f"<Workspace {str(self.root)!r}>"
+
     def custody_of(self, owner: str) -> Custody:
         """The owner's door for one of several owners: who did what is on record."""
         return Custody(self._office, owner)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from pappi.errors import DefinitionError
@@ -134,7 +134,12 @@ def test_a_reader_that_looks_at_a_field_and_drops_it_is_caught(
     assert silent_losses(APPROVED) == [("approvedBy", "the board")]
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=SLOW_DATA)
+@settings(
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=SLOW_DATA,
+    phases=[Phase.explicit, Phase.generate],
+)
 @given(catalogues(), st.data())
 def test_whatever_is_written_besides_is_named(catalogue: Catalogue, data: st.DataObject) -> None:
     written = json.loads(write_java(catalogue))
@@ -186,5 +191,5 @@ def test_our_own_notations_refuse_what_they_do_not_know(notation: Notation) -> N
     }[notation]
     assert more != text
     assert parse_definitions(text, notation, "x").catalogue == catalogue
-    with pytest.raises(DefinitionError, match="[aA]ccountable"):
+    with pytest.raises(DefinitionError, match=r"[aA]ccountable"):
         parse_definitions(more, notation, "x")
