@@ -30,7 +30,7 @@ from tests.property.models import catalogues
 from tests.property.test_java_round_trip import SLOW_DATA, Place, places
 
 SAID_ANYWAY: dict[str, tuple[object, ...]] = {
-    "kind": ("TimeInstantCondition", "DataPropertyCondition", "StateCondition"),
+    "kind": ("TimeInstantCondition", "DataPropertyCondition", "StateCondition", "DataMeasure"),
     "bounding": ("declared",),
     "occurrence": ("every", "onset"),
     "process": ("claims",),
@@ -146,7 +146,10 @@ def test_whatever_is_written_besides_is_named(catalogue: Catalogue, data: st.Dat
     assert java_reading(json.dumps(written), "x.json", None).lost == ()
     where = data.draw(st.sampled_from([each for each in objects(written) if _is_of_fields(each)]))
     where["accountable"] = data.draw(st.sampled_from(["Boss", ["A", "B"], {"name": "Boss"}, 7]))
-    reading = java_reading(json.dumps(written), "x.json", None)
+    try:
+        reading = java_reading(json.dumps(written), "x.json", None)
+    except DefinitionError:
+        return  # refused is not lost: a condition inside its name has nothing beside it
     assert reading.catalogue == catalogue
     (lost,) = reading.lost
     assert "'accountable' is not kept" in lost.message
