@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -22,6 +23,8 @@ from pappi.ppinot.java import write_java
 from pappi.ppinot.java.reading import Reading, java_reading
 from pappi.ppinot.model import Catalogue
 from pappi.ppinot.notations import Notation, parse_definitions, write_definitions
+from pappi.ppinot.objects import from_ppinot4py
+from pappi.ppinot.objects.foreign import Foreign
 from tests.fuzz import bpmn
 from tests.fuzz.catalogues import catalogue as any_catalogue
 from tests.fuzz.dice import Dice
@@ -196,3 +199,58 @@ def test_our_own_notations_refuse_what_they_do_not_know(notation: Notation) -> N
     assert parse_definitions(text, notation, "x").catalogue == catalogue
     with pytest.raises(DefinitionError, match=r"[aA]ccountable"):
         parse_definitions(more, notation, "x")
+
+
+# --- objects of ppinot4py ---------------------------------------------------------------
+
+
+def unread_attributes(measures: list[object], monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """What the objects have and reading them has never asked for."""
+    asked: dict[int, tuple[object, set[str]]] = {}
+    get = Foreign.get
+
+    def noting(self: Foreign, name: str) -> Foreign:
+        asked.setdefault(id(self.value), (self.value, set()))[1].add(name)
+        return get(self, name)
+
+    monkeypatch.setattr(Foreign, "get", noting)
+    for measure in measures:
+        from_ppinot4py(measure, keys=["web"])
+    return {
+        name
+        for each, names in asked.values()
+        if type(each).__module__.startswith("ppinot4py") and not isinstance(each, Enum)
+        for name, value in vars(each).items()
+        if name not in names and value is not None
+    }
+
+
+def notebook() -> list[object]:
+    """A measure of each kind, with every attribute that is read at all."""
+    from ppinot4py import model  # type: ignore[import-untyped]
+
+    paid, sent = "`concept:name` == 'Pay'", "`concept:name` == 'Send'"
+    time = model.TimeMeasure(paid, sent, first_to=True)
+    data = model.DataMeasure("channel")
+    count = model.CountMeasure(model.TimeInstantCondition(paid))
+    derived = model.DerivedMeasure("a + b", {"a": count, "b": model.CountMeasure(sent)})
+    return [
+        model.AggregatedMeasure(time, "AVG", grouper=data),
+        model.AggregatedMeasure(derived, "SUM", filter_to_apply=count),
+    ]
+
+
+def test_of_an_object_of_ppinot4py_only_its_id_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    measures: Any = notebook()
+    measures[0].id = "waiting"
+    # A time that is not cyclic has no cycles to aggregate.
+    of_cycles = "single_instance_agg_function"
+    assert unread_attributes(measures, monkeypatch) == {"id", of_cycles}
+
+
+def test_an_attribute_that_nothing_reads_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    measures: Any = notebook()
+    measures[0].owner = "Boss"
+    assert "owner" in unread_attributes(measures, monkeypatch)

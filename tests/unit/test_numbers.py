@@ -168,8 +168,8 @@ def verdict_of(low: float, high: float, limit: float) -> Verdict:
 def contradictions(answer: Answer, limit: float, value: str, interval: str) -> list[str]:
     """What is printed that is not so, beyond the rounding of what is printed."""
     known = known_interval(answer)
-    ends = [end for end in (known.low, known.high) if finite(end) is not None]
-    wanted = [float(answer.value or 0.0), *map(float, ends)]
+    ends = [end for end in map(finite, (known.low, known.high)) if end is not None]
+    wanted = [float(answer.value or 0.0), *ends]
     # Where values were cut off is told behind a comma.
     printed = [*numbers_in(value), *numbers_in(interval.partition(", cut")[0])]
     if len(printed) != len(wanted):
