@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 
 .PHONY: setup demo test check format generated bench bench-utility bench-planner \
 	bench-mechanisms bench-calendar bench-service experiments audit fuzz every-release race campaign engines docs \
-	screenshots requirements sbom clean
+	screenshots picture requirements sbom clean
 
 setup: $(READY)
 
@@ -46,6 +46,9 @@ docs: setup  ## the documentation as a site: build/site/index.html
 
 screenshots: setup  ## the pictures of the pages in the docs; needs chromium
 	$(BIN)/python -m tests.browser.tour docs/images/pages
+
+picture: setup  ## the chart in the README, by the lines that stand beneath it
+	$(BIN)/python -m tools.picture
 
 bench: setup  ## speed, as ratios against a bare scan in the same run
 	$(BIN)/python -m benchmarks.evaluate

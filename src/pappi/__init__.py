@@ -105,3 +105,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'pappi' has no attribute {name!r}")
     module, attribute = _LAZY[name]
     return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not: what a key for completion shows."""
+    return __all__

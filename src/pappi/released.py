@@ -63,14 +63,25 @@ class Released(tuple[Series, ...]):
         return pa.Table.from_pylist(self.to_records())
 
     def to_pandas(self) -> pd.DataFrame:
-        import pandas as pd
-
+        try:
+            import pandas as pd
+        except ModuleNotFoundError:
+            raise _not_installed("pandas") from None
         return pd.DataFrame(self.to_records())
 
     def to_polars(self) -> pl.DataFrame:
-        import polars as pl
-
+        try:
+            import polars as pl
+        except ModuleNotFoundError:
+            raise _not_installed("polars") from None
         return pl.DataFrame(self.to_records(), infer_schema_length=None)
 
     def _repr_html_(self) -> str:
         return "".join(map(series_html, self))
+
+
+def _not_installed(library: str) -> UsageError:
+    return UsageError(
+        f"{library} is not installed here",
+        hint=f"install it with: pip install {library}; or take to_arrow() or to_records()",
+    )

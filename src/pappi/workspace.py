@@ -54,6 +54,9 @@ class Workspace:
         self._pace: Pace = AT_ONCE
         self.custody = Custody(self._office)
 
+    def __repr__(self) -> str:
+        return f"<Workspace {str(self.root)!r}>"
+
     def custody_of(self, owner: str) -> Custody:
         """The owner's door for one of several owners: who did what is on record."""
         return Custody(self._office, owner)

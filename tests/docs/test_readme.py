@@ -1,4 +1,4 @@
-"""What the README tells a newcomer to type works as it stands."""
+"""What the README tells a newcomer to type works as it stands, with nothing but what it names."""
 
 from __future__ import annotations
 
@@ -10,66 +10,49 @@ from pathlib import Path
 
 import pytest
 
-from pappi.examples import write_csv
-from pappi.examples.hospital import simulate_hospital
+from tests.docs.pages import ROOT, commands
+from tools.picture import PICTURE, draw, five_lines
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-PROMPT = "$ "
-
-
-def console_session() -> str:
-    """What is typed in 60 seconds, and then to serve it: one after the other."""
-    return "".join(re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL))
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MODEST = 60_000
+TITLE = "Mean waiting time until admission"
 
 
-def shown_file(session: str, name: str) -> str:
-    """What the session shows a file to hold."""
-    _, _, rest = session.partition(f"{PROMPT}cat {name}\n")
-    return rest.partition(f"\n{PROMPT}")[0] + "\n"
+def test_the_five_lines_draw_the_chart(tmp_path: Path) -> None:
+    statements = [line for line in five_lines().splitlines() if line and "import " not in line]
+    assert len(statements) == 5
+    assert TITLE in draw(tmp_path).read_text(encoding="utf-8")
 
 
-def commands(session: str) -> list[str]:
-    lines = session.splitlines()
-    return [line.removeprefix(PROMPT) for line in lines if line.startswith(PROMPT)]
+def test_the_picture_is_such_a_chart_and_not_heavy() -> None:
+    assert f"]({PICTURE.relative_to(ROOT)})" in README
+    assert TITLE in PICTURE.read_text(encoding="utf-8")
+    assert PICTURE.stat().st_size < MODEST
 
 
-@pytest.fixture
-def newcomer(tmp_path: Path) -> Path:
-    """A folder with a log, in which a workspace is about to be made."""
-    write_csv(simulate_hospital(cases=200), tmp_path / "sepsis.csv.gz")
-    return tmp_path
-
-
-def test_the_60_second_example_runs(newcomer: Path) -> None:
-    session = console_session()
-    *typed, last = commands(session)
-    assert last.startswith("pappi serve")  # goes on until it is stopped: tests/service
-    # The file must be there before it is shown, as soon as its folder is.
-    typed.insert(1, f"printf %s '{shown_file(session, 'waiting.yaml')}' > waiting.yaml")
+def test_the_demo_runs_in_an_empty_folder(tmp_path: Path) -> None:
+    install, demo = commands(README)
+    assert install == "pip install pappi"
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     environment.pop("PAPPI_WORKSPACE", None)
     done = subprocess.run(
-        ["/bin/bash", "-e"],
-        input="\n".join(typed),
-        cwd=newcomer,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        demo.split(), cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "were released before: no new cost" in done.stdout
     assert "The ledger verifies" in done.stdout
-    assert "alice may now spend ε 0.5" in done.stdout
+    assert sorted(page.name for page in (tmp_path / "pappi-demo").glob("*.html")) == [
+        "claims.html",
+        "sepsis.html",
+    ]
 
 
-def test_the_python_example_runs(newcomer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(newcomer)
-    Path("waiting.yaml").write_text(shown_file(console_session(), "waiting.yaml"), "utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    subprocess.run([sys.executable, "-c", example], check=True)
+def test_the_commands_for_developers_are_targets_of_make() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    named = re.findall(r"^make (\w+)", README, flags=re.MULTILINE)
+    assert named == ["demo", "test"]
+    assert all(re.search(rf"^{name}:", makefile, flags=re.MULTILINE) for name in named)
 
 
 @pytest.mark.parametrize("link", re.findall(r"\]\(([^)]+)\)", README))
 def test_links_lead_somewhere(link: str) -> None:
-    assert (Path(__file__).parents[2] / link).exists()
+    assert (ROOT / link).exists()

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pappi.report.numbers import (
+    finite,
     format_cases,
     format_interval,
     format_number,
     format_value,
     half_width,
+    interval_text,
+    known_interval,
     unit_symbol,
+    value_text,
 )
-from pappi.values.answers import Interval
+from pappi.report.wording import answer_text
+from pappi.values.answers import Answer, Interval, Verdict
 from tests.unit.report_samples import an_answer
 
 
@@ -105,3 +112,115 @@ def test_nothing_infinite_is_ever_written(
     assert "nan" not in written
     half = half_width(value if math.isfinite(value) else None, bounds)
     assert half is None or math.isfinite(half)
+
+
+# --- intervals that are open on one side ------------------------------------------------
+
+
+def cut(value: float, low: float, high: float, ceiling: float, verdict: Verdict) -> Answer:
+    """An answer whose ceiling was chosen privately: `high` is where values can lie at all."""
+    return replace(an_answer(value, low, high, verdict=verdict), ceiling=ceiling)
+
+
+def test_an_interval_open_upwards_is_told_from_the_side_that_is_known() -> None:
+    """Once shown as 0 h, in 0 to 880,000 h, missed: 64 hours in a century."""
+    answer = cut(64.37, 54.16, 876_600.0, 1_210.0, Verdict.MISSED)
+    assert value_text(answer) == "64 h"
+    assert interval_text(answer) == "at least 54 h, cut at 1,210 h"
+    assert "64 h (at least 54 h)" in answer_text(answer)
+
+
+def test_with_values_of_either_sign_nothing_is_known_on_either_side() -> None:
+    answer = cut(-64.37, -876_600.0, 876_600.0, 1_210.0, Verdict.UNDECIDED)
+    assert value_text(answer) == "−64 h"
+    assert interval_text(answer) == "unlimited, cut at 1,210 h"
+
+
+def test_of_the_largest_few_only_a_lower_end_is_known() -> None:
+    answer = an_answer(700.0, 650.0, 100_000.0)
+    ranked = replace(answer, guarantee=replace(answer.guarantee, mechanism="ranked"))
+    assert (value_text(ranked), interval_text(ranked)) == ("700 h", "at least 650 h")
+
+
+def test_a_value_at_the_known_end_is_not_told_too_exactly() -> None:
+    assert value_text(cut(54.1637, 54.1637, 876_600.0, 1_210.0, Verdict.MISSED)) == "54 h"
+
+
+def numbers_in(text: str) -> list[tuple[float, float]]:
+    """Each number of a text, with half of what its last digit stands for."""
+    found = []
+    for mark in re.findall(r"−?[0-9][0-9,]*(?:\.[0-9]+)?(?:e−?[0-9]+)?", text):
+        plain = mark.replace(",", "").replace("−", "-")
+        mantissa, _, exponent = plain.partition("e")
+        whole, _, decimals = mantissa.partition(".")
+        zeros = len(whole) - len(whole.rstrip("0")) if not decimals and whole.strip("-0") else 0
+        digit = zeros - len(decimals) + int(exponent or 0)
+        found.append((float(plain), 0.5 * 10.0**digit))
+    return found
+
+
+def verdict_of(low: float, high: float, limit: float) -> Verdict:
+    if high <= limit:
+        return Verdict.MET
+    return Verdict.MISSED if low > limit else Verdict.UNDECIDED
+
+
+def contradictions(answer: Answer, limit: float, value: str, interval: str) -> list[str]:
+    """What is printed that is not so, beyond the rounding of what is printed."""
+    known = known_interval(answer)
+    ends = [end for end in map(finite, (known.low, known.high)) if end is not None]
+    wanted = [float(answer.value or 0.0), *ends]
+    # Where values were cut off is told behind a comma.
+    printed = [*numbers_in(value), *numbers_in(interval.partition(", cut")[0])]
+    if len(printed) != len(wanted):
+        return ["a number is missing"]
+    found = [
+        f"{shown} for {real}"
+        for real, (shown, slack) in zip(wanted, printed, strict=True)
+        if abs(shown - real) > min(slack, abs(real) / 2) * 1.001 + _nothing(wanted)
+    ]
+    if "at least" in interval and answer.verdict is Verdict.MISSED:
+        low, slack = printed[1]
+        found += [] if low + slack >= limit else ["missed, and it could be met"]
+    return found
+
+
+def _nothing(wanted: list[float]) -> float:
+    """What is as good as zero beside what is unknown, on the better known side."""
+    value, *ends = wanted
+    return 2.1e-4 * min(abs(value - end) for end in ends)
+
+
+def printed_answers() -> st.SearchStrategy[tuple[Answer, float]]:
+    size = st.floats(0.01, 1e6)
+
+    @st.composite
+    def drawn(draw: st.DrawFn) -> tuple[Answer, float]:
+        low, below, limit = draw(size), draw(st.floats(1e-3, 1e4)), draw(size)
+        value = low + below
+        ceiling = value * draw(st.floats(1.5, 50))
+        high = ceiling * draw(st.sampled_from([1.01, 8, 1_000, 1e6]))
+        answer = cut(value, low, high, ceiling, verdict_of(low, high, limit))
+        return answer, limit
+
+    return drawn()
+
+
+@given(printed_answers())
+def test_what_is_printed_never_contradicts_what_was_released(drawn: tuple[Answer, float]) -> None:
+    answer, limit = drawn
+    assert contradictions(answer, limit, value_text(answer), interval_text(answer)) == []
+
+
+def test_the_old_way_of_rounding_is_caught() -> None:
+    """By the width of the whole interval, open or not."""
+    answer = cut(64.37, 54.16, 876_600.0, 1_210.0, Verdict.MISSED)
+    assert contradictions(answer, 24.0, "0 h", "at least 0 h, cut at 1,210 h")
+    assert contradictions(answer, 24.0, "0 h", "0 to 880,000 h, cut at 1,210 h")
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.floats(1e-3, 1e6))
+def test_no_end_is_printed_as_another_number(value: float, below: float, above: float) -> None:
+    answer = an_answer(value, value - below, value + above)
+    found = contradictions(answer, 0.0, value_text(answer), interval_text(answer))
+    assert found == []

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import doctest
+import importlib
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 import pappi
+from pappi.errors import UsageError
+from pappi.released import Released
+from pappi.workspace import create
 
 
 def test_there_are_about_a_dozen_and_they_are_sorted() -> None:
@@ -26,3 +33,33 @@ def test_each_is_used_in_an_example_that_is_run() -> None:
     unused = {name for name in pappi.__all__ if f"pappi.{name}" not in examples}
     # Its example needs ppinot4py, which only tests have: tests/acceptance/test_ppinot4py.py.
     assert unused == {"__version__", "from_ppinot4py"}
+
+
+def test_completion_shows_the_public_names_and_no_others() -> None:
+    shown = "import pappi; print(*dir(pappi))"
+    found = subprocess.run(
+        [sys.executable, "-c", shown], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split() == sorted(pappi.__all__)
+
+
+def test_a_workspace_says_where_it_is(tmp_path: Path) -> None:
+    assert repr(create(tmp_path / "hospital")) == f"<Workspace {str(tmp_path / 'hospital')!r}>"
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_without_its_library_says_what_to_install(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(UsageError, match=f"{library} is not installed") as caught:
+        getattr(Released(()), f"to_{library}")()
+    assert f"pip install {library}" in caught.value.hint
+
+
+def test_the_client_without_its_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("pappi.client")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'pappi\[client\]'"):
+        importlib.import_module("pappi.client")

@@ -316,7 +316,8 @@ def _progress_bar(label: str) -> Iterator[Progress]:
 
     columns = (TextColumn("Reading {task.description}"), BarColumn(), TaskProgressColumn())
     watching = Console(stderr=True)
-    with Progress(*columns, Remaining(), console=watching, transient=True) as bar:
+    piped = not watching.is_terminal
+    with Progress(*columns, Remaining(), console=watching, transient=True, disable=piped) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
@@ -372,11 +373,11 @@ def _oddities(report: ImportReport) -> Iterator[str]:
         )
     if report.without_time:
         yield (
-            f"{report.without_time:,} events have no time: they come last in their cases and "
+            f"{_events(report.without_time)} no time: they come last in their cases and "
             "count there; a case without any time is in no period"
         )
     if report.without_activity:
-        yield f"{report.without_activity:,} events have no activity"
+        yield f"{_events(report.without_activity)} no activity"
     gaps = [column for column in report.columns if column.missing]
     if gaps:
         most = max(gaps, key=lambda column: column.missing)
@@ -384,6 +385,10 @@ def _oddities(report: ImportReport) -> Iterator[str]:
             f"{len(gaps)} of {len(report.columns)} attributes have missing values "
             f"({most.name}: {most.missing:,})"
         )
+
+
+def _events(count: int) -> str:
+    return "1 event has" if count == 1 else f"{count:,} events have"
 
 
 def _day(ts_us: int | None, declared: LogDeclaration) -> str:

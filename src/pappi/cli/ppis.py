@@ -122,8 +122,8 @@ def convert(
 
     reading = definitions_in(file, source, log, lifecycle=not no_lifecycle)
     text = write_definitions(reading.catalogue, target)
-    for remark in (*map(str, reading.remarks), *remarks_on(reading.catalogue, text, target)):
-        click.echo(remark, err=True)
+    for told in (*reading.remarks, *reading.lost, *remarks_on(reading.catalogue, text, target)):
+        click.echo(str(told), err=True)
     if output is None:
         click.echo(text, nl=False)
     else:

@@ -79,10 +79,8 @@ def write_preview(
 def show_left(lines: Sequence[BudgetLine]) -> None:
     """What the tightest block has left."""
     tightest = min(lines, key=lambda line: line.left)
-    click.echo(
-        f"Budget left: ε {tightest.left} of {tightest.limit} in {tightest.block}, the tightest of "
-        f"{len(lines)} blocks."
-    )
+    among = f", the tightest of {len(lines)} blocks" if len(lines) > 1 else ""
+    click.echo(f"Budget left: ε {tightest.left} of {tightest.limit} in {tightest.block}{among}.")
 
 
 def make_folder(folder: Path | None) -> None:

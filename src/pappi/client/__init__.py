@@ -10,6 +10,13 @@ Answers are the same objects as those of `pappi.open(…).checkpoint(…)`, and 
 errors. It needs httpx: `pip install 'pappi[client]'`.
 """
 
+try:
+    import httpx  # noqa: F401 - asked for first, to say what is missing
+except ModuleNotFoundError:
+    raise ModuleNotFoundError(
+        "pappi.client needs httpx: install it with pip install 'pappi[client]'", name="httpx"
+    ) from None
+
 from pappi.client.facts import Checked, LogFacts, PastRelease, StandingQuestion
 from pappi.client.failures import ServiceError
 from pappi.client.verbs import Client

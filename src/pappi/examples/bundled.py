@@ -29,9 +29,9 @@ class Example:
     def catalogue_path(self) -> Path:
         return DIRECTORY / self.catalogue
 
-    def write_log(self, directory: Path) -> Path:
+    def write_log(self, directory: str | Path = ".") -> Path:
         """The simulated log as a file in that directory, in the format of its name."""
-        path = directory / self.file
+        path = Path(directory) / self.file
         write = write_csv if ".csv" in path.suffixes else write_xes
         write(self.simulate(), path)
         return path

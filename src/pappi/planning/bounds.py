@@ -35,7 +35,8 @@ def bounds_of(measure: AggregatedMeasure, vocabulary: Vocabulary) -> Bounds:
     raise NotReleasable(
         f"its {measure.called} has no public bounds on what one case contributes",
         hint="add e.g. `bounds: [0 days, 60 days]` or `bounds: [0, 5]`: what lies beyond counts "
-        "as the bound; or `bounds: private`, which costs a quarter of epsilon",
+        "as the bound; or `bounds: private`, which costs a quarter of epsilon, and with which a "
+        "target such as 'below 5 days' can be missed but never be confirmed",
     )
 
 

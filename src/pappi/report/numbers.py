@@ -1,11 +1,13 @@
 """Numbers as people read them, never more precise than the noise they carry.
 
 A value is rounded to the second digit of its uncertainty, as measurements are:
-23.4 ± 5.4, and 234 ± 54. More digits would be noise dressed up as knowledge.
+23.4 ± 5.4, and 234 ± 54. More digits would be noise dressed up as knowledge. Fewer would hide
+what is known: of an interval that reaches far to one side, the near side decides.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from math import floor, isfinite, log10
 
@@ -32,8 +34,10 @@ _DECIMALS = 6
 _PLAIN_RANGE = (1e-6, 1e15)
 
 
-# A value this small beside its interval is as good as zero.
+# A value this small beside what is unknown of it is as good as zero.
 _NEGLIGIBLE = 2e-4
+# The mechanism of a largest value of which only a lower end can be known.
+_RANKED = "ranked"
 
 
 def unit_symbol(unit: str) -> str:
@@ -61,32 +65,58 @@ def format_value(value: float | None, interval: Interval, unit: str) -> str:
     if known is None:
         return MISSING
     digit = _last_digit(known, interval)
-    if abs(known) > _NEGLIGIBLE * (half_width(known, interval) or 0.0):
+    if abs(known) > _NEGLIGIBLE * _nearest(known, interval):
         digit = min(digit, _magnitude(known) - 1)
     return with_unit(format_number(known, digit), unit)
 
 
 def format_interval(value: float | None, interval: Interval, unit: str) -> str:
-    """The interval, rounded like its value.
+    """The interval, rounded like its value; an end of a smaller size has digits of its own.
 
     >>> format_interval(23.4178, Interval(18.02, 28.81, 0.95), "hours")
     '18.0 to 28.8 h'
     >>> format_interval(23.4178, Interval(None, 28.81, 0.95), "hours")
     'up to 28.8 h'
+    >>> format_interval(64.37, Interval(24.95, 10_000, 0.95), "hours")
+    '25 to 10,000 h'
     """
     low, high = finite(interval.low), finite(interval.high)
-    digit = _last_digit(finite(value), interval)
     if low is None and high is None:
         return "unlimited"
     if low is None or high is None:
         side, end = ("up to", high) if low is None else ("at least", low)
-        return with_unit(f"{side} {format_number(end or 0.0, digit)}", unit)
-    return with_unit(f"{format_number(low, digit)} to {format_number(high, digit)}", unit)
+        return with_unit(f"{side} {_end(end or 0.0, value, interval)}", unit)
+    ends = (_end(each, value, interval) for each in (low, high))
+    return with_unit(" to ".join(ends), unit)
+
+
+def _end(end: float, value: float | None, interval: Interval) -> str:
+    known = finite(value)
+    digit = _last_digit(known, interval)
+    lost = _magnitude(end) < digit and abs(end) > _NEGLIGIBLE * _nearest(known, interval)
+    return format_number(end, _magnitude(end) - 1 if lost else digit)
+
+
+def known_interval(answer: Answer) -> Interval:
+    """The interval of a release without ends that are only where values can lie at all.
+
+    What a privately chosen ceiling cut off, and how far the largest few go, is not known: on
+    that side the interval is open, and its end says nothing about the cases.
+    """
+    interval, ceiling = answer.interval, answer.ceiling
+    if ceiling is not None:
+        low, high = interval.low, interval.high
+        below = low is not None and low < -ceiling
+        above = high is not None and high > ceiling
+        return replace(interval, low=None if below else low, high=None if above else high)
+    if answer.guarantee.mechanism == _RANKED:
+        return replace(interval, high=None)
+    return interval
 
 
 def value_text(answer: Answer) -> str:
     """The value; a smoothed one is marked, and what was released stands beneath it."""
-    text = format_value(answer.value, answer.interval, answer.unit)
+    text = format_value(answer.value, known_interval(answer), answer.unit)
     if answer.smoothed is None:
         return text
     found = answer.smoothed
@@ -95,7 +125,7 @@ def value_text(answer: Answer) -> str:
 
 def interval_text(answer: Answer) -> str:
     """The interval, and where values were cut off if that was chosen privately."""
-    text = format_interval(answer.value, answer.interval, answer.unit)
+    text = format_interval(answer.value, known_interval(answer), answer.unit)
     if answer.smoothed is not None:
         found = answer.smoothed
         return f"≈ {format_interval(found.value, found.interval, answer.unit)}\nraw {text}"
@@ -153,13 +183,21 @@ def half_width(value: float | None, interval: Interval) -> float | None:
     return min(abs(end / 2 - value / 2), LIMIT / 2) * 2
 
 
+def _nearest(value: float | None, interval: Interval) -> float:
+    """How far the value is from the nearer end: what is unknown on the better known side."""
+    ends = (finite(interval.low), finite(interval.high))
+    gaps = [abs(end / 2 - value / 2) * 2 for end in ends if end is not None and value is not None]
+    return min(gaps, default=half_width(value, interval) or 0.0)
+
+
 def _last_digit(value: float | None, interval: Interval) -> int:
     half = half_width(value, interval)
     if half:
         return _magnitude(half) - 1
-    ends = (value, finite(interval.low), finite(interval.high))
-    first = max((_magnitude(end) for end in ends if end is not None), default=0)
-    return first - 1 if half is None else first - _EXACT_DIGITS + 1
+    ends = (finite(interval.low), finite(interval.high))
+    first = max((_magnitude(end) for end in (value, *ends) if end is not None), default=0)
+    # Without noise every digit counts; with one end alone nobody knows how many do.
+    return first - 1 if None in ends else first - _EXACT_DIGITS + 1
 
 
 def _magnitude(number: float) -> int:

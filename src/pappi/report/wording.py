@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import ceil, exp
 
-from pappi.report.numbers import format_interval, format_value
+from pappi.report.numbers import format_interval, format_value, known_interval
 from pappi.report.verdicts import judged_words, tally, target_lines
 from pappi.values.answers import Answer, Series
 from pappi.values.epsilon import Epsilon
@@ -157,8 +157,9 @@ def confidence_text(answers: Sequence[Answer]) -> str:
 def answer_text(answer: Answer) -> str:
     """An answer as one sentence: what hovering over its point says."""
     shown = answer.best
-    value = format_value(shown.value, shown.interval, answer.unit)
-    interval = format_interval(shown.value, shown.interval, answer.unit)
+    known = known_interval(answer) if answer.smoothed is None else shown.interval
+    value = format_value(shown.value, known, answer.unit)
+    interval = format_interval(shown.value, known, answer.unit)
     smoothed = "smoothed " if answer.smoothed else ""
     figure = f"{answer.period.label}: {smoothed}{value} ({interval})"
     return ", ".join(filter(None, (figure, judged_words(answer))))
@@ -166,8 +167,9 @@ def answer_text(answer: Answer) -> str:
 
 def raw_text(answer: Answer) -> str:
     """The released value of an answer that is shown smoothed."""
-    value = format_value(answer.value, answer.interval, answer.unit)
-    interval = format_interval(answer.value, answer.interval, answer.unit)
+    known = known_interval(answer)
+    value = format_value(answer.value, known, answer.unit)
+    interval = format_interval(answer.value, known, answer.unit)
     return f"{answer.period.label}: released as {value} ({interval})"
 
 

@@ -10,6 +10,8 @@ The two notations share one meta-model, so that what the objects mean is said on
 
 from __future__ import annotations
 
+from itertools import chain
+
 from pappi.ppinot.bpmn.elements import MAX_SIZE, read_elements
 from pappi.ppinot.bpmn.translation import document_of
 from pappi.ppinot.catalogue.shapes import Problems
@@ -31,5 +33,7 @@ def read_bpmn(
 
 def bpmn_reading(text: str, file: str, log: str | None, *, lifecycle: bool = True) -> Reading:
     problems = Problems()
-    root = document_of(read_elements(text, file), file, problems)
-    return reading_of(root, log, problems, lifecycle=lifecycle)
+    model = read_elements(text, file)
+    root = document_of(model, file, problems)
+    unread = chain.from_iterable(element.unread() for _, element in model.sets)
+    return reading_of(root, log, problems, lifecycle=lifecycle, besides=unread)

@@ -7,6 +7,7 @@ capitals, since the versions of the schema differ in them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -19,25 +20,39 @@ MAX_DEPTH = 100
 MAX_ELEMENTS = 10_000
 
 _SEPARATOR = " "
+_TEXT = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element of a set of PPIs; names in small letters."""
+    """An element of a set of PPIs; names in small letters. `read` is what was looked up in it."""
 
     tag: str
     attributes: dict[str, str]
     position: Position
     children: list[Element] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    read: set[str] = field(default_factory=set)
 
     def get(self, name: str) -> str:
         """An attribute, empty if it is not there."""
+        self.read.add(name)
         return self.attributes.get(name, "").strip()
 
     @property
     def text(self) -> str:
+        self.read.add(_TEXT)
         return "".join(self.texts).strip()
+
+    def unread(self) -> Iterator[tuple[str, Position]]:
+        """What stands in it, and in what is inside, and was never looked up."""
+        if _TEXT not in self.read and "".join(self.texts).strip():
+            yield self.tag, self.position
+        for name, value in self.attributes.items():
+            if name not in self.read and value.strip():
+                yield name, self.position
+        for child in self.children:
+            yield from child.unread()
 
     def child(self, *tags: str) -> Element | None:
         return next((each for each in self.children if each.tag in tags), None)

@@ -121,7 +121,8 @@ class _Translation:
             "kind": _KINDS[measure.tag],
             "unitOfMeasure": measure.get("unitofmeasure"),
             "description": measure.get("description"),
-            "process": self._process,
+            # A PPI says its process itself; a measure that becomes one has to.
+            "process": "" if self._ppis or depth else self._process,
         }
         return record({**described, **found}, measure.position)
 

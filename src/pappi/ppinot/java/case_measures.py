@@ -54,14 +54,19 @@ class Read:
 
     measure: Measure
     unit: Unit | None = None
-    label: str = ""
+    said: Fields | None = None
     anchor: Anchor | None = None
+
+    @property
+    def label(self) -> str:
+        """The unit to show. Looked up when it is used: that of an inner measure is lost."""
+        return "" if self.said is None else self.said.text("unitOfMeasure")
 
 
 def count(fields: Fields) -> Read | None:
     fields.require("when", "a count measure")
     when = read_events(fields, "when")
-    return None if when is None else Read(CountMeasure(when), label=fields.text("unitOfMeasure"))
+    return None if when is None else Read(CountMeasure(when), said=fields)
 
 
 def condition(fields: Fields) -> Read | None:
@@ -127,10 +132,11 @@ def _end_pick(fields: Fields) -> Pick:
 
 def data(fields: Fields) -> Read | None:
     measure = read_data(fields)
-    return None if measure is None else Read(measure, label=fields.text("unitOfMeasure"))
+    return None if measure is None else Read(measure, said=fields)
 
 
 def read_data(fields: Fields) -> DataMeasure | None:
+    fields.pass_over("kind", "DataMeasure")
     attribute = _selection(fields)
     pick = Pick.FIRST if fields.flag("first") else Pick.LAST
     when = read_events(fields, "precondition")
@@ -164,6 +170,7 @@ def read_anchor(fields: Fields, key: str) -> Anchor | None:
     measure = fields.object(key, "a data measure")
     if measure is None:
         return None
+    measure.pass_over("kind", "DataMeasure")
     attribute = _selection(measure)
     if attribute is not None and attribute.name != "timestamp":
         message = "a case lies in the period of one of its events, not of a date in its data"

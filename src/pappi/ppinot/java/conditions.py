@@ -20,6 +20,7 @@ from pappi.ppinot.java.states import (
     COMPLEX,
     DATA,
     GENERIC,
+    OF_DATA,
     both,
     is_activity,
     read_state,
@@ -51,13 +52,21 @@ _STATES_OF_DATA = ("statesConsidered", "stateConsidered", "states")
 
 def opened(fields: Fields, key: str, usual: str) -> tuple[str, Fields] | None:
     """The kind and the fields of a condition, written with `kind` or inside its name."""
+    found = _unwrapped(fields, key, usual)
+    if found is not None:
+        # Java wants to be told a data object, and a log has none: this is what we write there.
+        found[1].pass_over("appliesTo", OF_DATA)
+    return found
+
+
+def _unwrapped(fields: Fields, key: str, usual: str) -> tuple[str, Fields] | None:
     node = fields.get(key)
     inner = None if node is None else fields.opened(node, "a condition")
     if inner is None:
         return None
     match node:
-        case MapNode(entries=((name, wrapped),)) if name.text in KINDS:
-            unwrapped = inner.opened(wrapped, "a condition")
+        case MapNode(entries=((name, _),)) if name.text in KINDS:
+            unwrapped = inner.object(name.text, "a condition")
             return None if unwrapped is None else (name.text, unwrapped)
     kind = inner.text("kind") or (PROPERTY if "restriction" in inner else usual)
     if kind not in KINDS:
@@ -126,7 +135,10 @@ def _is_process(condition: Fields) -> bool:
     return named if said is None else said
 
 
-def _of_process(_: Fields, state: Fields, key: str) -> CaseBorder | None:
+def _of_process(condition: Fields, state: Fields, key: str) -> CaseBorder | None:
+    if condition.filled("precondition"):
+        message = "the start and the end of a case have no precondition"
+        condition.refuse("precondition", message, "name an activity, or filter the cases")
     if key == GENERIC:
         return state.word(key, _BORDERS, "'START' or 'END'")
     state.refuse(key, "a log says only when a case starts and ends, not in which state it is")
@@ -136,7 +148,9 @@ def _of_process(_: Fields, state: Fields, key: str) -> CaseBorder | None:
 def _of_activity(condition: Fields, state: Fields, key: str) -> Occurs | None:
     condition.require("appliesTo", "a condition on an activity")
     activity = is_activity(condition.text("appliesTo"), condition.place("appliesTo"))
-    if not condition.word("lifecycle", {"any": True}, "'any'"):
+    if condition.word("lifecycle", {"any": True}, "'any'"):
+        state.get(key)  # for Java alone: here every event of the activity counts
+    else:
         entered = read_state(state, key)
         if entered is None:
             return None

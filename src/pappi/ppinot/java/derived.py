@@ -43,7 +43,7 @@ def derived_single(fields: Fields, read: Reader) -> Read | None:
         return None
     pairs = cast("tuple[tuple[str, SingleInstance], ...]", singles)
     measure = DerivedSingleInstance(formula, pairs, missing)
-    return Read(measure, label=fields.text("unitOfMeasure"))
+    return Read(measure, said=fields)
 
 
 def derived_multi(fields: Fields, read: Reader) -> Read | None:
@@ -62,7 +62,7 @@ def derived_multi(fields: Fields, read: Reader) -> Read | None:
     if len(anchors) > 1:
         message = "the measures of a formula put cases into periods in different ways"
         fields.refuse("usedMeasureMap", message, "give them one 'periodReferencePoint'")
-    return Read(measure, label=fields.text("unitOfMeasure"), anchor=variables[0][1].anchor)
+    return Read(measure, said=fields, anchor=variables[0][1].anchor)
 
 
 def derived(fields: Fields, read: Reader) -> Read | None:

@@ -1,13 +1,14 @@
 """JSON objects as Java reads them: fields by name, unknown ones ignored, null as absent.
 
 A look-up that finds something unfitting reports it and gives None, as if nothing were there:
-reading goes on, and all problems are shown together in the end.
+reading goes on, and all problems are shown together in the end. What nothing has looked up is
+lost, and told by `unread`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from pappi.errors import DefinitionError, Position
@@ -25,12 +26,14 @@ class Context:
     """What holds for a whole document, or for one PPI in it.
 
     `processes` are the names the process goes by: a condition on one of them is about the case
-    as a whole. Without `lifecycle` the log has one event per activity, its completion.
+    as a whole. Without `lifecycle` the log has one event per activity, its completion. What was
+    looked up in each object is noted in `read`, by the identity of its node.
     """
 
     problems: Problems
     processes: frozenset[str] = frozenset()
     lifecycle: bool = True
+    read: dict[int, set[str]] = field(default_factory=dict)
 
     def within(self, process: str) -> Context:
         named = {process} - {""}
@@ -44,6 +47,7 @@ class Fields:
         self.position = node.position
         self.context = context
         self._nodes = {key.text: value for key, value in node.entries}
+        self._read = context.read.setdefault(id(node), set())
 
     @classmethod
     def of(cls, node: Node, context: Context, what: str) -> Fields | None:
@@ -54,18 +58,25 @@ class Fields:
         return None
 
     def __contains__(self, key: str) -> bool:
-        return self.get(key) is not None
+        return self._said(key) is not None
 
     def get(self, key: str) -> Node | None:
+        self._read.add(key)
+        return self._said(key)
+
+    def pass_over(self, key: str, text: str) -> None:
+        """A field that says nothing, if this is its text: it is not lost."""
+        node = self._nodes.get(key)
+        if isinstance(node, ScalarNode) and node.text == text:
+            self._read.add(key)
+
+    def _said(self, key: str) -> Node | None:
         node = self._nodes.get(key)
         return None if node is None or is_nothing(node) else node
 
     def filled(self, key: str) -> bool:
         """Whether there is more in a field than an empty list or text."""
-        match self.get(key):
-            case None | ScalarNode(text="") | ListNode(items=()) | BrokenNode():
-                return False
-        return True
+        return not _is_empty(self._nodes.get(key))
 
     def place(self, key: str) -> Position:
         """Where a field stands, or the object if it has none."""
@@ -158,6 +169,7 @@ class Fields:
         if node is None:
             return ()
         if isinstance(node, MapNode):
+            self.context.read[id(node)] = {name.text for name, _ in node.entries}
             return node.entries
         _unexpected(node, "an object", self.context)
         return ()
@@ -180,3 +192,27 @@ def _unexpected(node: Node, what: str, context: Context) -> None:
 
 def is_nothing(node: Node) -> bool:
     return isinstance(node, ScalarNode) and node.plain and node.text in ("null", "")
+
+
+def _is_empty(node: Node | None) -> bool:
+    match node:
+        case None | ScalarNode(text="") | ListNode(items=()) | MapNode(entries=()) | BrokenNode():
+            return True
+    return is_nothing(node)
+
+
+def unread(root: Node, context: Context) -> Iterator[tuple[str, Position]]:
+    """The fields that say something and were never looked up, with their places."""
+    waiting: list[Node] = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ListNode):
+            waiting += node.items
+        read = context.read.get(id(node))
+        if not isinstance(node, MapNode) or read is None:
+            continue
+        for key, value in node.entries:
+            if key.text in read:
+                waiting.append(value)
+            elif not _is_empty(value):
+                yield key.text, key.position

@@ -100,7 +100,7 @@ def _aggregated(fields: Fields) -> Read | None:
         position=fields.position,
     )
     unit = base.unit if timed_by(measure) else None
-    return Read(measure, unit, fields.text("unitOfMeasure"), anchor)
+    return Read(measure, unit, fields, anchor)
 
 
 def _percent(fields: Fields) -> int | None:

@@ -12,14 +12,14 @@ Fields of ours in a document: `log`. In a PPI: `process`, `unit`, `valueRange`, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from pappi.errors import DefinitionError, Position, Problem
 from pappi.ppinot.catalogue.document import BrokenNode, ListNode, MapNode, Node, read_document
 from pappi.ppinot.catalogue.origins import Lines
 from pappi.ppinot.catalogue.shapes import MAX_PROBLEMS, Problems
-from pappi.ppinot.java.fields import Context, Fields
+from pappi.ppinot.java.fields import Context, Fields, unread
 from pappi.ppinot.java.indicators import NotAPpi, ppi_of_measure, read_ppi
 from pappi.ppinot.model import Catalogue, Ppi
 from pappi.ppinot.wording import quoted
@@ -33,10 +33,15 @@ _ESCAPE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A catalogue, and what should be said about how it was read."""
+    """A catalogue, and what should be said about how it was read.
+
+    `lost` names what the text says and the catalogue has no place for, such as the name of a
+    measure: whatever is written from the catalogue does not have it.
+    """
 
     catalogue: Catalogue
     remarks: tuple[Problem, ...] = field(default=())
+    lost: tuple[Problem, ...] = field(default=())
 
 
 def read_java(
@@ -79,9 +84,15 @@ def _refuse_parameters(text: str, file: str) -> None:
         raise DefinitionError(found)
 
 
-def reading_of(root: Node, log: str | None, problems: Problems, *, lifecycle: bool) -> Reading:
-    """The catalogue a document's nodes describe."""
-    document = _Document(root, Context(problems, lifecycle=lifecycle))
+Unread = Iterable[tuple[str, Position]]
+
+
+def reading_of(
+    root: Node, log: str | None, problems: Problems, *, lifecycle: bool, besides: Unread = ()
+) -> Reading:
+    """The catalogue a document's nodes describe; `besides` is what is lost already."""
+    context = Context(problems, lifecycle=lifecycle)
+    document = _Document(root, context)
     ppis = document.ppis()
     name = log or document.log()
     if not name:
@@ -94,11 +105,31 @@ def reading_of(root: Node, log: str | None, problems: Problems, *, lifecycle: bo
     remarks = document.remarks
     if not ppis and remarks:
         raise DefinitionError([Problem(each.position, each.message, each.hint) for each in remarks])
-    return Reading(Catalogue(name, tuple(ppis), file=root.position.file), tuple(remarks))
+    lost = _losses((*besides, *unread(root, context)))
+    return Reading(Catalogue(name, tuple(ppis), file=root.position.file), tuple(remarks), lost)
+
+
+def _losses(found: Unread) -> tuple[Problem, ...]:
+    """What was not read, by name: each name once, with all of its lines."""
+    places: dict[str, list[Position]] = {}
+    for name, position in found:
+        places.setdefault(name, []).append(position)
+    return tuple(_loss(name, sorted(at, key=_by_line)) for name, at in sorted(places.items()))
+
+
+def _loss(name: str, places: list[Position]) -> Problem:
+    lines = list(dict.fromkeys(str(place.line) for place in places))
+    where = f"; it is in {len(places):,} places: line {', '.join(lines)}" if len(places) > 1 else ""
+    message = f"{quoted(name)} is not kept{where}"
+    return Problem(places[0], message, "a catalogue has no place for it", level="warning")
+
+
+def _by_line(position: Position) -> tuple[int, int]:
+    return position.line, position.column
 
 
 def _in_order(problem: Problem) -> tuple[int, int]:
-    return problem.position.line, problem.position.column
+    return _by_line(problem.position)
 
 
 def _refuse_twins(ppis: list[Ppi], problems: Problems) -> None:

@@ -8,6 +8,7 @@ target   refMinExcluded, refMaxExcluded; refMinExact, refMaxExact for a limit th
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import date
 from fractions import Fraction
@@ -18,7 +19,7 @@ from pappi.ppinot.catalogue.scopes import MAX_CASES, MAX_COUNT
 from pappi.ppinot.java.case_measures import read_anchor
 from pappi.ppinot.java.fields import Fields
 from pappi.ppinot.java.measures import read_single
-from pappi.ppinot.java.numbers import exact
+from pappi.ppinot.java.numbers import exact, nearest
 from pappi.ppinot.model import Anchor, GroupTarget, Recent, Scope, SingleInstance, Target
 from pappi.ppinot.wording import quoted
 from pappi.values.periods import Calendar, Grid
@@ -165,6 +166,9 @@ def _limit(fields: Fields, key: str, scale: Fraction) -> Fraction | None:
     if number is None:
         fields.refuse(found, f"expected a number, found {quoted(node.text)}")
         return None
+    if found != key:
+        # Beside an exact limit stands the nearest number, for Java.
+        fields.pass_over(key, json.dumps(nearest(number)))
     return number * scale
 
 

@@ -35,6 +35,7 @@ ACTIVITY = "activity"
 
 GENERIC, BPMN = "genericState", "bpmnState"
 DATA, COMPLEX = "dataObjectState", "complexState"
+OF_DATA = "Data"
 
 _STARTED, _DONE = ("assign", "start"), ("complete",)
 _TRANSITIONS: dict[str, tuple[str, ...]] = {

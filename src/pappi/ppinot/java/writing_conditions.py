@@ -5,7 +5,7 @@ from __future__ import annotations
 from pappi.ppinot.expressions.nodes import Binary, Expression, Operator
 from pappi.ppinot.java.conditions import INSTANT, ORDERS, PROPERTY, STATE
 from pappi.ppinot.java.mvel import expression_text
-from pappi.ppinot.java.states import COMPLEX, DATA, GENERIC, activity_in, state_in
+from pappi.ppinot.java.states import COMPLEX, DATA, GENERIC, OF_DATA, activity_in, state_in
 from pappi.ppinot.model import (
     CaseBorder,
     ConditionMeasure,
@@ -19,7 +19,6 @@ from pappi.ppinot.model import (
 
 Json = dict[str, object]
 
-_OF_DATA = "Data"
 _BORDERS = {CaseBorder.START: "START", CaseBorder.END: "END"}
 _ORDERS = {order: word for word, order in ORDERS.items()}
 
@@ -67,7 +66,7 @@ def state_measure_json(measure: StateMeasure) -> Json:
         condition = {"kind": STATE, "appliesTo": of, "state": state}
     else:
         written = {DATA: {"name": expression_text(measure.holds)}}
-        condition = {"kind": STATE, "appliesTo": _OF_DATA, "state": written}
+        condition = {"kind": STATE, "appliesTo": OF_DATA, "state": written}
         condition |= {} if measure.of is None else {"of": expression_text(measure.of)}
     return {"kind": "StateConditionMeasure", "condition": condition}
 
@@ -85,7 +84,7 @@ def property_json(expression: Expression) -> Json:
 
 
 def _property(expression: Expression) -> Json:
-    return {"appliesTo": _OF_DATA, "restriction": expression_text(expression)}
+    return {"appliesTo": OF_DATA, "restriction": expression_text(expression)}
 
 
 def _instant(applies_to: str, state: object) -> Json:
@@ -98,7 +97,7 @@ def _sequence(sequence: Sequence, process: str) -> Json:
         "last": events_json(sequence.then, process),
         "type": _ORDERS[sequence.order],
     }
-    return _instant(_OF_DATA, {COMPLEX: state})
+    return _instant(OF_DATA, {COMPLEX: state})
 
 
 def _of_activity(occurs: Occurs, process: str) -> Json | None:
@@ -132,6 +131,6 @@ def _entered(expression: Expression, process: str) -> Json | None:
 
 
 def _of_data(occurs: Occurs) -> Json:
-    found = _instant(_OF_DATA, {DATA: {"name": expression_text(occurs.condition)}})
+    found = _instant(OF_DATA, {DATA: {"name": expression_text(occurs.condition)}})
     every = occurs.occurrence is Occurrence.EVERY
     return found | ({"occurrence": Occurrence.EVERY.value} if every else {})

@@ -54,8 +54,8 @@ _NOISE = (
     "budgets checked and charged in one durable transaction before any event is read."
 )
 _LEDGER = (
-    "A ledger of every act, charge and release, chained by SHA-256 and verified when opened; "
-    "nothing is answered if it does not verify."
+    "A ledger of every act, charge and release, and of every look at exact values, chained by "
+    "SHA-256 and verified when opened; nothing is answered if it does not verify."
 )
 _KEYS = (
     "Keys of the service are kept as digests only, have rights and an expiry, and can be "
