@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -28,6 +28,7 @@ from pappi.released import Released
 from pappi.report.budgets import BudgetLine
 from pappi.store.declarations import LogDeclaration
 from pappi.store.ledger import Verification
+from pappi.store.ledger.rules import no_progress as no_entry
 from pappi.store.office import Office
 from pappi.store.register import KeptQuestion, StandingQuestion
 from pappi.store.workspace import WorkspaceFiles, create_workspace, find_workspace, open_workspace
@@ -91,9 +92,9 @@ class Workspace:
         """The non-private values: for the owner only."""
         return self.custody.exact(catalogue_of(catalogue))
 
-    def verify(self) -> Verification:
-        """Check the ledger's chain."""
-        return self.custody.verify()
+    def verify(self, progress: Callable[[int], None] = no_entry) -> Verification:
+        """Check the whole ledger; `progress` is told the entries it has come to."""
+        return self.custody.verify(progress)
 
     def withdraw(self, log: str, analyst: str, by: str = "owner") -> int:
         """Let an analyst no longer ask about a log; gives how many standing questions end."""

@@ -304,7 +304,7 @@ def test_a_reservation_is_held_until_it_is_charged_or_cancelled() -> None:
         journal(
             (RESERVE, charge_payload(kept)),
             (RESERVE, charge_payload(dropped)),
-            (CANCEL, cancel_payload("b")),
+            (CANCEL, cancel_payload({"b": 3})),
             (CHARGE, charge_payload(kept)),
         )
     )
@@ -322,7 +322,7 @@ def test_a_reservation_is_held_until_it_is_charged_or_cancelled() -> None:
 PAID = (CHARGE, charge_payload(charge("a", "0.1")))
 RELEASED = (RELEASE, release_payload("a", 7))
 RESERVED = (RESERVE, charge_payload(charge("a", "0.1")))
-CANCELLED = (CANCEL, cancel_payload("a"))
+CANCELLED = (CANCEL, cancel_payload({"a": 2}))
 CHEAPER = (CHARGE, charge_payload(charge("a", "0.05")))
 REFUND = (CHARGE, {**charge_payload(charge("b", "0.1")), "amount": -1})
 

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pappi.cli.options import AS_JSON, chosen_catalogue, open_workspace, workspace_option
+from pappi.cli.options import (
+    AS_JSON,
+    chosen_catalogue,
+    open_workspace,
+    verified_in_full,
+    workspace_option,
+)
 from pappi.errors import PappiError
 
 if TYPE_CHECKING:
@@ -65,7 +71,7 @@ def audit(
     event and spends nothing.
     """
     if target == LEDGER:
-        verified = open_workspace(workspace).verify()
+        verified = verified_in_full(open_workspace(workspace))
         click.echo(f"The ledger verifies: {verified.entries} entries, head {verified.head}")
         return
     reports = _audited(_subjects(target, epsilon, workspace), pairs, samples, jobs)

@@ -26,6 +26,8 @@ from pappi.ppinot.model import Catalogue
 from pappi.report.dpo.facts import Pack
 from pappi.store.declarations import LogDeclaration, today
 from pappi.store.ledger import Ledger, Verification
+from pappi.store.ledger.rules import Progress as Watch
+from pappi.store.ledger.rules import no_progress
 from pappi.store.office import Office
 from pappi.store.register import (
     DECLARE,
@@ -270,10 +272,9 @@ class Custody:
         require_sound(catalogue, log.vocabulary)
         return exact_answers(self._office.files.events, catalogue, log)
 
-    def verify(self) -> Verification:
-        """Check the ledger's chain from its first entry to its last."""
-        with self._office.ledger() as ledger:
-            return ledger.verify()
+    def verify(self, progress: Watch = no_progress) -> Verification:
+        """Check the whole ledger, from its first entry to its last; nobody waits for it."""
+        return self._office.verify(progress)
 
     def pack(self, log: str | None = None) -> Pack:
         """What a data protection officer asks about a log, or about all; reads no event."""

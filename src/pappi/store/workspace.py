@@ -5,7 +5,7 @@
     capture.sqlite   captured events that are not sealed yet, or came too late; personal data
     ledger.sqlite    declarations, charges and released answers; hash-chained
     ledger.url       instead of that file: where the ledger is, if it is in PostgreSQL
-    key              secret bytes that order cases and put them into buckets
+    key              secret bytes that order cases, put them into buckets, and sign snapshots
 
 The directory is made readable for its owner alone.
 """
@@ -26,6 +26,8 @@ from pappi.store.ledger import (
     create_in_sqlite,
     open_in_postgres,
     open_in_sqlite,
+    unverified_in_postgres,
+    unverified_in_sqlite,
 )
 from pappi.store.ledger.rules import no_step
 
@@ -70,10 +72,25 @@ class WorkspaceFiles:
         """The ledger, verified, and the one this workspace began with: no other will do."""
         url = self._ledger_url()
         if url is None:
-            ledger = open_in_sqlite(self.ledger, on_step=on_step)
+            ledger = open_in_sqlite(self.ledger, on_step=on_step, key=self.key())
         else:
-            ledger = open_in_postgres(url, on_step=on_step)
-        if ledger.opening != self.opening:
+            ledger = open_in_postgres(url, on_step=on_step, key=self.key())
+        return self._own(ledger)
+
+    def ledger_to_verify(self) -> Ledger:
+        """The ledger on a connection of its own, not verified."""
+        url = self._ledger_url()
+        return self._own(
+            unverified_in_sqlite(self.ledger) if url is None else unverified_in_postgres(url)
+        )
+
+    def _own(self, ledger: Ledger) -> Ledger:
+        try:
+            own = ledger.opening == self.opening
+        except BaseException:
+            ledger.close()
+            raise
+        if not own:
             ledger.close()
             raise LedgerBroken(
                 "the ledger found is not the one this workspace was made with",

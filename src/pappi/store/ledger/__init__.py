@@ -25,6 +25,8 @@ __all__ = [
     "create_in_sqlite",
     "open_in_postgres",
     "open_in_sqlite",
+    "unverified_in_postgres",
+    "unverified_in_sqlite",
 ]
 
 OnStep = Callable[[str], None]
@@ -35,9 +37,19 @@ def create_in_sqlite(path: Path, *, clock: Clock = utc_now, on_step: OnStep = no
     return Ledger(SqliteJournal.create(path, clock), on_step)
 
 
-def open_in_sqlite(path: Path, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
-    """A ledger that is there and verifies; LedgerBroken otherwise."""
-    return _sound(Ledger(SqliteJournal.open(path, clock), on_step))
+def open_in_sqlite(
+    path: Path, *, clock: Clock = utc_now, on_step: OnStep = no_step, key: bytes | None = None
+) -> Ledger:
+    """A ledger that is there and verifies, from its snapshot on; LedgerBroken otherwise.
+
+    With the workspace's key it can read a snapshot, and keep one.
+    """
+    return _sound(Ledger(SqliteJournal.open(path, clock), on_step, key))
+
+
+def unverified_in_sqlite(path: Path) -> Ledger:
+    """On a connection of its own, for whoever verifies it in full."""
+    return Ledger(SqliteJournal.open(path, utc_now))
 
 
 def create_in_postgres(url: str, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
@@ -45,9 +57,16 @@ def create_in_postgres(url: str, *, clock: Clock = utc_now, on_step: OnStep = no
     return Ledger(_postgres().create(url, clock), on_step)
 
 
-def open_in_postgres(url: str, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
-    """A ledger that is there and verifies; LedgerBroken otherwise."""
-    return _sound(Ledger(_postgres().open(url, clock), on_step))
+def open_in_postgres(
+    url: str, *, clock: Clock = utc_now, on_step: OnStep = no_step, key: bytes | None = None
+) -> Ledger:
+    """A ledger that is there and verifies, from its snapshot on; LedgerBroken otherwise."""
+    return _sound(Ledger(_postgres().open(url, clock), on_step, key))
+
+
+def unverified_in_postgres(url: str) -> Ledger:
+    """On a connection of its own, for whoever verifies it in full."""
+    return Ledger(_postgres().open(url, utc_now))
 
 
 def _postgres() -> type[PostgresJournal]:

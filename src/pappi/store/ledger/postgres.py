@@ -164,7 +164,10 @@ class PostgresJournal(Journal):
             return cursor.fetchall() if cursor.description else []
 
     def check_file(self) -> None:
-        """Raise a Fault if the tables' shape is not that of a ledger."""
+        """PostgreSQL checks its pages as it reads them, where data checksums are on."""
+
+    def check_shape(self) -> None:
+        """Raise a Fault if the tables or their guards are not those of a ledger."""
         if not has_ledger_shape(self.run):
             raise Fault(None, "its tables or their guards are not those of a PaPPI ledger")
 

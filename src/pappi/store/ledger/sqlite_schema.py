@@ -2,8 +2,10 @@
 
 The journal is the truth. `account` and `cell` are projections of it, written in the same
 transaction, so that checking a budget need not read the whole past; `head` repeats the
-last digest, so that entries cut off the end are missed. The triggers keep mistakes from
-changing what is written: whoever can write the file can drop them, but not unnoticed.
+last digest, so that entries cut off the end are missed; `snapshot` holds what the journal
+adds up to at one of its entries, signed, so that opening need not add it up again. The
+triggers keep mistakes from changing what is written: whoever can write the file can drop
+them, but not unnoticed.
 """
 
 from __future__ import annotations
@@ -50,6 +52,27 @@ TABLES = (
         charged INTEGER REFERENCES journal (seq),
         released INTEGER REFERENCES journal (seq)
     ) WITHOUT ROWID
+    """,
+)
+
+# Not in the tables of the first formats: added where a ledger of theirs is migrated.
+SNAPSHOT = (
+    """
+    CREATE TABLE snapshot (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        seq INTEGER NOT NULL,
+        body TEXT NOT NULL,
+        signature TEXT NOT NULL
+    )
+    """,
+    """
+    CREATE TRIGGER snapshot_moves_on BEFORE UPDATE ON snapshot
+    WHEN NEW.seq <= OLD.seq
+    BEGIN SELECT RAISE(ABORT, 'a snapshot only moves on'); END
+    """,
+    """
+    CREATE TRIGGER snapshot_stays BEFORE DELETE ON snapshot
+    BEGIN SELECT RAISE(ABORT, 'a snapshot only moves on'); END
     """,
 )
 
@@ -106,7 +129,7 @@ _SHAPE = "SELECT type, name, tbl_name, sql, rootpage = 0 FROM sqlite_master ORDE
 def has_ledger_shape(connection: sqlite3.Connection) -> bool:
     """Whether the tables and guards are exactly those above."""
     with closing(sqlite3.connect(":memory:")) as pattern:
-        for statement in TABLES + GUARDS:
+        for statement in TABLES + GUARDS + SNAPSHOT:
             pattern.execute(statement)
         return _shape(connection) == _shape(pattern)
 
