@@ -1,8 +1,11 @@
 """What the entries of a ledger's journal mean, and what they add up to.
 
-Five kinds belong to the ledger itself: `ledger` opens the journal, `reserve` sets a price
+Six kinds belong to the ledger itself: `ledger` opens the journal, `reserve` sets a price
 aside, `cancel` gives up what was set aside, `charge` spends, `release` puts the result of
-a charged cell on record. Every other kind is an act of the owner and is only kept.
+a charged cell on record, `format` says from where on the journal is of a newer format. The
+other kinds are acts of the owner and are only kept. What an unknown kind means nobody can
+know, so a journal that has one is refused.
+
 A `Story` adds a journal up again, and in doing so checks that it is a possible one: nothing
 is charged twice, and nothing is released that was not charged before.
 """
@@ -23,9 +26,21 @@ RESERVE = "reserve"
 CANCEL = "cancel"
 CHARGE = "charge"
 RELEASE = "release"
-LEDGERS_OWN = frozenset({OPENING, RESERVE, CANCEL, CHARGE, RELEASE})
+REFORMAT = "format"
+LEDGERS_OWN = frozenset({OPENING, RESERVE, CANCEL, CHARGE, RELEASE, REFORMAT})
 
-FORMAT = 2
+# What the register folds (`store/register.py`), and what is only kept. A new kind is named
+# here, and is a new format: whoever does not know it must not go on.
+ACTS = frozenset(
+    {
+        *("declare", "grant", "withdraw", "key", "revoke", "stop", "resume"),
+        *("stand", "end", "keep", "forget", "erase"),
+    }
+)
+# Unless it decides nothing, whoever reads it: then it begins like this.
+HARMLESS = "note-"
+
+FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +105,23 @@ class Standing:
 def opening_payload(identity: str) -> Mapping[str, JSON]:
     """With an identity of its own no ledger can be taken for another."""
     return {"format": FORMAT, "identity": identity}
+
+
+def reformat_payload() -> Mapping[str, JSON]:
+    return {"format": FORMAT}
+
+
+def format_of(entry: Entry) -> int:
+    """The format that an opening or a `format` entry says the journal has from there on."""
+    written = entry.payload.get("format")
+    if type(written) is not int:
+        raise Fault(entry.seq, f"entry {entry.seq} names no format")
+    return written
+
+
+def is_known(kind: str) -> bool:
+    """Whether this version can tell what an entry of that kind decides."""
+    return kind in LEDGERS_OWN or kind in ACTS or kind.startswith(HARMLESS)
 
 
 def charge_payload(charge: Charge) -> Mapping[str, JSON]:
@@ -246,6 +278,8 @@ class Story:
     def take(self, entry: Entry, payload: Mapping[str, Any]) -> None:
         if (entry.kind == OPENING) is not (entry.seq == 1):
             raise Fault(entry.seq, f"entry {entry.seq} is out of place: one opening, at the start")
+        if not is_known(entry.kind):
+            raise Fault(entry.seq, f"entry {entry.seq} is of a kind this version does not know")
         try:
             match entry.kind:
                 case "reserve":

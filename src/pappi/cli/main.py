@@ -14,6 +14,7 @@ from pappi.cli.control import analyst, key, resume, stop, trail
 from pappi.cli.demo import demo
 from pappi.cli.experiments import experiments
 from pappi.cli.growing import GROWING
+from pappi.cli.keeping import migrate
 from pappi.cli.logs import init, log
 from pappi.cli.ppis import ppi
 from pappi.cli.rehearsing import rehearse
@@ -44,7 +45,7 @@ def pappi(context: click.Context, workspace: str | None) -> None:
 
 _COMMANDS = (
     *(init, log, ppi, exact, preview, rehearse, release, standing, budget, audit),
-    *(analyst, key, stop, resume, trail, report, serve, experiments, demo),
+    *(analyst, key, stop, resume, trail, report, serve, experiments, demo, migrate),
 )
 for command in _COMMANDS:
     pappi.add_command(command)

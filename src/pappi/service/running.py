@@ -3,6 +3,10 @@
 On SIGTERM or SIGINT nothing new is taken, and what is under way is finished: what was
 charged is released and recorded. If that takes too long the process ends all the same; the
 same request completes such a release later, at no new cost. A second SIGINT does not wait.
+
+Opening looks at what came into the ledger since its last snapshot. The whole ledger is verified
+beside the service, when it starts and now and then, on a connection of its own; as long as that
+has found something wrong, every request is refused.
 """
 
 from __future__ import annotations
@@ -10,21 +14,25 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import uvicorn
 
-from pappi.errors import UsageError
+from pappi.errors import LedgerBroken, LedgerUnavailable, UsageError
 from pappi.service.analyst import analyst_app
 from pappi.service.layers import Closed, Service, frame_of
-from pappi.service.logs import log_act, write_logs
+from pappi.service.logs import log_act, log_failure, write_logs
 from pappi.service.owner import owner_app
 from pappi.service.settings import Settings
 from pappi.workspace import Workspace
 
 _BACKLOG = 1_024
+_WATCH = "ledger"
+_AGAIN_SECONDS = 60.0
+_JOIN_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +61,61 @@ class _Server(uvicorn.Server):
         yield
 
 
+class LedgerWatch:
+    """Verifies the whole ledger at once and then at intervals, until it is ended."""
+
+    def __init__(self, workspace: Workspace, hours: float) -> None:
+        self._workspace = workspace
+        self._pause = hours * 3_600
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="ledger-watch", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        """Does not wait for a long verification for long: it changes nothing."""
+        self._ended.set()
+        self._thread.join(_JOIN_SECONDS)
+
+    def _watch(self) -> None:
+        pause = 0.0
+        while not self._ended.wait(pause):
+            # What was refused is looked at again soon: it may have been put right.
+            pause = self._pause if self._verifies() else min(self._pause, _AGAIN_SECONDS)
+
+    def _verifies(self) -> bool:
+        try:
+            found = self._workspace.verify(self._go_on)
+        except _EndedError:
+            return False
+        except Exception as error:  # noqa: BLE001 - told to the log, and tried again
+            log_failure(error, _WATCH)
+            return False
+        if found.ok:
+            log_act("verified", entries=found.entries)
+        else:
+            log_failure(LedgerBroken(found.problem), _WATCH)
+        return found.ok
+
+    def _go_on(self, _seq: int) -> None:
+        if self._ended.is_set():
+            raise _EndedError
+
+
+class _EndedError(Exception):
+    """The service ends; verifying it is broken off."""
+
+
 class Running:
     """Two listening sockets and what answers on them."""
 
     def __init__(self, workspace: Workspace, asked: Addresses, settings: Settings) -> None:
+        _refuse_broken(workspace)
         frame = frame_of(settings)
         self._closed: Closed = frame.closed
         self._workspace = workspace
+        self._watch = LedgerWatch(workspace, settings.verify_hours)
         self._sockets = [_listening(address) for address in (asked.analyst, asked.owner)]
         apps = (
             analyst_app(workspace, frame=frame),
@@ -71,9 +127,11 @@ class Running:
 
     def run(self) -> None:
         """Serve until `stop`, or a signal."""
+        self._watch.start()
         try:
             asyncio.run(self._serve())
         finally:
+            self._watch.end()
             for found in self._sockets:
                 found.close()
             self._workspace.close()
@@ -105,6 +163,16 @@ def serve(
     running = Running(workspace, asked, settings)
     tell(running.addresses)
     running.run()
+
+
+def _refuse_broken(workspace: Workspace) -> None:
+    """Not even begin with a ledger that is damaged; one that is out of reach may come back."""
+    try:
+        workspace.logs()
+    except LedgerBroken:
+        raise
+    except LedgerUnavailable as error:
+        log_failure(error, _WATCH)
 
 
 def _on_signals(stop: Callable[[], None]) -> None:

@@ -28,6 +28,7 @@ class Settings:
     longest_page          … and the most that can be asked for
     session_hours         how long one stays signed in to the pages
     shutdown_seconds      how long requests under way may take once the service is told to stop
+    verify_hours          between two verifications of the whole ledger, beside the service
     trusted_proxies       addresses whose word counts on where a request came from
     """
 
@@ -46,6 +47,7 @@ class Settings:
     longest_page: int = 1_000
     session_hours: float = 8.0
     shutdown_seconds: int = 60
+    verify_hours: float = 6.0
     trusted_proxies: str = "127.0.0.1"
 
     def __post_init__(self) -> None:

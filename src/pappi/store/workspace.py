@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +32,8 @@ from pappi.store.ledger import (
 )
 from pappi.store.ledger.rules import no_step
 
-LAYOUT = 3
+LAYOUT = 4
+MIGRATING = "migrating"
 KEY_BYTES = 32
 LEDGER_URL = "PAPPI_LEDGER_URL"
 _MARKER = "workspace.json"
@@ -70,7 +72,7 @@ class WorkspaceFiles:
 
     def open_ledger(self, on_step: Callable[[str], None] = no_step) -> Ledger:
         """The ledger, verified, and the one this workspace began with: no other will do."""
-        url = self._ledger_url()
+        url = self.ledger_url()
         if url is None:
             ledger = open_in_sqlite(self.ledger, on_step=on_step, key=self.key())
         else:
@@ -79,7 +81,7 @@ class WorkspaceFiles:
 
     def ledger_to_verify(self) -> Ledger:
         """The ledger on a connection of its own, not verified."""
-        url = self._ledger_url()
+        url = self.ledger_url()
         return self._own(
             unverified_in_sqlite(self.ledger) if url is None else unverified_in_postgres(url)
         )
@@ -98,7 +100,7 @@ class WorkspaceFiles:
             )
         return ledger
 
-    def _ledger_url(self) -> str | None:
+    def ledger_url(self) -> str | None:
         """Where the ledger is if not in its file: kept beside it, or told from outside."""
         place = self.root / _URL
         if not place.exists():
@@ -124,8 +126,7 @@ def create_workspace(root: Path, ledger_url: str | None = None) -> WorkspaceFile
         files = WorkspaceFiles(root, ledger.opening)
     _write_secret(root / _KEY, secret_bytes(KEY_BYTES))
     # Last, because a directory with the marker counts as a complete workspace.
-    marker = {"layout": LAYOUT, "ledger": files.opening}
-    (root / _MARKER).write_text(json.dumps(marker) + "\n", encoding="utf-8")
+    write_marker(root, {"layout": LAYOUT, "ledger": files.opening})
     return files
 
 
@@ -133,11 +134,8 @@ def open_workspace(root: Path) -> WorkspaceFiles:
     """The workspace in exactly this directory."""
     if not (root / _MARKER).is_file():
         raise WorkspaceError(f"{root} is not a workspace", hint=f"make one with: pappi init {root}")
-    marker = _read_marker(root / _MARKER)
-    if marker.get("layout") != LAYOUT:
-        raise WorkspaceError(
-            f"{root} has layout {marker.get('layout')}, this version of pappi reads layout {LAYOUT}"
-        )
+    marker = read_marker(root)
+    _refuse_other_layout(root, marker.get("layout"))
     files = WorkspaceFiles(root, str(marker.get("ledger")))
     files.key()  # fails closed: without it nothing could be released, only charged
     return files
@@ -145,9 +143,14 @@ def open_workspace(root: Path) -> WorkspaceFiles:
 
 def find_workspace(start: Path) -> WorkspaceFiles:
     """The workspace of the directory `start`, or of the nearest directory above it."""
+    return open_workspace(find_root(start))
+
+
+def find_root(start: Path) -> Path:
+    """Where a workspace is, of whatever layout: in `start`, or the nearest directory above."""
     for directory in (start, *start.parents):
         if (directory / _MARKER).is_file():
-            return open_workspace(directory)
+            return directory
     raise WorkspaceError(
         f"there is no workspace in {start} or above it",
         hint="make one with `pappi init DIR`, then use it with --workspace DIR or from inside it",
@@ -173,9 +176,59 @@ def _no_key(root: Path, detail: str) -> WorkspaceError:
     )
 
 
-def _read_marker(marker: Path) -> dict[str, object]:
+def read_marker(root: Path) -> dict[str, object]:
+    """What a workspace says of itself."""
+    marker = root / _MARKER
     try:
         found = json.loads(marker.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise WorkspaceError(f"{marker} cannot be read", detail=str(problem)) from None
     return found if isinstance(found, dict) else {}
+
+
+def write_marker(root: Path, marker: Mapping[str, object]) -> None:
+    """All of it or nothing, and on the disk when this returns."""
+    write_durably(root / _MARKER, (json.dumps(marker) + "\n").encode())
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Put content in a file's place, for its owner alone: all of it or nothing, on the disk."""
+    new = path.with_name(f".{path.name}.new")
+    new.unlink(missing_ok=True)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Names given in a folder are on the disk when this returns."""
+    if sys.platform != "win32":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _refuse_other_layout(root: Path, layout: object) -> None:
+    if layout == LAYOUT:
+        return
+    if layout == MIGRATING:
+        raise WorkspaceError(
+            f"{root} is being migrated, or its migration was cut off",
+            hint="finish it with: pappi migrate",
+        )
+    if isinstance(layout, int) and layout < LAYOUT:
+        raise WorkspaceError(
+            f"{root} has layout {layout}, this version of pappi reads layout {LAYOUT}",
+            hint="bring it up to date with: pappi migrate",
+        )
+    raise WorkspaceError(
+        f"{root} has layout {layout}, which this version of pappi does not know: "
+        f"it reads layout {LAYOUT}",
+        hint="use the version of pappi that wrote it, or a later one",
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pappi.budget.accounts import KeyState
 from pappi.errors import LedgerUnavailable
-from pappi.store.ledger.journal import Clock, utc_now
+from pappi.store.ledger.journal import Clock, Journal, utc_now
 from pappi.store.ledger.rules import Ledger, Limits, Step, Verification, no_step
 from pappi.store.ledger.sqlite import SqliteJournal
 
@@ -23,6 +23,8 @@ __all__ = [
     "Verification",
     "create_in_postgres",
     "create_in_sqlite",
+    "journal_in_postgres",
+    "journal_in_sqlite",
     "open_in_postgres",
     "open_in_sqlite",
     "unverified_in_postgres",
@@ -67,6 +69,16 @@ def open_in_postgres(
 def unverified_in_postgres(url: str) -> Ledger:
     """On a connection of its own, for whoever verifies it in full."""
     return Ledger(_postgres().open(url, utc_now))
+
+
+def journal_in_sqlite(path: Path) -> Journal:
+    """The bare journal, of whatever format and not verified: for migration."""
+    return SqliteJournal.open(path, utc_now)
+
+
+def journal_in_postgres(url: str) -> Journal:
+    """The bare journal, of whatever format and not verified: for migration."""
+    return _postgres().open(url, utc_now)
 
 
 def _postgres() -> type[PostgresJournal]:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from pappi.budget.chain import START, Entry, Fault, extend, require_follows
-from pappi.budget.journal import OPENING, opening_payload
+from pappi.budget.journal import FORMAT, OPENING, REFORMAT, format_of, opening_payload
 from pappi.errors import LedgerBroken
 from pappi.mechanisms.noise import secret_bytes
 from pappi.values.plain_data import JSON
@@ -88,6 +88,10 @@ class Journal(ABC):
     def check_shape(self) -> None:
         """Raise a Fault if the tables or their guards are not those of a ledger."""
 
+    @abstractmethod
+    def add_snapshots(self) -> None:
+        """The table for snapshots, which came with format 3; only while `writing`."""
+
     def begin(self) -> None:
         """The first entry; only while `writing`."""
         self.append(OPENING, opening_payload(secret_bytes(_IDENTITY_BYTES).hex()))
@@ -110,6 +114,14 @@ class Journal(ABC):
             move = _START_HEAD if before is None else _MOVE_HEAD
             self.run(move, added[-1].seq, added[-1].digest)
         return added
+
+    def format(self) -> int:
+        """The format this journal was begun in, or last brought to; ours if it is empty."""
+        said = (*self.entries_of(OPENING), *self.entries_of(REFORMAT))
+        try:
+            return max(map(format_of, said), default=FORMAT)
+        except (Fault, ValueError) as problem:
+            raise broken(self.name, DAMAGED) from problem
 
     def last(self) -> Entry | None:
         """The newest entry, if the head record agrees that it is."""

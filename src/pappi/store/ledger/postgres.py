@@ -24,7 +24,13 @@ from psycopg.pq import TransactionStatus
 from pappi.budget.chain import Fault
 from pappi.errors import LedgerBroken, LedgerUnavailable
 from pappi.store.ledger.journal import DAMAGED, Clock, Journal, broken
-from pappi.store.ledger.postgres_schema import SCHEMA, has_ledger_shape, is_empty, statements
+from pappi.store.ledger.postgres_schema import (
+    SCHEMA,
+    has_ledger_shape,
+    is_empty,
+    snapshot_statements,
+    statements,
+)
 
 NAME = "in PostgreSQL"
 
@@ -170,6 +176,11 @@ class PostgresJournal(Journal):
         """Raise a Fault if the tables or their guards are not those of a ledger."""
         if not has_ledger_shape(self.run):
             raise Fault(None, "its tables or their guards are not those of a PaPPI ledger")
+
+    def add_snapshots(self) -> None:
+        """The table for snapshots, which came with format 3; only while `writing`."""
+        for statement in snapshot_statements():
+            self.run(statement)
 
     def _create_tables(self) -> None:
         if not is_empty(self.run):

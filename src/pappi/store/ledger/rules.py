@@ -51,7 +51,9 @@ from pappi.budget.chain import Entry, Fault, verified
 from pappi.budget.journal import (
     CANCEL,
     CHARGE,
+    FORMAT,
     LEDGERS_OWN,
+    REFORMAT,
     RELEASE,
     RESERVE,
     Balance,
@@ -61,6 +63,7 @@ from pappi.budget.journal import (
     cancel_payload,
     charge_of,
     charge_payload,
+    is_known,
     keys_in,
     payload_in,
     release_payload,
@@ -68,7 +71,7 @@ from pappi.budget.journal import (
     reserved_in,
     result_of,
 )
-from pappi.errors import LedgerBroken
+from pappi.errors import LedgerBroken, LedgerUnavailable
 from pappi.store.ledger.journal import DAMAGED, Journal, broken
 from pappi.store.ledger.snapshots import Snapshot, keep_snapshot, read_snapshot
 from pappi.values.epsilon import ZERO, Epsilon
@@ -197,6 +200,8 @@ class Ledger:
         """
         if kind in LEDGERS_OWN:
             raise ValueError(f"entries of kind {kind!r} are written by the ledger alone")
+        if not is_known(kind):
+            raise ValueError(f"acts of kind {kind!r} are not named in budget/journal.py")
         with self._file.writing():
             return self._file.append(kind, payload() if callable(payload) else payload).seq
 
@@ -221,7 +226,9 @@ class Ledger:
         if after is not None and next(entries, None) != after:
             raise broken(self._file.name, f"entry {after.seq} is not what it was")
         try:
-            yield from verified(entries, after)
+            for entry in verified(entries, after):
+                self._refuse_unknown(entry)
+                yield entry
         except Fault as fault:
             raise broken(self._file.name, fault.sentence) from fault
 
@@ -359,7 +366,8 @@ class Ledger:
         return Verification(found.last.seq, found.last.digest)
 
     def require_sound(self) -> None:
-        """Refuse to go on with a ledger that does not verify, from its snapshot on if any."""
+        """Refuse a ledger of another format, or that does not verify from its snapshot on."""
+        self._refuse_other_format()
         try:
             with self._file.reading():
                 self._file.check_shape()
@@ -399,6 +407,32 @@ class Ledger:
         last = self._sound.last
         found = Snapshot(last.seq, last.digest, self._sound.balances, register)
         keep_snapshot(self._file, found, self._key)
+
+    def _refuse_unknown(self, entry: Entry) -> None:
+        """A newer version may write into the same ledger; what it decides must not be missed."""
+        if entry.kind == REFORMAT:
+            self._refuse_other_format()
+        elif not is_known(entry.kind):
+            raise LedgerUnavailable(
+                f"entry {entry.seq} of the ledger {self._file.name} is of a kind that this "
+                "version of pappi does not know",
+                hint="use the version of pappi that wrote it, or a later one",
+            )
+
+    def _refuse_other_format(self) -> None:
+        found = self._file.format()
+        if found < FORMAT:
+            raise LedgerUnavailable(
+                f"the ledger {self._file.name} has format {found}, "
+                f"this version of pappi reads format {FORMAT}",
+                hint="bring the workspace up to date with: pappi migrate",
+            )
+        if found > FORMAT:
+            raise LedgerUnavailable(
+                f"the ledger {self._file.name} has format {found}, which is newer than "
+                f"this version of pappi, which reads format {FORMAT}",
+                hint="use the version of pappi that wrote it, or a later one",
+            )
 
     def _cell(self, key: str) -> Cell | None:
         rows = self._file.run(_CELL, key)

@@ -13,7 +13,7 @@ from typing import Any, Self
 from pappi.budget.chain import Fault
 from pappi.errors import LedgerBroken, LedgerUnavailable
 from pappi.store.ledger.journal import DAMAGED, Clock, Journal, broken
-from pappi.store.ledger.sqlite_schema import GUARDS, SNAPSHOT, TABLES, has_ledger_shape
+from pappi.store.ledger.sqlite_schema import GUARDS, SNAPSHOTS, TABLES, has_ledger_shape
 
 # SQLite does not queue those who wait: with many of them, one may be passed over for long.
 _BUSY_SECONDS = 120
@@ -55,7 +55,7 @@ class SqliteJournal(Journal):
         journal = cls.open(path, clock)
         try:
             with journal.writing():
-                for statement in TABLES + GUARDS + SNAPSHOT:
+                for statement in TABLES + GUARDS:
                     journal.run(statement)
                 journal.begin()
         except BaseException:
@@ -111,6 +111,11 @@ class SqliteJournal(Journal):
         """Raise a Fault if the tables or their guards are not those of a ledger."""
         if not has_ledger_shape(self._connection):
             raise Fault(None, "its tables or their guards are not those of a PaPPI ledger")
+
+    def add_snapshots(self) -> None:
+        """The table for snapshots, which came with format 3; only while `writing`."""
+        for statement in SNAPSHOTS:
+            self.run(statement)
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:

@@ -14,6 +14,28 @@ import sqlite3
 from contextlib import closing
 from typing import Any
 
+# Format 3 brought it: a ledger of an earlier one gets it when it is migrated.
+_SNAPSHOTS = """
+    CREATE TABLE snapshot (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        seq INTEGER NOT NULL,
+        body TEXT NOT NULL,
+        signature TEXT NOT NULL
+    )
+    """
+_SNAPSHOT_GUARDS = (
+    """
+    CREATE TRIGGER snapshot_moves_on BEFORE UPDATE ON snapshot
+    WHEN NEW.seq <= OLD.seq
+    BEGIN SELECT RAISE(ABORT, 'a snapshot only moves on'); END
+    """,
+    """
+    CREATE TRIGGER snapshot_stays BEFORE DELETE ON snapshot
+    BEGIN SELECT RAISE(ABORT, 'a snapshot only moves on'); END
+    """,
+)
+SNAPSHOTS = (_SNAPSHOTS, *_SNAPSHOT_GUARDS)
+
 # A sum too large for 64 bits would silently become a float: hence the check of its type.
 TABLES = (
     """
@@ -53,27 +75,7 @@ TABLES = (
         released INTEGER REFERENCES journal (seq)
     ) WITHOUT ROWID
     """,
-)
-
-# Not in the tables of the first formats: added where a ledger of theirs is migrated.
-SNAPSHOT = (
-    """
-    CREATE TABLE snapshot (
-        id INTEGER PRIMARY KEY CHECK (id = 1),
-        seq INTEGER NOT NULL,
-        body TEXT NOT NULL,
-        signature TEXT NOT NULL
-    )
-    """,
-    """
-    CREATE TRIGGER snapshot_moves_on BEFORE UPDATE ON snapshot
-    WHEN NEW.seq <= OLD.seq
-    BEGIN SELECT RAISE(ABORT, 'a snapshot only moves on'); END
-    """,
-    """
-    CREATE TRIGGER snapshot_stays BEFORE DELETE ON snapshot
-    BEGIN SELECT RAISE(ABORT, 'a snapshot only moves on'); END
-    """,
+    _SNAPSHOTS,
 )
 
 # INSERT OR REPLACE deletes without asking a DELETE trigger: hence the guard on INSERT.
@@ -121,6 +123,7 @@ GUARDS = (
     WHEN OLD.charged IS NOT NULL
     BEGIN SELECT RAISE(ABORT, 'a charge is never forgotten'); END
     """,
+    *_SNAPSHOT_GUARDS,
 )
 
 _SHAPE = "SELECT type, name, tbl_name, sql, rootpage = 0 FROM sqlite_master ORDER BY type, name"
@@ -129,7 +132,7 @@ _SHAPE = "SELECT type, name, tbl_name, sql, rootpage = 0 FROM sqlite_master ORDE
 def has_ledger_shape(connection: sqlite3.Connection) -> bool:
     """Whether the tables and guards are exactly those above."""
     with closing(sqlite3.connect(":memory:")) as pattern:
-        for statement in TABLES + GUARDS + SNAPSHOT:
+        for statement in TABLES + GUARDS:
             pattern.execute(statement)
         return _shape(connection) == _shape(pattern)
 

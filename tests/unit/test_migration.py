@@ -1,0 +1,279 @@
+"""Workspaces that every earlier version wrote: refused as they are, and migrated without loss.
+
+What is under `tests/golden` was written by those versions themselves (`tests/golden/make.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tarfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import pappi
+from pappi.cli.main import pappi as command
+from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
+from pappi.store.migration import migrate
+from pappi.store.workspace import LAYOUT
+from pappi.values.epsilon import Epsilon
+from tests.golden.make import NEW, PENDING, RELEASED
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+EARLIER = {
+    "layout-1": 1,
+    "layout-2": 2,
+    "layout-3-first": 3,
+    "layout-3-without-first-pos": 3,
+    "layout-3": 3,
+}
+
+
+def unpacked(name: str, folder: Path) -> Path:
+    root = folder / name
+    with tarfile.open(GOLDEN / f"{name}.tar.xz") as archive:
+        archive.extractall(root, filter="data")
+    return root
+
+
+@pytest.fixture(params=EARLIER)
+def earlier(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return unpacked(request.param, tmp_path)
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in root.iterdir() if each.is_file()}
+
+
+def catalogue(folder: Path, text: str) -> Path:
+    written = folder.parent / "catalogue.yaml"
+    written.write_text(text, encoding="utf-8")
+    return written
+
+
+def values(answers: dict[str, Any], layout: int) -> list[tuple[object, ...]]:
+    """What was answered; of layout 1, means are now estimated better from the same numbers."""
+    return [
+        (a["ppi"], a["period"]["start"], a["cases"])
+        + (() if layout == 1 and a["cases"] is not None else (a["value"],))
+        for a in answers["answers"]
+    ]
+
+
+def spent(root: Path) -> dict[str, Epsilon]:
+    workspace = pappi.open(root)
+    try:
+        return {line.block: line.spent for line in workspace.checkpoint().budget("claims")}
+    finally:
+        workspace.close()
+
+
+def released(root: Path, text: str) -> dict[str, Any]:
+    asked = ["release", str(catalogue(root, text)), "--json", "-w", str(root)]
+    done = CliRunner().invoke(command, asked, catch_exceptions=False)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_workspace_of_an_earlier_layout_is_refused_and_nothing_of_it_changes(
+    earlier: Path,
+) -> None:
+    before = contents(earlier)
+    asked = str(catalogue(earlier, NEW))
+    for words in (["release", asked], ["exact", asked], ["budget"], ["audit", "ledger"]):
+        found = CliRunner().invoke(command, [*words, "-w", str(earlier)])
+        assert isinstance(found.exception, WorkspaceError), words
+        assert "pappi migrate" in found.exception.hint
+    assert contents(earlier) == before
+
+
+def test_a_migrated_workspace_replays_completes_and_answers(earlier: Path) -> None:
+    layout = EARLIER[earlier.name]
+    first = json.loads((earlier / "answers.json").read_text(encoding="utf-8"))
+    done = migrate(earlier)
+    assert (done.before, done.after) == (layout, LAYOUT)
+    charged = spent(earlier)
+    assert max(charged.values()) == Epsilon.of("0.3")
+
+    again = released(earlier, RELEASED)
+    assert values(again, layout) == values(first, layout)
+    assert all(answer["replayed"] for answer in again["answers"])
+    completed = released(earlier, PENDING)
+    assert all(answer["charged"] == 0 for answer in completed["answers"])
+    assert spent(earlier) == charged
+
+    new = released(earlier, NEW)
+    assert {answer["charged"] for answer in new["answers"]} == {0.1}
+    workspace = pappi.open(earlier)
+    assert workspace.verify().ok
+    exact = workspace.exact(catalogue(earlier, NEW))
+    assert [answer.value for answer in exact[:2]] == [20, 20]
+
+
+def test_what_was_captured_is_sealed_after_migration(tmp_path: Path) -> None:
+    for name in ("layout-3-first", "layout-3-without-first-pos", "layout-3"):
+        root = unpacked(name, tmp_path)
+        migrate(root)
+        workspace = pappi.open(root)
+        from datetime import date
+
+        workspace.custody.seal("claims", date(2024, 5, 1))
+        exact = workspace.exact(catalogue(root, NEW))
+        assert [answer.value for answer in exact] == [20, 20, 3, 1]
+        (run,) = workspace.run_standing()
+        assert run.problem is None
+        workspace.close()
+
+
+class Cut(Exception):
+    pass
+
+
+def cut_at(number: int) -> Callable[[str], None]:
+    left = [number]
+
+    def step(_name: str) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise Cut
+
+    return step
+
+
+def test_a_migration_that_is_cut_off_is_finished_by_the_next(tmp_path: Path) -> None:
+    for name in ("layout-1", "layout-3-without-first-pos"):
+        for number in range(1, 20):
+            root = unpacked(name, tmp_path)
+            try:
+                migrate(root, cut_at(number))
+            except Cut:
+                if not is_current(root):
+                    with pytest.raises(WorkspaceError):
+                        pappi.open(root).verify()
+                migrate(root)
+                assert pappi.open(root).verify().ok
+                first = json.loads((root / "answers.json").read_text(encoding="utf-8"))
+                again, layout = released(root, RELEASED), EARLIER[name]
+                assert values(again, layout) == values(first, layout)
+                assert (root / f"before-layout-{LAYOUT}" / "ledger.sqlite").exists()
+                assert not (root / ".migrating").exists()
+                shutil.rmtree(root)
+            else:
+                break
+        else:
+            pytest.fail("more steps than were tried")
+
+
+def is_current(root: Path) -> bool:
+    marker = json.loads((root / "workspace.json").read_text(encoding="utf-8"))
+    return bool(marker["layout"] == LAYOUT)
+
+
+def test_a_workspace_in_use_is_not_migrated(tmp_path: Path) -> None:
+    import sqlite3
+
+    root = unpacked("layout-3", tmp_path)
+    with closing(sqlite3.connect(root / "ledger.sqlite")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(WorkspaceError, match="in use"):
+            migrate(root)
+    migrate(root)
+
+
+def test_a_damaged_ledger_is_not_migrated(tmp_path: Path) -> None:
+    import sqlite3
+
+    for name in ("layout-1", "layout-3"):
+        root = unpacked(name, tmp_path)
+        with closing(sqlite3.connect(root / "ledger.sqlite")) as edited, edited:
+            edited.execute("DROP TRIGGER journal_is_not_changed")
+            edited.execute("UPDATE journal SET body = '{}' WHERE kind = 'charge'")
+        with pytest.raises(LedgerBroken):
+            migrate(root)
+        assert not is_current(root)
+
+
+def test_migrating_twice_is_migrating_once(tmp_path: Path) -> None:
+    root = unpacked("layout-3", tmp_path)
+    migrate(root)
+    before = contents(root)
+    assert migrate(root).kept is None
+    assert contents(root) == before
+
+
+@pytest.mark.parametrize("layout", [LAYOUT + 1, 0, "x", None])
+def test_an_unknown_layout_is_refused_and_not_migrated(tmp_path: Path, layout: object) -> None:
+    root = tmp_path / "w"
+    pappi.create(root).close()
+    (root / "workspace.json").write_text(json.dumps({"layout": layout}), encoding="utf-8")
+    with pytest.raises(WorkspaceError, match="layout"):
+        pappi.open(root)
+    with pytest.raises(WorkspaceError, match="does not know"):
+        migrate(root)
+
+
+def ledger_rows(root: Path, statement: str, *values: object) -> list[Any]:
+    import sqlite3
+
+    with closing(sqlite3.connect(root / "ledger.sqlite")) as connection, connection:
+        return connection.execute(statement, values).fetchall()
+
+
+def appended(root: Path, kind: str, body: dict[str, Any]) -> None:
+    """An entry as another version of pappi would write it: chained, with its head."""
+    from pappi.store.ledger import journal_in_sqlite
+
+    with closing(journal_in_sqlite(root / "ledger.sqlite")) as journal, journal.writing():
+        journal.append(kind, body)
+
+
+def test_a_newer_format_and_an_unknown_kind_are_refused(tmp_path: Path) -> None:
+    for number, (kind, body) in enumerate({"format": {"format": 99}, "charge2": {}}.items()):
+        root = tmp_path / str(number)
+        workspace = pappi.create(root)
+        workspace.logs()
+        appended(root, kind, body)
+        with pytest.raises(LedgerUnavailable):  # by whoever has it open
+            workspace.logs()
+        workspace.close()
+        with pytest.raises(LedgerUnavailable):  # and by whoever opens it
+            pappi.open(root).logs()
+
+
+def test_a_kind_that_is_marked_as_harmless_is_passed_over(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    workspace = pappi.create(root)
+    appended(root, "note-of-a-later-version", {"text": "hello"})
+    assert workspace.logs() == ()
+    assert workspace.verify().ok
+
+
+def shape(root: Path) -> dict[str, object]:
+    """Whatever another version would have to know to read a workspace."""
+    import sqlite3
+
+    tables: dict[str, object] = {}
+    for file in ("ledger.sqlite", "capture.sqlite"):
+        with closing(sqlite3.connect(root / file)) as connection:
+            found = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY 1, 2")
+            tables[file] = [
+                (kind, name, " ".join(sql.split()) if sql else None) for kind, name, sql in found
+            ]
+    with closing(duckdb.connect(str(root / "events.duckdb"), read_only=True)) as connection:
+        tables["events.duckdb"] = connection.execute(
+            "SELECT table_name, column_name, data_type FROM duckdb_columns()"
+            " WHERE NOT internal ORDER BY table_name, column_index"
+        ).fetchall()
+    marker = json.loads((root / "workspace.json").read_text(encoding="utf-8"))
+    tables["workspace.json"] = {name: type(value).__name__ for name, value in marker.items()}
+    rows = ledger_rows(root, "SELECT kind, body FROM journal ORDER BY seq")
+    tables["entries"] = {kind: sorted(json.loads(body)) for kind, body in rows}
+    files = {each.name for each in root.iterdir() if not each.name.startswith(".")}
+    tables["files"] = sorted(files - {"answers.json"})
+    return tables
