@@ -134,7 +134,7 @@ class Office:
         if register.last is None or register.last.seq < end:
             news = ledger.news(register.last)
             register = register.advanced(takewhile(lambda entry: entry.seq <= end, news))
-            self._register = register
+        self._register = register
         kept = start[0].seq if start else 0
         if ledger.snapshot_is_due and register.last is not None and register.last.seq == end:
             self._keep(ledger, register)
