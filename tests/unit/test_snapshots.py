@@ -400,12 +400,12 @@ def test_cells_that_no_entry_made_are_found_in_full(kept: Place) -> None:
         assert not ledger.verify().ok
 
 
-def flips_that_change_something(path: Path, positions: Iterable[int]) -> Iterator[Path]:
+def flips_that_change_something(path: Path, bits: Iterable[tuple[int, int]]) -> Iterator[Path]:
     content, stored = path.read_bytes(), everything_in(path)
     damaged = path.with_name("damaged.sqlite")
-    for position in positions:
+    for position, bit in bits:
         flipped = bytearray(content)
-        flipped[position] ^= 1 << position % 8
+        flipped[position] ^= 1 << bit
         damaged.write_bytes(flipped)
         if everything_in(damaged) != stored:
             yield damaged
@@ -440,12 +440,12 @@ def test_a_flipped_byte_never_gives_other_content_and_is_always_found_in_full(
         ledger.keep_snapshot({})
         fill(ledger, 12, 1)
         expected = results_of(ledger)
-    spread = range(0, path.stat().st_size, 67)
+    spread = [(place, place % 8) for place in range(0, path.stat().st_size, 67)]
     found = [outcome(damaged, expected) for damaged in flips_that_change_something(path, spread)]
     assert set(found) == {"opening", "reading", "in full"}
     assert len(found) > 100
 
-    values = [match.end() for match in re.finditer(rb'"value":', path.read_bytes())]
+    values = [(match.end(), 0) for match in re.finditer(rb'"value":', path.read_bytes())]
     found = [outcome(damaged, expected) for damaged in flips_that_change_something(path, values)]
     assert found
     assert set(found) <= {"opening", "reading"}
