@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from pappi.budget.journal import Story
 from pappi.errors import LedgerBroken
 from pappi.service import running as running_module
 from pappi.service.running import Address, Addresses, Running
@@ -19,7 +20,7 @@ from tests.ledgers import InSqlite
 from tests.service.served import QUICK, Served, ask, served
 
 ANYWHERE = Addresses(Address("127.0.0.1", 0), Address("127.0.0.1", 0))
-DAMAGE = "UPDATE journal SET at = at || ' ' WHERE seq = 3"
+DAMAGE = "UPDATE journal SET at = at || ' ' WHERE seq = 2"
 
 
 @contextmanager
@@ -28,7 +29,7 @@ def paused_halfway(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]
     halfway, go_on = threading.Event(), threading.Event()
     end = rules._Chapter.end
 
-    def slow(self: rules._Chapter, story: rules.Story) -> None:
+    def slow(self: rules._Chapter, story: Story) -> None:
         halfway.set()
         assert go_on.wait(60)
         end(self, story)
@@ -91,14 +92,12 @@ def test_damage_found_beside_the_service_ends_it(
     finally:
         running.stop()
         thread.join(60)
-    assert (reply.status_code, reply.json()["code"]) == (503, "unavailable")
+    assert (reply.status_code, reply.json()["code"]) == (503, "ledger-broken")
 
 
-def test_a_ledger_that_does_not_open_is_not_served(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_ledger_that_does_not_open_is_not_served(tmp_path: Path) -> None:
     service = served(tmp_path)
     service.workspace.close()
     InSqlite(tmp_path / "w" / "ledger.sqlite").edit(DAMAGE)
-    with pytest.raises(LedgerBroken, match="entry 3"):
+    with pytest.raises(LedgerBroken, match="entry 2"):
         Running(open_at(service.workspace.root), ANYWHERE, QUICK)
