@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .PHONY: setup demo test check format generated bench bench-utility bench-planner \
-	bench-mechanisms bench-calendar bench-service experiments audit fuzz race campaign engines docs \
+	bench-mechanisms bench-calendar bench-service bench-ledger experiments audit fuzz race campaign engines docs \
 	screenshots clean
 
 setup: $(READY)
@@ -65,6 +65,9 @@ bench-calendar: setup  ## working hours, as a ratio to plain durations
 bench-service: setup  ## fifty analysts on a log of a million events, beside the bare query; then each page
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.pages
+
+bench-ledger: setup  ## what a ledger of up to a million entries costs whoever opens it
+	$(BIN)/python -m benchmarks.ledger
 
 engines: setup  ## every measure on every engine over real logs and a million events
 	PAPPI_ENGINES=1 $(BIN)/python -m pytest -s tests/engines/test_contract_logs.py
