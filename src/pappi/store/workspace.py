@@ -94,6 +94,11 @@ class WorkspaceFiles:
                 "the ledger found is not the one this workspace was made with",
                 hint="without its own nobody knows what is already spent: restore it",
             )
+        try:
+            ledger.require_marked()
+        except BaseException:
+            ledger.close()
+            raise
         return ledger
 
     def ledger_url(self) -> str | None:

@@ -45,7 +45,7 @@ def open_in_sqlite(
     on_step: OnStep = no_step,
     mark: MarkFile | None = None,
 ) -> Ledger:
-    """A ledger that is there, verifies and has what is marked; LedgerBroken otherwise."""
+    """A ledger that is there and verifies; LedgerBroken otherwise."""
     return _sound(Ledger(SqliteJournal.open(path, clock), on_step, mark))
 
 
@@ -61,7 +61,7 @@ def open_in_postgres(
     on_step: OnStep = no_step,
     mark: MarkFile | None = None,
 ) -> Ledger:
-    """A ledger that is there, verifies and has what is marked; LedgerBroken otherwise."""
+    """A ledger that is there and verifies; LedgerBroken otherwise."""
     return _sound(Ledger(_postgres().open(url, clock), on_step, mark))
 
 

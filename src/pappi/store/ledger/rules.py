@@ -191,7 +191,7 @@ class Ledger:
 
         Refuses a journal in which that entry is no longer what it was.
         """
-        self._require_marked()
+        self.require_marked()
         entries = self._file.entries(after.seq if after else 1)
         if after is not None and next(entries, None) != after:
             raise broken(self._file.name, f"entry {after.seq} is not what it was")
@@ -326,12 +326,8 @@ class Ledger:
         return Verification(found.last.seq, found.last.digest)
 
     def require_sound(self) -> None:
-        """Refuse to go on with a ledger of another format, or that does not verify.
-
-        Or that lacks the entry which it is marked to have had.
-        """
+        """Refuse to go on with a ledger of another format, or that does not verify."""
         self._refuse_other_format()
-        self._require_marked()
         found = self.verify()
         if not found.ok:
             raise broken(self._file.name, found.problem)
@@ -360,15 +356,16 @@ class Ledger:
         Also what somebody else has written before: it may be what is answered next.
         """
         with self._file.writing():
-            self._require_marked()
+            self.require_marked()
             yield
             head = self.head()
         self._step(Step.UNMARKED)
         if self._mark is not None:
             self._mark.move_on(head)
 
-    def _require_marked(self) -> None:
-        """Whoever marks an entry has committed it: so the mark is read first."""
+    def require_marked(self) -> None:
+        """Refuse to go on with a ledger that lacks the entry which it is marked to have had."""
+        # Whoever marks an entry has committed it before: so the mark is read first.
         if self._mark is None:
             return
         mark = self._mark.read()
