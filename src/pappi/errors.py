@@ -9,12 +9,14 @@
     ├── WorkspaceError        no workspace, or one that cannot be opened
     │   └── LedgerUnavailable the ledger cannot be reached or written: nothing is served
     │       └── LedgerBroken  … because it does not verify
+    │           └── LedgerRolledBack  … or lacks entries that it had
     ├── InputError            a file that cannot be read as what it claims to be
     │   └── LogFormatError    … as an event log
     ├── DefinitionError       a PPI catalogue with problems, all of them at once
     ├── ReleaseFailed         something broke after the charge; the same request completes it
     └── Refused               a well-formed request the checkpoint does not answer
         ├── BudgetExceeded    it costs more than is left
+        ├── Frozen            nobody knows what is left: a part of the ledger was lost
         ├── NotAllowed        the key does not give this right
         ├── Stopped           the owner has stopped all answers
         └── NotReleasable     no mechanism can answer it from public facts
@@ -87,6 +89,13 @@ class LedgerUnavailable(WorkspaceError):
 class LedgerBroken(LedgerUnavailable):
     code = "ledger-broken"
     exit_code = 4
+
+
+class LedgerRolledBack(LedgerBroken):
+    """An older copy of the ledger, or one without its end: what was spent since is not in it."""
+
+    code = "ledger-rolled-back"
+    exit_code = 15
 
 
 class InputError(PappiError):
@@ -193,6 +202,11 @@ class BudgetExceeded(Refused):
 
 class NotReleasable(Refused):
     code = "not-releasable"
+
+
+class Frozen(Refused):
+    code = "frozen"
+    exit_code = 16
 
 
 class NotAllowed(Refused):

@@ -34,7 +34,7 @@ LEDGERS_OWN = frozenset({OPENING, RESERVE, CANCEL, CHARGE, RELEASE, REFORMAT})
 ACTS = frozenset(
     {
         *("declare", "grant", "withdraw", "key", "revoke", "stop", "resume"),
-        *("stand", "end", "keep", "forget", "erase"),
+        *("stand", "end", "keep", "forget", "erase", "rollback"),
     }
 )
 # Unless it decides nothing, whoever reads it: then it begins like this.

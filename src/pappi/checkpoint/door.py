@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from pappi.audit.subjects import Subject
@@ -31,7 +32,7 @@ from pappi.checkpoint.plans import at_accuracy, checked_log, facts_of, planned
 from pappi.checkpoint.prices import quote_of
 from pappi.checkpoint.questions import CellQuestion, questions_of
 from pappi.checkpoint.series import series_of
-from pappi.errors import Conflict, PappiError, Problem, Refused, ReleaseFailed, Stopped
+from pappi.errors import Conflict, Frozen, PappiError, Problem, Refused, ReleaseFailed, Stopped
 from pappi.planning.plan import Plan
 from pappi.ppinot.model import Catalogue
 from pappi.report.budgets import BudgetLine
@@ -149,7 +150,10 @@ class Checkpoint:
         blocks |= dict.fromkeys(sorted(a.block for a in balances if a.is_block))
         grant = register.grants.get((name, self._caller.name))
         own = None if grant is None else grant.per_block
-        return tuple(self._line(log, block, balances, own) for block in blocks)
+        return tuple(
+            replace(self._line(log, block, balances, own), frozen=register.is_frozen(log, block))
+            for block in blocks
+        )
 
     def releases(
         self, name: str, after: int = 0, limit: int | None = None
@@ -203,7 +207,7 @@ class Checkpoint:
     ) -> tuple[Series, ...]:
         """Steps 2 to 4 of the protocol."""
         refuse_too_much(questions)
-        _refuse_unready(ledger, questions, log)
+        _refuse_unready(ledger, questions, log, self._office.files.events)
         states = self._charge(ledger, questions)
         released = self._complete(ledger, questions, states, log)
         # Remembers what was just written: an older ledger put in its place will be noticed.
@@ -332,6 +336,12 @@ class Rules:
 
     def limit(self, account: Account) -> Epsilon | None:
         log = self._register.log(account.log)
+        if self._register.is_frozen(log, account.block):
+            raise Frozen(
+                f"{account} can no longer be charged: a part of the ledger was lost, and nobody "
+                "knows what was spent before",
+                hint="what is on record can be had again at no cost; later blocks can be asked",
+            )
         if not account.block:
             return log.total_budget
         if not account.analyst:
@@ -340,13 +350,13 @@ class Rules:
         return None if grant is None else grant.per_block
 
 
-def _refuse_unready(ledger: Ledger, questions: Sequence[CellQuestion], log: LogDeclaration) -> None:
-    """What is known beforehand to fail is not charged; a replay needs no source."""
-    if log.source is None:
-        return
+def _refuse_unready(
+    ledger: Ledger, questions: Sequence[CellQuestion], log: LogDeclaration, events: Path
+) -> None:
+    """What is known beforehand to fail is not charged; a replay reads nothing."""
     states = ledger.states(question.key for question in questions)
     if any(state is not KeyState.RELEASED for state in states.values()):
-        log.source.require_ready()
+        log.require_ready(events)
 
 
 def _cause(error: Exception) -> str:

@@ -27,6 +27,7 @@ from pappi.cli.previews import (
     show_preview,
     write_preview,
     write_preview_charts,
+    write_private,
     write_svg,
 )
 
@@ -187,7 +188,8 @@ def budget(
     for name, blocks in lines.items():
         click.echo(f"Log '{name}'")
         console().print(budget_table(blocks))
-    click.echo(f"The ledger verifies: {verified.entries} entries, head {verified.head[:16]}…")
+    head = f"{verified.entries}:{verified.head[:16]}"
+    click.echo(f"The ledger verifies: {verified.entries} entries, head {head}")
 
 
 @budget.command()
@@ -236,7 +238,7 @@ def write_report(
         ("Budget", f"ε {log.block_budget} per {log.blocks.unit}"),
     )
     page = report_html(f"Process performance: {log.name}", series, lines, facts, now())
-    path.write_text(page, encoding="utf-8")
+    write_private(path, page)
     click.echo(f"Report: {path}", err=True)
 
 

@@ -19,11 +19,12 @@ from pappi.cli.options import (
     verified_in_full,
     workspace_option,
 )
-from pappi.errors import PappiError
+from pappi.errors import LedgerRolledBack, PappiError, UsageError
 
 if TYPE_CHECKING:
     from pappi.audit.reports import SubjectReport
     from pappi.audit.subjects import Subject
+    from pappi.workspace import Workspace
 
 LEDGER = "ledger"
 
@@ -50,6 +51,11 @@ class AuditFailed(PappiError):
     "--black-box", is_flag=True, help="Also sample whole releases, through a workspace of its own."
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes. [default: one per processor]")
+@click.option(
+    "--contains",
+    metavar="NUMBER:DIGEST",
+    help="With `ledger`: check that it still has an entry noted earlier, as `pappi budget` prints.",
+)
 @workspace_option
 @AS_JSON
 def audit(
@@ -58,6 +64,7 @@ def audit(
     pairs: int,
     samples: int,
     jobs: int | None,
+    contains: str | None,
     workspace: str | None,
     *,
     black_box: bool,
@@ -71,9 +78,16 @@ def audit(
     event and spends nothing.
     """
     if target == LEDGER:
-        verified = verified_in_full(open_workspace(workspace))
-        click.echo(f"The ledger verifies: {verified.entries} entries, head {verified.head}")
+        door = open_workspace(workspace)
+        verified = verified_in_full(door)
+        head = f"{verified.entries}:{verified.head}"
+        click.echo(f"The ledger verifies: {verified.entries} entries, head {head}")
+        if contains is not None:
+            _require_entry(door, contains)
+            click.echo(f"It has the entry {contains}.")
         return
+    if contains is not None:
+        raise UsageError("--contains goes with: pappi audit ledger")
     reports = _audited(_subjects(target, epsilon, workspace), pairs, samples, jobs)
     if black_box:
         reports = _with_black_box(reports, jobs)
@@ -81,6 +95,20 @@ def audit(
     failed = [report.subject.name for report in reports if not report.passed]
     if failed:
         raise AuditFailed(f"the audit failed for: {', '.join(failed)}")
+
+
+def _require_entry(door: Workspace, noted: str) -> None:
+    from pappi.store.mark import Mark
+
+    try:
+        mark = Mark.read(noted)
+    except ValueError as problem:
+        raise UsageError(str(problem), hint="write it as `pappi budget` prints it") from None
+    if not door.custody.contains(mark):
+        raise LedgerRolledBack(
+            f"the ledger does not have the entry {noted}: it is another one, or an older copy",
+            hint="what was charged since may be missing in it; stop with: pappi stop REASON",
+        )
 
 
 def _subjects(target: str, epsilon: str | None, workspace: str | None) -> tuple[Subject, ...]:

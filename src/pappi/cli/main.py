@@ -14,7 +14,7 @@ from pappi.cli.control import analyst, key, resume, stop, trail
 from pappi.cli.demo import demo
 from pappi.cli.experiments import experiments
 from pappi.cli.growing import GROWING
-from pappi.cli.keeping import migrate
+from pappi.cli.keeping import backup, ledger, migrate, restore
 from pappi.cli.logs import init, log
 from pappi.cli.ppis import ppi
 from pappi.cli.rehearsing import rehearse
@@ -45,7 +45,8 @@ def pappi(context: click.Context, workspace: str | None) -> None:
 
 _COMMANDS = (
     *(init, log, ppi, exact, preview, rehearse, release, standing, budget, audit),
-    *(analyst, key, stop, resume, trail, report, serve, experiments, demo, migrate),
+    *(analyst, key, stop, resume, trail, report, serve, experiments, demo),
+    *(migrate, backup, restore, ledger),
 )
 for command in _COMMANDS:
     pappi.add_command(command)

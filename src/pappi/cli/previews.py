@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -71,7 +72,7 @@ def write_preview(
 
     make_folder(path.parent)
     page = preview_html(f"Preview: {log}", previewed, lines, foreseen, now())
-    path.write_text(page, encoding="utf-8")
+    write_private(path, page)
     click.echo(f"Page: {path}", err=True)
 
 
@@ -93,8 +94,16 @@ def make_folder(folder: Path | None) -> None:
         raise InputError(f"{folder} cannot be written to: {problem.strerror}") from None
 
 
+def write_private(path: Path, text: str) -> None:
+    """For its owner alone, whatever the umask: what was released is the organisation's."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        path.chmod(0o600)
+        file.write(text)
+
+
 def write_svg(path: Path, svg: str) -> None:
-    path.write_text(svg, encoding="utf-8")
+    write_private(path, svg)
     click.echo(f"Chart: {path}", err=True)
 
 

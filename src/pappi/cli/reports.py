@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pappi.cli.options import AS_JSON, open_workspace, workspace_option
+from pappi.cli.previews import write_private
 from pappi.errors import InputError, LedgerBroken
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _write(pack: Pack, made: str, path: Path) -> None:
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(dpo_html(pack, made), encoding="utf-8")
+        write_private(path, dpo_html(pack, made))
     except OSError as problem:
         raise InputError(f"{path} cannot be written: {problem.strerror}") from None
     click.echo(f"Data-protection pack: {path}", err=True)

@@ -28,6 +28,7 @@ from pappi.store.declarations import LogDeclaration, today
 from pappi.store.ledger import Ledger, Verification
 from pappi.store.ledger.rules import Progress as Watch
 from pappi.store.ledger.rules import no_progress
+from pappi.store.mark import Mark
 from pappi.store.office import Office
 from pappi.store.register import (
     DECLARE,
@@ -270,11 +271,17 @@ class Custody:
         """The non-private values of a catalogue."""
         log = self.log(catalogue.log)
         require_sound(catalogue, log.vocabulary)
+        log.require_ready(self._office.files.events)
         return exact_answers(self._office.files.events, catalogue, log)
 
     def verify(self, progress: Watch = no_progress) -> Verification:
         """Check the whole ledger, from its first entry to its last; nobody waits for it."""
         return self._office.verify(progress)
+
+    def contains(self, mark: Mark) -> bool:
+        """Whether the ledger still has an entry that was noted earlier."""
+        with self._opened() as (ledger, _):
+            return ledger.contains(mark)
 
     def pack(self, log: str | None = None) -> Pack:
         """What a data protection officer asks about a log, or about all; reads no event."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pappi.budget.journal import CANCEL, CHARGE, OPENING, RELEASE, RESERVE
+from pappi.budget.journal import CANCEL, CHARGE, OPENING, REFORMAT, RELEASE, RESERVE
 from pappi.store.register import (
     DECLARE,
     END,
@@ -16,6 +16,7 @@ from pappi.store.register import (
     KEY,
     RESUME,
     REVOKE,
+    ROLLBACK,
     STAND,
     STOP,
     WITHDRAW,
@@ -98,6 +99,21 @@ def _given_up(what: What) -> str:
     return f"Reservation {what['key'][:_DIGITS]}… given up"
 
 
+def _rolled_back(what: What) -> str:
+    lost = what["lost"]
+    first, mark = lost["from"], lost["mark"]
+    gone = "an unknown part" if first is None or mark is None else f"entries {first} to {mark}"
+    return f"Loss of {gone} of the ledger accepted; blocks up to then frozen: {_frozen(what)}"
+
+
+def _frozen(what: What) -> str:
+    each = (
+        f"all of {log}" if whole else f"{log} until {day}"
+        for log, (day, whole) in what["frozen"].items()
+    )
+    return ", ".join(each) or "there was no log"
+
+
 def _price(what: What) -> str:
     log = what["accounts"][0][0]
     blocks = [block for _, block in what["accounts"]]
@@ -118,6 +134,8 @@ _WORDS: Mapping[str, Callable[[What], str]] = {
     KEEP: lambda what: f"Question about {what['log']} kept in a list",
     FORGET: lambda _what: "Question struck off a list",
     ERASE: _erased,
+    ROLLBACK: _rolled_back,
+    REFORMAT: lambda what: f"Ledger brought to format {what['format']}",
     CHARGE: _charged,
     RESERVE: _reserved,
     RELEASE: lambda what: f"Result put on record for {what['key'][:_DIGITS]}…",

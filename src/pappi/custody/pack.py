@@ -132,7 +132,7 @@ class _Walk:
             vocabulary=log.vocabulary,
             bounds=log.bounds,
             source="" if log.source is None else log.source.where,
-            accounts=_accounts(log, balances),
+            accounts=_accounts(log, balances, self.register),
             spent_in_all=balances.get(Account(log.name), Balance()).spent,
             shares=_shares(log, self.register, balances),
             releases=rows_of(asked),
@@ -172,12 +172,23 @@ def _balances(asked: Iterable[Asked]) -> Balances:
     }
 
 
-def _accounts(log: LogDeclaration, balances: Balances) -> tuple[BudgetLine, ...]:
+def _accounts(
+    log: LogDeclaration, balances: Balances, register: Register
+) -> tuple[BudgetLine, ...]:
     """A line per block: of the time that is sealed, and of what was charged or held beyond."""
     labels = {block.label for block in log.blocks.periods(log.first, log.until)}
     labels |= {account.block for account in balances if account.is_block}
     found = ((label, balances.get(Account(log.name, label), Balance())) for label in sorted(labels))
-    return tuple(BudgetLine(label, log.block_budget, one.spent, one.held) for label, one in found)
+    return tuple(
+        BudgetLine(
+            label,
+            log.block_budget,
+            one.spent,
+            one.held,
+            frozen=register.is_frozen(log, label),
+        )
+        for label, one in found
+    )
 
 
 def _shares(log: LogDeclaration, register: Register, balances: Balances) -> tuple[Share, ...]:

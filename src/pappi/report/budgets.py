@@ -11,7 +11,8 @@ from pappi.values.epsilon import ZERO, Epsilon
 class BudgetLine:
     """How much of a block's budget is spent, and how much is held for standing questions.
 
-    An analyst who was granted a share of the budget has own numbers besides.
+    An analyst who was granted a share of the budget has own numbers besides. A block is
+    `frozen` if a part of the ledger was lost, so that nobody knows what is left of it.
     """
 
     block: str
@@ -20,9 +21,12 @@ class BudgetLine:
     held: Epsilon = ZERO
     own_limit: Epsilon | None = None
     own_used: Epsilon = ZERO
+    frozen: bool = False
 
     @property
     def left(self) -> Epsilon:
+        if self.frozen:
+            return ZERO
         left = self.limit - self.spent - self.held
         if self.own_limit is not None:
             left = min(left, self.own_limit - self.own_used)

@@ -81,7 +81,8 @@ def _own(line: BudgetLine) -> str:
 
 def _line_text(line: BudgetLine) -> str:
     held = f", {line.held} held" if line.held > ZERO else ""
-    return f"{line.block}: ε {line.spent} spent{held}, {line.left} left of {line.limit}"
+    frozen = ", frozen since a part of the ledger was lost" if line.frozen else ""
+    return f"{line.block}: ε {line.spent} spent{held}, {line.left} left of {line.limit}{frozen}"
 
 
 # --- what both ways share -------------------------------------------------------------
@@ -180,7 +181,8 @@ class _Rows:
 
     def _numbers(self, line: BudgetLine) -> str:
         held = f" · {line.held} held" if line.held > ZERO else ""
-        return f"{line.spent} spent{held} · {line.left} left"
+        left = "frozen" if line.frozen else f"{line.left} left"
+        return f"{line.spent} spent{held} · {left}"
 
     @property
     def _bar(self) -> tuple[float, float]:

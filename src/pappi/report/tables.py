@@ -54,7 +54,10 @@ def budget_table(lines: Sequence[BudgetLine]) -> Table:
     from rich.text import Text
 
     held = any(line.held > ZERO for line in lines)
-    table = _framed("Privacy budget", "▒ held for standing questions" if held else "", len(lines))
+    frozen = any(line.frozen for line in lines)
+    remarks = ["▒ held for standing questions"] if held else []
+    remarks += ["✻ frozen: a part of the ledger was lost"] if frozen else []
+    table = _framed("Privacy budget", "; ".join(remarks), len(lines))
     table.add_column("Block", overflow="ellipsis", no_wrap=True, max_width=24)
     table.add_column("", no_wrap=True, min_width=_BAR)
     for header in ("Spent ε", *(("Held ε",) if held else ()), "Left ε", "Limit ε"):
@@ -62,7 +65,8 @@ def budget_table(lines: Sequence[BudgetLine]) -> Table:
     for line in lines:
         numbers = (line.spent, *((line.held,) if held else ()), line.left, line.limit)
         cells = (Text(str(number)) for number in numbers)
-        table.add_row(Text(plain(line.block)), _bar(line), *cells)
+        name = f"{plain(line.block)} ✻" if line.frozen else plain(line.block)
+        table.add_row(Text(name), _bar(line), *cells)
     return table
 
 

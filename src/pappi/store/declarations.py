@@ -82,6 +82,15 @@ class LogDeclaration:
         before_us = midnight_us(self.until, self.zone) if starting else None
         return SourceRead(self.source, before_us, events.with_name(f"{events.name}.tmp"))
 
+    def require_ready(self, events: Path) -> None:
+        """Refuse before anything is charged what could not be read anyway; looks at no row."""
+        from pappi.store.events.readiness import require_events
+
+        if self.source is not None:
+            self.source.require_ready()
+        else:
+            require_events(events, self.table, tuple(self.vocabulary.attributes))
+
     def days(self, calendar: WorkingCalendar) -> DayTable:
         """A working calendar's days: those of the log, and of a lifetime before and after it."""
         first, until = self.first.year - _LIFETIME, self.until.year + _LIFETIME

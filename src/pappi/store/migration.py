@@ -33,6 +33,7 @@ from pappi.store.events.upgrading import add_first_positions, lacks_first_positi
 from pappi.store.ledger import journal_in_postgres, journal_in_sqlite, open_in_sqlite
 from pappi.store.ledger.journal import Journal
 from pappi.store.ledger.rules import no_step
+from pappi.store.mark import Mark
 from pappi.store.rewriting import needs_rewriting, rewrite
 from pappi.store.workspace import (
     KEY_BYTES,
@@ -174,6 +175,7 @@ def _drafted_ledger(draft: Draft, steps: Steps) -> str:
                     on_ledger(journal)
     with open_in_sqlite(draft.ledger) as ledger:
         opening = ledger.opening
+        WorkspaceFiles(draft.root).mark.begin(ledger.head())
     with closing(sqlite3.connect(draft.ledger)) as connection:
         # Leaves one file, without a log of changes beside it.
         connection.execute("PRAGMA journal_mode = DELETE").fetchall()
@@ -189,6 +191,9 @@ def _finish(root: Path, folder: Path, on_step: Callable[[str], None]) -> Migrati
     if url is not None:
         with closing(journal_in_postgres(url)) as journal:
             _change_in_place(journal, ready["before"])
+            last = journal.last()
+            if last is not None:
+                WorkspaceFiles(root).mark.begin(Mark(last.seq, last.digest))
         on_step("changed the database")
     for name in ready["files"]:
         new, place, old = folder / name, root / name, kept / name

@@ -66,6 +66,8 @@ class Office:
         before = self._register
         # Threads may do this at once, each from the same start: all come to the same end.
         found = before.advanced(ledger.news(before.last))
+        if found.last != before.last:
+            ledger.remember(found.last)
         self._register = found
         return found
 
@@ -134,6 +136,7 @@ class Office:
         if register.last is None or register.last.seq < end:
             news = ledger.news(register.last)
             register = register.advanced(takewhile(lambda entry: entry.seq <= end, news))
+            ledger.remember(register.last)
         self._register = register
         kept = start[0].seq if start else 0
         if ledger.snapshot_is_due and register.last is not None and register.last.seq == end:

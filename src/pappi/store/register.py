@@ -33,6 +33,7 @@ END = "end"
 KEEP = "keep"
 FORGET = "forget"
 ERASE = "erase"
+ROLLBACK = "rollback"
 
 _NO_DIGEST = "0" * 64
 
@@ -79,6 +80,29 @@ class DaysActs:
 
 
 @dataclass(frozen=True, slots=True)
+class Frost:
+    """What nobody knows any more about a log: what was spent of it up to a day.
+
+    A part of the ledger was lost. Blocks that begin up to that day can no longer be charged; with
+    a total budget, which counts what every block has spent, none can.
+    """
+
+    day: date
+    whole: bool
+
+    def holds(self, log: LogDeclaration, block: str) -> bool:
+        """Whether an account of the log is frozen; of the log as a whole if no block is named."""
+        if self.whole or log.total_budget is not None:
+            return True
+        if not block:
+            return False
+        # Whatever the block is called: it is free if it is one of those that begin later.
+        far = date(min(int(block[:4]) + 2, date.max.year), 1, 1)
+        later = (each for each in log.blocks.walk(self.day, far) if each.start > self.day)
+        return all(each.label != block for each in later)
+
+
+@dataclass(frozen=True, slots=True)
 class Register:
     """What the acts up to `last` add up to: what holds, not what has ever been.
 
@@ -96,6 +120,7 @@ class Register:
     asked: Mapping[str, DaysActs] = field(default_factory=dict)
     keeping: Mapping[str, DaysActs] = field(default_factory=dict)
     stopped: str | None = None
+    frozen: Mapping[str, Frost] = field(default_factory=dict)
 
     def advanced(self, entries: Iterable[Entry]) -> Register:
         found, last = self, self.last
@@ -123,6 +148,9 @@ class Register:
             "asked": {who: [acts.day, acts.count] for who, acts in self.asked.items()},
             "keeping": {who: [acts.day, acts.count] for who, acts in self.keeping.items()},
             "stopped": self.stopped,
+            "frozen": {
+                log: [frost.day.isoformat(), frost.whole] for log, frost in self.frozen.items()
+            },
         }
 
     @classmethod
@@ -143,6 +171,10 @@ class Register:
             asked={who: DaysActs(*acts) for who, acts in written["asked"].items()},
             keeping={who: DaysActs(*acts) for who, acts in written["keeping"].items()},
             stopped=written["stopped"],
+            frozen={
+                log: Frost(date.fromisoformat(day), whole)
+                for log, (day, whole) in written["frozen"].items()
+            },
         )
 
     def log(self, name: str, among: Collection[str] | None = None) -> LogDeclaration:
@@ -154,6 +186,11 @@ class Register:
                 hint="check its name; the owner imports logs, and grants them to analysts",
             )
         return self.logs[name]
+
+    def is_frozen(self, log: LogDeclaration, block: str) -> bool:
+        """Whether a block, or a log as a whole, can no longer be charged."""
+        frost = self.frozen.get(log.name)
+        return frost is not None and frost.holds(log, block)
 
     def granted_to(self, analyst: str) -> frozenset[str]:
         """The logs an analyst may ask about."""
@@ -333,6 +370,15 @@ def _forget(register: Register, entry: Entry) -> Register:
     return replace(register, kept=left)
 
 
+def _rollback(register: Register, entry: Entry) -> Register:
+    frozen = {**register.frozen}
+    for log, (day, whole) in entry.payload["frozen"].items():
+        before = frozen.get(log, Frost(date.min, whole=False))
+        until = max(before.day, date.fromisoformat(day))
+        frozen[log] = Frost(until, whole=before.whole or whole)
+    return replace(register, frozen=frozen)
+
+
 _TAKE = {
     DECLARE: _declare,
     GRANT: _grant,
@@ -345,4 +391,5 @@ _TAKE = {
     END: _end,
     KEEP: _keep,
     FORGET: _forget,
+    ROLLBACK: _rollback,
 }

@@ -5,6 +5,7 @@
     capture.sqlite   captured events that are not sealed yet, or came too late; personal data
     ledger.sqlite    declarations, charges and released answers; hash-chained
     ledger.url       instead of that file: where the ledger is, if it is in PostgreSQL
+    ledger.mark      how far the ledger had come: one that lacks that entry is refused
     key              secret bytes that order cases, put them into buckets, and sign snapshots
 
 The directory is made readable for its owner alone.
@@ -31,12 +32,13 @@ from pappi.store.ledger import (
     unverified_in_sqlite,
 )
 from pappi.store.ledger.rules import no_step
+from pappi.store.mark import MarkFile
 
 LAYOUT = 4
 MIGRATING = "migrating"
 KEY_BYTES = 32
 LEDGER_URL = "PAPPI_LEDGER_URL"
-_MARKER = "workspace.json"
+MARKER = "workspace.json"
 _KEY = "key"
 _URL = "ledger.url"
 
@@ -70,21 +72,32 @@ class WorkspaceFiles:
             raise _no_key(self.root, f"{len(key)} bytes")
         return key
 
+    @property
+    def mark(self) -> MarkFile:
+        return MarkFile(self.root / "ledger.mark")
+
     def open_ledger(self, on_step: Callable[[str], None] = no_step) -> Ledger:
         """The ledger, verified, and the one this workspace began with: no other will do."""
+        return self._open_ledger(on_step, self.mark)
+
+    def open_unmarked_ledger(self) -> Ledger:
+        """The same, whatever it has lost: for the owner to see, and to accept."""
+        return self._open_ledger(no_step, None)
+
+    def _open_ledger(self, on_step: Callable[[str], None], mark: MarkFile | None) -> Ledger:
         url = self.ledger_url()
         if url is None:
-            ledger = open_in_sqlite(self.ledger, on_step=on_step, key=self.key())
+            ledger = open_in_sqlite(self.ledger, on_step=on_step, key=self.key(), mark=mark)
         else:
-            ledger = open_in_postgres(url, on_step=on_step, key=self.key())
+            ledger = open_in_postgres(url, on_step=on_step, key=self.key(), mark=mark)
         return self._own(ledger)
 
     def ledger_to_verify(self) -> Ledger:
         """The ledger on a connection of its own, not verified."""
         url = self.ledger_url()
-        return self._own(
-            unverified_in_sqlite(self.ledger) if url is None else unverified_in_postgres(url)
-        )
+        if url is None:
+            return self._own(unverified_in_sqlite(self.ledger, self.mark))
+        return self._own(unverified_in_postgres(url, self.mark))
 
     def _own(self, ledger: Ledger) -> Ledger:
         try:
@@ -98,6 +111,11 @@ class WorkspaceFiles:
                 "the ledger found is not the one this workspace was made with",
                 hint="without its own nobody knows what is already spent: restore it",
             )
+        try:
+            ledger.require_marked()
+        except BaseException:
+            ledger.close()
+            raise
         return ledger
 
     def ledger_url(self) -> str | None:
@@ -124,6 +142,7 @@ def create_workspace(root: Path, ledger_url: str | None = None) -> WorkspaceFile
         raise WorkspaceError(f"{root} cannot be made: {problem.strerror}") from None
     with _create_ledger(root, ledger_url) as ledger:
         files = WorkspaceFiles(root, ledger.opening)
+        files.mark.begin(ledger.head())
     _write_secret(root / _KEY, secret_bytes(KEY_BYTES))
     # Last, because a directory with the marker counts as a complete workspace.
     write_marker(root, {"layout": LAYOUT, "ledger": files.opening})
@@ -132,7 +151,7 @@ def create_workspace(root: Path, ledger_url: str | None = None) -> WorkspaceFile
 
 def open_workspace(root: Path) -> WorkspaceFiles:
     """The workspace in exactly this directory."""
-    if not (root / _MARKER).is_file():
+    if not (root / MARKER).is_file():
         raise WorkspaceError(f"{root} is not a workspace", hint=f"make one with: pappi init {root}")
     marker = read_marker(root)
     _refuse_other_layout(root, marker.get("layout"))
@@ -149,7 +168,7 @@ def find_workspace(start: Path) -> WorkspaceFiles:
 def find_root(start: Path) -> Path:
     """Where a workspace is, of whatever layout: in `start`, or the nearest directory above."""
     for directory in (start, *start.parents):
-        if (directory / _MARKER).is_file():
+        if (directory / MARKER).is_file():
             return directory
     raise WorkspaceError(
         f"there is no workspace in {start} or above it",
@@ -178,7 +197,7 @@ def _no_key(root: Path, detail: str) -> WorkspaceError:
 
 def read_marker(root: Path) -> dict[str, object]:
     """What a workspace says of itself."""
-    marker = root / _MARKER
+    marker = root / MARKER
     try:
         found = json.loads(marker.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
@@ -188,7 +207,7 @@ def read_marker(root: Path) -> dict[str, object]:
 
 def write_marker(root: Path, marker: Mapping[str, object]) -> None:
     """All of it or nothing, and on the disk when this returns."""
-    write_durably(root / _MARKER, (json.dumps(marker) + "\n").encode())
+    write_durably(root / MARKER, (json.dumps(marker) + "\n").encode())
 
 
 def write_durably(path: Path, content: bytes) -> None:

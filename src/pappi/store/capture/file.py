@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from pappi.errors import WorkspaceError
@@ -96,6 +96,9 @@ def emptied(connection: sqlite3.Connection) -> None:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    if not path.exists():
+        with suppress(OSError):  # of what is wrong here SQLite will complain
+            path.touch(mode=0o600)  # and SQLite gives its -wal and -shm the same
     connection = sqlite3.connect(
         path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )

@@ -62,6 +62,7 @@ def successor(database: Path, folder: Path) -> Path:
 def swap_in(new: Path, database: Path) -> None:
     """Puts the finished, closed successor in the file's place, durably."""
     with _explained():
+        new.chmod(0o600)
         with new.open("rb+") as file:
             os.fsync(file.fileno())
         new.replace(database)

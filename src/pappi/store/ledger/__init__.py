@@ -11,6 +11,7 @@ from pappi.errors import LedgerUnavailable
 from pappi.store.ledger.journal import Clock, Journal, utc_now
 from pappi.store.ledger.rules import Ledger, Limits, Step, Verification, no_step
 from pappi.store.ledger.sqlite import SqliteJournal
+from pappi.store.mark import MarkFile
 
 if TYPE_CHECKING:
     from pappi.store.ledger.postgres import PostgresJournal
@@ -40,18 +41,23 @@ def create_in_sqlite(path: Path, *, clock: Clock = utc_now, on_step: OnStep = no
 
 
 def open_in_sqlite(
-    path: Path, *, clock: Clock = utc_now, on_step: OnStep = no_step, key: bytes | None = None
+    path: Path,
+    *,
+    clock: Clock = utc_now,
+    on_step: OnStep = no_step,
+    key: bytes | None = None,
+    mark: MarkFile | None = None,
 ) -> Ledger:
     """A ledger that is there and verifies, from its snapshot on; LedgerBroken otherwise.
 
     With the workspace's key it can read a snapshot, and keep one.
     """
-    return _sound(Ledger(SqliteJournal.open(path, clock), on_step, key))
+    return _sound(Ledger(SqliteJournal.open(path, clock), on_step, key, mark))
 
 
-def unverified_in_sqlite(path: Path) -> Ledger:
+def unverified_in_sqlite(path: Path, mark: MarkFile | None = None) -> Ledger:
     """On a connection of its own, for whoever verifies it in full."""
-    return Ledger(SqliteJournal.open(path, utc_now))
+    return Ledger(SqliteJournal.open(path, utc_now), mark=mark)
 
 
 def create_in_postgres(url: str, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
@@ -60,15 +66,20 @@ def create_in_postgres(url: str, *, clock: Clock = utc_now, on_step: OnStep = no
 
 
 def open_in_postgres(
-    url: str, *, clock: Clock = utc_now, on_step: OnStep = no_step, key: bytes | None = None
+    url: str,
+    *,
+    clock: Clock = utc_now,
+    on_step: OnStep = no_step,
+    key: bytes | None = None,
+    mark: MarkFile | None = None,
 ) -> Ledger:
     """A ledger that is there and verifies, from its snapshot on; LedgerBroken otherwise."""
-    return _sound(Ledger(_postgres().open(url, clock), on_step, key))
+    return _sound(Ledger(_postgres().open(url, clock), on_step, key, mark))
 
 
-def unverified_in_postgres(url: str) -> Ledger:
+def unverified_in_postgres(url: str, mark: MarkFile | None = None) -> Ledger:
     """On a connection of its own, for whoever verifies it in full."""
-    return Ledger(_postgres().open(url, utc_now))
+    return Ledger(_postgres().open(url, utc_now), mark=mark)
 
 
 def journal_in_sqlite(path: Path) -> Journal:

@@ -132,9 +132,12 @@ class Journal(ABC):
             raise broken(self.name, fault.sentence) from fault
         return last
 
+    def found(self, seq: int) -> Entry | None:
+        return self._one(_ENTRY, seq)
+
     def entry(self, seq: int) -> Entry:
         """One entry, whose digest is that of its content and of the digest before it."""
-        found = self._one(_ENTRY, seq)
+        found = self.found(seq)
         if found is None:
             raise broken(self.name, f"entry {seq} is missing")
         return found

@@ -12,7 +12,8 @@ reservation, so one can be cancelled.
 
 Verifying in full (`verify`) finds every change of a stored value, entries cut off the end, and
 projections that differ from the journal. It cannot find a database replaced as a whole by an
-older copy or by a consistent forgery: compare the head digest with one noted elsewhere.
+older copy: that is what a workspace's mark is for (`store/mark.py`). Nor one replaced by a
+consistent forgery, mark and all: compare the head with one noted elsewhere.
 
 Opening does not read the whole past again. It starts from a snapshot that the workspace's key
 has signed, and checks the tables' shape, that the journal still has the snapshot's entry, the
@@ -32,6 +33,7 @@ chain. Without a key, or a snapshot, opening verifies in full.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -71,9 +73,10 @@ from pappi.budget.journal import (
     reserved_in,
     result_of,
 )
-from pappi.errors import LedgerBroken, LedgerUnavailable
+from pappi.errors import LedgerBroken, LedgerRolledBack, LedgerUnavailable
 from pappi.store.ledger.journal import DAMAGED, Journal, broken
 from pappi.store.ledger.snapshots import Snapshot, keep_snapshot, read_snapshot
+from pappi.store.mark import Mark, MarkFile
 from pappi.values.epsilon import ZERO, Epsilon
 from pappi.values.plain_data import JSON
 
@@ -125,6 +128,7 @@ class Step(StrEnum):
     CHARGE_ASKED = "charge asked"
     CHARGE_CHECKED = "charge checked"
     CHARGE_WRITTEN = "charge written, not committed"
+    UNMARKED = "committed, not marked"
     CHARGE_COMMITTED = "charge committed"
     RESULT_WRITTEN = "result written, not committed"
     RESULT_COMMITTED = "result committed"
@@ -168,10 +172,13 @@ class Ledger:
         journal: Journal,
         on_step: Callable[[str], None] = no_step,
         key: bytes | None = None,
+        mark: MarkFile | None = None,
     ) -> None:
+        """A ledger that belongs to a workspace has its mark beside it (`store/mark.py`)."""
         self._file = journal
         self._step = on_step
         self._key = key
+        self._mark = mark
         self._sound: _Sound | None = None
 
     def close(self) -> None:
@@ -202,7 +209,7 @@ class Ledger:
             raise ValueError(f"entries of kind {kind!r} are written by the ledger alone")
         if not is_known(kind):
             raise ValueError(f"acts of kind {kind!r} are not named in budget/journal.py")
-        with self._file.writing():
+        with self._writing():
             return self._file.append(kind, payload() if callable(payload) else payload).seq
 
     def acts(self, kind: str) -> tuple[Entry, ...]:
@@ -222,6 +229,7 @@ class Ledger:
 
         Refuses a journal in which that entry is no longer what it was.
         """
+        self.require_marked()
         entries = self._file.entries(after.seq if after else 1)
         if after is not None and next(entries, None) != after:
             raise broken(self._file.name, f"entry {after.seq} is not what it was")
@@ -242,7 +250,7 @@ class Ledger:
         """
         wanted = distinct(charges)
         self._step(Step.CHARGE_ASKED)
-        with self._file.writing():
+        with self._writing():
             permit()
             states = {key: self._state_of(charge) for key, charge in wanted.items()}
             self._refuse_lost_releases(_in_state(KeyState.PENDING, wanted, states))
@@ -265,7 +273,7 @@ class Ledger:
         The act that asks for it is kept with it: neither is there without the other.
         """
         wanted = distinct(charges)
-        with self._file.writing():
+        with self._writing():
             permit()
             states = {key: self._state_of(charge) for key, charge in wanted.items()}
             new = _in_state(KeyState.NEW, wanted, states)
@@ -280,7 +288,7 @@ class Ledger:
 
     def cancel(self, keys: Iterable[str], analyst: str, act: Written) -> int:
         """Give up what is still reserved for an analyst among the keys; gives how many."""
-        with self._file.writing():
+        with self._writing():
             states = self.states(keys)
             held = [key for key, state in states.items() if state is KeyState.RESERVED]
             found = self._reserved(held).values()
@@ -300,7 +308,7 @@ class Ledger:
         The first result stays: if another process was faster, its result comes back,
         and that is the one to show.
         """
-        with self._file.writing():
+        with self._writing():
             self._write_results(results)
             self._step(Step.RESULT_WRITTEN)
         self._step(Step.RESULT_COMMITTED)
@@ -407,6 +415,51 @@ class Ledger:
         last = self._sound.last
         found = Snapshot(last.seq, last.digest, self._sound.balances, register)
         keep_snapshot(self._file, found, self._key)
+
+    def contains(self, mark: Mark) -> bool:
+        """Whether the journal has this entry."""
+        found = self._file.found(mark.seq)
+        return found is not None and mark.is_of(found.digest)
+
+    def head(self) -> Mark:
+        """The newest entry."""
+        last = self._file.last()
+        if last is None:
+            raise broken(self._file.name, "the journal is empty")
+        return Mark(last.seq, last.digest)
+
+    def remember(self, entry: Entry | None) -> None:
+        """Mark an entry that was read: it may be another's, who has not come to do it."""
+        if self._mark is not None and entry is not None:
+            self._mark.move_on(Mark(entry.seq, entry.digest))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One transaction; when it returns, what was written is durable, and marked to be there.
+
+        Also what somebody else has written before: it may be what is answered next.
+        """
+        with self._file.writing():
+            self.require_marked()
+            yield
+            head = self.head()
+        self._step(Step.UNMARKED)
+        if self._mark is not None:
+            self._mark.move_on(head)
+
+    def require_marked(self) -> None:
+        """Refuse to go on with a ledger that lacks the entry which it is marked to have had."""
+        # Whoever marks an entry has committed it before: so the mark is read first.
+        if self._mark is None:
+            return
+        mark = self._mark.read()
+        if not self.contains(mark):
+            raise LedgerRolledBack(
+                f"the ledger {self._file.name} had {mark.seq} entries or more, "
+                "and lacks the last of them: what was charged since is not in it",
+                hint="nothing is released until the owner has put back the newest ledger, with "
+                "its -wal file; if it is lost: pappi ledger accept-rollback",
+            )
 
     def _refuse_unknown(self, entry: Entry) -> None:
         """A newer version may write into the same ledger; what it decides must not be missed."""

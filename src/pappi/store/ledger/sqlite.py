@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -105,6 +106,7 @@ class SqliteJournal(Journal):
         """Raise the first Fault that SQLite itself finds in any page."""
         ((verdict,),) = self.run("PRAGMA integrity_check(1)")
         if verdict != "ok":
+            self._refuse_unread(verdict)
             raise Fault(None, f"{DAMAGED}: {verdict}")
 
     def check_shape(self) -> None:
@@ -116,6 +118,13 @@ class SqliteJournal(Journal):
         """The table for snapshots, which came with format 3; only while `writing`."""
         for statement in SNAPSHOTS:
             self.run(statement)
+
+    def _refuse_unread(self, verdict: str) -> None:
+        """What could not be read is not damaged: SQLite names the cause by its number."""
+        for number in map(int, re.findall(r"error code=? ?([0-9]+)", verdict)):
+            code = number & 0xFF
+            if code in _CAUSES or code == sqlite3.SQLITE_NOMEM:
+                raise _unusable(code, self._path, verdict)
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
@@ -159,7 +168,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 def _claim(path: Path) -> None:
     try:
-        path.touch(exist_ok=False)
+        path.touch(mode=0o600, exist_ok=False)  # SQLite gives its -wal and -shm the same mode
     except OSError as error:
         raise LedgerUnavailable(
             f"cannot create the ledger {path.name}: {error.strerror}",
@@ -207,8 +216,12 @@ def _explanation(error: Exception, path: Path) -> LedgerUnavailable:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
     if code in _DAMAGE_CODES:
         return broken(path.name, DAMAGED)
+    return _unusable(code, path, str(error))
+
+
+def _unusable(code: int, path: Path, said: str) -> LedgerUnavailable:
     return LedgerUnavailable(
         f"the ledger {path.name} could not be used: {_CAUSES.get(code, 'SQLite refused')}",
         hint="nothing was released; put this right and ask again",
-        detail=f"{path}: {error}",
+        detail=f"{path}: {said}",
     )
