@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -263,9 +263,10 @@ def running(
         told, lines = process.stdout or sys.stdin, process.stderr or sys.stdin
 
         def listen() -> None:
-            for line in lines:
-                if '"event": "verified"' in line:
-                    verified.set()
+            with suppress(ValueError):  # closed, at the end
+                for line in lines:
+                    if '"event": "verified"' in line:
+                        verified.set()
 
         threading.Thread(target=listen, daemon=True).start()
         try:

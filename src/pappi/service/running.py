@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -33,6 +34,7 @@ _BACKLOG = 1_024
 _WATCH = "ledger"
 _AGAIN_SECONDS = 60.0
 _JOIN_SECONDS = 5.0
+_TURN_SECONDS = 0.0005
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,8 @@ def serve(
 ) -> None:
     """Run both applications; `tell` is called once both listen."""
     write_logs()
+    # Verifying computes for long without a pause: nobody is to wait for their turn beside it.
+    sys.setswitchinterval(_TURN_SECONDS)
     running = Running(workspace, asked, settings)
     tell(running.addresses)
     running.run()
