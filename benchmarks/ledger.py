@@ -61,31 +61,11 @@ class Used:
     megabytes: float
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
-    """How long an analyst waited for a server: first, and longest while something went on."""
-
-    first: float
-    beside: float
-    idle: float
-    during: float
-    verifying: float
-    megabytes: float
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    entries: int
-    first: Used
-    preview: Used
-    audit: Used
-    served: Served
-
-
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--entries", type=int, nargs="+", default=[1_000, 100_000, 1_000_000])
     parser.add_argument("--on", choices=("sqlite", "postgres"), default="sqlite")
+    parser.add_argument("--poll", type=float, default=600.0, help="seconds to poll for, at most")
     parser.add_argument("--keep", type=Path, help="where the workspaces stay, to be used again")
     asked = parser.parse_args(arguments)
     with ExitStack() as things:
@@ -98,7 +78,7 @@ def main(arguments: Sequence[str]) -> int:
                 root = folder / f"{asked.on}-{entries}"
                 if not root.exists():
                     filled(root, entries, url)
-                tell(measured(root, entries))
+                measure(root, entries, asked.poll)
     return 0
 
 
@@ -173,17 +153,28 @@ def _run_many(journal: Journal, statement: str, rows: Sequence[tuple[object, ...
 # Measuring
 
 
-def measured(root: Path, entries: int) -> Row:
+def measure(root: Path, entries: int, poll: float) -> None:
+    """Tells each figure as soon as it is known."""
+    say(f"{entries:,} entries")
     preview = ["preview", str(CLAIMS.catalogue_path), "--workspace", str(root)]
-    first = used(preview)  # after filling there may be more to read than there will be
+    # After filling there is more to read than there will be.
+    tell("preview, the first time: CPU s, peak MB", used(preview))
     least = min((used(preview) for _ in range(5)), key=lambda one: one.cpu)
-    audit = used(["audit", "ledger", "--workspace", str(root)])
+    tell("preview, the least of five: CPU s, peak MB", least)
     workspace = pappi.open(root)
     custody = workspace.custody
     analyst = custody.issue_key(Role.ANALYST, "analyst0").secret
     owner = custody.issue_key(Role.OWNER, "boss").secret
     workspace.close()
-    return Row(entries, first, least, audit, served(root, analyst, owner))
+    serve(root, analyst, owner, poll)
+    tell("audit ledger: CPU s, peak MB", used(["audit", "ledger", "--workspace", str(root)]))
+
+
+def tell(what: str, found: Used | float) -> None:
+    figures = (
+        f"{found.cpu:.2f}, {found.megabytes:.0f}" if isinstance(found, Used) else f"{found:.2f}"
+    )
+    say(f"  {what:50} {figures}")
 
 
 # A process begins with the memory of the one that started it: so a small one does.
@@ -206,7 +197,8 @@ def used(arguments: Sequence[str]) -> Used:
     return Used(cpu, time.monotonic() - began, kilobytes / 1_000)
 
 
-def served(root: Path, analyst: str, owner: str) -> Served:
+def serve(root: Path, analyst: str, owner: str, poll: float) -> None:
+    """How long an analyst waits: at first, and at most while something goes on."""
     with running(root) as (process, addresses, verified), httpx.Client(timeout=PATIENCE) as client:
         headers = {"Authorization": f"Bearer {analyst}"}
 
@@ -215,36 +207,36 @@ def served(root: Path, analyst: str, owner: str) -> Served:
             client.get(f"{addresses[0]}/logs", headers=headers).raise_for_status()
             return time.monotonic() - began
 
-        first = ask()
-        beside = longest(ask, until=verified.is_set)
-        end = time.monotonic() + IDLE_SECONDS
-        idle = longest(ask, until=lambda: time.monotonic() > end)
+        tell("first request of a server: s", ask())
+        beside = longest(ask, verified.is_set, poll)
+        tell("longest wait for /logs, verified beside: s", beside)
+        verified.wait(PATIENCE)
+        tell("… nothing else going on: s", longest(ask, lambda: False, IDLE_SECONDS))
         done = threading.Event()
-        took: list[float] = []
-        verifying = threading.Thread(target=_verify, args=(addresses[1], owner, took, done))
+        verifying = threading.Thread(target=_verify, args=(addresses[1], owner, done))
         verifying.start()
-        during = longest(ask, until=done.is_set)
+        tell("… during GET /ledger: s", longest(ask, done.is_set, poll))
         verifying.join()
-        memory = _peak(process.pid)
-    return Served(first, beside, idle, during, took[0], memory)
+        tell("server: peak MB", _peak(process.pid))
 
 
-def _verify(address: str, owner: str, took: list[float], done: threading.Event) -> None:
+def _verify(address: str, owner: str, done: threading.Event) -> None:
     began = time.monotonic()
     try:
         headers = {"Authorization": f"Bearer {owner}"}
         reply = httpx.get(f"{address}/ledger", headers=headers, timeout=PATIENCE)
         if not reply.json()["verifies"]:
             raise RuntimeError("the ledger does not verify")
-        took.append(time.monotonic() - began)
+        tell("GET /ledger: s", time.monotonic() - began)
     finally:
         done.set()
 
 
-def longest(ask: Callable[[], float], until: Callable[[], bool]) -> float:
+def longest(ask: Callable[[], float], done: Callable[[], bool], seconds: float) -> float:
     """The longest of as many waits as there is time for; at least one."""
+    end = time.monotonic() + seconds
     waits = [ask()]
-    while not until():
+    while not done() and time.monotonic() < end:
         waits.append(ask())
     return max(waits)
 
@@ -280,23 +272,6 @@ def _peak(process: int) -> float:
     status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
     found = re.search(r"VmHWM:\s+(\d+) kB", status)
     return int(found[1]) / 1_000 if found else float("nan")
-
-
-def tell(row: Row) -> None:
-    served = row.served
-    for what, value in (
-        ("entries", f"{row.entries:,}"),
-        ("preview, the first time: CPU s", f"{row.first.cpu:.2f}"),
-        ("preview: CPU s, peak MB", f"{row.preview.cpu:.2f}, {row.preview.megabytes:.0f}"),
-        ("audit ledger: CPU s, peak MB", f"{row.audit.cpu:.2f}, {row.audit.megabytes:.0f}"),
-        ("first request of a server: s", f"{served.first:.2f}"),
-        ("longest wait for /logs, verified beside: s", f"{served.beside:.2f}"),
-        ("… nothing else going on: s", f"{served.idle:.2f}"),
-        ("… during GET /ledger: s", f"{served.during:.2f}"),
-        ("GET /ledger: s", f"{served.verifying:.1f}"),
-        ("server, peak MB", f"{served.megabytes:.0f}"),
-    ):
-        say(f"{what:45} {value}")
 
 
 def say(line: str) -> None:
