@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 import pappi
+from pappi.checkpoint.door import Checkpoint
 from pappi.cli.main import pappi as command
 from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
 from pappi.store.migration import migrate
@@ -285,11 +286,21 @@ def test_todays_shape_is_the_golden_one_of_todays_layout(tmp_path: Path) -> None
 
     Then this layout's golden workspace becomes one of the earlier ones, and a new one is made.
     """
-    make.made("now", Path(pappi.__file__).parent.parent, tmp_path)
-    with tarfile.open(tmp_path / "now.tar.xz") as archive:
-        archive.extractall(tmp_path / "now", filter="data")
+
+    def run(*words: str, fails: bool = False) -> str:
+        with pytest.MonkeyPatch.context() as patched:
+            if fails:
+                patched.setattr(Checkpoint, "_draw", broken)
+            done = CliRunner().invoke(command, words)
+        assert (done.exit_code != 0) is fails, done.output
+        return done.stdout
+
     golden = unpacked(f"layout-{LAYOUT}", tmp_path)
-    assert shape(tmp_path / "now") == shape(golden)
+    assert shape(make.written(tmp_path, run)) == shape(golden)
+
+
+def broken(*_anything: object) -> None:
+    raise RuntimeError
 
 
 def test_a_changed_shape_is_noticed(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -150,7 +151,7 @@ def test_a_disk_that_fails_to_read_is_not_called_damage(
             def __getattr__(self, name: str) -> object:
                 return getattr(kept, name)
 
-            def execute(self, statement: str, *values: object) -> object:
+            def execute(self, statement: str, *values: Any) -> object:  # noqa: ANN401
                 if "integrity_check" in statement:
                     raise Failing("disk I/O error")
                 return kept.execute(statement, *values)

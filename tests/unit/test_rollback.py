@@ -114,7 +114,7 @@ def test_blocks_that_begin_later_can_be_asked_about(
     months = {line.block: line.frozen for line in analyst.budget("small")}
     assert months["2024-05"]
     assert not months["2024-06"]
-    with pytest.raises(Frozen, match="2024-0[1-5]"):
+    with pytest.raises(Frozen, match=r"2024-0[1-5]"):
         analyst.release(catalogue(OTHER, tmp_path), "0.1")
     later = OTHER.replace("every month", "{every: month, from: 2024-06-01}")
     ((answer,),) = (one.answers for one in analyst.release(catalogue(later, tmp_path), "0.1"))
