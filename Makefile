@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .PHONY: setup demo test check format generated bench bench-utility bench-planner \
-	bench-mechanisms bench-calendar bench-service bench-ledger experiments audit fuzz race campaign engines docs \
+	bench-mechanisms bench-calendar bench-service bench-ledger experiments audit fuzz race campaign \
+	faults engines docs \
 	screenshots clean
 
 setup: $(READY)
@@ -80,6 +81,9 @@ race: setup  ## 64 processes for one budget: through the library and HTTP, SQLit
 campaign: setup  ## a thousand kills of a release on each database
 	$(BIN)/python -m tests.crash.campaign --kills 1000 --on sqlite
 	$(BIN)/python -m tests.crash.campaign --kills 1000 --on postgres
+
+faults: setup  ## a thousand ledgers whose files are dropped, cut off, swapped and put back
+	PAPPI_FAULT_WORLDS=1000 $(BIN)/python -m pytest -q tests/crash/test_file_faults.py
 
 experiments: setup  ## the paper, re-run: build/experiments/report.html
 	$(BIN)/pappi experiments run

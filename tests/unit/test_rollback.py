@@ -1,10 +1,11 @@
-"""Going on after a part of the ledger was lost: by the owner's word, with what is unknown frozen."""
+"""Going on after a part of the ledger was lost: by the owner's word, what is unknown frozen."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from datetime import date, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from pappi.cli.main import pappi as command
 from pappi.custody.imports import Terms
 from pappi.custody.rollback import accept_rollback, loss_of
 from pappi.errors import Conflict, Frozen, LedgerRolledBack
+from pappi.store.capture.inbox import CapturedEvent
 from pappi.store.register import Frost
 from pappi.store.workspace import open_workspace
 from pappi.values.epsilon import ZERO, Epsilon
@@ -94,24 +96,31 @@ def test_past_blocks_are_frozen_and_what_is_on_record_is_replayed(
         accept_rollback(files)
 
 
-def test_blocks_that_begin_later_can_be_asked_about(tmp_path: Path) -> None:
+def test_blocks_that_begin_later_can_be_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace = workspace_with(tmp_path / "w", claims(60))
     lose(workspace, tmp_path)
+    monkeypatch.setattr("pappi.custody.rollback.today", lambda _zone: date(2024, 5, 20))
     accept_rollback(open_workspace(workspace.root))
     again = pappi.open(workspace.root)
-    register = again.custody._office.register
-    with again.custody._office.ledger() as ledger:
-        found = register(ledger)
-    log = found.log("small")
-    this_month, later = date.today().replace(day=1), date.today() + timedelta(days=40)
-    assert found.is_frozen(log, f"{this_month:%Y-%m}")
-    assert not found.is_frozen(log, f"{later:%Y-%m}")
-    standing = (
-        again.checkpoint().subscribe(catalogue(ASKED, tmp_path), date(later.year + 1, 1, 1), "0.1")
-        if log.until > date.today()
-        else None
-    )
-    assert standing is None or standing.log == "small"
+    june = datetime(2024, 6, 10, tzinfo=UTC)
+    times = [int(june.timestamp()) * 1_000_000 + step for step in range(4)]
+    events = [CapturedEvent(f"e{t}", "new", "Receive", t, {}) for t in times]
+    again.custody.capture("small", events)
+    again.custody.seal("small", date(2024, 7, 1))
+
+    analyst = again.checkpoint()
+    months = {line.block: line.frozen for line in analyst.budget("small")}
+    assert months["2024-05"]
+    assert not months["2024-06"]
+    with pytest.raises(Frozen, match=r"2024-0[1-5]"):
+        analyst.release(catalogue(OTHER, tmp_path), "0.1")
+    later = OTHER.replace("every month", "{every: month, from: 2024-06-01}")
+    ((answer,),) = (one.answers for one in analyst.release(catalogue(later, tmp_path), "0.1"))
+    assert not answer.replayed
+    spent = {line.block: line.spent for line in analyst.budget("small") if line.spent.nano}
+    assert spent == {"2024-06": Epsilon.of("0.1")}
 
 
 @pytest.mark.parametrize("unit", list(Calendar))
@@ -121,8 +130,6 @@ def test_what_is_frozen_is_every_block_that_begins_by_that_day(
 ) -> None:
     grid = Grid(unit, count)
     workspace = workspace_with(tmp_path / "w", claims(10), Terms(blocks=Grid(unit)))
-    from dataclasses import replace
-
     log = replace(workspace.log("small"), blocks=grid)
     day = date(2024, 12, 30)
     frost = Frost(day, whole=False)
@@ -144,7 +151,7 @@ def test_a_log_with_a_total_is_frozen_as_a_whole(tmp_path: Path) -> None:
 
 
 def test_a_missing_mark_is_a_rollback_of_unknown_length(
-    rolled_back: Workspace, tmp_path: Path
+    rolled_back: Workspace,
 ) -> None:
     (rolled_back.root / "ledger.mark").unlink()
     with pytest.raises(LedgerRolledBack, match="missing"):

@@ -12,6 +12,7 @@ import hmac
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import Any
 
 from pappi.budget.chain import Entry
@@ -19,6 +20,7 @@ from pappi.errors import NotAuthenticated, UnknownLog
 from pappi.store.declarations import LogDeclaration
 from pappi.values.access import Grant, KeyRecord, Right, Role
 from pappi.values.epsilon import Epsilon
+from pappi.values.periods import Grid
 from pappi.values.plain_data import JSON
 
 DECLARE = "declare"
@@ -96,10 +98,7 @@ class Frost:
             return True
         if not block:
             return False
-        # Whatever the block is called: it is free if it is one of those that begin later.
-        far = date(min(int(block[:4]) + 2, date.max.year), 1, 1)
-        later = (each for each in log.blocks.walk(self.day, far) if each.start > self.day)
-        return all(each.label != block for each in later)
+        return block not in _beginning_after(self.day, log.blocks, int(block[:4]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +205,14 @@ class Register:
         if key.revoked or (key.expires is not None and key.expires <= now):
             raise NotAuthenticated
         return key
+
+
+@lru_cache(maxsize=256)
+def _beginning_after(day: date, blocks: Grid, year: int) -> frozenset[str]:
+    """The blocks that begin after a day, of those that are called by a year."""
+    first, until = date(max(year - 1, 1), 1, 1), date(min(year + 2, date.max.year), 1, 1)
+    # A week is called by the year that most of it lies in.
+    return frozenset(each.label for each in blocks.walk(first, until) if each.start > day)
 
 
 def digest_of(secret: str) -> str:
