@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .PHONY: setup demo test check format generated bench bench-utility bench-planner \
-	bench-mechanisms bench-calendar bench-service experiments audit fuzz every-release race campaign engines docs \
-	screenshots picture requirements sbom clean
+	bench-mechanisms bench-calendar bench-service bench-ledger experiments audit fuzz every-release race \
+	campaign faults engines docs screenshots picture requirements sbom clean
 
 setup: $(READY)
 
@@ -69,6 +69,9 @@ bench-service: setup  ## fifty analysts on a log of a million events, beside the
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.pages
 
+bench-ledger: setup  ## what a ledger of up to a million entries costs whoever opens it
+	$(BIN)/python -m benchmarks.ledger
+
 engines: setup  ## every measure on every engine over real logs and a million events
 	PAPPI_ENGINES=1 $(BIN)/python -m pytest -s tests/engines/test_contract_logs.py
 
@@ -83,6 +86,9 @@ race: setup  ## 64 processes for one budget: through the library and HTTP, SQLit
 campaign: setup  ## a thousand kills of a release on each database
 	$(BIN)/python -m tests.crash.campaign --kills 1000 --on sqlite
 	$(BIN)/python -m tests.crash.campaign --kills 1000 --on postgres
+
+faults: setup  ## a thousand ledgers whose files are dropped, cut off, swapped and put back
+	PAPPI_FAULT_WORLDS=1000 $(BIN)/python -m pytest -q tests/crash/test_file_faults.py
 
 experiments: setup  ## the paper, re-run: build/experiments/report.html
 	$(BIN)/pappi experiments run

@@ -55,7 +55,9 @@ class Place(ABC):
     def create(self, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger: ...
 
     @abstractmethod
-    def open(self, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger: ...
+    def open(
+        self, *, clock: Clock = utc_now, on_step: OnStep = no_step, key: bytes | None = None
+    ) -> Ledger: ...
 
     @abstractmethod
     def journal(self) -> Journal:
@@ -85,8 +87,10 @@ class InSqlite(Place):
     def create(self, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
         return create_in_sqlite(self.path, clock=clock, on_step=on_step)
 
-    def open(self, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
-        return open_in_sqlite(self.path, clock=clock, on_step=on_step)
+    def open(
+        self, *, clock: Clock = utc_now, on_step: OnStep = no_step, key: bytes | None = None
+    ) -> Ledger:
+        return open_in_sqlite(self.path, clock=clock, on_step=on_step, key=key)
 
     def journal(self) -> Journal:
         return SqliteJournal.open(self.path, utc_now)
@@ -124,8 +128,10 @@ class InPostgres(Place):
     def create(self, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
         return create_in_postgres(self.url, clock=clock, on_step=on_step)
 
-    def open(self, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
-        return open_in_postgres(self.url, clock=clock, on_step=on_step)
+    def open(
+        self, *, clock: Clock = utc_now, on_step: OnStep = no_step, key: bytes | None = None
+    ) -> Ledger:
+        return open_in_postgres(self.url, clock=clock, on_step=on_step, key=key)
 
     def journal(self) -> Journal:
         return PostgresJournal.open(self.url, utc_now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import date
@@ -33,6 +33,7 @@ from pappi.released import Released
 from pappi.report.budgets import BudgetLine
 from pappi.store.declarations import LogDeclaration
 from pappi.store.ledger import Verification
+from pappi.store.ledger.rules import no_progress as no_entry
 from pappi.store.office import Office
 from pappi.store.register import KeptQuestion, StandingQuestion
 from pappi.store.workspace import WorkspaceFiles, create_workspace, find_workspace, open_workspace
@@ -143,9 +144,9 @@ class Workspace:
         """The non-private values, for the owner only; that somebody looked is on record first."""
         return self.custody.exact(catalogue_of(catalogue))
 
-    def verify(self) -> Verification:
-        """Check the ledger's chain."""
-        return self.custody.verify()
+    def verify(self, progress: Callable[[int], None] = no_entry) -> Verification:
+        """Check the whole ledger; `progress` is told the entries it has come to."""
+        return self.custody.verify(progress)
 
     def withdraw(self, log: str, analyst: str, by: str = "owner") -> int:
         """Let an analyst no longer ask about a log; gives how many standing questions end."""

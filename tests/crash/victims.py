@@ -44,6 +44,7 @@ STEPS = (
     Step.CHARGE_ASKED,
     Step.CHARGE_CHECKED,
     Step.CHARGE_WRITTEN,
+    Step.UNMARKED,
     Step.CHARGE_COMMITTED,
     "charged",
     "drawn",

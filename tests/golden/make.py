@@ -17,6 +17,7 @@ import sys
 import tarfile
 import tempfile
 from pathlib import Path
+from typing import Protocol
 
 HERE = Path(__file__).parent
 
@@ -58,6 +59,17 @@ ppis:
     bounds: [0, 1]
     scope: every month
 """
+# Ends after the charge: whatever it would have drawn is pending.
+BREAKS_OFF = """
+from pappi.checkpoint.door import Checkpoint
+from pappi.cli.main import main
+
+def broken(*anything):
+    raise SystemExit(1)
+
+Checkpoint._draw = broken
+main()
+"""
 
 
 def log_rows() -> list[str]:
@@ -80,41 +92,53 @@ def captured() -> list[str]:
     return [json.dumps(event) for event in events]
 
 
+class Run(Protocol):
+    """A command of some version, by its words; `fails` breaks it off after its charge."""
+
+    def __call__(self, *words: str, fails: bool = False) -> str: ...
+
+
+def written(folder: Path, run: Run, *, captures: bool = True) -> Path:
+    """A workspace in the folder, written by these commands alone."""
+    place = folder / "workspace"
+    for file, text in {
+        "log.csv": "\n".join(log_rows()) + "\n",
+        "released.yaml": RELEASED,
+        "pending.yaml": PENDING,
+        "events.jsonl": "\n".join(captured()) + "\n",
+    }.items():
+        (folder / file).write_text(text, encoding="utf-8")
+    at = ("--workspace", str(place))
+    log, events, released, pending = (
+        str(folder / name) for name in ("log.csv", "events.jsonl", "released.yaml", "pending.yaml")
+    )
+    run("init", str(place))
+    run("log", "import", log, "--name", "claims", "--until", "2024-02-29", *at)
+    if captures:
+        run("log", "capture", "claims", events, *at)
+        run("log", "seal", "claims", "--until", "2024-04-01", *at)
+        run("standing", "add", released, "--until", "2024-12-31", *at)
+    answers = run("release", released, "--json", *at)
+    run("release", pending, *at, fails=True)
+    (place / "answers.json").write_text(answers, encoding="utf-8")
+    return place
+
+
 def made(name: str, source: Path) -> None:
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        place = folder / "workspace"
+    """Pack what the version with this `src` folder writes."""
 
-        def pappi(*words: str, fails: bool = False) -> str:
-            environment = {**os.environ, "PYTHONPATH": str(source)}
-            command = [sys.executable, "-m", "pappi", *words]
-            done = subprocess.run(
-                command, env=environment, cwd=folder, capture_output=True, text=True, check=False
-            )
-            if (done.returncode != 0) is not fails:
-                raise SystemExit(f"{' '.join(words)}\n{done.stdout}{done.stderr}")
-            return done.stdout
+    def run(*words: str, fails: bool = False) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(source)}
+        called = ("-c", BREAKS_OFF) if fails else ("-m", "pappi")
+        command = [sys.executable, *called, *words]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if (done.returncode != 0) is not fails:
+            raise SystemExit(f"{' '.join(words)}\n{done.stdout}{done.stderr}")
+        return done.stdout
 
-        for file, text in {
-            "log.csv": "\n".join(log_rows()) + "\n",
-            "released.yaml": RELEASED,
-            "pending.yaml": PENDING,
-            "events.jsonl": "\n".join(captured()) + "\n",
-        }.items():
-            (folder / file).write_text(text, encoding="utf-8")
-        at = ("--workspace", str(place))
-        pappi("init", str(place))
-        pappi("log", "import", "log.csv", "--name", "claims", "--until", "2024-02-29", *at)
-        if not name.startswith(("layout-1", "layout-2")):
-            pappi("log", "capture", "claims", "events.jsonl", *at)
-            pappi("log", "seal", "claims", "--until", "2024-04-01", *at)
-            pappi("standing", "add", "released.yaml", "--until", "2024-12-31", *at)
-        answers = pappi("release", "released.yaml", "--json", *at)
-        events, away = place / "events.duckdb", folder / "away.duckdb"
-        events.rename(away)
-        pappi("release", "pending.yaml", *at, fails=True)
-        away.rename(events)
-        (place / "answers.json").write_text(answers, encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        captures = not name.startswith(("layout-1", "layout-2"))
+        place = written(Path(folder), run, captures=captures)
         with tarfile.open(HERE / f"{name}.tar.xz", "w:xz", preset=9) as archive:
             for each in sorted(place.iterdir()):
                 if not each.name.startswith("."):

@@ -51,7 +51,8 @@ LIMITS = st.fixed_dictionaries(
 CALM = [None] * 6
 
 
-ACT: tuple[str, dict[str, JSON]] = ("act", {})
+KEY = b"k" * 32
+ACT: tuple[str, dict[str, JSON]] = ("stand", {})
 
 
 class Crash(Exception):
@@ -156,10 +157,13 @@ class LedgerAgainstItsModel(RuleBasedStateMachine):
             self.crash_at = None
         self.released = after
 
-    @rule()
-    def reopen(self) -> None:
+    @rule(snapshot=st.booleans())
+    def reopen(self, snapshot: bool) -> None:  # noqa: FBT001 - hypothesis hands it over
+        """From the snapshot that was kept last, wherever in the story that was."""
         self.ledger.close()
-        self.ledger = self.place.open(on_step=self.on_step)
+        self.ledger = self.place.open(on_step=self.on_step, key=KEY)
+        if snapshot:
+            self.ledger.keep_snapshot({})
 
     @invariant()
     def the_ledger_is_what_the_model_says_and_within_its_limits(self) -> None:

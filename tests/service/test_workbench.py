@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 import httpx
@@ -12,6 +12,7 @@ import pytest
 
 from pappi.custody.imports import Terms
 from pappi.ppinot.catalogue import parse_catalogue
+from pappi.store.ledger.journal import utc_now
 from pappi.values.access import Right, Role
 from pappi.values.epsilon import ZERO, Epsilon
 from pappi.workspace import Workspace
@@ -252,7 +253,7 @@ def test_a_question_struck_off_is_gone_from_the_list_alone(
 def test_keeping_and_forgetting_for_ever_does_not_fill_the_journal(
     service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pappi.checkpoint.kept._MOST_EVER", 2)
+    monkeypatch.setattr("pappi.checkpoint.kept._MOST_A_DAY", 2)
     alice = service.workspace.checkpoint("alice")
     catalogue = parse_catalogue(SOJOURN)
     for _ in range(2):
@@ -260,6 +261,18 @@ def test_keeping_and_forgetting_for_ever_does_not_fill_the_journal(
         assert kept is not None
         alice.forget(kept.id)
     assert alice.keep(catalogue) is None
+    tomorrow = utc_now() + timedelta(days=1)
+    monkeypatch.setattr("pappi.checkpoint.kept.utc_now", lambda: tomorrow)
+    assert alice.keep(catalogue) is not None
+
+
+def test_a_list_that_is_full_takes_nothing_more(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pappi.checkpoint.kept._MOST_KEPT", 1)
+    alice = service.workspace.checkpoint("alice")
+    assert alice.keep(parse_catalogue(SOJOURN)) is not None
+    assert alice.keep(parse_catalogue(SOJOURN.replace("id: ", "id: another_"))) is None
 
 
 def test_a_long_question_is_answered_and_not_kept(service: Served) -> None:

@@ -32,6 +32,8 @@ from pappi.budget.journal import (
     charge_payload,
     opening_payload,
     release_payload,
+    reserve_payload,
+    reserved_in,
     result_of,
     standing,
 )
@@ -304,7 +306,7 @@ def test_a_reservation_is_held_until_it_is_charged_or_cancelled() -> None:
         journal(
             (RESERVE, charge_payload(kept)),
             (RESERVE, charge_payload(dropped)),
-            (CANCEL, cancel_payload("b")),
+            (CANCEL, cancel_payload({"b": 3})),
             (CHARGE, charge_payload(kept)),
         )
     )
@@ -319,11 +321,29 @@ def test_a_reservation_is_held_until_it_is_charged_or_cancelled() -> None:
     assert held.cells["a"].state is KeyState.RESERVED
 
 
+def test_what_is_reserved_and_given_up_together_is_one_entry_each() -> None:
+    asked = [replace(charge(key, "0.1"), question={"ppi": key, "log": "x"}) for key in "abc"]
+    asked.append(replace(charge("d", "0.2"), question={"ppi": "a", "sealed": None}))
+    entries = journal((RESERVE, reserve_payload(asked)), (CANCEL, cancel_payload({"a": 2, "b": 2})))
+    assert list(reserved_in(entries[1].payload).values()) == asked
+    found = standing(entries)
+    assert found.cells == {"c": Cell(reserved=2), "d": Cell(reserved=2)}
+    assert found.balances[OCTOBER] == Balance(held=eps("0.3"))
+
+
+def test_before_format_3_each_reservation_was_an_entry_and_still_is_read() -> None:
+    one = charge("a", "0.1", analyst="ann")
+    entries = journal((RESERVE, charge_payload(one)), (CANCEL, {"key": "a"}))
+    assert reserved_in(entries[1].payload) == {"a": one}
+    assert standing(entries).cells == {}
+
+
 PAID = (CHARGE, charge_payload(charge("a", "0.1")))
 RELEASED = (RELEASE, release_payload("a", 7))
 RESERVED = (RESERVE, charge_payload(charge("a", "0.1")))
-CANCELLED = (CANCEL, cancel_payload("a"))
+CANCELLED = (CANCEL, cancel_payload({"a": 2}))
 CHEAPER = (CHARGE, charge_payload(charge("a", "0.05")))
+TWICE = charge("a", "0.1")
 REFUND = (CHARGE, {**charge_payload(charge("b", "0.1")), "amount": -1})
 
 
@@ -340,6 +360,8 @@ REFUND = (CHARGE, {**charge_payload(charge("b", "0.1")), "amount": -1})
         ([CANCELLED], "entry 2 gives up what was not reserved"),
         ([RESERVED, CANCELLED, CANCELLED], "entry 4 gives up what was not reserved"),
         ([RESERVED, PAID, CANCELLED], "entry 4 gives up what was not reserved"),
+        ([RESERVED, (CANCEL, cancel_payload({"a": 1}))], "entry 3 gives up what was not"),
+        ([(RESERVE, reserve_payload([TWICE, TWICE]))], "entry 2 makes no sense"),
         ([RESERVED, CHEAPER], "entry 3 charges another price than was reserved"),
         ([(CHARGE, {"key": "a"})], "entry 2 makes no sense"),
         ([(OPENING, {})], "entry 2 is out of place"),

@@ -103,8 +103,13 @@ def test_two_ppis_that_ask_the_same_pay_once(workspace: Workspace) -> None:
     assert {line.spent for line in analyst.budget("small")} == {Epsilon.of("0.1")}
 
 
-def test_a_refusal_names_asked_left_and_missing_and_reads_no_data(workspace: Workspace) -> None:
-    (workspace.root / "events.duckdb").unlink()
+def test_a_refusal_names_asked_left_and_missing_and_reads_no_data(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_anything: object) -> None:
+        raise AssertionError("data were read")
+
+    monkeypatch.setattr(Checkpoint, "_draw", read)
     with pytest.raises(BudgetExceeded, match=r"asked ε 3 .*left.* 1 .*missing 2") as refusal:
         workspace.checkpoint().release(catalogue(THREE), "1")
     assert refusal.value.hint

@@ -214,7 +214,7 @@ def test_a_journal_that_loses_its_end_while_open_is_noticed(
     analyst.release(catalogue(SOJOURN), "0.1")
     workspace.close()
     (tmp_path / "older.sqlite").replace(workspace.root / "ledger.sqlite")
-    with pytest.raises(LedgerBroken, match="is not what it was"):
+    with pytest.raises(LedgerBroken, match="lacks the last of them"):
         analyst.release(catalogue(SOJOURN), "0.2")
 
 

@@ -18,11 +18,13 @@ import pytest
 from click.testing import CliRunner
 
 import pappi
+from pappi.checkpoint.door import Checkpoint
 from pappi.cli.main import pappi as command
 from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
 from pappi.store.migration import migrate
 from pappi.store.workspace import LAYOUT
 from pappi.values.epsilon import Epsilon
+from tests.golden import make
 from tests.golden.make import NEW, PENDING, RELEASED
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -277,3 +279,42 @@ def shape(root: Path) -> dict[str, object]:
     files = {each.name for each in root.iterdir() if not each.name.startswith(".")}
     tables["files"] = sorted(files - {"answers.json"})
     return tables
+
+
+def test_todays_shape_is_the_golden_one_of_todays_layout(tmp_path: Path) -> None:
+    """Whoever changes a table, a column, the marker or an entry gives the layout a new number.
+
+    Then this layout's golden workspace becomes one of the earlier ones, and a new one is made.
+    """
+
+    def run(*words: str, fails: bool = False) -> str:
+        with pytest.MonkeyPatch.context() as patched:
+            if fails:
+                patched.setattr(Checkpoint, "_draw", broken)
+            done = CliRunner().invoke(command, words)
+        assert (done.exit_code != 0) is fails, done.output
+        return done.stdout
+
+    golden = unpacked(f"layout-{LAYOUT}", tmp_path)
+    assert shape(make.written(tmp_path, run)) == shape(golden)
+
+
+def broken(*_anything: object) -> None:
+    raise RuntimeError
+
+
+def test_a_changed_shape_is_noticed(tmp_path: Path) -> None:
+    """The planted fault: a column more, as once came without a new number."""
+    golden = unpacked(f"layout-{LAYOUT}", tmp_path)
+    before = shape(golden)
+    with closing(duckdb.connect(str(golden / "events.duckdb"))) as connection:
+        connection.execute("CREATE TABLE events_9 (case_id VARCHAR, later BIGINT)")
+    assert shape(golden) != before
+
+
+def test_the_golden_workspace_of_today_opens_and_replays(tmp_path: Path) -> None:
+    root = unpacked(f"layout-{LAYOUT}", tmp_path)
+    first = json.loads((root / "answers.json").read_text(encoding="utf-8"))
+    again = released(root, RELEASED)
+    assert values(again, LAYOUT) == values(first, LAYOUT)
+    assert all(answer["replayed"] for answer in again["answers"])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
+from pappi.budget.chain import canonical_json
 from pappi.checkpoint import standing
 from pappi.custody.capture import event_of
+from pappi.custody.entry_words import told
 from pappi.custody.imports import Terms
 from pappi.errors import (
     BudgetExceeded,
@@ -19,6 +21,7 @@ from pappi.errors import (
     UsageError,
 )
 from pappi.ppinot.model import Catalogue
+from pappi.store.ledger.journal import utc_now
 from pappi.values.epsilon import ZERO, Epsilon
 from pappi.values.vocabulary import Vocabulary
 from pappi.workspace import Workspace, create
@@ -196,8 +199,33 @@ def test_standing_questions_are_limited_in_size_and_number(
     with pytest.raises(Refused, match="at most 10 characters"):
         workspace.checkpoint().subscribe(asked(), date(2025, 5, 1), "0.1")
     monkeypatch.undo()
-    monkeypatch.setattr(standing, "_MOST_EVER", 1)
+    monkeypatch.setattr(standing, "_MOST_A_DAY", 1)
     question = workspace.checkpoint().subscribe(asked(), date(2025, 5, 1), "0.1")
     workspace.checkpoint().unsubscribe(question.id)
-    with pytest.raises(Refused, match="ended ones included"):
+    with pytest.raises(Refused, match="a day, ended ones included"):
         workspace.checkpoint().subscribe(asked(), date(2025, 5, 1), "0.1")
+    tomorrow = utc_now() + timedelta(days=1)
+    monkeypatch.setattr(standing, "utc_now", lambda: tomorrow)
+    workspace.checkpoint().subscribe(asked(), date(2025, 5, 1), "0.1")
+    monkeypatch.undo()
+    monkeypatch.setattr(standing, "_MOST_OPEN", 1)
+    with pytest.raises(Refused, match="at most 1 standing questions"):
+        workspace.checkpoint().subscribe(asked(), date(2025, 6, 1), "0.1")
+
+
+def test_a_standing_question_is_two_entries_and_its_end_two_however_many_cells_it_has(
+    workspace: Workspace,
+) -> None:
+    alice = workspace.checkpoint("alice")
+    before = workspace.custody.length()
+    question = alice.subscribe(asked(), date(2028, 1, 1), "0.1")
+    assert len(held(workspace)) == 34
+    assert alice.unsubscribe(question.id) == 34
+    entries = workspace.custody.trail(after=before)
+    assert [entry.kind for entry in entries] == ["stand", "reserve", "cancel", "end"]
+    assert [told(entry.kind, entry.what) for entry in entries][1:3] == [
+        "34 cells of shop reserved",
+        "34 reserved cells given up",
+    ]
+    assert len(canonical_json(entries[1].what)) < 34 * 300
+    assert workspace.verify().ok

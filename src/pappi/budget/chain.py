@@ -83,10 +83,15 @@ def verified(entries: Iterable[Entry], after: Entry | None = None) -> Iterator[E
     for expected, entry in enumerate(entries, start=first):
         if entry.seq != expected:
             raise Fault(expected, f"entry {expected} is missing")
-        if entry.digest != _digest(entry.seq, entry.at, entry.kind, entry.body, previous):
-            raise Fault(expected, f"entry {expected} or its digest has been changed")
+        require_follows(entry, previous)
         previous = entry.digest
         yield entry
+
+
+def require_follows(entry: Entry, previous: str) -> None:
+    """Raise a Fault unless an entry's digest is that of its content, after the digest before it."""
+    if entry.digest != _digest(entry.seq, entry.at, entry.kind, entry.body, previous):
+        raise Fault(entry.seq, f"entry {entry.seq} or its digest has been changed")
 
 
 def _digest(seq: int, at: str, kind: str, body: str, previous: str) -> str:

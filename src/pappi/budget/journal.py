@@ -6,17 +6,18 @@ a charged cell on record, `format` says from where on the journal is of a newer 
 other kinds are acts of the owner and are only kept. What an unknown kind means nobody can
 know, so a journal that has one is refused.
 
-`standing` adds a whole journal up again, and in doing so checks that it tells a possible
-story: nothing is charged twice, and nothing is released that was not charged before.
+A `Story` adds a journal up again, and in doing so checks that it is a possible one: nothing
+is charged twice, and nothing is released that was not charged before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pappi.budget.accounts import Account, Charge, KeyState
-from pappi.budget.chain import Entry, Fault
+from pappi.budget.chain import Entry, Fault, canonical_json
 from pappi.values.epsilon import ZERO, Epsilon
 from pappi.values.plain_data import JSON
 
@@ -50,6 +51,19 @@ class Cell:
     reserved: int | None = None
     charged: int | None = None
     released: int | None = None
+
+    def as_of(self, seq: int) -> Cell | None:
+        """The cell as it was after an entry; None if it was not there yet.
+
+        A reservation that was given up later leaves no trace, and is not seen either.
+        """
+        reserved, charged, released = (
+            number if number is not None and number <= seq else None
+            for number in (self.reserved, self.charged, self.released)
+        )
+        if reserved is None and charged is None and released is None:
+            return None
+        return Cell(reserved, charged, released)
 
     @property
     def state(self) -> KeyState:
@@ -124,7 +138,47 @@ def charge_payload(charge: Charge) -> Mapping[str, JSON]:
 
 def charge_of(entry: Entry) -> Charge:
     """The charge an entry stands for."""
-    payload = entry.payload
+    return _charge(entry.payload)
+
+
+def reserve_payload(charges: Sequence[Charge]) -> Mapping[str, JSON]:
+    """All that is set aside at once. What their questions have in common is written once."""
+    names = sorted({name for charge in charges for name in charge.question})
+    values: list[JSON] = []
+    places: dict[str, int] = {}
+
+    def place(value: JSON) -> int:
+        found = places.setdefault(canonical_json(value), len(values))
+        if found == len(values):
+            values.append(value)
+        return found
+
+    def question(charge: Charge) -> JSON:
+        asked = charge.question
+        return [place(asked[name]) if name in asked else None for name in names]
+
+    found = [{**charge_payload(charge), "question": question(charge)} for charge in charges]
+    return {"names": names, "values": values, "charges": found}
+
+
+def reserved_in(payload: Mapping[str, Any]) -> Mapping[str, Charge]:
+    """What a reservation sets aside, by key; before format 3 each was an entry of its own."""
+    if "charges" not in payload:
+        charge = _charge(payload)
+        return {charge.key: charge}
+    names, values = payload["names"], payload["values"]
+    found: dict[str, Charge] = {}
+    for each in payload["charges"]:
+        asked = zip(names, each["question"], strict=True)
+        question = {name: values[place] for name, place in asked if place is not None}
+        charge = _charge({**each, "question": question})
+        if charge.key in found:
+            raise ValueError("it reserves a key twice")
+        found[charge.key] = charge
+    return found
+
+
+def _charge(payload: Mapping[str, Any]) -> Charge:
     return Charge(
         payload["key"],
         tuple(Account(log, block) for log, block in payload["accounts"]),
@@ -138,8 +192,16 @@ def release_payload(key: str, result: JSON) -> Mapping[str, JSON]:
     return {"key": key, "result": result}
 
 
-def cancel_payload(key: str) -> Mapping[str, JSON]:
-    return {"key": key}
+def cancel_payload(reserved: Mapping[str, int]) -> Mapping[str, JSON]:
+    """Of keys, each with the entry that reserved it."""
+    return {"cells": [[key, seq] for key, seq in reserved.items()]}
+
+
+def cancelled_in(payload: Mapping[str, Any]) -> Mapping[str, int | None]:
+    """What is given up, and where it was reserved; before format 3 a key, an entry each."""
+    if "cells" not in payload:
+        return {payload["key"]: None}
+    return dict(payload["cells"])
 
 
 def result_of(entry: Entry) -> JSON:
@@ -148,79 +210,151 @@ def result_of(entry: Entry) -> JSON:
     return result
 
 
+def keys_in(kind: str, payload: Mapping[str, Any]) -> Iterable[str]:
+    """The keys whose cells an entry changes."""
+    match kind:
+        case "charge" | "release":
+            return (payload["key"],)
+        case "reserve":
+            return [each["key"] for each in payload.get("charges", (payload,))]
+        case "cancel":
+            return cancelled_in(payload)
+        case _:
+            return ()
+
+
 def standing(entries: Iterable[Entry]) -> Standing:
-    """Add a journal up, or raise the first Fault in its story."""
-    story = _Story()
-    last = None
-    for last in entries:
-        try:
-            story.take(last)
-        except (KeyError, TypeError, ValueError) as error:
-            raise Fault(last.seq, f"entry {last.seq} makes no sense: {error}") from error
-    if last is None:
+    """Add a whole journal up, or raise the first Fault in its story."""
+    story = Story()
+    for entry in entries:
+        story.take(entry, payload_in(entry))
+    if story.last is None:
         raise Fault(1, "the journal is empty")
-    return Standing(last, story.balances, story.cells)
+    cells = {key: cell for key, cell in story.cells.items() if cell is not None}
+    return Standing(story.last, story.balances, cells)
 
 
-class _Story:
-    """The sums so far."""
+def payload_in(entry: Entry) -> Mapping[str, Any]:
+    """The payload of an entry, or a Fault if it has none."""
+    try:
+        payload = entry.payload
+    except ValueError as error:
+        raise Fault(entry.seq, f"entry {entry.seq} makes no sense: {error}") from error
+    if not isinstance(payload, dict):
+        raise Fault(entry.seq, f"entry {entry.seq} makes no sense: it has no payload")
+    return payload
 
-    def __init__(self) -> None:
-        self.balances: dict[Account, Balance] = {}
-        self.cells: dict[str, Cell] = {}
-        self._held: dict[str, Charge] = {}
 
-    def take(self, entry: Entry) -> None:
+def _never(_key: str) -> None:
+    """Before a journal begins there is no cell."""
+
+
+def _nothing_reserved(_key: str, _seq: int) -> Charge | None:
+    return None
+
+
+class Story:
+    """The sums so far, from a journal's beginning or from an entry up to which they are known.
+
+    `before` gives the cell of a key as it was where the story, or its present chapter, begins;
+    `reserved` what an entry from before the beginning has reserved. A long story is told in
+    chapters, so that not all of its cells are in memory: `turn_the_page` forgets those of the
+    chapter that ends.
+    """
+
+    def __init__(
+        self,
+        balances: Mapping[Account, Balance] | None = None,
+        before: Callable[[str], Cell | None] = _never,
+        reserved: Callable[[str, int], Charge | None] = _nothing_reserved,
+    ) -> None:
+        self.last: Entry | None = None
+        self.balances: dict[Account, Balance] = dict(balances or {})
+        self.cells: dict[str, Cell | None] = {}
+        self.held: dict[str, tuple[int, Charge]] = {}
+        self.charged = self.released = self.charged_from_reserve = 0
+        self._before = before
+        self._reserved = reserved
+
+    def take(self, entry: Entry, payload: Mapping[str, Any]) -> None:
         if (entry.kind == OPENING) is not (entry.seq == 1):
             raise Fault(entry.seq, f"entry {entry.seq} is out of place: one opening, at the start")
         if not is_known(entry.kind):
             raise Fault(entry.seq, f"entry {entry.seq} is of a kind this version does not know")
-        match entry.kind:
-            case "reserve":
-                self._reserve(entry)
-            case "cancel":
-                self._cancel(entry)
-            case "charge":
-                self._charge(entry)
-            case "release":
-                self._release(entry)
+        try:
+            match entry.kind:
+                case "reserve":
+                    self._reserve(entry, payload)
+                case "cancel":
+                    self._cancel(entry, payload)
+                case "charge":
+                    self._charge(entry, payload)
+                case "release":
+                    self._release(entry, payload)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise Fault(entry.seq, f"entry {entry.seq} makes no sense: {error}") from error
+        self.last = entry
 
-    def _reserve(self, entry: Entry) -> None:
-        charge = charge_of(entry)
-        if charge.key in self.cells:
-            raise Fault(entry.seq, f"entry {entry.seq} reserves a key that is known already")
-        self.cells[charge.key] = Cell(reserved=entry.seq)
-        self._held[charge.key] = charge
-        self._add(charge, held=1)
+    def turn_the_page(self) -> None:
+        """End a chapter."""
+        self.cells = {}
 
-    def _cancel(self, entry: Entry) -> None:
-        charge = self._held.pop(entry.payload["key"], None)
-        if charge is None:
-            raise Fault(entry.seq, f"entry {entry.seq} gives up what was not reserved")
-        del self.cells[charge.key]
-        self._add(charge, held=-1)
+    def _cell(self, key: str) -> Cell | None:
+        if key in self.cells:
+            return self.cells[key]
+        if key in self.held:
+            return Cell(reserved=self.held[key][0])
+        return self._before(key)
 
-    def _charge(self, entry: Entry) -> None:
-        charge = charge_of(entry)
-        cell = self.cells.get(charge.key, Cell())
+    def _reserve(self, entry: Entry, payload: Mapping[str, Any]) -> None:
+        for key, charge in reserved_in(payload).items():
+            if self._cell(key) is not None:
+                raise Fault(entry.seq, f"entry {entry.seq} reserves a key that is known already")
+            self.cells[key] = Cell(reserved=entry.seq)
+            self.held[key] = entry.seq, charge
+            self._add(charge, held=1)
+
+    def _cancel(self, entry: Entry, payload: Mapping[str, Any]) -> None:
+        for key, seq in cancelled_in(payload).items():
+            cell = self._cell(key)
+            charge = self._held(key, seq)
+            if charge is None or (cell is not None and cell.charged is not None):
+                raise Fault(entry.seq, f"entry {entry.seq} gives up what was not reserved")
+            self.cells[key] = None
+            self._add(charge, held=-1)
+
+    def _charge(self, entry: Entry, payload: Mapping[str, Any]) -> None:
+        charge = _charge(payload)
+        cell = self._cell(charge.key) or Cell()
         if cell.charged is not None:
             raise Fault(entry.seq, f"entry {entry.seq} charges the same key a second time")
-        held = self._held.pop(charge.key, None)
-        if held is not None:
-            if not charge.costs_the_same_as(held):
+        if cell.reserved is not None:
+            held = self._held(charge.key, cell.reserved)
+            if held is None or not charge.costs_the_same_as(held):
                 raise Fault(entry.seq, f"entry {entry.seq} charges another price than was reserved")
             self._add(held, held=-1)
+            self.charged_from_reserve += 1
         self.cells[charge.key] = replace(cell, charged=entry.seq)
+        self.charged += 1
         self._add(charge, spent=1)
 
-    def _release(self, entry: Entry) -> None:
-        key = entry.payload["key"]
-        cell = self.cells.get(key)
+    def _release(self, entry: Entry, payload: Mapping[str, Any]) -> None:
+        key = payload["key"]
+        cell = self._cell(key)
         if cell is None or cell.charged is None:
             raise Fault(entry.seq, f"entry {entry.seq} releases what was never charged")
         if cell.released is not None:
             raise Fault(entry.seq, f"entry {entry.seq} releases the same key a second time")
         self.cells[key] = replace(cell, released=entry.seq)
+        self.released += 1
+
+    def _held(self, key: str, seq: int | None) -> Charge | None:
+        """What is set aside for a key, and no longer after this."""
+        found = self.held.pop(key, None)
+        if found is None:
+            return None if seq is None else self._reserved(key, seq)
+        at, charge = found
+        return charge if seq in (None, at) else None
 
     def _add(self, charge: Charge, *, spent: int = 0, held: int = 0) -> None:
         for account, amount in charge.costs:

@@ -15,11 +15,21 @@ from pappi.checkpoint.plans import checked_log
 from pappi.errors import NotFound
 from pappi.ppinot.catalogue import write_yaml
 from pappi.ppinot.model import Catalogue
+from pappi.store.ledger.journal import utc_now
 from pappi.store.office import Office
-from pappi.store.register import FORGET, KEEP, KeptQuestion, kept_payload
+from pappi.store.register import (
+    FORGET,
+    KEEP,
+    KeptQuestion,
+    Register,
+    acts_on,
+    day_of,
+    kept_payload,
+)
 
 _MOST_BYTES = 20_000
-_MOST_EVER = 500
+_MOST_KEPT = 500
+_MOST_A_DAY = 100
 _ID_LENGTH = 16
 _NAMES = 3
 
@@ -32,15 +42,20 @@ def keep(office: Office, caller: Caller, catalogue: Catalogue) -> KeptQuestion |
         log = checked_log(register, caller.logs(register), catalogue)
         question = _question(caller.name, log.name, catalogue)
         known = register.kept.get(question.id)
-        if known is not None and not known.forgotten:
+        if known is not None:
             return known
         payload = kept_payload(question)
-        # Also those that were forgotten and kept again: the journal forgets none of them.
-        kept = register.acts_of_keeping.get(caller.name, 0)
-        if len(canonical_json(payload)) > _MOST_BYTES or kept >= _MOST_EVER:
+        if len(canonical_json(payload)) > _MOST_BYTES or not _has_room(register, caller.name):
             return None
         ledger.append(KEEP, payload)
         return question
+
+
+def _has_room(register: Register, analyst: str) -> bool:
+    """Of a day, also those that were forgotten again count: the journal forgets none of them."""
+    kept = sum(each.analyst == analyst for each in register.kept.values())
+    today = acts_on(register.keeping, analyst, day_of(utc_now()))
+    return kept < _MOST_KEPT and today < _MOST_A_DAY
 
 
 def kept_of(office: Office, caller: Caller, log: str | None) -> tuple[KeptQuestion, ...]:
@@ -54,9 +69,7 @@ def kept_of(office: Office, caller: Caller, log: str | None) -> tuple[KeptQuesti
             else {register.log(log, caller.logs(register)).name}
         )
     found = [
-        each
-        for each in register.kept.values()
-        if each.analyst == caller.name and each.log in logs and not each.forgotten
+        each for each in register.kept.values() if each.analyst == caller.name and each.log in logs
     ]
     return tuple(reversed(found))
 
@@ -67,7 +80,7 @@ def forget(office: Office, caller: Caller, identity: str) -> None:
         register = office.register(ledger)
         caller.permit(register)
         question = register.kept.get(identity)
-        if question is None or question.forgotten or question.analyst != caller.name:
+        if question is None or question.analyst != caller.name:
             raise NotFound("there is no such question among yours", hint="see the list of them")
         ledger.append(FORGET, {"id": identity})
 

@@ -24,8 +24,17 @@ from pappi.ppinot.catalogue import parse_catalogue, write_yaml
 from pappi.ppinot.model import Catalogue, Scope
 from pappi.store.declarations import LogDeclaration
 from pappi.store.ledger import Ledger
+from pappi.store.ledger.journal import utc_now
 from pappi.store.office import Office
-from pappi.store.register import END, STAND, Register, StandingQuestion, standing_payload
+from pappi.store.register import (
+    END,
+    STAND,
+    Register,
+    StandingQuestion,
+    acts_on,
+    day_of,
+    standing_payload,
+)
 from pappi.values.answers import Series
 from pappi.values.epsilon import Epsilon
 
@@ -35,7 +44,7 @@ _LONGEST = 100_000
 _MOST_YEARS = 5
 _MOST_CELLS = 600
 _MOST_OPEN = 50
-_MOST_EVER = 200
+_MOST_A_DAY = 20
 
 
 def subscribe(
@@ -61,10 +70,14 @@ def subscribe(
         asked = _questions(question, log, until)
         _require_blocks(asked, log)
         refuse_too_much(asked)
-        _refuse_hoarding(question, len(asked), register)
         rules = Rules(office, ledger, caller, log)
         act = (STAND, standing_payload(question))
-        ledger.reserve([one.charge for one in asked], rules.limit, act, rules.permit)
+
+        def permit() -> None:
+            rules.permit()
+            _refuse_hoarding(question, len(asked), office.register(ledger))
+
+        ledger.reserve([one.charge for one in asked], rules.limit, act, permit)
         return question
 
 
@@ -76,19 +89,20 @@ def _refuse_far(until: date, log: LogDeclaration) -> None:
 
 def _refuse_hoarding(question: StandingQuestion, cells: int, register: Register) -> None:
     """The journal keeps every question for ever, and reserving one costs nothing in the end."""
-    theirs = [each for each in register.standing.values() if each.analyst == question.analyst]
+    theirs = list(_open_of(register, question.analyst))
+    today = acts_on(register.asked, question.analyst, day_of(utc_now()))
     for found, most, what in (
         (len(question.definitions), _LONGEST, "characters in a standing question"),
         (cells, _MOST_CELLS, "reservations in a standing question"),
-        (1 + sum(not each.ended for each in theirs), _MOST_OPEN, "standing questions"),
-        (1 + len(theirs), _MOST_EVER, "standing questions, ended ones included"),
+        (1 + len(theirs), _MOST_OPEN, "standing questions"),
+        (1 + today, _MOST_A_DAY, "new standing questions a day, ended ones included"),
     ):
         if found > most:
             raise Refused(
                 f"an analyst may have at most {most:,} {what}",
                 hint="put several PPIs into one question, or ask for fewer of them",
             )
-    if any(not each.ended and _same(each, question) for each in theirs):
+    if any(_same(each, question) for each in theirs):
         raise Refused("this question stands already", hint="see the list of standing questions")
 
 
@@ -109,7 +123,7 @@ def end(office: Office, caller: Caller, identity: str) -> int:
         register = office.register(ledger)
         caller.permit(register)
         question = register.standing.get(identity)
-        if question is None or question.ended or question.analyst != caller.name:
+        if question is None or question.analyst != caller.name:
             raise NotFound("there is no such standing question", hint="list them first")
         log = register.logs[question.log]
         others = (each for each in _open_of(register, caller.name) if each.log == question.log)
@@ -135,7 +149,7 @@ def end_all(office: Office, analyst: str, log: str) -> int:
 
 def _open_of(register: Register, analyst: str) -> Iterator[StandingQuestion]:
     for each in register.standing.values():
-        if each.analyst == analyst and not each.ended:
+        if each.analyst == analyst:
             yield each
 
 
@@ -165,8 +179,6 @@ def run_due(office: Office, on_step: Step = go_on, pace: Pace = AT_ONCE) -> Iter
     with office.ledger() as ledger:
         register = office.register(ledger)
         for question in register.standing.values():
-            if question.ended:
-                continue
             door = Checkpoint(office, _asking(question), on_step, pace)
             yield from _run(door, ledger, question, register.logs[question.log])
 

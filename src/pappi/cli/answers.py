@@ -17,6 +17,7 @@ from pappi.cli.options import (
     chosen_catalogue,
     console,
     open_workspace,
+    verified_in_full,
     workspace_option,
 )
 from pappi.cli.previews import (
@@ -178,7 +179,7 @@ def budget(
     from pappi.report.tables import budget_table
 
     door = open_workspace(workspace)
-    verified = door.verify()
+    verified = verified_in_full(door)
     names = [log_name] if log_name else [log.name for log in door.logs()]
     lines = {name: door.checkpoint().budget(name) for name in names}
     if as_json:

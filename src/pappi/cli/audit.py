@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pappi.cli.options import AS_JSON, chosen_catalogue, open_workspace, workspace_option
+from pappi.cli.options import (
+    AS_JSON,
+    chosen_catalogue,
+    open_workspace,
+    verified_in_full,
+    workspace_option,
+)
 from pappi.errors import LedgerRolledBack, PappiError, UsageError
 
 if TYPE_CHECKING:
@@ -73,7 +79,7 @@ def audit(
     """
     if target == LEDGER:
         door = open_workspace(workspace)
-        verified = door.verify()
+        verified = verified_in_full(door)
         head = f"{verified.entries}:{verified.head}"
         click.echo(f"The ledger verifies: {verified.entries} entries, head {head}")
         if contains is not None:

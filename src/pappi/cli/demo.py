@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pappi.cli.answers import show_release, write_report
+from pappi.cli.options import verified_in_full
 
 # So that the demo fits a screen.
 SHOWN = 8
@@ -36,7 +37,7 @@ def demo(directory: Path, epsilon: str) -> None:
     for number, example in enumerate(EXAMPLES.values(), start=2):
         click.echo(f"\n{number}. {example.about}")
         _show(example, workspace, directory, epsilon)
-    verified = workspace.verify()
+    verified = verified_in_full(workspace)
     click.echo(f"\nThe ledger verifies: {verified.entries} entries, all chained.")
     again = f"release {example.catalogue_path} --epsilon {epsilon}"
     click.echo(f"Ask again, for free: pappi -w {workspace.root} {again}")

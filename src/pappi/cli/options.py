@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pappi.errors import UsageError
+from pappi.errors import LedgerBroken, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from pappi.ppinot.model import Catalogue
+    from pappi.store.ledger import Verification
     from pappi.workspace import Workspace
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -51,6 +52,23 @@ def open_workspace(given: str | None) -> Workspace:
     workspace = found.paced(on_grid())
     context.call_on_close(workspace.close)
     return workspace
+
+
+def verified_in_full(workspace: Workspace) -> Verification:
+    """What verifying the whole ledger found; an error if it is not sound."""
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn
+
+    columns = TextColumn("Verifying the ledger: entry {task.completed:,.0f}")
+    with Progress(columns, console=Console(stderr=True), transient=True) as told:
+        task = told.add_task("", total=None)
+        found = workspace.verify(lambda seq: told.update(task, completed=seq))
+    if not found.ok:
+        raise LedgerBroken(
+            f"the ledger does not verify: {found.problem}",
+            hint="nothing is released until it is restored from a backup",
+        )
+    return found
 
 
 def console() -> Console:

@@ -121,6 +121,7 @@ def _head(files: WorkspaceFiles, folder: Path) -> Mark:
         with files.open_ledger() as ledger:
             return ledger.head()
     with open_in_sqlite(folder / "ledger.sqlite", mark=files.mark) as ledger:
+        ledger.require_marked()
         head = ledger.head()
     _fold(folder / "ledger.sqlite")
     return head

@@ -37,6 +37,8 @@ from pappi.ppinot.model import Catalogue
 from pappi.report.dpo.facts import Pack
 from pappi.store.declarations import LogDeclaration, today
 from pappi.store.ledger import Ledger, Verification
+from pappi.store.ledger.rules import Progress as Watch
+from pappi.store.ledger.rules import no_progress
 from pappi.store.mark import Mark
 from pappi.store.office import Office
 from pappi.store.register import (
@@ -341,10 +343,9 @@ class Custody:
         log.require_ready(files.events)
         return exact_answers(files.events, catalogue, log, files.key())
 
-    def verify(self) -> Verification:
-        """Check the ledger's chain from its first entry to its last."""
-        with self._office.ledger() as ledger:
-            return ledger.verify()
+    def verify(self, progress: Watch = no_progress) -> Verification:
+        """Check the whole ledger, from its first entry to its last; nobody waits for it."""
+        return self._office.verify(progress)
 
     def contains(self, mark: Mark) -> bool:
         """Whether the ledger still has an entry that was noted earlier."""

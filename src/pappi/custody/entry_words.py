@@ -100,7 +100,16 @@ def _charged(what: What) -> str:
 
 
 def _reserved(what: What) -> str:
+    if "charges" in what:
+        log = what["charges"][0]["accounts"][0][0]
+        return f"{len(what['charges']):,} cells of {log} reserved"
     return f"{what['question']['ppi']} reserved: {_price(what)}"
+
+
+def _given_up(what: What) -> str:
+    if "cells" in what:
+        return f"{len(what['cells']):,} reserved cells given up"
+    return f"Reservation {what['key'][:_DIGITS]}… given up"
 
 
 def _rolled_back(what: What) -> str:
@@ -145,5 +154,5 @@ _WORDS: Mapping[str, Callable[[What], str]] = {
     CHARGE: _charged,
     RESERVE: _reserved,
     RELEASE: lambda what: f"Result put on record for {what['key'][:_DIGITS]}…",
-    CANCEL: lambda what: f"Reservation {what['key'][:_DIGITS]}… given up",
+    CANCEL: _given_up,
 }

@@ -12,9 +12,19 @@ from datetime import date
 from itertools import islice
 from typing import Any
 
-from pappi.budget.accounts import Account
-from pappi.budget.chain import Entry, Fault, verified
-from pappi.budget.journal import CANCEL, CHARGE, OPENING, RELEASE, RESERVE, Balance
+from pappi.budget.accounts import Account, Charge
+from pappi.budget.chain import Entry, Fault
+from pappi.budget.journal import (
+    CANCEL,
+    CHARGE,
+    OPENING,
+    RELEASE,
+    RESERVE,
+    Balance,
+    cancelled_in,
+    charge_of,
+    reserved_in,
+)
 from pappi.custody.pack_acts import act_of
 from pappi.errors import LedgerBroken
 from pappi.report.budgets import BudgetLine
@@ -28,14 +38,13 @@ from pappi.values.epsilon import ZERO, Epsilon
 
 Balances = Mapping[Account, Balance]
 
-_STATES = {RESERVE: State.RESERVED, CHARGE: State.INCOMPLETE}
-
 
 def gather_pack(office: Office, log: str | None) -> Pack:
     """The facts about a log, or about all; of a ledger that does not verify, only that."""
     workspace = office.files.root.name
     try:
-        with office.ledger() as ledger:
+        # All of a long journal is read: on a connection of its own, nobody waits for that.
+        with office.ledger_apart() as ledger:
             return _gathered(ledger, workspace, log)
     except Fault as fault:
         return Pack(workspace, Chain(0, "", fault.sentence))
@@ -51,7 +60,7 @@ def _gathered(ledger: Ledger, workspace: str, log: str | None) -> Pack:
     walk = _Walk()
     last = None
     # What others write meanwhile is left to the next pack.
-    for last in verified(islice(ledger.entries(), found.entries)):
+    for last in islice(ledger.entries(), found.entries):
         walk.take(last)
     if last is None or last.digest != found.head:
         raise Fault(None, "the journal was changed while it was being read")
@@ -82,14 +91,18 @@ class _Walk:
         )
 
     def take(self, entry: Entry) -> None:
-        if entry.kind in _STATES:
-            payload = entry.payload
-            self.asked[payload["key"]] = _asked(payload, entry.at, _STATES[entry.kind])
+        if entry.kind == RESERVE:
+            for key, charge in reserved_in(entry.payload).items():
+                self.asked[key] = _asked(charge, entry.at, State.RESERVED)
+        elif entry.kind == CHARGE:
+            charge = charge_of(entry)
+            self.asked[charge.key] = _asked(charge, entry.at, State.INCOMPLETE)
         elif entry.kind == RELEASE:
             key = entry.payload["key"]
             self.asked[key] = replace(self.asked[key], state=State.RELEASED)
         elif entry.kind == CANCEL:
-            del self.asked[entry.payload["key"]]
+            for key in cancelled_in(entry.payload):
+                del self.asked[key]
         elif entry.kind == EXACT:
             # Apart from the acts: a look a minute would leave nothing else to be seen of them.
             what = entry.payload
@@ -101,7 +114,7 @@ class _Walk:
     def _act(self, entry: Entry) -> None:
         before, self.register = self.register, self.register.advanced([entry])
         payload = entry.payload
-        self.acts.append(act_of(entry, payload, before, self.register))
+        self.acts.append(act_of(entry, payload, before))
         if entry.kind == ERASE:
             kinds = tuple(payload["by what"])
             erasure = Erasure(entry.at, payload["by"], kinds, payload["cases"], payload["events"])
@@ -134,20 +147,20 @@ class _Walk:
         )
 
 
-def _asked(payload: Mapping[str, Any], at: str, state: State) -> Asked:
-    question = payload["question"]
+def _asked(charge: Charge, at: str, state: State) -> Asked:
+    question: Mapping[str, Any] = charge.question
     periods = question["periods"]
     return Asked(
         log=question["log"],
         question=question_digest(question),
         ppi=question["ppi"],
-        analyst=payload["analyst"],
+        analyst=charge.analyst,
         mechanism=", ".join(dict.fromkeys(part["mechanism"] for part in question["parts"])),
-        amount=Epsilon(payload["amount"]),
+        amount=charge.amount,
         at=at,
         first=date.fromisoformat(min(period["start"] for period in periods)),
         end=date.fromisoformat(max(period["end"] for period in periods)),
-        blocks=tuple(block for _, block in payload["accounts"]),
+        blocks=tuple(account.block for account in charge.accounts),
         state=state,
     )
 

@@ -13,18 +13,18 @@ from pappi.store.register import DECLARE, END, Register
 Payload = Mapping[str, Any]
 
 
-def act_of(entry: Entry, payload: Payload, before: Register, after: Register) -> Act:
-    """An act in words; `before` and `after` are what held around it."""
-    log = _log_of(entry.kind, payload, after)
+def act_of(entry: Entry, payload: Payload, before: Register) -> Act:
+    """An act in words; `before` is what held until then."""
+    log = _log_of(entry.kind, payload, before)
     by = payload.get("by") or payload.get("analyst") or ""
     earlier = before.logs.get(payload["name"]) if entry.kind == DECLARE else None
     what = told(entry.kind, payload, earlier.to_json() if earlier else None)
     return Act(entry.seq, entry.at, by, what, log)
 
 
-def _log_of(kind: str, payload: Payload, after: Register) -> str | None:
+def _log_of(kind: str, payload: Payload, before: Register) -> str | None:
     if kind == DECLARE:
         return str(payload["name"])
     if kind == END:
-        return after.standing[payload["id"]].log
+        return before.standing[payload["id"]].log
     return payload.get("log")

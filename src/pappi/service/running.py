@@ -9,6 +9,10 @@ before anybody has counted it.
 On SIGTERM or SIGINT nothing new is taken, and what is under way is finished: what was
 charged is released and recorded. If that takes too long the process ends all the same; the
 same request completes such a release later, at no new cost. A second SIGINT does not wait.
+
+Opening looks at what came into the ledger since its last snapshot. The whole ledger is verified
+beside the service, when it starts and now and then, on a connection of its own; as long as that
+has found something wrong, every request is refused.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -23,11 +29,11 @@ from dataclasses import dataclass
 
 import uvicorn
 
-from pappi.errors import UsageError
+from pappi.errors import LedgerBroken, LedgerUnavailable, UsageError
 from pappi.service.analyst import analyst_app
 from pappi.service.connections import Allowed, guarded
 from pappi.service.layers import Closed, Service, frame_of
-from pappi.service.logs import log_act, write_logs
+from pappi.service.logs import log_act, log_failure, write_logs
 from pappi.service.owner import owner_app
 from pappi.service.settings import Settings, networks_in
 from pappi.workspace import Workspace
@@ -38,6 +44,10 @@ _AT_A_TIME = 16
 # Descriptors that analysts' connections never get: for those under way to be counted, the
 # ledger, the events and the log. The owner's connections come on top.
 _RESERVED = 156
+_WATCH = "ledger"
+_AGAIN_SECONDS = 60.0
+_JOIN_SECONDS = 5.0
+_TURN_SECONDS = 0.0005
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +82,61 @@ class _Server(uvicorn.Server):
         yield
 
 
+class LedgerWatch:
+    """Verifies the whole ledger at once and then at intervals, until it is ended."""
+
+    def __init__(self, workspace: Workspace, hours: float) -> None:
+        self._workspace = workspace
+        self._pause = hours * 3_600
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="ledger-watch", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        """Does not wait for a long verification for long: it changes nothing."""
+        self._ended.set()
+        self._thread.join(_JOIN_SECONDS)
+
+    def _watch(self) -> None:
+        pause = 0.0
+        while not self._ended.wait(pause):
+            # What was refused is looked at again soon: it may have been put right.
+            pause = self._pause if self._verifies() else min(self._pause, _AGAIN_SECONDS)
+
+    def _verifies(self) -> bool:
+        try:
+            found = self._workspace.verify(self._go_on)
+        except _EndedError:
+            return False
+        except Exception as error:  # noqa: BLE001 - told to the log, and tried again
+            log_failure(error, _WATCH)
+            return False
+        if found.ok:
+            log_act("verified", entries=found.entries)
+        else:
+            log_failure(LedgerBroken(found.problem), _WATCH)
+        return found.ok
+
+    def _go_on(self, _seq: int) -> None:
+        if self._ended.is_set():
+            raise _EndedError
+
+
+class _EndedError(Exception):
+    """The service ends; verifying it is broken off."""
+
+
 class Running:
     """Two listening sockets and what answers on them."""
 
     def __init__(self, workspace: Workspace, asked: Addresses, settings: Settings) -> None:
+        _refuse_broken(workspace)
         frame = frame_of(settings)
         self._closed: Closed = frame.closed
         self._workspace = workspace
+        self._watch = LedgerWatch(workspace, settings.verify_hours)
         self._sockets = [_listening(address) for address in (asked.analyst, asked.owner)]
         apps = (
             analyst_app(workspace, frame=frame),
@@ -93,6 +151,7 @@ class Running:
         """Serve until `stop`, or a signal."""
         analysts, owners = zip(self._servers, self._sockets, strict=True)
         log_act("started", analyst=self.addresses.analyst.port, owner=self.addresses.owner.port)
+        self._watch.start()
         try:
             with ThreadPoolExecutor(1, "analysts") as pool:
                 served = pool.submit(lambda: asyncio.run(analysts[0].serve([analysts[1]])))
@@ -100,6 +159,7 @@ class Running:
                 asyncio.run(self._serve_owners(*owners))
                 served.result()
         finally:
+            self._watch.end()
             for found in self._sockets:
                 found.close()
             self._workspace.close()
@@ -134,9 +194,21 @@ def serve(
 ) -> None:
     """Run both applications; `tell` is called once both listen."""
     write_logs()
+    # Verifying computes for long without a pause: nobody is to wait for their turn beside it.
+    sys.setswitchinterval(_TURN_SECONDS)
     running = Running(workspace, asked, settings)
     tell(running.addresses)
     running.run()
+
+
+def _refuse_broken(workspace: Workspace) -> None:
+    """Not even begin with a ledger that is damaged; one that is out of reach may come back."""
+    try:
+        workspace.logs()
+    except LedgerBroken:
+        raise
+    except LedgerUnavailable as error:
+        log_failure(error, _WATCH)
 
 
 def _on_signals(stop: Callable[[], None]) -> None:

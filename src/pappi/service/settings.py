@@ -95,6 +95,7 @@ class Settings:
     session_hours         how long one stays signed in to the pages
     session_idle_minutes  … and without looking at one
     shutdown_seconds      how long requests under way may take once the service is told to stop
+    verify_hours          between two verifications of the whole ledger, beside the service
     trusted_proxies       addresses and networks whose word counts on where a request came from
     public_url            where analysts reach it, https://…; if set, no other Host is answered
     owner_url             … and the owner
@@ -122,6 +123,7 @@ class Settings:
     session_hours: float = 8.0
     session_idle_minutes: float = 30.0
     shutdown_seconds: int = 60
+    verify_hours: float = 6.0
     trusted_proxies: str = "127.0.0.1"
     public_url: str = ""
     owner_url: str = ""

@@ -4,7 +4,8 @@
     layout 2   a key beside it, for persons and buckets
     layout 3   ledger of format 2: analysts, reservations, an identity; captured events;
                at first without the column `first_pos` of event tables
-    layout 4   ledger of format 3: every kind of entry is known, or the journal is refused
+    layout 4   ledger of format 3: every kind of entry is known, or the journal is refused;
+               a signed snapshot that opening starts from; reservations in one entry
 
 What changes is changed in a draft beside the files, and verified there. Then the marker says
 that a migration is on its way, the old files move into a folder of their own, the new ones
@@ -93,6 +94,7 @@ def _to_layout_4(draft: Draft) -> None:
 
 def _to_format_3(journal: Journal) -> None:
     """What changes in a ledger of format 2; inside one transaction."""
+    journal.add_snapshots()
     journal.append(REFORMAT, reformat_payload())
 
 

@@ -3,6 +3,11 @@
 The ledger is opened and verified once and kept; what others have written since is read and
 verified whenever something is decided. If the ledger fails, it is let go, so that the next
 call opens and verifies it anew: what is refused while the cause lasts works again after.
+
+Opening starts from the ledger's snapshot (`store/ledger/rules.py`), and every so many entries
+a new one is kept. So neither costs more the longer the journal is. `verify` looks at all of it,
+on a connection of its own; once it has found something wrong, nothing is decided by this ledger
+until verifying it again finds it sound.
 """
 
 from __future__ import annotations
@@ -11,11 +16,13 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
+from itertools import takewhile
 
-from pappi.errors import LedgerUnavailable
-from pappi.store.ledger import Ledger
-from pappi.store.ledger.rules import no_step
+from pappi.errors import LedgerBroken, LedgerUnavailable
+from pappi.store.ledger import Ledger, Verification, rules
+from pappi.store.ledger.rules import Progress, no_progress, no_step
 from pappi.store.register import Register
 from pappi.store.workspace import WorkspaceFiles
 
@@ -29,18 +36,30 @@ class Office:
         self._opening = threading.Lock()
         self._ledger: Ledger | None = None
         self._register = Register()
+        self._snapshot_at = 0
+        self._keeping = threading.Lock()
+        self._unsound: LedgerBroken | None = None
+        self._verifying: tuple[int, Future[Verification]] | None = None
         self._process = os.getpid()
         self._inherited: Ledger | None = None
 
     @contextmanager
     def ledger(self) -> Iterator[Ledger]:
         """The ledger, for one piece of work."""
+        self._refuse_unsound()
         ledger = self._opened()
         try:
             yield ledger
         except LedgerUnavailable:
             self._let_go(ledger)
             raise
+        self._renew_snapshot()
+
+    @contextmanager
+    def ledger_apart(self) -> Iterator[Ledger]:
+        """The ledger on a connection of its own, unverified: for whoever reads all of it."""
+        with self.files.ledger_to_verify() as ledger:
+            yield ledger
 
     def register(self, ledger: Ledger) -> Register:
         """What holds at this moment; inside a transaction, at the moment of the transaction."""
@@ -52,11 +71,39 @@ class Office:
         self._register = found
         return found
 
+    def verify(self, progress: Progress = no_progress) -> Verification:
+        """Verify the ledger in full; whoever asks meanwhile gets the same finding."""
+        with self._opening:
+            running = self._verifying
+            shared = running is not None and running[0] == os.getpid()
+            if running is None or not shared:
+                running = self._verifying = os.getpid(), Future()
+        found = running[1]
+        if shared:
+            return found.result()
+        try:
+            with self.ledger_apart() as ledger:
+                verification = ledger.verify(progress)
+        except BaseException as error:
+            found.set_exception(error)
+            raise
+        else:
+            self._unsound = ledger.refusal(verification)
+            found.set_result(verification)
+            return verification
+        finally:
+            with self._opening:
+                self._verifying = None
+
     def close(self) -> None:
         with self._opening:
             if self._ledger is not None and self._process == os.getpid():
                 self._ledger.close()
             self._ledger = None
+
+    def _refuse_unsound(self) -> None:
+        if self._unsound is not None:
+            raise LedgerBroken(self._unsound.message, hint=self._unsound.hint)
 
     def _opened(self) -> Ledger:
         with self._opening:
@@ -65,10 +112,62 @@ class Office:
                 self._inherited = self._ledger
                 self._ledger, self._process = None, os.getpid()
             if self._ledger is None:
-                self._ledger = self.files.open_ledger(self._on_step)
+                self._ledger = self._newly_opened()
                 # An office that nobody closes closes its ledger when it is forgotten.
                 weakref.finalize(self, _close_in, os.getpid(), self._ledger)
             return self._ledger
+
+    def _newly_opened(self) -> Ledger:
+        """Verified, and with a snapshot for the next time if this one had much to read."""
+        ledger = self.files.open_ledger(self._on_step)
+        try:
+            self._bring_forward(ledger)
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
+
+    def _bring_forward(self, ledger: Ledger) -> None:
+        register, start = self._register, ledger.brought_forward
+        if start is not None and (register.last is None or register.last.seq < start[0].seq):
+            entry, written = start
+            register = Register.from_json(written, entry)
+        end = ledger.verified_to
+        if register.last is None or register.last.seq < end:
+            news = ledger.news(register.last)
+            register = register.advanced(takewhile(lambda entry: entry.seq <= end, news))
+            ledger.remember(register.last)
+        self._register = register
+        kept = start[0].seq if start else 0
+        if ledger.snapshot_is_due and register.last is not None and register.last.seq == end:
+            self._keep(ledger, register)
+            kept = end
+        self._snapshot_at = kept + rules.SNAPSHOT_EVERY
+
+    def _keep(self, ledger: Ledger, register: Register) -> None:
+        """Without a snapshot everything works, if later: who may only read goes on."""
+        try:
+            ledger.keep_snapshot(register.to_json())
+        except LedgerBroken:
+            raise
+        except LedgerUnavailable:
+            pass
+
+    def _renew_snapshot(self) -> None:
+        """Every so many entries: open the ledger once more, on a connection of its own."""
+        last = self._register.last
+        if last is None or last.seq < self._snapshot_at:
+            return
+        if not self._keeping.acquire(blocking=False):
+            return
+        try:
+            self._snapshot_at = last.seq + rules.SNAPSHOT_EVERY
+            self._newly_opened().close()
+        except LedgerUnavailable:
+            # What was asked for is done. Whoever asks next opens it anew, and is told why not.
+            self.close()
+        finally:
+            self._keeping.release()
 
     def _let_go(self, ledger: Ledger) -> None:
         with self._opening:

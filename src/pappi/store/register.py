@@ -11,7 +11,8 @@ import hashlib
 import hmac
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import Any
 
 from pappi.budget.chain import Entry
@@ -19,6 +20,8 @@ from pappi.errors import NotAuthenticated, UnknownLog
 from pappi.store.declarations import LogDeclaration
 from pappi.values.access import Grant, KeyRecord, Right, Role
 from pappi.values.epsilon import Epsilon
+from pappi.values.periods import Grid
+from pappi.values.plain_data import JSON
 
 DECLARE = "declare"
 GRANT = "grant"
@@ -55,7 +58,6 @@ class StandingQuestion:
     first: date
     until: date
     granted: bool = False
-    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,14 @@ class KeptQuestion:
     definitions: str
     names: tuple[str, ...]
     count: int
-    forgotten: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DaysActs:
+    """How often somebody has done something on the last day they did it."""
+
+    day: str
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +100,16 @@ class Frost:
             return True
         if not block:
             return False
-        # Whatever the block is called: it is free if it is one of those that begin later.
-        far = date(min(int(block[:4]) + 2, date.max.year), 1, 1)
-        later = (each for each in log.blocks.walk(self.day, far) if each.start > self.day)
-        return all(each.label != block for each in later)
+        return block not in _beginning_after(self.day, log.blocks, int(block[:4]))
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """What the acts up to `last` add up to."""
+    """What the acts up to `last` add up to: what holds, not what has ever been.
+
+    `asked` and `keeping` count an analyst's standing and kept questions of a day, ended and
+    forgotten ones included.
+    """
 
     last: Entry | None = None
     logs: Mapping[str, LogDeclaration] = field(default_factory=dict)
@@ -108,16 +118,65 @@ class Register:
     digests: Mapping[str, str] = field(default_factory=dict, repr=False)
     standing: Mapping[str, StandingQuestion] = field(default_factory=dict)
     kept: Mapping[str, KeptQuestion] = field(default_factory=dict)
-    acts_of_keeping: Mapping[str, int] = field(default_factory=dict)
+    asked: Mapping[str, DaysActs] = field(default_factory=dict)
+    keeping: Mapping[str, DaysActs] = field(default_factory=dict)
     stopped: str | None = None
     frozen: Mapping[str, Frost] = field(default_factory=dict)
 
     def advanced(self, entries: Iterable[Entry]) -> Register:
-        found = self
-        for entry in entries:
-            take = _TAKE.get(entry.kind)
-            found = replace(take(found, entry) if take else found, last=entry)
-        return found
+        found, last = self, self.last
+        for last in entries:
+            take = _TAKE.get(last.kind)
+            if take is not None:
+                found = take(found, last)
+        return replace(found, last=last)
+
+    def to_json(self) -> dict[str, JSON]:
+        """As a ledger's snapshot keeps it; `last` is the snapshot's own entry."""
+        return {
+            "logs": [log.to_json() for log in self.logs.values()],
+            "grants": [_grant_payload(grant) for grant in self.grants.values()],
+            "keys": [
+                {
+                    **key_payload(key, self.digests[key.id]),
+                    "created": key.created.isoformat(),
+                    "revoked": key.revoked,
+                }
+                for key in self.keys.values()
+            ],
+            "standing": [standing_payload(each) for each in self.standing.values()],
+            "kept": [kept_payload(each) for each in self.kept.values()],
+            "asked": {who: [acts.day, acts.count] for who, acts in self.asked.items()},
+            "keeping": {who: [acts.day, acts.count] for who, acts in self.keeping.items()},
+            "stopped": self.stopped,
+            "frozen": {
+                log: [frost.day.isoformat(), frost.whole] for log, frost in self.frozen.items()
+            },
+        }
+
+    @classmethod
+    def from_json(cls, written: Any, last: Entry) -> Register:  # noqa: ANN401 - JSON
+        logs = map(LogDeclaration.from_json, written["logs"])
+        grants = map(_grant_of, written["grants"])
+        return cls(
+            last=last,
+            logs={log.name: log for log in logs},
+            grants={(grant.log, grant.analyst): grant for grant in grants},
+            keys={
+                each["id"]: replace(_key_of(each, each["created"]), revoked=each["revoked"])
+                for each in written["keys"]
+            },
+            digests={each["id"]: each["digest"] for each in written["keys"]},
+            standing={each["id"]: _standing_of(each) for each in written["standing"]},
+            kept={each["id"]: _kept_of(each) for each in written["kept"]},
+            asked={who: DaysActs(*acts) for who, acts in written["asked"].items()},
+            keeping={who: DaysActs(*acts) for who, acts in written["keeping"].items()},
+            stopped=written["stopped"],
+            frozen={
+                log: Frost(date.fromisoformat(day), whole)
+                for log, (day, whole) in written["frozen"].items()
+            },
+        )
 
     def log(self, name: str, among: Collection[str] | None = None) -> LogDeclaration:
         """A log, if it is there and among those that may be known."""
@@ -148,6 +207,14 @@ class Register:
         if key.revoked or (key.expires is not None and key.expires <= now):
             raise NotAuthenticated
         return key
+
+
+@lru_cache(maxsize=256)
+def _beginning_after(day: date, blocks: Grid, year: int) -> frozenset[str]:
+    """The blocks that begin after a day, of those that are called by a year."""
+    first, until = date(max(year - 1, 1), 1, 1), date(min(year + 2, date.max.year), 1, 1)
+    # A week is called by the year that most of it lies in.
+    return frozenset(each.label for each in blocks.walk(first, until) if each.start > day)
 
 
 def digest_of(secret: str) -> str:
@@ -190,6 +257,66 @@ def kept_payload(question: KeptQuestion) -> dict[str, Any]:
     }
 
 
+def _grant_payload(grant: Grant) -> dict[str, Any]:
+    return {"log": grant.log, "analyst": grant.analyst, "per_block": grant.per_block.nano}
+
+
+def _grant_of(found: Mapping[str, Any]) -> Grant:
+    return Grant(found["log"], found["analyst"], Epsilon(found["per_block"]))
+
+
+def _key_of(found: Mapping[str, Any], created: str) -> KeyRecord:
+    expires = found["expires"]
+    return KeyRecord(
+        id=found["id"],
+        role=Role(found["role"]),
+        name=found["name"],
+        rights=frozenset(map(Right, found["rights"])),
+        created=datetime.fromisoformat(created),
+        expires=None if expires is None else datetime.fromisoformat(expires),
+    )
+
+
+def _standing_of(found: Mapping[str, Any]) -> StandingQuestion:
+    return StandingQuestion(
+        id=found["id"],
+        analyst=found["analyst"],
+        log=found["log"],
+        definitions=found["definitions"],
+        epsilon=None if found["epsilon"] is None else Epsilon(found["epsilon"]),
+        first=date.fromisoformat(found["first"]),
+        until=date.fromisoformat(found["until"]),
+        granted=found["granted"],
+    )
+
+
+def _kept_of(found: Mapping[str, Any]) -> KeptQuestion:
+    return KeptQuestion(
+        id=found["id"],
+        analyst=found["analyst"],
+        log=found["log"],
+        definitions=found["definitions"],
+        names=tuple(found["names"]),
+        count=found["count"],
+    )
+
+
+def _one_more(acts: Mapping[str, DaysActs], who: str, entry: Entry) -> Mapping[str, DaysActs]:
+    day = day_of(datetime.fromisoformat(entry.at))
+    return {**acts, who: DaysActs(day, acts_on(acts, who, day) + 1)}
+
+
+def acts_on(acts: Mapping[str, DaysActs], who: str, day: str) -> int:
+    """How often somebody has done it on a day, which is the last one or later."""
+    found = acts.get(who)
+    return found.count if found is not None and found.day == day else 0
+
+
+def day_of(moment: datetime) -> str:
+    """The day of a moment, in UTC."""
+    return moment.astimezone(UTC).date().isoformat()
+
+
 def _declare(register: Register, entry: Entry) -> Register:
     log = LogDeclaration.from_json(entry.payload)
     return replace(register, logs={**register.logs, log.name: log})
@@ -202,8 +329,7 @@ def _withdraw_names(register: Register, entry: Entry) -> Register:
 
 
 def _grant(register: Register, entry: Entry) -> Register:
-    found = entry.payload
-    grant = Grant(found["log"], found["analyst"], Epsilon(found["per_block"]))
+    grant = _grant_of(entry.payload)
     return replace(register, grants={**register.grants, (grant.log, grant.analyst): grant})
 
 
@@ -215,15 +341,7 @@ def _withdraw(register: Register, entry: Entry) -> Register:
 
 def _key(register: Register, entry: Entry) -> Register:
     found = entry.payload
-    expires = found["expires"]
-    key = KeyRecord(
-        id=found["id"],
-        role=Role(found["role"]),
-        name=found["name"],
-        rights=frozenset(map(Right, found["rights"])),
-        created=datetime.fromisoformat(entry.at),
-        expires=None if expires is None else datetime.fromisoformat(expires),
-    )
+    key = _key_of(found, entry.at)
     digests = {**register.digests, key.id: found["digest"]}
     return replace(register, keys={**register.keys, key.id: key}, digests=digests)
 
@@ -242,46 +360,29 @@ def _resume(register: Register, _entry: Entry) -> Register:
 
 
 def _stand(register: Register, entry: Entry) -> Register:
-    found = entry.payload
-    question = StandingQuestion(
-        id=found["id"],
-        analyst=found["analyst"],
-        log=found["log"],
-        definitions=found["definitions"],
-        epsilon=None if found["epsilon"] is None else Epsilon(found["epsilon"]),
-        first=date.fromisoformat(found["first"]),
-        until=date.fromisoformat(found["until"]),
-        granted=found["granted"],
-    )
-    return replace(register, standing={**register.standing, question.id: question})
+    question = _standing_of(entry.payload)
+    standing = {**register.standing, question.id: question}
+    asked = _one_more(register.asked, question.analyst, entry)
+    return replace(register, standing=standing, asked=asked)
 
 
 def _end(register: Register, entry: Entry) -> Register:
-    question = replace(register.standing[entry.payload["id"]], ended=True, definitions="")
-    return replace(register, standing={**register.standing, question.id: question})
+    ended = entry.payload["id"]
+    left = {name: each for name, each in register.standing.items() if name != ended}
+    return replace(register, standing=left)
 
 
 def _keep(register: Register, entry: Entry) -> Register:
-    found = entry.payload
-    question = KeptQuestion(
-        id=found["id"],
-        analyst=found["analyst"],
-        log=found["log"],
-        definitions=found["definitions"],
-        names=tuple(found["names"]),
-        count=found["count"],
-    )
-    acts = {
-        **register.acts_of_keeping,
-        question.analyst: register.acts_of_keeping.get(question.analyst, 0) + 1,
-    }
+    question = _kept_of(entry.payload)
     kept = {**register.kept, question.id: question}
-    return replace(register, kept=kept, acts_of_keeping=acts)
+    keeping = _one_more(register.keeping, question.analyst, entry)
+    return replace(register, kept=kept, keeping=keeping)
 
 
 def _forget(register: Register, entry: Entry) -> Register:
-    question = replace(register.kept[entry.payload["id"]], forgotten=True, definitions="")
-    return replace(register, kept={**register.kept, question.id: question})
+    forgotten = entry.payload["id"]
+    left = {name: each for name, each in register.kept.items() if name != forgotten}
+    return replace(register, kept=left)
 
 
 def _rollback(register: Register, entry: Entry) -> Register:

@@ -6,7 +6,7 @@
     ledger.sqlite    declarations, charges and released answers; hash-chained
     ledger.url       instead of that file: where the ledger is, if it is in PostgreSQL
     ledger.mark      how far the ledger had come: one that lacks that entry is refused
-    key              secret bytes that order cases and put them into buckets
+    key              secret bytes that order cases, put them into buckets, and sign snapshots
 
 The directory is made readable for its owner alone.
 """
@@ -29,6 +29,8 @@ from pappi.store.ledger import (
     create_in_sqlite,
     open_in_postgres,
     open_in_sqlite,
+    unverified_in_postgres,
+    unverified_in_sqlite,
 )
 from pappi.store.ledger.rules import no_step
 from pappi.store.mark import MarkFile
@@ -86,15 +88,35 @@ class WorkspaceFiles:
     def _open_ledger(self, on_step: Callable[[str], None], mark: MarkFile | None) -> Ledger:
         url = self.ledger_url()
         if url is None:
-            ledger = open_in_sqlite(self.ledger, on_step=on_step, mark=mark)
+            ledger = open_in_sqlite(self.ledger, on_step=on_step, key=self.key(), mark=mark)
         else:
-            ledger = open_in_postgres(url, on_step=on_step, mark=mark)
-        if ledger.opening != self.opening:
+            ledger = open_in_postgres(url, on_step=on_step, key=self.key(), mark=mark)
+        return self._own(ledger)
+
+    def ledger_to_verify(self) -> Ledger:
+        """The ledger on a connection of its own, not verified."""
+        url = self.ledger_url()
+        if url is None:
+            return self._own(unverified_in_sqlite(self.ledger, self.mark))
+        return self._own(unverified_in_postgres(url, self.mark))
+
+    def _own(self, ledger: Ledger) -> Ledger:
+        try:
+            own = ledger.opening == self.opening
+        except BaseException:
+            ledger.close()
+            raise
+        if not own:
             ledger.close()
             raise LedgerBroken(
                 "the ledger found is not the one this workspace was made with",
                 hint="without its own nobody knows what is already spent: restore it",
             )
+        try:
+            ledger.require_marked()
+        except BaseException:
+            ledger.close()
+            raise
         return ledger
 
     def ledger_url(self) -> str | None:

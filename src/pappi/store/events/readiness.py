@@ -19,7 +19,10 @@ from pappi.store.events.sql import column, table
 
 _TYPES = dict(zip(STORED, ("VARCHAR", "BIGINT", "BIGINT", "VARCHAR", "BIGINT"), strict=True))
 _HEADERS = 3 * 4096  # in front of a DuckDB file's blocks
-_SIZE = "SELECT block_size, total_blocks FROM pragma_database_size() WHERE database_name = 'events'"
+# Blocks that are free may lie beyond the end of the file.
+_SIZE = """
+SELECT block_size, used_blocks FROM pragma_database_size() WHERE database_name = 'events'
+"""
 _HINT = "nothing was charged; the owner restores the file from a backup, or imports the log again"
 
 

@@ -28,6 +28,8 @@ __all__ = [
     "journal_in_sqlite",
     "open_in_postgres",
     "open_in_sqlite",
+    "unverified_in_postgres",
+    "unverified_in_sqlite",
 ]
 
 OnStep = Callable[[str], None]
@@ -43,10 +45,19 @@ def open_in_sqlite(
     *,
     clock: Clock = utc_now,
     on_step: OnStep = no_step,
+    key: bytes | None = None,
     mark: MarkFile | None = None,
 ) -> Ledger:
-    """A ledger that is there, verifies and has what is marked; LedgerBroken otherwise."""
-    return _sound(Ledger(SqliteJournal.open(path, clock), on_step, mark))
+    """A ledger that is there and verifies, from its snapshot on; LedgerBroken otherwise.
+
+    With the workspace's key it can read a snapshot, and keep one.
+    """
+    return _sound(Ledger(SqliteJournal.open(path, clock), on_step, key, mark))
+
+
+def unverified_in_sqlite(path: Path, mark: MarkFile | None = None) -> Ledger:
+    """On a connection of its own, for whoever verifies it in full."""
+    return Ledger(SqliteJournal.open(path, utc_now), mark=mark)
 
 
 def create_in_postgres(url: str, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
@@ -59,10 +70,16 @@ def open_in_postgres(
     *,
     clock: Clock = utc_now,
     on_step: OnStep = no_step,
+    key: bytes | None = None,
     mark: MarkFile | None = None,
 ) -> Ledger:
-    """A ledger that is there, verifies and has what is marked; LedgerBroken otherwise."""
-    return _sound(Ledger(_postgres().open(url, clock), on_step, mark))
+    """A ledger that is there and verifies, from its snapshot on; LedgerBroken otherwise."""
+    return _sound(Ledger(_postgres().open(url, clock), on_step, key, mark))
+
+
+def unverified_in_postgres(url: str, mark: MarkFile | None = None) -> Ledger:
+    """On a connection of its own, for whoever verifies it in full."""
+    return Ledger(_postgres().open(url, utc_now), mark=mark)
 
 
 def journal_in_sqlite(path: Path) -> Journal:

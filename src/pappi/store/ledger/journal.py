@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from pappi.budget.chain import Entry, Fault, extend
+from pappi.budget.chain import START, Entry, Fault, extend, require_follows
 from pappi.budget.journal import FORMAT, OPENING, REFORMAT, format_of, opening_payload
 from pappi.errors import LedgerBroken
 from pappi.mechanisms.noise import secret_bytes
@@ -25,15 +25,21 @@ Clock: TypeAlias = Callable[[], datetime]
 
 DAMAGED = "what is stored is damaged"
 
-_BATCH = 5_000
+_BATCH = 1_000
 _IDENTITY_BYTES = 16
 _COLUMNS = "seq, at, kind, body, digest"
+# Each entry with the digest before it: what is read by itself is checked by itself.
+_WITH_THE_ONE_BEFORE = """
+SELECT entry.seq, entry.at, entry.kind, entry.body, entry.digest, earlier.digest
+FROM journal AS entry LEFT JOIN journal AS earlier ON earlier.seq = entry.seq - 1
+"""
 _FROM = f"SELECT {_COLUMNS} FROM journal WHERE seq >= ? ORDER BY seq LIMIT {_BATCH}"  # noqa: S608
 _OF_KIND = f"""
-SELECT {_COLUMNS} FROM journal WHERE kind = ? AND seq > ? ORDER BY seq LIMIT {_BATCH}
-"""  # noqa: S608
-_ENTRY = f"SELECT {_COLUMNS} FROM journal WHERE seq = ?"  # noqa: S608
-_LAST = f"SELECT {_COLUMNS} FROM journal ORDER BY seq DESC LIMIT 1"  # noqa: S608
+{_WITH_THE_ONE_BEFORE}
+WHERE entry.kind = ? AND entry.seq > ? ORDER BY entry.seq LIMIT {_BATCH}
+"""
+_ENTRY = f"{_WITH_THE_ONE_BEFORE} WHERE entry.seq = ?"
+_LAST = f"{_WITH_THE_ONE_BEFORE} ORDER BY entry.seq DESC LIMIT 1"
 _ADD = f"INSERT INTO journal ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)"  # noqa: S608
 _HEAD = "SELECT seq, digest FROM head"
 _START_HEAD = "INSERT INTO head (id, seq, digest) VALUES (1, ?, ?)"
@@ -76,7 +82,15 @@ class Journal(ABC):
 
     @abstractmethod
     def check_file(self) -> None:
-        """Raise the first Fault that the database itself finds, or that the tables' shape shows."""
+        """Raise the first Fault that the database itself finds; reads everything."""
+
+    @abstractmethod
+    def check_shape(self) -> None:
+        """Raise a Fault if the tables or their guards are not those of a ledger."""
+
+    @abstractmethod
+    def add_snapshots(self) -> None:
+        """The table for snapshots, which came with format 3; only while `writing`."""
 
     def begin(self) -> None:
         """The first entry; only while `writing`."""
@@ -122,21 +136,27 @@ class Journal(ABC):
         return self._one(_ENTRY, seq)
 
     def entry(self, seq: int) -> Entry:
+        """One entry, whose digest is that of its content and of the digest before it."""
         found = self.found(seq)
         if found is None:
             raise broken(self.name, f"entry {seq} is missing")
         return found
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
-        """The entries from a number on, some at a time."""
+        """The entries from a number on, some at a time; whoever reads them checks the chain."""
+        for some in self.batches(first):
+            yield from some
+
+    def batches(self, first: int = 1) -> Iterator[list[Entry]]:
+        """The same, as they are fetched."""
         while rows := self.run(_FROM, first):
-            yield from map(self._entry, rows)
+            yield [self._entry(row) for row in rows]
             first = rows[-1][0] + 1
 
     def entries_of(self, kind: str, after: int = 0) -> Iterator[Entry]:
-        """The entries of a kind that come after a number, some at a time."""
+        """The entries of a kind that come after a number, some at a time, each checked."""
         while rows := self.run(_OF_KIND, kind, after):
-            yield from map(self._entry, rows)
+            yield from map(self._checked, rows)
             after = rows[-1][0]
 
     def check_head(self, last: Entry | None) -> None:
@@ -147,7 +167,16 @@ class Journal(ABC):
 
     def _one(self, statement: str, *values: object) -> Entry | None:
         rows = self.run(statement, *values)
-        return self._entry(rows[0]) if rows else None
+        return self._checked(rows[0]) if rows else None
+
+    def _checked(self, row: tuple[object, ...]) -> Entry:
+        *columns, before = row
+        entry = self._entry(tuple(columns))
+        try:
+            require_follows(entry, START if entry.seq == 1 else str(before))
+        except Fault as fault:
+            raise broken(self.name, fault.sentence) from fault
+        return entry
 
     def _entry(self, row: tuple[object, ...]) -> Entry:
         match row:

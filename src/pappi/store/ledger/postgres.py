@@ -25,7 +25,13 @@ from psycopg.pq import TransactionStatus
 from pappi.budget.chain import Fault
 from pappi.errors import LedgerBroken, LedgerUnavailable
 from pappi.store.ledger.journal import DAMAGED, Clock, Journal, broken
-from pappi.store.ledger.postgres_schema import SCHEMA, has_ledger_shape, is_empty, statements
+from pappi.store.ledger.postgres_schema import (
+    SCHEMA,
+    has_ledger_shape,
+    is_empty,
+    snapshot_statements,
+    statements,
+)
 
 NAME = "in PostgreSQL"
 PASSWORD_FILE = "PAPPI_LEDGER_PASSWORD_FILE"  # noqa: S105 - names a file
@@ -166,9 +172,17 @@ class PostgresJournal(Journal):
             return cursor.fetchall() if cursor.description else []
 
     def check_file(self) -> None:
-        """Raise a Fault if the tables' shape is not that of a ledger."""
+        """PostgreSQL checks its pages as it reads them, where data checksums are on."""
+
+    def check_shape(self) -> None:
+        """Raise a Fault if the tables or their guards are not those of a ledger."""
         if not has_ledger_shape(self.run):
             raise Fault(None, "its tables or their guards are not those of a PaPPI ledger")
+
+    def add_snapshots(self) -> None:
+        """The table for snapshots, which came with format 3; only while `writing`."""
+        for statement in snapshot_statements():
+            self.run(statement)
 
     def _create_tables(self) -> None:
         if not is_empty(self.run):

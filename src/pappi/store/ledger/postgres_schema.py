@@ -7,11 +7,12 @@ that create it, in the words in which PostgreSQL repeats definitions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 SCHEMA = "pappi"
+_SNAPSHOT = "snapshot"
 
 # Sorted by bytes: the order of a language can change with the operating system, and an
 # index in the old order no longer finds the keys that are already charged.
@@ -43,6 +44,12 @@ _COLUMNS = {
         "charged": "bigint",
         "released": "bigint",
     },
+    _SNAPSHOT: {
+        "id": "bigint NOT NULL",
+        "seq": "bigint NOT NULL",
+        "body": f"{_TEXT} NOT NULL",
+        "signature": f"{_TEXT} NOT NULL",
+    },
 }
 
 _CONSTRAINTS = {
@@ -59,6 +66,7 @@ _CONSTRAINTS = {
         "cell_charged": "FOREIGN KEY (charged) REFERENCES journal(seq)",
         "cell_released": "FOREIGN KEY (released) REFERENCES journal(seq)",
     },
+    _SNAPSHOT: {"snapshot_pkey": "PRIMARY KEY (id)", "snapshot_is_one": "CHECK ((id = 1))"},
 }
 
 _INDEX = f"CREATE INDEX journal_by_kind ON {SCHEMA}.journal USING btree (kind)"
@@ -97,6 +105,7 @@ class _Guard:
 
 _APPEND_ONLY = "the journal is append-only"
 _MOVES_ON = "the head only moves on"
+_NEWER_ONLY = "a snapshot only moves on"
 _NO_REFUND = "nothing is refunded"
 _NEVER_FORGOTTEN = "a charge is never forgotten"
 
@@ -135,19 +144,37 @@ _GUARDS = (
     ),
     _Guard("no_charge_is_forgotten", "DELETE", "cell", _NEVER_FORGOTTEN, "OLD.charged IS NOT NULL"),
     _Guard("cell_is_not_emptied", "TRUNCATE", "cell", _NEVER_FORGOTTEN),
+    _Guard("snapshot_moves_on", "UPDATE", _SNAPSHOT, _NEWER_ONLY, "NEW.seq <= OLD.seq"),
+    _Guard("snapshot_stays", "DELETE", _SNAPSHOT, _NEWER_ONLY),
+    _Guard("snapshot_is_not_emptied", "TRUNCATE", _SNAPSHOT, _NEWER_ONLY),
 )
 
 
 def statements() -> Iterator[str]:
     """What creates the tables and guards, in an empty schema that is first in the search path."""
-    for table, columns in _COLUMNS.items():
-        parts = [f"{name} {kind}" for name, kind in columns.items()]
-        parts += [f"CONSTRAINT {name} {rule}" for name, rule in _CONSTRAINTS[table].items()]
-        yield f"CREATE TABLE {table} ({', '.join(parts)})"
+    for table in _COLUMNS:
+        yield _table(table)
     yield _INDEX
+    yield from _guards(_COLUMNS)
+
+
+def snapshot_statements() -> Iterator[str]:
+    """What adds the table for snapshots, which ledgers of the first formats do not have."""
+    yield _table(_SNAPSHOT)
+    yield from _guards((_SNAPSHOT,))
+
+
+def _table(table: str) -> str:
+    parts = [f"{name} {kind}" for name, kind in _COLUMNS[table].items()]
+    parts += [f"CONSTRAINT {name} {rule}" for name, rule in _CONSTRAINTS[table].items()]
+    return f"CREATE TABLE {table} ({', '.join(parts)})"
+
+
+def _guards(tables: Container[str]) -> Iterator[str]:
     for guard in _GUARDS:
-        yield guard.function
-        yield guard.trigger
+        if guard.table in tables:
+            yield guard.function
+            yield guard.trigger
 
 
 # Per thing in the schema: what kind of thing, on which table, its name, and its definition.

@@ -10,11 +10,24 @@ What will be asked in the future can be reserved: its price is set aside, so tha
 else spends it, and moves to what is spent when it is charged. Nothing is drawn for a
 reservation, so one can be cancelled.
 
-Opening refuses a ledger that does not verify. Verification finds every change of a stored
-value, entries cut off the end, and projections that differ from the journal. It cannot
-find a database replaced as a whole by an older copy: that is what a workspace's mark is for
-(`store/mark.py`). Nor one replaced by a consistent forgery, mark and all: compare the head with
-one noted elsewhere.
+Verifying in full (`verify`) finds every change of a stored value, entries cut off the end, and
+projections that differ from the journal. It cannot find a database replaced as a whole by an
+older copy: that is what a workspace's mark is for (`store/mark.py`). Nor one replaced by a
+consistent forgery, mark and all: compare the head with one noted elsewhere.
+
+Opening does not read the whole past again. It starts from a snapshot that the workspace's key
+has signed, and checks the tables' shape, that the journal still has the snapshot's entry, the
+chain and the story of every entry since, that the journal ends where its head says, and that
+every account holds what the snapshot and the entries since add up to. So no limit is checked
+against a wrong sum. What it does not see is damage to older entries and to the cells of older
+keys. Those are looked at when they are used: an entry is handed on only if its digest is that
+of its content after the digest before it, and if it is about the key that was asked for; and a
+cell that seems to be charged and not released is drawn for only if no release of it is in the
+journal. Then nothing is answered with other content than was recorded, and nothing drawn twice
+for one charge. What remains until the next full verification: a cell that has disappeared is
+taken for new, charged once more (within the limits) and drawn anew; and whoever can write the
+database can change an old entry and its digest so that it passes by itself, though not in its
+chain. Without a key, or a snapshot, opening verifies in full.
 """
 
 from __future__ import annotations
@@ -25,7 +38,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from pappi.budget.accounts import (
     Account,
@@ -48,17 +61,21 @@ from pappi.budget.journal import (
     Balance,
     Cell,
     ChargeRecord,
-    Standing,
+    Story,
     cancel_payload,
     charge_of,
     charge_payload,
     is_known,
+    keys_in,
+    payload_in,
     release_payload,
+    reserve_payload,
+    reserved_in,
     result_of,
-    standing,
 )
 from pappi.errors import LedgerBroken, LedgerRolledBack, LedgerUnavailable
 from pappi.store.ledger.journal import DAMAGED, Journal, broken
+from pappi.store.ledger.snapshots import Snapshot, keep_snapshot, read_snapshot
 from pappi.store.mark import Mark, MarkFile
 from pappi.values.epsilon import ZERO, Epsilon
 from pappi.values.plain_data import JSON
@@ -72,11 +89,16 @@ Permit: TypeAlias = Callable[[], None]
 Act: TypeAlias = Callable[[], Mapping[str, JSON]]
 """Makes the payload of an act from what holds at that moment."""
 
+Progress: TypeAlias = Callable[[int], None]
+"""Told how far verifying has come: the number of an entry."""
+
 Written: TypeAlias = tuple[str, Mapping[str, JSON]]
 """An act: its kind and its payload."""
 
 _CELL = "SELECT reserved, charged, released FROM cell WHERE key = ?"
-_CELLS = "SELECT key, reserved, charged, released FROM cell"
+_SOME = 250
+_CELLS = "SELECT key, reserved, charged, released FROM cell WHERE key IN "
+_COUNTS = "SELECT count(*), count(reserved), count(charged), count(released) FROM cell"
 _RESERVE_CELL = "INSERT INTO cell (key, reserved) VALUES (?, ?)"
 _CHARGE_CELL = """
 INSERT INTO cell (key, charged) VALUES (?, ?)
@@ -92,6 +114,11 @@ INSERT INTO account (log, block, analyst, spent, held) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (log, block, analyst) DO UPDATE
 SET spent = account.spent + excluded.spent, held = account.held + excluded.held
 """
+_OTHER_KEYS = "the charged and released keys are not those of the journal"
+
+SNAPSHOT_EVERY = 2_000
+"""How many entries opening adds up before it keeps a snapshot for the next."""
+
 _UNHOLD = "UPDATE account SET held = held - ? WHERE log = ? AND block = ? AND analyst = ?"
 
 
@@ -129,6 +156,10 @@ def no_step(_step: str) -> None:
     """Outside of tests nobody watches the steps."""
 
 
+def no_progress(_seq: int) -> None:
+    """Nobody watches."""
+
+
 def allowed() -> None:
     """Nothing stands against it."""
 
@@ -140,12 +171,15 @@ class Ledger:
         self,
         journal: Journal,
         on_step: Callable[[str], None] = no_step,
+        key: bytes | None = None,
         mark: MarkFile | None = None,
     ) -> None:
         """A ledger that belongs to a workspace has its mark beside it (`store/mark.py`)."""
         self._file = journal
         self._step = on_step
+        self._key = key
         self._mark = mark
+        self._sound: _Sound | None = None
 
     def close(self) -> None:
         self._file.close()
@@ -183,15 +217,19 @@ class Ledger:
         return tuple(self._file.entries_of(kind))
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
-        """The entries from a number on."""
-        return self._file.entries(first)
+        """The entries from a number on, each checked to follow on the one before it."""
+        before = self._file.entry(first - 1) if first > 1 else None
+        try:
+            yield from verified(self._file.entries(first), before)
+        except Fault as fault:
+            raise broken(self._file.name, fault.sentence) from fault
 
     def news(self, after: Entry | None) -> Iterator[Entry]:
         """The entries since one that was read before, each checked to follow on it.
 
         Refuses a journal in which that entry is no longer what it was.
         """
-        self._require_marked()
+        self.require_marked()
         entries = self._file.entries(after.seq if after else 1)
         if after is not None and next(entries, None) != after:
             raise broken(self._file.name, f"entry {after.seq} is not what it was")
@@ -215,9 +253,10 @@ class Ledger:
         with self._writing():
             permit()
             states = {key: self._state_of(charge) for key, charge in wanted.items()}
+            self._refuse_lost_releases(_in_state(KeyState.PENDING, wanted, states))
             new = _in_state(KeyState.NEW, wanted, states)
             held = _in_state(KeyState.RESERVED, wanted, states)
-            reserved = [self._reserved(charge.key) for charge in held]
+            reserved = list(self._reserved(charge.key for charge in held).values())
             self._refuse_overspending(new, limits, reserved)
             self._step(Step.CHARGE_CHECKED)
             self._spend_held(reserved)
@@ -240,10 +279,11 @@ class Ledger:
             new = _in_state(KeyState.NEW, wanted, states)
             self._refuse_overspending(new, limits)
             self._file.append(*act)
-            for charge in new:
-                entry = self._file.append(RESERVE, charge_payload(charge))
-                self._file.run(_RESERVE_CELL, charge.key, entry.seq)
-            self._add(new, held=True)
+            if new:
+                entry = self._file.append(RESERVE, reserve_payload(new))
+                for charge in new:
+                    self._file.run(_RESERVE_CELL, charge.key, entry.seq)
+                self._add(new, held=True)
         return states
 
     def cancel(self, keys: Iterable[str], analyst: str, act: Written) -> int:
@@ -251,11 +291,14 @@ class Ledger:
         with self._writing():
             states = self.states(keys)
             held = [key for key, state in states.items() if state is KeyState.RESERVED]
-            own = [charge for charge in map(self._reserved, held) if charge.analyst == analyst]
-            for charge in own:
-                self._unhold(charge)
-                self._file.run(_CANCEL_CELL, charge.key)
-                self._file.append(CANCEL, cancel_payload(charge.key))
+            found = self._reserved(held).values()
+            own = [charge for charge in found if charge.analyst == analyst]
+            if own:
+                places = {charge.key: self._place_of(charge.key) for charge in own}
+                for charge in own:
+                    self._unhold(charge)
+                    self._file.run(_CANCEL_CELL, charge.key)
+                self._file.append(CANCEL, cancel_payload(places))
             self._file.append(*act)
         return len(own)
 
@@ -275,7 +318,7 @@ class Ledger:
         """The released results among the keys."""
         cells = ((key, self._cell(key)) for key in keys)
         return {
-            key: result_of(self._file.entry(cell.released))
+            key: result_of(self._entry_about(key, RELEASE, cell.released))
             for key, cell in cells
             if cell is not None and cell.released is not None
         }
@@ -308,17 +351,22 @@ class Ledger:
 
     def _released_at(self, key: str) -> str | None:
         cell = self._cell(key)
-        return None if cell is None or cell.released is None else self._file.entry(cell.released).at
+        if cell is None or cell.released is None:
+            return None
+        return self._entry_about(key, RELEASE, cell.released).at
 
-    def verify(self) -> Verification:
-        """Check the file, the chain, its story, and what was projected from it.
+    def verify(self, progress: Progress = no_progress) -> Verification:
+        """Check the file, the whole chain, its story, and what was projected from it.
 
-        A database that is out of reach (locked, unreadable) raises WorkspaceError: that is
-        no finding about what it holds.
+        Holds up whoever shares this connection: a long journal is verified on one of its own. A
+        database that is out of reach (locked, unreadable) raises WorkspaceError: that is no
+        finding about what it holds.
         """
         try:
             with self._file.reading():
-                found = self._verified_standing()
+                self._file.check_shape()
+                self._file.check_file()
+                found = self._added_up(None, progress)
         except Fault as fault:
             return Verification((fault.seq or 1) - 1, "", fault.sentence, fault.seq)
         except LedgerBroken:
@@ -326,15 +374,47 @@ class Ledger:
         return Verification(found.last.seq, found.last.digest)
 
     def require_sound(self) -> None:
-        """Refuse to go on with a ledger of another format, or that does not verify.
-
-        Or that lacks the entry which it is marked to have had.
-        """
+        """Refuse a ledger of another format, or that does not verify from its snapshot on."""
         self._refuse_other_format()
-        self._require_marked()
-        found = self.verify()
-        if not found.ok:
-            raise broken(self._file.name, found.problem)
+        try:
+            with self._file.reading():
+                self._file.check_shape()
+                snapshot = None if self._key is None else read_snapshot(self._file, self._key)
+                if snapshot is None:
+                    self._file.check_file()
+                self._sound = self._added_up(snapshot)
+        except Fault as fault:
+            raise broken(self._file.name, fault.sentence) from fault
+
+    def refusal(self, found: Verification) -> LedgerBroken | None:
+        """Why nothing is decided by a ledger of which this was found; None if it is sound."""
+        return None if found.ok else broken(self._file.name, found.problem)
+
+    @property
+    def brought_forward(self) -> tuple[Entry, JSON] | None:
+        """The entry that opening went out from, and the register as it was kept with it."""
+        return None if self._sound is None else self._sound.brought_forward
+
+    @property
+    def verified_to(self) -> int:
+        """The entry that opening ended at."""
+        return 0 if self._sound is None else self._sound.last.seq
+
+    @property
+    def snapshot_is_due(self) -> bool:
+        """Whether opening had so much to add up that the next one should not have to."""
+        if self._sound is None or self._key is None:
+            return False
+        start = self._sound.brought_forward
+        return self._sound.last.seq - (start[0].seq if start else 0) >= SNAPSHOT_EVERY
+
+    def keep_snapshot(self, register: JSON) -> None:
+        """Keep what opening has verified, and what the acts up to there add up to, for the next."""
+        if self._sound is None or self._key is None:
+            raise ValueError("only what is verified is kept, under the workspace's key")
+        last = self._sound.last
+        found = Snapshot(last.seq, last.digest, self._sound.balances, register)
+        keep_snapshot(self._file, found, self._key)
 
     def contains(self, mark: Mark) -> bool:
         """Whether the journal has this entry."""
@@ -360,15 +440,16 @@ class Ledger:
         Also what somebody else has written before: it may be what is answered next.
         """
         with self._file.writing():
-            self._require_marked()
+            self.require_marked()
             yield
             head = self.head()
         self._step(Step.UNMARKED)
         if self._mark is not None:
             self._mark.move_on(head)
 
-    def _require_marked(self) -> None:
-        """Whoever marks an entry has committed it: so the mark is read first."""
+    def require_marked(self) -> None:
+        """Refuse to go on with a ledger that lacks the entry which it is marked to have had."""
+        # Whoever marks an entry has committed it before: so the mark is read first.
         if self._mark is None:
             return
         mark = self._mark.read()
@@ -417,7 +498,8 @@ class Ledger:
         # What is not yet drawn will be at the price asked now: it must be the price paid.
         written = cell.reserved if cell.charged is None else cell.charged
         if cell.released is None and written is not None:
-            paid = charge_of(self._file.entry(written))
+            kind = RESERVE if cell.charged is None else CHARGE
+            paid = self._charge_in(written, kind, charge.key)
             if not charge.costs_the_same_as(paid):
                 raise ValueError(f"the key {charge.key} was charged at another price")
         return cell.state
@@ -436,11 +518,50 @@ class Ledger:
         rows = self._file.run(_ACCOUNT, account.log, account.block, account.analyst)
         return Epsilon(sum(rows[0])) if rows else ZERO
 
-    def _reserved(self, key: str) -> Charge:
+    def _reserved(self, keys: Iterable[str]) -> Mapping[str, Charge]:
+        """What is set aside for each of the keys; an entry that reserved many is read once."""
+        places = {key: self._place_of(key) for key in keys}
+        entries = {seq: self._reservation(seq) for seq in set(places.values())}
+        missing = [key for key, seq in places.items() if key not in entries[seq]]
+        if missing:
+            raise broken(self._file.name, f"the key {missing[0]} is not in the entry it points to")
+        return {key: entries[seq][key] for key, seq in places.items()}
+
+    def _place_of(self, key: str) -> int:
+        """The entry that reserved a key."""
         cell = self._cell(key)
         if cell is None or cell.reserved is None:
             raise ValueError(f"the key {key} is not reserved")
-        return charge_of(self._file.entry(cell.reserved))
+        return cell.reserved
+
+    def _reservation(self, seq: int) -> Mapping[str, Charge]:
+        entry = self._file.entry(seq)
+        if entry.kind != RESERVE:
+            raise broken(self._file.name, f"entry {seq} is no reservation")
+        return reserved_in(entry.payload)
+
+    def _charge_in(self, seq: int, kind: str, key: str) -> Charge:
+        if kind == RESERVE:
+            return self._reserved([key])[key]
+        return charge_of(self._entry_about(key, kind, seq))
+
+    def _entry_about(self, key: str, kind: str, seq: int) -> Entry:
+        """An entry that a cell points to: a damaged cell may point to that of another key."""
+        entry = self._file.entry(seq)
+        if entry.kind != kind or entry.payload.get("key") != key:
+            raise broken(self._file.name, f"the key {key} is not in the entry it points to")
+        return entry
+
+    def _refuse_lost_releases(self, pending: Sequence[Charge]) -> None:
+        """Nothing is drawn a second time because a cell has lost that it was released."""
+        if not pending:
+            return
+        keys = {charge.key for charge in pending}
+        cells = filter(None, map(self._cell, keys))
+        first = min(cell.charged or 0 for cell in cells)
+        for entry in self._file.entries_of(RELEASE, first):
+            if (key := entry.payload["key"]) in keys:
+                raise broken(self._file.name, f"the key {key} is released, but its cell is not")
 
     def _spend_held(self, reserved: Sequence[Charge]) -> None:
         """Charge what was reserved, to whom it was reserved for."""
@@ -476,16 +597,118 @@ class Ledger:
             raise ValueError(f"a result for the key {key}, which was never charged")
         return cell.state is KeyState.PENDING
 
-    def _verified_standing(self) -> Standing:
-        self._file.check_file()
-        found = standing(verified(self._file.entries()))
-        self._file.check_head(found.last)
-        if dict(map(_balance, self._file.run(_ACCOUNTS))) != found.balances:
+    def _added_up(self, start: Snapshot | None, progress: Progress = no_progress) -> _Sound:
+        """The journal after a snapshot, or all of it, checked against head and projections."""
+        anchor = None if start is None else self._anchor(start)
+        first = anchor.seq + 1 if anchor else 1
+        chapter = _Chapter(self._file, first - 1)
+        balances = start.balances if start else None
+        story = Story(balances, chapter.before, self._reserved_in if anchor else chapter.nothing)
+        last = anchor
+        for batch in self._file.batches(first):
+            entries = [(each, payload_in(each)) for each in verified(batch, last)]
+            chapter.begin(entries)
+            for entry, payload in entries:
+                story.take(entry, payload)
+            chapter.end(story)
+            last = entries[-1][0]
+            progress(last.seq)
+        if last is None:
+            raise Fault(1, "the journal is empty")
+        self._file.check_head(last)
+        if dict(map(_balance, self._file.run(_ACCOUNTS))) != story.balances:
             raise Fault(None, "what is spent per block is not what the journal adds up to")
-        cells = {key: Cell(*numbers) for key, *numbers in self._file.run(_CELLS)}
-        if cells != found.cells:
-            raise Fault(None, "the charged and released keys are not those of the journal")
+        chapter.require_held(story.held)
+        if start is None:
+            self._require_no_other_cells(story)
+        forward = None if start is None or anchor is None else (anchor, start.register)
+        return _Sound(last, story.balances, forward)
+
+    def _anchor(self, start: Snapshot) -> Entry:
+        """The entry a snapshot was made at, as long as the journal still has it."""
+        found = self._file.entry(start.seq)
+        if found.digest != start.digest:
+            raise Fault(start.seq, f"entry {start.seq} is not the one its snapshot was made at")
         return found
+
+    def _reserved_in(self, key: str, seq: int) -> Charge | None:
+        return self._reservation(seq).get(key)
+
+    def _require_no_other_cells(self, story: Story) -> None:
+        """Every entry was found in its cell; so cells that say more would be more in number."""
+        held = len(story.held)
+        expected = (
+            story.charged + held,
+            story.charged_from_reserve + held,
+            story.charged,
+            story.released,
+        )
+        if self._file.run(_COUNTS) != [expected]:
+            raise Fault(None, _OTHER_KEYS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sound:
+    """What opening has verified, and what it went out from."""
+
+    last: Entry
+    balances: Mapping[Account, Balance]
+    brought_forward: tuple[Entry, JSON] | None
+
+
+class _Chapter:
+    """The cells of the keys in some entries, as the database has them: the entries' projection.
+
+    What the database has now is more than those entries have made of it, so it is looked at as it
+    was before them and after them. By the next chapter they are checked.
+    """
+
+    def __init__(self, journal: Journal, last: int) -> None:
+        self._file = journal
+        self._last = last
+        self._cells: Mapping[str, Cell] = {}
+
+    def begin(self, entries: Sequence[tuple[Entry, Mapping[str, Any]]]) -> None:
+        try:
+            keys = {key for entry, what in entries for key in keys_in(entry.kind, what)}
+        except (KeyError, TypeError, ValueError) as error:
+            first = entries[0][0].seq
+            raise Fault(first, f"an entry from {first} on makes no sense: {error}") from error
+        self._cells = _cells_of(self._file, keys)
+
+    def before(self, key: str) -> Cell | None:
+        cell = self._cells.get(key)
+        return None if cell is None else cell.as_of(self._last)
+
+    def nothing(self, _key: str, _seq: int) -> Charge | None:
+        """From the beginning on, whatever is reserved was reserved in the story."""
+        return None
+
+    def end(self, story: Story) -> None:
+        if story.last is not None:
+            self._last = story.last.seq
+        for key, cell in story.cells.items():
+            found = self.before(key)
+            # A reservation may be given up in a later chapter.
+            if found != cell and not (found is None and key in story.held):
+                raise Fault(None, _OTHER_KEYS)
+        story.turn_the_page()
+
+    def require_held(self, held: Mapping[str, tuple[int, Charge]]) -> None:
+        """What is reserved to the end is reserved in the database, and no more."""
+        cells = _cells_of(self._file, held)
+        if any(cells.get(key) != Cell(reserved=seq) for key, (seq, _) in held.items()):
+            raise Fault(None, _OTHER_KEYS)
+
+
+def _cells_of(journal: Journal, keys: Iterable[str]) -> Mapping[str, Cell]:
+    found: dict[str, Cell] = {}
+    left = list(keys)
+    for start in range(0, len(left), _SOME):
+        some = left[start : start + _SOME]
+        for key, *numbers in journal.run(f"{_CELLS}({', '.join('?' * len(some))})", *some):
+            found[key] = Cell(*numbers)
+    return found
 
 
 def _in_state(

@@ -14,7 +14,7 @@ from typing import Any, Self
 from pappi.budget.chain import Fault
 from pappi.errors import LedgerBroken, LedgerUnavailable
 from pappi.store.ledger.journal import DAMAGED, Clock, Journal, broken
-from pappi.store.ledger.sqlite_schema import GUARDS, TABLES, has_ledger_shape
+from pappi.store.ledger.sqlite_schema import GUARDS, SNAPSHOTS, TABLES, has_ledger_shape
 
 # SQLite does not queue those who wait: with many of them, one may be passed over for long.
 _BUSY_SECONDS = 120
@@ -103,13 +103,21 @@ class SqliteJournal(Journal):
                 raise _explanation(error, self._path) from error
 
     def check_file(self) -> None:
-        """Raise the first Fault that SQLite itself finds, or that the tables' shape shows."""
+        """Raise the first Fault that SQLite itself finds in any page."""
         ((verdict,),) = self.run("PRAGMA integrity_check(1)")
         if verdict != "ok":
             self._refuse_unread(verdict)
             raise Fault(None, f"{DAMAGED}: {verdict}")
+
+    def check_shape(self) -> None:
+        """Raise a Fault if the tables or their guards are not those of a ledger."""
         if not has_ledger_shape(self._connection):
             raise Fault(None, "its tables or their guards are not those of a PaPPI ledger")
+
+    def add_snapshots(self) -> None:
+        """The table for snapshots, which came with format 3; only while `writing`."""
+        for statement in SNAPSHOTS:
+            self.run(statement)
 
     def _refuse_unread(self, verdict: str) -> None:
         """What could not be read is not damaged: SQLite names the cause by its number."""

@@ -2,8 +2,10 @@
 
 The journal is the truth. `account` and `cell` are projections of it, written in the same
 transaction, so that checking a budget need not read the whole past; `head` repeats the
-last digest, so that entries cut off the end are missed. The triggers keep mistakes from
-changing what is written: whoever can write the file can drop them, but not unnoticed.
+last digest, so that entries cut off the end are missed; `snapshot` holds what the journal
+adds up to at one of its entries, signed, so that opening need not add it up again. The
+triggers keep mistakes from changing what is written: whoever can write the file can drop
+them, but not unnoticed.
 """
 
 from __future__ import annotations
@@ -11,6 +13,28 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from typing import Any
+
+# Format 3 brought it: a ledger of an earlier one gets it when it is migrated.
+_SNAPSHOTS = """
+    CREATE TABLE snapshot (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        seq INTEGER NOT NULL,
+        body TEXT NOT NULL,
+        signature TEXT NOT NULL
+    )
+    """
+_SNAPSHOT_GUARDS = (
+    """
+    CREATE TRIGGER snapshot_moves_on BEFORE UPDATE ON snapshot
+    WHEN NEW.seq <= OLD.seq
+    BEGIN SELECT RAISE(ABORT, 'a snapshot only moves on'); END
+    """,
+    """
+    CREATE TRIGGER snapshot_stays BEFORE DELETE ON snapshot
+    BEGIN SELECT RAISE(ABORT, 'a snapshot only moves on'); END
+    """,
+)
+SNAPSHOTS = (_SNAPSHOTS, *_SNAPSHOT_GUARDS)
 
 # A sum too large for 64 bits would silently become a float: hence the check of its type.
 TABLES = (
@@ -51,6 +75,7 @@ TABLES = (
         released INTEGER REFERENCES journal (seq)
     ) WITHOUT ROWID
     """,
+    _SNAPSHOTS,
 )
 
 # INSERT OR REPLACE deletes without asking a DELETE trigger: hence the guard on INSERT.
@@ -98,6 +123,7 @@ GUARDS = (
     WHEN OLD.charged IS NOT NULL
     BEGIN SELECT RAISE(ABORT, 'a charge is never forgotten'); END
     """,
+    *_SNAPSHOT_GUARDS,
 )
 
 _SHAPE = "SELECT type, name, tbl_name, sql, rootpage = 0 FROM sqlite_master ORDER BY type, name"
