@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pappi.budget.accounts import KeyState
-from pappi.budget.journal import CHARGE, RESERVE, charge_of
+from pappi.budget.accounts import Charge, KeyState
+from pappi.budget.chain import Entry
+from pappi.budget.journal import CHARGE, RESERVE, charge_of, reserved_in
 from pappi.errors import Conflict, UsageError
 from pappi.ppinot.canonical import canonical
 from pappi.ppinot.catalogue import parse_catalogue
@@ -55,22 +56,28 @@ def refuse_unwithdrawable(
 
 def _uses(ledger: Ledger, register: Register, log: str) -> Iterator[tuple[str, set[str]]]:
     """Whatever on record is about a log, and the texts in it."""
-    for kind in (CHARGE, RESERVE):
-        for entry in ledger.acts(kind):
-            charge = charge_of(entry)
-            if charge.log != log:
-                continue
-            # A reservation that was given up has left nothing.
-            if ledger.states([charge.key])[charge.key] is KeyState.NEW:
-                continue
-            drawn = (charge.question.get(part) for part in _DRAWN)
-            yield f"entry {entry.seq} of the journal", set(_texts(drawn))
+    for entry, charge in _charges(ledger):
+        if charge.log != log:
+            continue
+        # A reservation that was given up has left nothing.
+        if ledger.states([charge.key])[charge.key] is KeyState.NEW:
+            continue
+        drawn = (charge.question.get(part) for part in _DRAWN)
+        yield f"entry {entry.seq} of the journal", set(_texts(drawn))
     for standing in register.standing.values():
-        if standing.log == log and not standing.ended:
+        if standing.log == log:
             yield "a standing question", _defined(standing.definitions)
     for kept in register.kept.values():
-        if kept.log == log and not kept.forgotten:
+        if kept.log == log:
             yield f"a question that {kept.analyst} has kept", _defined(kept.definitions)
+
+
+def _charges(ledger: Ledger) -> Iterator[tuple[Entry, Charge]]:
+    """Whatever was charged or reserved, and where."""
+    for entry in ledger.acts(CHARGE):
+        yield entry, charge_of(entry)
+    for entry in ledger.acts(RESERVE):
+        yield from ((entry, charge) for charge in reserved_in(entry.payload).values())
 
 
 def _defined(definitions: str) -> set[str]:
