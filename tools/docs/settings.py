@@ -67,6 +67,7 @@ VARIABLES = {
     "PAPPI_TEST_PYSPARK": ("developer", "a Spark Connect server of PySpark to test with, `sc://…`"),
     "PAPPI_AUDIT_PAIRS": ("developer", "neighbouring pairs each audit test tries"),
     "PAPPI_AUDIT_SAMPLES": ("developer", "draws each audit test compares with their law"),
+    "PAPPI_AUDIT_LOGS": ("developer", "logs that the audit of the whole path takes in, per engine"),
     "PAPPI_EVERY_RELEASE": ("developer", "`1` plans every combination of shapes and releases"),
     "PAPPI_OPENAPI_EXAMPLES": ("developer", "requests each route's test generates"),
 }
