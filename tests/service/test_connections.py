@@ -21,7 +21,11 @@ from tests.service.served import QUICK, served
 from tests.service.serving import listening
 
 PATIENCE = 60.0
-HURRIED = replace(QUICK, head_seconds=0.3, idle_seconds=1, reply_seconds=1.0)
+# Each test waits for one deadline; the others are far away, however busy the machine is.
+PATIENT = replace(QUICK, head_seconds=PATIENCE, idle_seconds=60, reply_seconds=PATIENCE)
+HURRIED = replace(PATIENT, head_seconds=0.3)
+ANSWERED = replace(PATIENT, head_seconds=5.0)
+UNUSED = replace(PATIENT, idle_seconds=1)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +79,7 @@ def test_silence_is_ended_without_one(tmp_path: Path) -> None:
 
 
 def test_a_connection_that_is_not_used_again_is_ended(tmp_path: Path) -> None:
-    with serving(tmp_path, HURRIED) as addresses:
+    with serving(tmp_path, UNUSED) as addresses:
         assert statuses(told(addresses.analyst, b"GET /health HTTP/1.1\r\nHost: p\r\n\r\n")) == [
             200
         ]
@@ -83,7 +87,7 @@ def test_a_connection_that_is_not_used_again_is_ended(tmp_path: Path) -> None:
 
 def test_a_second_head_has_a_deadline_too(tmp_path: Path) -> None:
     """A byte ends the time to be used again: it must not end all waiting."""
-    with serving(tmp_path, HURRIED) as addresses, connected(addresses.analyst) as connection:
+    with serving(tmp_path, ANSWERED) as addresses, connected(addresses.analyst) as connection:
         connection.sendall(b"GET /health HTTP/1.1\r\nHost: p\r\n\r\n")
         first = connection.recv(65_536)
         connection.sendall(b"GET /hea")
@@ -91,7 +95,7 @@ def test_a_second_head_has_a_deadline_too(tmp_path: Path) -> None:
 
 
 def test_a_body_that_goes_on_after_its_reply_is_ended(tmp_path: Path) -> None:
-    with serving(tmp_path, HURRIED) as addresses, connected(addresses.analyst) as connection:
+    with serving(tmp_path, ANSWERED) as addresses, connected(addresses.analyst) as connection:
         connection.sendall(b"POST /release HTTP/1.1\r\nHost: p\r\nContent-Length: 9999\r\n\r\nx")
         first = connection.recv(65_536)
         connection.sendall(b"x")
@@ -100,7 +104,7 @@ def test_a_body_that_goes_on_after_its_reply_is_ended(tmp_path: Path) -> None:
 
 def test_requests_one_behind_the_other_are_answered_in_turn(tmp_path: Path) -> None:
     one = b"GET /health HTTP/1.1\r\nHost: p\r\n\r\n"
-    with serving(tmp_path, HURRIED) as addresses:
+    with serving(tmp_path, UNUSED) as addresses:
         assert statuses(told(addresses.analyst, one * 3)) == [200, 200, 200]
 
 
@@ -110,7 +114,7 @@ def test_requests_one_behind_the_other_are_answered_in_turn(tmp_path: Path) -> N
 def test_what_is_beyond_the_limit_is_told_to_come_later_and_the_owner_is_not(
     tmp_path: Path,
 ) -> None:
-    few = replace(QUICK, analyst_connections=3)
+    few = replace(PATIENT, analyst_connections=3)
     with serving(tmp_path, few) as addresses:
         held = [connected(addresses.analyst) for _ in range(3)]
         try:
@@ -137,7 +141,7 @@ def test_one_address_has_a_share_and_a_trusted_proxy_all_of_it() -> None:
 
 
 def test_the_share_of_an_address_holds_on_the_wire(tmp_path: Path) -> None:
-    no_proxy = replace(QUICK, address_connections=1, trusted_proxies="10.0.0.1")
+    no_proxy = replace(PATIENT, address_connections=1, trusted_proxies="10.0.0.1")
     with serving(tmp_path, no_proxy) as addresses, connected(addresses.analyst) as first:
         first.sendall(b"GET /health HTTP/1.1\r\nHost: p\r\n\r\n")
         assert statuses(first.recv(65_536)) == [200]
@@ -171,7 +175,7 @@ TWO_WAYS = {
 
 @pytest.fixture(scope="module")
 def analyst(folder: Path) -> Iterator[Address]:
-    with serving(folder, QUICK) as addresses:
+    with serving(folder, UNUSED) as addresses:
         yield addresses.analyst
 
 
