@@ -13,9 +13,17 @@ import pytest
 import pappi
 from pappi.examples import write_csv
 from pappi.examples.hospital import simulate_hospital
+from pappi.planning.parts import PublicFacts
+from pappi.planning.plan import plan_ppi
+from pappi.ppinot.catalogue import parse_catalogue
+from pappi.ppinot.model import CaseBorder
+from pappi.ppinot.reduced import reduced
 from pappi.service.running import room_for
 from pappi.service.settings import Settings
 from pappi.values.access import Right, Role
+from pappi.values.epsilon import Epsilon
+from pappi.values.privacy import CASE, Adjacency
+from pappi.values.vocabulary import Vocabulary
 from tests.docs.pages import DOCS, blocks
 
 GUARANTEE = (DOCS / "explanation" / "guarantee.md").read_text(encoding="utf-8")
@@ -111,3 +119,21 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "waiting.svg").exists()
+
+
+CHOICES = (DOCS / "how-to" / "release-choices.md").read_text(encoding="utf-8")
+CHOSEN = re.findall(r"^```yaml\n(.*?)^```", CHOICES, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("text", CHOSEN)
+def test_the_choices_of_the_guide_are_released_as_they_are_written(text: str) -> None:
+    (ppi,) = parse_catalogue(text).ppis
+    facts = PublicFacts(CASE, Adjacency.ADD_REMOVE, Vocabulary(()), 100)
+    plan = plan_ppi(reduced(ppi, CaseBorder.END), Epsilon.of("0.5"), facts)
+    wishes = [(f"ppi.{on.function}", on.mechanism or "") for on in ppi.release.noise]
+    assert [(part.path, part.mechanism.name) for part in plan.parts] == wishes
+    assert sum(part.share for part in plan.parts) == 1
+
+
+def test_the_guide_shows_choices() -> None:
+    assert len(CHOSEN) == 2

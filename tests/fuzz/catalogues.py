@@ -16,6 +16,11 @@ _EPSILONS = ("0.1", "1", "0.000000001", "3.5", "100000")
 _RHYTHMS = ("day", "week", "2 weeks", "month", "3 months", "quarter", "year", "366 days", "1 day")
 _FROM, _UNTIL = ("2000-01-01", "2014-02-28", "1900-01-01"), ("2014-03-01", "2020-12-31")
 _WHOLE = ("whole time", "whole  time")
+_NOISE: tuple[Tree, ...] = (
+    ["a", "b"],
+    "value",
+    {"a": {"mechanism": "laplace", "share": "0.3"}, "b": "interval"},
+)
 
 
 def catalogue(dice: Dice) -> dict[str, Tree]:
@@ -71,7 +76,7 @@ class _Ppi:
         choices: dict[str, Tree] = {
             "answer": dice.one(("value", "verdict")),
             "mechanism": dice.one(MECHANISM_NAMES),
-            "noise": ["a", "b"] if dice.chance(50) else "value",
+            "noise": dice.one(_NOISE),
             "falloff": dice.one(("3", "0.5", "-1")),
             "buckets": dice.one(("20", "0", "2", "999999999")),
         }

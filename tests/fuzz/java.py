@@ -19,6 +19,7 @@ _PERIODS = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY", "monthly")
 _KINDS = tuple(Kind)
 
 Record = dict[str, Tree]
+_NOISE: tuple[Tree, ...] = (["a", "b"], {"a": {"mechanism": "laplace", "share": "0.3"}, "b": {}})
 
 
 def document(dice: Dice) -> Record:
@@ -77,7 +78,7 @@ class Java:
             "epsilon": dice.one(("0.1", "1")),
             "answer": dice.one(("value", "verdict")),
             "mechanism": dice.one(MECHANISM_NAMES),
-            "noise": ["a", "b"],
+            "noise": dice.one(_NOISE),
             "falloff": "1/3",
             "buckets": "20",
         }

@@ -346,5 +346,6 @@ def _target(kind: Kind, dice: Dice) -> str:
 
 
 def _release(dice: Dice) -> str:
-    parts = ["verdict", f"mechanism {dice.one(MECHANISM_NAMES)}", "noise on a, b.c", "falloff 3"]
+    noise = dice.one(("noise on a, b.c", "noise on a by laplace with share 0.3, b.c"))
+    parts = ["verdict", f"mechanism {dice.one(MECHANISM_NAMES)}", noise, "falloff 3"]
     return "; ".join(dice.several([*parts, "buckets 20"], 1, 2))

@@ -137,16 +137,19 @@ def why_not(name: str, node: Inner, request: Request) -> str:
     measure = node.measure
     if not isinstance(measure, AggregatedMeasure):
         return f"the mechanism '{name}' does not answer a ratio of two sums as a whole"
+    bounds = f"{measure.called} of {measure.bounding} bounds"
+    of_bounds = f"the mechanism '{name}' does not answer a {bounds}"
+    if measure.bounding is Bounding.PRIVATE:
+        return of_bounds
     if name == OF_PUBLIC_NUMBER.get(measure.called):
         return _why_no_laplace_mean(request.facts)
+    if measure.bounding is Bounding.LOOSE:
+        return of_bounds
     if name == "interval" and measure.called == "sum" and node.path != ROOT:
         return (
             "the interval mechanism of a sum needs a declared range of the sum, which only the "
             "value as a whole can have"
         )
-    if measure.bounding is not Bounding.DECLARED:
-        bounds = str(measure.bounding)
-        return f"the mechanism '{name}' does not answer a {measure.called} of {bounds} bounds"
     return f"the mechanism '{name}' does not answer its {measure.called}"
 
 

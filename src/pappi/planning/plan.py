@@ -170,7 +170,9 @@ def _asked(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option]:
     """The plans of the one set whose functions are named."""
     own = _own(root, request.ppi)
     chosen = tuple(node for node in functions(root) if node.path in own)
-    if len(chosen) < len(own) or not _is_admissible(chosen, root):
+    # Too many are refused with their plan, without comparing each with every leaf.
+    known = len(chosen) == len(own)
+    if not known or not (len(chosen) > MOST_FUNCTIONS or _is_admissible(chosen, root)):
         names = " and ".join(each.function for each in request.ppi.release.noise)
         raise NotReleasable(
             f"'{names}' is no admissible set", hint=_sets_hint(root, request, epsilon)
@@ -223,7 +225,7 @@ def _sets_with_plans(root: Inner, request: Request, epsilon: Epsilon) -> str:
     return ", ".join(
         " + ".join(function_name(node.path) for node in chosen)
         for chosen in sets
-        if _is_answered(chosen, request, epsilon)
+        if len(chosen) <= MOST_FUNCTIONS and _is_answered(chosen, request, epsilon)
     )
 
 
