@@ -115,7 +115,7 @@ def test_a_file_that_fails_grants_nothing_and_goes_on_after(
     [
         (faults.locked, "another process keeps"),
         (faults.missing, "does not verify"),
-        (faults.replaced, "does not verify"),
+        (faults.replaced, "lacks the last of them"),
         (faults.edited, "entry"),
         (faults.cut, "head record"),
         (faults.lost_connection, "cannot be reached"),
