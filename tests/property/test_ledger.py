@@ -51,7 +51,7 @@ LIMITS = st.fixed_dictionaries(
 CALM = [None] * 6
 
 
-ACT: tuple[str, dict[str, JSON]] = ("act", {})
+ACT: tuple[str, dict[str, JSON]] = ("note-of-a-test", {})
 
 
 class Crash(Exception):
