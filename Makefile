@@ -83,7 +83,7 @@ campaign: setup  ## a thousand kills of a release on each database
 	$(BIN)/python -m tests.crash.campaign --kills 1000 --on postgres
 
 faults: setup  ## a thousand ledgers whose files are dropped, cut off, swapped and put back
-	PAPPI_FAULT_WORLDS=1000 $(BIN)/python -m pytest -q tests/crash/test_file_faults.py
+	FAULT_WORLDS=1000 $(BIN)/python -m pytest -q tests/crash/test_file_faults.py
 
 experiments: setup  ## the paper, re-run: build/experiments/report.html
 	$(BIN)/pappi experiments run

@@ -95,7 +95,7 @@ class LedgerRolledBack(LedgerBroken):
     """An older copy of the ledger, or one without its end: what was spent since is not in it."""
 
     code = "ledger-rolled-back"
-    exit_code = 15
+    exit_code = 16
 
 
 class InputError(PappiError):
@@ -206,7 +206,7 @@ class NotReleasable(Refused):
 
 class Frozen(Refused):
     code = "frozen"
-    exit_code = 16
+    exit_code = 17
 
 
 class NotAllowed(Refused):

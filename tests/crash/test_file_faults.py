@@ -1,6 +1,6 @@
 """Whatever happens to a ledger's files, no ε can be spent twice.
 
-PAPPI_FAULT_WORLDS makes it longer, as `make faults` does.
+FAULT_WORLDS makes it longer, as `make faults` does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pappi.store.ledger import Ledger
 from pappi.store.workspace import WorkspaceFiles
 from tests.crash.file_faults import SpentTwice, lived_through
 
-WORLDS = int(os.environ.get("PAPPI_FAULT_WORLDS", "10"))
+WORLDS = int(os.environ.get("FAULT_WORLDS", "10"))
 STEPS = 14
 
 

@@ -58,6 +58,10 @@ MEANINGS = {
         "the ledger's chain does not verify: an entry was changed, removed or replaced",
         "restore events, inbox and ledger together from a back-up; find out who changed it",
     ),
+    "ledger-rolled-back": (
+        "the ledger lacks entries that it had: an older copy, or one without its `-wal` file",
+        "put the newest ledger back; if it is lost for good: `pappi ledger accept-rollback`",
+    ),
     "input": (
         "a file cannot be read as what it claims to be, or cannot be written",
         "see the message for the line",
@@ -81,6 +85,10 @@ MEANINGS = {
     "budget-exceeded": (
         "it costs more than is left; nothing was charged",
         "take a smaller ε, fewer periods, or what was released before; the owner can grant more",
+    ),
+    "frozen": (
+        "a part of the ledger was lost, and nobody knows what is left of this block",
+        "ask about blocks that begin later, or for what was released before",
     ),
     "not-allowed": (
         "the key lacks the right, or belongs to the other application",

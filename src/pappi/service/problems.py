@@ -42,6 +42,7 @@ _STATUS_AND_TITLE: Mapping[str, tuple[int, str]] = MappingProxyType(
         "unknown-log": (404, "No such log"),
         "method-not-allowed": (405, "Not with this method"),
         "too-slow": (408, "The request took too long to arrive"),
+        "frozen": (409, "Nobody knows what is left"),
         "conflict": (409, "It contradicts what is there"),
         "too-large": (413, "The request is too large"),
         "unsupported-media-type": (415, "Not in this format"),
@@ -57,6 +58,7 @@ _STATUS_AND_TITLE: Mapping[str, tuple[int, str]] = MappingProxyType(
         "workspace": (503, "The service cannot answer now"),
         "ledger-unavailable": (503, "The service cannot answer now"),
         "ledger-broken": (503, "The service cannot answer now"),
+        "ledger-rolled-back": (503, "The service cannot answer now"),
         "stopped": (503, "The owner has stopped all releases"),
         "busy": (503, "Too much to do"),
         "stopping": (503, "The service is being stopped"),
@@ -66,7 +68,9 @@ CODES = frozenset(_STATUS_AND_TITLE)
 _LATER = "try again later; tell the owner if it lasts"
 _UNWELL = "the service cannot answer at the moment"
 # What the workspace says about itself names paths and causes: the owner's alone.
-_ABOUT_THE_WORKSPACE = frozenset({"workspace", "ledger-unavailable", "ledger-broken"})
+_ABOUT_THE_WORKSPACE = frozenset(
+    {"workspace", "ledger-unavailable", "ledger-broken", "ledger-rolled-back"}
+)
 
 
 @dataclass(frozen=True, slots=True)
