@@ -22,10 +22,11 @@ from pappi.checkpoint.door import Checkpoint
 from pappi.cli.main import pappi as command
 from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
 from pappi.store.migration import migrate
-from pappi.store.workspace import LAYOUT
+from pappi.store.workspace import LAYOUT, create_workspace, read_marker, write_marker
 from pappi.values.epsilon import Epsilon
 from tests.golden import make
 from tests.golden.make import NEW, PENDING, RELEASED
+from tests.ledgers import InPostgres, new_place
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 EARLIER = {
@@ -318,3 +319,26 @@ def test_the_golden_workspace_of_today_opens_and_replays(tmp_path: Path) -> None
     again = released(root, RELEASED)
     assert values(again, LAYOUT) == values(first, LAYOUT)
     assert all(answer["replayed"] for answer in again["answers"])
+
+
+def test_a_ledger_in_postgres_is_changed_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with new_place("postgres", tmp_path) as place:
+        assert isinstance(place, InPostgres)
+        root = tmp_path / "w"
+        with monkeypatch.context() as earlier:
+            earlier.setattr("pappi.budget.journal.FORMAT", 2)
+            create_workspace(root, place.url)
+        marker = read_marker(root)
+        write_marker(root, {**marker, "layout": 3})
+        (root / "ledger.mark").unlink()
+        with closing(place.journal()), pytest.raises(WorkspaceError, match="in use"):
+            migrate(root)
+        for number in (3, 1):
+            with pytest.raises(Cut):
+                migrate(root, cut_at(number))
+        assert migrate(root).before == 3
+        workspace = pappi.open(root)
+        assert workspace.verify().entries == 2
+        workspace.close()

@@ -49,6 +49,10 @@ from pappi.store.workspace import (
 _DRAFT = ".migrating"
 _READY = "ready.json"
 _BUSY_SECONDS = 5
+_OTHERS = """
+SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pappi'
+AND datname = current_database() AND pid <> pg_backend_pid()
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +231,11 @@ def _alone(root: Path) -> Iterator[None]:
     All that was committed is then in the file itself, and no log of changes beside it.
     """
     ledger = root / "ledger.sqlite"
-    if WorkspaceFiles(root).ledger_url() is not None:
+    url = WorkspaceFiles(root).ledger_url()
+    if url is not None:
+        with closing(journal_in_postgres(url)) as journal:
+            if journal.run(_OTHERS) != [(0,)]:
+                raise _in_use("another session has the ledger's database open")
         yield
         return
     if not ledger.is_file():
@@ -240,10 +248,14 @@ def _alone(root: Path) -> Iterator[None]:
             held.execute("PRAGMA journal_mode = DELETE").fetchall()
             held.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
-            raise WorkspaceError(
-                "the workspace is in use",
-                hint="end every server and command that has it open, then try again",
-                detail=str(error),
-            ) from None
+            raise _in_use(str(error)) from None
         yield
         held.execute("ROLLBACK")
+
+
+def _in_use(detail: str) -> WorkspaceError:
+    return WorkspaceError(
+        "the workspace is in use",
+        hint="end every server and command that has it open, then try again",
+        detail=detail,
+    )

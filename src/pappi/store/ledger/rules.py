@@ -205,10 +205,7 @@ class Ledger:
 
         What depends on earlier acts is made inside the transaction, and may raise there.
         """
-        if kind in LEDGERS_OWN:
-            raise ValueError(f"entries of kind {kind!r} are written by the ledger alone")
-        if not is_known(kind):
-            raise ValueError(f"acts of kind {kind!r} are not named in budget/journal.py")
+        _require_act(kind)
         with self._writing():
             return self._file.append(kind, payload() if callable(payload) else payload).seq
 
@@ -273,6 +270,7 @@ class Ledger:
         The act that asks for it is kept with it: neither is there without the other.
         """
         wanted = distinct(charges)
+        _require_act(act[0])
         with self._writing():
             permit()
             states = {key: self._state_of(charge) for key, charge in wanted.items()}
@@ -288,6 +286,7 @@ class Ledger:
 
     def cancel(self, keys: Iterable[str], analyst: str, act: Written) -> int:
         """Give up what is still reserved for an analyst among the keys; gives how many."""
+        _require_act(act[0])
         with self._writing():
             states = self.states(keys)
             held = [key for key, state in states.items() if state is KeyState.RESERVED]
@@ -709,6 +708,14 @@ def _cells_of(journal: Journal, keys: Iterable[str]) -> Mapping[str, Cell]:
         for key, *numbers in journal.run(f"{_CELLS}({', '.join('?' * len(some))})", *some):
             found[key] = Cell(*numbers)
     return found
+
+
+def _require_act(kind: str) -> None:
+    """What others will refuse to read must not be written."""
+    if kind in LEDGERS_OWN:
+        raise ValueError(f"entries of kind {kind!r} are written by the ledger alone")
+    if not is_known(kind):
+        raise ValueError(f"acts of kind {kind!r} are not named in budget/journal.py")
 
 
 def _in_state(
