@@ -152,8 +152,8 @@ QUOTED = replace(
 def test_each_admissible_set_has_its_error_and_the_chosen_one_is_marked() -> None:
     svg = standalone(composition_figure(SHARE, QUOTED))
     said = texts(svg)
-    assert "▶ {rejected.no, rejected.all_of_them} (chosen): laplace, ± 4.00 h" in said
-    assert "· {rejected}: it has no bounds" in said
+    assert "▶ {no, all_of_them} (chosen): laplace, ± 4.00 h" in said
+    assert "· {value}: it has no bounds" in said
     noisy = [node for node in parsed(svg).iter() if node.get("class") == "pp-noisy"]
     frames = [node for node in parsed(svg).iter() if node.get("class") == "pp-stripe"]
     assert len(noisy) == len(frames) == 2
