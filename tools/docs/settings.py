@@ -53,6 +53,7 @@ VARIABLES = {
     "PAPPI_TEST_PYSPARK": ("developer", "a Spark Connect server of PySpark to test with, `sc://…`"),
     "PAPPI_AUDIT_PAIRS": ("developer", "neighbouring pairs each audit test tries"),
     "PAPPI_AUDIT_SAMPLES": ("developer", "draws each audit test compares with their law"),
+    "PAPPI_AUDIT_LOGS": ("developer", "logs the audit of the whole path takes apart"),
     "PAPPI_OPENAPI_EXAMPLES": ("developer", "requests each route's test generates"),
 }
 
