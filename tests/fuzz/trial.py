@@ -232,7 +232,7 @@ class _Attempt:
     def _tell(self, ppi: Ppi) -> None:
         if self._turn % self._looks.told == 0:
             self._timed_apart("sentences", sentence, ppi)
-            json.dumps(self._timed_apart("canonical forms", canonical, ppi))
+            json.dumps(self._timed_apart("canonical forms", canonical, (ppi.measure, ppi.scope)))
         if self._turn % self._looks.released == 0:
             adjacency = tuple(Adjacency)[self._turn // self._looks.released % 2]
             try:

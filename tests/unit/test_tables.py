@@ -191,9 +191,9 @@ def test_without_a_margin_the_typical_error_is_called_so_and_the_reason_is_told(
 
 
 def test_a_preview_names_the_functions_and_their_shares() -> None:
-    split = replace(WAITING, functions=("ppi.docs", "ppi.received"), shares=(0.5625, 0.4375))
+    split = replace(WAITING, functions=("docs", "received"), shares=(0.5625, 0.4375))
     text = " ".join(printed(quotes_table([split]), width=120).split())
-    assert "docs (56 %) + received (44 %)" in text
+    assert "docs (56.2 %) + received (43.8 %)" in text
 
 
 def test_an_error_that_nobody_can_know_is_not_made_up() -> None:

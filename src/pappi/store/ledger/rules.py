@@ -214,7 +214,12 @@ class Ledger:
         return tuple(self._file.entries_of(kind))
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
-        """The entries from a number on, each checked to follow on the one before it."""
+        """The entries from a number on, each checked to follow on the one before it.
+
+        None if the journal ends before that.
+        """
+        if first - 1 > self.head().seq:
+            return
         before = self._file.entry(first - 1) if first > 1 else None
         try:
             yield from verified(self._file.entries(first), before)
