@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +17,7 @@ from pappi.audit.whole_path import Comparison, PathReport, Reading, Told, audit_
 from pappi.engine.duck import Duck
 from pappi.engine.table import CaseTable
 from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, Loss
+from pappi.mechanisms.sampled import SampleAndAggregate
 from pappi.ppinot.catalogue.releases import MECHANISM_NAMES
 from pappi.tree import aggregates
 from pappi.values.privacy import Adjacency, Per
@@ -135,17 +136,17 @@ def assert_at_most_charged(report: PathReport) -> None:
 
 def test_what_one_case_holds_may_differ_under_replace(tmp_path: Path, seed: int) -> None:
     logs = Logs.under(tmp_path, 1, replace(TERMS, adjacency=Adjacency.REPLACE))
-    cases = made_log(seed)
+    numbers = range(20) if LONG else range(4)
+    assert_at_most_charged(audit_path(one_case_replaced(logs, made_log(seed), numbers, seed)))
+
+
+def one_case_replaced(
+    logs: Logs, cases: tuple[Case, ...], numbers: Iterable[int], seed: int
+) -> Iterator[Comparison]:
     base = logs.imported(in_order(cases))
-    pairs = [
-        logs.neighbours(
-            f"another {cases[number].id}",
-            base,
-            logs.imported(shuffled(replaced(cases, number, seed + number), seed)),
-        )
-        for number in (range(len(cases)) if LONG else range(4))
-    ]
-    assert_at_most_charged(audit_path(pairs))
+    for number in numbers:
+        rows = shuffled(replaced(cases, number, seed + number), seed)
+        yield logs.neighbours(f"another {cases[number].id}", base, logs.imported(rows))
 
 
 @pytest.mark.parametrize("per", Per)
@@ -250,6 +251,23 @@ def test_noise_for_half_a_case_is_caught(logs: Logs, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("pappi.planning.parts.PublicFacts.changes", Fraction(1, 2))
     failures = failures_of(logs, "sum-of-numbers")
     assert "one case less: sum-of-numbers tells 2 times what is charged" in failures
+
+
+def test_noise_for_one_bucket_where_two_can_change_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A case that is replaced leaves a bucket, and the one in its place may enter another."""
+
+    def scale(mechanism: SampleAndAggregate) -> Fraction:
+        return mechanism.lattice.span / mechanism.epsilon
+
+    logs = Logs.under(tmp_path, 1, replace(TERMS, adjacency=Adjacency.REPLACE))
+    logs = replace(logs, ppis={"remainder": PPIS["remainder"]})
+    cases = made_log(1)
+    assert_at_most_charged(audit_path(one_case_replaced(logs, cases, range(2), 1)))
+    monkeypatch.setattr(SampleAndAggregate, "scale", property(scale))
+    failures = audit_path(one_case_replaced(logs, cases, range(2), 1)).failures
+    assert any("remainder tells" in failure for failure in failures)
 
 
 # --- fails closed ---------------------------------------------------------------------

@@ -141,10 +141,12 @@ def without_person(cases: Sequence[Case], who: str) -> tuple[Case, ...]:
 
 
 def replaced(cases: Sequence[Case], number: int, seed: int) -> tuple[Case, ...]:
-    """One case with another content, on the same day."""
+    """Another case in the place of one: its day is all that stays, so that its bucket may differ,
+    and whether it is among the latest."""
     random = Random(seed)  # noqa: S311
-    other = _case(random, cases[number].id)
-    moved = cases[number].events[-1][1] - other.events[-1][1]
+    other = _case(random, f"{cases[number].id} anew")
+    midnight = cases[number].events[-1][1].replace(hour=0)
+    moved = midnight + timedelta(hours=random.randrange(24)) - other.events[-1][1]
     events = tuple((a, at + moved, *more) for a, at, *more in other.events)
     changed = replace(other, events=events)  # type: ignore[arg-type]
     return (*cases[:number], changed, *cases[number + 1 :])

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from contextlib import closing
 from datetime import date
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from pyarrow import csv, parquet
 
 import pappi
 from pappi.custody.imports import Terms
 from pappi.eventlog import open_log
+from pappi.eventlog.options import ReadOptions
 from pappi.values.vocabulary import Kind, Vocabulary
 from pappi.workspace import Workspace
 
@@ -109,6 +112,68 @@ def test_without_a_declaration_it_does(tmp_path: Path, ending: str) -> None:
 def test_one_case_more_changes_no_value_of_another_case(tmp_path: Path, ending: str) -> None:
     one, other = pair(tmp_path, ending, TERMS)
     assert rows(one) == rows(other, without="3")
+
+
+def read(folder: Path, ending: str, text: str, options: ReadOptions) -> list[dict[str, Any]]:
+    """All but the third case, as a reader gives it."""
+    file = folder / f"log{ending}"
+    if ending == ".csv":
+        file.write_text(text, encoding="utf-8")
+    else:
+        table = csv.read_csv(
+            BytesIO(text.encode()),
+            convert_options=csv.ConvertOptions(
+                column_types={"case": "string", "time": "string", "due": "string"}
+            ),
+        )
+        parquet.write_table(table, file)
+    reader = open_log(file, options, Vocabulary(("Pay",), {"due": Kind.TIME}))
+    rows = [row for batch in reader.batches() for row in batch.to_pylist()]
+    return [row for row in rows if row["case_id"] != "3"]
+
+
+BASE = "case,activity,time,due\n"
+TIMES = {
+    # Month first, said and in all other cases possible: one more case must not turn it around.
+    "a day that cannot be one": (
+        BASE + "1,Pay,01/02/2024,03/04/2024\n2,Pay,01/03/2024,05/06/2024\n",
+        "3,Pay,01/04/2024,31/12/2024\n",
+        ReadOptions(time_format="mm/dd/yyyy"),
+    ),
+    "a time with an offset": (
+        BASE + "1,Pay,2024-02-01T10:00:00Z,2024-03-01T10:00:00Z\n",
+        "3,Pay,2024-02-01T10:00:00+05:00,2024-02-01T10:00:00+05:00\n",
+        ReadOptions(time_format="yyyy-mm-dd", timezone="Europe/Berlin"),
+    ),
+    "due days that are written in another way": (
+        BASE + "1,Pay,2024-02-01,01.03.2024\n2,Pay,2024-02-01,2024/03/05\n",
+        "3,Pay,2024-02-01,2024-03-04\n3,Pay,2024-02-01,2024-03-04\n",
+        ReadOptions(),
+    ),
+}
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("name", TIMES)
+def test_one_case_more_changes_no_time_of_another_case(
+    tmp_path: Path, name: str, ending: str
+) -> None:
+    """How times are written is said: then nothing about them is learned from other cases."""
+    text, more, options = TIMES[name]
+    alone, beside = (read(tmp_path, ending, each, options) for each in (text, text + more))
+    assert alone == beside
+    assert all(row["ts_us"] is not None and row["a0"] is not None for row in alone)
+
+
+def test_without_a_declaration_one_case_more_changes_times(tmp_path: Path) -> None:
+    """The detector's own check."""
+    text, more, options = TIMES["a time with an offset"]
+    found = []
+    for each in (text, text + more):
+        file = tmp_path / "log.csv"
+        file.write_text(each, encoding="utf-8")
+        found.append(next(iter(open_log(file, options).batches())).to_pylist()[0])
+    assert found[0]["ts_us"] != found[1]["ts_us"]
 
 
 def test_what_is_not_declared_is_not_stored(tmp_path: Path) -> None:

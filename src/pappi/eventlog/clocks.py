@@ -12,10 +12,14 @@ from pappi.eventlog.times import CONFUSABLE, Clock, read_times
 
 
 class LogClock:
-    """Reads the time columns of one log and remembers how their zones were written."""
+    """Reads the time columns of one log and remembers how their zones were written.
 
-    def __init__(self, options: ReadOptions) -> None:
+    Unless it `learns`, a time is read by itself, whatever the others look like.
+    """
+
+    def __init__(self, options: ReadOptions, *, learns: bool = True) -> None:
         self._options = options
+        self._learns = learns
         self.clock = Clock(options.zone, options.z_is_utc)
         self.without_offset = 0
         self.skipped = 0
@@ -25,6 +29,8 @@ class LogClock:
 
     def trust_z(self) -> None:
         """Where other times of the log say their offset, a Z is no ornament."""
+        if not self._learns:
+            return
         self._z_is_true = True
         self.clock = replace(self.clock, z_is_utc=True)
 

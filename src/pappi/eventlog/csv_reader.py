@@ -31,7 +31,6 @@ from pappi.eventlog.log import (
 from pappi.eventlog.options import ReadOptions
 from pappi.eventlog.roles import no_such_role, required_role, role_by_name, role_guess
 from pappi.eventlog.times import FORMATS, TimeFormat, time_format
-from pappi.values.vocabulary import Kind
 
 _DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 
@@ -39,8 +38,7 @@ _DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical 
 class CsvReader:
     """One delimited text file with a header line.
 
-    With `kinds`, only columns of these names are attributes, and their types are not learned:
-    they come as texts, and as times where that was declared.
+    With `kinds`, what was declared, the types of attributes are not learned: they come as texts.
     """
 
     def __init__(self, path: Path, options: ReadOptions, kinds: Kinds | None = None) -> None:
@@ -48,7 +46,7 @@ class CsvReader:
         self._kinds = kinds
         self._format = None if options.time_format is None else time_format(options.time_format)
         self._source = CsvSource(path, options)
-        self._clock = LogClock(options)
+        self._clock = LogClock(options, learns=kinds is None)
         names = self._source.names
         self._case = required_role(path.name, "case", names, options.case)
         self._activity = required_role(
@@ -102,10 +100,9 @@ class CsvReader:
         self._time = time
         self._time_type = self._checked_time_type(time)
         self._attributes = {
-            number: of
+            number: self._attribute_type(number)
             for number in range(len(self._seen))
             if number not in (self._case, self._activity, time)
-            and (of := self._attribute_type(number)) is not None
         }
         times = [n for n, of in self._attributes.items() if of.name == "time"]
         if any(self._seen[number].offsets for number in (time, *times)):
@@ -114,17 +111,11 @@ class CsvReader:
     def _to_be_learned(self, number: int) -> bool:
         if number in (self._case, self._activity):
             return False
-        return self._kinds is None or self._time in (None, number) or self._is_time(number)
+        return self._kinds is None or self._time in (None, number)
 
-    def _is_time(self, number: int) -> bool:
-        """Whether it was declared to be one."""
-        return (self._kinds or {}).get(self._source.names[number]) is Kind.TIME
-
-    def _attribute_type(self, number: int) -> ColumnType | None:
+    def _attribute_type(self, number: int) -> ColumnType:
         if self._kinds is None:
             return self._seen[number].attribute_type()
-        if self._is_time(number):
-            return self._seen[number].closest_time()
         return ColumnType("text", self._options.missing or ())
 
     def _time_column(self) -> int:

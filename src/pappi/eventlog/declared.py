@@ -3,8 +3,9 @@
 Events of activities that were not declared stay, without a name, so that a case begins, ends
 and lasts as it did. Attributes that were not declared are left out, and a value that is not of
 the declared kind is missing. A value is read by itself: a number stays a number whatever some
-other case has in the same column. Only how times are written is still learned from all of them,
-where it is not said.
+other case has in the same column, and a Z at the end of a time does not mean something else
+because another time has an offset. Only how event times are written is still learned from all of
+them, where it is not said.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ from pappi.eventlog.log import (
     no_progress,
 )
 from pappi.eventlog.options import ReadOptions
-from pappi.eventlog.times import Clock, read_times, time_format
+from pappi.eventlog.times import CONFUSABLE, FORMATS, Clock, read_times, time_format
 from pappi.values.vocabulary import Kind, Vocabulary
 
 # Up to fifteen digits before the point: what a double holds without loss.
 _NUMBER = r"^[-+]?(\d{1,15}(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?$"
 _TRUTH = r"^(true|false|True|False|TRUE|FALSE)$"
-_YEAR_FIRST = "yyyy-mm-dd"
+# Nothing is written in two of these: so it need not be known how other values are written.
+_PLAIN_TIMES = tuple(written for written in FORMATS.values() if written.name not in CONFUSABLE)
 _EXACT = 2**53
 _SECOND_US = 1_000_000
 _LONGEST_SECONDS = _EXACT // _SECOND_US
@@ -137,12 +139,14 @@ class DeclaredReader:
         return pa.nulls(len(column), _stored(kind))
 
     def _times(self, column: ArrowArray) -> ArrowArray:
-        """Texts as times, in the format that was said, or else with the year first."""
+        """Texts as times, in the format that was said, or else in any that needs no guess."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
-        said = time_format(self._options.time_format or _YEAR_FIRST)
-        times = read_times(column, said, Clock(self._options.zone, self._options.z_is_utc))
-        return pa.array(times.us, pa.int64(), mask=~times.readable)
+        said, clock = self._options.time_format, Clock(self._options.zone, self._options.z_is_utc)
+        formats = _PLAIN_TIMES if said is None else (time_format(said),)
+        read = (read_times(column, written, clock) for written in formats)
+        return pc.coalesce(*(pa.array(r.us, pa.int64(), mask=~r.readable) for r in read))
 
     def _notices(self) -> Iterator[str]:
         if self._unnamed:

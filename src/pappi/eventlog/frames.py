@@ -26,6 +26,7 @@ from pappi.eventlog.log import (
     Column,
     Description,
     Guess,
+    Kinds,
     Progress,
     RecordBatch,
     attribute_field,
@@ -40,7 +41,10 @@ _ROWS = 50_000
 
 
 class FrameReader:
-    """A table with typed columns; `scan` gives its batches as often as asked."""
+    """A table with typed columns; `scan` gives its batches as often as asked.
+
+    With `kinds`, what was declared, nothing is learned of one time from another.
+    """
 
     def __init__(
         self,
@@ -49,13 +53,14 @@ class FrameReader:
         rows: int,
         scan: Callable[[], Iterator[RecordBatch]],
         options: ReadOptions,
+        kinds: Kinds | None = None,
     ) -> None:
         self._name = name
         self._schema = schema
         self._rows = rows
         self._scan = scan
         self._options = options
-        self._clock = LogClock(options)
+        self._clock = LogClock(options, learns=kinds is None)
         if len(schema.names) > options.most_columns:
             raise LogFormatError(
                 name,
@@ -79,7 +84,9 @@ class FrameReader:
         }
 
     @classmethod
-    def of_frame(cls, frame: object, options: ReadOptions) -> FrameReader:
+    def of_frame(
+        cls, frame: object, options: ReadOptions, kinds: Kinds | None = None
+    ) -> FrameReader:
         import pyarrow as pa
 
         table = pa.table(frame)
@@ -90,10 +97,13 @@ class FrameReader:
             table.num_rows,
             lambda: iter(table.to_batches(max_chunksize=_ROWS)),
             options,
+            kinds,
         )
 
     @classmethod
-    def of_parquet(cls, path: Path, options: ReadOptions) -> FrameReader:
+    def of_parquet(
+        cls, path: Path, options: ReadOptions, kinds: Kinds | None = None
+    ) -> FrameReader:
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -102,7 +112,7 @@ class FrameReader:
                 schema, rows = file.schema_arrow, file.metadata.num_rows
         except (pa.ArrowException, OSError) as error:
             raise _damaged(path, error) from None
-        return cls(path.name, schema, rows, lambda: _parquet_batches(path), options)
+        return cls(path.name, schema, rows, lambda: _parquet_batches(path), options, kinds)
 
     @property
     def name(self) -> str:

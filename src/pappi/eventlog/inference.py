@@ -131,13 +131,6 @@ class TypeInference:
             return None
         return ColumnType("time", self._missing(), self._times[0])
 
-    def closest_time(self) -> ColumnType:
-        """The column as times that may be missing: in the format that reads it, or most of it."""
-        dated = [written for written in self._times if written.per_unit_us is None]
-        bad = self.unreadable
-        written = dated[0] if dated else bad.closest if bad else FORMATS["yyyy-mm-dd"]
-        return ColumnType("time", self._missing(), written)
-
     def possible_times(self) -> tuple[str, ...]:
         return tuple(written.name for written in self._times)
 

@@ -35,7 +35,7 @@ def _reader(source: object, options: ReadOptions, kinds: Kinds | None) -> EventR
     if hasattr(source, "__arrow_c_stream__"):
         from pappi.eventlog.frames import FrameReader
 
-        return FrameReader.of_frame(source, options)
+        return FrameReader.of_frame(source, options, kinds)
     raise UsageError(
         f"cannot read an event log from a {type(source).__name__}",
         hint=f"give a path ({_KNOWN}), an Arrow table, or a pandas or polars data frame",
@@ -59,7 +59,7 @@ def _file_reader(path: Path, options: ReadOptions, kinds: Kinds | None) -> Event
         case [".parquet" | ".pq"]:
             from pappi.eventlog.frames import FrameReader
 
-            return FrameReader.of_parquet(path, options)
+            return FrameReader.of_parquet(path, options, kinds)
     raise InputError(
         f"{path.name}: cannot tell from the name what kind of event log this is",
         hint=f"PaPPI reads {_KNOWN}; rename the file if it is one of these",

@@ -67,7 +67,7 @@ class XesReader:
         self._parser = XesParser(path.name, self._dates, options)
         self._document = self._parser.document
         self._bulk = BulkReader(self._document.columns, self._document.case_ids, self._dates)
-        self._clock = LogClock(options)
+        self._clock = LogClock(options, learns=kinds is None)
         self._seen: TypeInference | None = None
         self._written: ColumnType | None = None
         self._timed = 0
