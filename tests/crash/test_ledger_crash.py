@@ -51,6 +51,11 @@ def test_a_question_that_is_paid_twice_is_found(tmp_path: Path) -> None:
 def test_a_charge_that_does_not_outlive_a_crash_is_found(tmp_path: Path) -> None:
     server().execute("ALTER SYSTEM SET wal_writer_delay = '10s'")  # nothing writes it meanwhile
     server().execute("SELECT pg_reload_conf()")
-    report = campaign("postgres", [CRASH], tmp_path, Victim.NOT_DURABLE)
-    server().execute("ALTER SYSTEM RESET wal_writer_delay")
-    assert "not charged" in " ".join(report.wrong)
+    try:
+        report = campaign("postgres", [CRASH], tmp_path, Victim.NOT_DURABLE)
+    finally:
+        server().execute("ALTER SYSTEM RESET wal_writer_delay")
+        server().execute("SELECT pg_reload_conf()")
+    # By the mark, which is on the disk already, or by what was drawn without a charge.
+    told = " ".join(report.wrong)
+    assert "lacks the last of them" in told or "not charged" in told

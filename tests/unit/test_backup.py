@@ -16,9 +16,12 @@ from click.testing import CliRunner
 
 import pappi
 from pappi.cli.main import pappi as command
+from pappi.custody import backup
 from pappi.custody.backup import MANIFEST, back_up, restore
 from pappi.errors import InputError, LedgerRolledBack, Stopped, WorkspaceError
 from pappi.store.capture.inbox import CapturedEvent
+from pappi.store.ledger import Ledger
+from pappi.store.mark import Mark
 from pappi.store.workspace import open_workspace
 from pappi.workspace import Workspace
 from tests.small_logs import claims, workspace_with
@@ -76,6 +79,44 @@ def test_an_older_backup_beside_a_newer_mark_is_a_rollback(
     restore(tmp_path / "b.tar", place)
     with pytest.raises(LedgerRolledBack):
         pappi.open(place).logs()
+
+
+def test_a_backup_is_not_taken_for_a_rollback_because_others_write_meanwhile(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = backup._copied
+
+    def then_written(database: Path, copy: Path) -> Path:
+        done = copied(database, copy)
+        workspace.custody.stop("meanwhile")
+        return done
+
+    monkeypatch.setattr(backup, "_copied", then_written)
+    made = back_up(open_workspace(workspace.root), tmp_path / "b.tar")
+    assert made.head.seq < open_workspace(workspace.root).mark.read().seq
+    assert restore(tmp_path / "b.tar", tmp_path / "again") == made
+
+
+def test_a_mark_that_was_left_in_place_is_there_at_every_moment_of_a_restoration(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut off by a power cut, nothing puts it back."""
+    back_up(open_workspace(workspace.root), tmp_path / "b.tar")
+    workspace.custody.stop("later")
+    place = tmp_path / "again"
+    place.mkdir()
+    left = (workspace.root / "ledger.mark").read_bytes()
+    (place / "ledger.mark").write_bytes(left)
+    seen = []
+    require = backup._require_head
+
+    def look(ledger: Ledger, head: Mark) -> None:
+        seen.append((place / "ledger.mark").read_bytes())
+        require(ledger, head)
+
+    monkeypatch.setattr(backup, "_require_head", look)
+    restore(tmp_path / "b.tar", place)
+    assert [*seen, (place / "ledger.mark").read_bytes()] == [left, left]
 
 
 def test_a_backup_of_a_rolled_back_ledger_is_refused(workspace: Workspace, tmp_path: Path) -> None:

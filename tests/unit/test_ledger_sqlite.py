@@ -80,6 +80,28 @@ def test_commits_reach_the_disk_before_they_return(ledger: Ledger) -> None:
     assert settings == {"journal_mode": [("wal",)], "synchronous": [(2,)]}
 
 
+def test_a_file_that_is_replaced_while_somebody_waits_for_it_is_not_written(
+    ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looked at before the wait, it was still the right one."""
+    connection = ledger._file._connection  # type: ignore[attr-defined]
+
+    class Waiting:
+        in_transaction = property(lambda _self: connection.in_transaction)
+
+        def execute(self, statement: str, *values: object) -> sqlite3.Cursor:
+            if statement.startswith("BEGIN"):
+                path.rename(path.with_name("away.sqlite"))
+                create_in_sqlite(path).close()
+            return connection.execute(statement, *values)
+
+    monkeypatch.setattr(ledger._file, "_connection", Waiting())
+    with pytest.raises(LedgerBroken, match="moved or replaced"):
+        ledger.charge([charge("a")], LIMITS)
+    assert not connection.in_transaction
+    monkeypatch.undo()
+
+
 def test_a_file_damaged_while_it_is_open_grants_nothing(ledger: Ledger, path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as vandal:
         vandal.execute("PRAGMA writable_schema = ON")

@@ -13,9 +13,13 @@ import pytest
 
 import pappi
 from pappi.budget.accounts import Account, Charge, KeyState
+from pappi.checkpoint.door import Caller, Checkpoint
 from pappi.errors import LedgerRolledBack, LedgerUnavailable
+from pappi.ppinot.catalogue import parse_catalogue
 from pappi.store.ledger import Ledger, Step
 from pappi.store.mark import Mark, MarkFile
+from pappi.store.office import Office
+from pappi.store.register import Register
 from pappi.store.workspace import WorkspaceFiles, create_workspace, open_workspace
 from pappi.values.epsilon import Epsilon
 from tests.ledgers import DATABASES, InPostgres, new_place
@@ -125,6 +129,49 @@ def test_what_was_read_of_others_is_marked_before_anything_is_answered(tmp_path:
         ledger.append("stop", {"reason": "x", "by": "owner"})
     assert workspace.custody.stopped() == "x"
     assert files.mark.read().seq == 2
+
+
+ASKED = """\
+log: small
+ppis:
+  - id: sojourn
+    measure: {mean: {time: {from: case start, to: case end}, unit: days}}
+    bounds: [0 days, 10 days]
+    epsilon: 0.1
+"""
+
+
+def test_a_result_that_is_recorded_during_a_replay_is_marked_before_it_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lost again, it would be drawn a second time, although somebody has seen the first."""
+    files = open_workspace(workspace_with(tmp_path / "w", claims(60)).root)
+    asked = parse_catalogue(ASKED)
+    recorded: list[str] = []
+
+    def die(reached: str) -> None:
+        if reached == Step.RESULT_WRITTEN:
+            recorded.append(reached)
+        if reached == Step.UNMARKED and recorded:
+            raise Died
+
+    office, other = Office(files), Office(files, die)
+    register = Office.register
+
+    def and_meanwhile(self: Office, ledger: Ledger) -> Register:
+        found = register(self, ledger)
+        if self is office and not recorded:
+            with pytest.raises(Died):
+                Checkpoint(other, Caller("bob")).release(asked)
+        return found
+
+    monkeypatch.setattr(Office, "register", and_meanwhile)
+    (seen,) = Checkpoint(office, Caller("ann")).replay(asked)
+    assert seen.answers
+    with files.open_ledger() as ledger:
+        assert files.mark.read() == ledger.head()
+    office.close()
+    other.close()
 
 
 @pytest.fixture(params=DATABASES)

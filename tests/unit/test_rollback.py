@@ -15,8 +15,9 @@ import pappi
 from pappi.cli.main import pappi as command
 from pappi.custody.imports import Terms
 from pappi.custody.rollback import accept_rollback, loss_of
-from pappi.errors import Conflict, Frozen, LedgerRolledBack
+from pappi.errors import Conflict, Frozen, LedgerBroken, LedgerRolledBack
 from pappi.store.capture.inbox import CapturedEvent
+from pappi.store.ledger import rules
 from pappi.store.register import Frost
 from pappi.store.workspace import open_workspace
 from pappi.values.epsilon import ZERO, Epsilon
@@ -184,3 +185,31 @@ def test_a_noted_entry_is_checked_against_a_ledger_that_has_grown(tmp_path: Path
         assert isinstance(found.exception, LedgerRolledBack)
     short = CliRunner().invoke(command, ["audit", "ledger", "--contains", f"{seq}:abc", *at])
     assert short.exit_code != 0
+
+
+def test_who_has_read_what_is_lost_keeps_no_snapshot_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that goes on running: what it knows is of another past, if of the same length."""
+    monkeypatch.setattr(rules, "SNAPSHOT_EVERY", 7)
+    running = workspace_with(tmp_path / "w", claims(60))
+    ledger = running.root / "ledger.sqlite"
+    running.close()
+    shutil.copyfile(ledger, tmp_path / "older.sqlite")
+    for number in range(5):
+        running.custody.stop(f"lost {number}")
+    assert running.custody.stopped() == "lost 4"
+    length = open_workspace(running.root).mark.read().seq
+    running.close()
+    shutil.copyfile(tmp_path / "older.sqlite", ledger)
+    accept_rollback(open_workspace(running.root))
+    with open_workspace(running.root).open_ledger() as other:
+        while other.head().seq < length:
+            other.append("resume", {"by": "owner"})
+        assert length >= rules.SNAPSHOT_EVERY
+    for _ in range(2):
+        with pytest.raises(LedgerBroken, match="is not what it was"):
+            running.custody.stopped()
+    again = pappi.open(running.root)
+    assert again.custody.stopped() is None
+    assert all(line.frozen for line in again.checkpoint().budget("small"))

@@ -205,7 +205,10 @@ class Checkpoint:
             asked = self._asked([planned(ppi, None, log) for ppi in catalogue.ppis], log)
             states = ledger.states(question.key for question in asked)
             known = [q for q in asked if states[q.key] is KeyState.RELEASED]
-            return series_of(known, states, ledger.results(q.key for q in known), log)
+            released = ledger.results(q.key for q in known)
+            # Remembered before it is shown: whoever recorded it may not have come to do that.
+            self._office.register(ledger)
+            return series_of(known, states, released, log)
 
     def answer(
         self, ledger: Ledger, questions: Sequence[CellQuestion], log: LogDeclaration

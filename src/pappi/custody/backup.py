@@ -15,7 +15,7 @@ import os
 import shutil
 import sqlite3
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -57,13 +57,15 @@ def back_up(files: WorkspaceFiles, to: Path) -> Backup:
     if to.exists():
         raise WorkspaceError(f"{to} is there already", hint="name a new file")
     with staging(files.events) as folder:
+        # Read before the ledger is copied: whoever writes meanwhile moves it on.
+        marked = files.mark.read()
         parts = {name: files.root / name for name in _PLAIN if (files.root / name).exists()}
         for name in _DATABASES:
             if (files.root / name).exists():
                 parts[name] = _copied(files.root / name, folder / name)
         if files.events.exists():
             parts["events.duckdb"] = files.events
-        head = _head(files, folder)
+        head = _head(files, folder, marked)
         MarkFile(folder / _MARK).begin(head)
         parts[_MARK] = folder / _MARK
         made = datetime.now(UTC).isoformat(timespec="seconds")
@@ -90,25 +92,23 @@ def restore(archive: Path, root: Path) -> Backup:
             hint="name a new directory; to restore over a workspace, move it away first and "
             "leave its ledger.mark in place, so that nothing is spent twice",
         )
-    newer = (root / _MARK).read_bytes() if _MARK in beside else None
+    # Whatever happens meanwhile, a power cut included, that mark is never out of its place.
+    is_marked = _MARK in beside
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     root.chmod(0o700)
     try:
-        found, marker = _unpacked(archive, root)
+        found, marker = _unpacked(archive, root, {_MARK} if is_marked else set())
         files = WorkspaceFiles(root, str(json.loads(marker)["ledger"]))
         if files.ledger_url() is None:
             with files.open_unmarked_ledger() as ledger:
                 _require_head(ledger, found.head)
                 reason = f"restored from a backup of {found.made}"
                 ledger.append(STOP, {"reason": reason, "by": "owner"})
-                files.mark.begin(ledger.head())
-        if newer is not None:
-            write_durably(root / _MARK, newer)
+                if not is_marked:
+                    files.mark.begin(ledger.head())
     except BaseException:
-        for name in _NAMES - ({_MARK} if newer is not None else set()):
+        for name in _NAMES - beside:
             (root / name).unlink(missing_ok=True)
-        if newer is not None:
-            write_durably(root / _MARK, newer)
         raise
     # Last, because a directory with the marker counts as a complete workspace.
     write_durably(root / MARKER, marker)
@@ -116,12 +116,12 @@ def restore(archive: Path, root: Path) -> Backup:
     return found
 
 
-def _head(files: WorkspaceFiles, folder: Path) -> Mark:
+def _head(files: WorkspaceFiles, folder: Path, marked: Mark) -> Mark:
     if files.ledger_url() is not None:
         with files.open_ledger() as ledger:
             return ledger.head()
-    with open_in_sqlite(folder / "ledger.sqlite", mark=files.mark) as ledger:
-        ledger.require_marked()
+    with open_in_sqlite(folder / "ledger.sqlite") as ledger:
+        ledger.require(marked)
         head = ledger.head()
     _fold(folder / "ledger.sqlite")
     return head
@@ -186,8 +186,8 @@ def _add(archive: tarfile.TarFile, name: str, content: IO[bytes]) -> None:
     archive.addfile(member, content)
 
 
-def _unpacked(archive: Path, root: Path) -> tuple[Backup, bytes]:
-    """All files but the marker, each checked; and the marker."""
+def _unpacked(archive: Path, root: Path, there: Collection[str]) -> tuple[Backup, bytes]:
+    """All files but the marker and what is there already, each checked; and the marker."""
     with _opened(archive) as opened:
         manifest = json.loads(_content(opened, MANIFEST).read())
         if manifest["layout"] != LAYOUT:
@@ -200,15 +200,15 @@ def _unpacked(archive: Path, root: Path) -> tuple[Backup, bytes]:
         if not {MARKER, "key", _MARK} <= listed.keys() <= _NAMES:
             raise InputError(f"{archive} is not a backup of a workspace")
         for name, digest in listed.items():
-            if name != MARKER:
+            if name != MARKER and name not in there:
                 _write(_content(opened, name), root / name)
                 if _digest(root / name) != digest:
                     raise InputError(f"{name} in {archive} is damaged")
         marker = _content(opened, MARKER).read()
         if hashlib.sha256(marker).hexdigest() != listed[MARKER]:
             raise InputError(f"{MARKER} in {archive} is damaged")
-    sync_folder(root)
-    return Backup(Mark.read(manifest["head"]), manifest["made"]), marker
+        sync_folder(root)
+        return Backup(Mark.read(manifest["head"]), manifest["made"]), marker
 
 
 @contextmanager

@@ -133,10 +133,12 @@ class Office:
             entry, written = start
             register = Register.from_json(written, entry)
         end = ledger.verified_to
-        if register.last is None or register.last.seq < end:
-            news = ledger.news(register.last)
-            register = register.advanced(takewhile(lambda entry: entry.seq <= end, news))
-            ledger.remember(register.last)
+        # Also if there is nothing new: what was read before must still be in this ledger.
+        news = ledger.news(register.last)
+        found = register.advanced(takewhile(lambda entry: entry.seq <= end, news))
+        if found.last != register.last:
+            ledger.remember(found.last)
+        register = found
         self._register = register
         kept = start[0].seq if start else 0
         if ledger.snapshot_is_due and register.last is not None and register.last.seq == end:

@@ -454,9 +454,11 @@ class Ledger:
     def require_marked(self) -> None:
         """Refuse to go on with a ledger that lacks the entry which it is marked to have had."""
         # Whoever marks an entry has committed it before: so the mark is read first.
-        if self._mark is None:
-            return
-        mark = self._mark.read()
+        if self._mark is not None:
+            self.require(self._mark.read())
+
+    def require(self, mark: Mark) -> None:
+        """The same of any entry that it must have."""
         if not self.contains(mark):
             raise LedgerRolledBack(
                 f"the ledger {self._file.name} had {mark.seq} entries or more, "

@@ -130,10 +130,11 @@ class SqliteJournal(Journal):
     def _transaction(self, begin: str) -> Iterator[None]:
         with self._turn, _explained(self._path):
             self._refuse_forked()
-            self._refuse_other_file()
             self._refuse_nested()
             self._connection.execute(begin)
             try:
+                # Only now: it may have waited for long, and the file been replaced meanwhile.
+                self._refuse_other_file()
                 yield
                 self._connection.execute("COMMIT")
             finally:
