@@ -156,6 +156,7 @@ def test_what_is_no_address_of_a_proxy_is_refused() -> None:
 # --- in form ------------------------------------------------------------------------------
 
 BEHIND = b"GET /health HTTP/1.1\r\nHost: p\r\n\r\n"
+CHUNKED = b"POST /check HTTP/1.1\r\nHost: p\r\nTransfer-Encoding: chunked\r\n\r\n"
 TWO_WAYS = {
     "two framings": b"POST /check HTTP/1.1\r\nHost: p\r\nContent-Length: 4\r\n"
     b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -170,6 +171,13 @@ TWO_WAYS = {
     "a header folded with a tab": b"GET /health HTTP/1.1\r\nHost: p\r\nX: y\r\n\tz\r\n\r\n",
     "an unknown framing": b"POST /check HTTP/1.1\r\nHost: p\r\nTransfer-Encoding: xchunked\r\n\r\n",
     "a blank before the colon": b"GET /health HTTP/1.1\r\nHost : p\r\n\r\n",
+    "a chunked body before there were any": b"POST /check HTTP/1.0\r\nHost: p\r\n"
+    b"Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "a field after the body": CHUNKED + b"1\r\nx\r\n0\r\nX: y\r\n\r\n",
+    "… that ends in LF": CHUNKED + b"0\r\nX: y\n\n",
+    "a body that ends in LF": CHUNKED + b"0\r\n\n",
+    "a version that has other frames": b"GET /health HTTP/2.0\r\nHost: p\r\n\r\n",
+    "a head too long": b"GET /health HTTP/1.1\r\nHost: p\r\nX: " + b"y" * 17_000 + b"\r\n\r\n",
 }
 
 
@@ -199,11 +207,29 @@ def test_lf_in_a_body_is_not_a_line_end_of_the_head(analyst: Address) -> None:
     assert statuses(told(analyst, head.encode() + body + closing)) == [401, 200]
 
 
+@pytest.mark.parametrize("body", [b"0\r\n\r\n", b"2;x=y\r\nab\r\n0\r\n\r\n"])
+def test_chunks_in_any_pieces_are_read(analyst: Address, body: bytes) -> None:
+    closing = BEHIND.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    with connected(analyst) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in CHUNKED + body:
+            connection.sendall(bytes([byte]))
+        connection.sendall(closing)
+        assert statuses(heard(connection)) == [401, 200]
+
+
 def test_without_the_strict_reading_the_second_request_would_be_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "StrictConnection", h11.Connection)
+    monkeypatch.setattr(connections, "StrictConnection", lambda: h11.Connection(h11.SERVER))
     closing = BEHIND.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
     with serving(tmp_path, QUICK) as addresses:
-        for name in ("two framings", "lines that end in LF", "a folded header"):
+        for name in (
+            "two framings",
+            "lines that end in LF",
+            "a folded header",
+            "… that ends in LF",
+            "a body that ends in LF",
+            "a head too long",
+        ):
             assert len(statuses(told(addresses.analyst, TWO_WAYS[name] + closing))) == 2

@@ -152,7 +152,7 @@ def test_the_stop_switch_works_while_a_crowd_holds_the_analysts_port(tmp_path: P
         written = service.log.read_text(encoding="utf-8")
     assert len(written) < 1_000_000
     events = [json.loads(line)["event"] for line in written.splitlines()]
-    assert set(events) == {"started", "refused", "request"}
+    assert set(events) == {"started", "verified", "refused", "request"}
 
 
 @pytest.mark.usefixtures("room_for_a_crowd")

@@ -162,7 +162,14 @@ def test_a_damaged_backup_is_refused_and_leaves_nothing(
     rewritten(tmp_path / "b.tar", name, b"something else")
     with pytest.raises(InputError, match="damaged"):
         restore(tmp_path / "b.tar", tmp_path / "again")
-    assert not list((tmp_path / "again").iterdir())
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_place_that_cannot_be_made_is_said(workspace: Workspace, tmp_path: Path) -> None:
+    back_up(open_workspace(workspace.root), tmp_path / "b.tar")
+    (tmp_path / "file").touch()
+    with pytest.raises(WorkspaceError, match="cannot be made: Not a directory"):
+        restore(tmp_path / "b.tar", tmp_path / "file" / "again")
 
 
 def test_names_that_lead_out_of_the_directory_are_refused(

@@ -8,11 +8,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+import pappi
 from pappi import __version__
 from pappi.cli.main import main
 from pappi.examples import EXAMPLES
@@ -485,3 +487,18 @@ def test_every_command_answers_a_choice_or_refuses_it(
     found, output, errors = run("ppi", "check", file)
     assert found == 0
     assert ("cannot be released" in output + errors) is (code == REFUSED_CODE)
+
+
+def test_an_imported_log_is_sealed_only_until_a_day_that_is_named(
+    run: Run, workspace: Path
+) -> None:
+    """Without one it would be this month: years of empty time, for good."""
+    before = pappi.open(workspace).log("claims").until
+    code, _, told = run("log", "seal", "claims")
+    assert code == 2
+    assert "was imported, and nothing was captured since" in told
+    assert "say until which day" in told
+    assert pappi.open(workspace).log("claims").until == before
+    day = date(2026, 3, 1)
+    assert run("log", "seal", "claims", "--until", day)[0] == 0
+    assert pappi.open(workspace).log("claims").until == day

@@ -346,3 +346,10 @@ def test_a_ledger_in_postgres_is_changed_where_it_is(
         workspace = pappi.open(root)
         assert workspace.verify().entries == 2
         workspace.close()
+
+
+def test_a_folder_that_is_no_workspace_is_left_as_it_is(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(WorkspaceError, match="is not a workspace"):
+            migrate(place)
+    assert not list(tmp_path.iterdir())

@@ -24,6 +24,7 @@ from pappi.errors import LedgerRolledBack, PappiError, UsageError
 if TYPE_CHECKING:
     from pappi.audit.reports import SubjectReport
     from pappi.audit.subjects import Subject
+    from pappi.store.mark import Mark
     from pappi.workspace import Workspace
 
 LEDGER = "ledger"
@@ -78,12 +79,13 @@ def audit(
     event and spends nothing.
     """
     if target == LEDGER:
+        noted = None if contains is None else _mark_in(contains)
         door = open_workspace(workspace)
         verified = verified_in_full(door)
         head = f"{verified.entries}:{verified.head}"
         click.echo(f"The ledger verifies: {verified.entries} entries, head {head}")
-        if contains is not None:
-            _require_entry(door, contains)
+        if noted is not None:
+            _require_entry(door, noted)
             click.echo(f"It has the entry {contains}.")
         return
     if contains is not None:
@@ -97,14 +99,17 @@ def audit(
         raise AuditFailed(f"the audit failed for: {', '.join(failed)}")
 
 
-def _require_entry(door: Workspace, noted: str) -> None:
+def _mark_in(written: str) -> Mark:
     from pappi.store.mark import Mark
 
     try:
-        mark = Mark.read(noted)
+        return Mark.read(written)
     except ValueError as problem:
         raise UsageError(str(problem), hint="write it as `pappi budget` prints it") from None
-    if not door.custody.contains(mark):
+
+
+def _require_entry(door: Workspace, noted: Mark) -> None:
+    if not door.custody.contains(noted):
         raise LedgerRolledBack(
             f"the ledger does not have the entry {noted}: it is another one, or an older copy",
             hint="what was charged since may be missing in it; stop with: pappi stop REASON",

@@ -158,6 +158,13 @@ def _summary(what: object) -> str:
     if isinstance(looked := what.get("ppis"), list):
         named = [*map(str, looked), *(["…"] if what["count"] > len(looked) else [])]
         told = [f"looked at {' '.join(named)}", *told]
+    names = [*_texts(what.get("activities")), *_texts(what.get("attributes"))]
+    if names and "log" in what:  # taken back; those of a declaration are told with the log
+        told.append(f"names {', '.join(map(repr, names))}")
     if isinstance(source := what.get("source"), dict):
         told.append(f"read from {place_told(source['url'], source['table'])}")
     return plain(", ".join(told))
+
+
+def _texts(found: object) -> list[str]:
+    return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []

@@ -76,7 +76,8 @@ def capture(name: str, file: Iterator[str], workspace: str | None) -> None:
 @click.option(
     "--until",
     type=click.DateTime(["%Y-%m-%d"]),
-    help="First day that is not sealed yet. [default: as far as whole blocks have passed]",
+    help="First day that is not sealed yet. [default: as far as whole blocks have passed, of a "
+    "log that is fed]",
 )
 @workspace_option
 def seal(name: str, until: datetime | None, workspace: str | None) -> None:

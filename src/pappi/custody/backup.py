@@ -16,7 +16,7 @@ import shutil
 import sqlite3
 import tarfile
 from collections.abc import Collection, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -94,8 +94,12 @@ def restore(archive: Path, root: Path) -> Backup:
         )
     # Whatever happens meanwhile, a power cut included, that mark is never out of its place.
     is_marked = _MARK in beside
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    root.chmod(0o700)
+    was_there = root.exists()
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        root.chmod(0o700)
+    except OSError as error:
+        raise WorkspaceError(f"{root} cannot be made: {error.strerror}") from error
     try:
         found, marker = _unpacked(archive, root, {_MARK} if is_marked else set())
         files = WorkspaceFiles(root, str(json.loads(marker)["ledger"]))
@@ -109,6 +113,9 @@ def restore(archive: Path, root: Path) -> Backup:
     except BaseException:
         for name in _NAMES - beside:
             (root / name).unlink(missing_ok=True)
+        if not was_there:
+            with suppress(OSError):
+                root.rmdir()
         raise
     # Last, because a directory with the marker counts as a complete workspace.
     write_durably(root / MARKER, marker)

@@ -138,8 +138,16 @@ class Custody:
         return grows(self._office.files.inbox, self.log(name))
 
     def seal(self, name: str, until: date | None = None) -> Sealed:
-        """Let time up to a day be answered; what comes later about it is kept apart."""
+        """Let time up to a day be answered; what comes later about it is kept apart.
+
+        Without a day it is as far as whole blocks have passed: of a log that is fed.
+        """
         log = self.log(name)
+        if until is None and not self.grows(name):
+            raise UsageError(
+                "this log was imported, and nothing was captured since",
+                hint="empty time would be added for good; if that is meant, say until which day",
+            )
         with self._office.ledger() as ledger:
 
             def commit(sealed: LogDeclaration) -> None:

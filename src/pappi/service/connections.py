@@ -7,7 +7,8 @@ and connections are limited: in all, and per address. What is beyond is told to 
 
 How a message is framed must be read by everybody in the same way (RFC 9112, 2.2, 5.2, 6.1):
 a proxy that sees one request where we see two can be made to pass on what it would not.
-So a head with two framings, a line that ends in LF alone or a folded line is refused.
+So a head with two framings, a line that ends in LF alone or a folded line is refused, and so
+are fields after a body, which would have to be read as carefully, and other versions of HTTP.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from pappi.service.settings import Network
 
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 _SLOPPY = re.compile(rb"(?<!\r)\n|\n[ \t]")
+_LONGEST_HEAD = 16_384
 _BUSY = Fault(
     "busy",
     "too many connections are open",
@@ -74,22 +76,49 @@ def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 class StrictConnection(h11.Connection):
     """Reads only what can be read in one way."""
 
+    def __init__(self) -> None:
+        super().__init__(h11.SERVER, _LONGEST_HEAD)
+        self._unread = b""
+        self._chunked = False
+
+    def receive_data(self, data: bytes) -> None:
+        super().receive_data(data)
+        self._unread = self.trailing_data[0]
+
     def next_event(self) -> Any:  # noqa: ANN401 - as h11 has it
         if self.their_state is h11.IDLE:
             _require_plain(self.trailing_data[0])
         event = super().next_event()
         if isinstance(event, h11.Request):
-            names = {bytes(name) for name, _ in event.headers}
-            if {b"content-length", b"transfer-encoding"} <= names:
-                raise h11.RemoteProtocolError("two framings")
+            self._chunked = _is_chunked(event)
+        elif isinstance(event, h11.EndOfMessage) and self._chunked:
+            end = len(self._unread) - len(self.trailing_data[0])
+            if event.headers or not self._unread.endswith(b"\r\n", 0, end):
+                raise h11.RemoteProtocolError("something after the last chunk")
         return event
 
 
+def _is_chunked(request: h11.Request) -> bool:
+    """How a body is framed, if everybody sees it so."""
+    names = {bytes(name) for name, _ in request.headers}
+    chunked = b"transfer-encoding" in names
+    if chunked and (b"content-length" in names or request.http_version != b"1.1"):
+        raise h11.RemoteProtocolError("two framings")
+    if request.http_version not in (b"1.0", b"1.1"):
+        raise h11.RemoteProtocolError("another version of HTTP")
+    return chunked
+
+
 def _require_plain(received: bytes) -> None:
-    """Of a head that is complete: every line ends in CRLF, and none goes on in the next."""
+    """Of a head that is complete: every line ends in CRLF, and none goes on in the next.
+
+    h11 limits what has come of a head that is not complete; this does, however it has come.
+    """
     end = _END_OF_HEAD.search(received)
-    if end is not None and _SLOPPY.search(received, 0, end.end()):
-        raise h11.RemoteProtocolError("a line that can be read in two ways")
+    if end is None:
+        return
+    if end.end() > _LONGEST_HEAD or _SLOPPY.search(received, 0, end.end()):
+        raise h11.RemoteProtocolError("a head too long, or a line that can be read in two ways")
 
 
 class _Timer:
@@ -120,7 +149,7 @@ class GuardedConnection(H11Protocol):
 
     def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - uvicorn's own
         super().__init__(*given, **named)
-        self.conn = StrictConnection(h11.SERVER)
+        self.conn = StrictConnection()
         self._head_due = _Timer(self.loop)
         self._reply_due = _Timer(self.loop)
 

@@ -116,6 +116,7 @@ STEPS: dict[int, tuple[FileStep | None, LedgerStep | None]] = {
 
 def migrate(root: Path, on_step: Callable[[str], None] = no_step) -> Migration:
     """Bring the workspace in this directory to today's layout; refuses one that is in use."""
+    read_marker(root)  # nothing is put into a folder that is no workspace
     with exclusive(WorkspaceFiles(root).events):
         marker = read_marker(root)
         layout = marker.get("layout")

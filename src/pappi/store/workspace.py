@@ -154,8 +154,6 @@ def create_workspace(root: Path, ledger_url: str | None = None) -> WorkspaceFile
 
 def open_workspace(root: Path) -> WorkspaceFiles:
     """The workspace in exactly this directory."""
-    if not _is_marked(root):
-        raise WorkspaceError(f"{root} is not a workspace", hint=f"make one with: pappi init {root}")
     marker = read_marker(root)
     _refuse_other_layout(root, marker.get("layout"))
     files = WorkspaceFiles(root, str(marker.get("ledger")))
@@ -216,6 +214,8 @@ def _no_key(root: Path, detail: str) -> WorkspaceError:
 
 def read_marker(root: Path) -> dict[str, object]:
     """What a workspace says of itself."""
+    if not _is_marked(root):
+        raise WorkspaceError(f"{root} is not a workspace", hint=f"make one with: pappi init {root}")
     marker = root / MARKER
     try:
         found = json.loads(marker.read_text(encoding="utf-8"))

@@ -90,7 +90,7 @@ class LogDesk(LogPage):
         if not door.grows(log):
             raise UsageError(
                 "this log was imported, and nothing was captured since",
-                hint="sealing it adds empty time for good; if that is meant, use pappi log seal",
+                hint="empty time would be added for good; if that is meant: pappi log seal --until",
             )
         check_until(declared, until, today(declared.zone))
         return until
