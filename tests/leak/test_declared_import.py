@@ -165,6 +165,26 @@ def test_one_case_more_changes_no_time_of_another_case(
     assert all(row["ts_us"] is not None and row["a0"] is not None for row in alone)
 
 
+AGES = (
+    '<trace><string key="concept:name" value="{}"/><event><string key="concept:name" value="Pay"/>'
+    '<date key="time:timestamp" value="2024-03-01T10:00:00Z"/>{}</event></trace>'
+)
+AGE, OTHER_AGE = '<int key="Age" value="30"/>', '<int key="age" value="31"/>'
+
+
+def test_keys_alike_but_for_case_are_told_apart_by_no_other_case(tmp_path: Path) -> None:
+    """Which of them comes first, another case decides; it must not matter."""
+    ours = AGES.format(1, AGE + OTHER_AGE)
+    declared = Vocabulary(("Pay",), {"Age": Kind.NUMBER, "age (2)": Kind.NUMBER})
+    for before in ("", AGES.format(3, OTHER_AGE)):
+        file = tmp_path / "log.xes"
+        file.write_text(f"<log>{before}{ours}</log>", encoding="utf-8")
+        read = [
+            r for batch in open_log(file, declared=declared).batches() for r in batch.to_pylist()
+        ]
+        assert [(row["a0"], row["a1"]) for row in read if row["case_id"] == "1"] == [(30, 31)]
+
+
 def test_without_a_declaration_one_case_more_changes_times(tmp_path: Path) -> None:
     """The detector's own check."""
     text, more, options = TIMES["a time with an offset"]

@@ -10,6 +10,7 @@ them, where it is not said.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -168,23 +169,34 @@ def _sources(columns: Sequence[Column], declared: Collection[str]) -> dict[str, 
     """Which columns each declared attribute is read from, the same type always first.
 
     Of a key with values of several types, as XES can have, all are read: which of them the
-    others outnumber is nothing that a declaration may depend on.
+    others outnumber is nothing that a declaration may depend on. Nor is which came first of two
+    keys that differ in upper and lower case alone: each is known by how it is written.
     """
+    alike = Counter((column.name, column.source_type) for column in columns)
     taken = Counter(name.casefold() for name in _TAKEN)
     seen: set[tuple[str, str]] = set()
     found: dict[str, list[Column]] = {}
     for column in columns:
         taken[column.name.casefold()] += 1
-        number = taken[column.name.casefold()]
         choices = [f"{column.name} ({column.source_type})"]
-        choices += [f"{column.name} ({number})"] if number > 1 else []
-        # A second column of the same name and type is another attribute.
-        choices += [] if (column.name, column.source_type) in seen else [column.name]
-        seen.add((column.name, column.source_type))
+        kind = (column.name, column.source_type)
+        # A second column of the same name and type is another attribute: of a header, whose order
+        # is no matter of cases.
+        choices += [] if kind in seen else [column.name]
+        if alike[kind] > 1:
+            choices.append(f"{column.name} ({taken[column.name.casefold()]})")
+        else:
+            choices += _numbered(column.name, declared)
+        seen.add(kind)
         name = next((choice for choice in choices if choice in declared), None)
         if name is not None:
             found.setdefault(name, []).append(column)
     return {name: sorted(some, key=lambda c: c.source_type) for name, some in found.items()}
+
+
+def _numbered(name: str, declared: Collection[str]) -> list[str]:
+    """What is declared as `name (2)`, or with another number."""
+    return [one for one in declared if re.fullmatch(rf"{re.escape(name)} \([0-9]+\)", one)]
 
 
 def _stored(kind: Kind) -> ArrowType:

@@ -41,8 +41,8 @@ _TIME_KEY = "time:timestamp"
 
 # What the counts of `_notices` are counts of.
 _NOTICES = (
-    "× a trace has the name of an earlier one: kept as a case of its own, as “name (2)”",
-    "× a trace has no name: kept as the case “unnamed (1)”, “unnamed (2)”, …",
+    "× a trace has the name of an earlier one: kept as a case of its own, as “name (…)”",
+    "× a trace has no name: kept as a case “unnamed (…)”",
     "× a trace has no events: nothing to import from it",
     "× a whole number does not fit into 64 bits: kept as text in the extra column",
     "× a date is finer than a microsecond: the rest was cut off",

@@ -8,7 +8,7 @@ plain name is decided at the end, by how many values each has.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import repeat
 
 from pappi.eventlog.log import ACTIVITY, CASE, TIME, Column, RecordBatch, attribute_field
@@ -94,6 +94,14 @@ class ColumnSet:
         self._at_new(len(self._attributes))
         level[xes_type][key] = buffer
         return buffer
+
+    def held(self, first: int) -> Iterator[tuple[str, str, str]]:
+        """Name, type and values of every column that has any, from a row on."""
+        for buffer in (*self._core, *self._optional()):
+            values = [*enumerate(buffer.values[first:])]
+            present = [(row, value) for row, value in values if value is not None]
+            if present:
+                yield buffer.name, buffer.type, repr(present)
 
     def take(self, rows: int) -> RecordBatch:
         """The rows collected so far, leaving the columns empty."""

@@ -14,7 +14,9 @@ of a trace, so memory holds one batch and the longest trace.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, count
 from typing import Protocol
 
 from pappi.errors import LogFormatError, Option
@@ -269,14 +271,18 @@ class XesDocument:
             column.put(self._first_row, value, events)
 
     def _new_case_id(self) -> str:
-        """The trace's name, or something distinct if it has none or a used one."""
+        """The trace's name, or something distinct if it has none or a used one.
+
+        By what the trace holds, and not by how many there were before: chance deals cases into
+        buckets by their ids, and one trace more must not deal all that follow anew.
+        """
         name = self._case_name
         if name is None:
             self.unnamed_traces += 1
-            case_id = self._unused("unnamed", self.unnamed_traces)
+            case_id = self._unused(f"unnamed ({self._digest()})")
         elif name in self.case_ids:
             self.duplicate_names += 1
-            case_id = self._unused(name, 2)
+            case_id = self._unused(f"{name} ({self._digest()})")
             if not self._name_in_column:
                 self._trace_values.setdefault(self._columns.trace_column("string", _NAME), name)
         else:
@@ -284,7 +290,14 @@ class XesDocument:
         self.case_ids.add(case_id)
         return case_id
 
-    def _unused(self, stem: str, number: int) -> str:
-        while (candidate := f"{stem} ({number})") in self.case_ids:
-            number += 1
-        return candidate
+    def _digest(self) -> str:
+        """Of the trace that ends here; the columns in an order of their own."""
+        held = [(*each, "event") for each in self._columns.held(self._first_row)]
+        held += [(b.name, b.type, repr(value), "trace") for b, value in self._trace_values.items()]
+        held.append(("", "", repr(self._trace_extra), "trace"))
+        return hashlib.blake2b(repr(sorted(held)).encode(), digest_size=6).hexdigest()
+
+    def _unused(self, candidate: str) -> str:
+        """The candidate; of traces that are alike in all they hold, each with a number."""
+        numbered = (f"{candidate} ({number})" for number in count(2))
+        return next(each for each in chain([candidate], numbered) if each not in self.case_ids)
