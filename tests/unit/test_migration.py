@@ -21,6 +21,7 @@ import pappi
 from pappi.checkpoint.door import Checkpoint
 from pappi.cli.main import pappi as command
 from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
+from pappi.store.ledger import postgres_schema
 from pappi.store.migration import migrate
 from pappi.store.workspace import LAYOUT, create_workspace, read_marker, write_marker
 from pappi.values.epsilon import Epsilon
@@ -330,6 +331,9 @@ def test_a_ledger_in_postgres_is_changed_where_it_is(
         with monkeypatch.context() as earlier:
             earlier.setattr("pappi.budget.journal.FORMAT", 2)
             create_workspace(root, place.url)
+        place.execute("DROP TABLE pappi.snapshot")
+        for guard in (each for each in postgres_schema._GUARDS if each.table == "snapshot"):
+            place.execute(f"DROP FUNCTION pappi.{guard.name}")
         marker = read_marker(root)
         write_marker(root, {**marker, "layout": 3})
         (root / "ledger.mark").unlink()
