@@ -84,16 +84,16 @@ def test_a_file_that_is_replaced_while_somebody_waits_for_it_is_not_written(
     ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Looked at before the wait, it was still the right one."""
-    connection = ledger._file._connection  # type: ignore[attr-defined]
+    connection: sqlite3.Connection = ledger._file._connection  # type: ignore[attr-defined]
 
     class Waiting:
         in_transaction = property(lambda _self: connection.in_transaction)
 
-        def execute(self, statement: str, *values: object) -> sqlite3.Cursor:
+        def execute(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
             if statement.startswith("BEGIN"):
                 path.rename(path.with_name("away.sqlite"))
                 create_in_sqlite(path).close()
-            return connection.execute(statement, *values)
+            return connection.execute(statement, values)
 
     monkeypatch.setattr(ledger._file, "_connection", Waiting())
     with pytest.raises(LedgerBroken, match="moved or replaced"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import threading
@@ -63,6 +64,18 @@ def test_a_torn_write_leaves_the_mark_before_it(marked: MarkFile, tmp_path: Path
         assert marked.read() == mark(2)
     marked.move_on(mark(4))
     assert marked.read() == mark(4)
+
+
+def test_a_mark_of_which_a_part_is_written_is_not_called_written(
+    marked: MarkFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that fills up takes what it can, and complains only the next time."""
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, content: write(file, content[:40]))
+    with pytest.raises(LedgerUnavailable, match="could not be used"):
+        marked.move_on(mark(2))
+    monkeypatch.undo()
+    assert marked.read() == mark(1)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"nonsense", bytes(1024), b"1 ab cd\n" * 200])

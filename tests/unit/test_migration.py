@@ -21,6 +21,7 @@ import pappi
 from pappi.checkpoint.door import Checkpoint
 from pappi.cli.main import pappi as command
 from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
+from pappi.store.ledger import postgres_schema
 from pappi.store.migration import migrate
 from pappi.store.workspace import LAYOUT, create_workspace, read_marker, write_marker
 from pappi.values.epsilon import Epsilon
@@ -200,6 +201,75 @@ def test_a_damaged_ledger_is_not_migrated(tmp_path: Path) -> None:
         with pytest.raises(LedgerBroken):
             migrate(root)
         assert not is_current(root)
+
+
+@pytest.mark.parametrize("name", ["layout-1", "layout-3"])
+def test_what_is_written_into_the_old_ledger_meanwhile_is_not_lost(
+    tmp_path: Path, name: str
+) -> None:
+    """Cut off as soon as the marker says so; an earlier version that was running goes on."""
+    root = unpacked(name, tmp_path)
+    with pytest.raises(Cut):
+        migrate(root, cut_at(3))
+    appended(root, "stop", {"reason": "meanwhile", "by": "owner"})
+    migrate(root)
+    workspace = pappi.open(root)
+    assert workspace.custody.stopped() == "meanwhile"
+    assert workspace.verify().ok
+    workspace.close()
+
+
+def test_what_is_written_at_the_last_moment_ends_the_migration(tmp_path: Path) -> None:
+    root = unpacked("layout-3", tmp_path)
+
+    def write(step: str) -> None:
+        if step == "put ledger.mark in its place":
+            appended(root, "stop", {"reason": "meanwhile", "by": "owner"})
+
+    with pytest.raises(WorkspaceError, match="in use"):
+        migrate(root, write)
+    migrate(root)
+    assert pappi.open(root).custody.stopped() == "meanwhile"
+
+
+def test_what_an_earlier_migration_replaced_stays_and_so_does_what_this_one_does(
+    tmp_path: Path,
+) -> None:
+    root = unpacked("layout-3", tmp_path)
+    earlier = root / f"before-layout-{LAYOUT}"
+    earlier.mkdir()
+    (earlier / "ledger.sqlite").write_bytes(b"of an earlier try")
+    replaced = ledger_rows(root, "SELECT * FROM journal")
+    done = migrate(root)
+    assert (earlier / "ledger.sqlite").read_bytes() == b"of an earlier try"
+    assert done.kept is not None
+    assert done.kept != earlier
+    assert ledger_rows(done.kept, "SELECT * FROM journal") == replaced
+
+
+@pytest.mark.parametrize("name", ["layout-3-without-first-pos", "layout-3-first"])
+@pytest.mark.parametrize("place", ["first of the attributes", "last"])
+def test_an_attribute_is_not_taken_for_a_column_of_ours(
+    tmp_path: Path, name: str, place: str
+) -> None:
+    """As the first of the attributes it stands where our own column would."""
+    root = unpacked(name, tmp_path)
+    with closing(duckdb.connect(str(root / "events.duckdb"))) as events:
+        ((table,), *_) = events.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+        old = events.table(table)
+        ours, others = old.columns[:4], old.columns[4:]
+        named = "pos AS first_pos" if place == "first of the attributes" else "pos AS First_Pos"
+        where = 0 if place == "first of the attributes" else len(others)
+        new = old.project(", ".join([*ours, *others[:where], named, *others[where:]]))
+        new.create("new")
+        events.execute(f"DROP TABLE {table}")
+        events.execute(f"ALTER TABLE new RENAME TO {table}")
+    before = contents(root)
+    with pytest.raises(WorkspaceError, match="an attribute called first_pos"):
+        migrate(root)
+    after = contents(root)
+    for each in ("events.duckdb", "workspace.json"):
+        assert after[each] == before[each]
 
 
 def test_migrating_twice_is_migrating_once(tmp_path: Path) -> None:

@@ -70,6 +70,8 @@ FAULTS = (
     altered("ALTER TABLE events_1 DROP COLUMN first_pos"),
     altered("ALTER TABLE events_1 DROP COLUMN damage"),
     altered("ALTER TABLE events_1 ALTER ts_us TYPE VARCHAR"),
+    altered("ALTER TABLE events_1 ALTER damage TYPE VARCHAR"),
+    altered("ALTER TABLE events_1 ALTER channel TYPE BLOB"),
     altered("ALTER TABLE events_1 RENAME TO events_2"),
 )
 
@@ -96,6 +98,22 @@ def test_events_that_cannot_be_read_cost_nothing(
     )
     assert isinstance(exact.exception, WorkspaceError)
     shutil.copyfile(tmp_path / "good.duckdb", events)
+    analyst.release(catalogue(OTHER, tmp_path), "0.1")
+
+
+def test_a_key_that_is_missing_or_cut_off_costs_nothing(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    """Lost while the workspace is open: what chooses among cases could not be computed."""
+    analyst = workspace.checkpoint()
+    before = analyst.budget("small")
+    key = (workspace.root / "key").read_bytes()
+    for lost in (lambda path: path.write_bytes(key[:-1]), Path.unlink):
+        lost(workspace.root / "key")
+        with pytest.raises(WorkspaceError, match="no usable key"):
+            analyst.release(catalogue(OTHER, tmp_path), "0.1")
+        assert analyst.budget("small") == before
+    (workspace.root / "key").write_bytes(key)
     analyst.release(catalogue(OTHER, tmp_path), "0.1")
 
 

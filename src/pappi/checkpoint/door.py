@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from pappi.audit.subjects import Subject
@@ -42,6 +41,7 @@ from pappi.store.declarations import LogDeclaration
 from pappi.store.ledger import Ledger
 from pappi.store.office import Office
 from pappi.store.register import Register
+from pappi.store.workspace import WorkspaceFiles
 from pappi.values.answers import Series
 from pappi.values.epsilon import Epsilon
 from pappi.values.quotes import Quote
@@ -215,7 +215,7 @@ class Checkpoint:
     ) -> tuple[Series, ...]:
         """Steps 2 to 4 of the protocol."""
         refuse_too_much(questions)
-        _refuse_unready(ledger, questions, log, self._office.files.events)
+        _refuse_unready(ledger, questions, log, self._office.files)
         states = self._charge(ledger, questions, log)
         released = self._complete(ledger, questions, states, log)
         # Remembers what was just written: an older ledger put in its place will be noticed.
@@ -367,12 +367,13 @@ class Rules:
 
 
 def _refuse_unready(
-    ledger: Ledger, questions: Sequence[CellQuestion], log: LogDeclaration, events: Path
+    ledger: Ledger, questions: Sequence[CellQuestion], log: LogDeclaration, files: WorkspaceFiles
 ) -> None:
     """What is known beforehand to fail is not charged; a replay reads nothing."""
     states = ledger.states(question.key for question in questions)
     if any(state is not KeyState.RELEASED for state in states.values()):
-        log.require_ready(events)
+        log.require_ready(files.events)
+        files.key()
 
 
 def _cause(error: Exception) -> str:

@@ -89,6 +89,10 @@ def accept_rollback(workspace: str | None, *, yes: bool) -> None:
         "up to today, or up to the end of its log, can never be charged again, and logs with a "
         "total budget not at all. What is on record can still be had again."
     )
+    click.echo(
+        "Your own acts in lost entries are lost, too: keys that were revoked and grants that were "
+        "withdrawn are valid again, and a log that was imported is not known, and not frozen."
+    )
     if not yes:
         click.confirm("Accept the loss for good?", abort=True)
     rollback.accept_rollback(files)

@@ -91,7 +91,7 @@ class LogDeclaration:
         if self.source is not None:
             self.source.require_ready()
         else:
-            require_events(events, self.table, tuple(self.vocabulary.attributes))
+            require_events(events, self.table, self.vocabulary.attributes)
 
     def days(self, calendar: WorkingCalendar) -> DayTable:
         """A working calendar's days: those of the log, and of a lifetime before and after it."""

@@ -11,6 +11,7 @@ one that was being written, the other is whole.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import sys
@@ -149,7 +150,8 @@ def _older(slots: list[Mark | None]) -> int:
 def _write(descriptor: int, mark: Mark, slot: int) -> None:
     line = f"{mark.seq} {mark.digest} {_checksum(mark)}\n".encode("ascii")
     os.lseek(descriptor, slot * _SECTOR, os.SEEK_SET)
-    os.write(descriptor, line.ljust(_SECTOR))
+    if os.write(descriptor, line.ljust(_SECTOR)) != _SECTOR:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     os.fsync(descriptor)
 
 

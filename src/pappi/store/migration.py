@@ -10,8 +10,8 @@
 What changes is changed in a draft beside the files, and verified there. Then the marker says
 that a migration is on its way, the old files move into a folder of their own, the new ones
 take their places, and the marker is written last. Cut off at whatever point, the same command
-again begins anew, or finishes what was begun. A ledger in PostgreSQL is changed where it is, in
-one transaction.
+again begins anew, or finishes what was begun; anew also if somebody went on with the old ledger
+meanwhile. A ledger in PostgreSQL is changed where it is, in one transaction.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pappi.budget.journal import FORMAT, REFORMAT, reformat_payload
 from pappi.errors import LedgerBroken, WorkspaceError
@@ -49,6 +50,7 @@ from pappi.store.workspace import (
 _DRAFT = ".migrating"
 _READY = "ready.json"
 _BUSY_SECONDS = 5
+_LAST = "SELECT digest FROM journal ORDER BY seq DESC LIMIT 1"
 _OTHERS = """
 SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pappi'
 AND datname = current_database() AND pid <> pg_backend_pid()
@@ -124,6 +126,8 @@ def migrate(root: Path, on_step: Callable[[str], None] = no_step) -> Migration:
         if layout == LAYOUT:
             shutil.rmtree(draft, ignore_errors=True)
             return Migration(LAYOUT, LAYOUT, None)
+        if layout == MIGRATING and _is_outdated(root, draft):
+            layout = _ready(draft)["before"]
         if layout != MIGRATING:
             if not isinstance(layout, int) or layout not in STEPS:
                 raise WorkspaceError(
@@ -135,6 +139,25 @@ def migrate(root: Path, on_step: Callable[[str], None] = no_step) -> Migration:
         return _finish(root, draft, on_step)
 
 
+def _is_outdated(root: Path, draft: Path) -> bool:
+    """Whether somebody has gone on with the old ledger since the draft was made of it."""
+    if not (draft / "ledger.sqlite").exists() or not (root / "ledger.sqlite").exists():
+        return False
+    with _alone(root):
+        return bool(_end_of(root / "ledger.sqlite") != _ready(draft)["end"])
+
+
+def _end_of(ledger: Path) -> str:
+    """The last digest of a ledger of whatever format."""
+    with closing(sqlite3.connect(ledger)) as connection:
+        return str(connection.execute(_LAST).fetchone()[0])
+
+
+def _ready(draft: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((draft / _READY).read_text(encoding="utf-8"))
+    return found
+
+
 def _prepare(
     draft: Draft, layout: int, marker: dict[str, object], on_step: Callable[[str], None]
 ) -> None:
@@ -142,7 +165,9 @@ def _prepare(
     shutil.rmtree(draft.root, ignore_errors=True)
     draft.root.mkdir(mode=0o700)
     steps = [STEPS[number] for number in range(layout, LAYOUT)]
+    end = None
     if WorkspaceFiles(draft.source).ledger_url() is None:
+        end = _end_of(draft.source / "ledger.sqlite")
         marker = {**marker, "ledger": _drafted_ledger(draft, steps)}
     for on_files, _ in steps:
         if on_files is not None:
@@ -154,11 +179,24 @@ def _prepare(
         with each.open("rb+") as file:
             os.fsync(file.fileno())
     new = {**marker, "layout": LAYOUT}
-    ready = {"before": layout, "files": [each.name for each in files], "marker": new}
+    ready = {
+        "before": layout,
+        "files": [each.name for each in files],
+        "marker": new,
+        "end": end,
+        "kept": _new_folder(draft.source),
+    }
     write_durably(draft.root / _READY, json.dumps(ready).encode())
     on_step("ready")
     write_marker(draft.source, {**marker, "layout": MIGRATING})
     on_step("marked")
+
+
+def _new_folder(root: Path) -> str:
+    """For what is replaced: another than that of an earlier migration, whose files stay."""
+    name = f"before-layout-{LAYOUT}"
+    names = (name, *(f"{name}-{number}" for number in range(2, 1_000)))
+    return next(each for each in names if not (root / each).exists())
 
 
 def _drafted_ledger(draft: Draft, steps: Steps) -> str:
@@ -189,8 +227,8 @@ def _drafted_ledger(draft: Draft, steps: Steps) -> str:
 
 def _finish(root: Path, folder: Path, on_step: Callable[[str], None]) -> Migration:
     """Put the draft in place; what is done already is not done again."""
-    ready = json.loads((folder / _READY).read_text(encoding="utf-8"))
-    kept = root / f"before-layout-{LAYOUT}"
+    ready = _ready(folder)
+    kept = root / ready["kept"]
     kept.mkdir(mode=0o700, exist_ok=True)
     url = WorkspaceFiles(root).ledger_url()
     if url is not None:
@@ -205,6 +243,8 @@ def _finish(root: Path, folder: Path, on_step: Callable[[str], None]) -> Migrati
         if not new.exists():
             continue
         if place.exists() and not old.exists():
+            if place == root / "ledger.sqlite" and _is_outdated(root, folder):
+                raise _in_use("somebody has written into the ledger meanwhile")
             place.replace(old)
             on_step(f"put {name} away")
         new.replace(place)

@@ -208,7 +208,9 @@ def _write_secret(path: Path, content: bytes) -> None:
 
 def _no_key(root: Path, detail: str) -> WorkspaceError:
     return WorkspaceError(
-        f"{root} has no usable key", hint="restore the file 'key' from a backup", detail=detail
+        "the workspace has no usable key",
+        hint="nothing was charged; the owner restores the file 'key' from a backup",
+        detail=f"{root}: {detail}",
     )
 
 

@@ -9,6 +9,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
+from pappi.errors import WorkspaceError
 from pappi.store.events.names import CANONICAL, FIRST_POSITION, POSITION, STORED
 from pappi.store.events.sql import attach, column, detach, table
 
@@ -52,20 +53,45 @@ def add_first_positions(database: Path) -> None:
 
 def _lacking(connection: duckdb.DuckDBPyConnection) -> list[str]:
     tables = [name for (name,) in connection.execute(_TABLES, [_FILE]).fetchall()]
-    return [name for name in tables if _columns(connection, name)[:5] != STORED]
+    found = [name for name in tables if not _has_first_positions(connection, name)]
+    for name in found:
+        attributes = _columns(connection, name)[len(CANONICAL) :]
+        if FIRST_POSITION in map(str.casefold, attributes):
+            raise WorkspaceError(
+                f"a log has an attribute called {FIRST_POSITION}, which is now the name of a "
+                "column of PaPPI's own",
+                hint="nothing was changed; this workspace can be used with the version of pappi "
+                "that wrote it",
+            )
+    return found
+
+
+def _has_first_positions(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+    """By its values, too: an attribute may have had that name before."""
+    if _columns(connection, name)[: len(STORED)] != STORED:
+        return False
+    said = exp.cast(column(FIRST_POSITION), "VARCHAR")
+    first = exp.cast(_first_position(), "VARCHAR")
+    pairs = exp.select(exp.alias_(said, "said"), exp.alias_(first, "first"))
+    rows = pairs.from_(table(name, _FILE)).subquery("pairs")
+    different = exp.select("1").from_(rows).where("said IS DISTINCT FROM first").limit(1)
+    return not connection.execute(different.sql("duckdb")).fetchall()
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, ...]:
     return tuple(c for (c,) in connection.execute(_COLUMNS, [_FILE, name]).fetchall())
 
 
+def _first_position() -> exp.Window:
+    return exp.Window(this=exp.Min(this=column(POSITION)), partition_by=[column(CANONICAL[0])])
+
+
 def _fill(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     attributes = _columns(connection, name)[len(CANONICAL) :]
-    first = exp.Window(this=exp.Min(this=column(POSITION)), partition_by=[column(CANONICAL[0])])
     rows = (
         exp.select(
             *map(column, CANONICAL),
-            exp.alias_(first, FIRST_POSITION, quoted=True),
+            exp.alias_(_first_position(), FIRST_POSITION, quoted=True),
             *map(column, attributes),
         )
         .from_(table(name))
