@@ -93,7 +93,8 @@ def test_a_file_that_is_replaced_while_somebody_waits_for_it_is_not_written(
             if statement.startswith("BEGIN"):
                 path.rename(path.with_name("away.sqlite"))
                 create_in_sqlite(path).close()
-            return connection.execute(statement, *values)
+            found: sqlite3.Cursor = connection.execute(statement, *values)
+            return found
 
     monkeypatch.setattr(ledger._file, "_connection", Waiting())
     with pytest.raises(LedgerBroken, match="moved or replaced"):
