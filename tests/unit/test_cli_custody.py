@@ -80,7 +80,7 @@ def test_erasing_asks_first_and_says_how_much(run: Run, folder: Path) -> None:
     code, _, _ = run("log", "erase", "shop", "--case", "visit-1")
     assert code != 0
     said = ran(run, "log", "erase", "shop", "--case", "visit-1", "--yes")
-    assert "Erased 1 cases with 2 events" in said
+    assert "Erased 1 case with 2 events" in said
     said = ran(run, "trail")
     assert "erase" in said
     assert "visit-1" not in said

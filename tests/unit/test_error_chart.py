@@ -169,6 +169,14 @@ def test_the_table_has_every_way_and_its_reason() -> None:
         assert words in table
 
 
+def test_ways_that_differ_in_their_shares_can_be_told_apart() -> None:
+    first, *_ = QUOTED.options
+    options = tuple(replace(first, shares=shares) for shares in ((0.3, 0.7), (0.5, 0.5)))
+    table = str(composition_table(replace(QUOTED, options=options)))
+    assert "30 % + 70 %" in table
+    assert "50 % + 50 %" in table
+
+
 def test_figures_for_a_page_rely_on_no_inline_style() -> None:
     for drawn in (composition_figure(SHARE, QUOTED), error_figure(SURE), error_figure(UNKNOWN)):
         for node in parsed(str(drawn)).iter():

@@ -21,7 +21,6 @@ import pappi
 from pappi.checkpoint.door import Checkpoint
 from pappi.cli.main import pappi as command
 from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
-from pappi.store.ledger import postgres_schema
 from pappi.store.migration import migrate
 from pappi.store.workspace import LAYOUT, create_workspace, read_marker, write_marker
 from pappi.values.epsilon import Epsilon

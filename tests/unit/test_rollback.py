@@ -213,3 +213,14 @@ def test_who_has_read_what_is_lost_keeps_no_snapshot_of_it(
     again = pappi.open(running.root)
     assert again.custody.stopped() is None
     assert all(line.frozen for line in again.checkpoint().budget("small"))
+
+
+def test_the_ledger_is_verified_in_json_too(tmp_path: Path) -> None:
+    workspace = pappi.create(tmp_path / "w")
+    workspace.close()
+    asked = ["audit", "ledger", "--json", "-w", str(tmp_path / "w")]
+    found = json.loads(CliRunner().invoke(command, asked).stdout)
+    assert found["verifies"] is True
+    assert found["head"].startswith(f"{found['entries']}:")
+    again = CliRunner().invoke(command, [*asked, "--contains", found["head"]])
+    assert json.loads(again.stdout) == {**found, "contains": found["head"]}

@@ -79,14 +79,7 @@ def audit(
     event and spends nothing.
     """
     if target == LEDGER:
-        noted = None if contains is None else _mark_in(contains)
-        door = open_workspace(workspace)
-        verified = verified_in_full(door)
-        head = f"{verified.entries}:{verified.head}"
-        click.echo(f"The ledger verifies: {verified.entries} entries, head {head}")
-        if noted is not None:
-            _require_entry(door, noted)
-            click.echo(f"It has the entry {contains}.")
+        _verify(open_workspace(workspace), contains, as_json=as_json)
         return
     if contains is not None:
         raise UsageError("--contains goes with: pappi audit ledger")
@@ -97,6 +90,21 @@ def audit(
     failed = [report.subject.name for report in reports if not report.passed]
     if failed:
         raise AuditFailed(f"the audit failed for: {', '.join(failed)}")
+
+
+def _verify(door: Workspace, contains: str | None, *, as_json: bool) -> None:
+    noted = None if contains is None else _mark_in(contains)
+    verified = verified_in_full(door)
+    head = f"{verified.entries}:{verified.head}"
+    if not as_json:
+        click.echo(f"The ledger verifies: {verified.entries} entries, head {head}")
+    if noted is not None:
+        _require_entry(door, noted)
+    if as_json:
+        record = {"verifies": True, "entries": verified.entries, "head": head}
+        click.echo(json.dumps(record if noted is None else {**record, "contains": contains}))
+    elif noted is not None:
+        click.echo(f"It has the entry {contains}.")
 
 
 def _mark_in(written: str) -> Mark:

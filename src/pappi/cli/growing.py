@@ -95,9 +95,9 @@ def _sealed(sealed: Sealed, *, at_source: bool) -> Iterator[str]:
     if at_source:
         yield f"{upto}. Rows of this time must not change any more: see the guide on sources."
         return
-    yield f"{upto}: {sealed.cases:,} more cases with {sealed.events:,} events."
+    yield f"{upto}: {_counted(sealed.cases, 'more case')} with {_counted(sealed.events, 'event')}."
     if sealed.late:
-        yield f"{sealed.late:,} events came too late to be answered, and are kept apart."
+        yield f"{_counted(sealed.late, 'event')} too late to be answered: kept apart."
 
 
 @click.command()
@@ -116,7 +116,8 @@ def erase(
 ) -> None:
     """Delete cases, persons or whole blocks from disk; releases stay on record."""
     erased = open_workspace(workspace).custody.erase(name, cases, persons, blocks)
-    click.echo(f"Erased {erased.cases:,} cases with {erased.events:,} events from '{name}'.")
+    counts = f"{_counted(erased.cases, 'case')} with {_counted(erased.events, 'event')}"
+    click.echo(f"Erased {counts} from '{name}'.")
 
 
 @click.command("withdraw-name")
@@ -133,6 +134,10 @@ def withdraw_name(
     click.echo("From now on no question can use them, and nobody new is shown them.")
     click.echo("What was public was public: whoever has seen these names knows them.")
     show_declaration(declared)
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def _batches(lines: Iterator[str]) -> Iterator[list[CapturedEvent]]:

@@ -52,13 +52,14 @@ def composition_table(quote: Quote) -> Element:
         (
             " + ".join(function_name(path) for path in option.functions),
             option.mechanism or MISSING,
+            " + ".join(f"{100 * share:.3g} %" for share in option.shares) or MISSING,
             error_text(option, quote.unit),
             "chosen" if option.chosen else plain(option.reason),
         )
         for option in quote.options
     ]
-    headers = ("Noise in", "Mechanism", "Within, 95 %", "Note")
-    return table("Ways to release it", headers, rows, (2,))
+    headers = ("Noise in", "Mechanism", "Share of ε", "Within, 95 %", "Note")
+    return table("Ways to release it", headers, rows, (3,))
 
 
 @dataclass(frozen=True, slots=True)
