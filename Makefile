@@ -97,7 +97,8 @@ fuzz: setup  ## a million generated and a million mutated definitions: an hour o
 	$(BIN)/python -m tests.fuzz.campaign --generated 1000000 --mutated 1000000 --jobs 2
 
 audit: setup  ## all layers of the audit in full length: well over an hour on two cores
-	PAPPI_AUDIT_PAIRS=100000 PAPPI_AUDIT_SAMPLES=20000 PAPPI_AUDIT_LOGS=10 $(BIN)/python -m pytest -n 2 tests/audit
+	PAPPI_AUDIT_PAIRS=100000 PAPPI_AUDIT_SAMPLES=20000 PAPPI_AUDIT_LOGS=10 $(BIN)/python -m pytest -n 2 \
+		tests/audit tests/leak/test_release_attacks.py tests/leak/test_scope_attacks.py
 
 # Of every file there is of a version, for any machine; versions are those of constraints.txt.
 HASHED = uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \

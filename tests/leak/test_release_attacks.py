@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from fractions import Fraction
 
@@ -26,6 +27,7 @@ from pappi.values.vocabulary import Kind, Vocabulary
 
 VOCABULARY = Vocabulary(("A", "B"), {"x": Kind.NUMBER, "channel": Kind.TEXT})
 EPSILON = Epsilon.of("0.5")
+PAIRS = int(os.environ.get("PAPPI_AUDIT_PAIRS", "700"))
 BY = "by: {data: channel, keys: [web, phone]}"
 A, B = "{count: activity == 'A'}", "{count: activity == 'B'}"
 
@@ -85,7 +87,7 @@ GROUPED = {
 def test_a_case_that_changes_its_group_tells_no_more_than_epsilon(
     name: str, adjacency: Adjacency
 ) -> None:
-    report = audit_plan(planned(GROUPED[name], adjacency), adjacency, pairs=2_000)
+    report = audit_plan(planned(GROUPED[name], adjacency), adjacency, pairs=PAIRS)
     assert report.passed, report.failure
 
 
@@ -97,7 +99,7 @@ def test_a_release_that_forgets_groups_is_caught() -> None:
     assert part.mechanism.epsilon == EPSILON.fraction / 2
     forgetful = replace(part.mechanism, epsilon=EPSILON.fraction, adjacency=Adjacency.REPLACE)
     faulty = replace(plan, parts=(replace(part, mechanism=forgetful),))
-    report = audit_plan(faulty, Adjacency.REPLACE, pairs=2_000)
+    report = audit_plan(faulty, Adjacency.REPLACE, pairs=PAIRS)
     assert not report.passed
     assert report.worst > 1.5 * EPSILON.fraction
 

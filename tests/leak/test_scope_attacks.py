@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from fractions import Fraction
 
@@ -19,6 +20,7 @@ from pappi.values.vocabulary import Kind, Vocabulary
 
 VOCABULARY = Vocabulary(("A", "B"), {"x": Kind.NUMBER, "channel": Kind.TEXT})
 EPSILON = Epsilon.of("0.5")
+PAIRS = int(os.environ.get("PAPPI_AUDIT_PAIRS", "400"))
 LATEST, OWN = "last 100 cases", "{every: month, anchor: {first: {activity: A}}}"
 CHOSEN = "{last cases: 100, finished: {activity: B}}"
 COUNT = "{count: {activity: A}}"
@@ -52,7 +54,7 @@ def test_a_case_that_moves_others_tells_no_more_than_epsilon(
     measure: str, scope: str, adjacency: Adjacency
 ) -> None:
     plan = plan_ppi(ppi(measure, scope), EPSILON, facts(adjacency))
-    report = audit_plan(plan, adjacency, pairs=1_000)
+    report = audit_plan(plan, adjacency, pairs=PAIRS)
     assert report.passed, report.failure
 
 
@@ -65,13 +67,13 @@ def _as_if_usual(measure: str, scope: str, adjacency: Adjacency) -> Plan:
 
 def test_a_release_that_forgets_whom_a_case_pushes_out_is_caught() -> None:
     faulty = _as_if_usual("mean", LATEST, Adjacency.ADD_REMOVE)
-    report = audit_plan(faulty, Adjacency.ADD_REMOVE, pairs=1_000)
+    report = audit_plan(faulty, Adjacency.ADD_REMOVE, pairs=PAIRS)
     assert not report.passed
     assert report.worst == 2 * EPSILON.fraction
 
 
 def test_a_release_that_forgets_that_a_case_may_change_its_period_is_caught() -> None:
-    report = audit_plan(_as_if_usual("sum", OWN, Adjacency.REPLACE), Adjacency.REPLACE, pairs=1_000)
+    report = audit_plan(_as_if_usual("sum", OWN, Adjacency.REPLACE), Adjacency.REPLACE, pairs=PAIRS)
     assert not report.passed
 
 
