@@ -339,7 +339,7 @@ def test_a_store_that_is_damaged_or_gone_is_not_described(parties: Parties) -> N
         assert parties.analyst(definition_of(number)).status_code in (200, 500, 503)
     events.unlink()
     reply = parties.analyst(definition_of(9))
-    assert (reply.status_code, reply.json()["code"]) == (500, "release-failed")
+    assert (reply.status_code, reply.json()["code"]) == (503, "workspace")
     assert str(parties.watch.workspace.root) not in reply.text
     events.write_bytes(whole)
     assert parties.analyst(definition_of(9)).status_code == 200
