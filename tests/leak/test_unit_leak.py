@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pappi.engine.cases import CaseTable
-from pappi.errors import ReleaseFailed
+from pappi.errors import WorkspaceError
 from pappi.ppinot.catalogue import parse_catalogue
 from pappi.store.workspace import open_workspace
 from pappi.values.epsilon import Epsilon
@@ -85,12 +85,13 @@ def test_a_checkpoint_that_trusts_the_bound_would_be_caught(
     assert counted(tmp_path / "2", 2, UNITS[0]) != counted(tmp_path / "12", 12, UNITS[0])
 
 
-def test_a_key_that_is_lost_before_a_release_is_the_one_fixed_sentence(tmp_path: Path) -> None:
+def test_a_key_that_is_lost_before_a_release_is_found_before_the_charge(tmp_path: Path) -> None:
     terms = replace(TERMS, unit=UNITS[0])
     workspace = workspace_with(tmp_path / "w", of_customers(claims(10)), terms)
     (workspace.root / "key").unlink()
-    with pytest.raises(ReleaseFailed, match="stays charged"):
+    with pytest.raises(WorkspaceError, match="has no usable key"):
         workspace.checkpoint().release(parse_catalogue(COUNTED))
+    assert workspace.checkpoint().releases("small") == ()
 
 
 def test_the_unit_is_part_of_the_question(tmp_path: Path) -> None:
