@@ -14,6 +14,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from pappi.budget.journal import EXACT
 from pappi.custody.door import Custody, TrailEntry
 from pappi.custody.exact import exact_answers, look_payload
 from pappi.errors import DefinitionError, WorkspaceError
@@ -22,7 +23,6 @@ from pappi.ppinot.model import Catalogue
 from pappi.ppinot.notations import Notation, parse_definitions, write_definitions
 from pappi.report.dpo.document import dpo_html
 from pappi.report.dpo.record import pack_record
-from pappi.store.register import EXACT
 from pappi.values.answers import ExactAnswer
 from pappi.workspace import Workspace, open_at
 from tests.crash.faults import failing, sqlite_error

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import pappi
+from pappi.budget.journal import WITHDRAW_NAMES
 from pappi.custody.beforehand import declaration_text, declared_in
 from pappi.custody.imports import Terms
 from pappi.errors import Conflict, DefinitionError, InputError, UsageError
 from pappi.eventlog import open_log
 from pappi.store.events import import_events, open_readonly
-from pappi.store.register import WITHDRAW_NAMES
 from pappi.values.bounds import Bounds, DefaultBounds
 from pappi.values.privacy import PrivacyUnit
 from pappi.values.vocabulary import Kind, Vocabulary

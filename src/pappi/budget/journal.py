@@ -29,13 +29,40 @@ RELEASE = "release"
 REFORMAT = "format"
 LEDGERS_OWN = frozenset({OPENING, RESERVE, CANCEL, CHARGE, RELEASE, REFORMAT})
 
-# What the register folds (`store/register.py`), and what is only kept. A new kind is named
-# here, and is a new format: whoever does not know it must not go on.
+# Acts: what the register folds (`store/register.py`), and what is only kept. A new kind is a new
+# format: whoever does not know it must not go on.
+DECLARE = "declare"
+GRANT = "grant"
+WITHDRAW = "withdraw"
+KEY = "key"
+REVOKE = "revoke"
+STOP = "stop"
+RESUME = "resume"
+STAND = "stand"
+END = "end"
+KEEP = "keep"
+FORGET = "forget"
+ERASE = "erase"
+ROLLBACK = "rollback"
+WITHDRAW_NAMES = "withdraw-names"
+EXACT = "exact"
 ACTS = frozenset(
     {
-        *("declare", "grant", "withdraw", "key", "revoke", "stop", "resume"),
-        *("stand", "end", "keep", "forget", "erase", "rollback"),
-        *("withdraw-names", "exact"),
+        DECLARE,
+        GRANT,
+        WITHDRAW,
+        KEY,
+        REVOKE,
+        STOP,
+        RESUME,
+        STAND,
+        END,
+        KEEP,
+        FORGET,
+        ERASE,
+        ROLLBACK,
+        WITHDRAW_NAMES,
+        EXACT,
     }
 )
 # Unless it decides nothing, whoever reads it: then it begins like this.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 
 from pappi.budget.chain import canonical_json
+from pappi.budget.journal import FORGET, KEEP
 from pappi.checkpoint.door import Caller
 from pappi.checkpoint.plans import checked_log
 from pappi.errors import NotFound
@@ -17,15 +18,7 @@ from pappi.ppinot.catalogue import write_yaml
 from pappi.ppinot.model import Catalogue
 from pappi.store.ledger.journal import utc_now
 from pappi.store.office import Office
-from pappi.store.register import (
-    FORGET,
-    KEEP,
-    KeptQuestion,
-    Register,
-    acts_on,
-    day_of,
-    kept_payload,
-)
+from pappi.store.register import KeptQuestion, Register, acts_on, day_of, kept_payload
 
 _MOST_BYTES = 20_000
 _MOST_KEPT = 500

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from pappi.budget.accounts import KeyState
+from pappi.budget.journal import END, STAND
 from pappi.checkpoint.door import Caller, Checkpoint, Rules, Step, go_on
 from pappi.checkpoint.limits import refuse_too_many, refuse_too_many_answers, refuse_too_much
 from pappi.checkpoint.pace import AT_ONCE, Pace
@@ -26,15 +27,7 @@ from pappi.store.declarations import LogDeclaration
 from pappi.store.ledger import Ledger
 from pappi.store.ledger.journal import utc_now
 from pappi.store.office import Office
-from pappi.store.register import (
-    END,
-    STAND,
-    Register,
-    StandingQuestion,
-    acts_on,
-    day_of,
-    standing_payload,
-)
+from pappi.store.register import Register, StandingQuestion, acts_on, day_of, standing_payload
 from pappi.values.answers import Series
 from pappi.values.epsilon import Epsilon
 

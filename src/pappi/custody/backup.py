@@ -22,11 +22,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
+from pappi.budget.journal import STOP
 from pappi.errors import InputError, WorkspaceError
 from pappi.store.events.replacing import staging
 from pappi.store.ledger import Ledger, open_in_sqlite
 from pappi.store.mark import Mark, MarkFile
-from pappi.store.register import STOP
 from pappi.store.workspace import (
     LAYOUT,
     MARKER,

@@ -9,7 +9,19 @@ from datetime import date, datetime
 from itertools import islice, takewhile
 
 from pappi.budget.chain import Entry
-from pappi.budget.journal import ChargeRecord
+from pappi.budget.journal import (
+    DECLARE,
+    ERASE,
+    EXACT,
+    GRANT,
+    KEY,
+    RESUME,
+    REVOKE,
+    STOP,
+    WITHDRAW,
+    WITHDRAW_NAMES,
+    ChargeRecord,
+)
 from pappi.custody.adding import Added, Given, add_log, require_here, seal_source
 from pappi.custody.capture import Captured, CapturedEvent, capture, grows
 from pappi.custody.erasure import Erased, Request, erase
@@ -41,21 +53,7 @@ from pappi.store.ledger.rules import Progress as Watch
 from pappi.store.ledger.rules import no_progress
 from pappi.store.mark import Mark
 from pappi.store.office import Office
-from pappi.store.register import (
-    DECLARE,
-    ERASE,
-    EXACT,
-    GRANT,
-    KEY,
-    RESUME,
-    REVOKE,
-    STOP,
-    WITHDRAW,
-    WITHDRAW_NAMES,
-    Register,
-    digest_of,
-    key_payload,
-)
+from pappi.store.register import Register, digest_of, key_payload
 from pappi.values.access import Grant, KeyRecord, Right, Role, require_name
 from pappi.values.answers import ExactAnswer
 from pappi.values.epsilon import Epsilon

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pappi.budget.journal import CANCEL, CHARGE, OPENING, REFORMAT, RELEASE, RESERVE
-from pappi.store.register import (
+from pappi.budget.journal import (
+    CANCEL,
+    CHARGE,
     DECLARE,
     END,
     ERASE,
@@ -15,6 +16,10 @@ from pappi.store.register import (
     GRANT,
     KEEP,
     KEY,
+    OPENING,
+    REFORMAT,
+    RELEASE,
+    RESERVE,
     RESUME,
     REVOKE,
     ROLLBACK,

@@ -17,6 +17,8 @@ from pappi.budget.chain import Entry, Fault
 from pappi.budget.journal import (
     CANCEL,
     CHARGE,
+    ERASE,
+    EXACT,
     OPENING,
     RELEASE,
     RESERVE,
@@ -33,7 +35,7 @@ from pappi.report.dpo.releases import Asked, State, question_digest, rows_of
 from pappi.store.declarations import LogDeclaration
 from pappi.store.ledger import Ledger
 from pappi.store.office import Office
-from pappi.store.register import ERASE, EXACT, Register
+from pappi.store.register import Register
 from pappi.values.epsilon import ZERO, Epsilon
 
 Balances = Mapping[Account, Balance]

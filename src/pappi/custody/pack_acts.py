@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from pappi.budget.chain import Entry
+from pappi.budget.journal import DECLARE, END
 from pappi.custody.entry_words import told
 from pappi.report.dpo.facts import Act
-from pappi.store.register import DECLARE, END, Register
+from pappi.store.register import Register
 
 Payload = Mapping[str, Any]
 

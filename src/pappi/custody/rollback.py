@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pappi.budget.journal import ROLLBACK
 from pappi.errors import Conflict
 from pappi.store.declarations import LogDeclaration, today
 from pappi.store.mark import Mark
-from pappi.store.register import ROLLBACK, Register
+from pappi.store.register import Register
 from pappi.store.workspace import WorkspaceFiles
 from pappi.values.plain_data import JSON
 

@@ -16,28 +16,27 @@ from functools import lru_cache
 from typing import Any
 
 from pappi.budget.chain import Entry
+from pappi.budget.journal import (
+    DECLARE,
+    END,
+    FORGET,
+    GRANT,
+    KEEP,
+    KEY,
+    RESUME,
+    REVOKE,
+    ROLLBACK,
+    STAND,
+    STOP,
+    WITHDRAW,
+    WITHDRAW_NAMES,
+)
 from pappi.errors import NotAuthenticated, UnknownLog
 from pappi.store.declarations import LogDeclaration
 from pappi.values.access import Grant, KeyRecord, Right, Role
 from pappi.values.epsilon import Epsilon
 from pappi.values.periods import Grid
 from pappi.values.plain_data import JSON
-
-DECLARE = "declare"
-GRANT = "grant"
-WITHDRAW = "withdraw"
-KEY = "key"
-REVOKE = "revoke"
-STOP = "stop"
-RESUME = "resume"
-STAND = "stand"
-END = "end"
-KEEP = "keep"
-FORGET = "forget"
-ERASE = "erase"
-ROLLBACK = "rollback"
-WITHDRAW_NAMES = "withdraw-names"
-EXACT = "exact"
 
 _NO_DIGEST = "0" * 64
 
