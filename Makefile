@@ -3,9 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# A module is compiled once, not anew in every process: tests start hundreds of them.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo test check format generated bench bench-utility bench-planner \
-	bench-mechanisms bench-calendar bench-service bench-ledger experiments audit fuzz every-release race \
+.PHONY: setup demo quick test long check format generated bench bench-utility bench-sets bench-planner \
+	bench-forecast bench-mechanisms bench-calendar bench-service bench-ledger experiments audit fuzz every-release race \
 	campaign faults engines docs screenshots picture requirements sbom clean
 
 setup: $(READY)
@@ -22,14 +24,20 @@ demo: setup  ## import the example logs, release their PPIs, write build/demo/re
 
 # One thread for each process: several processes with two each would wait for one another.
 test: setup  ## everything that must hold
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal
+
+long: setup  ## the same in full: all examples, draws and combinations that `make test` thins
+	PAPPI_LONG=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+quick: setup  ## unit and property tests that build no workspace: the loop while working
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 -m "not outside" tests/unit tests/property
 
 check: setup  ## style, types, architecture, generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pappi.ppinot.catalogue.schema | diff - schemas/catalogue.schema.json
+	$(BIN)/python -m pappi.ppinot.notations.yaml.schema | diff - schemas/catalogue.schema.json
 	$(BIN)/python -m tools.docs --check
 
 format: setup
@@ -37,7 +45,7 @@ format: setup
 	$(BIN)/ruff format .
 
 generated: setup  ## write anew what is generated: the schema, the reference, the page on semantics
-	$(BIN)/python -m pappi.ppinot.catalogue.schema > schemas/catalogue.schema.json
+	$(BIN)/python -m pappi.ppinot.notations.yaml.schema > schemas/catalogue.schema.json
 	$(BIN)/python -m tests.engines.edge_cases
 	$(BIN)/python -m tools.docs
 
@@ -56,8 +64,15 @@ bench: setup  ## speed, as ratios against a bare scan in the same run
 bench-utility: setup  ## errors, as ratios against the paper's mechanisms
 	$(BIN)/python -m benchmarks.utility
 
+bench-sets: setup  ## catalogues as sets: Sepsis, the examples, beside other libraries (extra `peers`)
+	$(BIN)/python -m benchmarks.sets
+	$(BIN)/python -m benchmarks.sets_peers
+
 bench-planner: setup  ## does the planner choose the best way to release
 	$(BIN)/python -m benchmarks.planner
+
+bench-forecast: setup  ## what a preview says beside what a rehearsal and a release have
+	$(BIN)/python -m benchmarks.forecast
 
 bench-mechanisms: setup  ## CPU of the mechanisms alone
 	$(BIN)/python -m benchmarks.mechanism_time
@@ -91,7 +106,7 @@ faults: setup  ## a thousand ledgers whose files are dropped, cut off, swapped a
 	FAULT_WORLDS=1000 $(BIN)/python -m pytest -q tests/crash/test_file_faults.py
 
 experiments: setup  ## the paper, re-run: build/experiments/report.html
-	$(BIN)/pappi experiments run
+	$(BIN)/python -m experiments
 
 fuzz: setup  ## a million generated and a million mutated definitions: an hour on two free cores
 	$(BIN)/python -m tests.fuzz.campaign --generated 1000000 --mutated 1000000 --jobs 2

@@ -2,7 +2,7 @@
 
     python -m benchmarks.bound_rules [RELEASES]
 
-The rules of `pappi.experiments.bound_rules` have numbers in them. They are chosen here, on data
+The rules of `experiments.bound_rules` have numbers in them. They are chosen here, on data
 that has nothing to do with the Sepsis log: five kinds of made-up durations with 10, 50 and 200
 cases a month, and cases of three public logs and of the bundled claims, 20 and 100 a period. (The
 bundled hospital is left out: it was made to look like the Sepsis log.)
@@ -29,17 +29,16 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.utility_values import Floats
-from pappi.custody.exact import CaseTable
+from experiments.bound_rules import CeilingRule
+from experiments.monthly import Monthly
+from experiments.sepsis_log import SepsisLog, load_log
+from experiments.sepsis_ours import releases
+from experiments.sepsis_smoothed import from_whole, one_level, two_levels
+from experiments.shared_data import shared_file
+from pappi.engine import CaseTable
 from pappi.examples.claims import simulate_claims
-from pappi.experiments.bound_rules import CeilingRule
-from pappi.experiments.monthly import Monthly
-from pappi.experiments.sepsis_log import SepsisLog, load_log
-from pappi.experiments.sepsis_ours import releases
-from pappi.experiments.sepsis_smoothed import from_whole, one_level, two_levels
-from pappi.experiments.shared_data import shared_file
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import AggregatedMeasure, Bounding, Ppi
-from pappi.values.bounds import Bounds
+from pappi.ppinot import AggregatedMeasure, Bounding, Ppi, parse_catalogue
+from pappi.values import Bounds
 
 EPSILON, RELEASES = "0.1", 10
 PERIODS, DAY = 20, 86_400

@@ -24,7 +24,7 @@ from pathlib import Path
 import pappi
 from benchmarks.evaluate_jobs import JOBS, LOG, PARQUET, WORKSPACE, cpu_seconds
 from benchmarks.synthetic import synthetic_log, write_log
-from pappi.report.elements import Element, el
+from pappi.report import Element, el
 
 __all__ = ["cpu_seconds", "synthetic_log"]  # also for other benchmarks
 

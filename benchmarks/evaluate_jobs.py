@@ -20,7 +20,8 @@ from typing import Any
 import duckdb
 
 import pappi
-from pappi.store.events import open_readonly, replacing
+from pappi.store import open_readonly
+from pappi.store.events import file as events_file
 
 LOG = "bench"
 WORKSPACE, PARQUET = "workspace", "log.parquet"
@@ -157,7 +158,7 @@ def _release(folder: Path) -> Callable[[], object]:
 
 
 def _spilled(folder: Path) -> Callable[[], object]:
-    replacing._MEMORY = "1GB"  # noqa: SLF001 - as on a machine of five
+    events_file._MEMORY = "1GB"  # noqa: SLF001 - as on a machine of five
     return _exact(folder, "twenty", twenty())
 
 

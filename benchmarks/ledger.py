@@ -29,18 +29,23 @@ from typing import Any
 import httpx
 
 import pappi
-from pappi.budget.accounts import Account, Charge, demand
-from pappi.budget.chain import Entry, extend
-from pappi.budget.journal import CHARGE, RELEASE, charge_payload, release_payload
 from pappi.examples import EXAMPLES
-from pappi.ppinot.notations import read_definitions
-from pappi.store.ledger import journal_in_postgres, journal_in_sqlite
-from pappi.store.ledger.journal import Journal, utc_now
-from pappi.store.ledger.sqlite import SqliteJournal
-from pappi.store.workspace import WorkspaceFiles
-from pappi.values.access import Role
-from pappi.values.epsilon import Epsilon
-from pappi.values.plain_data import JSON
+from pappi.ledger import (
+    Account,
+    Charge,
+    Entry,
+    EntryKind,
+    Journal,
+    bare_journal,
+    demand,
+    extend,
+    utc_now,
+)
+from pappi.ledger.entries import charge_payload, release_payload
+from pappi.ledger.sqlite import SqliteJournal
+from pappi.ppinot import read_definitions
+from pappi.store import WorkspaceFiles
+from pappi.values import JSON, Epsilon, Role
 from tests.ledgers import server
 
 CLAIMS = EXAMPLES["claims"]
@@ -100,7 +105,7 @@ def filled(root: Path, entries: int, url: str | None = None) -> None:
     workspace.close()
     began = time.monotonic()
     files = WorkspaceFiles(root)
-    journal = journal_in_sqlite(files.ledger) if url is None else journal_in_postgres(url)
+    journal = bare_journal(files.ledger_place())
     with closing(journal):
         while (last := journal.last()) is not None and last.seq < entries:
             pairs = min(AT_ONCE, (entries - last.seq + 1) // 2)
@@ -119,8 +124,8 @@ def _add(journal: Journal, last: Entry, charges: Sequence[Charge]) -> None:
     at = utc_now().isoformat(timespec="microseconds")
     entries, cells = [], []
     for number, charge in enumerate(charges):
-        paid = extend(last, at, CHARGE, charge_payload(charge))
-        last = extend(paid, at, RELEASE, release_payload(charge.key, [number]))
+        paid = extend(last, at, EntryKind.CHARGE, charge_payload(charge))
+        last = extend(paid, at, EntryKind.RELEASE, release_payload(charge.key, [number]))
         entries += [paid, last]
         cells.append((charge.key, paid.seq, last.seq))
     rows = [(each.seq, each.at, each.kind, each.body, each.digest) for each in entries]

@@ -21,10 +21,9 @@ import httpx
 
 import pappi
 from pappi.examples import EXAMPLES
-from pappi.ppinot.notations import read_definitions
-from pappi.values.access import Role
-from pappi.values.epsilon import Epsilon
-from pappi.workspace import Workspace
+from pappi.ppinot import read_definitions
+from pappi.session import Workspace
+from pappi.values import Epsilon, Role
 from tests.service.serving import Serving, serving
 from tests.service.visiting import Visitor
 
@@ -50,12 +49,12 @@ def prepared(folder: Path) -> Workspace:
     alice = workspace.checkpoint("alice")
     catalogue = read_definitions(CLAIMS.catalogue_path)
     alice.release(catalogue)
-    alice.keep(catalogue)
+    alice.save(catalogue)
     return workspace
 
 
 def looks(served: Serving, analyst: Visitor, owner: Visitor) -> Iterator[tuple[str, Visitor, Look]]:
-    (kept,) = served.workspace.checkpoint("alice").kept()
+    (kept,) = served.workspace.checkpoint("alice").saved()
     yield "/health", analyst, lambda: analyst.get("/health")
     for path in (
         "/workbench",

@@ -20,6 +20,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -29,29 +30,41 @@ import numpy as np
 
 from benchmarks.utility_errors import shares, value_of_share
 from benchmarks.utility_values import Floats
-from pappi.mechanisms.clip import PrivateCeiling
-from pappi.mechanisms.exponential import CellLaw, StepLaw
-from pappi.mechanisms.grid import GeometricGrid
-from pappi.mechanisms.hexagon import HexagonRatio
-from pappi.mechanisms.interval import PointDrawn
-from pappi.mechanisms.laplace import LaplaceExtreme, LaplaceSum
-from pappi.mechanisms.laws import DiscreteLaplaceLaw, HexagonLaw, JointLaw, Law, PointLaw, StagedLaw
-from pappi.mechanisms.mechanism import Mechanism
-from pappi.mechanisms.ratio import TwoBinRatio
-from pappi.mechanisms.two_bin import TwoBin
+from pappi.mechanisms import (
+    DiscreteLaplaceLaw,
+    GeometricGrid,
+    HexagonRatio,
+    JointLaw,
+    LaplaceExtreme,
+    LaplaceSum,
+    Law,
+    Mechanism,
+    PointDrawn,
+    PointLaw,
+    PrivateClippingBound,
+    StepLaw,
+    TwoBin,
+    TwoBinRatio,
+)
+from pappi.mechanisms.exponential import CellLaw
+from pappi.mechanisms.laws import HexagonLaw, StagedLaw
+from pappi.planning import Measurement, Plan, plan_options, plan_ppi
 from pappi.planning.bounds import bounds_of, is_integral
-from pappi.planning.functions import Request, parts_of
-from pappi.planning.parts import Part, PublicFacts
-from pappi.planning.plan import Plan, plan_options, plan_ppi
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import AggregatedMeasure, Aggregation, Bounding, Ppi
-from pappi.tree.above import value_above
-from pappi.tree.aggregates import aggregate
-from pappi.tree.arrays import values_above
-from pappi.tree.composition import Inner, aggregated_measures, composition_tree
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import CASE, Adjacency
-from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.planning.measurements import Request, measurements_of
+from pappi.ppinot import (
+    AggregatedMeasure,
+    Aggregation,
+    Bounding,
+    Inner,
+    Ppi,
+    aggregate,
+    aggregated_measures,
+    composition_tree,
+    parse_catalogue,
+    value_above,
+    values_above,
+)
+from pappi.values import Adjacency, Epsilon, Kind, PublicLog, Terms, Vocabulary
 
 LEAST_BEST = 0.9
 MOST_WORSE = 1.1
@@ -65,8 +78,8 @@ DATA_SETS = 8
 DRAWS = 4_096
 TABLE = Path("build/bench/planner.csv")
 
-Parts = tuple[Part, ...]
-Planner = Callable[[Ppi, Epsilon, PublicFacts], Plan]
+Parts = tuple[Measurement, ...]
+Planner = Callable[[Ppi, Epsilon, PublicLog], Plan]
 
 # --- the grid -------------------------------------------------------------------------
 
@@ -175,13 +188,13 @@ class Question:
 
     family: Family
     epsilon: Epsilon
-    facts: PublicFacts
+    log: PublicLog
     ppi: Ppi
 
     @property
     def label(self) -> str:
-        replaced = ", replace" if self.facts.adjacency is Adjacency.REPLACE else ""
-        cases = self.facts.expected_cases
+        replaced = ", replace" if self.log.terms.adjacency is Adjacency.REPLACE else ""
+        cases = self.log.terms.cases
         return f"{self.family.name}{replaced}, ε={self.epsilon}, n={cases}"
 
 
@@ -190,7 +203,13 @@ def grid() -> tuple[Question, ...]:
         Question(
             family,
             Epsilon.of(epsilon),
-            PublicFacts(CASE, adjacency, VOCABULARY, cases),
+            PublicLog(
+                name=family.name,
+                first=date(2024, 1, 1),
+                until=date(2025, 1, 1),
+                vocabulary=VOCABULARY,
+                terms=Terms(adjacency=adjacency, expected_cases=cases),
+            ),
             family.ppi(cases),
         )
         for family in FAMILIES
@@ -204,17 +223,17 @@ def grid() -> tuple[Question, ...]:
 
 def options(question: Question, pick: Plan) -> tuple[Parts, ...]:
     """The pick, and everything that could have been picked; the pick comes first."""
-    ppi, facts = question.ppi, question.facts
+    ppi, log = question.ppi, question.log
     nodes = dict(_nodes(composition_tree(ppi.measure)))
-    found = {pick.parts: None}
-    for option in plan_options(ppi, question.epsilon, facts):
+    found = {pick.measurements: None}
+    for option in plan_options(ppi, question.epsilon, log):
         if option.plan is None or option.on_request:
             continue
-        found[option.plan.parts] = None
+        found[option.plan.measurements] = None
         chosen = [nodes[path] for path in option.functions]
         for split in _splits(len(chosen)):
             ways = [
-                list(parts_of(node, question.epsilon.fraction * share, Request(ppi, facts)))
+                list(measurements_of(node, question.epsilon.fraction * share, Request(ppi, log)))
                 for node, share in zip(chosen, split, strict=True)
             ]
             found.update(dict.fromkeys(product(*ways)))
@@ -400,7 +419,7 @@ def estimated(mechanism: Mechanism, *noisy: Floats) -> Floats:
             unit = float(mechanism.factor * mechanism.part.high / mechanism.bounds.high)
             below = np.where(noisy[1] > 0, noisy[1], np.nan)
             return unit * np.maximum(noisy[0], 0) / below
-        case PrivateCeiling():
+        case PrivateClippingBound():
             return _below_ceilings(mechanism, *noisy)
     raise NotImplementedError(f"estimates of {mechanism.name}")
 
@@ -422,7 +441,7 @@ def _sum(mechanism: LaplaceSum, points: Floats, cases: Floats | None = None) -> 
     return np.clip(value, low, high)
 
 
-def _below_ceilings(mechanism: PrivateCeiling, first: Floats, *rest: Floats) -> Floats:
+def _below_ceilings(mechanism: PrivateClippingBound, first: Floats, *rest: Floats) -> Floats:
     """The rest of the outcome is read by the mechanism below the ceiling that was drawn."""
     found = np.zeros(len(first))
     points, where = np.unique(first, return_inverse=True)
@@ -453,7 +472,7 @@ def true_errors(
 def _squares(
     ppi: Ppi, choices: Sequence[Parts], columns: Columns, count: int, seed: int
 ) -> list[float]:
-    known: dict[Part, Floats] = {}
+    known: dict[Measurement, Floats] = {}
     truth = exact_value(ppi, columns)
     squares = []
     for parts in choices:
@@ -499,9 +518,9 @@ class Judged:
 
 
 def judged(question: Question, sets: int, planner: Planner = plan_ppi) -> Judged:
-    pick = planner(question.ppi, question.epsilon, question.facts)
+    pick = planner(question.ppi, question.epsilon, question.log)
     choices = options(question, pick)
-    data = data_of(question.ppi, question.facts.expected_cases, sets)
+    data = data_of(question.ppi, question.log.terms.cases, sets)
     errors = true_errors(question.ppi, choices, data, DRAWS if len(choices) > 1 else 1)
     least = int(np.argmin(errors))
     names = described(choices[0]), described(choices[least])

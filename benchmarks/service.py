@@ -30,12 +30,11 @@ import httpx
 
 import pappi
 from benchmarks.evaluate import synthetic_log
-from pappi.custody.imports import Terms
-from pappi.service.settings import Settings
-from pappi.store.events import open_readonly
-from pappi.values.access import Role
-from pappi.values.epsilon import Epsilon
-from pappi.workspace import Workspace
+from pappi.custody import NewLog
+from pappi.service import Settings
+from pappi.session import Workspace
+from pappi.store import open_readonly
+from pappi.values import Epsilon, Role, Terms
 
 LOG = "bench"
 PLENTY = Epsilon.of(1_000_000)
@@ -121,7 +120,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def prepared(root: Path, events: int) -> Workspace:
     workspace = pappi.create(root)
-    workspace.import_log(synthetic_log(events), LOG, terms=Terms(block_budget=PLENTY))
+    workspace.import_log(synthetic_log(events), LOG, new=NewLog(terms=Terms(block_budget=PLENTY)))
     return workspace
 
 

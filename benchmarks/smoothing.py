@@ -9,7 +9,7 @@ for sums, and for shares of a public number of cases: numbers with noise instead
 `... coverage`, `... held-out` and `... fresh` are made-up series that were used to choose the model
 and how sure its intervals are: what they show is flattering.
 
-What smoothing is worth on the paper's case study is part of `pappi experiments run sepsis`.
+What smoothing is worth on the paper's case study is part of `python -m experiments sepsis`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.utility_values import Floats
-from pappi.checkpoint.smoothing import believed
-from pappi.mechanisms.evidence import Bins
-from pappi.values.answers import NoisyBins, NoisyValue
+from pappi.series import smoothed_values
+from pappi.series.likelihood import rough_estimate
+from pappi.values import LaplaceLikelihood, Likelihood, TwoBinLikelihood
 
 RUNS = 1_000
 """So that a share of 95 % is known to within 1.4 points."""
@@ -196,27 +196,27 @@ def outcome(shares: Floats, sizes: Floats, rng: np.random.Generator) -> Outcome:
     noise = rng.laplace(0, 1, (2, len(shares)))
     sums = np.stack((shares, 1 - shares)) * sizes + noise
     pairs = [(float(first), float(second)) for first, second in sums.T]
-    raw = np.array([Bins(*pair).likely[0] for pair in pairs])
-    return _compared(shares, raw, [NoisyBins(*pair, 0.0, 1.0) for pair in pairs])
+    raw = np.array([rough_estimate(TwoBinLikelihood(*pair))[0] for pair in pairs])
+    return _compared(shares, raw, [TwoBinLikelihood(*pair, 0.0, 1.0) for pair in pairs])
 
 
 def of_sums(shares: Floats, sizes: Floats, rng: np.random.Generator) -> Outcome:
     """Sums that are not negative, in units of their noise."""
     sums = shares * sizes
     raw = sums + rng.laplace(0, 1, len(sums))
-    return _compared(sums, raw, [NoisyValue(float(at), 1.0, 0.0, None) for at in raw])
+    return _compared(sums, raw, [LaplaceLikelihood(float(at), 1.0, 0.0, None) for at in raw])
 
 
 def of_known_sizes(shares: Floats, sizes: Floats, rng: np.random.Generator) -> Outcome:
     raw = shares + rng.laplace(0, 1 / sizes)
     released = zip(raw, sizes, strict=True)
     return _compared(
-        shares, raw, [NoisyValue(float(z), 1 / float(n), 0.0, 1.0) for z, n in released]
+        shares, raw, [LaplaceLikelihood(float(z), 1 / float(n), 0.0, 1.0) for z, n in released]
     )
 
 
-def _compared(truth: Floats, raw: Floats, released: Sequence[NoisyBins | NoisyValue]) -> Outcome:
-    found = believed(released)
+def _compared(truth: Floats, raw: Floats, released: Sequence[Likelihood]) -> Outcome:
+    found = smoothed_values(released)
     ends = np.array([(one.interval.low, one.interval.high) for one in found], dtype=np.float64)
     held = (ends[:, 0] <= truth) & (truth <= ends[:, 1])
     values = np.array([one.value for one in found])

@@ -5,8 +5,8 @@
 For every function: the root mean square error of ours divided by that of the paper's
 better mechanism (`utility_papers`), over Gaussian, Pareto and Poisson values × n × ε
 (`utility_values`); then decisions about a target, and the coverage of intervals. Errors
-are computed from exact laws, not drawn. Writes build/bench/utility.csv, and fails if a
-limit is missed. What the figures mean: docs/utility.md.
+are computed from exact laws, not drawn. Last, what sets save (`utility_sets`). Writes
+build/bench/utility.csv, and fails if a limit is missed. What the figures mean: docs/utility.md.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from benchmarks.utility_decisions import OFFSETS, Decision, decisions
 from benchmarks.utility_errors import mean_square, mechanism_of
 from benchmarks.utility_intervals import LEAST, MOST, Coverage, coverage
 from benchmarks.utility_papers import mean_squares
+from benchmarks.utility_sets import report_sets
 from benchmarks.utility_values import Cell, Floats, all_cells
 
 DATA_SETS = 20
@@ -92,6 +93,7 @@ def main(sets: int) -> int:
     failures = report_errors(errors)
     failures += report_decisions(list(decisions(sets)))
     failures += report_coverage(RUNS)
+    failures += report_sets()
     write_table(errors, TABLE)
     print(f"\n{failures} limits missed; all cells are in {TABLE}")
     return min(failures, 1)

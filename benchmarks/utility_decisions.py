@@ -19,11 +19,8 @@ import numpy as np
 
 from benchmarks.utility_papers import aimed, around
 from benchmarks.utility_values import Cell, Floats, all_cells
-from pappi.mechanisms import tails
-from pappi.mechanisms.choose import decision_for
-from pappi.mechanisms.margins import Limit
-from pappi.values.bounds import Bounds
-from pappi.values.privacy import Adjacency
+from pappi.mechanisms import Limit, NoisyMargin, Task, tails
+from pappi.values import Adjacency, Bounds
 
 FALLOFF = 3
 DECIDABLE = 20
@@ -77,7 +74,8 @@ def ours_right(values: Floats, bounds: Bounds, epsilon: Fraction, target: float)
     """P(the noisy margin has the sign of the margin)."""
     add_remove = Adjacency.ADD_REMOVE
     limit = Limit(Fraction(target), at_most=True)
-    mechanism = decision_for("mean", bounds, epsilon, add_remove, integral=False, limit=limit)
+    task = Task("mean", bounds, epsilon, add_remove, integral=False, limit=limit)
+    mechanism = NoisyMargin.made_for(task)
     (margin,) = mechanism.statistics(values)
     met = tails.at_least(-float(margin), mechanism.scale)
     return met if values.mean() <= target else 1 - met

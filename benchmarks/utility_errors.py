@@ -13,17 +13,23 @@ import numpy as np
 
 from benchmarks.utility_noise import raised_noise
 from benchmarks.utility_values import Cell, Floats
-from pappi.mechanisms.choose import Looseness, mechanism_for
-from pappi.mechanisms.clip import PrivateCeiling
-from pappi.mechanisms.exponential import CellLaw, StepLaw
+from pappi.mechanisms import (
+    DiscreteLaplaceLaw,
+    JointLaw,
+    LaplaceSum,
+    Law,
+    Looseness,
+    Mechanism,
+    PrivateClippingBound,
+    StepLaw,
+    TwoBin,
+    TwoBinRatio,
+    mechanism_for,
+)
+from pappi.mechanisms.exponential import CellLaw
 from pappi.mechanisms.interval import Points, RankScored
-from pappi.mechanisms.laplace import LaplaceSum
-from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, Law, StagedLaw
-from pappi.mechanisms.mechanism import Mechanism
-from pappi.mechanisms.ratio import TwoBinRatio
-from pappi.mechanisms.two_bin import TwoBin
-from pappi.values.bounds import UNIT_INTERVAL
-from pappi.values.privacy import Adjacency
+from pappi.mechanisms.laws import StagedLaw
+from pappi.values import UNIT_INTERVAL, Adjacency
 
 _ADD_REMOVE = Adjacency.ADD_REMOVE
 _FEW_POINTS = 4_096
@@ -46,7 +52,7 @@ def mean_square(mechanism: Mechanism, values: Floats, truth: float) -> float:
     match mechanism, mechanism.law(values):
         case RankScored(), StepLaw() as law:
             return _of_points(mechanism.lattice, law, truth)
-        case PrivateCeiling(), StagedLaw() as law:
+        case PrivateClippingBound(), StagedLaw() as law:
             return _of_ceilings(mechanism, law, values, truth)
         case LaplaceSum(), JointLaw((part,)):
             points, weights = _raised(part)
@@ -78,7 +84,9 @@ def _spread_out(law: StepLaw) -> StepLaw:
     return StepLaw(points, law.stop, tuple(law.weight(point) for point in points))
 
 
-def _of_ceilings(mechanism: PrivateCeiling, law: StagedLaw, values: Floats, truth: float) -> float:
+def _of_ceilings(
+    mechanism: PrivateClippingBound, law: StagedLaw, values: Floats, truth: float
+) -> float:
     if not isinstance(law.first, CellLaw):
         raise TypeError("its ceiling is not drawn from cells")
     choice = [(k, float(law.first.chance(k))) for k in law.first.branches]

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.values.bounds import Bounds
+from pappi.values import Bounds
 
 Floats = NDArray[np.float64]
 

@@ -19,10 +19,8 @@ import pyarrow as pa
 
 import pappi
 from benchmarks.evaluate import cpu_seconds
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import AggregatedMeasure, Catalogue, TimeMeasure
-from pappi.values.working_days import working_days
-from pappi.values.working_time import parse_calendar
+from pappi.ppinot import AggregatedMeasure, Catalogue, TimeMeasure, parse_catalogue
+from pappi.values import parse_calendar, working_days_of
 
 MOST = 3.0
 """How many times the CPU of plain durations working hours may take."""
@@ -47,7 +45,7 @@ def main(cases: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         workspace = pappi.create(Path(folder) / "workspace")
         workspace.import_log(synthetic_log(cases), "bench")
-        working_days.cache_clear()
+        working_days_of.cache_clear()
         first = cpu_seconds(lambda: workspace.exact(in_working_hours(PLAIN)), repeats=1)
         plain = cpu_seconds(lambda: workspace.exact(PLAIN), repeats=5)
         worked = cpu_seconds(lambda: workspace.exact(in_working_hours(PLAIN)), repeats=5)

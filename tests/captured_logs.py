@@ -1,32 +1,43 @@
-"""A log that is fed by capture, in a folder, with the declaration that a door would keep."""
+"""A log that is fed by capture, in a folder, with the declaration as custody would keep it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from pappi.custody.capture import Captured, CapturedEvent, capture
-from pappi.custody.erasure import Erased, Request, erase
-from pappi.custody.sealing import Sealed, Step, no_step, seal
-from pappi.engine.cases import CaseTable, evaluate_cases
-from pappi.engine.query import Identify
+from pappi.custody import Erased, Sealed
+from pappi.custody.capture import Step, capture, no_step, seal
+from pappi.custody.erasure import Request, erase
+from pappi.engine import CaseTable, Identify, evaluate_cases
 from pappi.eventlog import open_log
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import CaseBorder
-from pappi.store.capture.inbox import Value
-from pappi.store.declarations import LogDeclaration
-from pappi.store.events import import_events
-from pappi.store.events.parts import create_events
-from pappi.store.workspace import WorkspaceFiles
-from pappi.values.epsilon import Epsilon
-from pappi.values.periods import Calendar, Grid, Period
-from pappi.values.privacy import CASE, Adjacency, PrivacyUnit
-from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.ppinot import parse_catalogue
+from pappi.store import (
+    Captured,
+    CapturedEvent,
+    LogDeclaration,
+    Value,
+    WorkspaceFiles,
+    create_events,
+    import_events,
+)
+from pappi.values import (
+    CASE,
+    Adjacency,
+    Calendar,
+    CaseBorder,
+    Epsilon,
+    Grid,
+    Kind,
+    Period,
+    PrivacyUnit,
+    PublicLog,
+    Terms,
+    Vocabulary,
+)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST = date(2024, 1, 1)
@@ -65,7 +76,7 @@ def event(
 
 
 class Fed:
-    """One log. Every change goes through the functions that the owner's door calls."""
+    """One log. Every change goes through the functions that custody calls."""
 
     def __init__(
         self,
@@ -81,25 +92,29 @@ class Fed:
         self.files = WorkspaceFiles(folder)
         (folder / "key").write_bytes(bytes(range(32)))
         self.log = LogDeclaration(
-            name="small",
             data="events_1",
             table="events_1",
-            timezone=timezone,
-            anchor=anchor,
-            blocks=blocks or Grid(Calendar.MONTH),
-            first=FIRST,
-            until=FIRST,
-            unit=unit,
-            adjacency=Adjacency.ADD_REMOVE,
-            block_budget=Epsilon.of(1),
-            total_budget=None,
-            expected_cases=None,
-            vocabulary=Vocabulary(("Pay", "Receive"), dict(attributes)),
+            public=PublicLog(
+                name="small",
+                first=FIRST,
+                until=FIRST,
+                vocabulary=Vocabulary(("Pay", "Receive"), dict(attributes)),
+                terms=Terms(
+                    timezone=timezone,
+                    anchor=anchor,
+                    blocks=blocks or Grid(Calendar.MONTH),
+                    unit=unit,
+                    adjacency=Adjacency.ADD_REMOVE,
+                    block_budget=Epsilon.of(1),
+                    total_budget=None,
+                    expected_cases=None,
+                ),
+            ),
         )
         self.notes: list[Erased] = []
 
     def create(self) -> Fed:
-        create_events(self.files.events, self.log.table, self.log.vocabulary.attributes)
+        create_events(self.files.events, self.log.table, self.log.public.vocabulary.attributes)
         return self
 
     def start_with(self, events: Sequence[CapturedEvent], until: date) -> Fed:
@@ -108,7 +123,7 @@ class Fed:
             import_events(self.files.events, self.log.table, open_log(frame(events, self.log)))
         else:
             self.create()
-        self.keep(replace(self.log, until=until))
+        self.keep(self.log.sealed(until))
         return self
 
     def keep(self, log: LogDeclaration) -> None:
@@ -134,17 +149,17 @@ class Fed:
     def cases(self) -> CaseTable:
         """The case table that releases read, of all measures above."""
         return evaluate_cases(
-            *(self.files.events, self.log.table, self.log.anchor),
+            *(self.files.events, self.log.table, self.log.terms.anchor),
             [ppi.measure for ppi in MEASURES.ppis],
-            self.log.vocabulary,
-            Identify(bytes(32), self.log.unit.column),
+            self.log.public.vocabulary,
+            Identify(bytes(32), self.log.terms.unit.column),
         )
 
     def rows(self, block: Period | None = None) -> dict[str, tuple[Any, ...]]:
         """Each case's row, by its id; of one block or of the whole log. NaN is None."""
         table = self.cases()
         if block is not None:
-            table = table.split([block], self.log.zone)[block]
+            table = table.split([block], self.log.terms.zone)[block]
         assert table.who is not None
         columns = [table.anchor_us, *table.columns.values()]
         return {
@@ -170,6 +185,6 @@ def frame(events: Sequence[CapturedEvent], log: LogDeclaration) -> pa.Table:
         "activity": pa.array([e.activity for e in events], pa.string()),
         "timestamp": pa.array([e.time_us for e in events], pa.timestamp("us", "UTC")),
     }
-    for name, kind in log.vocabulary.attributes.items():
+    for name, kind in log.public.vocabulary.attributes.items():
         columns[name] = pa.array([e.attributes.get(name) for e in events], types[kind])
     return pa.table(columns)

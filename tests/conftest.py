@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 
+from tests.lengths import LONG
+
 # The machines are shared: a slow example is no failure. Nothing here is a timing test.
-settings.register_profile("pappi", deadline=None, max_examples=60)
-settings.load_profile("pappi")
+settings.register_profile("short", deadline=None, max_examples=30)
+settings.register_profile("long", deadline=None, max_examples=500)
+settings.load_profile("long" if LONG else "short")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What is marked `long` runs in `make long` alone."""
+    if LONG:
+        return
+    left_out = [item for item in items if item.get_closest_marker("long")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not item.get_closest_marker("long")]

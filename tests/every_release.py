@@ -7,13 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 
-from pappi.planning.parts import PublicFacts
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.catalogue.releases import MECHANISM_NAMES
-from pappi.ppinot.model import CaseBorder, Ppi, ReleaseChoice
-from pappi.ppinot.reduced import reduced
-from pappi.values.privacy import CASE, Adjacency, PrivacyUnit
-from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.mechanisms import mechanism_names
+from pappi.ppinot import Ppi, ReleaseChoice, parse_catalogue, reduced_form
+from pappi.values import CASE, Adjacency, CaseBorder, Kind, PrivacyUnit, PublicLog, Vocabulary
+from tests.public_logs import public_log
 
 VOCABULARY = Vocabulary(
     ("A", "B", "C"),
@@ -56,7 +53,7 @@ class Shape:
 @cache
 def _read(text: str) -> Ppi:
     (found,) = parse_catalogue(text, "shapes.yaml").ppis
-    return reduced(found, CaseBorder.END)
+    return reduced_form(found, CaseBorder.END)
 
 
 @cache
@@ -161,7 +158,8 @@ def _formulas() -> Iterator[Shape]:
 def _limit(shape: Shape) -> str:
     if "time" in shape.name:
         return "below 4 h"
-    return "below 0.5" if shape.name in ("share", "part of a whole") else "below 2"
+    limits = {"share": "below 0.5 %", "part of a whole": "below 0.5"}
+    return limits.get(shape.name, "below 2")
 
 
 AIMED = (
@@ -197,15 +195,15 @@ def shapes() -> tuple[Shape, ...]:
 SETTINGS = (("add-remove", CASE), ("replace", CASE), ("add-remove", PERSON))
 
 
-def facts(adjacency: str, unit: PrivacyUnit, cases: int = 100) -> PublicFacts:
-    return PublicFacts(unit, Adjacency(adjacency), VOCABULARY, cases)
+def facts(adjacency: str, unit: PrivacyUnit, cases: int = 100) -> PublicLog:
+    return public_log(VOCABULARY, cases, Adjacency(adjacency), unit)
 
 
 def plain_releases(shape: Shape) -> Iterator[str]:
     """The ways to ask for a release before a function could have a mechanism of its own."""
     yield ""
     sets = [f"noise: [{', '.join(names)}]" for names in (*shape.sets, *shape.wrong)]
-    for mechanism in (None, *MECHANISM_NAMES):
+    for mechanism in (None, *mechanism_names()):
         named = [f"mechanism: {mechanism}"] if mechanism else []
         for noise in ([], *([each] for each in sets)):
             if named or noise:
@@ -223,7 +221,7 @@ def plain_releases(shape: Shape) -> Iterator[str]:
 def own_releases(shape: Shape) -> Iterator[str]:
     """The ways to ask for a mechanism and a share of epsilon for each function."""
     for names in (*shape.sets, *shape.wrong):
-        for first in (*MECHANISM_NAMES, None):
+        for first in (*mechanism_names(), None):
             for others in (first, None):
                 wishes = [first, *([others] * (len(names) - 1))]
                 for shares in _some_shares(len(names)):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pappi.eventlog import ImportReport, ReadOptions, open_log
-from pappi.store.events import import_events, open_readonly
+from pappi.store import import_events, open_readonly
 
 
 @dataclass(frozen=True, slots=True)

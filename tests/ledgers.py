@@ -25,17 +25,17 @@ from typing import Any, Literal
 import psycopg
 import pytest
 
-from pappi.store.ledger import (
+from pappi.ledger import (
+    Journal,
     Ledger,
-    create_in_postgres,
-    create_in_sqlite,
-    open_in_postgres,
-    open_in_sqlite,
+    create_ledger,
+    no_step,
+    open_ledger,
+    utc_now,
 )
-from pappi.store.ledger.journal import Clock, Journal, utc_now
-from pappi.store.ledger.postgres import PostgresJournal
-from pappi.store.ledger.rules import no_step
-from pappi.store.ledger.sqlite import SqliteJournal
+from pappi.ledger.database import Clock
+from pappi.ledger.postgres import PostgresJournal
+from pappi.ledger.sqlite import SqliteJournal
 
 Database = Literal["sqlite", "postgres"]
 DATABASES: tuple[Database, ...] = ("sqlite", "postgres")
@@ -85,12 +85,12 @@ class InSqlite(Place):
     path: Path
 
     def create(self, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
-        return create_in_sqlite(self.path, clock=clock, on_step=on_step)
+        return create_ledger(self.path, clock=clock, on_step=on_step)
 
     def open(
         self, *, clock: Clock = utc_now, on_step: OnStep = no_step, key: bytes | None = None
     ) -> Ledger:
-        return open_in_sqlite(self.path, clock=clock, on_step=on_step, key=key)
+        return open_ledger(self.path, clock=clock, on_step=on_step, key=key)
 
     def journal(self) -> Journal:
         return SqliteJournal.open(self.path, utc_now)
@@ -126,12 +126,12 @@ class InPostgres(Place):
     url: str
 
     def create(self, *, clock: Clock = utc_now, on_step: OnStep = no_step) -> Ledger:
-        return create_in_postgres(self.url, clock=clock, on_step=on_step)
+        return create_ledger(self.url, clock=clock, on_step=on_step)
 
     def open(
         self, *, clock: Clock = utc_now, on_step: OnStep = no_step, key: bytes | None = None
     ) -> Ledger:
-        return open_in_postgres(self.url, clock=clock, on_step=on_step, key=key)
+        return open_ledger(self.url, clock=clock, on_step=on_step, key=key)
 
     def journal(self) -> Journal:
         return PostgresJournal.open(self.url, utc_now)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 
 import pappi
-from pappi.custody.imports import Terms
-from pappi.workspace import Workspace
+from pappi.custody import NewLog
+from pappi.session import Workspace
 
 START = datetime(2024, 1, 10, tzinfo=UTC)
 
@@ -33,10 +33,10 @@ def event_table(rows: Iterable[Row]) -> pa.Table:
 
 
 def workspace_with(
-    folder: Path, rows: Iterable[Row], terms: Terms | None = None, name: str = "small"
+    folder: Path, rows: Iterable[Row], new: NewLog | None = None, name: str = "small"
 ) -> Workspace:
     workspace = pappi.create(folder)
-    workspace.import_log(event_table(rows), name, terms=terms)
+    workspace.import_log(event_table(rows), name, new=new)
     return workspace
 
 

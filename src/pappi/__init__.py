@@ -5,14 +5,14 @@
 >>> from pappi.examples import EXAMPLES
 >>> folder, claims = pathlib.Path(tempfile.mkdtemp()), EXAMPLES["claims"]
 
-The owner's door is a workspace: it takes logs in, and says what may be spent.
+The owner has a workspace: it imports logs, and sets what may be spent.
 
 >>> workspace = pappi.create(folder / "insurance")
 >>> _ = workspace.import_log(claims.write_log(folder), timezone=claims.zone)
 >>> isinstance(pappi.open(folder / "insurance"), pappi.Workspace)
 True
 
-An analyst has a door of their own, through which no exact value comes.
+An analyst has a session, which gives no exact value.
 
 >>> analyst = workspace.checkpoint("alice")
 >>> isinstance(analyst, pappi.Analyst)
@@ -48,22 +48,22 @@ ppinot4py come in through `pappi.from_ppinot4py`.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from pappi.lazy import lazy_imports
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from pappi.checkpoint import Released
     from pappi.errors import PappiError
-    from pappi.ppinot.model import Catalogue
-    from pappi.ppinot.notations import read_definitions
-    from pappi.ppinot.objects import from_ppinot4py
-    from pappi.released import Released
-    from pappi.values.answers import Answer, Series
-    from pappi.values.epsilon import Epsilon
-    from pappi.values.quotes import Quote
-    from pappi.workspace import Analyst, Workspace, create
-    from pappi.workspace import open_at as open  # noqa: A004 - reads as pappi.open(…)
+    from pappi.ppinot import Catalogue, from_ppinot4py, read_definitions
+    from pappi.session import Analyst, Workspace, create
+    from pappi.session import open_at as open  # noqa: A004 - reads as pappi.open(…)
+    from pappi.values import Answer, Epsilon, Quote, Series
+else:
+    __getattr__ = lazy_imports(__name__)
+
 
 __all__ = [
     "Analyst",
@@ -81,30 +81,6 @@ __all__ = [
     "open",
     "read_definitions",
 ]
-
-_LAZY = {
-    "Analyst": ("pappi.workspace", "Analyst"),
-    "Answer": ("pappi.values.answers", "Answer"),
-    "Catalogue": ("pappi.ppinot.model", "Catalogue"),
-    "Epsilon": ("pappi.values.epsilon", "Epsilon"),
-    "PappiError": ("pappi.errors", "PappiError"),
-    "Quote": ("pappi.values.quotes", "Quote"),
-    "Released": ("pappi.released", "Released"),
-    "Series": ("pappi.values.answers", "Series"),
-    "Workspace": ("pappi.workspace", "Workspace"),
-    "create": ("pappi.workspace", "create"),
-    "from_ppinot4py": ("pappi.ppinot.objects", "from_ppinot4py"),
-    "open": ("pappi.workspace", "open_at"),
-    "read_definitions": ("pappi.ppinot.notations", "read_definitions"),
-}
-
-
-def __getattr__(name: str) -> object:
-    """Load what is asked for when it is first used, so that `import pappi` stays instant."""
-    if name not in _LAZY:
-        raise AttributeError(f"module 'pappi' has no attribute {name!r}")
-    module, attribute = _LAZY[name]
-    return getattr(import_module(module), attribute)
 
 
 def __dir__() -> list[str]:

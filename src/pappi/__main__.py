@@ -1,5 +1,5 @@
 """`python -m pappi` is the command `pappi`."""
 
-from pappi.cli.main import main
+from pappi.cli import main
 
 main()

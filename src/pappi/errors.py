@@ -1,8 +1,8 @@
 """Every error PaPPI raises on purpose.
 
     PappiError
-    ├── UsageError            the command or call itself makes no sense
-    │   ├── NotFound          … because there is no such key, grant or standing question
+    ├── UsageError            the command or call itself is not valid
+    │   ├── NotFound          … because there is no such key, grant or subscription
     │   └── UnknownLog        … because there is no such log, or not for this analyst
     ├── Conflict              it contradicts what is already on record
     ├── NotAuthenticated      no key, or one that does not count (any more)
@@ -16,7 +16,7 @@
     ├── ReleaseFailed         something broke after the charge; the same request completes it
     └── Refused               a well-formed request the checkpoint does not answer
         ├── BudgetExceeded    it costs more than is left
-        ├── Frozen            nobody knows what is left: a part of the ledger was lost
+        ├── Frozen            nobody knows what is left: part of the ledger was lost
         ├── NotAllowed        the key does not give this right
         ├── Stopped           the owner has stopped all answers
         └── NotReleasable     no mechanism can answer it from public facts
@@ -37,7 +37,7 @@ from typing import ClassVar, Literal
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What can be said to have it otherwise, in the words of the door that was used.
+    """What can be said to have it otherwise, in the words of the interface that was used.
 
     `flag` is what a command calls it, where that is another name.
 
@@ -225,7 +225,7 @@ class ReleaseFailed(PappiError):
     def __init__(self, *, detail: str) -> None:
         super().__init__(
             "the release could not be completed; it stays charged",
-            hint="ask again for the same, at no new cost; tell the owner if it fails again",
+            hint="repeat the query at no new cost; tell the owner if it keeps failing",
             detail=detail,
         )
 

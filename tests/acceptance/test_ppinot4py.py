@@ -36,18 +36,21 @@ from ppinot4py.model import (  # type: ignore[import-untyped]
 )
 
 import pappi
-from pappi.engine.cases import evaluate_cases
-from pappi.engine.query import Identify
-from pappi.ppinot.measures import measure_kind
-from pappi.ppinot.model import AggregatedMeasure as AggregatedMulti
-from pappi.ppinot.model import Catalogue, DerivedMultiInstance, MultiInstance, Ppi, Scope
-from pappi.ppinot.objects import from_ppinot4py
-from pappi.store.events import open_readonly
-from pappi.tree.composition import aggregated_measures
-from pappi.values.periods import Calendar, Grid
-from pappi.values.units import NUMBER, Unit
-from pappi.values.vocabulary import Kind
-from pappi.workspace import Workspace
+from pappi.engine import Identify, evaluate_cases
+from pappi.ppinot import AggregatedMeasure as AggregatedMulti
+from pappi.ppinot import (
+    Catalogue,
+    DerivedMultiInstance,
+    MultiInstance,
+    Ppi,
+    Scope,
+    aggregated_measures,
+    from_ppinot4py,
+    measure_kind,
+)
+from pappi.session import Workspace
+from pappi.store import open_readonly
+from pappi.values import NUMBER, Calendar, Grid, Kind, Unit
 from tests.shared_data import shared_data
 
 
@@ -390,10 +393,16 @@ def test_a_measure_has_the_same_value_in_every_case(loaded: Loaded, name: str) -
 def _by_case(workspace: Workspace, measure: Any) -> dict[str, Any]:
     log = workspace.log("log")
     table = evaluate_cases(
-        *(workspace.root / "events.duckdb", log.table, log.anchor, [], log.vocabulary),
+        *(
+            workspace.root / "events.duckdb",
+            log.table,
+            log.terms.anchor,
+            [],
+            log.public.vocabulary,
+        ),
         Identify(b"key"),
         also=[measure],
-        days=log.days,
+        days=log.public.days,
     )
     assert table.who is not None
     return dict(zip(map(str, table.who.case_ids), table.columns[measure], strict=True))
@@ -462,7 +471,7 @@ def test_an_aggregate_has_the_same_value_in_every_period_and_group(
 def _answers(
     workspace: Workspace, measure: MultiInstance, scope: Scope
 ) -> dict[date | str | None, float | None]:
-    is_time = measure_kind(measure, workspace.log("log").vocabulary) is Kind.DURATION
+    is_time = measure_kind(measure, workspace.log("log").public.vocabulary) is Kind.DURATION
     ppi = Ppi("one", "one", measure, MICROSECONDS if is_time else NUMBER, scope)
     answers = workspace.exact(Catalogue("log", (ppi,)))
     grouped = any(m.grouping is not None for _, m in aggregated_measures(measure))

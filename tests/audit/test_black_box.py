@@ -9,12 +9,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pappi.audit.black_box import BlackBoxReport, Samples, audit_samples
-from pappi.audit.questions import Question, standard_question
-from pappi.audit.subjects import subjects_named
-from pappi.cli.black_box import MOST_SAMPLES, audit_question
+from pappi.audit import (
+    BlackBoxReport,
+    Question,
+    Samples,
+    audit_samples,
+    standard_question,
+    subjects_named,
+)
 from pappi.mechanisms import TwoBin
-from pappi.values.privacy import Adjacency
+from pappi.session import audit_question
+from pappi.session.black_box import MOST_SAMPLES
+from pappi.values import Adjacency
 
 LONG = "PAPPI_AUDIT_SAMPLES" in os.environ
 ONE = Fraction(1)
@@ -54,7 +60,7 @@ def test_half_the_noise_is_caught_through_the_checkpoint(monkeypatch: pytest.Mon
 
 def test_what_the_planner_does_not_choose_is_said_to_be_skipped() -> None:
     report = audit_question(question("laplace", "mean", Adjacency.ADD_REMOVE), 2)
-    assert report.skipped == "the planner answers this with two-bin"
+    assert report.skipped == "the planner uses another mechanism for this: two-bin"
     assert report.lower_bound is None
 
 

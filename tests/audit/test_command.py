@@ -13,16 +13,15 @@ from typing import Any
 import pytest
 
 from pappi.audit import (
-    FAMILIES,
     Subject,
     SubjectReport,
     audit_subject,
     report_record,
+    spread,
     subjects_named,
 )
-from pappi.audit.running import spread
-from pappi.cli.main import main
-from pappi.mechanisms import TwoBin
+from pappi.cli import main
+from pappi.mechanisms import TwoBin, families
 from tests.small_logs import claims, workspace_with
 
 Run = Callable[..., tuple[int, str, str]]
@@ -45,8 +44,8 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.fixture
 def _one_family(monkeypatch: pytest.MonkeyPatch) -> None:
     """All there is, to be quick: shares by two bins."""
-    (family,) = (f for f in FAMILIES if (f.mechanism, f.function) == ("two-bin", "share"))
-    monkeypatch.setattr("pappi.audit.subjects.FAMILIES", (family,))
+    (family,) = (f for f in families() if (f.mechanism, f.function) == ("two-bin", "share"))
+    monkeypatch.setattr("pappi.audit.subjects.families", lambda: (family,))
 
 
 @pytest.mark.usefixtures("_one_family")

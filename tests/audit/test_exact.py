@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-import os
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from pappi.audit import (
-    FAMILIES,
     AuditReport,
     Column,
     Draw,
+    Subject,
     audit_joint,
     audit_kinds,
     audit_mechanism,
     handmade,
+    neighbours,
+    promises_of,
     subjects_named,
 )
-from pappi.audit.neighbours import neighbours
-from pappi.audit.subjects import Family, Subject
 from pappi.errors import UsageError
-from pappi.mechanisms import mechanism_for, mechanisms_of
-from pappi.mechanisms.choose import MECHANISMS
-from pappi.values.bounds import UNIT_INTERVAL, Bounds
-from pappi.values.privacy import Adjacency
+from pappi.mechanisms import FUNCTIONS, Family, Mechanism, families, mechanism_for, mechanisms_of
+from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
+from tests.audit.starts import FEWEST, FULL, PAIRS, starts_of, starts_over
 
-# `make audit` asks for many more, from all hand-made data, and over whole numbers as well.
-SHORT = 2000
-PAIRS = int(os.environ.get("PAPPI_AUDIT_PAIRS", SHORT))
-EVERY = 1 if PAIRS > SHORT else 4
 EPSILON = Fraction(3, 10)
 HUNDRED = Bounds(Fraction(0), Fraction(100))
 SIGNED = Bounds(Fraction(-100), Fraction(10))
 FAR = Bounds(Fraction(10**13), Fraction(10**13 + 86_400))
 KINDS = sorted(handmade([Column(UNIT_INTERVAL)]))
-PROMISES = [(f, name) for f in sorted((*MECHANISMS, "p90")) for name in mechanisms_of(f)]
+# In full each kind by itself; in `make test` all go together into one audit.
+AUDITED_KINDS = [[kind] for kind in KINDS] if FULL else [KINDS]
+FAMILIES = tuple(families())
+PROMISES = [(f, name) for f in sorted((*FUNCTIONS, "p90")) for name in mechanisms_of(f)]
 # Steps of a mean or a sum leave some of epsilon unused, whatever the data.
 TIGHT = [(f, n) for f, n in PROMISES if n != "interval" or f not in ("mean", "share", "sum")]
 
@@ -57,27 +56,27 @@ def seeded(seed: int) -> Draw:
     return lambda n: int(rng.integers(n))
 
 
-def subjects_of(family: Family, adjacency: Adjacency) -> list[Subject]:
+def subjects_under(family: Family, adjacency: Adjacency) -> list[Subject]:
     """Over real values and over whole numbers; in short form over real values alone."""
-    found = [s for s in family.subjects(EPSILON) if s.adjacency is adjacency]
-    return found if PAIRS > SHORT else found[:1]
+    found = [s for s in promises_of(family, EPSILON) if s.adjacency is adjacency]
+    return found if FULL else found[:1]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kinds", AUDITED_KINDS, ids=" ".join)
 @promised
 def test_no_neighbour_is_further_away_than_epsilon(
-    family: Family, adjacency: Adjacency, kind: str
+    family: Family, adjacency: Adjacency, kinds: list[str]
 ) -> None:
-    subjects = subjects_of(family, adjacency)
+    subjects = subjects_under(family, adjacency)
     for subject in subjects:
         report = audit_joint(
             subject.mechanisms,
             subject.columns,
             adjacency=adjacency,
             epsilon=subject.epsilon,
-            draw=seeded(len(kind)),
-            pairs=PAIRS // len(subjects),
-            starts=handmade(subject.columns)[kind][::EVERY],
+            draw=seeded(len(kinds[0])),
+            pairs=max(PAIRS // len(subjects), FEWEST),
+            starts=[data for kind in kinds for data in starts_of(kind, subject.columns)],
         )
         assert report.passed, report.failure
 
@@ -93,7 +92,7 @@ def test_nor_is_it_where_the_bounds_leave_out_zero(family: Family, adjacency: Ad
         adjacency=adjacency,
         epsilon=epsilon,
         draw=seeded(5),
-        pairs=PAIRS // 2,
+        pairs=max(PAIRS // 2, FEWEST),
         starts=handmade((Column(away),) * family.width)["single"],
     )
     assert report.passed, report.failure
@@ -115,9 +114,33 @@ def test_nor_is_it_where_floats_are_far_from_zero(
     assert report.passed, report.failure
 
 
+def names_below(mechanism: type[object]) -> set[str]:
+    """The names of PaPPI's own mechanisms that are a kind of this one and can be made."""
+    names = {name for kind in mechanism.__subclasses__() for name in names_below(kind)}
+    own = mechanism.__module__.startswith("pappi.") and not inspect.isabstract(mechanism)
+    return names | {mechanism.__name__} if own else names
+
+
+def names_in(some: Iterable[Family]) -> set[str]:
+    return {
+        type(family.make(family.bounds, Fraction(4), adjacency, integral=False)).__name__
+        for family in some
+        for adjacency in family.adjacencies
+    }
+
+
+OF_SETS = {"JointMember"}
+"""They answer no task of a single PPI: `test_sets` audits them."""
+
+
+def test_every_mechanism_there_is_belongs_to_a_family() -> None:
+    assert names_below(Mechanism) == names_in(FAMILIES) | OF_SETS
+    forgotten = names_in(family for family in FAMILIES if family.mechanism != "hexagon")
+    assert names_below(Mechanism) - forgotten == {"HexagonRatio"} | OF_SETS
+
+
 def test_all_that_can_be_released_can_be_audited_by_name() -> None:
-    families = {(family.function, family.mechanism) for family in FAMILIES}
-    assert set(PROMISES) <= families
+    assert set(PROMISES) <= {(family.function, family.mechanism) for family in FAMILIES}
     assert len(subjects_named("all")) == sum(2 * len(family.adjacencies) for family in FAMILIES)
     with pytest.raises(UsageError, match="neither a file nor a mechanism") as refusal:
         subjects_named("exponential")
@@ -190,12 +213,14 @@ def _audit_together(adjacency: Adjacency, split: list[Fraction]) -> AuditReport:
         mechanism_for(function, bound, epsilon, adjacency, integral=False, name=name)
         for (function, name), bound, epsilon in zip(TOGETHER, bounds, split, strict=True)
     ]
+    columns = [Column(bound) for bound in bounds]
     return audit_joint(
         mechanisms,
-        [Column(bound) for bound in bounds],
+        columns,
         adjacency=adjacency,
         epsilon=EPSILON,
         draw=seeded(1),
+        starts=starts_over(columns),
     )
 
 

@@ -11,15 +11,12 @@ from typing import Any, cast
 
 import pytest
 
-from pappi.audit import AuditReport, audit_joint, handmade
-from pappi.audit.steering import steered_by
+from pappi.audit import AuditReport, audit_joint, handmade, steered_by
 from pappi.checkpoint.audits import subject_of
 from pappi.errors import NotReleasable
 from pappi.mechanisms import LaplaceMean
-from pappi.planning.parts import Part
-from pappi.planning.plan import Plan, plan_ppi
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import CASE, Adjacency, PrivacyUnit
+from pappi.planning import Measurement, Plan, plan_ppi
+from pappi.values import CASE, Adjacency, Epsilon, PrivacyUnit
 from tests.every_release import PERSON, SETTINGS, facts, own_releases, shapes
 
 # `make audit` asks for many more pairs, and for more of the combinations.
@@ -125,7 +122,7 @@ def test_a_sample_of_all_that_can_be_asked_for_passes() -> None:
             plan = plan_ppi(shape.ppi(release), EPSILON, facts(adjacency, unit))
         except NotReleasable:
             continue
-        names = tuple(part.mechanism.name for part in plan.parts)
+        names = tuple(part.mechanism.name for part in plan.measurements)
         if PAIRS == SHORT and names.count("private ceiling") > 1:
             continue  # two laws of many ceilings each: a minute
         kind = (names, adjacency, unit, len(plan.groups), plan.ppi.scope.last_cases)
@@ -140,14 +137,16 @@ def test_a_sample_of_all_that_can_be_asked_for_passes() -> None:
 # --- planted faults -------------------------------------------------------------------
 
 
-def at(part: Part, epsilon: Fraction) -> Part:
+def at(part: Measurement, epsilon: Fraction) -> Measurement:
     return replace(part, mechanism=cast("Any", replace)(part.mechanism, epsilon=epsilon))
 
 
 @pytest.mark.parametrize("name", ["two sums, unevenly", "a sum and a maximum"])
 def test_all_of_epsilon_for_each_function_is_caught(name: str) -> None:
     plan = CHOSEN[name].plan()
-    unsplit = replace(plan, parts=tuple(at(part, EPSILON.fraction) for part in plan.parts))
+    unsplit = replace(
+        plan, measurements=tuple(at(part, EPSILON.fraction) for part in plan.measurements)
+    )
     report = audited(unsplit, ADD_REMOVE)
     assert not report.passed
     assert report.worst > Fraction(19, 10) * EPSILON.fraction
@@ -155,8 +154,8 @@ def test_all_of_epsilon_for_each_function_is_caught(name: str) -> None:
 
 def test_a_share_that_is_not_taken_from_the_others_is_caught() -> None:
     plan = CHOSEN["two sums, unevenly"].plan()
-    first, second = plan.parts
-    generous = replace(plan, parts=(at(first, EPSILON.fraction / 2), second))
+    first, second = plan.measurements
+    generous = replace(plan, measurements=(at(first, EPSILON.fraction / 2), second))
     report = audited(generous, ADD_REMOVE)
     assert not report.passed
     assert report.worst == EPSILON.fraction * Fraction(12, 10)
@@ -164,7 +163,7 @@ def test_a_share_that_is_not_taken_from_the_others_is_caught() -> None:
 
 def test_a_number_of_cases_from_the_data_is_caught_under_add_remove() -> None:
     plan = CHOSEN["a mean by Laplace noise"].plan()
-    assert isinstance(plan.parts[0].mechanism, LaplaceMean)
+    assert isinstance(plan.measurements[0].mechanism, LaplaceMean)
     report = audited(plan, ADD_REMOVE)
     assert not report.passed
     assert report.worst == math.inf
@@ -173,14 +172,14 @@ def test_a_number_of_cases_from_the_data_is_caught_under_add_remove() -> None:
 def test_laplace_noise_on_the_means_of_groups_is_caught_also_under_replace() -> None:
     """Were it planned: a case that changes its group changes two means."""
     plan = plan_ppi(SHAPES["grouped mean"].ppi(), EPSILON, facts("replace", CASE))
-    (part,) = plan.parts
+    (part,) = plan.measurements
     mean = LaplaceMean(part.mechanism.bounds, EPSILON.fraction, REPLACE, integral=True)
-    report = audited(replace(plan, parts=(replace(part, mechanism=mean),)), REPLACE)
+    report = audited(replace(plan, measurements=(replace(part, mechanism=mean),)), REPLACE)
     assert not report.passed
     assert report.worst == 2 * EPSILON.fraction
 
 
 def test_laplace_noise_on_a_mean_cannot_even_be_made_where_the_number_is_private() -> None:
-    mean = CHOSEN["a mean by Laplace noise"].plan().parts[0].mechanism
+    mean = CHOSEN["a mean by Laplace noise"].plan().measurements[0].mechanism
     with pytest.raises(NotReleasable, match="number of cases, which is private"):
         cast("Any", replace)(mean, adjacency=ADD_REMOVE)

@@ -15,13 +15,14 @@ import pytest
 from numpy.typing import NDArray
 
 from pappi.audit import Audited, AuditReport, Column, Draw, audit_joint, audit_mechanism
-from pappi.checkpoint import plans
-from pappi.custody.imports import Terms
+from pappi.checkpoint import queries
+from pappi.custody import NewLog
 from pappi.mechanisms import (
     DiscreteLaplaceLaw,
     IntervalExtreme,
     IntervalQuantile,
     LaplaceSum,
+    Lattice,
     Law,
     Loss,
     Outcome,
@@ -32,13 +33,12 @@ from pappi.mechanisms import (
 )
 from pappi.mechanisms.exponential import exponential_law
 from pappi.mechanisms.interval import Counts
-from pappi.mechanisms.lattice import Lattice, total
-from pappi.planning.parts import PublicFacts
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.store.declarations import LogDeclaration
-from pappi.values.bounds import Bounds
-from pappi.values.privacy import Adjacency
-from pappi.workspace import Workspace
+from pappi.mechanisms.lattice import total
+from pappi.planning import Plan, plan_ppi
+from pappi.ppinot import Ppi, parse_catalogue
+from pappi.session import Workspace
+from pappi.values import Adjacency, Bounds, Epsilon, PublicLog
+from tests.audit.starts import PAIRS, starts_over
 from tests.small_logs import claims, workspace_with
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
@@ -52,16 +52,16 @@ def seeded(seed: int) -> Draw:
     return lambda n: int(rng.integers(n))
 
 
-def audited(
-    mechanism: Audited, adjacency: Adjacency, bounds: Bounds = HUNDRED, pairs: int = 2000
-) -> AuditReport:
+def audited(mechanism: Audited, adjacency: Adjacency, bounds: Bounds = HUNDRED) -> AuditReport:
+    column = Column(bounds)
     return audit_mechanism(
         mechanism,
-        Column(bounds),
+        column,
         adjacency=adjacency,
         epsilon=EPSILON,
         draw=seeded(7),
-        pairs=pairs,
+        pairs=PAIRS,
+        starts=starts_over([column]),
     )
 
 
@@ -379,10 +379,10 @@ ppis:
     measure: {mean: {time: {from: case start, to: case end}, unit: days}}
     bounds: [0 days, 10 days]
 """
-HORIZON = Terms(first=date(2024, 1, 1), until=date(2024, 6, 1))
+HORIZON = NewLog(first=date(2024, 1, 1), until=date(2024, 6, 1))
 NUMBER_OF_CASES = "log: small\nppis:\n  - id: n\n    measure: {sum: {derive: true}}\n"
 
-Facts = Callable[[LogDeclaration], PublicFacts]
+Planner = Callable[[Ppi, Epsilon, PublicLog], Plan]
 
 
 def previewed(workspace: Workspace) -> bytes:
@@ -390,11 +390,16 @@ def previewed(workspace: Workspace) -> bytes:
     return repr(workspace.checkpoint().preview(parse_catalogue(PLANNED, "c.yaml"))).encode()
 
 
-def peeking(workspace: Workspace, facts: Facts) -> Facts:
-    """Public facts, but for the expected number of cases: that is the true one."""
+def peeking(workspace: Workspace) -> Planner:
+    """From public facts, but for the expected number of cases: that is the true one."""
     answers = workspace.exact(parse_catalogue(NUMBER_OF_CASES))
     cases = round(sum(answer.value or 0 for answer in answers))
-    return lambda log: replace(facts(log), expected_cases=cases)
+
+    def plan(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Plan:
+        terms = replace(log.terms, expected_cases=cases)
+        return plan_ppi(ppi, epsilon, replace(log, terms=terms))
+
+    return plan
 
 
 def test_a_planner_that_counts_the_cases_is_caught(
@@ -402,9 +407,9 @@ def test_a_planner_that_counts_the_cases_is_caught(
 ) -> None:
     with_it, without = (workspace_with(tmp_path / str(n), claims(n), HORIZON) for n in (31, 30))
     assert previewed(with_it) == previewed(without)
-    honest, seen = plans.facts_of, []
+    seen = []
     for workspace in (with_it, without):
-        monkeypatch.setattr(plans, "facts_of", peeking(workspace, honest))
+        monkeypatch.setattr(queries, "plan_ppi", peeking(workspace))
         seen.append(previewed(workspace))
     assert seen[0] != seen[1]
 
@@ -475,14 +480,14 @@ class Odd:
 def test_a_law_that_raises_fails_the_audit_without_telling_what_it_saw() -> None:
     report = audited(Raising(), ADD_REMOVE)
     assert not report.passed
-    assert report.failure == "the audit broke off with ZeroDivisionError"
+    assert report.failure == "the audit stopped with ZeroDivisionError"
 
 
 @pytest.mark.parametrize("loss", [math.nan, 0.25])
 def test_a_loss_that_is_no_exact_number_fails_the_audit(loss: float) -> None:
     report = audited(Odd(loss), ADD_REMOVE)
     assert not report.passed
-    assert report.failure == "the audit broke off with LossIsNotALoss"
+    assert report.failure == "the audit stopped with LossIsNotALoss"
 
 
 def test_too_few_pairs_fail_the_audit() -> None:

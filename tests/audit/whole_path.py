@@ -1,6 +1,6 @@
-"""Logs, questions and ways to read them, for the audit of the whole path (`audit.whole_path`).
+"""Logs, questions and ways to read them, for the audit of the whole path (`paths`).
 
-Every log goes in through a door of the owner's, and is read as a release reads it: only that the
+Every log goes in through custody, and is read as a release reads it: only that the
 laws are compared, and nothing is drawn. What could tell cases apart by their order is made large:
 times tie, sums lose their last bits, and formulas make much of a last bit.
 """
@@ -22,30 +22,27 @@ import duckdb
 import pyarrow as pa
 
 import pappi
-from pappi.audit.whole_path import Comparison, Reading, Told
 from pappi.checkpoint.draw import CellValues, read_cells
-from pappi.checkpoint.plans import planned
-from pappi.checkpoint.questions import questions_of
-from pappi.custody.capture import CapturedEvent
-from pappi.custody.imports import Terms
+from pappi.checkpoint.queries import planned, releases_of
+from pappi.custody import NewLog
 from pappi.engine import duck
-from pappi.mechanisms.laws import JointLaw, Law
-from pappi.planning.parts import Part
-from pappi.planning.plan import Plan
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.checks import require_sound
-from pappi.store.events import open_readonly
-from pappi.store.workspace import KEY_BYTES, open_workspace
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import Per, PrivacyUnit
-from pappi.values.vocabulary import Kind, Vocabulary
-from pappi.workspace import Workspace
+from pappi.mechanisms import JointLaw, Law, mechanism_names
+from pappi.planning import Measurement, Plan
+from pappi.ppinot import parse_catalogue, require_sound
+from pappi.session import Workspace
+from pappi.store import CapturedEvent, open_readonly, open_workspace
+from pappi.store.workspace import KEY_BYTES
+from pappi.values import Epsilon, Kind, Per, PrivacyUnit, Terms, Vocabulary
+from tests.audit.paths import Comparison, Reading, Told
 from tests.engines.places import placed
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST, MIDDLE, UNTIL = date(2024, 3, 1), date(2024, 4, 1), date(2024, 5, 1)
-TERMS = Terms(
-    first=FIRST, until=UNTIL, block_budget=Epsilon.of(1000), keys={"tag": ("red", "blue")}
+TERMS = NewLog(
+    first=FIRST,
+    until=UNTIL,
+    keys={"tag": ("red", "blue")},
+    terms=Terms(block_budget=Epsilon.of(1000)),
 )
 PERSONS = {per: PrivacyUnit("who", 2, per) for per in Per}
 
@@ -277,27 +274,27 @@ class Logs:
     """A workspace, whose key all its logs share, and what is asked of each."""
 
     workspace: Workspace
-    terms: Terms = TERMS
+    new: NewLog = TERMS
     ppis: Mapping[str, str] = field(default_factory=lambda: PPIS)
     _known: dict[str, Reading] = field(default_factory=dict)
 
     @classmethod
-    def under(cls, folder: Path, key: int, terms: Terms = TERMS) -> Logs:
+    def under(cls, folder: Path, key: int, new: NewLog = TERMS) -> Logs:
         """In a workspace of its own, whose key is no secret, so that tests can be repeated."""
         workspace = pappi.create(folder / "w")
         (workspace.root / "key").write_bytes(bytes([key % 256] * KEY_BYTES))
-        return cls(workspace, terms)
+        return cls(workspace, new)
 
     def imported(self, events: pa.Table) -> str:
         name = f"imported-{next(_numbers)}"
-        self.workspace.import_log(events, name, terms=self.terms)
+        self.workspace.import_log(events, name, new=self.new)
         return name
 
     def added(self, engine: str, events: pa.Table) -> str:
         """Left where it is, for another engine to read."""
         name = f"{engine}-{next(_numbers)}"
         given = placed(engine, events, self.workspace.root)
-        self.workspace.custody.add_log(name, given, self.terms)
+        self.workspace.custody.add_log(name, given, self.new)
         return name
 
     def captured(self, cases: Sequence[Case], seed: int) -> str:
@@ -305,8 +302,8 @@ class Logs:
         name = f"captured-{next(_numbers)}"
         custody = self.workspace.custody
         attributes = {"x": Kind.NUMBER, "tag": Kind.TEXT, "who": Kind.TEXT}
-        vocabulary = Vocabulary(("A", "B", "C"), attributes, self.terms.keys)
-        custody.create_log(name, replace(self.terms, until=None, keys={}), vocabulary)
+        vocabulary = Vocabulary(("A", "B", "C"), attributes, self.new.keys)
+        custody.create_log(name, replace(self.new, until=None, keys={}), vocabulary)
         rows = shuffled(cases, seed).to_pylist()
         custody.capture(name, [_captured(number, row) for number, row in enumerate(rows)])
         for border in (MIDDLE, UNTIL):
@@ -322,8 +319,8 @@ class Logs:
     def plans(self, name: str) -> list[Plan]:
         log = self.workspace.log(name)
         asked = parse_catalogue(catalogue(name, self.ppis))
-        require_sound(asked, log.vocabulary)
-        return [planned(ppi, None, log) for ppi in asked.ppis]
+        require_sound(asked, log.public.vocabulary, mechanism_names())
+        return [planned(ppi, None, log.public) for ppi in asked.ppis]
 
     def read(self, name: str) -> Reading:
         """What answers would tell of a log, asked together.
@@ -345,19 +342,19 @@ class Logs:
     def _told(self, name: str, plans: Sequence[Plan]) -> dict[str, Told]:
         """Read as for a release, and nothing drawn."""
         log = self.workspace.log(name)
-        questions = [each for plan in plans for each in questions_of(plan, log, "auditor")]
+        questions = [each for plan in plans for each in releases_of(plan, log, "auditor")]
         files = open_workspace(self.workspace.root)
         laws: dict[str, list[JointLaw]] = {plan.ppi.id: [] for plan in plans}
         for question, cells in read_cells(files.events, questions, log, files.key()):
             plan = question.plan
-            laws[plan.ppi.id].append(JointLaw(tuple(_laws(plan.parts, cells))))
+            laws[plan.ppi.id].append(JointLaw(tuple(_laws(plan.measurements, cells))))
         return {p.ppi.id: Told(p.epsilon.fraction, tuple(laws[p.ppi.id])) for p in plans}
 
     def same(self, how: str, first: str, second: str) -> Comparison:
         return Comparison(how, lambda: self.known(first), lambda: self.read(second))
 
     def neighbours(self, how: str, first: str, second: str) -> Comparison:
-        apart = self.terms.unit.column is not None and self.terms.unit.per is Per.BLOCK
+        apart = self.new.terms.unit.column is not None and self.new.terms.unit.per is Per.BLOCK
         return replace(self.same(how, first, second), neighbours=True, apart=apart)
 
     def known(self, name: str) -> Reading:
@@ -367,7 +364,7 @@ class Logs:
         return self._known[name]
 
 
-def _laws(parts: Sequence[Part], cells: Iterable[CellValues]) -> Iterator[Law]:
+def _laws(parts: Sequence[Measurement], cells: Iterable[CellValues]) -> Iterator[Law]:
     for read in cells:
         for part, values in zip(parts, read, strict=True):
             yield part.mechanism.law(values)

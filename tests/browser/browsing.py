@@ -19,11 +19,9 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_pla
 
 import pappi
 from pappi.examples import EXAMPLES
-from pappi.service.running import Addresses
-from pappi.service.settings import Settings
-from pappi.values.access import Role
-from pappi.values.epsilon import Epsilon
-from pappi.workspace import Workspace
+from pappi.service import Addresses, Settings
+from pappi.session import Workspace
+from pappi.values import Epsilon, Role
 from tests.service.serving import listening
 
 CHROMIUM = shutil.which("chromium")

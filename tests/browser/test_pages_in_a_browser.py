@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from pappi.service.settings import Settings
+from pappi.service import Settings
 from tests.browser.browsing import Stage, Visit, needs_chromium, staged
 from tests.browser.tour import SCHEMES, console_tour, prepare, workbench_tour
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from playwright.sync_api import FloatRect
 
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.service.settings import Settings
+from pappi.ppinot import parse_catalogue
+from pappi.service import Settings
 from tests.browser.browsing import Scheme, Stage, Visit, staged
 
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
@@ -37,7 +37,7 @@ def prepare(stage: Stage) -> tuple[str, str]:
     alice = stage.workspace.checkpoint("alice")
     catalogue = parse_catalogue(_QUESTION)
     alice.release(catalogue)
-    assert alice.keep(catalogue) is not None
+    assert alice.save(catalogue) is not None
     return key, stage.owner_key()
 
 
@@ -63,10 +63,12 @@ def workbench_tour(stage: Stage, visit: Visit, key: str) -> Iterator[str]:
     yield "workbench-questions"
     page.get_by_role("link", name="Mean sojourn time").click()
     yield "workbench-answer"
-    page.get_by_role("link", name="Smooth it").click()
+    page.get_by_role("link", name="Smooth").click()
     yield "workbench-smoothed"
     page.goto(f"{stage.workbench}/workbench/nothing")
     yield "workbench-problem"
+    page.get_by_role("link", name="Glossary").click()
+    yield "workbench-glossary"
 
 
 def console_tour(stage: Stage, visit: Visit, key: str) -> Iterator[str]:
@@ -76,11 +78,11 @@ def console_tour(stage: Stage, visit: Visit, key: str) -> Iterator[str]:
     yield "console"
     page.goto(f"{stage.console}/console/logs/claims")
     yield "console-log"
-    page.get_by_text("Name what to delete").click()
+    page.get_by_text("Choose what to delete").click()
     page.get_by_label("Cases, by id").fill("C00001")
     page.get_by_role("button", name="Review the deletion").click()
     yield "console-delete"
-    page.get_by_label("Delete for good").check()
+    page.get_by_label("Delete permanently").check()
     page.get_by_role("button", name="Delete").click()
     yield "console-deleted"
     page.goto(f"{stage.console}/console/keys")

@@ -26,13 +26,11 @@ from pathlib import Path
 from typing import Literal
 
 import pappi
-from pappi.budget.accounts import demand
-from pappi.budget.journal import ChargeRecord
-from pappi.custody.imports import Terms
+from pappi.custody import NewLog
 from pappi.errors import LedgerBroken
-from pappi.store.ledger import Ledger
-from pappi.store.workspace import create_workspace
-from pappi.values.epsilon import Epsilon
+from pappi.ledger import ChargeRecord, Ledger, demand
+from pappi.store import create_workspace
+from pappi.values import Epsilon, Terms
 from tests.crash.processes import forks
 from tests.crash.victims import GAVE_UP, LOG, STEPS, Scene, Victim, ask, serve, watched
 from tests.ledgers import DATABASES, Database, server
@@ -72,8 +70,8 @@ def scene_on(database: Database, folder: Path) -> Iterator[Scene]:
         root = Path(place) / "workspace"
         create_workspace(root, url)
         workspace = pappi.open(root)
-        terms = Terms(block_budget=Epsilon.of(1_000_000))
-        workspace.import_log(event_table(claims(12, months=MONTHS)), LOG, terms=terms)
+        new = NewLog(terms=Terms(block_budget=Epsilon.of(1_000_000)))
+        workspace.import_log(event_table(claims(12, months=MONTHS)), LOG, new=new)
         workspace.close()
         yield Scene(root, Path(place) / "diary")
 
@@ -154,13 +152,13 @@ def _pending(records: Sequence[ChargeRecord]) -> list[ChargeRecord]:
 
 def complete(scene: Scene) -> list[str]:
     """Ask the interrupted question again; gives what is wrong with how that goes."""
-    office, door = watched(scene)
+    office, session = watched(scene)
     number = scene.last_asked
     scene.write([f"asked {number}"])
     with closing(office), office.ledger() as ledger:
         before = ledger.charges(LOG)
-        shown = ask(door, number)
-        wrong = [] if ask(door, number) == shown else ["asked again, it is answered otherwise"]
+        shown = ask(session, number)
+        wrong = [] if ask(session, number) == shown else ["asked again, it is answered otherwise"]
         after = ledger.charges(LOG)
         if _pending(after):
             wrong.append("it does not complete")
@@ -173,13 +171,13 @@ def complete(scene: Scene) -> list[str]:
 
 def shown_otherwise(scene: Scene, since: int) -> list[str]:
     """Answers that are no longer what was shown, among those the diary has since some line."""
-    office, door = watched(scene)
+    office, session = watched(scene)
     with closing(office):
         shown = [line.split() for line in scene.noted("showed")[since:]]
         return [
             f"the answer to question {number} is not what was shown"
             for number, digest in shown
-            if ask(door, int(number)) != digest
+            if ask(session, int(number)) != digest
         ]
 
 

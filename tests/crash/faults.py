@@ -15,12 +15,12 @@ from typing import Any, TypeAlias
 
 import psycopg
 
-from pappi.store.ledger import create_in_sqlite
-from pappi.store.office import Office
+from pappi.ledger import create_ledger
+from pappi.store import LedgerSession
 from tests.crash.victims import Scene
 from tests.ledgers import InPostgres, InSqlite, Place, server
 
-Fault: TypeAlias = Callable[[Scene, Office], AbstractContextManager[None]]
+Fault: TypeAlias = Callable[[Scene, LedgerSession], AbstractContextManager[None]]
 
 
 def place_of(scene: Scene) -> Place:
@@ -54,7 +54,7 @@ class FailingConnection:
 
 def failing(start: str, error: Exception, *, after: bool = False) -> Fault:
     @contextmanager
-    def fault(_scene: Scene, office: Office) -> Iterator[None]:
+    def fault(_scene: Scene, office: LedgerSession) -> Iterator[None]:
         with office.ledger() as ledger:
             journal: Any = ledger._file
             journal._connection = FailingConnection(journal._connection, start, error, after=after)
@@ -77,7 +77,7 @@ def postgres_error(state: str) -> psycopg.Error:
 
 
 @contextmanager
-def no_room_for_files(_scene: Scene, _office: Office) -> Iterator[None]:
+def no_room_for_files(_scene: Scene, _office: LedgerSession) -> Iterator[None]:
     """No file of this process may grow beyond a page, as on a disk that is full."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
@@ -88,21 +88,21 @@ def no_room_for_files(_scene: Scene, _office: Office) -> Iterator[None]:
 
 
 @contextmanager
-def no_page_left(_scene: Scene, office: Office) -> Iterator[None]:
+def no_page_left(_scene: Scene, office: LedgerSession) -> Iterator[None]:
     with office.ledger() as ledger:
         ledger._file.run("PRAGMA max_page_count = 1")
     yield
 
 
 @contextmanager
-def reading_only(_scene: Scene, office: Office) -> Iterator[None]:
+def reading_only(_scene: Scene, office: LedgerSession) -> Iterator[None]:
     with office.ledger() as ledger:
         ledger._file.run("PRAGMA query_only = ON")
     yield
 
 
 @contextmanager
-def locked(scene: Scene, office: Office) -> Iterator[None]:
+def locked(scene: Scene, office: LedgerSession) -> Iterator[None]:
     """Somebody else is writing, and nobody waits long for it."""
     short = {
         InSqlite: "PRAGMA busy_timeout = 1",
@@ -116,7 +116,7 @@ def locked(scene: Scene, office: Office) -> Iterator[None]:
 
 
 @contextmanager
-def edited(scene: Scene, _office: Office) -> Iterator[None]:
+def edited(scene: Scene, _office: LedgerSession) -> Iterator[None]:
     """An entry is not what it was; later it is again."""
     place = place_of(scene)
     place.edit("UPDATE journal SET at = at || ' '")
@@ -125,7 +125,7 @@ def edited(scene: Scene, _office: Office) -> Iterator[None]:
 
 
 @contextmanager
-def cut(scene: Scene, _office: Office) -> Iterator[None]:
+def cut(scene: Scene, _office: LedgerSession) -> Iterator[None]:
     """The head says that more was written than is there."""
     place = place_of(scene)
     place.edit("UPDATE head SET seq = seq + 1")
@@ -134,13 +134,13 @@ def cut(scene: Scene, _office: Office) -> Iterator[None]:
 
 
 @contextmanager
-def missing(scene: Scene, _office: Office) -> Iterator[None]:
+def missing(scene: Scene, _office: LedgerSession) -> Iterator[None]:
     with _away(scene):
         yield
 
 
 @contextmanager
-def replaced(scene: Scene, _office: Office) -> Iterator[None]:
+def replaced(scene: Scene, _office: LedgerSession) -> Iterator[None]:
     """A fresh ledger with nothing spent is in its place."""
     with _away(scene):
         place = place_of(scene)
@@ -152,7 +152,7 @@ def replaced(scene: Scene, _office: Office) -> Iterator[None]:
 
 
 @contextmanager
-def turned_back(scene: Scene, office: Office) -> Iterator[None]:
+def turned_back(scene: Scene, office: LedgerSession) -> Iterator[None]:
     """An older copy of the same ledger is in its place, while somebody has read further."""
     place = place_of(scene)
     assert isinstance(place, InSqlite)
@@ -160,7 +160,7 @@ def turned_back(scene: Scene, office: Office) -> Iterator[None]:
     with office.ledger() as ledger:
         ledger._file.run(f"VACUUM INTO '{old}'")
         ledger.append("grant", {"log": "small", "analyst": "bob", "per_block": 1})
-        office.register(ledger)
+        office.registry(ledger)
         ledger._file.run("PRAGMA wal_checkpoint(TRUNCATE)")
     with _away(scene):
         shutil.copy(old, place.path)
@@ -197,7 +197,7 @@ def _files_away(place: InSqlite) -> Iterator[None]:
 
 
 @contextmanager
-def another_file(scene: Scene, _office: Office) -> Iterator[None]:
+def another_file(scene: Scene, _office: LedgerSession) -> Iterator[None]:
     """Something that is no ledger at all is in its place."""
     with _away(scene):
         path = scene.root / "ledger.sqlite"
@@ -209,7 +209,7 @@ def another_file(scene: Scene, _office: Office) -> Iterator[None]:
 
 
 @contextmanager
-def stopped_server(_scene: Scene, _office: Office) -> Iterator[None]:
+def stopped_server(_scene: Scene, _office: LedgerSession) -> Iterator[None]:
     server().stop("immediate")
     try:
         yield
@@ -218,7 +218,7 @@ def stopped_server(_scene: Scene, _office: Office) -> Iterator[None]:
 
 
 @contextmanager
-def wrong_address(scene: Scene, office: Office) -> Iterator[None]:
+def wrong_address(scene: Scene, office: LedgerSession) -> Iterator[None]:
     office.close()
     url = scene.root / "ledger.url"
     right = url.read_text(encoding="utf-8")
@@ -228,7 +228,7 @@ def wrong_address(scene: Scene, office: Office) -> Iterator[None]:
 
 
 @contextmanager
-def lost_connection(scene: Scene, _office: Office) -> Iterator[None]:
+def lost_connection(scene: Scene, _office: LedgerSession) -> Iterator[None]:
     place_of(scene).execute(
         "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
         " WHERE application_name = 'pappi' AND datname = current_database()"
@@ -241,4 +241,4 @@ def empty_ledger(scene: Scene) -> None:
     place = place_of(scene)
     assert isinstance(place, InSqlite)
     place.remove()
-    create_in_sqlite(place.path).close()
+    create_ledger(place.path).close()

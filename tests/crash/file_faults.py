@@ -17,11 +17,11 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from pappi.budget.accounts import Account, Charge
 from pappi.errors import BudgetExceeded, LedgerUnavailable
-from pappi.store.ledger import Ledger, Step
-from pappi.store.workspace import WorkspaceFiles, create_workspace, open_workspace
-from pappi.values.epsilon import Epsilon
+from pappi.ledger import Account, Charge, Ledger
+from pappi.ledger.ledger import Step
+from pappi.store import WorkspaceFiles, create_workspace, open_workspace
+from pappi.values import Epsilon
 
 BLOCK = Account("log", "2024-01")
 PRICE = Epsilon.of("0.1")

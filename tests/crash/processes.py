@@ -9,7 +9,14 @@ import multiprocessing
 from functools import cache
 from multiprocessing.context import ForkServerContext
 
-_LOADED = ["tests.crash.victims", "tests.small_logs", "pappi.checkpoint.draw", "sqlglot", "yaml"]
+_LOADED = [
+    "tests.crash.victims",
+    "tests.small_logs",
+    "tests.captured_logs",
+    "pappi.checkpoint.draw",
+    "sqlglot",
+    "yaml",
+]
 
 
 @cache

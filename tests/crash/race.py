@@ -17,12 +17,11 @@ from multiprocessing.pool import Pool
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
-from pappi.budget.accounts import Account, Charge, KeyState, budget_exceeded, distinct, shortfalls
 from pappi.errors import BudgetExceeded
-from pappi.store.ledger import Ledger, Limits, Step
-from pappi.store.ledger.rules import Permit, allowed
-from pappi.values.epsilon import ZERO, Epsilon
-from pappi.values.plain_data import JSON
+from pappi.ledger import Account, Charge, KeyState, Ledger
+from pappi.ledger.accounts import budget_exceeded, distinct, shortfalls
+from pappi.ledger.ledger import Limits, Permit, Step, allowed
+from pappi.values import JSON, ZERO, Epsilon
 from tests.crash.processes import forks
 from tests.ledgers import DATABASES, Place, new_place
 

@@ -14,56 +14,56 @@ from pathlib import Path
 import pytest
 
 from pappi.errors import LedgerBroken, WorkspaceError
-from pappi.store.office import Office
+from pappi.store import LedgerSession
 from tests.crash import faults
 from tests.crash.campaign import MONTHS, findings, scene_on
 from tests.crash.faults import Fault, failing, postgres_error, sqlite_error
 from tests.crash.victims import LOG, Scene, Watched, ask, watched
 from tests.ledgers import Database
 
-Door = tuple[Scene, Office, Watched]
+Opened = tuple[Scene, LedgerSession, Watched]
 
 
 @pytest.fixture
-def on_sqlite(tmp_path: Path) -> Iterator[Door]:
-    yield from door_to("sqlite", tmp_path)
+def on_sqlite(tmp_path: Path) -> Iterator[Opened]:
+    yield from session_on("sqlite", tmp_path)
 
 
 @pytest.fixture
-def on_postgres(tmp_path: Path) -> Iterator[Door]:
-    yield from door_to("postgres", tmp_path)
+def on_postgres(tmp_path: Path) -> Iterator[Opened]:
+    yield from session_on("postgres", tmp_path)
 
 
-def door_to(database: Database, folder: Path) -> Iterator[Door]:
+def session_on(database: Database, folder: Path) -> Iterator[Opened]:
     with scene_on(database, folder) as scene:
-        office, door = watched(scene)
+        office, session = watched(scene)
         with closing(office):
-            yield scene, office, door
+            yield scene, office, session
 
 
-def asked(scene: Scene, door: Watched, number: int) -> str:
+def asked(scene: Scene, session: Watched, number: int) -> str:
     scene.write([f"asked {number}"])
-    return ask(door, number)
+    return ask(session, number)
 
 
-def check_that_it_fails_closed(on: Door, fault: Fault, sentence: str) -> WorkspaceError:
-    scene, office, door = on
-    shown = asked(scene, door, 1)
+def check_that_it_fails_closed(on: Opened, fault: Fault, sentence: str) -> WorkspaceError:
+    scene, office, session = on
+    shown = asked(scene, session, 1)
     drawn = scene.noted("drew")
     with fault(scene, office), pytest.raises(WorkspaceError, match=sentence) as caught:
-        asked(scene, door, 2)
+        asked(scene, session, 2)
     assert scene.noted("drew") == drawn, "a case was read although nothing was charged"
-    assert asked(scene, door, 1) == shown
+    assert asked(scene, session, 1) == shown
     assert findings(scene) == []
-    asked(scene, door, 2)
+    asked(scene, session, 2)
     assert findings(scene) == []
     assert charges_in(scene) == 2 * MONTHS
     return caught.value
 
 
-def check_that_a_fresh_process_is_refused_too(on: Door, fault: Fault, sentence: str) -> None:
-    scene, office, door = on
-    shown = asked(scene, door, 1)
+def check_that_a_fresh_process_is_refused_too(on: Opened, fault: Fault, sentence: str) -> None:
+    scene, office, session = on
+    shown = asked(scene, session, 1)
     fresh, other = watched(scene)
     with closing(fresh):
         with fault(scene, office), pytest.raises(WorkspaceError, match=sentence):
@@ -87,7 +87,7 @@ def charges_in(scene: Scene) -> int:
         (faults.no_page_left, "the disk is full"),
         (faults.no_room_for_files, "the disk"),
         (faults.reading_only, "the file cannot be written"),
-        (faults.locked, "another process keeps it locked"),
+        (faults.locked, "another process has it locked"),
         (faults.missing, "moved or replaced"),
         (faults.replaced, "moved or replaced"),
         (faults.another_file, "moved or replaced"),
@@ -103,7 +103,7 @@ def charges_in(scene: Scene) -> int:
     ],
 )
 def test_a_file_that_fails_grants_nothing_and_goes_on_after(
-    on_sqlite: Door, fault: Fault, sentence: str
+    on_sqlite: Opened, fault: Fault, sentence: str
 ) -> None:
     error = check_that_it_fails_closed(on_sqlite, fault, sentence)
     assert error.hint
@@ -113,9 +113,9 @@ def test_a_file_that_fails_grants_nothing_and_goes_on_after(
 @pytest.mark.parametrize(
     ("fault", "sentence"),
     [
-        (faults.locked, "another process keeps"),
+        (faults.locked, "another process has"),
         (faults.missing, "does not verify"),
-        (faults.replaced, "lacks the last of them"),
+        (faults.replaced, "the latest are missing"),
         (faults.edited, "entry"),
         (faults.cut, "head record"),
         (faults.lost_connection, "cannot be reached"),
@@ -128,18 +128,18 @@ def test_a_file_that_fails_grants_nothing_and_goes_on_after(
     ],
 )
 def test_a_server_that_fails_grants_nothing_and_goes_on_after(
-    on_postgres: Door, fault: Fault, sentence: str
+    on_postgres: Opened, fault: Fault, sentence: str
 ) -> None:
     error = check_that_it_fails_closed(on_postgres, fault, sentence)
     assert error.hint
     assert "PostgreSQL's words" not in error.message
 
 
-def test_a_stopped_server_grants_nothing_and_goes_on_when_it_is_back(on_postgres: Door) -> None:
+def test_a_stopped_server_grants_nothing_and_goes_on_when_it_is_back(on_postgres: Opened) -> None:
     check_that_it_fails_closed(on_postgres, faults.stopped_server, "cannot be reached")
 
 
-def test_an_address_that_leads_nowhere_grants_nothing(on_postgres: Door) -> None:
+def test_an_address_that_leads_nowhere_grants_nothing(on_postgres: Opened) -> None:
     error = check_that_it_fails_closed(on_postgres, faults.wrong_address, "cannot be reached")
     assert "hunter2" not in f"{error} {error.hint} {error.detail}"
 
@@ -153,13 +153,13 @@ def test_a_charge_that_was_written_although_it_seemed_to_fail_is_completed_for_n
 ) -> None:
     error = sqlite_error(sqlite3.SQLITE_IOERR) if database == "sqlite" else postgres_error("08006")
     lost = failing("COMMIT", error, after=True)
-    for scene, office, door in door_to(database, tmp_path):
+    for scene, office, session in session_on(database, tmp_path):
         with lost(scene, office), pytest.raises(WorkspaceError):
-            asked(scene, door, 1)
+            asked(scene, session, 1)
         assert scene.noted("drew") == []
         assert charges_in(scene) == MONTHS
-        shown = asked(scene, door, 1)
-        assert (asked(scene, door, 1), charges_in(scene)) == (shown, MONTHS)
+        shown = asked(scene, session, 1)
+        assert (asked(scene, session, 1), charges_in(scene)) == (shown, MONTHS)
         assert findings(scene) == []
 
 
@@ -170,14 +170,14 @@ def test_a_charge_that_was_written_although_it_seemed_to_fail_is_completed_for_n
     ("fault", "sentence"),
     [
         (faults.missing, "is missing"),
-        (faults.replaced, "not the one this workspace was made with"),
+        (faults.replaced, "not the ledger the workspace was created with"),
         (faults.another_file, "does not verify"),
         (faults.edited, "does not verify"),
         (faults.cut, "does not verify"),
     ],
 )
 def test_a_fresh_process_does_not_begin_with_a_file_that_is_not_sound(
-    on_sqlite: Door, fault: Fault, sentence: str
+    on_sqlite: Opened, fault: Fault, sentence: str
 ) -> None:
     check_that_a_fresh_process_is_refused_too(on_sqlite, fault, sentence)
 
@@ -186,22 +186,22 @@ def test_a_fresh_process_does_not_begin_with_a_file_that_is_not_sound(
     ("fault", "sentence"),
     [
         (faults.missing, "is missing"),
-        (faults.replaced, "not the one this workspace was made with"),
+        (faults.replaced, "not the ledger the workspace was created with"),
         (faults.edited, "does not verify"),
         (faults.cut, "does not verify"),
         (faults.wrong_address, "cannot be reached"),
     ],
 )
 def test_a_fresh_process_does_not_begin_with_a_server_that_is_not_sound(
-    on_postgres: Door, fault: Fault, sentence: str
+    on_postgres: Opened, fault: Fault, sentence: str
 ) -> None:
     check_that_a_fresh_process_is_refused_too(on_postgres, fault, sentence)
 
 
-def test_deleting_the_ledger_gives_nobody_a_fresh_budget(on_sqlite: Door) -> None:
-    scene, office, door = on_sqlite
-    asked(scene, door, 1)
+def test_deleting_the_ledger_gives_nobody_a_fresh_budget(on_sqlite: Opened) -> None:
+    scene, office, session = on_sqlite
+    asked(scene, session, 1)
     office.close()
     faults.empty_ledger(scene)
-    with pytest.raises(LedgerBroken, match="not the one"):
-        ask(door, 1)
+    with pytest.raises(LedgerBroken, match="not the ledger the workspace"):
+        ask(session, 1)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pappi.store.ledger import Ledger
-from pappi.store.workspace import WorkspaceFiles
+from pappi.ledger import Ledger
+from pappi.store import WorkspaceFiles
 from tests.crash.file_faults import SpentTwice, lived_through
 
 WORLDS = int(os.environ.get("FAULT_WORLDS", "10"))

@@ -1,4 +1,4 @@
-"""Eight processes race for one budget: exactly what it allows is granted, to the last one.
+"""Four processes race for one budget: exactly what it allows is granted, to the last one.
 
 A broken twin of the ledger, which checks the budget before it takes the lock, runs the
 same race and must overspend; otherwise the race would prove nothing.
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pappi.budget.accounts import KeyState
-from pappi.values.epsilon import Epsilon
+from pappi.ledger import KeyState
+from pappi.values import Epsilon
 from tests.crash.race import (
     AMOUNT,
     OCTOBER,
@@ -24,8 +24,8 @@ from tests.crash.race import (
 )
 from tests.ledgers import DATABASES, Place, new_place
 
-# 100 is not a multiple of 8, so that the last places are fought over.
-FIELD = Field(processes=8, attempts=40, places=100)
+# 50 is not a multiple of 4, so that the last places are fought over. In full: `tests.crash.race`.
+FIELD = Field(processes=4, attempts=20, places=50)
 
 
 @pytest.fixture(params=DATABASES)

@@ -14,17 +14,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pappi.budget.journal import EXACT
-from pappi.custody.door import Custody, TrailEntry
+from pappi.custody import Custody, TrailEntry
 from pappi.custody.exact import exact_answers, look_payload
 from pappi.errors import DefinitionError, WorkspaceError
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import Catalogue
-from pappi.ppinot.notations import Notation, parse_definitions, write_definitions
-from pappi.report.dpo.document import dpo_html
-from pappi.report.dpo.record import pack_record
-from pappi.values.answers import ExactAnswer
-from pappi.workspace import Workspace, open_at
+from pappi.ledger import EntryKind
+from pappi.ppinot import Catalogue, parse_catalogue, parse_definitions, write_definitions
+from pappi.report import dpo_html, pack_record
+from pappi.session import Workspace, open_at
+from pappi.values import ExactAnswer
 from tests.crash.faults import failing, sqlite_error
 from tests.crash.processes import forks
 from tests.crash.victims import Scene
@@ -51,7 +48,7 @@ def looks_on_record(root: Path) -> list[TrailEntry]:
     """As another process finds them."""
     other = open_at(root)
     try:
-        return [entry for entry in other.custody.trail() if entry.kind == EXACT]
+        return [entry for entry in other.custody.trail() if entry.kind == EntryKind.EXACT]
     finally:
         other.close()
 
@@ -78,10 +75,10 @@ class LooksFirst(Custody):
     """A planted fault: evaluated, and only then recorded."""
 
     def exact(self, catalogue: Catalogue) -> tuple[ExactAnswer, ...]:
-        files = self._office.files
+        files = self._session.files
         found = exact_answers(files.events, catalogue, self.log(catalogue.log), files.key())
-        with self._office.ledger() as ledger:
-            self._act(ledger, EXACT, look_payload(catalogue))
+        with self._session.ledger() as ledger:
+            self._act(ledger, EntryKind.EXACT, look_payload(catalogue))
         return found
 
 
@@ -91,11 +88,11 @@ class LooksAnyway(Custody):
     def exact(self, catalogue: Catalogue) -> tuple[ExactAnswer, ...]:
         log = self.log(catalogue.log)
         try:
-            with self._office.ledger() as ledger:
-                self._act(ledger, EXACT, look_payload(catalogue))
+            with self._session.ledger() as ledger:
+                self._act(ledger, EntryKind.EXACT, look_payload(catalogue))
         except WorkspaceError:
             pass
-        files = self._office.files
+        files = self._session.files
         return exact_answers(files.events, catalogue, log, files.key())
 
 
@@ -116,7 +113,7 @@ def test_a_door_that_evaluates_before_it_records_is_caught(
 ) -> None:
     watch(workspace.root, monkeypatch)
     with pytest.raises(TooEarly):
-        LooksFirst(workspace._office).exact(asked())
+        LooksFirst(workspace._ledger_session).exact(asked())
 
 
 def scene(workspace: Workspace) -> Scene:
@@ -130,7 +127,7 @@ def test_without_a_record_nothing_is_evaluated(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = watch(workspace.root, monkeypatch)
-    with FULL(scene(workspace), workspace._office), pytest.raises(WorkspaceError):
+    with FULL(scene(workspace), workspace._ledger_session), pytest.raises(WorkspaceError):
         workspace.exact(asked())
     assert opened == []
     assert workspace.exact(asked())
@@ -141,8 +138,8 @@ def test_a_door_that_looks_although_nothing_was_recorded_is_caught(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watch(workspace.root, monkeypatch)
-    with FULL(scene(workspace), workspace._office), pytest.raises(TooEarly):
-        LooksAnyway(workspace._office).exact(asked())
+    with FULL(scene(workspace), workspace._ledger_session), pytest.raises(TooEarly):
+        LooksAnyway(workspace._ledger_session).exact(asked())
 
 
 def test_what_is_refused_is_no_look_and_reads_nothing(
@@ -171,7 +168,7 @@ def test_a_crash_between_record_and_evaluation_leaves_the_record(workspace: Work
     assert workspace.verify().ok
 
 
-# --- through every door, and where it is shown ------------------------------------------
+# --- by everybody who asks, and where it is shown ------------------------------------------
 
 
 def test_every_door_leaves_the_same_record(tmp_path: Path, run: Run) -> None:
@@ -196,7 +193,7 @@ def test_every_door_leaves_the_same_record(tmp_path: Path, run: Run) -> None:
 
 
 def test_the_digest_tells_definitions_apart_and_not_their_spellings() -> None:
-    same = parse_definitions(write_definitions(asked(), "text"), Notation.TEXT, "s.txt").catalogue
+    same = parse_definitions(write_definitions(asked(), "text"), "text", "s.txt").catalogue
     other = parse_catalogue(SOJOURN.replace("case end", "activity == 'Pay'"))
     digests = [look_payload(each)["definitions_sha256"] for each in (asked(), same, other)]
     assert digests[0] == digests[1] != digests[2]
@@ -223,7 +220,7 @@ def test_the_trail_shows_who_looked_at_what(workspace: Workspace, run: Run) -> N
     _, shown, _ = run("trail", "--workspace", workspace.root)
     last = shown.splitlines()[-1]
     assert "exact" in last
-    assert "looked at sojourn, log small, by carla" in last
+    assert "Exact values of small viewed: sojourn, by carla" in last
 
 
 def test_the_console_shows_who_looked_at_what(tmp_path: Path) -> None:
@@ -231,9 +228,9 @@ def test_the_console_shows_who_looked_at_what(tmp_path: Path) -> None:
     service.workspace.custody_of("carla").exact(asked())
     with Visitor(service.owner, service.boss) as boss:
         page = boss.get("/console/trail").text
-        assert "Exact values of small looked at: sojourn" in page
+        assert "Exact values of small viewed: sojourn" in page
         assert "carla" in page
-        assert "Who looked at exact values" in boss.get("/console/protection/small").text
+        assert "Who viewed exact values" in boss.get("/console/protection/small").text
 
 
 def test_the_pack_says_who_looked_how_often_and_when(workspace: Workspace) -> None:
@@ -247,17 +244,17 @@ def test_the_pack_says_who_looked_how_often_and_when(workspace: Workspace) -> No
         ("carla", ("sojourn",), 1),
     ]
     page = dpo_html(pack, "today")
-    assert "3 looks at exact values" in page
+    assert "3 views of exact values" in page
     assert '<bdi>carla</bdi></th><td class="number">2</td>' in page
     assert log.looks[0].at[:16].replace("T", " ") in page
     (record,) = pack_record(pack, "today")["logs"]
     assert [look["by"] for look in record["looks_at_exact_values"]] == ["owner", "carla", "carla"]
     # The rest of what was done is not pushed out of sight by looks.
-    assert not any("looked at" in act.what for act in pack.acts)
+    assert not any("viewed" in act.what for act in pack.acts)
 
 
 def test_the_pack_no_longer_admits_that_looks_go_unrecorded(workspace: Workspace) -> None:
     page = dpo_html(workspace.custody.pack(), "today")
     assert "They leave no entry" not in page
-    assert "Nobody has looked at exact values through PaPPI." in page
+    assert "Nobody has viewed exact values through PaPPI." in page
     assert "leaves no entry here" in page, "what is read without PaPPI is said to be unrecorded"

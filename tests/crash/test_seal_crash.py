@@ -10,23 +10,20 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import date
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pappi.custody import erasure
-from pappi.custody.sealing import Step
-from pappi.store.capture.inbox import CapturedEvent
-from pappi.store.declarations import LogDeclaration
-from pappi.store.events import erasing
-from pappi.store.events.replacing import swap_in
+from pappi.custody.capture import Step
+from pappi.store import CapturedEvent, LogDeclaration, swap_in
+from pappi.store.events import parts as erasing
 from tests.captured_logs import Fed, event, us
+from tests.crash.processes import forks
 
 JANUARY, FEBRUARY, MARCH, APRIL = (date(2024, month, 1) for month in range(1, 5))
 IMPORTED = [event("", f"i{n}", us(JANUARY, 30 * n), amount=n / 2) for n in range(60)]
@@ -69,6 +66,13 @@ def begun(folder: Path) -> Declared:
 
 # The child
 
+Act = Callable[[Path, str], None]
+
+
+def begin(told: Connection, act: Act, folder: Path, step: str) -> None:
+    told.send("begun")
+    act(folder, step)
+
 
 def suicide(_: object = None) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
@@ -107,17 +111,17 @@ def die_in_erasure(folder: Path, step: str) -> None:
 # The parent
 
 
-def run_until_killed(folder: Path, act: str, step: str, seconds: float | None = None) -> None:
-    command = [sys.executable, __file__, str(folder), act, step]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        child.stdout.readline()  # it has begun
-        if seconds is not None:
-            with suppress(subprocess.TimeoutExpired):
-                child.wait(timeout=seconds)
-            child.kill()
-    assert child.returncode in ((-signal.SIGKILL,) if seconds is None else (-signal.SIGKILL, 0))
+def run_until_killed(folder: Path, act: Act, step: str, seconds: float | None = None) -> None:
+    heard, told = forks().Pipe(duplex=False)
+    child = forks().Process(target=begin, args=(told, act, folder, step))
+    child.start()
+    told.close()
+    heard.recv()  # it has begun
+    child.join(seconds)
+    if seconds is not None:
+        child.kill()
+        child.join()
+    assert child.exitcode in ((-signal.SIGKILL,) if seconds is None else (-signal.SIGKILL, 0))
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +140,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, tupl
 def check_seal(fed: Declared, undisturbed: list[dict[str, tuple[Any, ...]]]) -> bool:
     """Whether it had happened; in any case it is completed, and the next one goes well."""
     before, after, next_after = undisturbed
-    happened = fed.log.until == MARCH
+    happened = fed.log.public.until == MARCH
     assert fed.rows() == (after if happened else before)
     resent: list[CapturedEvent] = [*CAPTURED, *LATE]
     assert fed.capture(*resent).duplicates == len(resent)
@@ -155,7 +159,7 @@ def test_a_seal_killed_at_any_step_is_undone_or_complete(
     tmp_path: Path, undisturbed: list[dict[str, tuple[Any, ...]]], step: Step
 ) -> None:
     begun(tmp_path)
-    run_until_killed(tmp_path, "seal", step)
+    run_until_killed(tmp_path, die_in_seal, step)
     happened = check_seal(Declared(tmp_path).reopened(), undisturbed)
     assert happened is (step in (Step.DECLARED, Step.SETTLED))
 
@@ -165,7 +169,7 @@ def test_a_seal_killed_at_some_moment_is_undone_or_complete(
     tmp_path: Path, undisturbed: list[dict[str, tuple[Any, ...]]], seconds: float
 ) -> None:
     begun(tmp_path)
-    run_until_killed(tmp_path, "seal", "", seconds)
+    run_until_killed(tmp_path, die_in_seal, "", seconds)
     check_seal(Declared(tmp_path).reopened(), undisturbed)
 
 
@@ -176,7 +180,7 @@ def test_an_erasure_killed_at_any_step_is_finished_by_the_same_again(
     fed = begun(tmp_path)
     fed.seal(MARCH)
     before = fed.rows()
-    run_until_killed(tmp_path, "erase", step)
+    run_until_killed(tmp_path, die_in_erasure, step)
     fed.reopened().erase(cases=ERASED)
     assert fed.rows() == {case: row for case, row in before.items() if case not in ERASED}
     fed.seal(APRIL)
@@ -190,14 +194,7 @@ def test_a_seal_that_leaves_the_inbox_as_it_is_would_be_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begun(tmp_path)
-    run_until_killed(tmp_path, "seal", Step.SWAPPED)
-    monkeypatch.setattr("pappi.store.capture.inbox.Inbox.settle", lambda *_: None)
+    run_until_killed(tmp_path, die_in_seal, Step.SWAPPED)
+    monkeypatch.setattr("pappi.store.inbox.Inbox.settle", lambda *_: None)
     with pytest.raises(AssertionError, match="late"):
         check_seal(Declared(tmp_path).reopened(), undisturbed)
-
-
-if __name__ == "__main__":
-    sys.stdout.write("begun\n")
-    sys.stdout.flush()
-    acts = {"seal": die_in_seal, "erase": die_in_erasure}
-    acts[sys.argv[2]](Path(sys.argv[1]), sys.argv[3])

@@ -18,17 +18,14 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from pappi.checkpoint.door import Caller, Checkpoint
-from pappi.checkpoint.questions import CellQuestion
+from pappi.checkpoint import Caller, LocalSession
+from pappi.checkpoint.queries import Release
 from pappi.errors import WorkspaceError
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.store.declarations import LogDeclaration
-from pappi.store.ledger import Ledger, Step
-from pappi.store.ledger.rules import no_step
-from pappi.store.office import Office
-from pappi.store.workspace import open_workspace
-from pappi.values.answers import Series
-from pappi.values.epsilon import ZERO, Epsilon
+from pappi.ledger import Ledger, no_step
+from pappi.ledger.ledger import Step
+from pappi.ppinot import parse_catalogue
+from pappi.store import LedgerSession, LogDeclaration, open_workspace
+from pappi.values import ZERO, Epsilon, Series
 
 LOG = "small"
 CATALOGUE = """
@@ -90,12 +87,12 @@ class Scene:
         return int(self.noted("asked")[-1]) if self.diary.exists() else 1
 
 
-class Watched(Checkpoint):
+class Watched(LocalSession):
     """The checkpoint, whose every draw is noted before it reads a case."""
 
     scene: Scene
 
-    def _draw(self, questions: Sequence[CellQuestion], log: LogDeclaration) -> dict[str, Any]:
+    def _draw(self, questions: Sequence[Release], log: LogDeclaration) -> dict[str, Any]:
         self.scene.write(f"drew {question.key}" for question in questions)
         return super()._draw(questions, log)
 
@@ -104,7 +101,7 @@ class DrawingFirst(Watched):
     """The planted fault: a crash between draw and charge leaves a free value."""
 
     def answer(
-        self, ledger: Ledger, questions: Sequence[CellQuestion], log: LogDeclaration
+        self, ledger: Ledger, questions: Sequence[Release], log: LogDeclaration
     ) -> tuple[Series, ...]:
         self._draw(questions, log)
         self._on_step("drawn")
@@ -113,22 +110,22 @@ class DrawingFirst(Watched):
 
 def watched(
     scene: Scene, on_step: Callable[[str], None] = no_step, victim: Victim = Victim.SOUND
-) -> tuple[Office, Watched]:
-    """A door to the scene's workspace; close the office after use."""
-    office = Office(open_workspace(scene.root), on_step)
+) -> tuple[LedgerSession, Watched]:
+    """A session on the scene's workspace; close the office after use."""
+    office = LedgerSession(open_workspace(scene.root), on_step)
     kind = DrawingFirst if victim is Victim.DRAWS_FIRST else Watched
-    door = kind(office, Caller("ann"), on_step)
-    door.scene = scene
+    session = kind(office, Caller("ann"), on_step)
+    session.scene = scene
     if victim is Victim.NOT_DURABLE:
         with office.ledger() as ledger:
             ledger._file.run("SET synchronous_commit = off")
-    return office, door
+    return office, session
 
 
-def ask(door: Checkpoint, number: int) -> str:
+def ask(session: LocalSession, number: int) -> str:
     """Release question `number`; gives a digest of what is shown, whoever paid for it."""
     epsilon = Epsilon(1_000_000 + number)  # every epsilon is another question
-    series = door.release(parse_catalogue(CATALOGUE, "campaign.yaml"), epsilon)
+    series = session.release(parse_catalogue(CATALOGUE, "campaign.yaml"), epsilon)
     answers = [replace(answer, charged=ZERO, replayed=False) for answer in series[0].answers]
     return hashlib.sha256(repr(answers).encode()).hexdigest()
 
@@ -143,12 +140,12 @@ def serve(scene: Scene, victim: Victim, step: str, round_: int, ready: Connectio
             os.kill(os.getpid(), signal.SIGKILL)
 
     try:
-        _, door = watched(scene, on_step, victim)
+        _, session = watched(scene, on_step, victim)
         number = scene.last_asked
         salt = os.getpid() * 1_000 if victim is Victim.ASKS_ANEW else 0
         while True:
             scene.write([f"asked {number}"])
-            shown = ask(door, number + salt)
+            shown = ask(session, number + salt)
             scene.write([f"showed {number} {shown}"])
             ready.send_bytes(b".")
             number += 1

@@ -13,18 +13,13 @@ import pytest
 import pappi
 from pappi.examples import write_csv
 from pappi.examples.hospital import simulate_hospital
-from pappi.planning.parts import PublicFacts
-from pappi.planning.plan import plan_ppi
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import CaseBorder
-from pappi.ppinot.reduced import reduced
+from pappi.planning import plan_ppi
+from pappi.ppinot import parse_catalogue, reduced_form
+from pappi.service import Settings
 from pappi.service.running import room_for
-from pappi.service.settings import Settings
-from pappi.values.access import Right, Role
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import CASE, Adjacency
-from pappi.values.vocabulary import Vocabulary
+from pappi.values import CaseBorder, Epsilon, Right, Role, Vocabulary
 from tests.docs.pages import DOCS, blocks
+from tests.public_logs import public_log
 
 GUARANTEE = (DOCS / "explanation" / "guarantee.md").read_text(encoding="utf-8")
 UNIT = (DOCS / "how-to" / "privacy-unit.md").read_text(encoding="utf-8")
@@ -128,11 +123,12 @@ CHOSEN = re.findall(r"^```yaml\n(.*?)^```", CHOICES, re.MULTILINE | re.DOTALL)
 @pytest.mark.parametrize("text", CHOSEN)
 def test_the_choices_of_the_guide_are_released_as_they_are_written(text: str) -> None:
     (ppi,) = parse_catalogue(text).ppis
-    facts = PublicFacts(CASE, Adjacency.ADD_REMOVE, Vocabulary(()), 100)
-    plan = plan_ppi(reduced(ppi, CaseBorder.END), Epsilon.of("0.5"), facts)
+    plan = plan_ppi(
+        reduced_form(ppi, CaseBorder.END), Epsilon.of("0.5"), public_log(Vocabulary(()))
+    )
     wishes = [(f"ppi.{on.function}", on.mechanism or "") for on in ppi.release.noise]
-    assert [(part.path, part.mechanism.name) for part in plan.parts] == wishes
-    assert sum(part.share for part in plan.parts) == 1
+    assert [(part.path, part.mechanism.name) for part in plan.measurements] == wishes
+    assert sum(part.share for part in plan.measurements) == 1
 
 
 def test_the_guide_shows_choices() -> None:

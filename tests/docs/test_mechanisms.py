@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from pappi.mechanisms.clip import CHOICE_SHARE, PrivateCeiling
-from pappi.mechanisms.grid import OCTAVES_OF_LOOSE_BOUNDS
-from pappi.mechanisms.loose import RANK_TARGET, STEPS
-from pappi.planning.parts import PublicFacts
-from pappi.planning.plan import plan_options, plan_ppi
-from pappi.planning.targets import advice_on
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.catalogue.releases import MECHANISM_NAMES
-from pappi.ppinot.model import Ppi
-from pappi.values.bounds import Bounds
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import CASE, Adjacency
-from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.mechanisms import RANK_TARGET, PrivateClippingBound, mechanism_names
+from pappi.mechanisms.clip import CHOICE_SHARE
+from pappi.mechanisms.lattice import OCTAVES_OF_LOOSE_BOUNDS
+from pappi.mechanisms.loose import STEPS
+from pappi.planning import advice_on, plan_options, plan_ppi
+from pappi.ppinot import Ppi, parse_catalogue
+from pappi.values import Adjacency, Bounds, Epsilon, Kind, PublicLog, Vocabulary
+from tests.public_logs import public_log
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -40,8 +34,8 @@ def ppi(*lines: str) -> Ppi:
     return found
 
 
-def facts(cases: int) -> PublicFacts:
-    return PublicFacts(CASE, Adjacency.ADD_REMOVE, VOCABULARY, cases)
+def facts(cases: int, adjacency: Adjacency = Adjacency.ADD_REMOVE) -> PublicLog:
+    return public_log(VOCABULARY, cases, adjacency)
 
 
 def errors(asked: Ppi, epsilon: str, cases: int) -> dict[str, float]:
@@ -54,13 +48,13 @@ def errors(asked: Ppi, epsilon: str, cases: int) -> dict[str, float]:
 MEAN = ("measure: {mean: {data: damage}}", "bounds: [0, 100]")
 
 
-@pytest.mark.parametrize("name", MECHANISM_NAMES)
+@pytest.mark.parametrize("name", mechanism_names())
 def test_every_mechanism_has_its_row_and_its_reason(name: str) -> None:
     assert re.search(rf"^\| `{name}`", PAGE, flags=re.MULTILINE)
     assert re.search(rf"^- \*\*{name}", PAGE, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", MECHANISM_NAMES)
+@pytest.mark.parametrize("name", mechanism_names())
 def test_the_guide_names_every_mechanism(name: str) -> None:
     assert f"`{name}`" in GUIDE
 
@@ -98,7 +92,7 @@ def test_the_shares_and_ranks_of_loose_bounds() -> None:
 
 def needed(octaves: int) -> int:
     """From how many cases on, times ε, a ceiling is taken to be found."""
-    mechanism = PrivateCeiling(
+    mechanism = PrivateClippingBound(
         bounds=Bounds(Fraction(0), Fraction(1024)),
         epsilon=Fraction(1),
         adjacency=Adjacency.ADD_REMOVE,
@@ -142,7 +136,7 @@ def test_when_a_mean_is_answered_by_the_interval_mechanism(
     assert "under replace, if it is of all cases, below about n·ε = 4.8" in PROSE
     found = {
         (epsilon, cases): plan_ppi(
-            ppi(*asked), Epsilon.of(epsilon), replace(facts(cases), adjacency=adjacency)
+            ppi(*asked), Epsilon.of(epsilon), facts(cases, adjacency)
         ).mechanism
         for epsilon in ("0.01", "0.1")
         for cases in (1, int(4.5 / float(epsilon)), int(5.1 / float(epsilon)), 10_000)

@@ -17,26 +17,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
 
 import pytest
 
-from pappi.checkpoint import limits, plans
-from pappi.planning import cells
-from pappi.planning.parts import PublicFacts
-from pappi.planning.plan import plan_ppi
-from pappi.ppinot.catalogue import case_tests, document, parse_catalogue, scopes, shapes
-from pappi.ppinot.checks import check_catalogue
-from pappi.ppinot.expressions import lexer, parser
-from pappi.ppinot.expressions.evaluate import evaluate
+from pappi.checkpoint import queries
+from pappi.planning import cells, plan_ppi
+from pappi.ppinot import check_catalogue, model, parse_catalogue, reduced_form
+from pappi.ppinot.expressions import parser
+from pappi.ppinot.expressions.evaluation import evaluate
 from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.model import CaseBorder
-from pappi.ppinot.reduced import reduced
-from pappi.values.privacy import CASE, Adjacency
-from pappi.values.units import DURATIONS
-from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.ppinot.notations import document
+from pappi.ppinot.notations.yaml import scopes
+from pappi.values import DURATIONS, CaseBorder, Kind, Vocabulary
+from tests.public_logs import public_log
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "notation.md").read_text(encoding="utf-8")
@@ -55,7 +50,7 @@ CLAIMS = Vocabulary(
         **dict.fromkeys(("channel", "status", "lifecycle:transition"), Kind.TEXT),
     },
 )
-FACTS = PublicFacts(CASE, Adjacency.ADD_REMOVE, CLAIMS, expected_cases=100)
+FACTS = public_log(CLAIMS)
 PPI = "log: claims\nppis:\n  - id: example\n"
 
 
@@ -91,7 +86,7 @@ def test_examples_can_be_released(text: str) -> None:
     catalogue = parse_catalogue(text)
     assert check_catalogue(catalogue, CLAIMS) == []
     for ppi in catalogue.ppis:
-        plan_ppi(reduced(ppi, CaseBorder.END), plans.DEFAULT_EPSILON, FACTS)
+        plan_ppi(reduced_form(ppi, CaseBorder.END), queries.DEFAULT_EPSILON, FACTS)
 
 
 @pytest.mark.parametrize("text", blocks("yaml case"))
@@ -157,17 +152,17 @@ def test_every_unit_of_time_is_listed(unit: str) -> None:
     [
         f"{document.MAX_SIZE:,} characters, {document.MAX_NODES:,} values",
         f"{document.MAX_DEPTH} levels",
-        f"{lexer.MAX_LENGTH:,} characters, {parser.MAX_DEPTH} operations deep",
+        f"{parser.MAX_LENGTH:,} characters, {parser.MAX_DEPTH} operations deep",
         f"{parser.MAX_DIVISORS} divisors",
-        f"{lexer.MAX_DIGITS} digits",
-        f"{cells.MOST_PERIODS:,} periods, of up to {scopes.MAX_COUNT} units",
-        f"{case_tests.MAX_TESTS} conditions on them; the last {scopes.MAX_CASES:,}",
-        f"{limits.MOST_ANSWERS:,} answers",
-        f"{limits.MOST_MEASURES:,} measures of a case, {limits.MOST_CALENDARS} working calendars",
-        f"and {limits.MOST_LOOKS} looks",
-        f"| problems reported | {shapes.MAX_PROBLEMS} |",
-        f"then {plans.DEFAULT_EPSILON}.",
-        f"at least {plans.LEAST_EPSILON}",
+        f"{parser.MAX_DIGITS} digits",
+        f"{cells.MOST_PERIODS:,} periods, of up to {model.MAX_COUNT} units",
+        f"{scopes.MAX_TESTS} conditions on them; the last {model.MAX_CASES:,}",
+        f"{queries.MOST_ANSWERS:,} answers",
+        f"{queries.MOST_MEASURES:,} measures of a case, {queries.MOST_CALENDARS} working calendars",
+        f"and {queries.MOST_LOOKS} looks",
+        f"| problems reported | {document.MAX_PROBLEMS} |",
+        f"then {queries.DEFAULT_EPSILON}.",
+        f"at least {queries.LEAST_EPSILON}",
     ],
 )
 def test_limits_are_as_stated(limit: str) -> None:
@@ -184,8 +179,7 @@ def test_bounds_cost_what_the_guide_says(bounds: str, of_100: str, of_1000: str)
     first = blocks("yaml")[0].replace("[0 days, 30 days]", bounds)
     (ppi,) = parse_catalogue(first).ppis
     for cases, shown in ((100, of_100), (1000, of_1000)):
-        facts = replace(FACTS, expected_cases=cases)
-        plan = plan_ppi(ppi, plans.DEFAULT_EPSILON, facts)
+        plan = plan_ppi(ppi, queries.DEFAULT_EPSILON, public_log(CLAIMS, cases))
         assert f"{ppi.unit.show(plan.predicted_error):.1f}" == shown
 
 

@@ -21,14 +21,14 @@ from starlette.routing import Mount, Route
 import pappi
 from pappi import client
 from pappi.cli.audit import AuditFailed
-from pappi.cli.main import pappi as command_line
+from pappi.cli.program import pappi as command_line
 from pappi.errors import PappiError
+from pappi.service import Settings
 from pappi.service.analyst import analyst_app
 from pappi.service.layers import Service
 from pappi.service.owner import owner_app
 from pappi.service.problems import CODES
-from pappi.service.settings import Settings
-from pappi.workspace import Analyst, Workspace
+from pappi.session import Analyst, Workspace
 from tests.docs.pages import DOCS, ROOT
 from tools import docs as generator
 from tools import site
@@ -43,6 +43,12 @@ _VARIABLE = re.compile(r"\bPAPPI_[A-Z][A-Z_]*[A-Z]\b")
 # --- what there is ------------------------------------------------------------------------
 
 
+def subcommands(group: click.Group) -> dict[str, click.Command]:
+    context = click.Context(group)
+    found = {name: group.get_command(context, name) for name in group.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}
+
+
 def commands_and_options() -> Iterator[str]:
     """A pattern for each command's heading, and for each option below it."""
     waiting: list[tuple[str, click.Command]] = [("pappi", command_line)]
@@ -50,7 +56,7 @@ def commands_and_options() -> Iterator[str]:
         path, command = waiting.pop()
         yield rf"^## {path}$"
         if isinstance(command, click.Group):
-            waiting += [(f"{path} {name}", one) for name, one in command.commands.items()]
+            waiting += [(f"{path} {name}", one) for name, one in subcommands(command).items()]
         for option in command.params:
             for name in option.opts if isinstance(option, click.Option) else ():
                 yield rf"^## {path}$(?:(?!^## )[\s\S])*^\| `[^`]*{re.escape(name)}(?=[ ,`])"

@@ -8,15 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from pappi.custody.imports import Terms
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.report.dpo.document import dpo_html
-from pappi.report.wording import compared
+from pappi.custody import NewLog
+from pappi.ppinot import parse_catalogue
+from pappi.report import compared, dpo_html
 from pappi.service.analyst import analyst_app
 from pappi.service.owner import owner_app
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import UNDER_REPLACE, Adjacency
-from pappi.workspace import Workspace
+from pappi.session import Workspace
+from pappi.values import UNDER_REPLACE, Adjacency, Epsilon, Terms
 from tests.small_logs import claims, workspace_with
 from tests.unit.test_cli import Run, run
 
@@ -25,7 +23,7 @@ __all__ = ["run"]
 ROOT = Path(__file__).parents[2]
 TOLD_IN = (
     "SECURITY.md",
-    "ARCHITECTURE.md",
+    "docs/explanation/inside.md",
     "docs/how-to/privacy-unit.md",
     "docs/explanation/guarantee.md",
     "docs/reference/commands.md",
@@ -54,8 +52,8 @@ def plain(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    terms = Terms(adjacency=Adjacency.REPLACE, block_budget=Epsilon.of(1))
-    return workspace_with(tmp_path_factory.mktemp("replace") / "w", claims(12), terms)
+    new = NewLog(terms=Terms(adjacency=Adjacency.REPLACE, block_budget=Epsilon.of(1)))
+    return workspace_with(tmp_path_factory.mktemp("replace") / "w", claims(12), new)
 
 
 @pytest.mark.parametrize("page", TOLD_IN)
@@ -82,7 +80,7 @@ def test_reports_and_the_data_protection_pack_tell_it(workspace: Workspace) -> N
     assert UNDER_REPLACE in compared([Adjacency.REPLACE])
     assert UNDER_REPLACE not in compared([Adjacency.ADD_REMOVE])
     page = dpo_html(workspace.custody.pack(), "2026-01-01")
-    assert plain(unescape(page)).count(UNDER_REPLACE) == 2
+    assert plain(unescape(page)).count(UNDER_REPLACE) == 3
 
 
 def test_both_openapi_documents_tell_it(workspace: Workspace) -> None:

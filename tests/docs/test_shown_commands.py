@@ -12,7 +12,7 @@ import click
 import pytest
 import yaml
 
-from pappi.cli.main import pappi
+from pappi.cli.program import pappi
 from tests.docs.pages import DOCS, PAGES, blocks, commands, name_of
 
 

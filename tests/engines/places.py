@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pappi.custody.adding import Given
+from pappi.custody import SourceMapping
 from tests.ledgers import server
 
 PYSPARK = os.environ.get("PAPPI_TEST_PYSPARK", "")
@@ -35,12 +35,12 @@ _numbers = count(1)
 _kept = ExitStack()
 
 
-def placed(engine: str, events: pa.Table, folder: Path) -> Given:
+def placed(engine: str, events: pa.Table, folder: Path) -> SourceMapping:
     """The events, numbered in their order, where an engine reads them: what an owner says."""
     numbered = events.append_column(ORDER, pa.array(range(len(events)), pa.int64()))
     url, table = _PLACED[engine](numbered, folder)
     attributes = {name: (name, None) for name in events.column_names if name not in OWN}
-    return Given(url, "case_id", "activity", "timestamp", table, ORDER, attributes)
+    return SourceMapping(url, "case_id", "activity", "timestamp", table, ORDER, attributes)
 
 
 def _in_postgres(events: pa.Table, _folder: Path) -> tuple[str, str]:

@@ -9,17 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
-from pappi.ppinot import model
-from pappi.ppinot.expressions.evaluate import Value, Values, evaluate
-from pappi.ppinot.expressions.nodes import Expression
-from pappi.ppinot.model import (
-    CaseBorder,
+from pappi.ppinot import (
     ConditionMeasure,
     CountMeasure,
     Cycles,
     DataMeasure,
     DerivedSingleInstance,
     EventCondition,
+    Expression,
     Missing,
     Moment,
     Occurrence,
@@ -30,8 +27,10 @@ from pappi.ppinot.model import (
     SingleInstance,
     StateMeasure,
     TimeMeasure,
+    model,
 )
-from pappi.values.working_time import WorkingCalendar
+from pappi.ppinot.expressions.evaluation import Value, Values, evaluate
+from pappi.values import CaseBorder, WorkingCalendar
 
 Worked = Callable[[WorkingCalendar, int, int], float]
 """The working time of a calendar between two instants."""
@@ -69,7 +68,7 @@ class Case:
                 return self._derived(measure)
 
     def _at(self, condition: EventCondition) -> list[int]:
-        if isinstance(condition, model.Sequence):
+        if isinstance(condition, model.EventSequence):
             return list(self._after(condition))
         return list(self._occurs(condition))
 
@@ -83,7 +82,7 @@ class Case:
                 yield place
             held = holds
 
-    def _after(self, sequence: model.Sequence) -> Iterator[int]:
+    def _after(self, sequence: model.EventSequence) -> Iterator[int]:
         first, then = self._at(sequence.first), self._at(sequence.then)
         is_open = False
         for place in range(len(self.events)):

@@ -13,20 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pappi.engine import duck
-from pappi.engine.cases import evaluate_cases
-from pappi.engine.query import Identify
-from pappi.ppinot import model
-from pappi.ppinot.expressions.evaluate import Value, Values
-from pappi.ppinot.expressions.nodes import Expression
-from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.model import (
-    CaseBorder,
+from pappi.engine import Identify, duck, evaluate_cases
+from pappi.ppinot import (
     ConditionMeasure,
     CountMeasure,
     Cycles,
     DataMeasure,
     DerivedSingleInstance,
+    Expression,
     Missing,
     Occurrence,
     Occurs,
@@ -36,10 +30,13 @@ from pappi.ppinot.model import (
     SingleInstance,
     StateMeasure,
     TimeMeasure,
+    model,
 )
-from pappi.store.declarations import LogDeclaration
-from pappi.values.working_time import WorkingCalendar, parse_calendar
-from pappi.workspace import Workspace
+from pappi.ppinot.expressions.evaluation import Value, Values
+from pappi.ppinot.expressions.parser import parse_expression
+from pappi.session import Workspace
+from pappi.store import LogDeclaration
+from pappi.values import CaseBorder, WorkingCalendar, parse_calendar
 from tests.engines.reference import Case
 from tests.small_logs import START, Row, workspace_with
 
@@ -73,7 +70,7 @@ def _borders_have_no_pick(measure: TimeMeasure) -> bool:
 expressions: st.SearchStrategy[Expression] = st.sampled_from(CONDITIONS).map(parse_expression)
 maybe = st.none() | expressions
 occurs = st.builds(Occurs, expressions, st.sampled_from(Occurrence), st.none() | maybe)
-events = occurs | st.builds(model.Sequence, occurs, occurs, st.sampled_from(Order))
+events = occurs | st.builds(model.EventSequence, occurs, occurs, st.sampled_from(Order))
 picks = st.sampled_from(Pick)
 calendars = st.none() | st.sampled_from(CALENDARS).map(parse_calendar)
 linear = st.builds(
@@ -123,7 +120,7 @@ logs = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     log=logs,
     measures=st.lists(st.one_of(bases, bases, derived), min_size=8, max_size=12),
@@ -173,10 +170,16 @@ def _cases(rows: Sequence[Row]) -> dict[str, list[Values]]:
 def _found(workspace: Workspace, measures: Sequence[SingleInstance]) -> dict[str, list[object]]:
     log = workspace.log("small")
     table = evaluate_cases(
-        *(workspace.root / "events.duckdb", log.table, log.anchor, [], log.vocabulary),
+        *(
+            workspace.root / "events.duckdb",
+            log.table,
+            log.terms.anchor,
+            [],
+            log.public.vocabulary,
+        ),
         Identify(b"key"),
         also=measures,
-        days=log.days,
+        days=log.public.days,
     )
     assert table.who is not None
     return {
@@ -186,7 +189,7 @@ def _found(workspace: Workspace, measures: Sequence[SingleInstance]) -> dict[str
 
 
 def _worked(log: LogDeclaration, calendar: WorkingCalendar, start: int, end: int) -> float:
-    days = log.days(calendar)
+    days = log.public.days(calendar)
     return float(days.worked_before(end) - days.worked_before(start))
 
 

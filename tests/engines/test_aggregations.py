@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pappi.custody.imports import Terms
+from pappi.custody import NewLog
 from pappi.errors import DefinitionError
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.values.epsilon import Epsilon
-from pappi.workspace import Workspace
+from pappi.ppinot import parse_catalogue
+from pappi.session import Workspace
+from pappi.values import Epsilon, Terms
 from tests.small_logs import Row, workspace_with
 
 VALUES = [1.0, 2.0, 3.0, 4.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0]
@@ -29,8 +29,8 @@ EXPECTED = {
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     rows: list[Row] = [(f"c{i}", "A", i, {"x": x}) for i, x in enumerate(VALUES)]
     rows.append(("without", "A", 5, {}))
-    terms = Terms(block_budget=Epsilon.of(50_000))
-    return workspace_with(tmp_path_factory.mktemp("aggregations") / "w", rows, terms)
+    new = NewLog(terms=Terms(block_budget=Epsilon.of(50_000)))
+    return workspace_with(tmp_path_factory.mktemp("aggregations") / "w", rows, new)
 
 
 def catalogue_of(measure: str) -> str:

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pappi.engine.cases import CaseTable, Who
-from pappi.ppinot.expressions.nodes import Truth
-from pappi.ppinot.model import CountMeasure, Occurs
-from pappi.values.periods import Calendar, Grid, Period
+from pappi.engine import CaseTable
+from pappi.engine.table import Who
+from pappi.ppinot import CountMeasure, Occurs, TruthLiteral
+from pappi.values import Calendar, Grid, Period
 
 ZONE = ZoneInfo("Europe/Amsterdam")
 DAY = 86_400_000_000
-MEASURE = CountMeasure(Occurs(Truth(value=True)))
+MEASURE = CountMeasure(Occurs(TruthLiteral(value=True)))
 
 anchors = st.lists(st.integers(0, 200).map(lambda d: d * DAY / 2) | st.just(np.nan), max_size=30)
 periods = st.builds(

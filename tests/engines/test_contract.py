@@ -20,21 +20,23 @@ import pytest
 from sqlglot import exp
 
 import pappi
-from pappi.custody.imports import Terms
-from pappi.engine.cases import CaseTable, evaluate_cases
-from pappi.engine.dialects import written_for
+from pappi.custody import NewLog
+from pappi.engine import CaseTable, Identify, evaluate_cases
+from pappi.engine.foreign import written_for
 from pappi.engine.postgres import Postgres
-from pappi.engine.query import Identify
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.expressions.nodes import Truth
+from pappi.ppinot import (
+    Catalogue,
+    CountMeasure,
+    DataMeasure,
+    Occurs,
+    TruthLiteral,
+    parse_catalogue,
+    reduced_form,
+)
 from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.model import CaseBorder, Catalogue, CountMeasure, DataMeasure, Occurs
-from pappi.ppinot.reduced import reduced
-from pappi.store.declarations import LogDeclaration
-from pappi.values.answers import ExactAnswer
-from pappi.values.privacy import Per, PrivacyUnit
-from pappi.values.vocabulary import Kind
-from pappi.workspace import Workspace
+from pappi.session import Workspace
+from pappi.store import LogDeclaration
+from pappi.values import CaseBorder, ExactAnswer, Kind, Per, PrivacyUnit, Terms
 from tests.engines.places import ENGINES, PYSPARK, placed
 
 KEY = bytes(range(32))
@@ -109,11 +111,11 @@ class Bench:
     def cases(self, engine: str, asked: Catalogue) -> CaseTable:
         log = self.workspace.log(engine)
         return evaluate_cases(
-            *(log.place(self.workspace.root / "events.duckdb"), log.table, log.anchor),
-            [reduced(ppi, log.anchor).measure for ppi in asked.ppis],
-            log.vocabulary,
+            *(log.place(self.workspace.root / "events.duckdb"), log.table, log.terms.anchor),
+            [reduced_form(ppi, log.terms.anchor).measure for ppi in asked.ppis],
+            log.public.vocabulary,
             Identify(KEY, "who"),
-            days=log.days,
+            days=log.public.days,
         )
 
 
@@ -149,15 +151,17 @@ def _case(random: Random, number: int) -> Iterator[tuple[object, ...]]:
         )
 
 
-def benched(folder: Path, events: pa.Table, terms: Terms) -> Bench:
+def benched(folder: Path, events: pa.Table, new: NewLog) -> Bench:
     workspace = pappi.create(folder / "w")
-    declared = workspace.import_log(events, "duckdb", terms=terms).declaration
+    declared = workspace.import_log(events, "duckdb", new=new).declaration
     return Bench(workspace, declared)
 
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return benched(tmp_path_factory.mktemp("contract"), small_log(), Terms(timezone=ZONE))
+    return benched(
+        tmp_path_factory.mktemp("contract"), small_log(), NewLog(terms=Terms(timezone=ZONE))
+    )
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -165,7 +169,7 @@ def engine(request: pytest.FixtureRequest, bench: Bench) -> str:
     """The name of an engine, and of the log that it reads."""
     name = str(request.param)
     given = placed(name, small_log(), bench.workspace.root)
-    bench.workspace.custody.add_log(name, given, Terms(timezone=ZONE))
+    bench.workspace.custody.add_log(name, given, NewLog(terms=Terms(timezone=ZONE)))
     return name
 
 
@@ -186,8 +190,11 @@ def assert_alike(found: CaseTable, expected: CaseTable) -> None:
 
 def test_what_is_declared_of_a_source_is_what_an_import_finds(bench: Bench, engine: str) -> None:
     log = bench.workspace.log(engine)
-    assert (log.first, log.until) == (bench.declared.first, bench.declared.until)
-    assert log.vocabulary == bench.declared.vocabulary
+    assert (log.public.first, log.public.until) == (
+        bench.declared.public.first,
+        bench.declared.public.until,
+    )
+    assert log.public.vocabulary == bench.declared.public.vocabulary
 
 
 def test_every_measure_of_every_case_is_the_same(bench: Bench, engine: str) -> None:
@@ -212,7 +219,8 @@ def test_the_same_cases_of_a_person_count(bench: Bench, engine: str, per: Per) -
     asked = catalogue("duckdb", {"count": MEASURES["count"]})
     unit, log = PrivacyUnit("who", 2, per), bench.declared
     found, expected = (
-        bench.cases(name, asked).kept(unit, log.horizon, log.zone) for name in (engine, "duckdb")
+        bench.cases(name, asked).truncated(unit, log.horizon, log.terms.zone)
+        for name in (engine, "duckdb")
     )
     assert expected.anchor_us.size
     assert_alike(found, expected)
@@ -224,16 +232,16 @@ def test_a_case_in_the_period_of_its_first_event_is_read_up_to_the_horizon(
     """What happens later is not sealed, and not seen."""
     given = placed(engine, small_log(), bench.workspace.root)
     until = date(2024, 4, 1)
-    terms = Terms(timezone=ZONE, anchor=CaseBorder.START, until=until)
+    new = NewLog(until=until, terms=Terms(timezone=ZONE, anchor=CaseBorder.START))
     name = f"{engine}-started"
-    log = bench.workspace.custody.add_log(name, given, terms).declaration
+    log = bench.workspace.custody.add_log(name, given, new).declaration
     (count,) = evaluate_cases(
         *(
             log.place(bench.workspace.root / "events.duckdb"),
             log.table,
-            log.anchor,
+            log.terms.anchor,
             [],
-            log.vocabulary,
+            log.public.vocabulary,
         ),
         also=[EVENTS],
     ).columns.values()
@@ -242,7 +250,7 @@ def test_a_case_in_the_period_of_its_first_event_is_read_up_to_the_horizon(
     assert count.sum() == sum(time is None or time < border for time in times)
 
 
-EVENTS = CountMeasure(Occurs(Truth(value=True)))
+EVENTS = CountMeasure(Occurs(TruthLiteral(value=True)))
 
 
 # --- arithmetic that has no error ------------------------------------------------------------
@@ -273,13 +281,17 @@ def test_arithmetic_at_events_has_a_result_and_the_same(engine: str, tmp_path: P
             "y": [y for _, y in pairs],
         }
     )
-    other = benched(tmp_path, events, Terms())
-    other.workspace.custody.add_log(engine, placed(engine, events, tmp_path), Terms())
+    other = benched(tmp_path, events, NewLog())
+    other.workspace.custody.add_log(engine, placed(engine, events, tmp_path), NewLog())
     asked = [CountMeasure(Occurs(parse_expression(text))) for text in CONDITIONS]
     found, expected = (
         evaluate_cases(
-            *(log.place(other.workspace.root / "events.duckdb"), log.table, log.anchor),
-            *([], log.vocabulary, Identify(KEY)),
+            *(
+                log.place(other.workspace.root / "events.duckdb"),
+                log.table,
+                log.terms.anchor,
+            ),
+            *([], log.public.vocabulary, Identify(KEY)),
             also=asked,
         )
         for log in map(other.workspace.log, (engine, "duckdb"))
@@ -307,7 +319,7 @@ def test_hostile_names_are_names_and_nothing_else(engine: str, tmp_path: Path) -
     workspace = pappi.create(tmp_path / "w")
     given = placed(engine, events, tmp_path)
     names = {HOSTILE: ("value", None), LONG + "b": ("value", None), LONG + "c": ("other", None)}
-    workspace.custody.add_log("hostile", replace(given, attributes=names), Terms())
+    workspace.custody.add_log("hostile", replace(given, attributes=names), NewLog())
     asked = {
         "both": (f"{{data: {dumps(HOSTILE)}}}", 3),
         "first": (f"{{data: {LONG}b}}", 3),
@@ -359,9 +371,16 @@ def test_columns_that_no_event_could_have_are_missing_and_no_error(
         "long": ("long", Kind.DURATION),
         "micros": ("long", Kind.TIME),
     }
-    log = workspace.custody.add_log(engine, replace(given, attributes=mapped), Terms()).declaration
+    log = workspace.custody.add_log(engine, replace(given, attributes=mapped), NewLog()).declaration
     found = evaluate_cases(
-        *(log.place(tmp_path / "none"), log.table, log.anchor, [], log.vocabulary, Identify(KEY)),
+        *(
+            log.place(tmp_path / "none"),
+            log.table,
+            log.terms.anchor,
+            [],
+            log.public.vocabulary,
+            Identify(KEY),
+        ),
         also=[DataMeasure(name) for name in mapped],
     )
     order = in_order(found)

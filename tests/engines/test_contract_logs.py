@@ -16,15 +16,13 @@ import pytest
 
 import pappi
 from benchmarks.synthetic import synthetic_log
-from pappi.custody.imports import Terms
-from pappi.engine.cases import CaseTable, evaluate_cases
-from pappi.engine.query import Identify
-from pappi.eventlog.options import ReadOptions
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import Catalogue, DataMeasure
-from pappi.ppinot.reduced import reduced
-from pappi.store.events import open_readonly
-from pappi.workspace import Workspace
+from pappi.custody import NewLog
+from pappi.engine import CaseTable, Identify, evaluate_cases
+from pappi.eventlog import ReadOptions
+from pappi.ppinot import Catalogue, DataMeasure, parse_catalogue, reduced_form
+from pappi.session import Workspace
+from pappi.store import open_readonly
+from pappi.values import Terms
 from tests.engines.places import ENGINES, placed
 from tests.engines.test_contract import KEY, assert_alike, values
 from tests.shared_data import shared_data
@@ -93,11 +91,11 @@ class Bench:
         asked = catalogue(engine, LOGS[self.name])
         began = perf_counter()
         found = evaluate_cases(
-            *(log.place(self.workspace.root / "events.duckdb"), log.table, log.anchor),
-            [reduced(ppi, log.anchor).measure for ppi in asked.ppis],
-            *(log.vocabulary, Identify(KEY)),
+            *(log.place(self.workspace.root / "events.duckdb"), log.table, log.terms.anchor),
+            [reduced_form(ppi, log.terms.anchor).measure for ppi in asked.ppis],
+            *(log.public.vocabulary, Identify(KEY)),
             also=[DataMeasure(LOGS[self.name].attribute)],
-            days=log.days,
+            days=log.public.days,
         )
         print(f"{self.name} on {engine}: {perf_counter() - began:.1f} s")  # noqa: T201
         return found
@@ -113,7 +111,7 @@ def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         source,
         "duckdb",
         options=ReadOptions(timezone=log.timezone),
-        terms=Terms(timezone=log.timezone),
+        new=NewLog(terms=Terms(timezone=log.timezone)),
     ).declaration
     return Bench(workspace, _stored(workspace.root, imported.table), name)
 
@@ -131,11 +129,11 @@ def _stored(root: Path, table: str) -> pa.Table:
 def test_a_whole_log_gives_the_same_on_every_engine(
     bench: Bench, engine: str, tmp_path: Path
 ) -> None:
-    terms = Terms(timezone=LOGS[bench.name].timezone)
-    kinds = bench.workspace.log("duckdb").vocabulary.attributes
+    new = NewLog(terms=Terms(timezone=LOGS[bench.name].timezone))
+    kinds = bench.workspace.log("duckdb").public.vocabulary.attributes
     given = placed(engine, bench.events, tmp_path)
     mapped = {name: (name, kinds[name]) for name in given.attributes}
-    bench.workspace.custody.add_log(engine, replace(given, attributes=mapped), terms)
+    bench.workspace.custody.add_log(engine, replace(given, attributes=mapped), new)
     assert_alike(bench.cases(engine), bench.cases("duckdb"))
     asked, expected = (
         bench.workspace.exact(catalogue(each, LOGS[bench.name])) for each in (engine, "duckdb")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import pappi
-from pappi.ppinot.catalogue import parse_catalogue
+from pappi.ppinot import parse_catalogue
 from tests.engines.edge_cases import EDGE_CASES, PAGE, EdgeCase, page
 from tests.small_logs import event_table
 

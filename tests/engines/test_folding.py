@@ -17,16 +17,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pappi.engine import duck, folds
-from pappi.engine.duck import Duck, opened
-from pappi.engine.folding import _whole_cases
-from pappi.engine.nodes import FIRST_POSITION
-from pappi.engine.query import ORDER, Asked, Identify, calendars_of
-from pappi.engine.sources import Source
+from pappi.engine import Identify, duck
+from pappi.engine.bases import ORDER
+from pappi.engine.duck import Duck, opened_duck
+from pappi.engine.expressions import FIRST_POSITION
+from pappi.engine.folding import Cases, Hits, _whole_cases
+from pappi.engine.occurrences import Source
+from pappi.engine.query import CaseQuery, calendars_of
 from pappi.engine.table import Column
-from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.model import (
-    CaseBorder,
+from pappi.ppinot import (
     ConditionMeasure,
     CountMeasure,
     Cycles,
@@ -40,9 +39,16 @@ from pappi.ppinot.model import (
     StateMeasure,
     TimeMeasure,
 )
-from pappi.values.vocabulary import Kind, Vocabulary
-from pappi.values.working_days import DayTable, working_days
-from pappi.values.working_time import WorkingCalendar, parse_calendar
+from pappi.ppinot.expressions.parser import parse_expression
+from pappi.values import (
+    CaseBorder,
+    DayTable,
+    Kind,
+    Vocabulary,
+    WorkingCalendar,
+    parse_calendar,
+    working_days_of,
+)
 from tests.engines.test_against_reference import CALENDARS
 from tests.small_logs import claims, workspace_with
 
@@ -131,16 +137,16 @@ def _rows(log: Sequence[Sequence[Event]]) -> Iterator[tuple[object, ...]]:
 
 
 def days(calendar: WorkingCalendar) -> DayTable:
-    return working_days(calendar, ZoneInfo("UTC"), date(2023, 1, 1), date(2024, 12, 31))
+    return working_days_of(calendar, ZoneInfo("UTC"), date(2023, 1, 1), date(2024, 12, 31))
 
 
-def both(log: Sequence[Sequence[Event]], asked: Asked) -> list[dict[str, Column]]:
+def both(log: Sequence[Sequence[Event]], asked: CaseQuery) -> list[dict[str, Column]]:
     """Folded, and by a query: in the order of the log."""
     with closing(duckdb.connect()) as connection:
         connection.register("given", stored(log))
         connection.execute("CREATE TABLE log AS SELECT * FROM given ORDER BY pos")
         reader = Duck(connection, asked.calendars)
-        found = [reader.cases(asked, FOLDED), reader.columns(asked.query(PORTABLE))]
+        found = [reader.cases(asked, FOLDED), reader.columns(asked.select(PORTABLE))]
     return [{name: of[name][np.argsort(of[ORDER])] for name in sorted(of)} for of in found]
 
 
@@ -174,7 +180,7 @@ def test_every_measure_is_folded_as_a_query_would(
     anchor: CaseBorder,
     who: Identify | None,
 ) -> None:
-    asked = Asked(anchor, asked_for, VOCABULARY, who, calendars_of(asked_for, days))
+    asked = CaseQuery(anchor, asked_for, VOCABULARY, who, calendars_of(asked_for, days))
     assert asked.folding is not None
     require_same(*both(log, asked))
 
@@ -193,10 +199,10 @@ def test_batches_are_cut_anew_where_cases_end(lengths: list[int], batch: int) ->
 def test_a_fold_that_takes_the_first_for_the_last_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(folds.Hits, "last", folds.Hits.first)
+    monkeypatch.setattr(Hits, "last", Hits.first)
     first, last = ("A", 0, 1.0, "u", True), ("A", HOUR, 2.0, "v", None)
     without = ("A", HOUR, None, "v", None)  # not all events carry it
-    asked = Asked(CaseBorder.START, [DataMeasure("x", Pick.LAST)], VOCABULARY)
+    asked = CaseQuery(CaseBorder.START, [DataMeasure("x", Pick.LAST)], VOCABULARY)
     with pytest.raises(AssertionError, match="m0"):
         require_same(*both([[first, last, without]], asked))
 
@@ -206,7 +212,7 @@ def test_a_case_of_two_persons_is_nobodys() -> None:
         ("A", 0, 1.0, word, truth) for word, truth in (("u", True), ("v", True), ("", None))
     )
     log: list[list[Event]] = [[ann, nobody, ann], [nobody, bob], [ann, nobody, bob], [nobody]]
-    for found in both(log, Asked(CaseBorder.START, [], VOCABULARY, WHO)):
+    for found in both(log, CaseQuery(CaseBorder.START, [], VOCABULARY, WHO)):
         assert found["person"].tolist() == ["p0", "v", None, None]
 
 
@@ -214,23 +220,25 @@ def test_a_batch_that_cuts_a_case_in_two_is_noticed(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("pappi.engine.folding._whole_cases", iter)
     monkeypatch.setattr(duck, "EVENTS_PER_BATCH", 1)
     log: list[list[Event]] = [[("A", 0, 1.0, None, None)] * 3000]
-    asked = Asked(CaseBorder.START, [CountMeasure(Occurs(parse_expression("x == 1")))], VOCABULARY)
+    asked = CaseQuery(
+        CaseBorder.START, [CountMeasure(Occurs(parse_expression("x == 1")))], VOCABULARY
+    )
     with pytest.raises(AssertionError):
         require_same(*both(log, asked))
 
 
 def test_events_that_come_out_of_order_are_refused() -> None:
     with pytest.raises(LookupError, match="out of order"):
-        folds.Cases.of(np.array([1, 1, 5, 5, 3]))
+        Cases.of(np.array([1, 1, 5, 5, 3]))
 
 
 def test_texts_of_a_batch_may_be_of_any_length(tmp_path: Path) -> None:
     """In Arrow's usual form those of 65,536 events would have to be shorter than 2 GB together."""
     workspace = workspace_with(tmp_path / "w", claims(2))
     log = workspace.log("small")
-    asked = Asked(log.anchor, [DataMeasure("channel")], log.vocabulary)
+    asked = CaseQuery(log.terms.anchor, [DataMeasure("channel")], log.public.vocabulary)
     assert asked.folding is not None
-    with opened(workspace.root / "events.duckdb", {}) as reader:
+    with opened_duck(workspace.root / "events.duckdb", {}) as reader:
         text = asked.folding.events(Source(log.table, in_order=True)).sql("duckdb")
         with reader._read(text) as batches:
             assert batches.schema.field("value 0").type == pa.large_string()

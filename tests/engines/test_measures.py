@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.workspace import Workspace
+from pappi.ppinot import parse_catalogue
+from pappi.session import Workspace
 from tests.small_logs import Row, workspace_with
 
 HOUR = 3_600_000_000

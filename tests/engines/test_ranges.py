@@ -14,14 +14,13 @@ import pytest
 import pappi
 from pappi.engine import duck
 from pappi.engine.duck import Duck
-from pappi.engine.query import Asked
-from pappi.engine.sources import Source
-from pappi.engine.working import NO_CALENDARS
-from pappi.ppinot.catalogue import parse_catalogue
+from pappi.engine.occurrences import Source
+from pappi.engine.query import CaseQuery
+from pappi.engine.times import NO_CALENDARS
+from pappi.ppinot import Cycles, Occurs, OpenCycle, TimeMeasure, parse_catalogue
 from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.model import Cycles, Occurs, OpenCycle, TimeMeasure
-from pappi.store.events import open_readonly
-from pappi.workspace import Workspace
+from pappi.session import Workspace
+from pappi.store import open_readonly
 from tests.captured_logs import Fed, event, us
 from tests.small_logs import Row, claims, workspace_with
 
@@ -126,9 +125,9 @@ def test_cycles_are_the_same_in_the_order_of_the_table_and_in_any_other(
     measures = [_cyclic(cycles, open_cycle) for cycles in Cycles]
     with closing(open_readonly(workspace.root / "events.duckdb")) as connection:
         reader = Duck(connection, NO_CALENDARS)
-        asked = Asked(log.anchor, measures, log.vocabulary)
+        asked = CaseQuery(log.terms.anchor, measures, log.public.vocabulary)
         sources = (Source(log.table), Source(log.table, in_order=True))
-        queried = [reader.columns(asked.query(source)) for source in sources]
+        queried = [reader.columns(asked.select(source)) for source in sources]
         folded = reader.cases(asked, sources[1])
     portable, stored = (
         {name: of[name][np.argsort(of["first_pos"])] for name in of} for of in queried
@@ -171,10 +170,11 @@ def test_times_of_centuries_are_added_up_as_whole_microseconds(tmp_path: Path) -
     with closing(open_readonly(workspace.root / "events.duckdb")) as connection:
         reader = Duck(connection, NO_CALENDARS)
         folded = reader.cases(
-            Asked(log.anchor, measures[:2], log.vocabulary), Source(log.table, in_order=True)
+            CaseQuery(log.terms.anchor, measures[:2], log.public.vocabulary),
+            Source(log.table, in_order=True),
         )
         queried = reader.columns(
-            Asked(log.anchor, measures, log.vocabulary).query(Source(log.table))
+            CaseQuery(log.terms.anchor, measures, log.public.vocabulary).select(Source(log.table))
         )
     total = 4 * (lifetime + 1)
     assert folded["m0"] == queried["m0"] == queried["m2"] == float(total)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pappi.errors import Refused
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.workspace import Workspace
+from pappi.ppinot import parse_catalogue
+from pappi.session import Workspace
 from tests.small_logs import Row, workspace_with
 
 HOURS = 24.0
@@ -76,7 +76,7 @@ def test_a_recent_time_before_the_log_is_refused(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pappi.store.declarations.today", lambda _: date(2020, 2, 20))
-    with pytest.raises(Refused, match="no day in common"):
+    with pytest.raises(Refused, match="does not overlap the log"):
         exact(workspace, "last 1 month")
 
 

@@ -26,34 +26,26 @@ import pytest
 from sqlglot import exp
 
 import pappi
-from pappi.custody.adding import Given
-from pappi.custody.imports import Terms
-from pappi.engine import foreign, surveys
-from pappi.engine.cases import CaseTable, evaluate_cases
-from pappi.engine.failures import answered, explained
+from pappi.custody import NewLog, SourceMapping
+from pappi.engine import CaseTable, Identify, evaluate_cases, foreign, survey
 from pappi.engine.parquet import Parquet
 from pappi.engine.postgres import PostgresSession, opened_postgres
-from pappi.engine.query import Identify
+from pappi.engine.sources import answered, explained, filled
 from pappi.engine.spark import Spark
-from pappi.engine.surveys import survey
 from pappi.engine.table import Column
-from pappi.engine.templates import filled
 from pappi.errors import ReleaseFailed, WorkspaceError
-from pappi.ppinot.catalogue import parse_catalogue
+from pappi.ppinot import CountMeasure, DataMeasure, Occurs, Pick, SingleInstance, parse_catalogue
 from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.model import CountMeasure, DataMeasure, Occurs, Pick, SingleInstance
-from pappi.store.sources import SourceRead
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import Per, PrivacyUnit
-from pappi.values.vocabulary import Kind
-from pappi.workspace import Workspace
+from pappi.session import Workspace
+from pappi.store import SourceRead
+from pappi.values import Epsilon, Kind, Per, PrivacyUnit
 from tests.engines.places import ENGINES, placed, postgres_url
 from tests.ledgers import server
 
 DAY = datetime(2024, 1, 5, tzinfo=UTC)
 DAY_US = 1_704_412_800_000_000
 INSTANT = pa.timestamp("us", "UTC")
-TERMS = Terms(until=date(2024, 2, 1))
+TERMS = NewLog(until=date(2024, 2, 1))
 SUM = parse_catalogue(
     "log: l\nppis:\n  - {id: p, measure: {sum: {count: {activity: A}}, bounds: [0, 1]}}\n", "q.yaml"
 )
@@ -71,7 +63,8 @@ class Log:
         place = log.place(self.workspace.root / "none")
         identify = Identify(bytes(32), person)
         return evaluate_cases(
-            *(place, log.table, log.anchor, [], log.vocabulary, identify), also=measures
+            *(place, log.table, log.terms.anchor, [], log.public.vocabulary, identify),
+            also=measures,
         )
 
     def values(self, *measures: SingleInstance) -> list[list[Any]]:
@@ -87,9 +80,9 @@ class Log:
         return [str(line.spent) for line in self.workspace.checkpoint().budget("l")]
 
 
-def added(folder: Path, given: Given, terms: Terms = TERMS) -> Log:
+def added(folder: Path, given: SourceMapping, new: NewLog = TERMS) -> Log:
     workspace = pappi.create(folder / f"w{next(_tables)}")
-    workspace.custody.add_log("l", given, terms)
+    workspace.custody.add_log("l", given, new)
     return Log(workspace)
 
 
@@ -99,20 +92,22 @@ def executed(statement: str, url: str = "") -> None:
         connection.execute(statement.encode())
 
 
-def in_postgres(columns: str, rows: str, table: str = "", **attributes: Kind | None) -> Given:
+def in_postgres(
+    columns: str, rows: str, table: str = "", **attributes: Kind | None
+) -> SourceMapping:
     """A table of case `c`, activity `a`, time `t`, and more; `rows` are a query."""
     name = table or f"attacked_{next(_tables)}"
     executed(f"CREATE TABLE public.{name} (c text, a text, t timestamptz, {columns})")
     executed(f"INSERT INTO public.{name} {rows}")
     mapped = {each: (each, kind) for each, kind in attributes.items()}
-    return Given(postgres_url(), "c", "a", "t", name, attributes=mapped)
+    return SourceMapping(postgres_url(), "c", "a", "t", name, attributes=mapped)
 
 
-def in_parquet(folder: Path, cases: list[str], **columns: Any) -> Given:  # noqa: ANN401
+def in_parquet(folder: Path, cases: list[str], **columns: Any) -> SourceMapping:  # noqa: ANN401
     path = folder / f"attacked-{next(_tables)}.parquet"
     pq.write_table(events(cases, **columns), path)
     attributes = {name: (name, None) for name in columns}
-    return Given(f"parquet:{path}", "c", "a", "t", attributes=attributes)
+    return SourceMapping(f"parquet:{path}", "c", "a", "t", attributes=attributes)
 
 
 def events(cases: list[str], **columns: Any) -> pa.Table:  # noqa: ANN401
@@ -130,7 +125,7 @@ def test_a_database_whose_texts_are_not_in_utf_8_is_refused(tmp_path: Path) -> N
     url = server()._server.get_uri(database="latin")
     executed("CREATE TABLE public.e AS SELECT 'ü' AS c, 'A' AS a, now() AS t", url)
     with pytest.raises(WorkspaceError, match="UTF-8"):
-        added(tmp_path, Given(url, "c", "a", "t", "e"))
+        added(tmp_path, SourceMapping(url, "c", "a", "t", "e"))
     with pytest.raises(WorkspaceError, match="UTF-8"), opened_postgres(url, None):
         pass
 
@@ -260,7 +255,7 @@ def test_a_case_of_two_persons_counts_for_none(engine: str, tmp_path: Path) -> N
     persons = dict(zip(found.who.case_ids, found.who.persons, strict=True))
     assert persons == {"1": None, "2": "zoe", "3": "bob", "4": "zoe"}
     declared = log.workspace.log("l")
-    kept = found.kept(PrivacyUnit("who", 1, Per.LOG), declared.horizon, declared.zone)
+    kept = found.truncated(PrivacyUnit("who", 1, Per.LOG), declared.horizon, declared.terms.zone)
     assert kept.who is not None
     assert kept.who.persons is not None
     assert sorted(kept.who.persons) == ["bob", "zoe"]
@@ -268,7 +263,7 @@ def test_a_case_of_two_persons_counts_for_none(engine: str, tmp_path: Path) -> N
 
 # --- columns that change --------------------------------------------------------------
 
-CHANGED = "not of the types that were declared"
+CHANGED = "no longer have the declared types"
 
 
 @pytest.mark.parametrize(
@@ -300,7 +295,9 @@ def test_a_file_of_other_types_is_not_read_as_the_rest(
     tmp_path: Path, name: str, values: list[object]
 ) -> None:
     pq.write_table(events(["1", "2"], x=[1, 2]), tmp_path / "1.parquet")
-    given = Given(f"parquet:{tmp_path}/*.parquet", "c", "a", "t", attributes={"x": ("x", None)})
+    given = SourceMapping(
+        f"parquet:{tmp_path}/*.parquet", "c", "a", "t", attributes={"x": ("x", None)}
+    )
     log = added(tmp_path, given)
     pq.write_table(events(["3", "4"], x=values), tmp_path / name)
     with pytest.raises(WorkspaceError, match=CHANGED):
@@ -340,7 +337,9 @@ def test_a_case_that_comes_between_two_scans_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pq.write_table(events(["2", "3"], x=[1.0, 30.0]), tmp_path / "1.parquet")
-    given = Given(f"parquet:{tmp_path}/*.parquet", "c", "a", "t", attributes={"x": ("x", None)})
+    given = SourceMapping(
+        f"parquet:{tmp_path}/*.parquet", "c", "a", "t", attributes={"x": ("x", None)}
+    )
     log = added(tmp_path, given)
 
     class Growing(Parquet):
@@ -437,7 +436,7 @@ def test_more_activities_than_can_be_declared_are_not_fetched(
     log = added(tmp_path, placed(engine, table, tmp_path))
     source = log.workspace.log("l").source
     assert source is not None
-    monkeypatch.setattr(surveys, "_MOST_ACTIVITIES", 4)
+    monkeypatch.setattr("pappi.engine.cases._MOST_ACTIVITIES", 4)
     assert len(survey(SourceRead(source)).activities) == 4
 
 

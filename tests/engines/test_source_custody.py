@@ -12,21 +12,23 @@ from pathlib import Path
 import pytest
 
 import pappi
-from pappi.checkpoint.door import Caller, Checkpoint
-from pappi.custody.adding import Given
-from pappi.custody.entry_words import told
-from pappi.custody.imports import Terms
+from pappi.checkpoint import Caller, LocalSession
+from pappi.custody import NewLog, SourceMapping, entry_text
 from pappi.errors import Conflict, ReleaseFailed, UsageError, WorkspaceError
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import CaseBorder, Catalogue
-from pappi.report.dpo.document import dpo_html
-from pappi.report.dpo.record import pack_record
+from pappi.ppinot import Catalogue, parse_catalogue
+from pappi.report import dpo_html, pack_record
 from pappi.service.problems import Audience, fault_of
-from pappi.store.office import Office
-from pappi.store.sources import EventSource, place_told, require_public, same_place, secret_name
-from pappi.store.workspace import open_workspace
-from pappi.values.privacy import PrivacyUnit
-from pappi.workspace import Workspace
+from pappi.session import Workspace
+from pappi.store import (
+    EventSource,
+    LedgerSession,
+    open_workspace,
+    place_text,
+    require_public,
+    same_place,
+    secret_name,
+)
+from pappi.values import CaseBorder, PrivacyUnit, Terms
 from tests.engines.places import placed
 from tests.small_logs import claims, event_table
 from tests.unit.test_cli import Run, run
@@ -44,13 +46,15 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 @pytest.fixture
-def given(tmp_path: Path) -> Given:
+def given(tmp_path: Path) -> SourceMapping:
     return placed("parquet", EVENTS, tmp_path)
 
 
-def added(workspace: Workspace, given: Given, name: str = "claims", **terms: object) -> EventSource:
-    said = Terms(until=UNTIL, **terms)  # type: ignore[arg-type]
-    source = workspace.custody.add_log(name, given, said).declaration.source
+def added(
+    workspace: Workspace, given: SourceMapping, name: str = "claims", terms: Terms | None = None
+) -> EventSource:
+    new = NewLog(until=UNTIL, terms=terms or Terms())
+    source = workspace.custody.add_log(name, given, new).declaration.source
     assert source is not None
     return source
 
@@ -112,8 +116,8 @@ def test_an_ordinary_address_is_not_taken_for_a_secret(url: str) -> None:
 )
 def test_what_is_shown_of_an_address_holds_no_password(url: str) -> None:
     """Whatever was declared, by whichever version."""
-    assert "hunter2" not in place_told(url)
-    assert "host" in place_told(url)
+    assert "hunter2" not in place_text(url)
+    assert "host" in place_text(url)
 
 
 # --- passwords and names ----------------------------------------------------------------
@@ -132,7 +136,7 @@ def test_two_logs_do_not_share_the_variable_of_a_password(
 
 
 def test_a_name_that_is_taken_is_refused_without_naming_options_of_others(
-    workspace: Workspace, given: Given
+    workspace: Workspace, given: SourceMapping
 ) -> None:
     added(workspace, given)
     with pytest.raises(UsageError, match="already a log called") as refused:
@@ -141,7 +145,7 @@ def test_a_name_that_is_taken_is_refused_without_naming_options_of_others(
 
 
 def test_an_attribute_that_is_named_twice_is_refused(
-    run: Run, given: Given, workspace: Workspace
+    run: Run, given: SourceMapping, workspace: Workspace
 ) -> None:
     code, _, problems = run(
         *("-w", workspace.root, "log", "add", "claims", "--source", given.url),
@@ -157,7 +161,7 @@ def test_an_attribute_that_is_named_twice_is_refused(
 
 
 def test_the_same_events_get_a_second_budget_only_if_the_owner_says_so(
-    workspace: Workspace, given: Given
+    workspace: Workspace, given: SourceMapping
 ) -> None:
     added(workspace, given)
     with pytest.raises(Conflict, match="already the log 'claims'") as refused:
@@ -176,7 +180,7 @@ def test_the_same_events_get_a_second_budget_only_if_the_owner_says_so(
     ],
 )
 def test_the_same_table_is_known_by_where_it_is_not_by_who_reads_it(
-    url: str, workspace: Workspace, given: Given
+    url: str, workspace: Workspace, given: SourceMapping
 ) -> None:
     source = replace(added(workspace, given), url="postgresql://host/shop", table=("public", "t"))
     assert same_place(source, replace(source, url=url))
@@ -233,7 +237,7 @@ def test_what_is_not_configured_is_noticed_before_the_charge(
 
 
 def test_a_log_that_needs_no_password_asks_for_none(
-    workspace: Workspace, given: Given, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, given: SourceMapping, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(SECRET, "any")
     assert not added(workspace, given).guarded
@@ -242,13 +246,13 @@ def test_a_log_that_needs_no_password_asks_for_none(
 
 
 def test_what_a_driver_said_is_kept_for_the_owner_and_told_to_no_analyst(
-    workspace: Workspace, given: Given
+    workspace: Workspace, given: SourceMapping
 ) -> None:
     added(workspace, given)
     Path(given.url.removeprefix("parquet:")).unlink()
-    door = Checkpoint(Office(open_workspace(workspace.root)), Caller("ann"))
+    session = LocalSession(LedgerSession(open_workspace(workspace.root)), Caller("ann"))
     with pytest.raises(ReleaseFailed) as failed:
-        door.release(question())
+        session.release(question())
     assert "cannot be read" in failed.value.detail
     assert "No files found" in failed.value.detail
     for audience in Audience:
@@ -258,13 +262,15 @@ def test_what_a_driver_said_is_kept_for_the_owner_and_told_to_no_analyst(
 # --- what is told of it -----------------------------------------------------------------
 
 
-def test_the_owner_sees_where_a_log_is_read(run: Run, workspace: Workspace, given: Given) -> None:
+def test_the_owner_sees_where_a_log_is_read(
+    run: Run, workspace: Workspace, given: SourceMapping
+) -> None:
     added(workspace, given)
     shown = _folded(run("-w", workspace.root, "log", "describe", "claims")[1])
     assert f"read from {_folded(given.url)}" in shown
     assert f"read from {_folded(given.url)}" in _folded(run("-w", workspace.root, "trail")[1])
     (entry,) = (each for each in workspace.custody.trail() if each.kind == "declare")
-    assert f"read from {given.url}" in told(entry.kind, entry.what)
+    assert f"read from {given.url}" in entry_text(entry.kind, entry.what)
     workspace.custody.seal("claims", date(2024, 5, 1))
     code, said, _ = run("-w", workspace.root, "log", "seal", "claims", "--until", "2024-06-01")
     assert (code, "cases" in said) == (0, False)
@@ -283,9 +289,9 @@ def _pack(workspace: Workspace) -> tuple[Mapping[str, object], str]:
 
 FALSE_AT_A_SOURCE = (
     "stay in the workspace",
-    "kept apart and never answered",
+    "set aside and never used",
     "no case counts in two blocks",
-    "sends nothing anywhere",
+    "sends data nowhere",
     "from disk",
     "keyed hash",
     "Nothing has been erased.",
@@ -293,7 +299,7 @@ FALSE_AT_A_SOURCE = (
 
 
 def test_the_pack_promises_of_a_source_only_what_holds_there(
-    workspace: Workspace, given: Given
+    workspace: Workspace, given: SourceMapping
 ) -> None:
     added(workspace, given)
     log, page = _pack(workspace)
@@ -303,9 +309,9 @@ def test_the_pack_promises_of_a_source_only_what_holds_there(
         assert promise not in page
     assert log["source"] == given.url
     assert "it then counts in two blocks" in str(log["late_data"])
-    assert "trusted, not enforced" in written
+    assert "trusts that rows from sealed time do not change" in written
     assert "charged without a result" in written
-    assert written.count("no case of sealed time has changed its block at the source") == 2
+    assert written.count("no case from sealed time has changed its block at the source") == 2
     assert given.url not in json.dumps(log["declared"])  # which is what analysts may know
 
 
@@ -323,9 +329,9 @@ def test_the_pack_tells_what_anchor_and_unit_mean_at_a_source(
 ) -> None:
     rows = [(case, activity, at, {"who": case}) for case, activity, at, _ in claims(20)]
     given = placed("parquet", event_table(rows), tmp_path)
-    added(workspace, given, anchor=CaseBorder.START, unit=PrivacyUnit("who", 1))
+    added(workspace, given, terms=Terms(anchor=CaseBorder.START, unit=PrivacyUnit("who", 1)))
     log, _ = _pack(workspace)
     assert "stays in the block of its first event" in str(log["late_data"])
     assert "erased at the source as a whole" in str(log["late_data"])
     assert "come, gone or changed its block at the source" in str(log["guarantee"])
-    assert "or with several, are in no published figure" in str(log["declared"])
+    assert "or with several, are dropped" in str(log["declared"])

@@ -17,17 +17,14 @@ import psycopg
 import pytest
 
 import pappi
-from pappi.budget.journal import ChargeRecord
-from pappi.checkpoint.door import Caller, Checkpoint
-from pappi.custody.adding import Given
-from pappi.custody.imports import Terms
+from pappi.checkpoint import Caller, LocalSession
+from pappi.custody import NewLog, SourceMapping
 from pappi.errors import BudgetExceeded, ReleaseFailed, WorkspaceError
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import Catalogue
-from pappi.store.office import Office
-from pappi.store.workspace import open_workspace
-from pappi.values.epsilon import Epsilon
-from pappi.workspace import Workspace
+from pappi.ledger import ChargeRecord
+from pappi.ppinot import Catalogue, parse_catalogue
+from pappi.session import Workspace
+from pappi.store import LedgerSession, open_workspace
+from pappi.values import Epsilon
 from tests.engines.places import ENGINES, placed, postgres_url, quoted, spark_server
 from tests.ledgers import server
 from tests.small_logs import claims, event_table
@@ -45,14 +42,14 @@ def questions(log: str) -> Catalogue:
     return parse_catalogue(text, "q.yaml")
 
 
-def added(folder: Path, given: Given, name: str = "claims") -> Workspace:
+def added(folder: Path, given: SourceMapping, name: str = "claims") -> Workspace:
     workspace = pappi.create(folder / "w")
-    workspace.custody.add_log(name, given, Terms(until=date(2024, 4, 1)))
+    workspace.custody.add_log(name, given, NewLog(until=date(2024, 4, 1)))
     return workspace
 
 
-def door(workspace: Workspace, on_step: Callable[[str], None]) -> Checkpoint:
-    return Checkpoint(Office(open_workspace(workspace.root)), Caller("ann"), on_step)
+def session_on(workspace: Workspace, on_step: Callable[[str], None]) -> LocalSession:
+    return LocalSession(LedgerSession(open_workspace(workspace.root)), Caller("ann"), on_step)
 
 
 def spent(workspace: Workspace) -> set[str]:
@@ -72,7 +69,7 @@ def test_a_release_is_charged_recorded_and_replayed_like_any_other(
 ) -> None:
     workspace = added(tmp_path, placed(engine, EVENTS, tmp_path))
     own = pappi.create(tmp_path / "own")
-    own.import_log(EVENTS, "claims", terms=Terms(until=date(2024, 4, 1)))
+    own.import_log(EVENTS, "claims", new=NewLog(until=date(2024, 4, 1)))
     asked = questions("claims")
     first = workspace.checkpoint().release(asked, HALF)
     assert spent(workspace) == {"0.5"}
@@ -99,7 +96,7 @@ def _told(record: ChargeRecord) -> dict[str, object]:
 
 def test_postgres_stopped_between_charge_and_read_costs_once(tmp_path: Path) -> None:
     workspace = added(tmp_path, placed("postgres", EVENTS, tmp_path))
-    stopping = door(workspace, at_charge(lambda: server().stop("immediate")))
+    stopping = session_on(workspace, at_charge(lambda: server().stop("immediate")))
     with _restarted(), pytest.raises(ReleaseFailed) as failed:
         stopping.release(questions("claims"), HALF)
     assert failed.value.message == "the release could not be completed; it stays charged"
@@ -120,7 +117,7 @@ def _restarted() -> Iterator[None]:
 def test_a_connection_dropped_in_mid_query_costs_once(tmp_path: Path) -> None:
     given = placed("postgres", EVENTS, tmp_path)
     workspace = added(tmp_path, replace(given, table=_slow_view(str(given.table))))
-    dropping = door(workspace, at_charge(_drop_soon))
+    dropping = session_on(workspace, at_charge(_drop_soon))
     _set_pause(30)
     with pytest.raises(ReleaseFailed) as failed:
         dropping.release(questions("claims"), HALF)
@@ -168,7 +165,7 @@ def test_spark_gone_between_charge_and_read_costs_once(tmp_path: Path) -> None:
     own = spark_server()
     workspace = added(tmp_path, replace(placed("spark", EVENTS, tmp_path), url=own.url))
     with pytest.raises(ReleaseFailed):
-        door(workspace, at_charge(own.stop)).release(questions("claims"), HALF)
+        session_on(workspace, at_charge(own.stop)).release(questions("claims"), HALF)
     assert spent(workspace) == {"0.5"}
     own.start()
     released = workspace.checkpoint().release(questions("claims"), HALF)

@@ -16,21 +16,17 @@ import pytest
 from sqlglot import exp
 
 import pappi
-from pappi.custody.adding import Given
-from pappi.custody.imports import Terms
-from pappi.engine.cases import evaluate_cases
+from pappi.custody import NewLog, SourceMapping
+from pappi.engine import evaluate_cases
 from pappi.engine.parquet import Parquet
 from pappi.engine.postgres import _address, opened_postgres
 from pappi.engine.table import Column
 from pappi.errors import PappiError, Refused, UsageError, WorkspaceError
-from pappi.ppinot.catalogue import parse_catalogue
+from pappi.ppinot import CountMeasure, Occurs, parse_catalogue
 from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.model import CountMeasure, Occurs
-from pappi.store.declarations import LogDeclaration
-from pappi.store.sources import SourceRead, require_public, secret_name
-from pappi.values.privacy import PrivacyUnit
-from pappi.values.vocabulary import Kind
-from pappi.workspace import Workspace
+from pappi.session import Workspace
+from pappi.store import LogDeclaration, SourceRead, require_public, secret_name
+from pappi.values import Kind, PrivacyUnit, Terms
 from tests.engines.places import placed, postgres_url
 from tests.small_logs import claims, event_table
 from tests.unit.test_cli import Run, run
@@ -46,12 +42,12 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 @pytest.fixture
-def given(tmp_path: Path) -> Given:
+def given(tmp_path: Path) -> SourceMapping:
     return placed("parquet", event_table(claims(20)), tmp_path)
 
 
-def added(workspace: Workspace, given: Given, terms: Terms | None = None) -> LogDeclaration:
-    return workspace.custody.add_log("claims", given, terms or Terms()).declaration
+def added(workspace: Workspace, given: SourceMapping, new: NewLog | None = None) -> LogDeclaration:
+    return workspace.custody.add_log("claims", given, new or NewLog()).declaration
 
 
 # --- addresses and passwords ----------------------------------------------------------
@@ -95,7 +91,7 @@ def test_a_password_comes_from_the_environment_and_goes_nowhere_else(
     monkeypatch: pytest.MonkeyPatch, workspace: Workspace
 ) -> None:
     monkeypatch.setenv(SECRET, "p@ss:word")
-    given = Given(postgres_url(), "case_id", "activity", "timestamp", "none")
+    given = SourceMapping(postgres_url(), "case_id", "activity", "timestamp", "none")
     with pytest.raises(PappiError):
         added(workspace, given)
     url = _address("postgresql://ann@host/db?sslmode=require", "p@ss:word")
@@ -103,7 +99,7 @@ def test_a_password_comes_from_the_environment_and_goes_nowhere_else(
     assert "p@ss" not in json.dumps([entry.what for entry in workspace.custody.trail()])
 
 
-def test_a_declaration_keeps_its_source(workspace: Workspace, given: Given) -> None:
+def test_a_declaration_keeps_its_source(workspace: Workspace, given: SourceMapping) -> None:
     log = added(workspace, given)
     assert LogDeclaration.from_json(json.loads(json.dumps(log.to_json()))) == log
     assert workspace.log("claims") == log
@@ -116,17 +112,17 @@ def test_a_declaration_keeps_its_source(workspace: Workspace, given: Given) -> N
     ("change", "said"),
     [
         ({"case": "case"}, "no column 'case'"),
-        ({"time": "channel"}, "which is no time"),
+        ({"time": "channel"}, "not a time"),
         ({"attributes": {"pos": ("damage", None)}}, "can be called 'pos'"),
         ({"attributes": {"a": ("damage", None), "A": ("channel", None)}}, "can be called 'A'"),
-        ({"attributes": {"d": ("channel", Kind.NUMBER)}}, "which is no number"),
+        ({"attributes": {"d": ("channel", Kind.NUMBER)}}, "not a number"),
         ({"table": "t"}, "have no table"),
         ({"url": "parquet:/nowhere/*.parquet"}, "cannot be read"),
         ({"url": "postgresql://nobody@127.0.0.1:1/none", "table": "t"}, "cannot be read"),
     ],
 )
 def test_what_the_source_does_not_have_is_refused(
-    workspace: Workspace, given: Given, change: Mapping[str, object], said: str
+    workspace: Workspace, given: SourceMapping, change: Mapping[str, object], said: str
 ) -> None:
     with pytest.raises((UsageError, WorkspaceError), match=said):
         added(workspace, replace(given, **change))  # type: ignore[arg-type]
@@ -134,31 +130,33 @@ def test_what_the_source_does_not_have_is_refused(
 
 
 def test_a_table_that_is_not_there_is_refused(workspace: Workspace) -> None:
-    given = Given(postgres_url(), "case_id", "activity", "timestamp", "none")
+    given = SourceMapping(postgres_url(), "case_id", "activity", "timestamp", "none")
     with pytest.raises(UsageError, match="no such table"):
         added(workspace, given)
 
 
-def test_the_unit_must_have_one_value_in_a_case(workspace: Workspace, given: Given) -> None:
+def test_the_unit_must_have_one_value_in_a_case(workspace: Workspace, given: SourceMapping) -> None:
     unit = PrivacyUnit("activity 2", 1)
     varying = replace(given, attributes={"activity 2": ("activity", None)})
     with pytest.raises(UsageError, match="more than one value"):
-        added(workspace, varying, Terms(unit=unit))
+        added(workspace, varying, NewLog(terms=Terms(unit=unit)))
 
 
 def test_times_without_a_zone_need_a_log_in_utc(workspace: Workspace, tmp_path: Path) -> None:
     times = pa.array([datetime(2024, 1, 5)], pa.timestamp("us"))  # noqa: DTZ001
     events = pa.table({"case_id": ["a"], "activity": ["x"], "timestamp": times})
     pq.write_table(events, tmp_path / "wall.parquet")
-    given = Given(f"parquet:{tmp_path}/wall.parquet", "case_id", "activity", "timestamp")
-    with pytest.raises(UsageError, match="have no zone"):
-        added(workspace, given, Terms(timezone="Europe/Amsterdam"))
-    assert added(workspace, given).first == date(2024, 1, 1)
+    given = SourceMapping(f"parquet:{tmp_path}/wall.parquet", "case_id", "activity", "timestamp")
+    with pytest.raises(UsageError, match="have no time zone"):
+        added(workspace, given, NewLog(terms=Terms(timezone="Europe/Amsterdam")))
+    assert added(workspace, given).public.first == date(2024, 1, 1)
 
 
-def test_time_that_is_not_over_cannot_be_declared(workspace: Workspace, given: Given) -> None:
+def test_time_that_is_not_over_cannot_be_declared(
+    workspace: Workspace, given: SourceMapping
+) -> None:
     with pytest.raises(UsageError, match="not over yet"):
-        added(workspace, given, Terms(until=date(2199, 1, 1)))
+        added(workspace, given, NewLog(until=date(2199, 1, 1)))
 
 
 def test_whole_numbers_are_microseconds_and_durations_seconds(
@@ -168,9 +166,9 @@ def test_whole_numbers_are_microseconds_and_durations_seconds(
     events = pa.table({"c": [1, 1], "a": [5, 6], "t": [micros, micros + 1], "d": [1.5, 2.5]})
     pq.write_table(events, tmp_path / "n.parquet")
     attributes = {"took": ("d", Kind.DURATION)}
-    given = Given(f"parquet:{tmp_path}/n.parquet", "c", "a", "t", attributes=attributes)
+    given = SourceMapping(f"parquet:{tmp_path}/n.parquet", "c", "a", "t", attributes=attributes)
     log = added(workspace, given)
-    assert log.vocabulary.activities == ("5", "6")
+    assert log.public.vocabulary.activities == ("5", "6")
     text = (
         "log: claims\nppis:\n  - id: a\n    measure: {max: {data: took}, bounds: [0 h, 1 h]}\n"
         "    unit: seconds\n"
@@ -181,7 +179,7 @@ def test_whole_numbers_are_microseconds_and_durations_seconds(
 
 
 def test_a_source_is_added_from_the_command_line(
-    run: Run, given: Given, workspace: Workspace
+    run: Run, given: SourceMapping, workspace: Workspace
 ) -> None:
     code, said, problems = run(
         *("-w", workspace.root, "log", "add", "claims", "--source", given.url),
@@ -190,20 +188,20 @@ def test_a_source_is_added_from_the_command_line(
         *("--keys", "channel=web,phone", "--until", "2024-03-31"),
     )
     assert code == 0, problems
-    assert "40 events in 20 cases at its source, and they stay there" in said
+    assert "40 events in 20 cases. They stay at the source" in said
     log = workspace.log("claims")
-    assert log.vocabulary.attributes == {"channel": Kind.TEXT, "loss": Kind.NUMBER}
-    assert log.until == date(2024, 4, 1)
+    assert log.public.vocabulary.attributes == {"channel": Kind.TEXT, "loss": Kind.NUMBER}
+    assert log.public.until == date(2024, 4, 1)
     code, _, problems = run("-w", workspace.root, "log", "erase", "claims", "--case", "c1", "--yes")
     assert code != 0
-    assert "erased there" in problems
+    assert "erased at the source" in problems
 
 
 # --- what cannot be done here ---------------------------------------------------------
 
 
 def test_events_at_a_source_are_erased_and_captured_there(
-    workspace: Workspace, given: Given
+    workspace: Workspace, given: SourceMapping
 ) -> None:
     added(workspace, given)
     with pytest.raises(Refused, match="cannot be erased here"):
@@ -212,12 +210,14 @@ def test_events_at_a_source_are_erased_and_captured_there(
         workspace.custody.capture("claims", [])
 
 
-def test_sealing_moves_the_horizon_and_takes_nothing_in(workspace: Workspace, given: Given) -> None:
-    before = added(workspace, given, Terms(until=date(2024, 2, 1)))
+def test_sealing_moves_the_horizon_and_takes_nothing_in(
+    workspace: Workspace, given: SourceMapping
+) -> None:
+    before = added(workspace, given, NewLog(until=date(2024, 2, 1)))
     sealed = workspace.custody.seal("claims", date(2024, 3, 1))
     assert (sealed.until, sealed.events) == (date(2024, 3, 1), 0)
-    assert workspace.log("claims") == replace(before, until=date(2024, 3, 1))
-    with pytest.raises(UsageError, match="sealed until 2024-03-01 already"):
+    assert workspace.log("claims") == before.sealed(date(2024, 3, 1))
+    with pytest.raises(UsageError, match="already sealed until 2024-03-01"):
         workspace.custody.seal("claims", date(2024, 3, 1))
     assert not (workspace.root / "events.duckdb").exists()
 
@@ -258,7 +258,7 @@ def test_a_session_of_postgres_sees_one_moment_and_gives_up_in_time() -> None:
 
 def test_drivers_are_imported_by_those_logs_that_need_them_alone() -> None:
     code = (
-        "import sys, pappi.cli.main, pappi.custody.door, pappi.engine.cases;"
+        "import sys, pappi.cli.program, pappi.custody.custody, pappi.engine.cases;"
         "print(*{'pyspark', 'adbc_driver_postgresql', 'grpc', 'pandas'} & set(sys.modules))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -266,7 +266,7 @@ def test_drivers_are_imported_by_those_logs_that_need_them_alone() -> None:
 
 
 def test_cases_that_change_places_between_two_scans_are_not_put_together(
-    workspace: Workspace, given: Given, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, given: SourceMapping, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One case less, and one more: their rows would line up, each with half of another."""
     log = added(workspace, given)
@@ -283,5 +283,7 @@ def test_cases_that_change_places_between_two_scans_are_not_put_together(
 
     measures = [CountMeasure(Occurs(parse_expression(f"damage > {n}"))) for n in range(20)]
     monkeypatch.setattr("pappi.engine.parquet.Parquet", Changing)
-    found = evaluate_cases(first, log.table, log.anchor, [], log.vocabulary, also=measures)
+    found = evaluate_cases(
+        first, log.table, log.terms.anchor, [], log.public.vocabulary, also=measures
+    )
     assert [len(column) for column in (found.anchor_us, *found.columns.values())] == [0] * 21

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pappi.errors import DefinitionError
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.workspace import Workspace
+from pappi.ppinot import parse_catalogue
+from pappi.session import Workspace
 from tests.small_logs import Row, workspace_with
 
 CASES: dict[str, list[tuple[str, int]]] = {
@@ -141,7 +141,7 @@ ppis:
     ("time", "message"),
     [
         (f"{{from: {{last: {A}}}, to: {B}, cycles: sum}}", "every instant counts"),
-        (f"{{from: case start, to: {B}, cycles: sum}}", "makes no cycles"),
+        (f"{{from: case start, to: {B}, cycles: sum}}", "has no cycles"),
         (f"{{from: case end, to: {B}}}", "after the end of a case"),
         (f"{{from: {A}, to: case start}}", "before the start of a case"),
         (f"{{from: {A}, to: {B}, cycles: total}}", "several cycles"),

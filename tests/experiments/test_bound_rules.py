@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.bound_rules import RATIOS, Data, Losses, synthetic
-from pappi.experiments.bound_rules import (
+from experiments.bound_rules import (
     LOWEST,
     MAXIMA,
     MEANS,
@@ -18,9 +18,9 @@ from pappi.experiments.bound_rules import (
     loosely_bounded,
     within_octaves,
 )
-from pappi.experiments.sepsis_ours import planned
-from pappi.mechanisms.clip import PrivateCeiling
-from pappi.ppinot.model import AggregatedMeasure, Bounding, Ppi, Target
+from experiments.sepsis_ours import planned
+from pappi.mechanisms import PrivateClippingBound
+from pappi.ppinot import AggregatedMeasure, Bounding, Ppi, Target
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +59,9 @@ def test_a_ceiling_is_looked_for_within_the_octaves_of_the_rule_at_the_same_epsi
     loose = loosely_bounded(with_target(data.log.ppis["mean"], 10))
     assert loose is not None
     plan = planned(data.log, loose, "0.1")
-    (part,) = within_octaves(plan, MEANS.octaves).parts
-    assert isinstance(part.mechanism, PrivateCeiling)
-    assert part.mechanism.epsilon == plan.parts[0].mechanism.epsilon
+    (part,) = within_octaves(plan, MEANS.octaves).measurements
+    assert isinstance(part.mechanism, PrivateClippingBound)
+    assert part.mechanism.epsilon == plan.measurements[0].mechanism.epsilon
     ceilings = part.mechanism.grid.points / float(loose.unit.factor)
     assert ceilings[0] == pytest.approx(10 * float(LOWEST), rel=1e-5)
     assert ceilings[-1] == pytest.approx(10 * float(MEANS.times_target))

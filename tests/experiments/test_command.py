@@ -1,4 +1,4 @@
-"""`pappi experiments run`: one command, every figure, in a minute if it has to be."""
+"""`python -m experiments`: one command, every figure, in a minute if it has to be."""
 
 from __future__ import annotations
 
@@ -12,18 +12,23 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner, Result
 
-from pappi.cli.experiments import experiments
+from experiments.__main__ import run as experiments
+from experiments.catalogue import EXPERIMENTS
+from experiments.running import REPORT
+from experiments.shared_data import VARIABLE
 from pappi.errors import UsageError
-from pappi.experiments.catalogue import EXPERIMENTS
-from pappi.experiments.running import REPORT
-from pappi.experiments.shared_data import VARIABLE
 
 REPOSITORY = Path(__file__).parents[2]
-BELOW = ("pappi.workspace", "pappi.checkpoint.door", "pappi.custody.door", "pappi.report.html")
+BELOW = (
+    "pappi.session.workspace",
+    "pappi.checkpoint",
+    "pappi.custody",
+    "pappi.report",
+)
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(experiments, ["run", *arguments], catch_exceptions=False)
+    return CliRunner().invoke(experiments, [*arguments], catch_exceptions=False)
 
 
 @pytest.fixture(scope="module")

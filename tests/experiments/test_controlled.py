@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pappi.experiments.boxes import CODE, OURS, PAPER, Box
-from pappi.experiments.controlled import controlled
-from pappi.experiments.deviations import AUTHORS, TEXT
-from pappi.experiments.reproduction import FAST_RUNS, FILE, compared
-from pappi.experiments.samples import FILE as SAMPLES
-from pappi.experiments.samples import samples
-from pappi.experiments.seeded import generator, randbelow
-from pappi.experiments.shared_data import VARIABLE
+from experiments.boxes import CODE, OURS, PAPER, Box
+from experiments.controlled import controlled
+from experiments.deviations import AUTHORS, TEXT
+from experiments.reproduction import FAST_RUNS, FILE, compared
+from experiments.samples import FILE as SAMPLES
+from experiments.samples import samples
+from experiments.seeded import generator, randbelow
+from experiments.shared_data import VARIABLE
 from tests.shared_data import shared_data
 
 RUNS = 400

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from pappi.experiments.guarantees import (
+from experiments.guarantees import (
     FROM_DATA,
     PUBLIC,
     Claim,
@@ -15,7 +15,7 @@ from pappi.experiments.guarantees import (
     guarantees,
     verdict_on,
 )
-from pappi.values.privacy import Adjacency
+from pappi.values import Adjacency
 
 
 @pytest.fixture(scope="module")

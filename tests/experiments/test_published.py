@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pappi.experiments.authors import to_the_nearer_bound
-from pappi.experiments.deviations import AUTHORS, TEXT, Deviation
-from pappi.experiments.intervals import Floats, Generator
-from pappi.experiments.published import FUNCTIONS, Function, Published
-from pappi.experiments.published_sample import PublishedSample
+from experiments.authors import to_the_nearer_bound
+from experiments.deviations import AUTHORS, TEXT, Deviation
+from experiments.intervals import Floats, Generator
+from experiments.published import FUNCTIONS, Function, Published
+from experiments.published_sample import PublishedSample
 
 EXAMPLE = np.array([2.0, 3.0, 7.0, 8.0, 10.0])
 PUBLIC = (0.0, 100.0)

@@ -7,13 +7,13 @@ import csv
 import numpy as np
 import pytest
 
-from pappi.experiments.bound_rules import bounded_by_target, loosely_bounded
-from pappi.experiments.boxes import CODE, PAPER
-from pappi.experiments.monthly import Monthly
-from pappi.experiments.seeded import generator
-from pappi.experiments.sepsis_files import ERRORS, RELEASES, published_rmse, published_series
-from pappi.experiments.sepsis_log import FILE, OF_ALL, SepsisLog, load_sepsis
-from pappi.experiments.sepsis_ours import (
+from experiments.bound_rules import bounded_by_target, loosely_bounded
+from experiments.boxes import CODE, PAPER
+from experiments.monthly import Monthly
+from experiments.seeded import generator
+from experiments.sepsis_files import ERRORS, RELEASES, published_rmse, published_series
+from experiments.sepsis_log import FILE, OF_ALL, SepsisLog, load_sepsis
+from experiments.sepsis_ours import (
     DECLARED,
     PRIVATE,
     TARGET,
@@ -23,8 +23,8 @@ from pappi.experiments.sepsis_ours import (
     ruled_by,
     verdicts_right,
 )
-from pappi.experiments.sepsis_published import KPIS, Kpi, as_published
-from pappi.experiments.sepsis_smoothed import (
+from experiments.sepsis_published import KPIS, Kpi, as_published
+from experiments.sepsis_smoothed import (
     FROM_WHOLE,
     TWO_LEVELS,
     from_whole,
@@ -32,7 +32,7 @@ from pappi.experiments.sepsis_smoothed import (
     summary,
     two_levels,
 )
-from pappi.experiments.sepsis_targets import LIMITS
+from experiments.sepsis_targets import LIMITS
 from tests.shared_data import shared_data
 
 ORDER = ("waiting", "stay", "longest-stay", "returning", "antibiotics", "lactic-acid")
@@ -105,7 +105,7 @@ def test_ours_are_the_same_in_every_run(log: SepsisLog) -> None:
 
 def test_values_follow_from_what_was_released_alone(log: SepsisLog) -> None:
     found = one_of(log, "antibiotics", 3)
-    (part,) = found.plan.parts
+    (part,) = found.plan.measurements
     for run, shown in zip(found.noisy, found.monthly.values, strict=True):
         for (outcome,), value in zip(run, shown, strict=True):
             estimate = part.mechanism.estimate(outcome).value
@@ -116,13 +116,13 @@ def test_values_follow_from_what_was_released_alone(log: SepsisLog) -> None:
 def test_every_month_has_the_law_of_the_planned_mechanism(log: SepsisLog) -> None:
     found = one_of(log, "lactic-acid", 2)
     assert len(found.laws) == len(log.months) == 20
-    assert all(len(laws) == len(found.plan.parts) for laws in found.laws)
+    assert all(len(laws) == len(found.plan.measurements) for laws in found.laws)
 
 
 def test_epsilon_is_that_of_the_ppi_for_the_whole_series(log: SepsisLog) -> None:
     for ppi in log.ppis.values():
         plan = planned(log, ppi, "0.1")
-        assert sum(part.mechanism.epsilon for part in plan.parts) == plan.epsilon.fraction
+        assert sum(part.mechanism.epsilon for part in plan.measurements) == plan.epsilon.fraction
 
 
 def test_more_epsilon_makes_shares_better(log: SepsisLog) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.sax.saxutils import quoteattr
 
-from pappi.values.vocabulary import Kind
+from pappi.values import Kind
 from tests.fuzz.dice import Dice
 from tests.fuzz.expressions import Expressions
 from tests.fuzz.vocabulary import ACTIVITIES, TEXTS

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from pappi.ppinot.model import Cycles, Missing, Occurrence, OpenCycle, Order
-from pappi.values.vocabulary import Kind
+from pappi.ppinot import Cycles, Missing, Occurrence, OpenCycle, Order
+from pappi.values import Kind
 from tests.fuzz.dice import Dice
 from tests.fuzz.expressions import Expressions
 from tests.fuzz.vocabulary import ACTIVITIES, TEXTS

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pappi.ppinot.catalogue.releases import MECHANISM_NAMES
-from pappi.values.units import DURATIONS
-from pappi.values.vocabulary import Kind
+from pappi.mechanisms import mechanism_names
+from pappi.values import DURATIONS, Kind
 from tests.fuzz.catalogue_measures import CALENDARS, Measured, Measures, Tree
 from tests.fuzz.dice import Dice
 from tests.fuzz.vocabulary import TEXTS
@@ -25,6 +24,8 @@ _NOISE: tuple[Tree, ...] = (
 
 def catalogue(dice: Dice) -> dict[str, Tree]:
     found: dict[str, Tree] = {"log": dice.one(("claims", "a log", "'; --", "日本"))}
+    if dice.chance(10):
+        found["total"] = dice.one(_EPSILONS)
     names: tuple[str, ...] = ()
     if dice.more(15):
         names = tuple(dice.several(("office", "night_shift", "x-1", "Mon"), 1, 3))
@@ -67,6 +68,8 @@ class _Ppi:
                 found[key] = several if dice.chance(60) else dice.one(texts)
         if dice.chance(20):
             found["epsilon"] = dice.one(_EPSILONS)
+        if dice.chance(10):
+            found["expected"] = dice.one(("30 %", "0.3", "0", "101 %"))
         if dice.more(15):
             found["release"] = self._release()
         return found
@@ -75,10 +78,11 @@ class _Ppi:
         dice = self._dice
         choices: dict[str, Tree] = {
             "answer": dice.one(("value", "verdict")),
-            "mechanism": dice.one(MECHANISM_NAMES),
+            "mechanism": dice.one(mechanism_names()),
             "noise": dice.one(_NOISE),
             "falloff": dice.one(("3", "0.5", "-1")),
             "buckets": dice.one(("20", "0", "2", "999999999")),
+            "set": dice.one(("on", "off")),
         }
         return {key: choices[key] for key in dice.several([*choices], 1, 2)}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pappi.ppinot.expressions.lexer import IDENTIFIER, KEYWORDS
-from pappi.values.vocabulary import Kind
+from pappi.ppinot.expressions.parser import IDENTIFIER, KEYWORDS
+from pappi.values import Kind
 from tests.fuzz.dice import Dice
 from tests.fuzz.vocabulary import ACTIVITIES, NAMES, TEXTS, TRANSITION, UNDECLARED
 

@@ -7,31 +7,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pappi.ppinot.bpmn import read_bpmn
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.expressions.kinds import kind_of
-from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.expressions.render import render
-from pappi.ppinot.expressions.walk import names_in
-from pappi.ppinot.java import read_java
-from pappi.ppinot.measures import EVENT_NAMES, measure_kind
-from pappi.ppinot.model import (
+from pappi.ppinot import (
     AggregatedMeasure,
     Aggregation,
     Catalogue,
     ConditionMeasure,
     DataMeasure,
     DerivedSingleInstance,
-    Measure,
     MultiInstance,
     Occurs,
     Ppi,
     Scope,
+    measure_kind,
+    parse_catalogue,
+    render,
 )
-from pappi.ppinot.sentences import Reading, parse_sentence, read_template
-from pappi.values.units import HOURS, NUMBER
-from pappi.values.vocabulary import Kind
-from pappi.values.working_time import parse_calendar
+from pappi.ppinot.expressions.kinds import kind_of
+from pappi.ppinot.expressions.nodes import names_in
+from pappi.ppinot.expressions.parser import parse_expression
+from pappi.ppinot.model import EVENT_NAMES, Measure
+from pappi.ppinot.notations.bpmn import read_bpmn
+from pappi.ppinot.notations.java import read_java
+from pappi.ppinot.notations.sentences import Reading, parse_sentence, read_template
+from pappi.values import HOURS, NUMBER, Kind, parse_calendar
 from tests.fuzz import bpmn, catalogues, java, objects
 from tests.fuzz.dice import Dice
 from tests.fuzz.documents import json_text, yaml_text
@@ -127,9 +125,9 @@ NOTATIONS: dict[str, Notation] = {
     "json": Notation(parse_catalogue, catalogues.catalogue, json_text),
     "sentence": Notation(read_sentence, _sentence, _as_it_is, has_trees=False),
     "text": Notation(read_template, template, _as_it_is, has_trees=False),
-    "java": Notation(lambda text: read_java(text, log="log"), java.document, json_text),
+    "java": Notation(lambda text: read_java(text, log="log").catalogue, java.document, json_text),
     "bpmn": Notation(
-        lambda text: read_bpmn(text, log="log"), bpmn.model, _as_it_is, has_trees=False
+        lambda text: read_bpmn(text, log="log").catalogue, bpmn.model, _as_it_is, has_trees=False
     ),
     "objects": Notation(read_objects, objects.measure, _dumped, is_text=False),
 }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pappi.ppinot.catalogue.releases import MECHANISM_NAMES
-from pappi.values.vocabulary import Kind
+from pappi.mechanisms import mechanism_names
+from pappi.values import Kind
 from tests.fuzz.catalogue_measures import CALENDARS, VARIABLES, Tree
 from tests.fuzz.dice import Dice
 from tests.fuzz.expressions import Expressions
@@ -77,10 +77,12 @@ class Java:
         choices: Record = {
             "epsilon": dice.one(("0.1", "1")),
             "answer": dice.one(("value", "verdict")),
-            "mechanism": dice.one(MECHANISM_NAMES),
+            "mechanism": dice.one(mechanism_names()),
             "noise": dice.one(_NOISE),
             "falloff": "1/3",
             "buckets": "20",
+            "alone": "true",
+            "expected": dice.one(("0.3", "2")),
         }
         return {key: choices[key] for key in dice.several([*choices], 1, 2)}
 

@@ -10,9 +10,9 @@ import json
 from datetime import date, time, timedelta
 
 from pappi.errors import UsageError
+from pappi.ppinot import from_ppinot4py
 from pappi.ppinot.model import Measure
-from pappi.ppinot.objects import from_ppinot4py
-from pappi.values.vocabulary import Kind
+from pappi.values import Kind
 from tests.fuzz.catalogue_measures import VARIABLES
 from tests.fuzz.dice import Dice
 from tests.fuzz.expressions import Expressions, quoted

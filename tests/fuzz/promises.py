@@ -6,20 +6,29 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
 from pappi.errors import PappiError
-from pappi.ppinot.expressions.nodes import Expression
-from pappi.ppinot.expressions.walk import names_in
-from pappi.ppinot.measures import EVENT_NAMES
-from pappi.ppinot.model import Catalogue, DataMeasure, Occurs, Ppi, StateMeasure, TimeMeasure
-from pappi.ppinot.notations import WRITTEN, Notation, parse_definitions, write_definitions
+from pappi.ppinot import (
+    WRITTEN,
+    Catalogue,
+    DataMeasure,
+    Expression,
+    Occurs,
+    Ppi,
+    StateMeasure,
+    TimeMeasure,
+    parse_definitions,
+    write_definitions,
+)
+from pappi.ppinot.expressions.nodes import names_in
+from pappi.ppinot.model import EVENT_NAMES
 from tests.fuzz.vocabulary import VOCABULARY
 
-_CATALOGUE, _JAVA = (Notation.YAML, Notation.JSON), (Notation.JAVA,)
+_CATALOGUE, _JAVA = ("yaml", "json"), ("java",)
 _WAYS = {
     "yaml": _CATALOGUE,
     "json": _CATALOGUE,
     "java": _JAVA,
     "bpmn": _JAVA,
-    "text": (Notation.TEXT,),
+    "text": ("text",),
 }
 """How a catalogue is written again; from what is no catalogue in itself, in every way."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pappi.ppinot.catalogue.releases import MECHANISM_NAMES
-from pappi.values.vocabulary import Kind
+from pappi.mechanisms import mechanism_names
+from pappi.values import Kind
 from tests.fuzz.catalogue_measures import CALENDARS, VARIABLES
 from tests.fuzz.dice import Dice
 from tests.fuzz.expressions import Expressions, named, quoted
@@ -347,5 +347,5 @@ def _target(kind: Kind, dice: Dice) -> str:
 
 def _release(dice: Dice) -> str:
     noise = dice.one(("noise on a, b.c", "noise on a by laplace with share 0.3, b.c"))
-    parts = ["verdict", f"mechanism {dice.one(MECHANISM_NAMES)}", noise, "falloff 3"]
-    return "; ".join(dice.several([*parts, "buckets 20"], 1, 2))
+    parts = ["verdict", f"mechanism {dice.one(mechanism_names())}", noise, "falloff 3"]
+    return "; ".join(dice.several([*parts, "buckets 20", "set off"], 1, 2))

@@ -20,7 +20,7 @@ import duckdb
 import pyarrow as pa
 import sqlglot
 
-from pappi.values.vocabulary import Kind
+from pappi.values import Kind
 from tests.fuzz.vocabulary import KEPT_BACK, VOCABULARY
 
 TABLE = "events of a log"

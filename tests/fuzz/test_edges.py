@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pappi.values.working_week import MOST_WINDOWS
+from pappi.values.working_time import MOST_WINDOWS
 from tests.fuzz.campaign import OURS
 from tests.fuzz.promises import Found
 from tests.fuzz.trial import CLOSELY, Trial, try_definition

@@ -21,28 +21,37 @@ from zoneinfo import ZoneInfo
 import duckdb
 from sqlglot import exp
 
+from pappi.engine import Identify, read_by
 from pappi.engine.cases import MOST_BASES
-from pappi.engine.query import Asked, Identify, calendars_of, shared_scans, written
-from pappi.engine.scopes import read_by
-from pappi.engine.sources import Source
-from pappi.engine.working import Calendars
+from pappi.engine.occurrences import Source
+from pappi.engine.query import CaseQuery, calendars_of, shared_scans, written
+from pappi.engine.times import Calendars
 from pappi.errors import PappiError, Problem
-from pappi.planning.parts import PublicFacts
-from pappi.planning.plan import plan_ppi
-from pappi.ppinot.canonical import canonical
-from pappi.ppinot.checks import check_catalogue
-from pappi.ppinot.model import CaseBorder, Catalogue, Ppi, SingleInstance
-from pappi.ppinot.reduced import reduced
-from pappi.ppinot.sentences import sentence
-from pappi.tree.composition import composition_tree, leaves
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import CASE, Adjacency
-from pappi.values.vocabulary import Vocabulary
-from pappi.values.working_days import DayTable, working_days
-from pappi.values.working_time import WorkingCalendar
+from pappi.planning import plan_ppi
+from pappi.ppinot import (
+    Catalogue,
+    Ppi,
+    SingleInstance,
+    canonical_form,
+    check_catalogue,
+    composition_tree,
+    leaves,
+    reduced_form,
+    sentence,
+)
+from pappi.values import (
+    Adjacency,
+    CaseBorder,
+    DayTable,
+    Epsilon,
+    Vocabulary,
+    WorkingCalendar,
+    working_days_of,
+)
 from tests.fuzz import sql_check
 from tests.fuzz.promises import Found, check_names, check_printable, check_written
 from tests.fuzz.vocabulary import VOCABULARY
+from tests.public_logs import public_log
 
 SECONDS = 0.05
 """The longest that reading, checking and compiling one definition may take, in CPU time."""
@@ -56,13 +65,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Reader = Callable[[str], Catalogue]
 Checker = Callable[[Catalogue, Vocabulary], list[Problem]]
-Compiler = Callable[[Asked], exp.Expr]
+Compiler = Callable[[CaseQuery], exp.Expr]
 WHO = Identify(b"", "org:resource")
 
 
-def case_query(asked: Asked) -> exp.Expr:
+def case_query(asked: CaseQuery) -> exp.Expr:
     """All of it as one query, as it goes to any database."""
-    return asked.query(Source(sql_check.TABLE))
+    return asked.select(Source(sql_check.TABLE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +213,12 @@ class _Attempt:
         calendars = self._timed_apart("days of calendars", calendars_of, wanted, _days)
         for number, part in enumerate(shared_scans(wanted, MOST_BASES)):
             who = WHO if number == 0 and self._turn % self._looks.with_person == 0 else None
-            asked = Asked(CaseBorder.END, part, VOCABULARY, who, calendars)
+            asked = CaseQuery(CaseBorder.END, part, VOCABULARY, who, calendars)
             self._look_at(self._timed(self._query, asked), calendars)
             if (events := self._timed(_events_query, asked)) is not None:
                 self._look_at(events, {})
 
-    def _query(self, asked: Asked) -> str:
+    def _query(self, asked: CaseQuery) -> str:
         return written(self._subject.compile(asked))
 
     def _look_at(self, query: str, calendars: Calendars) -> None:
@@ -232,7 +241,9 @@ class _Attempt:
     def _tell(self, ppi: Ppi) -> None:
         if self._turn % self._looks.told == 0:
             self._timed_apart("sentences", sentence, ppi)
-            json.dumps(self._timed_apart("canonical forms", canonical, (ppi.measure, ppi.scope)))
+            json.dumps(
+                self._timed_apart("canonical forms", canonical_form, (ppi.measure, ppi.scope))
+            )
         if self._turn % self._looks.released == 0:
             adjacency = tuple(Adjacency)[self._turn // self._looks.released % 2]
             try:
@@ -259,7 +270,7 @@ class _Attempt:
             self._apart[what] = max(taken, self._apart.get(what, 0.0))
 
 
-def _events_query(asked: Asked) -> str | None:
+def _events_query(asked: CaseQuery) -> str | None:
     """What is read of every event where measures are folded from them."""
     source = Source(sql_check.TABLE, in_order=True)
     return None if asked.folding is None else written(asked.folding.events(source))
@@ -267,20 +278,20 @@ def _events_query(asked: Asked) -> str | None:
 
 def _measures_of(ppi: Ppi) -> list[SingleInstance]:
     """All that the engine reads from cases for a PPI."""
-    plain = reduced(ppi, CaseBorder.END)
+    plain = reduced_form(ppi, CaseBorder.END)
     read = (leaf.measure for leaf in leaves(composition_tree(plain.measure)))
     return list(dict.fromkeys((*read, *read_by([plain.scope]))))
 
 
 def _plan(ppi: Ppi, adjacency: Adjacency) -> None:
-    facts = PublicFacts(CASE, adjacency, VOCABULARY, 100)
-    plan_ppi(reduced(ppi, CaseBorder.END), ppi.epsilon or Epsilon.of("0.1"), facts)
+    log = public_log(VOCABULARY, adjacency=adjacency)
+    plan_ppi(reduced_form(ppi, CaseBorder.END), ppi.epsilon or Epsilon.of("0.1"), log)
 
 
 @lru_cache(maxsize=256)
 def _days(calendar: WorkingCalendar) -> DayTable:
     """Two months of it: what the days hold changes no query."""
-    return working_days(calendar, ZoneInfo("Europe/Paris"), date(2024, 1, 1), date(2024, 3, 1))
+    return working_days_of(calendar, ZoneInfo("Europe/Paris"), date(2024, 1, 1), date(2024, 3, 1))
 
 
 @cache

@@ -7,7 +7,7 @@ the same table that an owner keeps back, of the ledger, of the database's own ta
 
 from __future__ import annotations
 
-from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.values import Kind, Vocabulary
 
 TRANSITION = "lifecycle:transition"
 

@@ -5,7 +5,7 @@
 runs the version whose `src` folder is SOURCE (a `git worktree` of the commit in `COMMITS`) by
 its command line alone, which has hardly changed, and packs what it wrote into NAME.tar.xz. Each
 holds an imported log, a released catalogue with the answers it got, a catalogue whose charge is
-pending, and from layout 3 on a standing question, and captured events, some of them sealed.
+pending, and from layout 3 on a subscription, and captured events, some of them sealed.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ ppis:
 # Ends after the charge: whatever it would have drawn is pending.
 BREAKS_OFF = """
 from pappi.checkpoint.door import Checkpoint
-from pappi.cli.main import main
+from pappi.cli.program import main
 
 def broken(*anything):
     raise SystemExit(1)

@@ -204,8 +204,19 @@ def everything() -> Iterator[Asked]:
             yield asks(path, definitions(lines))
     yield from _malformed()
     yield from _standing()
-    yield from _beyond()
+    yield from _sets()
+    yield from BEYOND
     yield from _reads()
+    yield from _told_again()
+
+
+def _told_again() -> Iterator[Asked]:
+    """What is on record, smoothed, and what it and the rest would cost."""
+    for number, text in enumerate(sound_questions()):
+        if number % 4 == 0:
+            yield Asked("POST", "/replay", {"definitions": text, "smooth": True})
+            yield from (asks(path, text) for path in ("/price", "/forecast", "/saved"))
+    yield from (Asked("GET", f"/saved{which}") for which in ("", "?log=small", "?log=hidden"))
 
 
 def _reads() -> Iterator[Asked]:
@@ -216,6 +227,21 @@ def _reads() -> Iterator[Asked]:
         *("/health", "/ready", "/nothing", "/logs/small/releases?after=-1", "/logs/a b"),
     ):
         yield Asked("GET", path)
+
+
+def _sets() -> Iterator[Asked]:
+    """Several PPIs under one total: all of them, some of them, and some that come later."""
+    for names in (("mean time", "share"), ("share",), ("mean time", "share", "groups")):
+        ppis = [
+            definitions(MEASURES[name], f"m{n}").partition("ppis:\n")[2]
+            for n, name in enumerate(names)
+        ]
+        text = "log: small\nppis:\n" + "".join(ppis)
+        for path in ("/preview", "/rehearse", "/release", "/replay"):
+            yield asks(path, text, total="0.1")
+
+
+BOTH = {"definitions": definitions(MEASURES["mean time"]), "epsilon": "0.1", "total": "1"}
 
 
 def _malformed() -> Iterator[Asked]:
@@ -234,6 +260,7 @@ def _malformed() -> Iterator[Asked]:
         {"definitions": mean, "accuracy": "1 day", "epsilon": "0.1"},
         {"definitions": mean, "accuracy": "soon"},
         {"definitions": mean, "accuracy": "1 us"},
+        BOTH,
     )
     for body in bodies:
         for path in ("/preview", "/release"):
@@ -266,3 +293,6 @@ def _beyond() -> Iterator[Asked]:
         lines = (*MEASURES["mean time"][:1], f"bounds: [0 days, {20 + number} days]")
         yield asks("/preview", definitions(lines), epsilon=epsilon)
         yield asks("/release", definitions(lines), epsilon=epsilon)
+
+
+BEYOND = tuple(_beyond())

@@ -11,20 +11,17 @@ from pathlib import Path
 import pyarrow as pa
 
 import pappi
-from pappi.custody.capture import CapturedEvent
-from pappi.custody.imports import Terms
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import Adjacency, Per, PrivacyUnit
-from pappi.values.vocabulary import Kind, Vocabulary
-from pappi.workspace import Workspace
+from pappi.custody import NewLog
+from pappi.session import Workspace
+from pappi.store import CapturedEvent
+from pappi.values import Adjacency, Epsilon, Kind, Per, PrivacyUnit, Terms, Vocabulary
 from tests.leak.test_unit_leak import collector, of_customers
 from tests.small_logs import Row, claims, event_table
 
-TERMS = Terms(
+TERMS = NewLog(
     first=date(2024, 1, 1),
     until=date(2024, 6, 1),
-    block_budget=Epsilon.of(40),
-    total_budget=Epsilon.of(220),
+    terms=Terms(block_budget=Epsilon.of(40), total_budget=Epsilon.of(220)),
 )
 ROWS = of_customers(claims(30))
 ALONE = 24.0 * 95  # hours: in April, where no other case is
@@ -38,7 +35,7 @@ Build = Callable[[Path], Workspace]
 
 
 def imported(
-    rows: Sequence[Row], terms: Terms = TERMS, more: Sequence[Mapping[str, object]] = ()
+    rows: Sequence[Row], new: NewLog = TERMS, more: Sequence[Mapping[str, object]] = ()
 ) -> Build:
     def build(folder: Path) -> Workspace:
         workspace = pappi.create(folder)
@@ -46,8 +43,8 @@ def imported(
         (folder / "key").write_bytes(SECRET)
         table = event_table(rows)
         whole = pa.concat_tables([table, pa.Table.from_pylist(list(more), table.schema)])
-        workspace.import_log(whole, "small", terms=terms)
-        workspace.import_log(event_table(rows), "hidden", terms=terms)
+        workspace.import_log(whole, "small", new=new)
+        workspace.import_log(event_table(rows), "hidden", new=new)
         return workspace
 
     return build
@@ -102,8 +99,10 @@ def strange(first: datetime, last: datetime) -> list[Mapping[str, object]]:
 APRIL = datetime(2024, 4, 14, tzinfo=UTC)
 EARLY = strange(datetime(1800, 1, 2, tzinfo=UTC), APRIL)
 LATE = strange(APRIL, datetime(2199, 1, 1, tzinfo=UTC))
-PERSONS = [replace(TERMS, unit=PrivacyUnit("customer", 2, per)) for per in Per]
-REPLACE = replace(TERMS, adjacency=Adjacency.REPLACE)
+PERSONS = [
+    replace(TERMS, terms=replace(TERMS.terms, unit=PrivacyUnit("customer", 2, per))) for per in Per
+]
+REPLACE = replace(TERMS, terms=replace(TERMS.terms, adjacency=Adjacency.REPLACE))
 OUTSIDE = "one that ends in 2199, beyond the log's horizon"
 NEIGHBOURS: dict[str, tuple[Build, Build]] = {
     "one extreme case more": (imported(ROWS), imported(ROWS + OUTLIER)),

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import pappi
-from pappi.custody.imports import Terms
+from pappi.custody import NewLog
 from pappi.errors import (
     DefinitionError,
     InputError,
@@ -21,14 +21,13 @@ from pappi.errors import (
     UsageError,
     WorkspaceError,
 )
-from pappi.eventlog.options import ReadOptions
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import DataMeasure, Grouping
-from pappi.report.trees import ppi_text
-from pappi.store.events.lock import exclusive
-from pappi.values.epsilon import Epsilon
-from pappi.values.periods import Calendar, Grid
-from pappi.workspace import Workspace
+from pappi.eventlog import ReadOptions
+from pappi.ppinot import DataMeasure, parse_catalogue
+from pappi.ppinot.model import Grouping
+from pappi.report import ppi_text
+from pappi.session import Workspace
+from pappi.store import exclusive
+from pappi.values import Calendar, Epsilon, Grid
 from tests.small_logs import Row, claims, event_table, workspace_with
 
 
@@ -48,7 +47,7 @@ def test_an_attribute_cannot_take_the_name_of_the_time(tmp_path: Path) -> None:
     renamed = table.rename_columns(columns).append_column("timestamp", pa.array(["x", "y"]))
     workspace = pappi.create(tmp_path / "w")
     workspace.import_log(renamed, "small", options=ReadOptions(timestamp="when"))
-    assert "timestamp (2)" in workspace.log("small").vocabulary.attributes
+    assert "timestamp (2)" in workspace.log("small").public.vocabulary.attributes
     oracle = '{share: {condition: patient == "Alice" and timestamp == patient}}'
     with pytest.raises(DefinitionError, match="cannot be compared"):
         workspace.checkpoint().release(parse_catalogue(catalogue(oracle)))
@@ -137,8 +136,8 @@ def test_no_request_can_flood_the_journal(tmp_path: Path) -> None:
 
 
 def test_a_scope_has_a_bounded_number_of_periods(tmp_path: Path) -> None:
-    terms = Terms(first=date(1900, 1, 1), until=date(2100, 1, 1))
-    workspace = workspace_with(tmp_path / "w", claims(10), terms)
+    new = NewLog(first=date(1900, 1, 1), until=date(2100, 1, 1))
+    workspace = workspace_with(tmp_path / "w", claims(10), new)
     with pytest.raises(Refused, match="more than 5,000 periods"):
         workspace.checkpoint().preview(
             parse_catalogue(catalogue("{share: {condition: true}}", "    scope: every day\n"))
@@ -170,7 +169,7 @@ def test_only_one_import_at_a_time_chooses_its_table(tmp_path: Path) -> None:
 
 
 def test_a_group_asked_for_twice_would_be_drawn_twice_and_cannot_be_written() -> None:
-    with pytest.raises(ValueError, match="once"):
+    with pytest.raises(ValueError, match="repeated"):
         Grouping(DataMeasure("channel"), ("web", "web"))
 
 

@@ -27,16 +27,14 @@ import pyarrow as pa
 import pytest
 
 import pappi
-from pappi.checkpoint import door, draw
-from pappi.custody.imports import Terms
+from pappi.checkpoint import draw, session
+from pappi.custody import NewLog
 from pappi.errors import PappiError
-from pappi.service import layers
+from pappi.service import Addresses, layers
 from pappi.service.logs import LOGGER, write_logs
 from pappi.service.problems import Audience, Fault
-from pappi.service.running import Addresses
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import PrivacyUnit
-from pappi.workspace import Workspace
+from pappi.session import Workspace
+from pappi.values import Epsilon, PrivacyUnit, Terms
 from tests.fuzz.dice import Dice
 from tests.fuzz.mutate import changed_text
 from tests.leak.asked import MEASURES, Asked, asks, definitions, everything, sound_questions
@@ -47,11 +45,10 @@ FIRST = datetime(2024, 1, 10, 3, 17, 22, 918_273, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 STORE = ("events.duckdb", "capture.sqlite")
 MUTATIONS = 120
-TERMS = Terms(
+TERMS = NewLog(
     first=date(2024, 1, 1),
     until=date(2024, 6, 1),
-    block_budget=Epsilon.of(40),
-    unit=PrivacyUnit("customer", 2),
+    terms=Terms(block_budget=Epsilon.of(40), unit=PrivacyUnit("customer", 2)),
 )
 
 
@@ -216,7 +213,7 @@ def parties(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parties
     monkeypatch.setattr(tempfile, "tempdir", None)
     workspace = pappi.create(tmp_path / "w")
     for name in ("small", "hidden"):
-        workspace.import_log(log_of_canaries(), name, terms=TERMS)
+        workspace.import_log(log_of_canaries(), name, new=TERMS)
     key, boss = analyst_key(workspace, "alice", {"small": "30"}), owner_key(workspace)
     watch = Watch(workspace, temporary)
     client = httpx.Client(timeout=60)
@@ -317,13 +314,13 @@ def test_a_failure_that_quotes_data_is_a_fixed_sentence(
     parties: Parties, monkeypatch: pytest.MonkeyPatch, cause: Exception
 ) -> None:
     with monkeypatch.context() as engine:
-        engine.setattr(draw, "evaluate_cases", fail_in(cause))
+        engine.setattr(draw, "cases_by_period", fail_in(cause))
         assert parties.analyst(definition_of(0)).json()["code"] == "release-failed"
     with monkeypatch.context() as planner:
-        planner.setattr(door, "questions_of", fail_in(cause))
+        planner.setattr(session, "releases_of", fail_in(cause))
         assert parties.analyst(definition_of(1)).json()["code"] == "internal"
     with monkeypatch.context() as replies:
-        replies.setattr(door, "series_of", fail_in(cause))
+        replies.setattr(session, "series_of", fail_in(cause))
         assert parties.analyst(definition_of(2)).json()["code"] == "internal"
     assert parties.analyst(definition_of(0)).status_code == 200
     assert parties.watch.leaks() == []
@@ -364,7 +361,7 @@ def test_a_missing_ledger_is_not_described(parties: Parties) -> None:
 
 @pytest.fixture
 def failing_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(draw, "evaluate_cases", fail_in(QUOTING[0]))
+    monkeypatch.setattr(draw, "cases_by_period", fail_in(QUOTING[0]))
 
 
 @pytest.mark.usefixtures("failing_engine")

@@ -7,19 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pappi.checkpoint import limits
-from pappi.custody.capture import CapturedEvent, event_of
-from pappi.custody.imports import Terms
+from pappi.checkpoint import queries
+from pappi.custody import NewLog, event_of
 from pappi.errors import BudgetExceeded, Refused, UnknownLog, UsageError
-from pappi.eventlog.log import EventReader
-from pappi.eventlog.opening import open_log
-from pappi.ppinot.model import Catalogue
-from pappi.store.events import event_tables, import_events
-from pappi.store.register import Register
-from pappi.values.epsilon import ZERO, Epsilon
-from pappi.values.privacy import PrivacyUnit
-from pappi.values.vocabulary import Kind, Vocabulary
-from pappi.workspace import Workspace, create
+from pappi.eventlog import EventReader, open_log
+from pappi.ppinot import Catalogue
+from pappi.session import Workspace, create
+from pappi.store import CapturedEvent, Registry, event_tables, import_events
+from pappi.values import ZERO, Epsilon, Kind, PrivacyUnit, Terms, Vocabulary
 from tests.small_logs import Row, event_table, workspace_with
 from tests.unit.test_checkpoint import SOJOURN, catalogue
 
@@ -42,8 +37,8 @@ def withheld(tmp_path: Path) -> Workspace:
     """One case in January, and fifty in February, which the owner has not declared yet."""
     january, february = 0.0, 24.0 * 31
     rows: list[Row] = [(f"case-{n}", "Visit", february if n else january, {}) for n in range(51)]
-    terms = Terms(first=date(2024, 1, 1), until=date(2024, 2, 1), block_budget=PLENTY)
-    return workspace_with(tmp_path / "w", rows, terms)
+    new = NewLog(first=date(2024, 1, 1), until=date(2024, 2, 1), terms=Terms(block_budget=PLENTY))
+    return workspace_with(tmp_path / "w", rows, new)
 
 
 @pytest.mark.parametrize(
@@ -100,9 +95,9 @@ def test_a_person_who_was_erased_stays_out_however_they_are_written(
 ) -> None:
     workspace = create(tmp_path / "w")
     unit = PrivacyUnit("patient", 1)
-    terms = Terms(first=date(2025, 1, 1), unit=unit, block_budget=PLENTY)
+    new = NewLog(first=date(2025, 1, 1), terms=Terms(unit=unit, block_budget=PLENTY))
     vocabulary = Vocabulary(("Visit",), {"patient": Kind.NUMBER})
-    workspace.custody.create_log("small", terms, vocabulary)
+    workspace.custody.create_log("small", new, vocabulary)
     workspace.custody.capture("small", [_visit("a", 1, 7), _visit("b", 1, 8)])
     workspace.custody.seal("small", date(2025, 2, 1))
     assert workspace.custody.erase("small", persons=[written]).cases == 1
@@ -121,7 +116,7 @@ def test_a_grant_withdrawn_before_the_charge_stops_a_replay_too(tmp_path: Path) 
     workspace.custody.grant_analyst("small", "alice", Epsilon.of(1))
     workspace.checkpoint().release(visits("every month"), "0.1")
 
-    def permit(register: Register) -> None:
+    def permit(register: Registry) -> None:
         """Asked when the request is opened: then, and before it is charged, the grant goes."""
         if ("small", "alice") in register.grants:
             workspace.withdraw("small", "alice")
@@ -146,7 +141,7 @@ def test_a_budget_cut_below_what_is_reserved_holds(tmp_path: Path) -> None:
     workspace.checkpoint("alice").subscribe(visits("every month"), date(2024, 4, 1), "0.5")
     workspace.grant("small", "0.1")
     workspace.custody.seal("small", date(2024, 3, 1))
-    (run,) = workspace.run_standing()
+    (run,) = workspace.run_subscriptions()
     assert isinstance(run.problem, BudgetExceeded)
     assert all(line.spent == ZERO for line in workspace.checkpoint().budget("small"))
 
@@ -157,30 +152,30 @@ def test_one_standing_question_does_not_stop_the_others(tmp_path: Path) -> None:
     workspace.checkpoint("eve").subscribe(later, date(2024, 9, 1), "0.1")
     workspace.checkpoint("alice").subscribe(visits("every month"), date(2024, 9, 1), "0.2")
     workspace.custody.seal("small", date(2024, 3, 1))
-    (run,) = workspace.run_standing()
-    assert (run.question.analyst, run.problem) == ("alice", None)
+    (run,) = workspace.run_subscriptions()
+    assert (run.subscription.analyst, run.problem) == ("alice", None)
 
 
 @pytest.mark.parametrize("until", [date(9999, 12, 31), date(2925, 1, 1)])
 def test_nothing_is_reserved_for_a_far_future(tmp_path: Path, until: date) -> None:
-    with pytest.raises(UsageError, match="stands until"):
+    with pytest.raises(UsageError, match="can run until"):
         withheld(tmp_path).checkpoint().subscribe(visits("every 5 years"), until, "0.1")
 
 
 def test_the_same_question_stands_once(tmp_path: Path) -> None:
     analyst = withheld(tmp_path).checkpoint()
     analyst.subscribe(visits("every month"), date(2024, 9, 1), "0.1")
-    with pytest.raises(Refused, match="stands already"):
+    with pytest.raises(Refused, match="already have this subscription"):
         analyst.subscribe(visits("every month"), date(2024, 9, 1), "0.1")
 
 
 def test_too_many_ppis_are_refused_before_they_are_planned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pappi.checkpoint.door.planned", None)
+    monkeypatch.setattr("pappi.checkpoint.session.planned", None)
     workspace = withheld(tmp_path)
     one = SOJOURN.split("ppis:\n")[1]
-    many = "".join(one.replace("sojourn", f"p{n}") for n in range(limits.MOST_PPIS + 1))
+    many = "".join(one.replace("sojourn", f"p{n}") for n in range(queries.MOST_PPIS + 1))
     asked = catalogue("log: small\nppis:\n" + many)
     for ask in (workspace.checkpoint().preview, workspace.checkpoint().release):
         with pytest.raises(Refused, match="PPIs at once"):

@@ -6,19 +6,14 @@ from fractions import Fraction
 
 import pytest
 
-from pappi.checkpoint.answers import chance_met
+from pappi.checkpoint.answers import probability_met
 from pappi.errors import DefinitionError, PappiError, Refused
-from pappi.planning.parts import PublicFacts
-from pappi.planning.plan import plan_ppi
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.checks import check_catalogue
-from pappi.ppinot.java import read_java
-from pappi.ppinot.model import CaseBorder, Catalogue, Target
-from pappi.ppinot.reduced import reduced
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import CASE, Adjacency
-from pappi.values.vocabulary import Kind, Vocabulary
-from pappi.workspace import Workspace
+from pappi.planning import plan_ppi
+from pappi.ppinot import Catalogue, Target, check_catalogue, parse_catalogue, reduced_form
+from pappi.ppinot.notations.java import read_java
+from pappi.session import Workspace
+from pappi.values import CaseBorder, Epsilon, Kind, Vocabulary
+from tests.public_logs import public_log
 from tests.small_logs import claims, workspace_with
 
 VOCABULARY = Vocabulary(("Receive", "Pay", "Reject"), {"damage": Kind.NUMBER})
@@ -103,7 +98,7 @@ def test_a_case_border_means_what_it_says_in_every_notation(
 ) -> None:
     text = JAVA_TIME.format(start=start, end=end, options=options)
     try:
-        problems = check_catalogue(read_java(text, "j.json", "small"), VOCABULARY)
+        problems = check_catalogue(read_java(text, "j.json", "small").catalogue, VOCABULARY)
     except DefinitionError as error:
         problems = list(error.problems)
     assert problems
@@ -111,7 +106,7 @@ def test_a_case_border_means_what_it_says_in_every_notation(
 
 def test_a_whole_case_is_still_measured() -> None:
     text = JAVA_TIME.format(start="START", end="END", options="")
-    assert check_catalogue(read_java(text, "j.json", "small"), VOCABULARY) == []
+    assert check_catalogue(read_java(text, "j.json", "small").catalogue, VOCABULARY) == []
 
 
 @pytest.mark.parametrize(
@@ -125,11 +120,10 @@ def test_a_whole_case_is_still_measured() -> None:
     ],
 )
 def test_how_sure_a_count_meets_its_target_minds_the_limit(target: Target, *, sure: bool) -> None:
-    asked = reduced(catalogue("{number: cases}").ppis[0], CaseBorder.END)
-    facts = PublicFacts(CASE, Adjacency.ADD_REMOVE, VOCABULARY, 100)
-    plan = plan_ppi(asked, Epsilon.of("20"), facts)
-    (part,) = plan.parts
-    found = chance_met(plan, target, {part.path: (77,)})
+    asked = reduced_form(catalogue("{number: cases}").ppis[0], CaseBorder.END)
+    plan = plan_ppi(asked, Epsilon.of("20"), public_log(VOCABULARY))
+    (part,) = plan.measurements
+    found = probability_met(plan, target, {part.path: (77,)})
     assert found is not None
     assert (found > 0.9) is sure
 
@@ -152,14 +146,14 @@ def test_numbers_that_no_float_can_hold_are_refused(fields: str, workspace: Work
           {{"kind": "TimeInstantCondition", "appliesTo": "Pay", "lifecycle": "any",
             "changesToState": {{"genericState": "END"}}}}}}}}}}]}}"""
     with pytest.raises(PappiError):
-        workspace.checkpoint().preview(read_java(text, "j.json", "small"))
+        workspace.checkpoint().preview(read_java(text, "j.json", "small").catalogue)
 
 
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ('"target": {"refMax": 7}, "tolerated": {"refMax": 5},', "must hold all of the target"),
-        ('"groupTargets": [{"value": "web", "refMax": 5}],', "which is no group"),
+        ('"target": {"refMax": 7}, "tolerated": {"refMax": 5},', "must include all of the target"),
+        ('"groupTargets": [{"value": "web", "refMax": 5}],', "which is not a group"),
     ],
 )
 def test_targets_are_checked_whatever_the_notation(lines: str, message: str) -> None:
@@ -170,7 +164,7 @@ def test_targets_are_checked_whatever_the_notation(lines: str, message: str) -> 
           {{"kind": "TimeInstantCondition", "appliesTo": "Pay", "lifecycle": "any",
             "changesToState": {{"genericState": "END"}}}}}}}}}}]}}"""
     try:
-        problems = check_catalogue(read_java(text, "j.json", "small"), VOCABULARY)
+        problems = check_catalogue(read_java(text, "j.json", "small").catalogue, VOCABULARY)
     except DefinitionError as error:
         problems = list(error.problems)
     assert any(message in str(problem) for problem in problems), problems

@@ -13,9 +13,8 @@ import duckdb
 import pytest
 
 from pappi.custody import erasure
-from pappi.store.capture.inbox import CapturedEvent, Inbox
-from pappi.store.events.parts import Versioned
-from pappi.values.privacy import PrivacyUnit
+from pappi.store import CapturedEvent, Inbox, Versioned
+from pappi.values import PrivacyUnit
 from tests.captured_logs import Fed, event, us
 
 JANUARY, FEBRUARY, MARCH, APRIL = (date(2024, month, 1) for month in range(1, 5))

@@ -22,15 +22,20 @@ import pytest
 
 import pappi
 from pappi.checkpoint.draw import draw_cells
-from pappi.checkpoint.plans import planned
-from pappi.checkpoint.questions import questions_of
-from pappi.custody.imports import Terms
-from pappi.planning.cells import Horizon
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.values.epsilon import Epsilon
-from pappi.values.periods import Calendar, Grid, day_of
-from pappi.values.privacy import CASE, PrivacyUnit
-from pappi.values.working_days import working_days
+from pappi.checkpoint.queries import planned, releases_of
+from pappi.custody import NewLog
+from pappi.ppinot import parse_catalogue
+from pappi.values import (
+    CASE,
+    Calendar,
+    Epsilon,
+    Grid,
+    Horizon,
+    PrivacyUnit,
+    Terms,
+    day_of,
+    working_days_of,
+)
 from tests.small_logs import Row, workspace_with
 
 HOURS_A_YEAR = 8766.0
@@ -80,13 +85,15 @@ def rows(far: float) -> list[Row]:
 
 def calls(folder: Path, far: float, unit: PrivacyUnit) -> Mapping[str, int]:
     """How often each function of ours is called while cases are read and results are drawn."""
-    terms = Terms(
-        blocks=Grid(Calendar.DAY), first=date(2024, 1, 1), until=date(2024, 4, 1), unit=unit
+    new = NewLog(
+        first=date(2024, 1, 1),
+        until=date(2024, 4, 1),
+        terms=Terms(blocks=Grid(Calendar.DAY), unit=unit),
     )
-    workspace = workspace_with(folder, rows(far), terms)
+    workspace = workspace_with(folder, rows(far), new)
     log = workspace.log("small")
-    plans = [planned(ppi, Epsilon.of(1), log) for ppi in parse_catalogue(CATALOGUE).ppis]
-    questions = [question for plan in plans for question in questions_of(plan, log, "ann")]
+    plans = [planned(ppi, Epsilon.of(1), log.public) for ppi in parse_catalogue(CATALOGUE).ppis]
+    questions = [question for plan in plans for question in releases_of(plan, log, "ann")]
     counted: Counter[str] = Counter()
 
     def count(frame: FrameType, event: str, _: object) -> None:
@@ -97,7 +104,7 @@ def calls(folder: Path, far: float, unit: PrivacyUnit) -> Mapping[str, int]:
 
     events, key = workspace.root / "events.duckdb", bytes(32)
     draw_cells(events, questions, log, key)  # what is remembered is remembered from now on
-    working_days.cache_clear()
+    working_days_of.cache_clear()
     gc.collect()
     gc.disable()  # what other tests have left behind must not be closed, and counted, meanwhile
     sys.setprofile(count)

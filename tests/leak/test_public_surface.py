@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from pappi.custody.imports import Terms
+from pappi.custody import NewLog
 from pappi.errors import PappiError
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.values.answers import Answer, Series
-from pappi.workspace import Workspace
+from pappi.ppinot import parse_catalogue
+from pappi.session import Workspace
+from pappi.values import Answer, Series
 from tests.small_logs import Row, claims, workspace_with
 
-TERMS = Terms(first=date(2024, 1, 1), until=date(2024, 6, 1))
+TERMS = NewLog(first=date(2024, 1, 1), until=date(2024, 6, 1))
 CATALOGUE = """
 log: small
 ppis:

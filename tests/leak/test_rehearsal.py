@@ -13,13 +13,12 @@ import pytest
 
 from pappi.checkpoint import rehearsal
 from pappi.checkpoint.draw import CellResult, draw_cells
-from pappi.checkpoint.questions import CellQuestion
-from pappi.checkpoint.stage import Stage
+from pappi.checkpoint.queries import Release
+from pappi.checkpoint.synthetic_log import SyntheticEvents, make_synthetic_log
 from pappi.errors import WorkspaceError
-from pappi.examples.twin import make_twin
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.store.declarations import LogDeclaration
-from pappi.workspace import Workspace
+from pappi.ppinot import parse_catalogue
+from pappi.session import Workspace
+from pappi.store import LogDeclaration
 from tests.leak.asked import MEASURES, Asked, asks, definitions
 from tests.leak.neighbours import NEIGHBOURS, ROWS, imported
 from tests.leak.test_decisions_ignore_data import Stream
@@ -65,12 +64,12 @@ def _reply(call: Caller, asked: Asked, noise: Stream) -> bytes:
 
 
 def read_the_log(monkeypatch: pytest.MonkeyPatch, workspace: Workspace) -> None:
-    """The planted fault: the workspace's events in the place of the twin's."""
+    """The planted fault: the workspace's events in the place of the synthetic ones."""
 
     def drawn(
-        stage: Stage, questions: Sequence[CellQuestion], log: LogDeclaration
+        synthetic: SyntheticEvents, questions: Sequence[Release], log: LogDeclaration
     ) -> dict[str, CellResult]:
-        return draw_cells(workspace.root / "events.duckdb", questions, log, stage.key)
+        return draw_cells(workspace.root / "events.duckdb", questions, log, synthetic.key)
 
     monkeypatch.setattr(rehearsal, "_drawn", drawn)
 
@@ -87,10 +86,12 @@ def test_the_same_declarations_give_the_same_bytes_whatever_the_data(
     assert replies(first, noise, asked) == replies(second, noise, asked)
 
 
-def test_the_same_declarations_give_the_same_twin(tmp_path: Path) -> None:
+def test_the_same_declarations_give_the_same_synthetic_log(tmp_path: Path) -> None:
     catalogue = parse_catalogue(TEXT, "c.yaml")
     first, second = (
-        make_twin(rehearsal.twin_facts(catalogue, build(tmp_path / str(n)).log("small")))
+        make_synthetic_log(
+            rehearsal.synthetic_log_facts(catalogue, build(tmp_path / str(n)).log("small").public)
+        )
         for n, build in enumerate(NEIGHBOURS["one extreme case more"])
     )
     assert first == second

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from pappi.checkpoint.audits import audit_plan
 from pappi.errors import NotReleasable
-from pappi.mechanisms.choose import Looseness, mechanism_for
-from pappi.mechanisms.clip import PrivateCeiling
-from pappi.mechanisms.threshold import NoisyMargin
-from pappi.planning.functions import FormulaOver
-from pappi.planning.parts import PublicFacts
-from pappi.planning.plan import Plan, plan_ppi
-from pappi.planning.splits import best_split
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import Ppi
-from pappi.values.bounds import Bounds
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import CASE, Adjacency
-from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.mechanisms import Looseness, NoisyMargin, PrivateClippingBound, mechanism_for
+from pappi.planning import Plan, plan_ppi
+from pappi.planning.error_prediction import best_split
+from pappi.planning.measurements import FormulaOver
+from pappi.ppinot import Ppi, parse_catalogue
+from pappi.values import Adjacency, Bounds, Epsilon, Kind, Vocabulary
+from tests.audit.starts import audited
+from tests.public_logs import public_log
 
 VOCABULARY = Vocabulary(("A", "B"), {"x": Kind.NUMBER, "channel": Kind.TEXT})
 EPSILON = Epsilon.of("0.5")
-PAIRS = int(os.environ.get("PAPPI_AUDIT_PAIRS", "700"))
 BY = "by: {data: channel, keys: [web, phone]}"
 A, B = "{count: activity == 'A'}", "{count: activity == 'B'}"
 
@@ -39,7 +31,7 @@ def ppi(*lines: str) -> Ppi:
 
 
 def planned(one: Ppi, adjacency: Adjacency = Adjacency.REPLACE, cases: int = 100) -> Plan:
-    return plan_ppi(one, EPSILON, PublicFacts(CASE, adjacency, VOCABULARY, cases))
+    return plan_ppi(one, EPSILON, public_log(VOCABULARY, cases, adjacency))
 
 
 GROUPED = {
@@ -87,19 +79,19 @@ GROUPED = {
 def test_a_case_that_changes_its_group_tells_no_more_than_epsilon(
     name: str, adjacency: Adjacency
 ) -> None:
-    report = audit_plan(planned(GROUPED[name], adjacency), adjacency, pairs=PAIRS)
+    report = audited(planned(GROUPED[name], adjacency), adjacency)
     assert report.passed, report.failure
 
 
 def test_a_release_that_forgets_groups_is_caught() -> None:
     """As the verdict of a ratio once was: calibrated as if a case could not change its group."""
     plan = planned(GROUPED["verdict of a ratio"])
-    (part,) = plan.parts
+    (part,) = plan.measurements
     assert isinstance(part.mechanism, NoisyMargin)
     assert part.mechanism.epsilon == EPSILON.fraction / 2
     forgetful = replace(part.mechanism, epsilon=EPSILON.fraction, adjacency=Adjacency.REPLACE)
-    faulty = replace(plan, parts=(replace(part, mechanism=forgetful),))
-    report = audit_plan(faulty, Adjacency.REPLACE, pairs=PAIRS)
+    faulty = replace(plan, measurements=(replace(part, mechanism=forgetful),))
+    report = audited(faulty, Adjacency.REPLACE)
     assert not report.passed
     assert report.worst > 1.5 * EPSILON.fraction
 
@@ -110,7 +102,7 @@ def test_a_ceiling_far_below_the_values_decides_no_verdict() -> None:
     mechanism = mechanism_for(
         "mean", bounds, Fraction(1, 10), Adjacency.ADD_REMOVE, integral=False, loose=Looseness(20)
     )
-    assert isinstance(mechanism, PrivateCeiling)
+    assert isinstance(mechanism, PrivateClippingBound)
     values = np.full(10, 5_000.0)
     for _ in range(50):
         noisy = mechanism.release(values)
@@ -131,7 +123,7 @@ def test_the_verdict_of_a_percentage_is_in_percent() -> None:
         f"measure: {{derive: 100 * a / b, a: {{sum: {A}, within: b}}, b: {{sum: {B}}}}}",
         "bounds: {a: [0, 1], b: [0, 1]}", "target: below 50", "release: {answer: verdict}",
     )  # fmt: skip
-    (part,) = planned(rate, Adjacency.ADD_REMOVE).parts
+    (part,) = planned(rate, Adjacency.ADD_REMOVE).measurements
     rows = np.array([[0.0, 1.0]] * 800 + [[1.0, 1.0]] * 200)
     assert part.mechanism.interval(part.mechanism.release(rows), 0.95) == (0.0, 50.0)
 
@@ -160,4 +152,4 @@ def test_a_formula_of_hundreds_of_ratios_is_planned_in_its_first_few_ways() -> N
     ratios = ", ".join(f"{name}: {{derive: a / b, a: {a}, b: {b}}}" for name in names)
     many = ppi(f"measure: {{derive: 'max({', '.join(names)})', {ratios}}}")
     plan = planned(many, Adjacency.ADD_REMOVE)
-    assert len(plan.parts) >= 60
+    assert len(plan.measurements) >= 60

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pappi.engine.cases import CaseTable
+from pappi.engine import CaseTable
 from pappi.errors import WorkspaceError
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.store.workspace import open_workspace
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import CASE, Per, PrivacyUnit
+from pappi.ppinot import parse_catalogue
+from pappi.store import open_workspace
+from pappi.values import CASE, Epsilon, Per, PrivacyUnit
 from tests.leak.test_public_surface import TERMS, surface
 from tests.small_logs import Row, claims, workspace_with
 
@@ -41,7 +40,7 @@ def collector(cases: int) -> list[Row]:
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_logs_with_and_without_a_person_look_the_same(tmp_path: Path, unit: PrivacyUnit) -> None:
-    rows, terms = of_customers(claims(30)), replace(TERMS, unit=unit)
+    rows, terms = of_customers(claims(30)), replace(TERMS, terms=replace(TERMS.terms, unit=unit))
     without = workspace_with(tmp_path / "without", rows, terms)
     with_them = workspace_with(tmp_path / "with", rows + collector(12), terms)
     assert surface(without) == surface(with_them)
@@ -64,7 +63,7 @@ ppis:
 
 def counted(folder: Path, cases: int, unit: PrivacyUnit) -> list[float | None]:
     """With so much ε that only the cases themselves can make a difference."""
-    terms = replace(TERMS, unit=unit, block_budget=Epsilon.of(4000))
+    terms = replace(TERMS, terms=replace(TERMS.terms, unit=unit, block_budget=Epsilon.of(4000)))
     workspace = workspace_with(folder, of_customers(claims(30)) + collector(cases), terms)
     series = workspace.checkpoint().release(parse_catalogue(COUNTED), "2000")
     return [answer.value for one in series for answer in one.answers]
@@ -81,12 +80,12 @@ def test_a_person_s_cases_beyond_the_bound_change_nothing(
 def test_a_checkpoint_that_trusts_the_bound_would_be_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(CaseTable, "kept", lambda table, *_: table)
+    monkeypatch.setattr(CaseTable, "truncated", lambda table, *_: table)
     assert counted(tmp_path / "2", 2, UNITS[0]) != counted(tmp_path / "12", 12, UNITS[0])
 
 
 def test_a_key_that_is_lost_before_a_release_is_found_before_the_charge(tmp_path: Path) -> None:
-    terms = replace(TERMS, unit=UNITS[0])
+    terms = replace(TERMS, terms=replace(TERMS.terms, unit=UNITS[0]))
     workspace = workspace_with(tmp_path / "w", of_customers(claims(10)), terms)
     (workspace.root / "key").unlink()
     with pytest.raises(WorkspaceError, match="has no usable key"):
@@ -98,7 +97,7 @@ def test_the_unit_is_part_of_the_question(tmp_path: Path) -> None:
     """Under another unit other cases count: one answer must not replay the other."""
     asked: list[str] = []
     for number, unit in enumerate((*UNITS, PrivacyUnit("customer", 3), CASE)):
-        terms = replace(TERMS, unit=unit)
+        terms = replace(TERMS, terms=replace(TERMS.terms, unit=unit))
         workspace = workspace_with(tmp_path / str(number), of_customers(claims(10)), terms)
         workspace.checkpoint().release(parse_catalogue(COUNTED))
         with open_workspace(workspace.root).open_ledger() as ledger:

@@ -8,7 +8,7 @@ tabs and line breaks, and what a reader would strip or fill in is stripped and f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from fractions import Fraction
@@ -16,69 +16,77 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from pappi.ppinot.catalogue.releases import MECHANISM_NAMES
-from pappi.ppinot.expressions.nodes import (
-    Apply,
-    Binary,
-    Choose,
-    Duration,
-    Expression,
-    Function,
-    Instant,
-    IsMissing,
-    Literal,
-    Name,
-    Negate,
-    Not,
-    Number,
-    OneOf,
-    Operator,
-    Text,
-    Truth,
-)
-from pappi.ppinot.expressions.walk import names_in
-from pappi.ppinot.measures import measure_kind
-from pappi.ppinot.model import (
+from pappi.mechanisms import mechanism_names
+from pappi.ppinot import (
     AggregatedMeasure,
     Aggregation,
-    Anchor,
+    AnyLiteral,
+    Apply,
+    Binary,
     Bounding,
-    CaseBorder,
     Catalogue,
+    Choose,
     ConditionMeasure,
     CountMeasure,
     Cycles,
     DataMeasure,
     DerivedMultiInstance,
     DerivedSingleInstance,
+    DurationLiteral,
     EventCondition,
-    Grouping,
-    GroupTarget,
+    EventSequence,
+    Expression,
+    Function,
+    InstantLiteral,
+    IsMissing,
     Missing,
     MultiInstance,
+    Name,
+    Negate,
     NoiseOn,
+    Not,
+    NumberLiteral,
     Occurrence,
     Occurs,
+    OneOf,
     OpenCycle,
+    Operator,
     Order,
     Pick,
     Ppi,
-    Recent,
     ReleaseChoice,
     Scope,
-    Sequence,
     SingleInstance,
     StateMeasure,
     Target,
+    TextLiteral,
     TimeMeasure,
+    TruthLiteral,
     Wanted,
+    measure_kind,
 )
-from pappi.values.bounds import UNIT_INTERVAL, Bounds
-from pappi.values.epsilon import Epsilon
-from pappi.values.periods import Calendar, Grid
-from pappi.values.units import DURATIONS, FRACTION, NUMBER, PERCENT, SECOND, Unit
-from pappi.values.vocabulary import Kind, Vocabulary
-from pappi.values.working_time import Season, Week, Window, WorkingCalendar
+from pappi.ppinot.expressions.nodes import names_in
+from pappi.ppinot.model import Anchor, Grouping, GroupTarget, Recent
+from pappi.values import (
+    DURATIONS,
+    FRACTION,
+    NUMBER,
+    PERCENT,
+    SECOND,
+    UNIT_INTERVAL,
+    Bounds,
+    Calendar,
+    CaseBorder,
+    Epsilon,
+    Grid,
+    Kind,
+    Season,
+    Unit,
+    Vocabulary,
+    Week,
+    Window,
+    WorkingCalendar,
+)
 
 ACTIVITIES = ("Pay claim", "Reject claim", "A", 'Say "hi"', "it's 5: done", "prüfen", "no")
 TRANSITION = "lifecycle:transition"
@@ -145,22 +153,24 @@ Names = tuple[tuple[str, Kind], ...]
 Expressions = st.SearchStrategy[Expression]
 
 
-def _literals(kind: Kind) -> st.SearchStrategy[Literal]:
-    by_kind: dict[Kind, st.SearchStrategy[Literal]] = {
-        Kind.NUMBER: decimals.map(Number),
-        Kind.DURATION: durations.map(Duration),
-        Kind.TEXT: texts.map(Text),
-        Kind.TRUTH: st.booleans().map(Truth),
-        Kind.TIME: st.integers(0, 4 * 10**9).map(lambda second: Instant(second * SECOND + 250_000))
-        | st.integers(0, 40_000).map(lambda day: Instant(day * DURATIONS["days"])),
+def _literals(kind: Kind) -> st.SearchStrategy[AnyLiteral]:
+    by_kind: dict[Kind, st.SearchStrategy[AnyLiteral]] = {
+        Kind.NUMBER: decimals.map(NumberLiteral),
+        Kind.DURATION: durations.map(DurationLiteral),
+        Kind.TEXT: texts.map(TextLiteral),
+        Kind.TRUTH: st.booleans().map(TruthLiteral),
+        Kind.TIME: st.integers(0, 4 * 10**9).map(
+            lambda second: InstantLiteral(second * SECOND + 250_000)
+        )
+        | st.integers(0, 40_000).map(lambda day: InstantLiteral(day * DURATIONS["days"])),
     }
     return by_kind[kind]
 
 
-def _choices(kind: Kind) -> st.SearchStrategy[tuple[Literal, ...]]:
-    some: st.SearchStrategy[Literal] = _literals(kind)
+def _choices(kind: Kind) -> st.SearchStrategy[tuple[AnyLiteral, ...]]:
+    some: st.SearchStrategy[AnyLiteral] = _literals(kind)
     if kind is Kind.NUMBER:
-        some = signed.map(Number)
+        some = signed.map(NumberLiteral)
     return st.lists(some, min_size=1, max_size=3).map(tuple)
 
 
@@ -238,12 +248,12 @@ def spellings(transition: str) -> tuple[str, ...]:
 
 
 def _in_transition(transition: str) -> Expression:
-    name, ways = Name(TRANSITION), tuple(Text(way) for way in spellings(transition))
+    name, ways = Name(TRANSITION), tuple(TextLiteral(way) for way in spellings(transition))
     return OneOf(name, ways) if len(ways) > 1 else Binary(Operator.EQUAL, name, ways[0])
 
 
 _is_activity: Expressions = st.sampled_from(ACTIVITIES).map(
-    lambda activity: Binary(Operator.EQUAL, Name("activity"), Text(activity))
+    lambda activity: Binary(Operator.EQUAL, Name("activity"), TextLiteral(activity))
 )
 _is_transition: Expressions = st.sampled_from(["complete", "start", "Assigned", "5"]).map(
     _in_transition
@@ -257,7 +267,7 @@ def event_tests() -> Expressions:
         _is_activity,
         _is_transition,
         st.builds(Binary, st.just(Operator.AND), _is_activity, _is_transition),
-        st.lists(st.sampled_from(ACTIVITIES).map(Text), min_size=1, max_size=3).map(
+        st.lists(st.sampled_from(ACTIVITIES).map(TextLiteral), min_size=1, max_size=3).map(
             lambda activities: OneOf(Name("activity"), tuple(activities))
         ),
         expressions(Kind.TRUTH, tuple(_NAMES.items())),
@@ -271,7 +281,7 @@ _occurs = st.builds(
 
 @cache
 def event_conditions() -> st.SearchStrategy[EventCondition]:
-    return st.one_of(_occurs, st.builds(Sequence, _occurs, _occurs, st.sampled_from(Order)))
+    return st.one_of(_occurs, st.builds(EventSequence, _occurs, _occurs, st.sampled_from(Order)))
 
 
 # --- working calendars ----------------------------------------------------------------
@@ -384,12 +394,12 @@ def _derived_single(draw: st.DrawFn, kind: Kind, depth: int) -> DerivedSingleIns
 
 # Strategies are dear to make, so formulas are drawn over these names and then get their own.
 _PLACES: Names = tuple((kind.value, kind) for kind in Kind)
-_CONSTANTS: Mapping[Kind, Literal] = {
-    Kind.NUMBER: Number(Fraction(1)),
-    Kind.TEXT: Text("a"),
-    Kind.TRUTH: Truth(value=True),
-    Kind.DURATION: Duration(Fraction(SECOND)),
-    Kind.TIME: Instant(0),
+_CONSTANTS: Mapping[Kind, AnyLiteral] = {
+    Kind.NUMBER: NumberLiteral(Fraction(1)),
+    Kind.TEXT: TextLiteral("a"),
+    Kind.TRUTH: TruthLiteral(value=True),
+    Kind.DURATION: DurationLiteral(Fraction(SECOND)),
+    Kind.TIME: InstantLiteral(0),
 }
 
 
@@ -431,7 +441,7 @@ Multis = st.SearchStrategy[MultiInstance]
 _groupings = st.builds(
     Grouping, _data(Kind.TEXT), st.lists(keys, min_size=1, max_size=3, unique=True).map(tuple)
 )
-EVERY_CASE = DerivedSingleInstance(Truth(value=True), ())
+EVERY_CASE = DerivedSingleInstance(TruthLiteral(value=True), ())
 
 
 @st.composite
@@ -641,16 +651,22 @@ def _variable_paths(measure: MultiInstance) -> list[str]:
     return [*deeper, *(f"{name}.{path}" for name, paths in deeper.items() for path in paths)]
 
 
+def _leaves_something(noisy: Sequence[NoiseOn]) -> bool:
+    """Whether the shares of epsilon leave something for the functions that have none."""
+    shares = [on.share for on in noisy if on.share is not None]
+    return sum(shares) < 1 or (sum(shares) == 1 and len(shares) == len(noisy))
+
+
 def _releases(measure: MultiInstance) -> st.SearchStrategy[ReleaseChoice]:
     names = st.sampled_from(["value", *_variable_paths(measure)])
     shares = st.none() | st.integers(1, 1000).map(lambda part: Fraction(part, 1000))
-    wishes = st.builds(NoiseOn, names, st.none() | st.sampled_from(MECHANISM_NAMES), shares)
+    wishes = st.builds(NoiseOn, names, st.none() | st.sampled_from(mechanism_names()), shares)
     noisy = st.lists(names.map(NoiseOn) | wishes, unique_by=lambda on: on.function, max_size=2)
     return st.just(ReleaseChoice()) | st.builds(
         ReleaseChoice,
         st.sampled_from(Wanted),
-        st.none() | st.sampled_from(MECHANISM_NAMES),
-        noisy.map(tuple),
+        st.none() | st.sampled_from(mechanism_names()),
+        noisy.filter(_leaves_something).map(tuple),
         st.none() | decimals.filter(bool),
         st.none() | st.integers(2, 10_000),
     )

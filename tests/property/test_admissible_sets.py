@@ -8,23 +8,31 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pappi.ppinot.expressions.nodes import Binary, Name, Operator, Text, Truth
-from pappi.ppinot.model import (
+from pappi.ppinot import (
     AggregatedMeasure,
     Aggregation,
+    Binary,
     CountMeasure,
     DataMeasure,
     DerivedMultiInstance,
-    Grouping,
+    Inner,
     MultiInstance,
+    Name,
+    Node,
     Occurs,
+    Operator,
+    TextLiteral,
+    TruthLiteral,
+    admissible_sets,
+    composition_tree,
+    leaves,
 )
-from pappi.tree.admissible import admissible_sets
-from pappi.tree.composition import Inner, Leaf, Node, composition_tree, leaves
+from pappi.ppinot.model import Grouping
+from pappi.ppinot.tree import Leaf
 
 
 def count(activity: str) -> CountMeasure:
-    return CountMeasure(Occurs(Binary(Operator.EQUAL, Name("activity"), Text(activity))))
+    return CountMeasure(Occurs(Binary(Operator.EQUAL, Name("activity"), TextLiteral(activity))))
 
 
 def total(activity: str) -> AggregatedMeasure:
@@ -75,7 +83,8 @@ aggregated = st.builds(
 def derived(children: st.SearchStrategy[MultiInstance]) -> st.SearchStrategy[MultiInstance]:
     return st.lists(children, min_size=1, max_size=3).map(
         lambda measures: DerivedMultiInstance(
-            Truth(value=True), tuple((f"v{i}", measure) for i, measure in enumerate(measures))
+            TruthLiteral(value=True),
+            tuple((f"v{i}", measure) for i, measure in enumerate(measures)),
         )
     )
 

@@ -10,10 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import AggregatedMeasure
-from pappi.tree import aggregates
-from pappi.tree.aggregates import aggregate, exact_sum
+from pappi.ppinot import AggregatedMeasure, aggregate, exact_sum, parse_catalogue, tree
 
 LARGEST = 1.7976931348623157e308
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -53,8 +50,8 @@ def test_a_sum_is_the_exact_one_rounded_once(values: list[float]) -> None:
 def test_a_sum_of_many_is_the_same(values: list[float], chunk: int) -> None:
     """Many are added up in another way, in chunks; of both, few here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(aggregates, "_FEW", -1)
-        patch.setattr(aggregates, "_CHUNK", 1 + 7 * chunk)
+        patch.setattr(tree, "_FEW", -1)
+        patch.setattr(tree, "_CHUNK", 1 + 7 * chunk)
         found = exact_sum(np.array(values, dtype=np.float64))
     assert found == rounded(sum(map(Fraction, values), Fraction(0)))
 

@@ -5,14 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from jsonschema import Draft202012Validator
 
-from pappi.ppinot.catalogue import parse_catalogue, write_json, write_yaml
-from pappi.ppinot.catalogue.schema import catalogue_schema
-from pappi.ppinot.checks import check_catalogue
-from pappi.ppinot.model import AggregatedMeasure, Catalogue, DerivedMultiInstance, MultiInstance
+from pappi.ppinot import (
+    AggregatedMeasure,
+    Catalogue,
+    DerivedMultiInstance,
+    MultiInstance,
+    check_catalogue,
+    parse_catalogue,
+    write_yaml,
+)
+from pappi.ppinot.notations.yaml import write_json
+from pappi.ppinot.notations.yaml.schema import catalogue_schema
 from tests.property.models import VOCABULARY, catalogues
 
 VALIDATOR = Draft202012Validator(catalogue_schema())
@@ -36,6 +44,7 @@ def seen_in(document: dict[str, object]) -> list[object]:
     return [each for each in found if each is not None]
 
 
+@pytest.mark.outside
 @given(catalogues())
 def test_yaml_gives_the_catalogue_back(catalogue: Catalogue) -> None:
     text = write_yaml(catalogue)
@@ -43,7 +52,7 @@ def test_yaml_gives_the_catalogue_back(catalogue: Catalogue) -> None:
     assert seen_in(yaml.safe_load(text)) == texts_of(catalogue)
 
 
-@settings(max_examples=50)  # validating is slow
+@pytest.mark.outside
 @given(catalogues())
 def test_json_gives_the_catalogue_back_and_keeps_to_the_schema(catalogue: Catalogue) -> None:
     text = write_json(catalogue)
@@ -61,7 +70,6 @@ def aggregations(measure: MultiInstance) -> Iterator[AggregatedMeasure]:
         yield measure
 
 
-@settings(max_examples=50)
 @given(catalogues())
 def test_what_is_generated_is_sound(catalogue: Catalogue) -> None:
     assert check_catalogue(catalogue, VOCABULARY) == []

@@ -12,31 +12,30 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pappi.errors import DefinitionError
-from pappi.ppinot.expressions.evaluate import evaluate
-from pappi.ppinot.expressions.intervals import bound
-from pappi.ppinot.expressions.kinds import kind_of
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot import (
     Apply,
     Binary,
     Choose,
-    Duration,
+    DurationLiteral,
     Expression,
     Function,
-    Instant,
+    InstantLiteral,
     IsMissing,
     Name,
     Negate,
     Not,
-    Number,
+    NumberLiteral,
     OneOf,
     Operator,
-    Text,
-    Truth,
+    TextLiteral,
+    TruthLiteral,
+    render,
 )
+from pappi.ppinot.expressions.evaluation import bound, evaluate
+from pappi.ppinot.expressions.kinds import kind_of
+from pappi.ppinot.expressions.nodes import height
 from pappi.ppinot.expressions.parser import MAX_DEPTH, parse_expression
-from pappi.ppinot.expressions.render import render
-from pappi.ppinot.expressions.walk import height
-from pappi.values.vocabulary import Kind
+from pappi.values import Kind
 
 ARITHMETIC = [Operator(sign) for sign in "+-*/%"]
 ORDER = [Operator(sign) for sign in ("<", "<=", ">", ">=")]
@@ -58,13 +57,13 @@ NAMES: Mapping[str, Kind] = {
 
 decimals = st.builds(Fraction, st.integers(0, 10**9), st.sampled_from([1, 2, 5, 10, 1000, 10**6]))
 literals = st.one_of(
-    decimals.map(Number),
-    decimals.map(Duration),
-    st.text(max_size=8).map(Text),
-    st.booleans().map(Truth),
-    st.integers(-(10**15), 10**16).map(Instant),
+    decimals.map(NumberLiteral),
+    decimals.map(DurationLiteral),
+    st.text(max_size=8).map(TextLiteral),
+    st.booleans().map(TruthLiteral),
+    st.integers(-(10**15), 10**16).map(InstantLiteral),
 )
-signed = st.one_of(literals, decimals.map(lambda value: Number(-value)))
+signed = st.one_of(literals, decimals.map(lambda value: NumberLiteral(-value)))
 names = st.one_of(
     st.sampled_from(["a", "org:resource", "in", "NULL", "min", "missing", "90 days", "`", "ß"]),
     st.text(min_size=1, max_size=6),
@@ -94,11 +93,11 @@ expressions: st.SearchStrategy[Expression] = st.recursive(
 def of_kind(kind: Kind, depth: int = 3) -> st.SearchStrategy[Expression]:
     """Well-kinded expressions over NAMES."""
     leaf = {
-        Kind.NUMBER: decimals.map(Number),
-        Kind.DURATION: decimals.map(Duration),
-        Kind.TEXT: st.sampled_from(["x", "y"]).map(Text),
-        Kind.TRUTH: st.booleans().map(Truth),
-        Kind.TIME: st.integers(0, 10**16).map(Instant),
+        Kind.NUMBER: decimals.map(NumberLiteral),
+        Kind.DURATION: decimals.map(DurationLiteral),
+        Kind.TEXT: st.sampled_from(["x", "y"]).map(TextLiteral),
+        Kind.TRUTH: st.booleans().map(TruthLiteral),
+        Kind.TIME: st.integers(0, 10**16).map(InstantLiteral),
     }[kind]
     named = st.sampled_from([Name(name) for name, its in NAMES.items() if its is kind])
     if depth == 0:
@@ -150,7 +149,7 @@ def _truths(depth: int) -> list[st.SearchStrategy[Any]]:
         st.builds(Binary, st.sampled_from(LOGIC), truth, truth),
         st.builds(Binary, st.sampled_from(ORDER + EQUALITY), number, number),
         st.builds(Binary, st.sampled_from(EQUALITY), text, text),
-        st.builds(OneOf, number, st.lists(decimals.map(Number), min_size=1).map(tuple)),
+        st.builds(OneOf, number, st.lists(decimals.map(NumberLiteral), min_size=1).map(tuple)),
     ]
 
 
@@ -204,8 +203,10 @@ def test_nesting_never_exhausts_the_stack(piece: str, count: int) -> None:
 
 
 @given(expressions)
-@example(Binary(Operator.SUBTRACT, Number(Fraction(2014)), Negate(Number(Fraction(1)))))
-@example(Not(Not(OneOf(Name("a"), (Number(Fraction(-1)),)))))
+@example(
+    Binary(Operator.SUBTRACT, NumberLiteral(Fraction(2014)), Negate(NumberLiteral(Fraction(1))))
+)
+@example(Not(Not(OneOf(Name("a"), (NumberLiteral(Fraction(-1)),)))))
 @example(Choose(Choose(Name("a"), Name("b"), Name("c")), Name("d"), Name("e:f")))
 def test_reading_what_was_rendered_gives_the_expression_back(expression: Expression) -> None:
     assert parse_expression(render(expression)) == expression

@@ -10,22 +10,24 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pappi.errors import DefinitionError
-from pappi.ppinot.java import read_java, write_java
-from pappi.ppinot.model import Catalogue
+from pappi.ppinot import Catalogue
+from pappi.ppinot.notations.java import read_java, write_java
 from tests.property.models import catalogues
 
 SLOW_DATA = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=SLOW_DATA)
+@pytest.mark.outside
+@settings(suppress_health_check=SLOW_DATA)
 @given(catalogues())
 def test_every_catalogue_survives_the_round_trip(catalogue: Catalogue) -> None:
     text = write_java(catalogue)
-    assert read_java(text) == catalogue
+    assert read_java(text).catalogue == catalogue
     json.loads(text)
 
 
@@ -54,7 +56,8 @@ def places(value: object) -> Iterator[Place]:
         yield from places(inner)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=SLOW_DATA)
+@pytest.mark.outside
+@settings(suppress_health_check=SLOW_DATA)
 @given(catalogues(), st.data())
 def test_damaged_documents_are_read_or_refused(catalogue: Catalogue, data: st.DataObject) -> None:
     document = json.loads(write_java(catalogue))
@@ -66,7 +69,6 @@ def test_damaged_documents_are_read_or_refused(catalogue: Catalogue, data: st.Da
         read_java(json.dumps(document), lifecycle=lifecycle)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.one_of(st.text(), st.text(alphabet='{}[]":,\\u$ \nkinda0')))
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(DefinitionError):

@@ -12,17 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from pappi.budget.accounts import Account, Charge, KeyState, demand
-from pappi.budget.journal import Balance
 from pappi.errors import BudgetExceeded
-from pappi.store.ledger import Step
-from pappi.values.epsilon import ZERO, Epsilon
-from pappi.values.plain_data import JSON
+from pappi.ledger import Account, Balance, Charge, KeyState, demand
+from pappi.ledger.ledger import Step
+from pappi.values import JSON, ZERO, Epsilon
 from tests.ledgers import Database, new_place
+
+pytestmark = pytest.mark.outside
 
 BLOCKS = tuple(Account("hospital", f"2014-{month:02}") for month in range(1, 5))
 ANALYSTS = ("", "ann", "bob")

@@ -17,14 +17,12 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from pappi.errors import DefinitionError
-from pappi.ppinot.bpmn import bpmn_reading
-from pappi.ppinot.java import fields as java_fields
-from pappi.ppinot.java import write_java
-from pappi.ppinot.java.reading import Reading, java_reading
-from pappi.ppinot.model import Catalogue
-from pappi.ppinot.notations import Notation, parse_definitions, write_definitions
-from pappi.ppinot.objects import from_ppinot4py
-from pappi.ppinot.objects.foreign import Foreign
+from pappi.ppinot import Catalogue, from_ppinot4py, parse_definitions, write_definitions
+from pappi.ppinot.notations.bpmn import read_bpmn
+from pappi.ppinot.notations.document import Reading
+from pappi.ppinot.notations.java import read_java, write_java
+from pappi.ppinot.notations.metamodel.fields import Fields
+from pappi.ppinot.notations.objects import Foreign
 from tests.fuzz import bpmn
 from tests.fuzz.catalogues import catalogue as any_catalogue
 from tests.fuzz.dice import Dice
@@ -52,7 +50,7 @@ SAID_ANYWAY: dict[str, tuple[object, ...]] = {
 
 def read(document: object) -> Reading | None:
     try:
-        return java_reading(json.dumps(document), "x.json", "claims")
+        return read_java(json.dumps(document), "x.json", "claims")
     except DefinitionError:
         return None
 
@@ -120,23 +118,24 @@ def test_a_reader_that_forgets_to_name_its_losses_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert silent_losses(APPROVED) == []
-    monkeypatch.setattr("pappi.ppinot.java.reading.unread", lambda *_: iter(()))
+    monkeypatch.setattr("pappi.ppinot.notations.metamodel.documents.unread", lambda *_: iter(()))
     assert silent_losses(APPROVED) == [("approvedBy", "the board")]
 
 
 def test_a_reader_that_looks_at_a_field_and_drops_it_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    init = java_fields.Fields.__init__
+    init = Fields.__init__
 
-    def dropping(self: java_fields.Fields, *given: Any) -> None:  # noqa: ANN401
+    def dropping(self: Fields, *given: Any) -> None:  # noqa: ANN401
         init(self, *given)
         self.text("approvedBy")
 
-    monkeypatch.setattr(java_fields.Fields, "__init__", dropping)
+    monkeypatch.setattr(Fields, "__init__", dropping)
     assert silent_losses(APPROVED) == [("approvedBy", "the board")]
 
 
+@pytest.mark.outside
 @settings(
     max_examples=20,
     deadline=None,
@@ -146,11 +145,11 @@ def test_a_reader_that_looks_at_a_field_and_drops_it_is_caught(
 @given(catalogues(), st.data())
 def test_whatever_is_written_besides_is_named(catalogue: Catalogue, data: st.DataObject) -> None:
     written = json.loads(write_java(catalogue))
-    assert java_reading(json.dumps(written), "x.json", None).lost == ()
+    assert read_java(json.dumps(written), "x.json", None).lost == ()
     where = data.draw(st.sampled_from([each for each in objects(written) if _is_of_fields(each)]))
     where["accountable"] = data.draw(st.sampled_from(["Boss", ["A", "B"], {"name": "Boss"}, 7]))
     try:
-        reading = java_reading(json.dumps(written), "x.json", None)
+        reading = read_java(json.dumps(written), "x.json", None)
     except DefinitionError:
         return  # refused is not lost: a condition inside its name has nothing beside it
     assert reading.catalogue == catalogue
@@ -170,30 +169,30 @@ def test_no_attribute_of_a_diagram_is_lost_in_silence() -> None:
     for number in NUMBERS:
         model = bpmn.model(Dice(f"loss {number}"))
         try:
-            whole = bpmn_reading(model, "m.bpmn", "claims")
+            whole = read_bpmn(model, "m.bpmn", "claims")
         except DefinitionError:
             continue
         for tag in ("ppiset", "ppi ", "aggregatedMeasure", "countMeasure", "timeConnector"):
             more = model.replace(f"<ppi:{tag}", f'<ppi:{tag.strip()} owner="Boss" ', 1)
             if more == model:
                 continue
-            reading = bpmn_reading(more, "m.bpmn", "claims")
+            reading = read_bpmn(more, "m.bpmn", "claims")
             assert reading.catalogue == whole.catalogue
             assert any("'owner' is not kept" in each.message for each in reading.lost)
             named += 1
     assert named > 2 * len(NUMBERS)
 
 
-@pytest.mark.parametrize("notation", [Notation.YAML, Notation.JSON, Notation.TEXT])
-def test_our_own_notations_refuse_what_they_do_not_know(notation: Notation) -> None:
+@pytest.mark.parametrize("notation", ["yaml", "json", "text"])
+def test_our_own_notations_refuse_what_they_do_not_know(notation: str) -> None:
     """So that nothing can be lost in reading one; `convert` checks what it has written."""
     tree = any_catalogue(Dice("loss 1"))
-    catalogue = parse_definitions(json.dumps(tree), Notation.JSON, "c.json").catalogue
+    catalogue = parse_definitions(json.dumps(tree), "json", "c.json").catalogue
     text = write_definitions(catalogue, notation)
     more = {
-        Notation.YAML: text.replace("    measure:", "    accountable: Boss\n    measure:", 1),
-        Notation.JSON: text.replace('"measure"', '"accountable": "Boss", "measure"', 1),
-        Notation.TEXT: text.replace("Definition:", "Accountable: Boss\nDefinition:", 1),
+        "yaml": text.replace("    measure:", "    accountable: Boss\n    measure:", 1),
+        "json": text.replace('"measure"', '"accountable": "Boss", "measure"', 1),
+        "text": text.replace("Definition:", "Accountable: Boss\nDefinition:", 1),
     }[notation]
     assert more != text
     assert parse_definitions(text, notation, "x").catalogue == catalogue

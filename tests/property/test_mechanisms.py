@@ -10,14 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pappi.audit import neighbours
-from pappi.audit.joint import JointRelease
-from pappi.mechanisms import MECHANISMS, Mechanism, mechanism_for, mechanisms_of
-from pappi.mechanisms.choose import Looseness, decision_for, threshold_for
-from pappi.mechanisms.margins import Limit
-from pappi.mechanisms.mechanism import NoisyIntegers
-from pappi.values.bounds import UNIT_INTERVAL, Bounds
-from pappi.values.privacy import Adjacency
+from pappi.audit import JointRelease, neighbours
+from pappi.mechanisms import (
+    FUNCTIONS,
+    Limit,
+    Looseness,
+    Mechanism,
+    NoisyIntegers,
+    NoisyMargin,
+    Task,
+    mechanism_for,
+    mechanisms_of,
+)
+from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
+from tests.lengths import length
 
 any_values = st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=20)
 fractions = st.fractions(min_value=-(10**13), max_value=10**13, max_denominator=1000)
@@ -29,7 +35,7 @@ epsilons = st.fractions(min_value=Fraction(1, 10**9), max_value=20, max_denomina
 
 @st.composite
 def mechanisms(draw: st.DrawFn) -> Mechanism:
-    function = draw(st.sampled_from([*sorted(MECHANISMS), "p1", "p90", "p99.99"]))
+    function = draw(st.sampled_from([*FUNCTIONS, "p1", "p90", "p99.99"]))
     low, high = draw(any_bounds)
     bounds = UNIT_INTERVAL if function == "share" else Bounds(low, high)
     epsilon = draw(epsilons)
@@ -62,9 +68,9 @@ def aimed(draw: st.DrawFn) -> Mechanism:
     )
     terms = (Bounds(low, high), draw(epsilons), draw(st.sampled_from(list(Adjacency))))
     if draw(st.booleans()):
-        return decision_for(function, *terms, integral=False, limit=limit)
+        return NoisyMargin.made_for(Task(function, *terms, integral=False, limit=limit))
     falloff = draw(st.fractions(Fraction(1, 10), 10))
-    return threshold_for(function, *terms, integral=False, limit=limit, falloff=falloff)
+    return mechanism_for(function, *terms, integral=False, limit=limit, falloff=falloff)
 
 
 @total
@@ -103,8 +109,9 @@ def test_predicted_errors_are_finite_and_not_negative(
     assert 0 <= mechanism.predicted_error(cases, at) < math.inf
 
 
+@pytest.mark.outside
 @given(mechanisms() | aimed(), any_values, st.floats(allow_nan=True, allow_infinity=True))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=length(60, 300))
 def test_no_neighbour_is_further_away_than_epsilon(
     mechanism: Mechanism, values: list[float], newcomer: float
 ) -> None:

@@ -24,9 +24,9 @@ from pappi.errors import LogFormatError
 from pappi.eventlog import ReadOptions, open_log
 from pappi.eventlog import xes as xes_reading
 from pappi.eventlog.times import FORMATS, Clock, _read_by_parts, read_times
-from pappi.eventlog.xes_bulk import BulkReader
-from pappi.eventlog.xes_separators import Irregular
-from pappi.eventlog.xes_values import DateReader
+from pappi.eventlog.xes_bulk import BulkReader, Irregular
+from pappi.eventlog.xes_columns import DateReader
+from tests.lengths import length
 
 Value: TypeAlias = str | int | float | bool | datetime | None
 
@@ -118,7 +118,7 @@ def expected_event(event: dict[str, tuple[str, Any]]) -> dict[tuple[str, str], A
     }
 
 
-@settings(max_examples=80, deadline=None)
+@pytest.mark.outside
 @given(traces)
 def test_a_log_written_as_xes_is_read_back_exactly(log: list[Trace]) -> None:
     with TemporaryDirectory() as folder:
@@ -200,7 +200,8 @@ def named(number: int) -> dict[str, tuple[str, Any]]:
     return {"concept:name": ("string", f"case {number}")}
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.outside
+@settings(max_examples=length(60, 200))
 @given(usual_traces, intrusions, st.sampled_from(["", "\n", "\r\n\t"]), st.integers(30, 300))
 def test_traces_read_at_once_are_what_the_parser_makes_of_them(
     log: list[Trace], intrusions: list[tuple[float, str]], between: str, block: int
@@ -229,7 +230,7 @@ dates = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=length(60, 150))
 @given(st.lists(dates, min_size=1, max_size=3), st.sampled_from([None, "Europe/Amsterdam"]))
 def test_dates_read_at_once_are_those_read_one_by_one(texts: list[str], zone: str | None) -> None:
     clock = None if zone is None else ZoneInfo(zone)
@@ -245,7 +246,7 @@ def test_dates_read_at_once_are_those_read_one_by_one(texts: list[str], zone: st
 clocks = [Clock(), *(Clock(ZoneInfo("Europe/Amsterdam"), z_is_utc) for z_is_utc in (True, False))]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=length(60, 200))
 @given(
     st.lists(st.one_of(st.none(), dates), min_size=1, max_size=3),
     st.sampled_from([("-", "y"), ("/", "y"), ("-", "d"), (".", "d"), ("/", "m"), ("-", "m")]),
@@ -292,7 +293,6 @@ def node_xml(node: dict[str, Any]) -> str:
     return f"<{node['type']} key={quoteattr(node['key'])}{value}>{inside}</{node['type']}>"
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(nodes, min_size=1, max_size=3))
 def test_nested_attributes_are_kept_as_they_are(children: list[dict[str, Any]]) -> None:
     body = node_xml({"type": "container", "key": "c", "children": children})
@@ -312,7 +312,6 @@ rows_of_text = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     rows_of_text,
     st.sampled_from(",;\t|"),
@@ -333,7 +332,7 @@ def test_a_log_written_as_csv_is_read_back_exactly(
     ] == [(c, a or None, us(t.replace(tzinfo=ZoneInfo(zone))), f"_{n}", i) for c, a, t, n, i in log]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=length(60, 100))
 @given(st.binary(max_size=200), st.sampled_from(["log.xes", "log.csv", "log.parquet"]))
 def test_bytes_that_are_no_log_are_refused_with_a_hint(content: bytes, name: str) -> None:
     with TemporaryDirectory() as folder:

@@ -14,32 +14,20 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from pappi.checkpoint.door import Caller, Checkpoint
-from pappi.custody.capture import CapturedEvent, event_of
-from pappi.custody.imports import Terms
-from pappi.custody.keys import IssuedKey
-from pappi.errors import (
-    BudgetExceeded,
-    NotAuthenticated,
-    PappiError,
-    Refused,
-    Stopped,
-    UnknownLog,
-)
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import Catalogue
-from pappi.store.office import Office
-from pappi.store.register import Register
-from pappi.store.workspace import open_workspace
-from pappi.values.access import Role
-from pappi.values.answers import Series
-from pappi.values.epsilon import ZERO, Epsilon
-from pappi.values.vocabulary import Vocabulary
-from pappi.workspace import Workspace, create
+from pappi.checkpoint import Caller, LocalSession
+from pappi.custody import IssuedKey, NewLog, event_of
+from pappi.errors import BudgetExceeded, NotAuthenticated, PappiError, Refused, Stopped, UnknownLog
+from pappi.ppinot import Catalogue, parse_catalogue
+from pappi.session import Workspace, create
+from pappi.store import CapturedEvent, LedgerSession, Registry, open_workspace
+from pappi.values import ZERO, Epsilon, Role, Series, Terms, Vocabulary
+
+pytestmark = pytest.mark.outside
 
 LOG = "shop"
 MONTHS = tuple(f"2025-{month:02}" for month in range(1, 13))
@@ -101,8 +89,8 @@ class WorkspaceAgainstItsModel(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.workspace = create(Path(self.folder.name) / "w")
         custody = self.workspace.custody
-        terms = Terms(first=date(2025, 1, 1), block_budget=Epsilon.of(1))
-        custody.create_log(LOG, terms, Vocabulary(("Visit",)))
+        new = NewLog(first=date(2025, 1, 1), terms=Terms(block_budget=Epsilon.of(1)))
+        custody.create_log(LOG, new, Vocabulary(("Visit",)))
         custody.capture(LOG, [_event(month, case) for month in range(12) for case in range(3)])
         self.sealed = 0
         self.erased: set[tuple[int, int]] = set()
@@ -177,11 +165,11 @@ class WorkspaceAgainstItsModel(RuleBasedStateMachine):
 
     @rule(number=QUESTIONS, epsilon=EPSILONS, analyst=st.sampled_from(ANALYSTS))
     def release(self, number: int, epsilon: Epsilon, analyst: str) -> None:
-        """By an analyst whom the owner has handed the door."""
+        """By an analyst who has the session from the owner."""
         cells = [Cell(number, epsilon, month) for month in range(self.sealed)]
-        door = self.workspace.checkpoint(analyst)
+        session = self.workspace.checkpoint(analyst)
         expected = self.refusal(cells, analyst)
-        found = outcome(lambda: door.release(question(number), epsilon))
+        found = outcome(lambda: session.release(question(number), epsilon))
         self.take(found, expected, cells, analyst)
 
     @rule(number=QUESTIONS, epsilon=EPSILONS, data=st.data())
@@ -191,7 +179,7 @@ class WorkspaceAgainstItsModel(RuleBasedStateMachine):
         analyst = data.draw(st.sampled_from(sorted(self.keys)))
         secret = self.keys[analyst].secret
 
-        def permit(register: Register) -> None:
+        def permit(register: Registry) -> None:
             register.key_of(secret, datetime.now(UTC))
 
         cells = [Cell(number, epsilon, month) for month in range(self.sealed)]
@@ -200,8 +188,8 @@ class WorkspaceAgainstItsModel(RuleBasedStateMachine):
             expected = UnknownLog
         if not self.valid[analyst]:
             expected = NotAuthenticated
-        door = self.workspace.granted_checkpoint(analyst, permit)
-        found = outcome(lambda: door.release(question(number), epsilon))
+        session = self.workspace.granted_checkpoint(analyst, permit)
+        found = outcome(lambda: session.release(question(number), epsilon))
         self.take(found, expected, cells, analyst)
 
     @rule(
@@ -218,11 +206,11 @@ class WorkspaceAgainstItsModel(RuleBasedStateMachine):
             if reached == step:
                 raise Crash
 
-        office = Office(open_workspace(self.workspace.root))
-        door = Checkpoint(office, Caller(analyst), die)
+        office = LedgerSession(open_workspace(self.workspace.root))
+        session = LocalSession(office, Caller(analyst), die)
         expected = self.refusal(cells, analyst)
         try:
-            found = outcome(lambda: door.release(question(number), epsilon))
+            found = outcome(lambda: session.release(question(number), epsilon))
             self.take(found, expected, cells, analyst)
             # Nothing was left to draw: a replay.
             assert expected is not None or all(cell in self.values for cell in cells)
@@ -241,12 +229,12 @@ class WorkspaceAgainstItsModel(RuleBasedStateMachine):
         until = min(self.sealed + months, 12)
         cells = [Cell(number, epsilon, month) for month in range(self.sealed, until)]
         expected = self.refusal(cells, analyst, reserving=True)
-        door = self.workspace.checkpoint(analyst)
+        session = self.workspace.checkpoint(analyst)
         asked = (number, epsilon, until, analyst)
         if asked in self.asked.values():
             expected = Refused
         try:
-            found = door.subscribe(question(number), first_of(until), epsilon)
+            found = session.subscribe(question(number), first_of(until), epsilon)
         except Refused as refusal:
             self.take(refusal, expected, [], analyst)
             return
@@ -264,12 +252,14 @@ class WorkspaceAgainstItsModel(RuleBasedStateMachine):
         analyst = next(
             name
             for name in ANALYSTS
-            if any(one.id == identity for one in self.workspace.checkpoint(name).standing())
+            if any(one.id == identity for one in self.workspace.checkpoint(name).subscriptions())
         )
         cells = self.standing.pop(identity)
         del self.asked[identity]
         others = {
-            one.id for one in self.workspace.checkpoint(analyst).standing() if one.id != identity
+            one.id
+            for one in self.workspace.checkpoint(analyst).subscriptions()
+            if one.id != identity
         }
         kept = {cell for other in others for cell in self.standing[other]}
         given_up = [c for c in cells if self.holders.get(c) == analyst and c not in kept]
@@ -281,10 +271,10 @@ class WorkspaceAgainstItsModel(RuleBasedStateMachine):
     @rule()
     def run_standing(self) -> None:
         due = {i: [c for c in cells if c.month < self.sealed] for i, cells in self.standing.items()}
-        for run in self.workspace.run_standing():
-            cells = [cell for cell in due[run.question.id] if cell not in self.values]
-            expected = self.refusal(cells, run.question.analyst)
-            self.take(run.problem or run.series, expected, cells, run.question.analyst)
+        for run in self.workspace.run_subscriptions():
+            cells = [cell for cell in due[run.subscription.id] if cell not in self.values]
+            expected = self.refusal(cells, run.subscription.analyst)
+            self.take(run.problem or run.series, expected, cells, run.subscription.analyst)
 
     @rule()
     def reopen(self) -> None:
@@ -358,7 +348,7 @@ class WorkspaceAgainstItsModel(RuleBasedStateMachine):
     def accounts_are_what_the_model_says(self) -> None:
         if not hasattr(self, "payers"):
             return
-        with Office(open_workspace(self.workspace.root)).ledger() as ledger:
+        with LedgerSession(open_workspace(self.workspace.root)).ledger() as ledger:
             balances = ledger.balances(LOG)
             assert ledger.verify().ok
         used = self.used()

@@ -31,9 +31,9 @@ from typing import TYPE_CHECKING, Literal
 
 # The rivals of the race over HTTP start by the dozen: they import nothing else.
 if TYPE_CHECKING:
-    from pappi.budget.accounts import Charge, KeyState
-    from pappi.store.ledger import Ledger, Limits
-    from pappi.workspace import Workspace
+    from pappi.ledger import Charge, KeyState, Ledger
+    from pappi.ledger.ledger import Limits
+    from pappi.session import Workspace
     from tests.ledgers import Database
 
 Through = Literal["http", "library"]
@@ -56,7 +56,7 @@ ppis:
     release: {mechanism: laplace}
     scope: whole time
 """
-_LOADED = ["pappi.workspace", "pappi.checkpoint.draw", "psycopg"]
+_LOADED = ["pappi.session.workspace", "pappi.checkpoint.draw", "psycopg"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +110,15 @@ def run(plan: Plan, folder: Path, ledger_url: str | None = None) -> Outcome:
 
 def _prepare(plan: Plan, folder: Path, ledger_url: str | None) -> str:
     import pappi
-    from pappi.custody.imports import Terms
-    from pappi.values.epsilon import Epsilon
+    from pappi.custody import NewLog
+    from pappi.values import Epsilon, Terms
     from tests.service.serving import analyst_key
     from tests.small_logs import event_table
 
     workspace = pappi.create(folder, ledger=ledger_url)
     budget = Epsilon(plan.places * PRICE_NANO)
     table = event_table([("c", "A", 0.0, {})])
-    workspace.import_log(table, LOG, terms=Terms(block_budget=budget))
+    workspace.import_log(table, LOG, new=NewLog(terms=Terms(block_budget=budget)))
     # More than there is: the block is what bounds them.
     secret = analyst_key(workspace, ANALYST, {LOG: "1000"})
     workspace.close()
@@ -183,7 +183,7 @@ def _ask_directly(plan: Plan, rival: int, folder: Path) -> Counter[int]:
 
 def _asked_directly(workspace: Workspace, definitions: str) -> int:
     from pappi.errors import BudgetExceeded, WorkspaceError
-    from pappi.ppinot.catalogue import parse_catalogue
+    from pappi.ppinot import parse_catalogue
 
     # A file lock is not fair: whoever did not get it in time asks for the same again.
     for _ in range(_AGAIN):
@@ -249,9 +249,9 @@ def _serve(folder: Path, meeting: int, tell: Connection) -> None:
 
 def _break_ledgers(wait: Callable[[float], object]) -> None:
     """From now on, in this process, all look at the budget before any of them writes."""
-    from pappi.budget.accounts import KeyState, distinct
     from pappi.errors import BudgetExceeded
-    from pappi.store.ledger import Ledger
+    from pappi.ledger import KeyState, Ledger
+    from pappi.ledger.accounts import distinct
 
     def charge(
         ledger: Ledger, charges: Sequence[Charge], limits: Limits, permit: Callable[[], None]

@@ -12,15 +12,13 @@ from typing import Any
 import httpx
 from starlette.types import ASGIApp
 
-from pappi.custody.imports import Terms
+from pappi.custody import NewLog
+from pappi.service import Settings
 from pappi.service.analyst import analyst_app
 from pappi.service.layers import Frame, Service, frame_of
 from pappi.service.owner import owner_app
-from pappi.service.settings import Settings
-from pappi.values.access import Right, Role
-from pappi.values.bounds import Bounds, DefaultBounds
-from pappi.values.epsilon import Epsilon
-from pappi.workspace import Workspace
+from pappi.session import Workspace
+from pappi.values import Bounds, DefaultBounds, Epsilon, Right, Role, Terms
 from tests.small_logs import claims, workspace_with
 
 LOG = "small"
@@ -36,10 +34,12 @@ ppis:
 """
 # The time grid and the rates are tested by themselves; elsewhere they would only be in the way.
 QUICK = Settings(grid_seconds=0.001, requests_per_minute=10**6, failures_per_minute=10**6)
-TERMS = Terms(
-    block_budget=Epsilon.of(1),
+TERMS = NewLog(
     keys={"channel": ("web", "phone")},
-    bounds=DefaultBounds(durations=Bounds(Fraction(0), Fraction(10**12, 3))),
+    terms=Terms(
+        block_budget=Epsilon.of(1),
+        bounds=DefaultBounds(durations=Bounds(Fraction(0), Fraction(10**12, 3))),
+    ),
 )
 
 

@@ -12,14 +12,13 @@ from typing import Any, Self
 import httpx
 from starlette.types import ASGIApp
 
+from pappi.service import Address, Addresses, Settings
 from pappi.service.analyst import analyst_app
 from pappi.service.layers import Frame, Service, frame_of
 from pappi.service.owner import owner_app
-from pappi.service.running import Address, Addresses, Running
-from pappi.service.settings import Settings
-from pappi.values.access import Right, Role
-from pappi.values.epsilon import Epsilon
-from pappi.workspace import Workspace
+from pappi.service.running import Running
+from pappi.session import Workspace
+from pappi.values import Epsilon, Right, Role
 
 # Rates and the time grid have tests of their own; here they would only stand in the way.
 UNHURRIED = Settings(

@@ -14,8 +14,7 @@ from fastapi.routing import APIRoute
 from pappi.service import keys
 from pappi.service.keys import GuardedRoute, rights_of
 from pappi.service.layers import Service
-from pappi.values.access import RIGHTS, Right, Role
-from pappi.values.epsilon import Epsilon
+from pappi.values import RIGHTS, Epsilon, Right, Role
 from tests.service.served import LOG, SOJOURN, Served, ask, served
 from tests.small_logs import claims, event_table
 
@@ -50,11 +49,17 @@ ANALYST = (
     Call("GET", "/logs/{log}/releases", Right.PREVIEW),
     Call("POST", "/check", Right.PREVIEW, PPIS),
     Call("POST", "/preview", Right.PREVIEW, PPIS),
+    Call("POST", "/price", Right.PREVIEW, PPIS),
+    Call("POST", "/forecast", Right.PREVIEW, PPIS),
     Call("POST", "/rehearse", Right.PREVIEW, PPIS),
     Call("POST", "/release", Right.RELEASE, PPIS),
+    Call("POST", "/replay", Right.PREVIEW, PPIS),
     Call("GET", "/standing", Right.PREVIEW),
     Call("POST", "/standing", Right.RELEASE, {**PPIS, "until": DAY}),
     Call("DELETE", "/standing/{question}", Right.RELEASE, status=404, asked="/standing/none"),
+    Call("GET", "/saved", Right.PREVIEW),
+    Call("POST", "/saved", Right.RELEASE, PPIS),
+    Call("DELETE", "/saved/{query}", Right.RELEASE, status=404, asked="/saved/none"),
 )
 # In an order in which each of them succeeds.
 OWNER = (
@@ -210,9 +215,14 @@ def test_a_log_that_was_not_granted_is_one_that_does_not_exist(tmp_path: Path) -
         ("GET", "/logs/hidden/releases", None),
         ("POST", "/check", elsewhere),
         ("POST", "/preview", elsewhere),
+        ("POST", "/price", elsewhere),
+        ("POST", "/forecast", elsewhere),
         ("POST", "/rehearse", elsewhere),
         ("POST", "/release", elsewhere),
+        ("POST", "/replay", elsewhere),
         ("POST", "/standing", {**elsewhere, "until": DAY}),
+        ("GET", "/saved?log=hidden", None),
+        ("POST", "/saved", elsewhere),
     ]
 
     def replies() -> list[tuple[int, str]]:

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from pappi.client import Client, ServiceError
-from pappi.client.failures import error_of
+from pappi.client.remote import error_of
 from pappi.errors import (
     BudgetExceeded,
     DefinitionError,
@@ -23,11 +23,10 @@ from pappi.errors import (
     UnknownLog,
     UsageError,
 )
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.service.running import Address, Addresses, Running
-from pappi.values.access import Right, Role
-from pappi.values.answers import Series
-from pappi.values.epsilon import Epsilon
+from pappi.ppinot import parse_catalogue
+from pappi.service import Address, Addresses
+from pappi.service.running import Running
+from pappi.values import Epsilon, Right, Role, Series
 from tests.service.served import LOG, QUICK, SOJOURN, Served, served
 
 MANY = (
@@ -73,9 +72,9 @@ def client(service: Served, url: str) -> Iterator[Client]:
 
 
 def as_sent(series: tuple[Series, ...]) -> list[Series]:
-    """Without the evidence, which is not sent."""
+    """Without the likelihood, which is not sent."""
     return [
-        replace(one, answers=tuple(replace(answer, evidence=None) for answer in one.answers))
+        replace(one, answers=tuple(replace(answer, likelihood=None) for answer in one.answers))
         for one in series
     ]
 
@@ -104,10 +103,17 @@ def test_public_facts_and_accounts_are_those_of_the_workspace(
     log = service.workspace.log(LOG)
     (facts,) = client.logs()
     assert facts == client.log(LOG)
-    assert (facts.name, facts.first, facts.until) == (log.name, log.first, log.until)
-    assert (facts.blocks, facts.unit, facts.adjacency) == (log.blocks, log.unit, log.adjacency)
-    assert (facts.vocabulary, facts.block_budget) == (log.vocabulary, log.block_budget)
-    assert facts.bounds == log.bounds
+    assert (facts.name, facts.first, facts.until) == (log.name, log.public.first, log.public.until)
+    assert (facts.terms.blocks, facts.terms.unit, facts.terms.adjacency) == (
+        log.terms.blocks,
+        log.terms.unit,
+        log.terms.adjacency,
+    )
+    assert (facts.vocabulary, facts.terms.block_budget) == (
+        log.public.vocabulary,
+        log.terms.block_budget,
+    )
+    assert facts.terms.bounds == log.terms.bounds
     assert client.budget(LOG) == service.workspace.checkpoint("alice").budget(LOG)
 
 
@@ -119,7 +125,7 @@ def test_past_releases_are_read_page_by_page(
     assert [one.number for one in whole] == [
         one.seq for one in service.workspace.custody.charges(LOG)
     ]
-    monkeypatch.setattr("pappi.client.verbs._PAGE", 2)
+    monkeypatch.setattr("pappi.client.remote._PAGE", 2)
     assert client.releases(LOG) == whole
     assert all(one.mine and one.released for one in whole)
 
@@ -136,9 +142,9 @@ def test_definitions_come_from_files_and_problems_name_them(client: Client, tmp_
 
 def test_a_question_can_stand_and_be_ended(client: Client) -> None:
     question = client.subscribe(SOJOURN, date(2024, 6, 1), "0.01")
-    assert question in client.standing()
+    assert question in client.subscriptions()
     assert client.unsubscribe(question.id) == 2
-    assert client.standing() == ()
+    assert client.subscriptions() == ()
 
 
 def test_failures_are_the_librarys_own_errors(client: Client, service: Served, url: str) -> None:
@@ -146,10 +152,12 @@ def test_failures_are_the_librarys_own_errors(client: Client, service: Served, u
         client.release(SOJOURN, "5")
     with pytest.raises(UnknownLog):
         client.log("elsewhere")
-    with pytest.raises(UsageError, match="exclude"):
+    with pytest.raises(UsageError, match="not both"):
         client.preview(SOJOURN, "0.1", accuracy="6 h")
-    with pytest.raises(ServiceError, match=r"body\.epsilon"):
+    with pytest.raises(UsageError, match="not an epsilon"):
         client.release(SOJOURN, "a little")
+    with pytest.raises(ServiceError, match=r"body\.notation"):
+        client.release(SOJOURN, notation="elvish")
     with pytest.raises(NotAuthenticated), Client(url, "pappi_x_y") as stranger:
         stranger.logs()
     looking = service.key(Role.ANALYST, "alice", [Right.PREVIEW])
@@ -178,9 +186,8 @@ def client_of(replies: list[httpx.Response | Exception], waits: list[float]) -> 
             raise found
         return found
 
-    client = Client("http://pappi", "key", transport=httpx.MockTransport(answer))
-    client._calls._sleep = waits.append
-    return client
+    transport = httpx.MockTransport(answer)
+    return Client("http://pappi", "key", transport=transport, sleep=waits.append)
 
 
 def busy(seconds: str) -> httpx.Response:

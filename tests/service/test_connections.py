@@ -13,10 +13,9 @@ import h11
 import pytest
 
 from pappi.errors import UsageError
-from pappi.service import connections
-from pappi.service.connections import Allowed
-from pappi.service.running import Address, Addresses
-from pappi.service.settings import Settings, networks_in
+from pappi.service import Address, Addresses, Settings, running
+from pappi.service.running import Allowed
+from pappi.service.settings import networks_in
 from tests.service.served import QUICK, served
 from tests.service.serving import listening
 
@@ -221,7 +220,7 @@ def test_chunks_in_any_pieces_are_read(analyst: Address, body: bytes) -> None:
 def test_without_the_strict_reading_the_second_request_would_be_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "StrictConnection", lambda: h11.Connection(h11.SERVER))
+    monkeypatch.setattr(running, "StrictConnection", lambda: h11.Connection(h11.SERVER))
     closing = BEHIND.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
     with serving(tmp_path, QUICK) as addresses:
         for name in (

@@ -11,18 +11,23 @@ from pathlib import Path
 import httpx
 import pytest
 
-from pappi.custody import spending
-from pappi.custody.capture import event_of
-from pappi.custody.imports import Terms
+from pappi.custody import NewLog, event_of
+from pappi.custody import trail as spending
 from pappi.errors import NotAuthenticated
-from pappi.ppinot.catalogue.read import parse_catalogue
-from pappi.report.budgets import BudgetLine
-from pappi.service.web.console.strips import strip
-from pappi.values.access import Right, Role
-from pappi.values.epsilon import Epsilon
-from pappi.values.periods import Calendar, Grid
-from pappi.values.privacy import PrivacyUnit
-from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.ppinot import parse_catalogue
+from pappi.service.web.console.overview import budget_strip
+from pappi.values import (
+    BudgetLine,
+    Calendar,
+    Epsilon,
+    Grid,
+    Kind,
+    PrivacyUnit,
+    Right,
+    Role,
+    Terms,
+    Vocabulary,
+)
 from tests.engines.places import placed
 from tests.service.served import SOJOURN, Served, served
 from tests.service.visiting import Visitor, form_in
@@ -103,10 +108,10 @@ def last_acts(service: Served, count: int = 1) -> list[tuple[str, object]]:
     ("path", "shown"),
     [
         ("/console", ["small", "Left in the tightest block ε 0.75 of 1", "alice", "sojourn"]),
-        (LOG, ["Each block may spend ε 1", "each case", "alice", "two-bin", "3 activities"]),
-        (LOG, ["differ by one case more or less", "every month", "0.25", "released"]),
+        (LOG, ["Each block may spend ε 1", "Privacy unit case", "alice", "two-bin"]),
+        (LOG, ["3 activities", "differ by one case", "every month", "0.25", "released"]),
         ("/console/keys", ["reader owner, this session", "read", "valid", "never"]),
-        ("/console/trail", ["Log small declared", "Ledger opened", "charges", "put on record"]),
+        ("/console/trail", ["Log small declared", "Ledger opened", "charges", "recorded"]),
         ("/console/trail?verify=now", ["verifies", "all chained"]),
         ("/console/trail/2", ["Log small declared", '"anchor": "case end"']),
         ("/console/protection", ["Data-protection pack", "What is guaranteed", "sojourn"]),
@@ -132,19 +137,19 @@ def test_the_spend_is_seen_at_once(service: Served, olga: Visitor) -> None:
 
 def test_a_log_without_sealed_time_has_its_page(service: Served, olga: Visitor) -> None:
     words_of_it = Vocabulary(("Receive",), {"patient": Kind.TEXT})
-    terms = Terms(first=date(2024, 1, 1), unit=PrivacyUnit("patient", 3))
-    service.workspace.custody.create_log("fed", terms, words_of_it)
+    new = NewLog(first=date(2024, 1, 1), terms=Terms(unit=PrivacyUnit("patient", 3)))
+    service.workspace.custody.create_log("fed", new, words_of_it)
     assert "Nothing sealed yet" in words(olga.get("/console"))
     page = words(olga.get("/console/logs/fed"))
     assert "nothing is sealed yet" in page
-    assert "Persons, by their patient" in page
+    assert "Persons, by patient" in page
 
 
 def test_where_a_log_is_read_is_shown_to_owners_alone(
     service: Served, olga: Visitor, tmp_path: Path
 ) -> None:
     given = placed("parquet", event_table(claims(20)), tmp_path)
-    service.workspace.custody.add_log("small2", given, Terms(until=date(2024, 3, 1)))
+    service.workspace.custody.add_log("small2", given, NewLog(until=date(2024, 3, 1)))
     service.workspace.custody.grant_analyst("small2", "alice", Epsilon.of(1))
     page = words(olga.get("/console/logs/small2"))
     assert f"read at their source, {given.url}" in page
@@ -152,7 +157,7 @@ def test_where_a_log_is_read_is_shown_to_owners_alone(
     assert "Review the deletion" not in page
     assert f"read from {given.url}" in words(olga.get("/console/protection/small2"))
     sealed = words(olga.post("/console/logs/small2/seal", until="2024-04-01", sure="yes"))
-    assert "Rows of this time must not change any more" in sealed
+    assert "Rows from this time must no longer change" in sealed
     assert "0 cases" not in sealed
     with Visitor(service.analyst, service.alice) as alice:
         for path in ("/workbench", "/workbench/logs/small2"):
@@ -224,7 +229,7 @@ def test_the_switch_stops_all_answers_and_every_page_says_so(
     assert last_acts(service) == [("stop", "olga")]
     for path in PAGES[:-1]:
         assert "All answers are stopped: the data is being checked" in words(olga.get(path)), path
-    assert "answered again" in words(olga.post("/console/resume"))
+    assert "Answering again" in words(olga.post("/console/resume"))
     assert service.workspace.custody.stopped() is None
     assert last_acts(service) == [("resume", "olga")]
 
@@ -241,10 +246,13 @@ def test_the_budget_is_set(service: Served, olga: Visitor) -> None:
     page = olga.post(f"{LOG}/budget", per_block="2.5", total="10")
     assert "The budget is set." in words(page)
     log = service.workspace.log("small")
-    assert (log.block_budget, log.total_budget) == (Epsilon.of("2.5"), Epsilon.of(10))
+    assert (log.terms.block_budget, log.terms.total_budget) == (
+        Epsilon.of("2.5"),
+        Epsilon.of(10),
+    )
     assert "Used in all blocks together ε 0.75 of 10" in words(page)
     olga.post(f"{LOG}/budget", per_block="2", total="")
-    assert service.workspace.log("small").total_budget is None
+    assert service.workspace.log("small").terms.total_budget is None
     assert last_acts(service) == [("declare", "olga")]
     told = "ε 2 per block (before: ε 2.5 per block, ε 10 in all)"
     assert told in words(olga.get("/console/trail"))
@@ -254,21 +262,29 @@ def test_the_budget_is_set(service: Served, olga: Visitor) -> None:
     ("form", "fields", "said"),
     [
         ("budget", {"per_block": "much"}, "is not an epsilon"),
-        ("budget", {"per_block": "0"}, "A budget of 0 answers nothing."),
-        ("budget", {"per_block": ""}, "A budget is a number of ε."),
-        ("budget", {"per_block": "1" * 21}, "A budget is a number of ε."),
-        ("budget", {"per_block": "1", "total": "-3"}, "Epsilon must be an amount"),
-        ("analysts", {"analyst": "<b>", "per_block": "1"}, "This cannot name an analyst."),
-        ("analysts", {"analyst": "bob", "per_block": "nan"}, "Epsilon must be an amount"),
+        ("budget", {"per_block": "0"}, "A budget of 0 allows no answers."),
+        ("budget", {"per_block": ""}, "A budget is an amount of ε."),
+        ("budget", {"per_block": "1" * 21}, "A budget is an amount of ε."),
+        ("budget", {"per_block": "1", "total": "-3"}, "Epsilon must be from 0 to"),
+        (
+            "analysts",
+            {"analyst": "<b>", "per_block": "1"},
+            "This is not a valid name for an analyst.",
+        ),
+        ("analysts", {"analyst": "bob", "per_block": "nan"}, "Epsilon must be from 0 to"),
         ("seal", {"until": "2024-13-01"}, "This is not a day"),
         ("seal", {"until": ""}, "This is not a day"),
-        ("seal", {"until": "2023-01-01"}, "This log was imported, and nothing was captured since."),
-        ("erase", {"cases": " \n "}, "Nothing is named."),
-        ("erase", {"cases": " c1"}, "begins or ends with a blank"),
-        ("erase", {"cases": "c2\nc1\t", "sure": "yes"}, "begins or ends with a blank"),
-        ("erase", {"cases": "c1\u2028c2", "sure": "yes"}, "a line break of another kind"),
-        ("erase", {"cases": "c1\x0cc2", "sure": "yes"}, "a line break of another kind"),
-        ("erase", {"cases": "a\u202eb"}, "A page cannot carry this name unchanged."),
+        (
+            "seal",
+            {"until": "2023-01-01"},
+            "This log was imported, and nothing has been captured since.",
+        ),
+        ("erase", {"cases": " \n "}, "Nothing to delete."),
+        ("erase", {"cases": " c1"}, "starts or ends with a space"),
+        ("erase", {"cases": "c2\nc1\t", "sure": "yes"}, "starts or ends with a space"),
+        ("erase", {"cases": "c1\u2028c2", "sure": "yes"}, "an unusual line break"),
+        ("erase", {"cases": "c1\x0cc2", "sure": "yes"}, "an unusual line break"),
+        ("erase", {"cases": "a\u202eb"}, "This name cannot be sent by a form unchanged."),
         ("erase", {"blocks": "x" * 20_001}, "Too much to confirm at once"),
         ("erase", {"blocks": "May", "sure": "yes"}, "May"),
     ],
@@ -289,11 +305,11 @@ def test_wrong_input_is_said_beside_the_form_and_kept(
 
 def test_an_analyst_is_granted_a_share_and_it_is_withdrawn(service: Served, olga: Visitor) -> None:
     page = olga.post(f"{LOG}/analysts", analyst="bob", per_block="0.4")
-    assert "The analyst may ask about this log." in words(page)
+    assert "The analyst can now query this log." in words(page)
     assert "bob 0.4 0 0" in words(page)
     assert last_acts(service) == [("grant", "olga")]
     page = olga.post(f"{LOG}/withdraw", analyst="bob")
-    assert "may no longer ask" in words(page)
+    assert "can no longer query" in words(page)
     assert "bob" not in words(page)
     assert last_acts(service) == [("withdraw", "olga")]
     assert olga.post(f"{LOG}/withdraw", analyst="bob").status_code == 404
@@ -301,7 +317,7 @@ def test_an_analyst_is_granted_a_share_and_it_is_withdrawn(service: Served, olga
 
 def captured(service: Served) -> None:
     """The log is fed: one more case has begun."""
-    activity = service.workspace.log("small").vocabulary.activities[0]
+    activity = service.workspace.log("small").public.vocabulary.activities[0]
     event = {"id": "e1", "case": "new", "activity": activity, "time": "2024-06-02T10:00:00Z"}
     service.workspace.custody.capture("small", [event_of(event)])
 
@@ -309,34 +325,34 @@ def captured(service: Served) -> None:
 def test_a_log_that_is_not_fed_is_not_offered_to_be_sealed(olga: Visitor, service: Served) -> None:
     page = olga.get(LOG)
     assert f"{LOG}/seal" not in page.text
-    assert "nothing was captured since" in words(page)
+    assert "nothing has been captured since" in words(page)
     refused = olga.post(f"{LOG}/seal", until="2024-06-01", step="second", sure="yes")
     assert refused.status_code == 400
-    assert service.workspace.log("small").until < date(2024, 6, 1)
+    assert service.workspace.log("small").public.until < date(2024, 6, 1)
     captured(service)
     assert form_in(olga.get(LOG), f"{LOG}/seal")["until"] == ""
 
 
 def test_time_is_sealed_up_to_a_day_after_asking_again(service: Served, olga: Visitor) -> None:
     captured(service)
-    before = service.workspace.log("small").until
+    before = service.workspace.log("small").public.until
     page = olga.post(f"{LOG}/seal", until="2024-06-01")
     assert page.status_code == 200
     assert f"until {before} To be sealed until 2024-06-01" in words(page)
-    assert service.workspace.log("small").until == before
+    assert service.workspace.log("small").public.until == before
     again = form_in(page, f"{LOG}/seal")
     assert again.pop("sure") == "yes"
     page = olga.post(f"{LOG}/seal", **again)
     assert page.status_code == 400
     assert "Nothing was sealed: tick the box" in words(page)
-    assert service.workspace.log("small").until == before
+    assert service.workspace.log("small").public.until == before
     page = olga.post(f"{LOG}/seal", **again, sure="yes")
     assert page.status_code == 200
     assert "Sealed until 2024-06-01: 0 cases with 0 events" in words(page)
-    assert service.workspace.log("small").until == date(2024, 6, 1)
+    assert service.workspace.log("small").public.until == date(2024, 6, 1)
     assert last_acts(service) == [("declare", "olga")]
     page = olga.post(f"{LOG}/seal", until="2024-05-01")
-    assert "This log is sealed until 2024-06-01 already." in words(page)
+    assert "This log is already sealed until 2024-06-01." in words(page)
 
 
 def test_a_name_that_nothing_has_is_not_said_to_be_gone(olga: Visitor) -> None:
@@ -407,8 +423,8 @@ def test_a_key_is_shown_once_works_and_is_revoked_with_one_click(
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"role": "king", "name": "x", "owner_right": "read"}, "for an analyst or for an owner"),
-        ({"role": "owner", "name": "no spaces", "owner_right": "read"}, "This cannot name"),
+        ({"role": "king", "name": "x", "owner_right": "read"}, "for either an analyst or an owner"),
+        ({"role": "owner", "name": "no spaces", "owner_right": "read"}, "This is not a valid name"),
         (
             {"role": "owner", "name": "x", "analyst_right": "preview"},
             "An owner's key needs a right",
@@ -442,9 +458,7 @@ QUIET = "&lt;img src=x onerror="
 
 def test_names_from_outside_cannot_become_markup(service: Served, olga: Visitor) -> None:
     rows = [(case, HOSTILE, hours, {"who": HOSTILE}) for case, _, hours, _ in claims(9)]
-    service.workspace.import_log(
-        event_table(rows), "hostile", terms=Terms(keys={"who": (HOSTILE,)})
-    )
+    service.workspace.import_log(event_table(rows), "hostile", new=NewLog(keys={"who": (HOSTILE,)}))
     service.workspace.custody.stop(HOSTILE)
     pages = [olga.get(path) for path in (*PAGES[:-1], "/console/logs/hostile")]
     pages.append(olga.post("/console/logs/hostile/erase", cases=HOSTILE))
@@ -458,8 +472,8 @@ def test_names_from_outside_cannot_become_markup(service: Served, olga: Visitor)
 def test_no_page_is_heavy_however_much_there_is(service: Served, olga: Visitor) -> None:
     workspace, door = service.workspace, service.workspace.custody
     names = tuple(f"activity number {number}" for number in range(2_000))
-    terms = Terms(first=date(2022, 7, 1), blocks=Grid(Calendar.DAY))
-    door.create_log("daily", terms, Vocabulary(names))
+    new = NewLog(first=date(2022, 7, 1), terms=Terms(blocks=Grid(Calendar.DAY)))
+    door.create_log("daily", new, Vocabulary(names))
     door.seal("daily", date(2024, 1, 1))
     for number in range(120):
         door.issue_key(Role.ANALYST, f"analyst{number}")
@@ -511,7 +525,7 @@ def test_charges_are_found_page_by_page_newest_first(
 
 def test_a_strip_shows_spent_and_held_of_each_block() -> None:
     one, two = Epsilon.of(1), Epsilon.of(2)
-    drawn = str(strip([BudgetLine("a", two, one), BudgetLine("b", two, one, one),
+    drawn = str(budget_strip([BudgetLine("a", two, one), BudgetLine("b", two, one, one),
                        BudgetLine("c", Epsilon(0), one)]))  # fmt: skip
     assert drawn.count("v-44") == 3 + 2 + 1
     assert drawn.count("v-22") == 1 + 2

@@ -11,13 +11,13 @@ import yaml
 from fastapi.routing import APIRoute
 
 import pappi
+from pappi.service import Settings
 from pappi.service.analyst import analyst_app
 from pappi.service.keys import rights_of
 from pappi.service.layers import Service
 from pappi.service.owner import owner_app
 from pappi.service.problems import CODES, Fault
-from pappi.service.settings import Settings
-from pappi.workspace import Workspace
+from pappi.session import Workspace
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")

@@ -10,12 +10,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from pappi.budget.journal import Story
 from pappi.errors import LedgerBroken
+from pappi.ledger import Ledger
+from pappi.ledger import ledger as ledger_module
+from pappi.ledger.entries import Story
+from pappi.service import Address, Addresses
 from pappi.service import running as running_module
-from pappi.service.running import Address, Addresses, Running
-from pappi.store.ledger import rules
-from pappi.workspace import open_at
+from pappi.service.running import Running
+from pappi.session import open_at
 from tests.ledgers import InSqlite
 from tests.service.served import QUICK, Served, ask, served
 
@@ -27,15 +29,15 @@ DAMAGE = "UPDATE journal SET at = at || ' ' WHERE seq = 2"
 def paused_halfway(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """While this lasts, verifying in full stops halfway: the event says that it has got there."""
     halfway, go_on = threading.Event(), threading.Event()
-    end = rules._Chapter.end
+    end = ledger_module._Chapter.end
 
-    def slow(self: rules._Chapter, story: Story) -> None:
+    def slow(self: ledger_module._Chapter, story: Story) -> None:
         halfway.set()
         assert go_on.wait(60)
         end(self, story)
 
     with monkeypatch.context() as patch:
-        patch.setattr(rules._Chapter, "end", slow)
+        patch.setattr(ledger_module._Chapter, "end", slow)
         yield halfway
         go_on.set()
 
@@ -67,7 +69,7 @@ def read_all(service: Served, path: str, boss: str) -> int:
 
 def damaged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Served:
     """With an entry changed that lies before the snapshot, where opening does not look."""
-    monkeypatch.setattr(rules, "SNAPSHOT_EVERY", 3)
+    monkeypatch.setattr(Ledger, "snapshot_every", 3)
     service = served(folder)
     for _ in range(3):
         service.workspace.custody.resume()

@@ -13,10 +13,10 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pappi.errors import UsageError
+from pappi.service import Settings
 from pappi.service.keys import Bearer
 from pappi.service.limits import BEARER, Bodies, Buckets, Turns
-from pappi.service.settings import Settings
-from pappi.values.access import KeyRecord, Role
+from pappi.values import KeyRecord, Role
 from tests.service.served import SOJOURN, ask, served
 
 
@@ -101,6 +101,19 @@ def test_a_body_reaches_the_application_in_one_piece() -> None:
     assert seen == [{"type": "http.request", "body": b"ab", "more_body": False}]
 
 
+def turns_of(
+    app: ASGIApp, releasing: int, others: int, waiting: int, of_one: int, queued: int
+) -> Turns:
+    settings = Settings(
+        releases_at_once=releasing,
+        analysts_at_once=others,
+        analysts_waiting=waiting,
+        one_at_once=of_one,
+        one_waiting=queued,
+    )
+    return Turns(app, settings)
+
+
 def test_only_so_many_are_worked_on_at_once_and_so_many_wait() -> None:
     working, most = 0, 0
 
@@ -114,7 +127,8 @@ def test_only_so_many_are_worked_on_at_once_and_so_many_wait() -> None:
 
     async def crowd() -> list[int]:
         turns = asked_by(
-            ["alice", "bob", "carol", "dan", "eve", "fay", "gus", "hal"], Turns(app, 1, 2, 3, 1, 1)
+            ["alice", "bob", "carol", "dan", "eve", "fay", "gus", "hal"],
+            turns_of(app, 1, 2, 3, 1, 1),
         )
         transport = httpx.ASGITransport(turns)
         async with httpx.AsyncClient(transport=transport, base_url="http://pappi") as client:
@@ -135,7 +149,7 @@ def test_what_reads_no_log_does_not_wait_behind_what_does() -> None:
             done.append(scope["path"])
             await _fine(scope, receive, send)
 
-        turns = asked_by(["alice", "bob", "carol", "dan"], Turns(app, 1, 1, 9, 1, 1))
+        turns = asked_by(["alice", "bob", "carol", "dan"], turns_of(app, 1, 1, 9, 1, 1))
         transport = httpx.ASGITransport(turns)
         async with httpx.AsyncClient(transport=transport, base_url="http://pappi") as client:
             releases = [asyncio.create_task(client.post("/release")) for _ in range(3)]
@@ -160,7 +174,7 @@ def test_of_one_key_few_are_worked_on_and_few_wait_and_others_do_not_notice() ->
             working -= 1
             await _fine(scope, receive, send)
 
-        turns = Turns(app, releasing=9, others=9, waiting=99, of_one=2, queued=3)
+        turns = turns_of(app, releasing=9, others=9, waiting=99, of_one=2, queued=3)
         names = ["eve"] * 9 + ["alice"]
         transport = httpx.ASGITransport(asked_by(names, turns))
         async with httpx.AsyncClient(transport=transport, base_url="http://pappi") as client:

@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from pappi.service import analyst as analyst_module
-from pappi.service.logs import LOGGER, JsonLines, Paced, write_logs
-from pappi.service.metrics import Metrics, Seen
+from pappi.checkpoint import LocalSession
+from pappi.service.logs import LOGGER, JsonLines, Metrics, Paced, Seen, write_logs
 from tests.service.served import LOG, SOJOURN, Served, ask, served
 
 PRIVATE = "Meyer-1964"
@@ -208,7 +207,7 @@ def test_a_failure_carries_the_id_of_its_request(
     def fail(*_: object) -> None:
         raise ValueError(PRIVATE)
 
-    monkeypatch.setattr(analyst_module, "log_reply", fail)
+    monkeypatch.setattr(LocalSession, "log", fail)
     reply = ask(service.analyst, "GET", f"/logs/{LOG}", service.alice)
     assert reply.status_code == 500
     found = [json.loads(line) for line in lines.getvalue().splitlines()]

@@ -23,9 +23,9 @@ from schemathesis.generation import GenerationMode
 from schemathesis.schemas import APIOperation
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from pappi.custody.imports import Terms
+from pappi.custody import NewLog
 from pappi.service.layers import Service
-from pappi.values.epsilon import Epsilon
+from pappi.values import Epsilon, Terms
 from tests.leak.asked import sound_questions
 from tests.service.serving import Caller, analyst_key, owner_key, serving
 from tests.service.test_access import ANALYST, OPEN, OWNER, Call
@@ -81,7 +81,9 @@ def described(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Described:
     folder = tmp_path_factory.mktemp(request.param) / "w"
-    workspace = workspace_with(folder, claims(30), Terms(block_budget=Epsilon.of(1_000)))
+    workspace = workspace_with(
+        folder, claims(30), NewLog(terms=Terms(block_budget=Epsilon.of(1_000)))
+    )
     analyst, owner = analyst_key(workspace, "alice", {"small": "500"}), owner_key(workspace)
     service = serving(workspace)
     if request.param == "analyst":
@@ -148,7 +150,7 @@ def _aim(case: Case[Any], data: st.DataObject) -> None:
 def test_a_path_answers_to_its_methods_alone(described: Described) -> None:
     with Caller(described.app, None) as call:
         for path, item in described.document["paths"].items():
-            address = path.format(**KNOWN, key="none", question="none")
+            address = path.format(**KNOWN, key="none", question="none", query="none")
             for method in METHODS:
                 if method.lower() in item:
                     continue
@@ -169,6 +171,6 @@ def test_every_operation_that_needs_a_key_says_so_and_refuses_without(
         for path, item in described.document["paths"].items():
             for method, operation in item.items():
                 assert ("security" in operation) is (path not in OPEN)
-                address = path.format(**KNOWN, key="none", question="none")
+                address = path.format(**KNOWN, key="none", question="none", query="none")
                 reply = call(method.upper(), address, headers=headers)
                 assert (reply.status_code == 401) is (path not in OPEN), (method, path)

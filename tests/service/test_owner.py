@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pappi.service.events import Batch, events_in
-from pappi.service.settings import Settings
+from pappi.service import Settings
+from pappi.service.owner import Batch, events_in
 from tests.service.served import LOG, SOJOURN, Served, ask, served
 
 NEW_LOG = {

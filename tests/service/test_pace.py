@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from pappi.checkpoint.pace import on_grid, time_to_wait
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.service.pace import OnTheGrid, Passing
-from pappi.service.settings import Settings
-from pappi.store.ledger import open_in_sqlite
+from pappi.checkpoint import on_grid, time_to_wait
+from pappi.ledger import open_ledger
+from pappi.ppinot import parse_catalogue
+from pappi.service import Settings
+from pappi.service.layers import OnTheGrid, Passing
 from tests.service.served import LOG, SOJOURN, ask, served
 from tests.small_logs import claims, workspace_with
 
@@ -103,7 +103,7 @@ def test_a_wall_clock_that_goes_backwards_keeps_no_result_back(
 ) -> None:
     hours = itertools.count()
     monkeypatch.setitem(
-        open_in_sqlite.__kwdefaults__ or {},
+        open_ledger.__kwdefaults__ or {},
         "clock",
         lambda: datetime(2026, 1, 1, tzinfo=UTC) - timedelta(hours=next(hours)),
     )
@@ -113,7 +113,7 @@ def test_a_wall_clock_that_goes_backwards_keeps_no_result_back(
     released = analyst.release(parse_catalogue(SOJOURN), "0.1")
     assert len(waits) == 1
     assert 0 <= waits[0] <= GRID
-    assert all(each.released_at for each in analyst.releases(LOG))
+    assert all(each.released for each in analyst.releases(LOG))
     again = analyst.release(parse_catalogue(SOJOURN), "0.1")
     assert [answer.value for answer in again[0].answers] == [
         answer.value for answer in released[0].answers

@@ -6,23 +6,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, timedelta
+from importlib.resources import files
 from pathlib import Path
 
 import httpx
 import pytest
 from fastapi.routing import APIRoute
 
-from pappi.custody.imports import Terms
-from pappi.service.keys import rights_of
+from pappi.custody import NewLog
+from pappi.service.keys import COOKIE, HOME, Sessions, cookie_name, is_open, rights_of
 from pappi.service.layers import Service
-from pappi.service.places import COOKIE, HOME, cookie_name, is_open
 from pappi.service.problems import Audience
-from pappi.service.sessions import Sessions
-from pappi.service.web.presented import Presented
-from pappi.values.access import Role
-from pappi.values.epsilon import Epsilon
-from pappi.values.periods import Calendar, Grid
-from pappi.values.vocabulary import Vocabulary
+from pappi.service.web.page_middleware import PageMiddleware
+from pappi.values import Calendar, Epsilon, Grid, Role, Terms, Vocabulary
 from tests.service.served import QUICK, SOJOURN, Served, ask, served
 from tests.service.visiting import HERE, Visitor, form_in
 
@@ -106,7 +102,7 @@ def test_a_form_from_elsewhere_changes_nothing(service: Served, headers: dict[st
                 if "POST" in (route.methods or ()):
                     reply = visitor.send(address(route), {"definitions": SOJOURN}, headers)
                     assert reply.status_code == 403, route.path
-                    assert "not sent from a page" in reply.text
+                    assert "did not come from a page" in reply.text
 
 
 def test_a_browser_that_says_same_origin_is_believed_behind_any_proxy(service: Served) -> None:
@@ -322,12 +318,12 @@ def test_back_leads_to_a_page_of_this_application(
 
 
 def test_compressing_a_page_takes_little_of_everybodys_time(service: Served) -> None:
-    assert Presented(service.analyst, Audience.ANALYST)._compressed.compresslevel <= 4
+    assert PageMiddleware(service.analyst, Audience.ANALYST)._compressed.compresslevel <= 4
 
 
 def test_a_log_of_many_blocks_has_pages_that_leave_none_out(service: Served) -> None:
     door = service.workspace.custody
-    daily = Terms(first=date(2023, 1, 1), blocks=Grid(Calendar.DAY))
+    daily = NewLog(first=date(2023, 1, 1), terms=Terms(blocks=Grid(Calendar.DAY)))
     door.create_log("daily", daily, Vocabulary(("a",)))
     door.seal("daily", date(2023, 6, 1))
     door.grant_analyst("daily", "alice", Epsilon.of(1))
@@ -354,3 +350,22 @@ def test_no_figure_for_a_spreadsheet_is_a_formula(service: Served) -> None:
         table = visitor.get(f"{released.url.path}/figures.csv").text
     assert table.count(",'=1+1,") == 3
     assert ",=" not in table
+
+
+def test_the_glossary_is_for_anybody_and_has_every_term_that_a_page_links_to(
+    service: Served,
+) -> None:
+    shown = {ask(app, "GET", "/glossary").text for _, app in apps(service)}
+    (glossary,) = shown
+    terms = set(re.findall(r'<p id="([a-z-]+)">', glossary))
+    assert {"epsilon", "block-period", "subscription", "saved-query"} <= terms
+    assert not re.search(r"https?:|\.md", glossary)
+    templates = files("pappi.service.web") / "templates"
+    linked = {
+        term
+        for folder in ("workbench", "console")
+        for page in (templates / folder).iterdir()
+        for term in re.findall(r"/glossary#([^\"]*)", page.read_text(encoding="utf-8"))
+    }
+    assert linked
+    assert linked <= terms

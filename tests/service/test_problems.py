@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 import pappi.errors
-from pappi.custody.door import Custody
+from pappi.custody import Custody
 from pappi.errors import (
     DefinitionError,
     LedgerBroken,
@@ -24,7 +24,7 @@ from pappi.errors import (
 )
 from pappi.service.logs import LOGGER, JsonLines
 from pappi.service.problems import CODES, Audience, Fault, code_of, fault_of
-from pappi.workspace import Analyst
+from pappi.session import Analyst
 from tests.service.served import SOJOURN, Served, ask, served
 
 PRIVATE = "patient Meyer, 1964-02-29, /srv/hospital"

@@ -9,10 +9,10 @@ import click.testing
 import httpx
 import pytest
 
-from pappi.cli import serve as command
+from pappi.cli import owner
 from pappi.errors import UsageError
-from pappi.service import running
-from pappi.service.settings import PublicUrl, Settings
+from pappi.service import Settings
+from pappi.service.settings import PublicUrl
 from tests.service.served import QUICK, Served, ask, served
 from tests.service.serving import listening
 
@@ -91,7 +91,9 @@ def test_an_ipv6_address_is_one() -> None:
 def asked_for(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     """The settings with which the command would serve."""
     found: list[Settings] = []
-    monkeypatch.setattr(running, "serve", lambda _door, _asked, given, _tell: found.append(given))
+    monkeypatch.setattr(
+        "pappi.service.serve", lambda _door, _asked, given, _tell: found.append(given)
+    )
     return found
 
 
@@ -101,13 +103,13 @@ def test_the_command_takes_them_as_options_or_variables(
     place = ["-w", str(served(tmp_path).workspace.root)]
     run = click.testing.CliRunner().invoke
     options = ["--trusted-proxies", "10.0.0.0/8,::1", "--public-url", PUBLIC, "--owner-url", PUBLIC]
-    assert run(command.serve, [*place, *options]).exit_code == 0
+    assert run(owner.serve, [*place, *options]).exit_code == 0
     variables = {
         "PAPPI_TRUSTED_PROXIES": "10.0.0.0/8,::1",
         "PAPPI_PUBLIC_URL": PUBLIC,
         "PAPPI_OWNER_URL": PUBLIC,
     }
-    assert run(command.serve, place, env=variables).exit_code == 0
+    assert run(owner.serve, place, env=variables).exit_code == 0
     wanted = Settings(trusted_proxies="10.0.0.0/8,::1", public_url=PUBLIC, owner_url=PUBLIC)
     assert asked_for == [wanted, wanted]
 

@@ -9,9 +9,9 @@ import pytest
 
 from pappi.client import Client
 from pappi.errors import DefinitionError
-from pappi.report.html import series_html
+from pappi.report import series_html
+from pappi.values import CASE
 from pappi.values.answers import REHEARSAL
-from pappi.values.privacy import CASE
 from tests.service.served import LOG, SOJOURN, Served, ask, served
 from tests.service.serving import listening
 

@@ -12,18 +12,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from pappi.checkpoint import LocalSession, Released
 from pappi.errors import UsageError
-from pappi.service import analyst as analyst_module
-from pappi.service.replies import release_reply
-from pappi.service.reply_models import (
-    ReleaseReply,
-)
-from pappi.service.running import Address, Addresses, Running
-from pappi.values.answers import Series
+from pappi.service import Address, Addresses
+from pappi.service.running import Running
 from tests.service.served import LOG, QUICK, SOJOURN, served
 
 ANYWHERE = Addresses(Address("127.0.0.1", 0), Address("127.0.0.1", 0))
@@ -46,12 +43,15 @@ def test_stopping_finishes_what_is_under_way_and_takes_nothing_new(
     service = served(tmp_path)
     begun, go_on = threading.Event(), threading.Event()
 
-    def slowly(log: str, series: tuple[Series, ...]) -> ReleaseReply:
+    release = LocalSession.release
+
+    def slowly(session: LocalSession, *given: Any, **named: Any) -> Released:  # noqa: ANN401
+        series = release(session, *given, **named)
         begun.set()
         assert go_on.wait(30)
-        return release_reply(log, series)
+        return series
 
-    monkeypatch.setattr(analyst_module, "release_reply", slowly)
+    monkeypatch.setattr(LocalSession, "release", slowly)
     running = Running(service.workspace, ANYWHERE, QUICK)
     url, headers = str(running.addresses.analyst), {"Authorization": f"Bearer {service.alice}"}
     with (
@@ -103,7 +103,7 @@ def test_the_command_says_where_it_listens_and_ends_on_sigterm(tmp_path: Path) -
     service = served(tmp_path)
     key = service.boss
     code = (
-        "import sys; from pappi.cli.serve import serve;"
+        "import sys; from pappi.cli.owner import serve;"
         "serve.main(sys.argv[1:], standalone_mode=False)"
     )
     ports = ["--analyst-port", "0", "--owner-port", "0"]

@@ -23,8 +23,8 @@ from typing import Any
 import httpx
 import pytest
 
+from pappi.service import Settings
 from pappi.service.running import room_for
-from pappi.service.settings import Settings
 from tests.service.served import served
 
 CROWD = 1_100
@@ -35,12 +35,12 @@ MOST = room_for(DESCRIPTORS, Settings().owner_connections)
 SERVE = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, ({descriptors}, {descriptors}))
-from pappi.cli.serve import serve
+from pappi.cli.owner import serve
 {planted}
 serve.main(sys.argv[1:], standalone_mode=False)
 """
 NO_LIMITS = """
-from pappi.service.connections import Allowed, GuardedConnection
+from pappi.service.running import Allowed, GuardedConnection
 Allowed.reason_against = lambda *_: ""
 GuardedConnection._too_slow = lambda *_: None
 """

@@ -4,7 +4,7 @@ Evaluations take as long as a test says, in simulated time. What analysts see of
 that differ in that alone, of every reply and of polls of every surface at many moments, must be
 the same to the last byte, as long as both evaluations need as many steps. The same comparison
 finds planted faults: results on record as soon as they are drawn, from analysts' requests or
-from standing questions.
+from subscriptions.
 """
 
 from __future__ import annotations
@@ -23,20 +23,18 @@ import pytest
 from starlette.types import ASGIApp
 
 import pappi
-from pappi.checkpoint import draw, standing
-from pappi.checkpoint.pace import AT_ONCE
-from pappi.checkpoint.questions import CellQuestion
+from pappi.checkpoint import AT_ONCE, draw, run_due
+from pappi.checkpoint.queries import Release
 from pappi.errors import PappiError
-from pappi.ppinot.catalogue import parse_catalogue
+from pappi.ledger import open_ledger
+from pappi.ppinot import parse_catalogue
+from pappi.service import Settings
 from pappi.service.analyst import analyst_app
 from pappi.service.layers import Frame, frame_of
 from pappi.service.owner import owner_app
-from pappi.service.settings import Settings
-from pappi.store.declarations import LogDeclaration
-from pappi.store.ledger import open_in_sqlite
-from pappi.values.access import Role
-from pappi.values.epsilon import Epsilon
-from pappi.workspace import Workspace
+from pappi.session import Workspace
+from pappi.store import LogDeclaration
+from pappi.values import Epsilon, Role
 from tests.service.served import LOG, SOJOURN, TERMS
 from tests.service.simulated import HERE, Ask, Seen, World, history
 from tests.small_logs import claims, workspace_with
@@ -81,7 +79,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     for name in ("alice", "bob"):
         workspace.custody.grant_analyst(LOG, name, Epsilon.of(1))
     alice = workspace.checkpoint("alice")
-    kept = alice.keep(catalogue)
+    kept = alice.save(catalogue)
     assert kept is not None
     alice.subscribe(catalogue, MAY)
     workspace.checkpoint("bob").subscribe(catalogue, MAY, "0.3")
@@ -161,7 +159,7 @@ class Histories:
         original, results = draw.draw_cells, self.place.results
 
         def drawn(
-            events: Path, questions: Sequence[CellQuestion], log: LogDeclaration, key: bytes
+            events: Path, questions: Sequence[Release], log: LogDeclaration, key: bytes
         ) -> dict[str, Any]:
             world.wait(evaluation)
             if fails:
@@ -172,7 +170,7 @@ class Histories:
 
         with self._patch.context() as patch:
             patch.setattr(draw, "draw_cells", drawn)
-            patch.setitem(open_in_sqlite.__kwdefaults__ or {}, "clock", world.wall_clock)
+            patch.setitem(open_ledger.__kwdefaults__ or {}, "clock", world.wall_clock)
             workspace = pappi.open(root)
             try:
                 service = Simulated(workspace, frame_of(OPEN, world.passing), self.place)
@@ -295,8 +293,9 @@ def test_standing_questions_without_a_pace_are_caught(
     histories: Histories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When the second of them is charged tells how long the first one took."""
-    run_due = standing.run_due
-    monkeypatch.setattr(standing, "run_due", lambda office, **_: run_due(office, pace=AT_ONCE))
+    monkeypatch.setattr(
+        "pappi.session.workspace.run_due", lambda office, **_: run_due(office, pace=AT_ONCE)
+    )
     found = differences(histories.sealed(QUICK), histories.sealed(SLOW))
     assert {f"GET {RELEASES}", f"GET {BUDGET}"} <= found
 
@@ -305,7 +304,7 @@ def test_replies_that_leave_as_soon_as_the_work_is_done_are_caught(
     histories: Histories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Frame, "paced", lambda _, workspace: workspace)
-    monkeypatch.setattr("pappi.service.pace.time_to_wait", lambda *_: 0.0)
+    monkeypatch.setattr("pappi.service.layers.time_to_wait", lambda *_: 0.0)
     quick, slow = histories.released(QUICK), histories.released(SLOW)
     assert [seen[0].left - seen[0].when for seen in (quick, slow)] == [QUICK, SLOW]
     assert "POST /release" in differences(quick, slow)

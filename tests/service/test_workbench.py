@@ -10,12 +10,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from pappi.custody.imports import Terms
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.store.ledger.journal import utc_now
-from pappi.values.access import Right, Role
-from pappi.values.epsilon import ZERO, Epsilon
-from pappi.workspace import Workspace
+from pappi.custody import NewLog
+from pappi.ledger import utc_now
+from pappi.ppinot import parse_catalogue
+from pappi.session import Workspace
+from pappi.values import ZERO, Epsilon, Right, Role, Terms
 from tests.service.served import LOG, SOJOURN, Served, served
 from tests.service.serving import serving
 from tests.service.visiting import Visitor, form_in
@@ -82,6 +81,33 @@ def test_each_shape_of_sentence_can_be_priced(visitor: Visitor) -> None:
         assert "Release (" in page.text
 
 
+@pytest.mark.parametrize(
+    ("half", "asked"),
+    [({"direction": ""}, "the target 4 has no direction"), ({"target": ""}, "below … what?")],
+)
+def test_half_a_target_is_asked_about_and_never_dropped(
+    visitor: Visitor, half: dict[str, str], asked: str
+) -> None:
+    page = visitor.post(ASK, **{**SENTENCE, **half})
+    assert page.status_code == 400
+    assert asked in page.text
+    assert "Release (" not in page.text
+    assert form_in(page, ASK)["target"] == {**SENTENCE, **half}["target"]
+
+
+@pytest.mark.parametrize(
+    ("target", "written"), [("90", "90 %"), ("90 %", "90 %"), ("0.9 %", "0.9 %"), ("0.9", "")]
+)
+def test_a_share_below_one_is_asked_about(visitor: Visitor, target: str, written: str) -> None:
+    chosen = {"shape": "share", "direction": "above", "target": target, "do": "compose"}
+    page = visitor.post(ASK, **chosen)
+    if written:
+        assert f"target: above {written}" in page.text
+    else:
+        assert page.status_code == 422
+        assert "write 90 % or 0.9 %" in page.text
+
+
 def test_a_finer_accuracy_costs_more(visitor: Visitor) -> None:
     definitions = SOJOURN
     coarse = visitor.post(ASK, definitions=definitions, do="preview", **{"accuracy-0": "4"})
@@ -103,6 +129,9 @@ def test_a_release_is_charged_once_and_shown_again_for_nothing(
     assert page.status_code == 200
     assert "<svg" in page.text
     assert "Mean sojourn" in page.text
+    assert "Charged for these figures, once: ε 0.1 in each of 3 blocks." in page.text
+    assert re.search(r"Remaining budget: ε 0.9 of 1 in .*, the tightest of 3 blocks.", page.text)
+    assert "from the record" not in page.text
     assert spent(service.workspace) == Epsilon.of("0.3")
     again = visitor.get(page.url.path)
     assert again.text == page.text
@@ -127,7 +156,7 @@ def test_looking_never_charges_not_even_for_what_is_new(visitor: Visitor, servic
     preview = visitor.post(ASK, **SENTENCE)
     asked = form_in(preview, "/workbench/release")
     door = service.workspace.checkpoint("alice")
-    kept = door.keep(parse_catalogue(asked["definitions"]))
+    kept = door.save(parse_catalogue(asked["definitions"]))
     assert kept is not None
     page = visitor.get(f"/workbench/questions/{kept.id}")
     assert "Not released yet" in page.text
@@ -175,7 +204,7 @@ def test_what_is_set_aside_is_not_called_free(visitor: Visitor, service: Served)
     alice.subscribe(catalogue, date(2024, 8, 1))
     service.workspace.custody.seal(LOG, date(2024, 8, 1))
     page = visitor.post(ASK, definitions=SOJOURN, do="preview")
-    assert "partly set aside before" in page.text
+    assert "partly reserved earlier" in page.text
 
 
 def test_a_page_refuses_what_a_request_would_refuse(visitor: Visitor) -> None:
@@ -183,7 +212,7 @@ def test_a_page_refuses_what_a_request_would_refuse(visitor: Visitor) -> None:
     many = "".join(ppi.replace("id: sojourn", f"id: sojourn{n}") for n in range(60))
     page = visitor.post(ASK, definitions=f"log: small\nppis:{many}", do="preview")
     assert page.status_code == 422
-    assert "are the most" in page.text
+    assert "the limit is" in page.text
 
 
 def test_a_rehearsal_is_marked_and_free(visitor: Visitor, service: Served) -> None:
@@ -199,7 +228,7 @@ def test_a_key_for_previews_sees_the_price_and_cannot_release(service: Served) -
     key = service.key(Role.ANALYST, "alice", [Right.PREVIEW])
     with Visitor(service.analyst, key) as visitor:
         page = visitor.post(ASK, **SENTENCE)
-        assert "good for previews alone" in page.text
+        assert "only allows previews" in page.text
         reply = visitor.post("/workbench/release", log=LOG, definitions=SOJOURN, price="x")
         assert reply.status_code == 403
     assert spent(service.workspace) == ZERO
@@ -226,18 +255,18 @@ def test_an_exceeded_budget_is_explained_and_nothing_is_kept(
     page = visitor.post("/workbench/release", **asked)
     assert page.status_code == 402
     assert spent(service.workspace) == ZERO
-    assert not service.workspace.checkpoint("alice").kept()
+    assert not service.workspace.checkpoint("alice").saved()
 
 
 def test_a_question_can_stand_and_be_ended(visitor: Visitor, service: Served) -> None:
     page = released(visitor)
-    stood = visitor.post(f"{page.url.path}/stand", until="2024-12-01")
-    assert "It stands until" in stood.text
-    (standing,) = service.workspace.checkpoint("alice").standing()
-    ended = visitor.post(f"/workbench/standing/{standing.id}/end")
+    stood = visitor.post(f"{page.url.path}/subscribe", until="2024-12-01")
+    assert "You are subscribed until" in stood.text
+    (standing,) = service.workspace.checkpoint("alice").subscriptions()
+    ended = visitor.post(f"/workbench/subscriptions/{standing.id}/end")
     assert ended.status_code == 200
-    assert not service.workspace.checkpoint("alice").standing()
-    assert visitor.post(f"{page.url.path}/stand", until="never").status_code == 400
+    assert not service.workspace.checkpoint("alice").subscriptions()
+    assert visitor.post(f"{page.url.path}/subscribe", until="never").status_code == 400
 
 
 def test_a_question_struck_off_is_gone_from_the_list_alone(
@@ -253,32 +282,32 @@ def test_a_question_struck_off_is_gone_from_the_list_alone(
 def test_keeping_and_forgetting_for_ever_does_not_fill_the_journal(
     service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pappi.checkpoint.kept._MOST_A_DAY", 2)
+    monkeypatch.setattr("pappi.checkpoint.saved._MOST_A_DAY", 2)
     alice = service.workspace.checkpoint("alice")
     catalogue = parse_catalogue(SOJOURN)
     for _ in range(2):
-        kept = alice.keep(catalogue)
+        kept = alice.save(catalogue)
         assert kept is not None
         alice.forget(kept.id)
-    assert alice.keep(catalogue) is None
+    assert alice.save(catalogue) is None
     tomorrow = utc_now() + timedelta(days=1)
-    monkeypatch.setattr("pappi.checkpoint.kept.utc_now", lambda: tomorrow)
-    assert alice.keep(catalogue) is not None
+    monkeypatch.setattr("pappi.checkpoint.saved.utc_now", lambda: tomorrow)
+    assert alice.save(catalogue) is not None
 
 
 def test_a_list_that_is_full_takes_nothing_more(
     service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pappi.checkpoint.kept._MOST_KEPT", 1)
+    monkeypatch.setattr("pappi.checkpoint.saved._MOST_SAVED", 1)
     alice = service.workspace.checkpoint("alice")
-    assert alice.keep(parse_catalogue(SOJOURN)) is not None
-    assert alice.keep(parse_catalogue(SOJOURN.replace("id: ", "id: another_"))) is None
+    assert alice.save(parse_catalogue(SOJOURN)) is not None
+    assert alice.save(parse_catalogue(SOJOURN.replace("id: ", "id: another_"))) is None
 
 
 def test_a_long_question_is_answered_and_not_kept(service: Served) -> None:
     comments = "\N{SNOWMAN}" * 4_000
     long = parse_catalogue(SOJOURN.replace("scope:", f"comments: {comments}\n    scope:"))
-    assert service.workspace.checkpoint("alice").keep(long) is None
+    assert service.workspace.checkpoint("alice").save(long) is None
 
 
 def test_nobody_sees_another_analysts_questions(visitor: Visitor, service: Served) -> None:
@@ -340,7 +369,7 @@ def _neighbours() -> Iterator[tuple[str, list[Row]]]:
 
 
 def _pages(folder: Path, rows: list[Row]) -> Iterator[str]:
-    workspace = workspace_with(folder, rows, Terms(expected_cases=10))
+    workspace = workspace_with(folder, rows, NewLog(terms=Terms(expected_cases=10)))
     workspace.custody.grant_analyst(LOG, "alice", Epsilon.of(1))
     key = workspace.custody.issue_key(Role.ANALYST, "alice").secret
     with Visitor(serving(workspace).analyst, key) as visitor:

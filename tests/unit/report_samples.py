@@ -6,21 +6,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from pappi.checkpoint.smoothing import smoothed
-from pappi.report.budgets import BudgetLine
-from pappi.values.answers import (
+from pappi.series import smoothed
+from pappi.values import (
+    CASE,
+    ZERO,
+    Adjacency,
     Answer,
     Band,
+    BudgetLine,
+    Calendar,
+    Epsilon,
+    Grid,
     Guarantee,
     Interval,
-    NoisyBins,
+    Period,
     Series,
     ShownTarget,
+    TwoBinLikelihood,
     Verdict,
 )
-from pappi.values.epsilon import ZERO, Epsilon
-from pappi.values.periods import Calendar, Grid, Period
-from pappi.values.privacy import CASE, Adjacency
 
 HOSTILE = "<script>alert('1')</script> \"&amp;\" ]]> \x1b[31m \u202eevil\u202c זמן"
 
@@ -129,7 +133,7 @@ def _bands(value: Number, half: float, target: ShownTarget | None) -> tuple[Band
 def a_smoothed_series(values: Sequence[float], target: ShownTarget | None = None) -> Series:
     """Of values between 0 and 72, each of 9 cases times ε."""
     answers = [
-        replace(answer, evidence=NoisyBins(value / 8, 9 - value / 8, 0.0, 72.0))
+        replace(answer, likelihood=TwoBinLikelihood(value / 8, 9 - value / 8, 0.0, 72.0))
         for answer, value in zip(monthly(values, 30.0, target), values, strict=True)
     ]
     return smoothed(a_series(answers, target=target))

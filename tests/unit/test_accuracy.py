@@ -15,17 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pappi.checkpoint.prices import quote_of
-from pappi.mechanisms.mechanism import Mechanism, Values
-from pappi.mechanisms.two_bin import TwoBin
-from pappi.planning.accuracy import Accuracy, epsilon_for, plan_spread, wanted_accuracy
-from pappi.planning.noise_tails import NoisyBins, laplace_tails
-from pappi.planning.plan import plan_options, plan_ppi
-from pappi.planning.spread import Spread
-from pappi.ppinot.model import Ppi, ReleaseChoice, Wanted
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import Adjacency
-from pappi.values.quotes import CONFIDENCES, Quote
-from pappi.values.units import DURATIONS
+from pappi.mechanisms import ErrorLaw, Mechanism, TwoBin, Values, laplace_tails
+from pappi.mechanisms.two_bin import NoisyBins
+from pappi.planning import epsilon_for, plan_error_law, plan_options, plan_ppi, wanted_accuracy
+from pappi.planning.accuracy import Accuracy
+from pappi.ppinot import Ppi, ReleaseChoice, Wanted
+from pappi.values import CONFIDENCES, DURATIONS, Adjacency, Epsilon, Quote
 from tests.unit.test_planning import COUNT_A, COUNT_B, DIFFERENCE, RATIO, TIMED, facts, ppi
 
 HOUR = DURATIONS["hours"]
@@ -99,20 +94,22 @@ def test_the_margin_of_a_mean_holds_wherever_its_values_lie(
 ) -> None:
     known = facts(cases=cases)
     plan = plan_ppi(asked, Epsilon.of(epsilon), known)
-    spread = plan_spread(plan, known)
+    spread = plan_error_law(plan)
     assert spread is not None
     assert not spread.assumes
-    assert kept(plan.parts[0].mechanism, lies, cases, spread.within(0.95)) >= 0.95 - 3 * SAMPLED
+    assert (
+        kept(plan.measurements[0].mechanism, lies, cases, spread.within(0.95)) >= 0.95 - 3 * SAMPLED
+    )
 
 
 def test_a_margin_for_a_truth_in_the_middle_would_not_hold_elsewhere() -> None:
     """The planted fault, which the test above must see."""
     plan = plan_ppi(TIMED, Epsilon.of("0.1"), facts(cases=10))
-    mechanism = plan.parts[0].mechanism
+    mechanism = plan.measurements[0].mechanism
     assert isinstance(mechanism, TwoBin)
     whole = 10 * mechanism.lattice.span
     bins = NoisyBins(np.array([whole / 2]), whole, mechanism.scale)
-    within = WIDTH * Spread(lambda t: float(bins.beyond(t)[0]), 0.3).within(0.95)
+    within = WIDTH * ErrorLaw(lambda t: float(bins.beyond(t)[0]), start=0.3).within(0.95)
     assert kept(mechanism, "all in the middle", 10, within) >= 0.95 - 3 * SAMPLED
     assert kept(mechanism, "all at the low end", 10, within) < 0.5
 
@@ -120,11 +117,11 @@ def test_a_margin_for_a_truth_in_the_middle_would_not_hold_elsewhere() -> None:
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])
 def test_the_margin_of_a_sum_holds_for_however_many_cases(epsilon: str) -> None:
     plan = plan_ppi(SUM, Epsilon.of(epsilon), facts())
-    spread = plan_spread(plan, facts())
+    spread = plan_error_law(plan)
     assert spread is not None
     assert not spread.assumes
     for values in (np.zeros(1), np.full(30, 3.0), np.tile([1.0, 2.0], 300)):
-        off = np.abs(released(plan.parts[0].mechanism, values) - values.sum())
+        off = np.abs(released(plan.measurements[0].mechanism, values) - values.sum())
         assert np.mean(off <= spread.within(0.95) * (1 + 1e-9)) >= 0.95 - 3 * SAMPLED
 
 
@@ -133,8 +130,8 @@ def test_of_ranks_no_margin_is_promised_and_the_quote_says_what_it_assumes(asked
     quote = quoted(asked, "1")
     assert quote.margin is None
     assert quote.half_width is not None
-    assert quote.assumes == "the values lie evenly between the bounds"
-    assert "how closely the values lie together" in quote.margin_note
+    assert quote.assumes == "the values are spread evenly between the bounds"
+    assert "how close together the values are" in quote.margin_note
     assert {option.margin for option in quote.options if option.mechanism == "interval"} == {None}
 
 
@@ -142,9 +139,9 @@ def test_of_ranks_no_margin_is_promised_and_the_quote_says_what_it_assumes(asked
 def test_what_is_assumed_to_lie_evenly_keeps_within_if_it_does(epsilon: str) -> None:
     values = np.linspace(0, WIDTH, 41)
     plan = plan_ppi(MEDIAN, Epsilon.of(epsilon), facts(cases=41))
-    spread = plan_spread(plan, facts(cases=41))
+    spread = plan_error_law(plan)
     assert spread is not None
-    off = np.abs(released(plan.parts[0].mechanism, values) - WIDTH / 2)
+    off = np.abs(released(plan.measurements[0].mechanism, values) - WIDTH / 2)
     for level in CONFIDENCES:
         assert np.mean(off <= spread.within(level) * (1 + 1e-9)) >= level - 0.045
 
@@ -156,11 +153,11 @@ def test_margins_never_shrink_as_epsilon_falls_and_never_exceed_the_range(
 ) -> None:
     known = facts(cases=cases)
     plans = [plan_ppi(asked, Epsilon.of(e), known) for e in ("1", "0.5", "0.2", "0.1", "0.05")]
-    spreads = [plan_spread(plan, known) for plan in plans]
+    spreads = [plan_error_law(plan) for plan in plans]
     margins = [spread.within(0.95) for spread in spreads if spread is not None]
     assert all(dear <= cheap * 1.0003 for dear, cheap in pairwise(margins))
     if asked is not SUM:
-        assert margins[-1] <= float(plans[0].parts[0].mechanism.bounds.width) * 1.00001
+        assert margins[-1] <= float(plans[0].measurements[0].mechanism.bounds.width) * 1.00001
 
 
 def test_a_verdict_on_a_sum_is_told_apart_by_as_much_however_many_cases() -> None:
@@ -182,7 +179,7 @@ def test_tails_are_known_for_every_step_and_distance(
 ) -> None:
     found = laplace_tails(scale, step)
     assert 0 <= found.beyond(distance) <= 1
-    assert 0 <= Spread(found.beyond, step).within(0.95) < math.inf
+    assert 0 <= ErrorLaw(found.beyond, start=step).within(0.95) < math.inf
 
 
 @pytest.mark.parametrize("high", ["0.000001", "1", "1000", "10000000"])
@@ -203,7 +200,7 @@ def test_what_is_surer_is_wider_and_what_costs_more_is_closer(
     known, margins = facts(adjacency), []
     for epsilon in ("0.5", "2", "8"):
         plan = plan_ppi(asked, Epsilon.of(epsilon), known)
-        spread = plan_spread(plan, known)
+        spread = plan_error_law(plan)
         assert spread is not None
         widths = [spread.within(level) for level in CONFIDENCES]
         assert all(less <= more * 1.00001 for less, more in pairwise(widths))
@@ -216,7 +213,7 @@ def test_every_way_to_release_has_a_margin_or_says_why_not() -> None:
     for asked in (TIMED, replace(TIMED, target=None), RATIO, DIFFERENCE, LOOSE):
         for option in plan_options(asked, Epsilon.of("0.5"), facts()):
             if option.plan is not None and option.plan.mechanism != "private ceiling":
-                spread = plan_spread(option.plan, facts())
+                spread = plan_error_law(option.plan)
                 assert spread is not None
                 assert spread.within(0.5) > 0
 
@@ -241,7 +238,7 @@ def test_two_noisy_bins_are_off_as_often_as_all_their_outcomes_say() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "words"),
-    [(PRIVATE, "nothing is known"), (LOOSE, "only a typical error")],
+    [(PRIVATE, "cannot be predicted"), (LOOSE, "only a typical error")],
 )
 def test_without_a_law_there_is_no_margin_and_the_quote_says_so(asked: Ppi, words: str) -> None:
     quote = quoted(asked)
@@ -255,7 +252,7 @@ def test_without_a_law_there_is_no_margin_and_the_quote_says_so(asked: Ppi, word
 def test_a_formula_that_often_has_no_value_has_no_margin() -> None:
     quote = quoted(FREE_RATIO, "0.05")
     assert quote.margin is None
-    assert "no value" in quote.margin_note
+    assert "undefined" in quote.margin_note
 
 
 def test_of_a_verdict_the_margin_is_the_distance_it_tells_apart() -> None:
@@ -317,7 +314,7 @@ def test_an_accuracy_has_its_smallest_epsilon(asked: Ppi) -> None:
     needed = epsilon_for(asked, wanted, facts())
     assert needed is not None
     for epsilon, enough in ((needed, True), (Epsilon(needed.nano - 10**6), False)):
-        spread = plan_spread(plan_ppi(asked, epsilon, facts()), facts())
+        spread = plan_error_law(plan_ppi(asked, epsilon, facts()))
         assert spread is not None
         assert spread.keeps(float(wanted.margin), 0.9) is enough
 

@@ -15,17 +15,17 @@ import pytest
 from click.testing import CliRunner
 
 import pappi
-from pappi.cli.main import pappi as command
-from pappi.custody import backup
-from pappi.custody.backup import MANIFEST, back_up, restore
+from pappi.cli.program import pappi as command
+from pappi.custody import back_up, backup, restore
+from pappi.custody.backup import MANIFEST
 from pappi.errors import InputError, LedgerRolledBack, Stopped, WorkspaceError
-from pappi.store.capture.inbox import CapturedEvent
-from pappi.store.ledger import Ledger
-from pappi.store.mark import Mark
-from pappi.store.workspace import open_workspace
-from pappi.workspace import Workspace
+from pappi.ledger import Ledger, Mark
+from pappi.session import Workspace
+from pappi.store import CapturedEvent, open_workspace
 from tests.small_logs import claims, workspace_with
 from tests.unit.test_rollback import ASKED, OTHER, catalogue
+
+pytestmark = pytest.mark.outside
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_a_damaged_backup_is_refused_and_leaves_nothing(
 def test_a_place_that_cannot_be_made_is_said(workspace: Workspace, tmp_path: Path) -> None:
     back_up(open_workspace(workspace.root), tmp_path / "b.tar")
     (tmp_path / "file").touch()
-    with pytest.raises(WorkspaceError, match="cannot be made: Not a directory"):
+    with pytest.raises(WorkspaceError, match="cannot be created: Not a directory"):
         restore(tmp_path / "b.tar", tmp_path / "file" / "again")
 
 
@@ -190,7 +190,7 @@ def test_names_that_lead_out_of_the_directory_are_refused(
 
 def test_what_is_no_backup_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.tar").write_bytes(os.urandom(2048))
-    with pytest.raises(InputError, match="not a backup"):
+    with pytest.raises(InputError, match="not a readable backup"):
         restore(tmp_path / "x.tar", tmp_path / "again")
 
 

@@ -10,32 +10,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pappi.errors import DefinitionError
-from pappi.ppinot.bpmn import bpmn_reading, elements, read_bpmn
-from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.model import (
+from pappi.ppinot import (
     AggregatedMeasure,
     Aggregation,
-    CaseBorder,
     ConditionMeasure,
     CountMeasure,
     Cycles,
     DataMeasure,
     DerivedMultiInstance,
     DerivedSingleInstance,
-    Grouping,
-    GroupTarget,
     Occurrence,
     Occurs,
     OpenCycle,
     Ppi,
-    Recent,
     Scope,
     SingleInstance,
     StateMeasure,
     Target,
     TimeMeasure,
 )
-from pappi.values.periods import Calendar, Grid
+from pappi.ppinot.expressions.parser import parse_expression
+from pappi.ppinot.model import Grouping, GroupTarget, Recent
+from pappi.ppinot.notations.bpmn import read_bpmn, read_elements
+from pappi.values import Calendar, CaseBorder, Grid
 
 DONE = 'activity == "Repair" and lifecycle:transition in ("complete", "COMPLETE", "Complete")'
 
@@ -89,7 +86,7 @@ def model(ppiset: str, rest: str = "") -> str:
 
 
 def read(ppiset: str) -> Ppi:
-    (found,) = read_bpmn(model(ppiset), log="repairs").ppis
+    (found,) = read_bpmn(model(ppiset), log="repairs").catalogue.ppis
     return found
 
 
@@ -118,9 +115,9 @@ def test_the_published_example_measures_one_case_and_says_so() -> None:
 
 
 def test_an_aggregate_of_the_published_example_is_read() -> None:
-    reading = bpmn_reading(model(DERIVED + AGGREGATED), "m.bpmn", "repairs")
+    reading = read_bpmn(model(DERIVED + AGGREGATED), "m.bpmn", "repairs")
     assert [remark.message.split(":")[0] for remark in reading.remarks] == [
-        "'p1' measures one case only"
+        "'p1' measures one case only, so it is not a PPI and is left out"
     ]
     (found,) = reading.catalogue.ppis
     started = ", ".join(
@@ -243,13 +240,13 @@ def test_groups_are_declared_by_an_attribute_or_refused() -> None:
 def test_scopes_are_read(scope: str, wanted: Scope) -> None:
     text = DERIVED + AGGREGATED
     start, end = text.index("<ppinot:simpleTimeFilter"), text.index("</ppinot:scope>")
-    (found,) = read_bpmn(model(text[:start] + scope + text[end:]), log="repairs").ppis
+    (found,) = read_bpmn(model(text[:start] + scope + text[end:]), log="repairs").catalogue.ppis
     assert found.scope == wanted
 
 
 def test_without_ppis_the_measures_are_the_ppis() -> None:
     measures = DERIVED.partition("<ppinot:ppi ")[0] + AGGREGATED.partition("<ppinot:ppi ")[0]
-    reading = bpmn_reading(model(measures), "m", "l")
+    reading = read_bpmn(model(measures), "m", "l")
     (found,) = reading.catalogue.ppis
     assert (found.id, found.name, found.process) == ("a1", "Mean", "Repairs")
     assert reading.remarks == ()
@@ -276,19 +273,19 @@ def test_formulas_over_many_cases_are_read() -> None:
 @pytest.mark.parametrize(
     ("ppiset", "message"),
     [
-        ('<ppinot:ppi id="x" measuredBy="none"/>', "measured by 'none', which is no measure"),
+        ('<ppinot:ppi id="x" measuredBy="none"/>', "measured by 'none', which is not a measure"),
         ('<ppinot:countMeasure id="c"/><ppinot:ppi id="x" measuredBy="c"/>', "one connector to an"),
         ('<ppinot:timeMeasure id="c"/><ppinot:ppi id="x" measuredBy="c"/>', "'from' and one 'to'"),
-        ('<ppinot:oddMeasure id="c"/><ppinot:ppi id="x" measuredBy="c"/>', "'oddmeasure' is not"),
+        ('<ppinot:oddMeasure id="c"/><ppinot:ppi id="x" measuredBy="c"/>', "measure 'oddmeasure'"),
         ("", "this set of PPIs is empty"),
         (
             DERIVED.replace('targetRef="task1"', 'targetRef="taskk"'),
             "no element with the id 'taskk'",
         ),
         (DERIVED.replace('variable="b"', 'variable="a"'), "have the same variable"),
-        (DERIVED.replace('targetRef="c1"', 'targetRef="d1"'), "without end, or too often"),
-        (DERIVED + AGGREGATED.replace("simpleTarget", "customTarget"), "no target 'customtarget'"),
-        (DERIVED + AGGREGATED.replace("simpleTimeFilter", "odd"), "there is no scope 'odd'"),
+        (DERIVED.replace('targetRef="c1"', 'targetRef="d1"'), "in a circle, or too often"),
+        (DERIVED + AGGREGATED.replace("simpleTarget", "customTarget"), "target 'customtarget'"),
+        (DERIVED + AGGREGATED.replace("simpleTimeFilter", "odd"), "unknown kind of scope 'odd'"),
     ],
 )
 def test_broken_diagrams_are_refused_with_the_line(ppiset: str, message: str) -> None:
@@ -322,7 +319,7 @@ def test_shared_measures_cannot_multiply_without_bound() -> None:
     ],
 )
 def test_declarations_are_refused(text: str) -> None:
-    with pytest.raises(DefinitionError, match="a document type or entity declaration"):
+    with pytest.raises(DefinitionError, match="document type and entity declarations"):
         read_bpmn(text, log="repairs")
 
 
@@ -332,11 +329,11 @@ def test_declarations_are_refused(text: str) -> None:
         ("", "malformed XML: no element found"),
         ("<a>", "malformed XML: no element found"),
         ("<a/>", "there is no ppiset"),
-        ("\ud800", "no text that XML could hold"),
+        ("\ud800", "not valid XML text"),
         ("<a>" * 200 + "</a>" * 200, "more than 100 levels deep"),
         ("<a/>" + " " * 5_000_000, "more than 5,000,000 characters"),
         (model("<ppinot:x/>" * 11_000), "more than 10,000 PPI elements"),
-        (model("", '<task id="task1"/>'), "the id 'task1' is here twice"),
+        (model("", '<task id="task1"/>'), "the id 'task1' appears twice"),
     ],
 )
 def test_unfit_files_are_refused(text: str, message: str) -> None:
@@ -361,5 +358,5 @@ def test_damaged_models_are_read_or_refused(data: st.DataObject) -> None:
 
 def test_only_what_is_needed_is_kept() -> None:
     text = model(DERIVED)
-    kept = elements.read_elements(text, "m")
+    kept = read_elements(text, "m")
     assert set(kept.flow) == {"c", "pool", "p", "begin", "done", "blank", "call", "task1", "data1"}

@@ -9,9 +9,7 @@ from fractions import Fraction
 import pytest
 
 from pappi.errors import DefinitionError
-from pappi.ppinot.catalogue import parse_catalogue, write_json, write_yaml
-from pappi.ppinot.expressions.nodes import Name, Negate
-from pappi.ppinot.model import (
+from pappi.ppinot import (
     AggregatedMeasure,
     Aggregation,
     Catalogue,
@@ -19,13 +17,17 @@ from pappi.ppinot.model import (
     DataMeasure,
     DerivedMultiInstance,
     DerivedSingleInstance,
+    Name,
+    Negate,
     Occurs,
     Ppi,
     Scope,
     Target,
+    parse_catalogue,
+    write_yaml,
 )
-from pappi.values.bounds import Bounds
-from pappi.values.units import NUMBER
+from pappi.ppinot.notations.yaml import write_json
+from pappi.values import NUMBER, Bounds
 from tests.unit.test_schema import GOOD
 
 CATALOGUE = """\
@@ -214,15 +216,15 @@ def summed(base: DerivedSingleInstance | CountMeasure) -> AggregatedMeasure:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"target": Target(Fraction(1, 3), None)}, "'1/3' is no decimal number"),
-        ({"value_range": Bounds(Fraction(0), Fraction(1, 7))}, "'1/7' is no decimal number"),
+        ({"target": Target(Fraction(1, 3), None)}, "'1/3' is not a decimal number"),
+        ({"value_range": Bounds(Fraction(0), Fraction(1, 7))}, "'1/7' is not a decimal number"),
         ({"target": Target(Fraction(10**5_000), None)}, "a number has too many digits"),
         ({"target": Target(Fraction(10**130), None)}, "has too many digits"),
         ({"target": Target(None, None)}, "a target has at least one end"),
-        ({"name": " x "}, "the PPI 'x' would be another one"),
+        ({"name": " x "}, "the PPI 'x' would change"),
         ({"name": "\x1b[2J"}, "control character"),
         ({"id": "no id"}, "expected an id"),
-        ({"unit": replace(NUMBER, factor=Fraction(5))}, "would be another one"),
+        ({"unit": replace(NUMBER, factor=Fraction(5))}, "would change"),
         ({"measure": DerivedMultiInstance(Name("a"), ())}, "unknown variable 'a'"),
         ({"measure": summed(deep(45))}, "nested more than"),
         ({"measure": summed(deep(5_000))}, "nested more than"),
@@ -237,5 +239,5 @@ def test_what_has_no_words_is_refused_and_not_written_otherwise(
         with pytest.raises(DefinitionError) as caught:
             write(Catalogue("l", (ppi_with(**changes),)))
         (problem,) = caught.value.problems
-        assert problem.message.startswith("the catalogue notation has no words for this: ")
+        assert problem.message.startswith("the catalogue notation cannot express this: ")
         assert why in problem.message

@@ -7,18 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pappi.checkpoint.door import Caller, Checkpoint
-from pappi.custody.imports import Terms
+from pappi.checkpoint import Caller, LocalSession
+from pappi.custody import NewLog
 from pappi.errors import BudgetExceeded, DefinitionError, NotReleasable
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import Catalogue
-from pappi.store.office import Office
-from pappi.store.workspace import open_workspace
-from pappi.values.answers import Answer, Series, Verdict
-from pappi.values.epsilon import ZERO, Epsilon
-from pappi.values.privacy import Adjacency
-from pappi.workspace import Workspace
+from pappi.ppinot import Catalogue, parse_catalogue
+from pappi.session import Workspace
+from pappi.store import LedgerSession, open_workspace
+from pappi.values import ZERO, Adjacency, Answer, Epsilon, Interval, Series, Terms, Verdict
 from tests.small_logs import claims, workspace_with
+
+pytestmark = pytest.mark.outside
 
 SOJOURN = """
 log: small
@@ -53,7 +51,9 @@ def catalogue(text: str) -> Catalogue:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    return workspace_with(tmp_path / "w", claims(90), Terms(block_budget=Epsilon.of(1)))
+    return workspace_with(
+        tmp_path / "w", claims(90), NewLog(terms=Terms(block_budget=Epsilon.of(1)))
+    )
 
 
 def answers_of(series: tuple[Series, ...]) -> list[Answer]:
@@ -109,7 +109,7 @@ def test_a_refusal_names_asked_left_and_missing_and_reads_no_data(
     def read(*_anything: object) -> None:
         raise AssertionError("data were read")
 
-    monkeypatch.setattr(Checkpoint, "_draw", read)
+    monkeypatch.setattr(LocalSession, "_draw", read)
     with pytest.raises(BudgetExceeded, match=r"asked ε 3 .*left.* 1 .*missing 2") as refusal:
         workspace.checkpoint().release(catalogue(THREE), "1")
     assert refusal.value.hint
@@ -134,9 +134,9 @@ def test_a_crash_stays_charged_and_completes_once(workspace: Workspace, step: st
         if reached == step:
             raise Crash
 
-    office = Office(open_workspace(workspace.root))
+    office = LedgerSession(open_workspace(workspace.root))
     with pytest.raises(Crash):
-        Checkpoint(office, Caller("alice"), die).release(catalogue(SOJOURN), Epsilon.of("0.1"))
+        LocalSession(office, Caller("alice"), die).release(catalogue(SOJOURN), Epsilon.of("0.1"))
     analyst = workspace.checkpoint("alice")
     assert {line.spent for line in analyst.budget("small")} == {Epsilon.of("0.1")}
     (completed,) = analyst.release(catalogue(SOJOURN), "0.1")
@@ -148,7 +148,7 @@ def test_a_crash_stays_charged_and_completes_once(workspace: Workspace, step: st
 
 def test_a_measure_without_bounds_is_refused_with_a_hint(workspace: Workspace) -> None:
     unbounded = SOJOURN.replace("    bounds: [0 days, 10 days]\n", "")
-    with pytest.raises(NotReleasable, match="no public bounds") as refusal:
+    with pytest.raises(NotReleasable, match="no public contribution bounds") as refusal:
         workspace.checkpoint().release(catalogue(unbounded))
     assert "add e.g. `bounds:" in refusal.value.hint
     assert "or `bounds: private`" in refusal.value.hint
@@ -170,7 +170,9 @@ def test_every_period_and_declared_group_is_answered_empty_or_not(workspace: Wor
 
 
 def test_with_much_epsilon_answers_are_close_to_exact_and_judged(tmp_path: Path) -> None:
-    workspace = workspace_with(tmp_path / "w", claims(90), Terms(block_budget=Epsilon.of(900)))
+    workspace = workspace_with(
+        tmp_path / "w", claims(90), NewLog(terms=Terms(block_budget=Epsilon.of(900)))
+    )
     exact = workspace.exact(catalogue(THREE))
     released = answers_of(workspace.checkpoint().release(catalogue(THREE), "300"))
     assert len(exact) == len(released) == 15
@@ -180,6 +182,49 @@ def test_with_much_epsilon_answers_are_close_to_exact_and_judged(tmp_path: Path)
             assert answer.value == pytest.approx(truth.value, rel=0.02, abs=0.02)
     verdicts = {answer.ppi: answer.verdict for answer in released}
     assert verdicts == {"sojourn": Verdict.MET, "rejected": Verdict.MET, "by-channel": None}
+
+
+@pytest.mark.parametrize(
+    ("bounds", "clipped", "beyond"), [("[0 days, 2 days]", 1.8, 18), ("[0 days, 9 days]", 3.0, 0)]
+)
+def test_the_owner_sees_what_bounds_cut_off(
+    workspace: Workspace, bounds: str, clipped: float, beyond: int
+) -> None:
+    """Claims take 1 to 5 days, as many of each: of 30 a month, 18 take more than two."""
+    tight = SOJOURN.replace("bounds: [0 days, 10 days]", f"bounds: {bounds}")
+    assert bounds in tight
+    text = tight.replace("target: below 4 days", "")
+    for answer in workspace.exact(catalogue(text)):
+        assert answer.value == pytest.approx(3.0)
+        assert answer.clipped == pytest.approx(clipped)
+        assert (answer.cases, answer.beyond) == (30, beyond)
+
+
+def test_without_public_bounds_there_is_nothing_to_clip_to(workspace: Workspace) -> None:
+    text = SOJOURN.replace("bounds: [0 days, 10 days]", "bounds: private")
+    for answer in workspace.exact(catalogue(text)):
+        assert (answer.clipped, answer.beyond) == (None, None)
+        assert answer.value is not None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "covers"),
+    [
+        ("", "", "the clipped mean"),
+        ("mean:", "median:", "the clipped median"),
+        ("[0 days, 10 days]", "private", "the mean"),
+    ],
+)
+def test_an_interval_is_named_for_what_it_covers(
+    workspace: Workspace, old: str, new: str, covers: str
+) -> None:
+    (series,) = workspace.checkpoint().rehearse(catalogue(SOJOURN.replace(old, new)), "0.5")
+    assert series.covers == covers
+
+
+def test_an_answer_says_where_its_value_can_lie_at_all(workspace: Workspace) -> None:
+    (series,) = workspace.checkpoint().rehearse(catalogue(SOJOURN), "0.5")
+    assert {answer.possible for answer in series.answers} == {Interval(0.0, 10.0, 1.0)}
 
 
 def test_an_answer_carries_interval_cases_and_guarantee(workspace: Workspace) -> None:
@@ -205,7 +250,7 @@ def test_a_target_is_shown_as_it_was_meant(workspace: Workspace, target: str) ->
 
 
 def test_replace_adjacency_is_carried_into_the_guarantee(tmp_path: Path) -> None:
-    terms = Terms(adjacency=Adjacency.REPLACE)
-    workspace = workspace_with(tmp_path / "w", claims(30), terms)
+    new = NewLog(terms=Terms(adjacency=Adjacency.REPLACE))
+    workspace = workspace_with(tmp_path / "w", claims(30), new)
     (series,) = workspace.checkpoint().release(catalogue(SOJOURN))
     assert {a.guarantee.adjacency for a in series.answers} == {Adjacency.REPLACE}

@@ -6,10 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from pappi.ppinot.catalogue import parse_catalogue, read_catalogue
-from pappi.ppinot.checks import check_catalogue, is_total, measure_kind
-from pappi.ppinot.model import AggregatedMeasure, Catalogue
-from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.mechanisms import mechanism_names
+from pappi.ppinot import (
+    AggregatedMeasure,
+    Catalogue,
+    check_catalogue,
+    is_total,
+    measure_kind,
+    parse_catalogue,
+    parse_definitions,
+    read_definitions,
+    write_definitions,
+)
+from pappi.values import Kind, Vocabulary
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -45,7 +54,7 @@ def base(measure: str) -> AggregatedMeasure:
 
 @pytest.mark.parametrize(("name", "vocabulary"), [("claims", CLAIMS), ("sepsis", SEPSIS)])
 def test_the_examples_fit_their_logs(name: str, vocabulary: Vocabulary) -> None:
-    found = read_catalogue(EXAMPLES / f"{name}.yaml")
+    found = read_definitions(EXAMPLES / f"{name}.yaml")
     assert check_catalogue(found, vocabulary) == []
     assert check_catalogue(found, None) == []
 
@@ -98,17 +107,17 @@ def test_the_examples_fit_their_logs(name: str, vocabulary: Vocabulary) -> None:
         ("{mean: {data: damage}, bounds: [0, 2 days]}", "the value is a number", "plain numbers"),
         (
             "{mean: {derive: a - b, a: {data: due}, b: {data: due}}, bounds: [0, 2]}",
-            "its bounds are written as plain numbers",
+            "its bounds are plain numbers",
             "24 hours",
         ),
         (
             f"{{mean: {LATE}}}",
-            "no bounds say so",
+            "no bounds give a unit of time",
             "[0 hours, 24 hours]",
         ),
         (
             f"{{derive: a / 2, a: {{mean: {LATE}}}}}",
-            "no bounds say so",
+            "no bounds give a unit of time",
             "{value: [0 hours, 24 hours]}",
         ),
     ],
@@ -229,7 +238,7 @@ def test_the_words_of_an_indicator_have_a_greatest_length(
     measure = "{sum: {count: vip}}"
     assert check_catalogue(catalogue(measure, field.format(fits)), CLAIMS) == []
     (problem,) = check_catalogue(catalogue(measure, field.format(f"{fits}x")), CLAIMS)
-    assert f"has {length} characters, and may have {most}" in problem.message
+    assert f"has {length} characters, but may have at most {most}" in problem.message
     assert problem.position.line == 3
 
 
@@ -243,3 +252,45 @@ def test_the_words_of_an_indicator_have_a_greatest_length(
 def test_bounds_with_a_unit_of_time_say_that_it_is_a_duration(measure: str) -> None:
     """As the problem of one without them advises."""
     assert check_catalogue(catalogue(measure), CLAIMS) == []
+
+
+# --- mechanisms -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("release", "name", "hint"),
+    [
+        ("{mechanism: laplas}", "laplas", "did you mean 'laplace'?"),
+        ("{answer: value, mechanism: twobin}", "twobin", "did you mean 'two-bin'?"),
+        ("{mechanism: gaussian}", "gaussian", "the mechanisms are 'private ceiling', "),
+        ("{noise: {value: laplas}}", "laplas", "did you mean 'laplace'?"),
+        ("{noise: {value: {share: 1, mechanism: rank}}}", "rank", "did you mean 'ranked'?"),
+    ],
+)
+def test_a_mechanism_that_is_not_there_is_told_where_it_stands(
+    release: str, name: str, hint: str
+) -> None:
+    line = f"release: {release}"
+    definitions = catalogue("{sum: {count: activity == 'A'}}", line)
+    (problem,) = check_catalogue(definitions, None, mechanism_names())
+    assert str(problem.position) == f"c.yaml:5:{len('    ') + line.index(name) + 1}"
+    assert problem.message == f"there is no mechanism '{name}'"
+    assert problem.hint.startswith(hint)
+
+
+@pytest.mark.parametrize("notation", ["json", "java", "text"])
+def test_so_it_is_in_the_other_notations(notation: str) -> None:
+    release = "release: {mechanism: laplas, noise: {value: {mechanism: twobin}}}"
+    written = write_definitions(catalogue("{number: cases}", release), notation)
+    definitions = parse_definitions(written, notation, "file").catalogue
+    problems = check_catalogue(definitions, None, mechanism_names())
+    lines = written.splitlines()
+    for name, problem in zip(("laplas", "twobin"), problems, strict=True):
+        assert problem.message == f"there is no mechanism '{name}'"
+        line, column = problem.position.line, problem.position.column
+        assert lines[line - 1][column - 1 :].lstrip('"').startswith(name)
+
+
+def test_without_the_names_there_are_a_mechanism_is_taken_on_trust() -> None:
+    definitions = catalogue("{number: cases}", "release: {mechanism: laplas}")
+    assert check_catalogue(definitions, None) == []

@@ -1,4 +1,4 @@
-"""The owner's commands for a log that grows, its analysts and its standing questions."""
+"""The owner's commands for a log that grows, its analysts and its subscriptions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.test_cli import Run, run
+
+pytestmark = pytest.mark.outside
 
 __all__ = ["run"]
 
@@ -50,27 +52,36 @@ def ran(run: Run, *arguments: str | Path) -> str:
     return out + errors
 
 
-def test_a_log_grows_from_creation_to_a_standing_release(run: Run, folder: Path) -> None:
+def test_a_log_grows_from_creation_to_the_release_of_a_subscription(run: Run, folder: Path) -> None:
     said = ran(run, *CREATE)
     assert "nothing is sealed yet" in said
     assert "ε 20 in all" in said
     assert "Ann, Bob" in said
     assert "durations 0 to 10 hours" in said
-    assert "120 events taken in" in ran(run, "log", "capture", "shop", folder / "events.ndjson")
-    assert "120 were there already" in ran(run, "log", "capture", "shop", folder / "events.ndjson")
+    assert "120 events captured" in ran(run, "log", "capture", "shop", folder / "events.ndjson")
+    assert "120 were already there" in ran(run, "log", "capture", "shop", folder / "events.ndjson")
     code, _, errors = run("release", folder / "visits.yaml")
-    assert (code, "no day in common" in errors) == (7, True)
+    assert (code, "does not overlap the log" in errors) == (7, True)
     assert "40 more cases" in ran(run, "log", "seal", "shop", "--until", "2025-05-01")
-    said = ran(run, "standing", "add", folder / "visits.yaml", "--until", "2025-07-01")
+    said = ran(run, "subscription", "add", folder / "visits.yaml", "--until", "2025-07-01")
     assert "2025-05-01 up to 2025-07-01" in said
-    assert "Nothing is due" in ran(run, "standing", "run")
+    assert "Nothing to do" in ran(run, "subscription", "run")
     assert "2025-04" in ran(run, "release", folder / "visits.yaml")
     ran(run, "log", "seal", "shop")
-    said = ran(run, "standing", "run")
+    said = ran(run, "subscription", "run")
     assert "2025-05" in said
     assert "2025-06" in said
-    (line,) = ran(run, "standing", "list").splitlines()
-    assert "0 reservations" in ran(run, "standing", "end", line.split()[0])
+    assert "Charged: what was reserved in advance.\nRemaining budget: ε" in said
+    (line,) = ran(run, "subscription", "list").splitlines()
+    assert "0 reservations" in ran(run, "subscription", "end", line.split()[0])
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_former_name_of_a_command_still_works_and_is_shown_nowhere(run: Run) -> None:
+    assert ran(run, "standing", "list") == ran(run, "subscription", "list") == ""
+    shown = ran(run, "--help")
+    assert "subscription" in shown
+    assert "standing" not in shown
 
 
 def test_erasing_asks_first_and_says_how_much(run: Run, folder: Path) -> None:
@@ -92,13 +103,13 @@ def test_keys_and_analysts_come_and_go(run: Run) -> None:
     code, secret, errors = run("key", "issue", "analyst", "alice", "--expires", "2199-01-01")
     assert code == 0
     assert secret.startswith("pappi_")
-    assert "not shown again" in errors
+    assert "not be shown again" in errors
     assert "ε 0.5" in ran(run, "analyst", "grant", "shop", "alice", "0.5")
     assert "alice: ε 0.5 of each block of 'shop'" in ran(run, "analyst", "list")
     listed = ran(run, "key", "list")
     assert "analyst alice (preview, release): valid until 2199-01-01" in listed
     assert secret.strip() not in listed
-    assert "refused from now on" in ran(run, "key", "revoke", listed.split()[0])
+    assert "is revoked" in ran(run, "key", "revoke", listed.split()[0])
     assert "revoked" in ran(run, "key", "list")
     ran(run, "analyst", "withdraw", "shop", "alice")
     assert ran(run, "analyst", "list") == ""
@@ -124,7 +135,7 @@ def test_stop_refuses_everything_until_resume(run: Run, folder: Path) -> None:
         ("--bounds", "cost=5..1", "not a pair of bounds"),
         ("--bounds", "cost=0..5 parsecs", "not a pair of bounds"),
         ("--bounds", "prize=0..5", "no attribute 'prize'"),
-        ("--keys", "who", "names no keys"),
+        ("--keys", "who", "is not an attribute with its values"),
         ("--attribute", "cost", "not an attribute and its kind"),
     ],
 )
@@ -144,4 +155,4 @@ def test_a_line_that_is_no_event_is_named_and_nothing_of_its_batch_is_taken(
     broken.write_text((folder / "events.ndjson").read_text() + '{"id": "x"}\n')
     code, _, errors = run("log", "capture", "shop", broken)
     assert (code, "event 121" in errors) == (5, True)
-    assert "120 events taken in" in ran(run, "log", "capture", "shop", folder / "events.ndjson")
+    assert "120 events captured" in ran(run, "log", "capture", "shop", folder / "events.ndjson")

@@ -11,7 +11,7 @@ import pytest
 
 from pappi.errors import InputError, LogFormatError, UsageError
 from pappi.eventlog import ReadOptions, open_log
-from pappi.values.vocabulary import Kind
+from pappi.values import Kind
 from tests.imported_log import Imported, imported
 from tests.shared_data import shared_data
 
@@ -33,6 +33,7 @@ def times(folder: Path, written: list[str], options: ReadOptions | None = None) 
     return imported(folder, csv(folder, f"case;activity;timestamp\n{lines}"), options)
 
 
+@pytest.mark.outside
 def test_the_sepsis_log_arrives_whole_with_its_false_z_read_as_wall_clock(tmp_path: Path) -> None:
     log = imported(tmp_path, shared_data("sepsis.csv.gz"), AMSTERDAM)
     assert (log.report.events, log.report.cases) == (15_214, 1_050)
@@ -123,6 +124,7 @@ def test_types_are_found_where_nothing_is_lost_and_text_stays_text(tmp_path: Pat
     assert any("'NA' in the text column 'word'" in notice for notice in log.report.notices)
 
 
+@pytest.mark.outside
 def test_missing_markers_that_are_said_hold_in_text_columns_but_never_for_the_case(
     tmp_path: Path,
 ) -> None:

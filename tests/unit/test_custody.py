@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pappi.custody.imports import Terms
+from pappi.custody import NewLog
 from pappi.errors import (
     BudgetExceeded,
     LedgerBroken,
@@ -22,22 +22,23 @@ from pappi.errors import (
     UsageError,
     WorkspaceError,
 )
-from pappi.store.register import Register
-from pappi.values.access import Right, Role
-from pappi.values.bounds import Bounds, DefaultBounds
-from pappi.values.epsilon import ZERO, Epsilon
-from pappi.values.units import DURATIONS
-from pappi.workspace import Workspace, create, open_at
+from pappi.session import Workspace, create, open_at
+from pappi.store import Registry
+from pappi.values import DURATIONS, ZERO, Bounds, DefaultBounds, Epsilon, Right, Role, Terms
 from tests.small_logs import claims, workspace_with
 from tests.unit.test_checkpoint import SOJOURN, catalogue
+
+pytestmark = pytest.mark.outside
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    return workspace_with(tmp_path / "w", claims(30), Terms(block_budget=Epsilon.of(1)))
+    return workspace_with(
+        tmp_path / "w", claims(30), NewLog(terms=Terms(block_budget=Epsilon.of(1)))
+    )
 
 
-def anybody(_register: Register) -> None:
+def anybody(_register: Registry) -> None:
     """A key is not what these tests are about."""
 
 
@@ -120,7 +121,7 @@ def test_a_permit_is_asked_again_inside_the_charge(workspace: Workspace) -> None
     workspace.custody.grant_analyst("small", "alice", Epsilon.of(1))
     asked = 0
 
-    def once(_register: Register) -> None:
+    def once(_register: Registry) -> None:
         nonlocal asked
         asked += 1
         if asked > 1:
@@ -185,7 +186,7 @@ def test_a_ledger_of_another_workspace_is_refused(workspace: Workspace, tmp_path
     fresh = create(tmp_path / "fresh")
     fresh.close()
     shutil.copy(fresh.root / "ledger.sqlite", workspace.root / "ledger.sqlite")
-    with pytest.raises(LedgerBroken, match="not the one this workspace was made with"):
+    with pytest.raises(LedgerBroken, match="not the ledger the workspace was created with"):
         workspace.checkpoint().release(catalogue(SOJOURN))
 
 
@@ -214,14 +215,14 @@ def test_a_journal_that_loses_its_end_while_open_is_noticed(
     analyst.release(catalogue(SOJOURN), "0.1")
     workspace.close()
     (tmp_path / "older.sqlite").replace(workspace.root / "ledger.sqlite")
-    with pytest.raises(LedgerBroken, match="lacks the last of them"):
+    with pytest.raises(LedgerBroken, match="the latest are missing"):
         analyst.release(catalogue(SOJOURN), "0.2")
 
 
 def test_default_bounds_stand_in_where_a_definition_has_none(tmp_path: Path) -> None:
     ten_days = Fraction(10 * DURATIONS["days"])
     bounds = DefaultBounds(durations=Bounds(Fraction(0), ten_days))
-    workspace = workspace_with(tmp_path / "w", claims(30), Terms(bounds=bounds))
+    workspace = workspace_with(tmp_path / "w", claims(30), NewLog(terms=Terms(bounds=bounds)))
     unbounded = SOJOURN.replace("    bounds: [0 days, 10 days]\n", "")
     (quote,) = workspace.checkpoint().preview(catalogue(unbounded), "0.1")
     (same,) = workspace.checkpoint().preview(catalogue(SOJOURN), "0.1")

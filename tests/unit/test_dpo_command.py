@@ -12,6 +12,8 @@ from tests.small_logs import claims, workspace_with
 from tests.unit.test_checkpoint import SOJOURN, catalogue
 from tests.unit.test_cli import Run, run
 
+pytestmark = pytest.mark.outside
+
 __all__ = ["run"]
 
 

@@ -18,20 +18,25 @@ import numpy as np
 import pytest
 
 from pappi.errors import NotReleasable, PappiError, UsageError
-from pappi.planning.functions import SAMPLED, THRESHOLD
-from pappi.planning.plan import Plan, plan_ppi
-from pappi.ppinot.measures import is_total
-from pappi.ppinot.model import NoiseOn, Ppi, ReleaseChoice, Wanted
-from pappi.tree.composition import aggregated_measures, function_name
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import PrivacyUnit
+from pappi.planning import SAMPLED, THRESHOLD, Plan, plan_ppi
+from pappi.planning.measurements import Request
+from pappi.ppinot import (
+    NoiseOn,
+    Ppi,
+    ReleaseChoice,
+    Wanted,
+    aggregated_measures,
+    function_name,
+    is_total,
+)
+from pappi.values import Epsilon, PrivacyUnit
 from tests.every_release import SETTINGS, Shape, facts, own_releases, plain_releases, shapes
 
 EVERY = 1 if "PAPPI_EVERY_RELEASE" in os.environ else 11
 EPSILON = Epsilon.of("0.5")
 SETS = re.compile(r"the admissible sets are(?: then)?: (.*)")
 THERE_IS = re.compile(r"for (\S+) there is (.*)")
-LEAVE_IT_OUT = "leave the mechanism out, and the best one is taken"
+LEAVE_IT_OUT = "leave out the mechanism to get the best one"
 
 Setting = tuple[str, PrivacyUnit]
 
@@ -59,12 +64,12 @@ def outcome(ppi: Ppi, setting: Setting) -> Plan | PappiError:
 
 
 def check_plan(plan: Plan, setting: Setting) -> None:
-    known = facts(*setting).under(plan.ppi.scope)
-    shares = [part.share for part in plan.parts]
+    stability = Request(plan.ppi, facts(*setting)).stability
+    shares = [part.share for part in plan.measurements]
     if not 0 < sum(shares) <= 1:
         raise Untrue(f"shares of {shares}")
-    for part in plan.parts:
-        due = part.share * EPSILON.fraction / known.changes
+    for part in plan.measurements:
+        due = part.share * EPSILON.fraction / stability
         halved = due / 2 if setting[0] == "replace" else due
         if part.mechanism.epsilon not in (due, halved):
             raise Untrue(f"{part.path} is released at {part.mechanism.epsilon}, not at {due}")
@@ -72,7 +77,7 @@ def check_plan(plan: Plan, setting: Setting) -> None:
 
 
 def check_wishes(plan: Plan) -> None:
-    choice, found = plan.ppi.release, {function_name(part.path): part for part in plan.parts}
+    choice, found = plan.ppi.release, {function_name(part.path): part for part in plan.measurements}
     for wish in choice.noise:
         name = "value" if wish.function == "r" and "r" not in found else wish.function
         part = found[name if name in found else name.removeprefix("r.")]
@@ -94,7 +99,7 @@ def check_refusal(shape: Shape, ppi: Ppi, refusal: PappiError, setting: Setting)
     if "internal" in refusal.message or "None" in refusal.message + refusal.hint:
         raise Untrue(refusal.message)
     names = tuple(wish.function for wish in ppi.release.noise)
-    if "no admissible set" in refusal.message and set(names) in map(set, shape.sets):
+    if "not an admissible set" in refusal.message and set(names) in map(set, shape.sets):
         raise Untrue(f"{names} is an admissible set: {refusal.message}")
     if "under add-remove" in refusal.message and setting[0] != "add-remove":
         raise Untrue(refusal.message)
@@ -114,7 +119,7 @@ def may_lose_a_value(ppi: Ppi) -> bool:
 def advised(ppi: Ppi, refusal: PappiError) -> Iterator[Ppi]:
     """The same PPI, asked for as the hint says; each must have a plan."""
     choice, hint = ppi.release, refusal.hint
-    free = replace(choice, mechanism=None) if hint.startswith("leave the mechanism") else choice
+    free = replace(choice, mechanism=None) if hint.startswith("leave out the mechanism") else choice
     if listed := SETS.search(hint):
         for one in listed[1].split(", "):
             yield replace(ppi, release=replace(free, noise=named(one.split(" + "))))
@@ -146,6 +151,7 @@ def check(shape: Shape, release: str, setting: Setting) -> bool:
     return isinstance(found, Plan)
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize(
     "number", range(len(SETTINGS)), ids=[f"{adjacency}, {unit}" for adjacency, unit in SETTINGS]
 )
@@ -161,13 +167,14 @@ def test_every_combination_has_a_plan_or_a_true_refusal(number: int) -> None:
     assert asked / 20 < planned < asked / 2
 
 
+@pytest.mark.outside
 def test_every_mechanism_answers_something_and_every_set_is_planned_somewhere() -> None:
     used, sets = set(), set()
     for shape, release in islice(combinations(), 0, None, EVERY):
         found = outcome(shape.ppi(release), SETTINGS[1])
         if isinstance(found, Plan):
-            used |= {part.mechanism.name for part in found.parts}
-            sets.add(tuple(function_name(part.path) for part in found.parts))
+            used |= {part.mechanism.name for part in found.measurements}
+            sets.add(tuple(function_name(part.path) for part in found.measurements))
     assert used >= {"laplace", "two-bin", "interval", "hexagon", SAMPLED, "private ceiling"}
     assert sets >= {("value",), ("a", "b"), ("x", "c"), ("x.a", "x.b", "c"), ("x.y", "c")}
 
@@ -186,7 +193,7 @@ def planned(shape: Shape, release: str = "", setting: Setting = HERE) -> Plan:
 
 
 def with_parts(plan: Plan, **changes: object) -> Plan:
-    return replace(plan, parts=tuple(replace(part, **changes) for part in plan.parts))  # type: ignore[arg-type]
+    return replace(plan, measurements=tuple(replace(part, **changes) for part in plan.measurements))  # type: ignore[arg-type]
 
 
 def test_a_plan_that_gives_each_function_all_of_epsilon_is_caught() -> None:
@@ -212,7 +219,9 @@ def test_refusals_that_contradict_themselves_are_caught() -> None:
     for refusal, why in (
         # As it was said before.
         (
-            NotReleasable("'value' is no admissible set", hint="the admissible sets are: a + b"),
+            NotReleasable(
+                "'value' is not an admissible set", hint="the admissible sets are: a + b"
+            ),
             "is an admissible set",
         ),
         (NotReleasable("no", hint="the admissible sets are: value, a + b"), "leads to"),
@@ -228,17 +237,20 @@ def test_refusals_that_contradict_themselves_are_caught() -> None:
 
 def test_a_split_is_exact_and_what_is_left_open_is_filled_in() -> None:
     plan = planned(DIFFERENCE, "{noise: {a: {share: 0.3}, b: {}}}")
-    assert [part.share for part in plan.parts] == [Fraction(3, 10), Fraction(7, 10)]
-    assert [part.mechanism.epsilon for part in plan.parts] == [Fraction(3, 20), Fraction(7, 20)]
+    assert [part.share for part in plan.measurements] == [Fraction(3, 10), Fraction(7, 10)]
+    assert [part.mechanism.epsilon for part in plan.measurements] == [
+        Fraction(3, 20),
+        Fraction(7, 20),
+    ]
     wasted = planned(DIFFERENCE, "{noise: {a: {share: 0.1}, b: {share: 0.2}}}")
-    assert sum(part.share for part in wasted.parts) == Fraction(3, 10)
+    assert sum(part.share for part in wasted.measurements) == Fraction(3, 10)
     assert wasted.epsilon == EPSILON
 
 
 def test_shares_left_open_are_the_planners_and_no_worse_than_even_ones() -> None:
     nested = next(shape for shape in shapes() if shape.name == "nested")
     plan = planned(nested, "{noise: {x.a: {share: 0.4}, x.b: {}, c: {}}}")
-    first, *others = (part.share for part in plan.parts)
+    first, *others = (part.share for part in plan.measurements)
     assert first == Fraction(2, 5)
     assert sum(others) == Fraction(3, 5)
     even = planned(nested, "{noise: {x.a: {share: 0.4}, x.b: {share: 0.3}, c: {share: 0.3}}}")
@@ -247,29 +259,29 @@ def test_shares_left_open_are_the_planners_and_no_worse_than_even_ones() -> None
 
 def test_without_wishes_a_split_is_as_it_was() -> None:
     chosen = planned(DIFFERENCE)
-    assert planned(DIFFERENCE, "{noise: {a: {}, b: {}}}").parts == chosen.parts
-    assert planned(DIFFERENCE, "{noise: [r.a, r.b]}").parts == chosen.parts
+    assert planned(DIFFERENCE, "{noise: {a: {}, b: {}}}").measurements == chosen.measurements
+    assert planned(DIFFERENCE, "{noise: [r.a, r.b]}").measurements == chosen.measurements
 
 
 def test_a_formula_with_a_sum_cannot_be_drawn_from_intervals() -> None:
     found = outcome(DIFFERENCE.ppi("{mechanism: interval}"), HERE)
     assert isinstance(found, NotReleasable)
-    assert "needs a declared range of the sum" in found.message
+    assert "needs a declared output range" in found.message
 
 
 def test_value_is_an_admissible_set_that_no_mechanism_may_answer() -> None:
     found = outcome(DIFFERENCE.ppi("{noise: [value], mechanism: laplace}"), HERE)
     assert isinstance(found, NotReleasable)
-    assert "no admissible set" not in found.message
-    assert "nothing public bounds" in found.message
+    assert "not an admissible set" not in found.message
+    assert "sensitivity of a formula is not publicly bounded" in found.message
 
 
 @pytest.mark.parametrize("name", ["mean of count", "share"])
 def test_a_mean_of_a_public_number_of_cases_takes_laplace_noise(name: str) -> None:
     shape = next(each for each in shapes() if each.name == name)
     plan = planned(shape, "{mechanism: laplace}", SETTINGS[1])
-    (part,) = plan.parts
-    (usual,) = planned(shape, "{mechanism: two-bin}", SETTINGS[1]).parts
+    (part,) = plan.measurements
+    (usual,) = planned(shape, "{mechanism: two-bin}", SETTINGS[1]).measurements
     assert part.mechanism.name == "laplace"
     assert part.mechanism.epsilon == EPSILON.fraction
     values = [0.0, 1.0, 1.0, 0.0, 1.0]

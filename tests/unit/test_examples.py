@@ -16,8 +16,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pappi.examples import EXAMPLES, Event, Example, write_csv, write_xes
-from pappi.examples.chance import Chance, Weighted
+from pappi.examples import EXAMPLES, Chance, Event, Example, Weighted, write_csv, write_xes
 from pappi.examples.claims import CASHIERS, HANDLERS, after_work, simulate_claims
 from pappi.examples.hospital import simulate_hospital
 
@@ -65,6 +64,7 @@ def within(start: datetime | None, end: datetime | None, limit: float) -> bool:
 # --- both logs ------------------------------------------------------------------------
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
 def test_the_same_seed_writes_the_same_bytes(example: Example, tmp_path: Path) -> None:
     digests = set()

@@ -7,26 +7,24 @@ from fractions import Fraction
 import pytest
 
 from pappi.errors import DefinitionError, Position, Problem
-from pappi.ppinot.expressions.evaluate import evaluate
-from pappi.ppinot.expressions.intervals import bound
-from pappi.ppinot.expressions.kinds import kind_of
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot import (
     Binary,
-    Duration,
-    Instant,
+    DurationLiteral,
+    InstantLiteral,
     IsMissing,
     Name,
     Negate,
     Not,
-    Number,
+    NumberLiteral,
     OneOf,
     Operator,
-    Text,
+    TextLiteral,
+    render,
 )
+from pappi.ppinot.expressions.evaluation import bound, evaluate
+from pappi.ppinot.expressions.kinds import kind_of
 from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.expressions.render import render
-from pappi.values.units import SECOND
-from pappi.values.vocabulary import Kind
+from pappi.values import SECOND, Kind
 
 HERE = Position("file.yaml", 7, 20)
 
@@ -61,11 +59,11 @@ def test_names_may_hold_colons_and_anything_in_backticks() -> None:
 
 
 def test_durations_and_dates_are_literals() -> None:
-    assert parse_expression("1.5 h") == Duration(Fraction(5400 * SECOND))
-    assert parse_expression("90days") == Duration(Fraction(90 * 86_400 * SECOND))
-    assert parse_expression("1970-01-02") == Instant(86_400 * SECOND)
-    assert parse_expression("1970-01-01T02:00:00+02:00") == Instant(0)
-    assert parse_expression("1970-01-01T00:00:01.5Z") == Instant(SECOND * 3 // 2)
+    assert parse_expression("1.5 h") == DurationLiteral(Fraction(5400 * SECOND))
+    assert parse_expression("90days") == DurationLiteral(Fraction(90 * 86_400 * SECOND))
+    assert parse_expression("1970-01-02") == InstantLiteral(86_400 * SECOND)
+    assert parse_expression("1970-01-01T02:00:00+02:00") == InstantLiteral(0)
+    assert parse_expression("1970-01-01T00:00:01.5Z") == InstantLiteral(SECOND * 3 // 2)
 
 
 def test_a_date_with_spaces_is_a_subtraction() -> None:
@@ -73,12 +71,12 @@ def test_a_date_with_spaces_is_a_subtraction() -> None:
 
 
 def test_choices_may_be_negative() -> None:
-    expected = OneOf(Name("a"), (Number(Fraction(-1)), Number(Fraction(2))))
+    expected = OneOf(Name("a"), (NumberLiteral(Fraction(-1)), NumberLiteral(Fraction(2))))
     assert parse_expression("a in (-1, 2)") == expected
 
 
 def test_quotes_are_escaped_with_a_backslash() -> None:
-    assert parse_expression(r'"say \"no\" \\ it\'s"') == Text('say "no" \\ it\'s')
+    assert parse_expression(r'"say \"no\" \\ it\'s"') == TextLiteral('say "no" \\ it\'s')
 
 
 @pytest.mark.parametrize(
@@ -100,9 +98,11 @@ def test_canonical_text_stays_as_it_is(text: str) -> None:
 
 
 def test_what_has_no_literal_is_rendered_as_an_operation() -> None:
-    assert render(Number(Fraction(-1, 3))) == "-1 / 3"
-    assert render(Binary(Operator.MULTIPLY, Name("a"), Number(Fraction(1, 3)))) == "a * (1 / 3)"
-    assert render(Negate(Number(Fraction(-5)))) == "--5"
+    assert render(NumberLiteral(Fraction(-1, 3))) == "-1 / 3"
+    assert (
+        render(Binary(Operator.MULTIPLY, Name("a"), NumberLiteral(Fraction(1, 3)))) == "a * (1 / 3)"
+    )
+    assert render(Negate(NumberLiteral(Fraction(-5)))) == "--5"
 
 
 # --- refusing -------------------------------------------------------------------------
@@ -111,9 +111,9 @@ def test_what_has_no_literal_is_rendered_as_an_operation() -> None:
 @pytest.mark.parametrize(
     ("text", "column", "message", "hint"),
     [
-        ("a = 1", 22, "'=' has no meaning here", "to compare, write '=='"),
+        ("a = 1", 22, "'=' is not allowed here", "to compare, write '=='"),
         ("a < b < c", 26, "comparisons cannot be chained", "a < b and b < c"),
-        ("case.amount > 1", 24, "'.' has no meaning here", "backticks"),
+        ("case.amount > 1", 24, "'.' is not allowed here", "backticks"),
         ("eval(a)", 20, "there is no function 'eval'", "'min', 'max', 'abs' and 'round'"),
         ("rund(a)", 20, "there is no function 'rund'", "did you mean 'round'?"),
         ("a < 5 dyas", 26, "'dyas' is not a unit of time", "did you mean 'days'?"),
@@ -121,13 +121,13 @@ def test_what_has_no_literal_is_rendered_as_an_operation() -> None:
         ("a in b", 25, "expected a list after 'in', found 'b'", "channel in"),
         ("a in ()", 26, "expected a value, found ')'", ""),
         ("(a + b", 26, "expected ')' for the '(' in column 20, found the end", ""),
-        ("a + b)", 25, "nothing was opened that this ')' could close", ""),
+        ("a + b)", 25, "there is no opening bracket for this ')'", ""),
         ("a ? b:c", 27, "expected ':' for the '?' in column 22", "put spaces around ':'"),
         ("activity == Pay claim", 36, "did not expect 'claim' here", "texts go in quotes"),
-        ("'open", 20, "this quotation has no end", ""),
-        ("2014-02-30 < a", 20, "'2014-02-30' is not in the calendar", ""),
+        ("'open", 20, "this quoted text never ends", ""),
+        ("2014-02-30 < a", 20, "'2014-02-30' is not a valid date", ""),
         ("1 + not a", 24, "'not' binds too loosely here", "(not …)"),
-        ("“x”", 20, "'“' has no meaning here", "plain quotes"),
+        ("“x”", 20, "'“' is not allowed here", "plain quotes"),
         ("", 20, "expected a value, found the end", ""),
         ("9" * 41, 20, "this number has more than 40 digits", ""),
         ("a" * 4001, 20, "this expression has 4,001 characters", ""),
@@ -194,14 +194,14 @@ def test_kinds_follow_from_their_parts(text: str, kind: Kind | None) -> None:
         ("t > '2014-01-31'", "a point in time cannot be compared with a text", "without quotes"),
         ("w < 'b'", "a text has no order", "=="),
         ("u < 'b'", "a text has no order", "=="),
-        ("not n", "'not' needs a truth value, and this is a number", ""),
-        ("n and c", "'and' needs a truth value, and this is a number", ""),
+        ("not n", "'not' needs a truth value, but this is a number", ""),
+        ("n and c", "'and' needs a truth value, but this is a number", ""),
         ("c + 1", "a truth value and a number cannot be added", "(c ? 1 : 0)"),
-        ("c ? 1 : 'x'", "both sides of ':' must be of one kind", ""),
+        ("c ? 1 : 'x'", "both sides of ':' must be of the same kind", ""),
         ("n in (1, 'x')", "a number cannot be compared with a text", ""),
         ("min(n)", "'min' takes two values or more", ""),
         ("abs(n, n)", "'abs' takes one value", ""),
-        ("round(d)", "'round' needs a number, and this is a duration", ""),
+        ("round(d)", "'round' needs a number, but this is a duration", ""),
         ("m + 1", "unknown name 'm'", "known here: 'n', 'd', 't', 'w', 'c' and 'u'"),
     ],
 )

@@ -19,7 +19,7 @@ from pyarrow import parquet
 
 from pappi.errors import LogFormatError, UsageError
 from pappi.eventlog import ReadOptions, open_log
-from pappi.values.vocabulary import Kind
+from pappi.values import Kind
 from tests.imported_log import imported
 
 NOON = datetime(2020, 7, 1, 12, tzinfo=UTC)
@@ -179,6 +179,7 @@ def test_anything_else_is_refused_with_a_hint() -> None:
     assert "pandas" in caught.value.hint
 
 
+@pytest.mark.outside
 def test_asking_what_a_log_is_imports_nothing_heavy() -> None:
     code = (
         "import sys, pappi.eventlog; print({'pyarrow','numpy','duckdb','pandas'} & {*sys.modules})"

@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pappi.errors import NotReleasable
-from pappi.mechanisms import LaplaceSum, PointLaw, Values
-from pappi.mechanisms.hexagon import HexagonRatio
+from pappi.mechanisms import HexagonRatio, LaplaceSum, PointLaw, Values, system_randbelow
 from pappi.mechanisms.lattice import SUM_STEPS
 from pappi.mechanisms.laws import HexagonLaw, hexagon_norm
-from pappi.mechanisms.noise import hexagonal_laplace, system_randbelow
-from pappi.values.bounds import UNIT_INTERVAL, Bounds
-from pappi.values.privacy import Adjacency
+from pappi.mechanisms.noise import hexagonal_laplace
+from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
 from tests.unit.test_noise import chi_square_is_plausible
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
@@ -123,6 +121,7 @@ def test_any_numbers_move_the_sums_by_no_more_than_a_case(pairs: list[tuple[floa
 # --- the sampler ----------------------------------------------------------------------------
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize("scale", SCALES)
 def test_draws_follow_the_law_point_by_point(scale: Fraction) -> None:
     n, law = 12_000, HexagonLaw(0, 0, scale)

@@ -12,9 +12,8 @@ import pytest
 
 from pappi.errors import LogFormatError, WorkspaceError
 from pappi.eventlog import Column, Description, Progress, ReadOptions, no_progress, open_log
-from pappi.store.events import drop_events, event_tables, import_events, open_readonly
-from pappi.store.events.lock import exclusive
-from pappi.values.vocabulary import Kind
+from pappi.store import drop_events, event_tables, exclusive, import_events, open_readonly
+from pappi.values import Kind
 from tests.imported_log import imported
 
 HEAD = "case,activity,timestamp"

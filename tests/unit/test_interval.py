@@ -23,18 +23,22 @@ from pappi.mechanisms import (
     Values,
     mechanism_for,
     quantile_level,
-    upper_bounds,
 )
-from pappi.mechanisms.exponential import exponential_law, falling_weights
-from pappi.values.bounds import UNIT_INTERVAL, Bounds
-from pappi.values.privacy import Adjacency
+from pappi.mechanisms.exponential import (
+    WEIGHT_BITS,
+    exp_minus_above,
+    exponential_law,
+    falling_weights,
+    log_above,
+)
+from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 HUNDRED = Bounds(Fraction(0), Fraction(100))
 TWO_HUNDRED = Bounds(Fraction(0), Fraction(200))
 TENTH, ONE = Fraction(1, 10), Fraction(1)
 FUNCTIONS = ["max", "min", "median", "p90"]
-WEIGHT_ONE = 2**upper_bounds.WEIGHT_BITS
+WEIGHT_ONE = 2**WEIGHT_BITS
 
 Interval = IntervalExtreme | IntervalQuantile
 
@@ -72,7 +76,7 @@ def truth_of(function: str, values: Values) -> float:
 def test_exp_is_bounded_from_above_and_tightly(x: str) -> None:
     with localcontext(prec=120):
         exact = Decimal(x).copy_negate().exp()
-        over = Decimal(upper_bounds.exp_minus(Fraction(x))) / WEIGHT_ONE - exact
+        over = Decimal(exp_minus_above(Fraction(x))) / WEIGHT_ONE - exact
     assert 0 <= over <= Decimal(2) ** -191
 
 
@@ -81,7 +85,7 @@ def test_exp_is_bounded_from_above_and_tightly(x: str) -> None:
     [(1, 1), (10**30 + 1, 10**30), (4, 3), (2, 1), (7, 2), (3**400, 5)],
 )
 def test_log_is_bounded_from_above_and_tightly(numerator: int, denominator: int) -> None:
-    bound = upper_bounds.log(numerator, denominator)
+    bound = log_above(numerator, denominator)
     with localcontext(prec=120):
         exact = (Decimal(numerator) / denominator).ln()
         over = Decimal(bound.numerator) / bound.denominator - exact
@@ -91,7 +95,7 @@ def test_log_is_bounded_from_above_and_tightly(numerator: int, denominator: int)
 @pytest.mark.parametrize("rate", [Fraction(1, 10**9), TENTH, ONE, Fraction(50), Fraction(10**6)])
 def test_weights_never_fall_faster_than_the_rate_and_never_to_nothing(rate: Fraction) -> None:
     weights = falling_weights(rate, 3000)
-    slowest = upper_bounds.exp_minus(min(rate, Fraction(200)))
+    slowest = exp_minus_above(min(rate, Fraction(200)))
     for heavier, lighter in pairwise(weights):
         assert heavier > lighter >= 1
         assert lighter * WEIGHT_ONE >= heavier * slowest

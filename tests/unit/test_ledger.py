@@ -15,13 +15,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pappi.budget.accounts import Account, Charge, KeyState
-from pappi.budget.chain import Entry
-from pappi.budget.journal import Balance
 from pappi.errors import BudgetExceeded, LedgerBroken, NotAllowed, WorkspaceError
-from pappi.store.ledger import Ledger, Step
-from pappi.values.epsilon import ZERO, Epsilon
+from pappi.ledger import Account, Balance, Charge, Entry, KeyState, Ledger
+from pappi.ledger.ledger import Step
+from pappi.values import ZERO, Epsilon
 from tests.ledgers import DATABASES, Database, Place, new_place
+
+pytestmark = pytest.mark.outside
 
 OCTOBER = Account("hospital", "2014-10")
 NOVEMBER = Account("hospital", "2014-11")
@@ -450,7 +450,7 @@ def test_news_come_in_order_however_many_there_are(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = "SELECT seq, at, kind, body, digest FROM journal WHERE seq >= ? ORDER BY seq LIMIT 3"
-    monkeypatch.setattr("pappi.store.ledger.journal._FROM", few)
+    monkeypatch.setattr("pappi.ledger.database._FROM", few)
     for number in range(10):
         ledger.append("grant", {"number": number})
     read = next(ledger.news(None))

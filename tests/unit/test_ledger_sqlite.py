@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from pappi.budget.accounts import Account, Charge
 from pappi.errors import LedgerBroken, WorkspaceError
-from pappi.store.ledger import Ledger, create_in_sqlite, open_in_sqlite
-from pappi.values.epsilon import Epsilon
+from pappi.ledger import Account, Charge, Ledger, create_ledger, open_ledger
+from pappi.values import Epsilon
 from tests.ledgers import InSqlite
+
+pytestmark = pytest.mark.outside
 
 OCTOBER = Account("hospital", "2014-10")
 NOVEMBER = Account("hospital", "2014-11")
@@ -33,20 +34,20 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ledger(path: Path) -> Iterator[Ledger]:
-    with create_in_sqlite(path) as ledger:
+    with create_ledger(path) as ledger:
         yield ledger
 
 
 def test_an_existing_file_is_never_overwritten(path: Path) -> None:
     path.write_bytes(b"precious")
     with pytest.raises(WorkspaceError, match="cannot create"):
-        create_in_sqlite(path)
+        create_ledger(path)
     assert path.read_bytes() == b"precious"
 
 
 def test_a_missing_ledger_is_an_error_and_not_a_fresh_one(path: Path) -> None:
     with pytest.raises(LedgerBroken, match="missing"):
-        open_in_sqlite(path)
+        open_ledger(path)
     assert not path.exists()
 
 
@@ -54,22 +55,22 @@ def test_a_missing_ledger_is_an_error_and_not_a_fresh_one(path: Path) -> None:
 def test_a_file_that_is_no_ledger_is_refused(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(LedgerBroken, match="does not verify"):
-        open_in_sqlite(path)
+        open_ledger(path)
 
 
 def test_a_creation_that_fails_leaves_no_half_ledger(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pappi.store.ledger.sqlite.TABLES", ("CREATE TABLE nonsense (",))
+    monkeypatch.setattr("pappi.ledger.sqlite.TABLES", ("CREATE TABLE nonsense (",))
     with pytest.raises(WorkspaceError):
-        create_in_sqlite(path)
+        create_ledger(path)
     assert list(path.parent.iterdir()) == []
 
 
 def test_odd_characters_in_the_path_name_the_same_file(tmp_path: Path) -> None:
     path = tmp_path / "a ledger?mode=memory#%41.sqlite"
-    create_in_sqlite(path).close()
-    open_in_sqlite(path).close()
+    create_ledger(path).close()
+    open_ledger(path).close()
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -92,7 +93,7 @@ def test_a_file_that_is_replaced_while_somebody_waits_for_it_is_not_written(
         def execute(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
             if statement.startswith("BEGIN"):
                 path.rename(path.with_name("away.sqlite"))
-                create_in_sqlite(path).close()
+                create_ledger(path).close()
             return connection.execute(statement, values)
 
     monkeypatch.setattr(ledger._file, "_connection", Waiting())
@@ -114,7 +115,7 @@ def test_a_file_damaged_while_it_is_open_grants_nothing(ledger: Ledger, path: Pa
 @pytest.fixture
 def filled(path: Path) -> Path:
     """A closed ledger with declarations, charges and releases, all in the main file."""
-    with create_in_sqlite(path) as ledger:
+    with create_ledger(path) as ledger:
         ledger.append("declare", {"log": "hospital", "unit": "case"})
         for number in range(12):
             ledger.charge([charge(f"{number:064x}", "0.05", OCTOBER, NOVEMBER)], LIMITS)
@@ -142,12 +143,12 @@ def test_replacing_an_entry_is_refused_by_the_guards(filled: Path) -> None:
 def test_an_edit_that_only_sqlite_allows_is_found(
     filled: Path, statement: str, problem: str, seq: int | None
 ) -> None:
-    with open_in_sqlite(filled) as ledger:
+    with open_ledger(filled) as ledger:
         InSqlite(filled).edit(statement)
         found = ledger.verify()
     assert (problem in found.problem, found.seq) == (True, seq), found
     with pytest.raises(LedgerBroken, match=problem):
-        open_in_sqlite(filled)
+        open_ledger(filled)
 
 
 @pytest.mark.parametrize("share", [0, 10, 50, 90, 99])
@@ -155,7 +156,7 @@ def test_a_truncated_file_is_found(filled: Path, share: int) -> None:
     content = filled.read_bytes()
     filled.write_bytes(content[: len(content) * share // 100])
     with pytest.raises(LedgerBroken):
-        open_in_sqlite(filled)
+        open_ledger(filled)
 
 
 def test_a_flipped_byte_that_changes_a_stored_value_is_always_found(filled: Path) -> None:
@@ -170,7 +171,7 @@ def test_a_flipped_byte_that_changes_a_stored_value_is_always_found(filled: Path
             continue
         changed += 1
         with pytest.raises(LedgerBroken):
-            open_in_sqlite(damaged)
+            open_ledger(damaged)
     assert changed > 300
 
 

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pappi.errors import NotReleasable
-from pappi.mechanisms.choose import margin_for, quantile_level
-from pappi.mechanisms.margins import PER_CASE, Limit, Margin, MeanMargin, RatioMargin
-from pappi.values.bounds import UNIT_INTERVAL, Bounds
-from pappi.values.privacy import Adjacency
+from pappi.mechanisms import PER_CASE, Limit, MeanMargin, RatioMargin, quantile_level
+from pappi.mechanisms.margins import Margin, margin_for
+from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
+from tests.lengths import length
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 SMALL = Bounds(Fraction(-2), Fraction(6))
@@ -260,7 +260,7 @@ def margins(draw: st.DrawFn) -> Margin:
     return RatioMargin(FOUR, integral, limit, part, draw(st.booleans()))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=length(60, 250))
 @given(margins(), st.data())
 def test_one_case_moves_a_margin_by_at_most_one(margin: Margin, data: st.DataObject) -> None:
     rows = st.tuples(*[any_value] * margin.width)

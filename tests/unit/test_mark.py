@@ -13,18 +13,23 @@ from pathlib import Path
 import pytest
 
 import pappi
-from pappi.budget.accounts import Account, Charge, KeyState
-from pappi.checkpoint.door import Caller, Checkpoint
+from pappi.checkpoint import Caller, LocalSession
 from pappi.errors import LedgerRolledBack, LedgerUnavailable
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.store.ledger import Ledger, Step
-from pappi.store.mark import Mark, MarkFile
-from pappi.store.office import Office
-from pappi.store.register import Register
-from pappi.store.workspace import WorkspaceFiles, create_workspace, open_workspace
-from pappi.values.epsilon import Epsilon
+from pappi.ledger import Account, Charge, KeyState, Ledger, Mark, MarkFile
+from pappi.ledger.ledger import Step
+from pappi.ppinot import parse_catalogue
+from pappi.store import (
+    LedgerSession,
+    Registry,
+    WorkspaceFiles,
+    create_workspace,
+    open_workspace,
+)
+from pappi.values import Epsilon
 from tests.ledgers import DATABASES, InPostgres, new_place
 from tests.small_logs import claims, workspace_with
+
+pytestmark = pytest.mark.outside
 
 BLOCK = Account("log", "2024-01")
 LIMITS = {BLOCK: Epsilon.of(1)}
@@ -168,18 +173,18 @@ def test_a_result_that_is_recorded_during_a_replay_is_marked_before_it_is_shown(
         if reached == Step.UNMARKED and recorded:
             raise Died
 
-    office, other = Office(files), Office(files, die)
-    register = Office.register
+    office, other = LedgerSession(files), LedgerSession(files, die)
+    register = LedgerSession.registry
 
-    def and_meanwhile(self: Office, ledger: Ledger) -> Register:
+    def and_meanwhile(self: LedgerSession, ledger: Ledger) -> Registry:
         found = register(self, ledger)
         if self is office and not recorded:
             with pytest.raises(Died):
-                Checkpoint(other, Caller("bob")).release(asked)
+                LocalSession(other, Caller("bob")).release(asked)
         return found
 
-    monkeypatch.setattr(Office, "register", and_meanwhile)
-    (seen,) = Checkpoint(office, Caller("ann")).replay(asked)
+    monkeypatch.setattr(LedgerSession, "registry", and_meanwhile)
+    (seen,) = LocalSession(office, Caller("ann")).replay(asked)
     assert seen.answers
     with files.open_ledger() as ledger:
         assert files.mark.read() == ledger.head()
@@ -226,7 +231,7 @@ def test_a_ledger_that_lacks_its_mark_is_refused_wherever_it_lives(files: Worksp
         ):
             with pytest.raises(LedgerRolledBack):
                 work()
-    with pytest.raises(LedgerRolledBack, match="lacks the last"):
+    with pytest.raises(LedgerRolledBack, match="the latest are missing"):
         files.open_ledger()
     files.mark.begin(Mark(2, "f" * 64))  # of a ledger that went another way
     with pytest.raises(LedgerRolledBack):
@@ -284,15 +289,15 @@ def test_a_mark_that_cannot_be_written_ends_the_release(
         raise OSError(5, "Input/output error")
 
     with files.open_ledger() as ledger:
-        monkeypatch.setattr("pappi.store.mark.os.fsync", fails)
+        monkeypatch.setattr("pappi.ledger.snapshots.os.fsync", fails)
         with pytest.raises(LedgerUnavailable, match=r"ledger\.mark"):
             ledger.charge([charge("a")], LIMITS)
 
 
 def test_a_ledger_without_a_mark_keeps_none(tmp_path: Path) -> None:
-    from pappi.store.ledger import create_in_sqlite
+    from pappi.ledger import create_ledger
 
-    with create_in_sqlite(tmp_path / "l.sqlite") as ledger:
+    with create_ledger(tmp_path / "l.sqlite") as ledger:
         assert isinstance(ledger, Ledger)
         ledger.charge([charge("a")], LIMITS)
     assert [each.name for each in tmp_path.iterdir()] == ["l.sqlite"]

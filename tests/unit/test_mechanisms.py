@@ -10,25 +10,27 @@ import pytest
 
 from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms import (
-    MECHANISMS,
+    FUNCTIONS,
+    RANGE_STEPS,
     DiscreteLaplaceLaw,
     IntervalExtreme,
     IntervalQuantile,
     JointLaw,
     LaplaceExtreme,
     LaplaceSum,
+    Lattice,
     Mechanism,
+    NoisyIntegers,
     Outcome,
     PointLaw,
     TwoBin,
     mechanism_for,
     mechanisms_of,
 )
-from pappi.mechanisms.lattice import RANGE_STEPS, SUM_STEPS, Lattice, total
-from pappi.mechanisms.mechanism import DrawnFromLaw, NoisyIntegers
+from pappi.mechanisms.lattice import SUM_STEPS, total
 from pappi.mechanisms.pivot import covering_scale, share_interval, weighted_tail
-from pappi.values.bounds import UNIT_INTERVAL, Bounds
-from pappi.values.privacy import Adjacency
+from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
+from tests.lengths import pairwise
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 HUNDRED = Bounds(Fraction(0), Fraction(100))
@@ -129,7 +131,7 @@ def test_values_are_rounded_by_half_a_step_at_most_and_clipped() -> None:
 def test_a_lattice_through_zero_keeps_zero_and_the_largest_magnitude() -> None:
     lattice = Lattice.through_zero(SIGNED, integral=False)
     assert lattice.snap(array(0, -100)).tolist() == [0, -SUM_STEPS]
-    assert lattice.reach == SUM_STEPS
+    assert lattice.largest == SUM_STEPS
 
 
 def test_sums_are_exact_where_int64_would_overflow() -> None:
@@ -203,13 +205,13 @@ def test_sums_of_values_that_cannot_be_negative_are_not_shown_negative() -> None
 @pytest.mark.parametrize(
     "cls", [LaplaceSum, LaplaceExtreme, TwoBin, IntervalExtreme, IntervalQuantile]
 )
-def test_releases_are_draws_from_the_law_by_construction(cls: type[DrawnFromLaw]) -> None:
-    assert cls.release is DrawnFromLaw.release
+def test_releases_are_draws_from_the_law_by_construction(cls: type[Mechanism]) -> None:
+    assert cls.release is Mechanism.release
     if issubclass(cls, NoisyIntegers):
         assert cls.law is NoisyIntegers.law
 
 
-@pytest.mark.parametrize("function", [*MECHANISMS, "p90", "p99.5"])
+@pytest.mark.parametrize("function", [*FUNCTIONS, "p90", "p99.5"])
 @pytest.mark.parametrize("adjacency", list(Adjacency))
 def test_every_function_has_its_mechanisms_under_both_adjacencies(
     function: str, adjacency: Adjacency
@@ -247,7 +249,7 @@ def test_what_no_mechanism_answers_is_refused_with_a_hint(function: str) -> None
 def test_a_mechanism_that_does_not_answer_the_function_is_refused_with_a_hint() -> None:
     with pytest.raises(NotReleasable, match="'two-bin' does not answer the function 'max'") as no:
         mechanism_for("max", HUNDRED, TENTH, ADD_REMOVE, integral=False, name="two-bin")
-    assert no.value.hint == "there are: interval, laplace"
+    assert no.value.hint == "choose from: interval, laplace"
 
 
 def test_a_share_of_anything_but_truth_values_is_refused() -> None:
@@ -346,15 +348,19 @@ def test_coarse_noise_gives_a_narrower_interval_that_still_holds_every_accepted_
 # --- coverage and predicted errors, by simulation -------------------------------------
 
 
-@pytest.mark.parametrize("p", [0.05, 0.5, 1.0])
-@pytest.mark.parametrize("n_epsilon", [1, 10, 200])
 @pytest.mark.parametrize(
-    ("epsilon", "integral"), [(TENTH, False), (TENTH, True), (Fraction(1), True)]
+    ("p", "n_epsilon", "kind", "confidence"),
+    pairwise(
+        [0.05, 0.5, 1.0],
+        [1, 10, 200],
+        [(TENTH, False), (TENTH, True), (Fraction(1), True)],
+        [0.8, 0.95],
+    ),
 )
-@pytest.mark.parametrize("confidence", [0.8, 0.95])
 def test_two_bin_intervals_cover_as_often_as_they_say(
-    p: float, n_epsilon: int, epsilon: Fraction, *, integral: bool, confidence: float
+    p: float, n_epsilon: int, kind: tuple[Fraction, bool], confidence: float
 ) -> None:
+    epsilon, integral = kind
     mechanism = TwoBin(UNIT_INTERVAL, epsilon, ADD_REMOVE, integral)
     weight = math.ceil(n_epsilon / epsilon) * mechanism.lattice.span
     truth = (round(p * weight), weight - round(p * weight))
@@ -381,13 +387,19 @@ def test_intervals_cover_the_answer_over_real_values(function: str, adjacency: A
     assert 0.9 - 0.027 <= hits / 2000 <= 0.9 + (0.1 if function == "max" else 0.027)
 
 
-@pytest.mark.parametrize("adjacency", list(Adjacency))
-@pytest.mark.parametrize("function", ["sum", "max", "min", "mean", "share"])
-@pytest.mark.parametrize(("cases", "share"), [(5, 0.5), (100, 0.1), (100, 1.0), (1000, 0.5)])
-@pytest.mark.parametrize("epsilon", [TENTH, Fraction(1)])
+@pytest.mark.parametrize(
+    ("adjacency", "function", "log", "epsilon"),
+    pairwise(
+        list(Adjacency),
+        ["sum", "max", "min", "mean", "share"],
+        [(5, 0.5), (100, 0.1), (100, 1.0), (1000, 0.5)],
+        [TENTH, Fraction(1)],
+    ),
+)
 def test_predicted_errors_come_true(
-    adjacency: Adjacency, function: str, cases: int, share: float, epsilon: Fraction
+    adjacency: Adjacency, function: str, log: tuple[int, float], epsilon: Fraction
 ) -> None:
+    cases, share = log
     bounds = UNIT_INTERVAL if function == "share" else HUNDRED
     mechanism = with_noise(function, bounds, epsilon, adjacency)
     ones = round(share * cases)
@@ -403,7 +415,7 @@ def test_predicted_errors_come_true(
 
 
 def test_predictions_without_an_operating_point_take_the_middle() -> None:
-    for function, name in [(f, name) for f in ("sum", "max", "mean") for name in MECHANISMS[f]]:
+    for function, name in [(f, name) for f in ("sum", "max", "mean") for name in mechanisms_of(f)]:
         mechanism = mechanism_for(
             function,
             HUNDRED,

@@ -18,15 +18,17 @@ import pytest
 from click.testing import CliRunner
 
 import pappi
-from pappi.checkpoint.door import Checkpoint
-from pappi.cli.main import pappi as command
+from pappi.checkpoint import LocalSession
+from pappi.cli.program import pappi as command
 from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
-from pappi.store.migration import migrate
-from pappi.store.workspace import LAYOUT, create_workspace, read_marker, write_marker
-from pappi.values.epsilon import Epsilon
+from pappi.store import LAYOUT, create_workspace, migrate
+from pappi.store.workspace import read_marker, write_marker
+from pappi.values import Epsilon
 from tests.golden import make
 from tests.golden.make import NEW, PENDING, RELEASED
 from tests.ledgers import InPostgres, new_place
+
+pytestmark = pytest.mark.outside
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 EARLIER = {
@@ -129,7 +131,7 @@ def test_what_was_captured_is_sealed_after_migration(tmp_path: Path) -> None:
         workspace.custody.seal("claims", date(2024, 5, 1))
         exact = workspace.exact(catalogue(root, NEW))
         assert [answer.value for answer in exact] == [20, 20, 3, 1]
-        (run,) = workspace.run_standing()
+        (run,) = workspace.run_subscriptions()
         assert run.problem is None
         workspace.close()
 
@@ -299,9 +301,9 @@ def ledger_rows(root: Path, statement: str, *values: object) -> list[Any]:
 
 def appended(root: Path, kind: str, body: dict[str, Any]) -> None:
     """An entry as another version of pappi would write it: chained, with its head."""
-    from pappi.store.ledger import journal_in_sqlite
+    from pappi.ledger import bare_journal
 
-    with closing(journal_in_sqlite(root / "ledger.sqlite")) as journal, journal.writing():
+    with closing(bare_journal(root / "ledger.sqlite")) as journal, journal.writing():
         journal.append(kind, body)
 
 
@@ -360,7 +362,7 @@ def test_todays_shape_is_the_golden_one_of_todays_layout(tmp_path: Path) -> None
     def run(*words: str, fails: bool = False) -> str:
         with pytest.MonkeyPatch.context() as patched:
             if fails:
-                patched.setattr(Checkpoint, "_draw", broken)
+                patched.setattr(LocalSession, "_draw", broken)
             done = CliRunner().invoke(command, words)
         assert (done.exit_code != 0) is fails, done.output
         return done.stdout
@@ -397,7 +399,7 @@ def test_a_ledger_in_postgres_is_changed_where_it_is(
         assert isinstance(place, InPostgres)
         root = tmp_path / "w"
         with monkeypatch.context() as earlier:
-            earlier.setattr("pappi.budget.journal.FORMAT", 2)
+            earlier.setattr("pappi.ledger.entries.FORMAT", 2)
             create_workspace(root, place.url)
         # Ledgers of format 2 had no snapshots.
         place.execute("DROP TABLE snapshot")

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import pappi
-from pappi.mechanisms import tails
-from pappi.mechanisms.noise import RandBelow, _coin_exp_minus, discrete_laplace, system_randbelow
+from pappi.mechanisms import RandBelow, discrete_laplace, system_randbelow, tails
+from pappi.mechanisms.noise import _coin_exp_minus
 
 SCALES = [Fraction(1, 3), Fraction(1), Fraction(7, 3), Fraction(20), Fraction(2**20, 3)]
 
@@ -97,6 +97,7 @@ def test_the_same_coins_give_the_same_noise() -> None:
     ]
 
 
+@pytest.mark.outside
 def test_randomness_comes_from_the_operating_system_and_only_through_noise() -> None:
     root = Path(pappi.__file__).parent / "mechanisms"
     sources = {"random", "secrets", "uuid", "numpy.random"}

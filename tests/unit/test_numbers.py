@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pappi.report.numbers import (
+    error_text,
+    exact_text,
     finite,
     format_cases,
     format_interval,
@@ -19,11 +21,13 @@ from pappi.report.numbers import (
     half_width,
     interval_text,
     known_interval,
-    unit_symbol,
+    shown_value,
+    size_text,
     value_text,
+    with_unit,
 )
 from pappi.report.wording import answer_text
-from pappi.values.answers import Answer, Interval, Verdict
+from pappi.values import Answer, Interval, Verdict
 from tests.unit.report_samples import an_answer
 
 
@@ -42,7 +46,8 @@ def interval(low: float | None, high: float | None) -> Interval:
         (23.4178, 23.4178, 23.4178, "23.4178 h"),
         (23.4178, None, 28.81, "23.4 h"),
         (23.4178, None, None, "23 h"),
-        (-0.001, -6.0, 6.0, "0.0 h"),
+        (-0.001, -6.0, 6.0, "−0.0010 h"),
+        (1e-15, 0.0, 6.0, "0.0 h"),
         (0.0, 0.0, 0.0, "0.00000 h"),
         (None, 1.0, 2.0, "–"),
         (math.nan, 1.0, 2.0, "–"),
@@ -59,11 +64,12 @@ def test_a_value_is_rounded_at_the_second_digit_of_its_uncertainty_or_of_its_own
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
     [
-        (18.02, 28.81, "18.0 to 28.8 %"),
-        (None, 28.81, "up to 28.8 %"),
+        (18.02, 28.81, "18.0 to 28.9 %"),
+        (None, 28.81, "at most 28.9 %"),
         (18.02, None, "at least 18.0 %"),
-        (None, None, "unlimited"),
-        (-math.inf, math.inf, "unlimited"),
+        (18.1 + 1e-15, 28.8 + 1e-15, "18.1 to 28.8 %"),
+        (None, None, "–"),
+        (-math.inf, math.inf, "–"),
     ],
 )
 def test_an_interval_says_which_sides_have_a_limit(
@@ -73,17 +79,30 @@ def test_an_interval_says_which_sides_have_a_limit(
 
 
 def test_units_are_written_short_and_unknown_ones_as_they_are() -> None:
-    assert [unit_symbol(unit) for unit in ("hours", "days", "percent", "minutes")] == [
-        "h", "d", "%", "min",
-    ]  # fmt: skip
-    assert (unit_symbol("EUR"), unit_symbol(""), unit_symbol("fraction")) == ("EUR", "", "")
+    units = ("hours", "days", "percent", "minutes", "EUR", "", "fraction")
+    written = [with_unit("1", unit) for unit in units]
+    assert written == ["1 h", "1 d", "1 %", "1 min", "1 EUR", "1", "1"]
 
 
-def test_cases_are_whole_and_never_negative() -> None:
-    assert format_cases(an_answer(1, 0, 2, cases=74.2)) == "74"
-    assert format_cases(an_answer(1, 0, 2, cases=-3.1)) == "0"
-    assert format_cases(an_answer(1, 0, 2, cases=None)) == "–"
-    assert format_cases(an_answer(1, 0, 2, cases=12_345.6)) == "12,346"
+@pytest.mark.parametrize(
+    ("cases", "margin", "expected"),
+    [
+        (100.4, 40.0, "≈ 100 ± 40"),
+        (104.0, 41.2, "≈ 104 ± 42"),
+        (4_812.0, 412.0, "≈ 4,810 ± 420"),
+        (0.0, 27.0, "≈ 0 ± 27"),
+        (-3.1, 27.0, "≈ 0 ± 27"),
+        (3.0, 412.0, "≈ 3 ± 420"),
+        (74.2, 0.0, "74"),
+        (12_345.6, None, "12,346"),
+        (None, None, "–"),
+        (math.nan, 3.0, "–"),
+    ],
+)
+def test_noisy_cases_have_their_margin_and_public_ones_need_none(
+    cases: float | None, margin: float | None, expected: str
+) -> None:
+    assert format_cases(replace(an_answer(1, 0, 2, cases=cases), cases_margin=margin)) == expected
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-340, 320))
@@ -117,9 +136,15 @@ def test_nothing_infinite_is_ever_written(
 # --- intervals that are open on one side ------------------------------------------------
 
 
+def within(answer: Answer, low: float | None, high: float | None) -> Answer:
+    """An answer whose value can lie nowhere else, by public facts."""
+    return replace(answer, possible=Interval(low, high, 1.0))
+
+
 def cut(value: float, low: float, high: float, ceiling: float, verdict: Verdict) -> Answer:
     """An answer whose ceiling was chosen privately: `high` is where values can lie at all."""
-    return replace(an_answer(value, low, high, verdict=verdict), ceiling=ceiling)
+    answer = within(an_answer(value, low, high, verdict=verdict), min(low, 0.0), high)
+    return replace(answer, ceiling=ceiling)
 
 
 def test_an_interval_open_upwards_is_told_from_the_side_that_is_known() -> None:
@@ -130,97 +155,115 @@ def test_an_interval_open_upwards_is_told_from_the_side_that_is_known() -> None:
     assert "64 h (at least 54 h)" in answer_text(answer)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.0, 5_312.0, "at most 5,400 h"),
+        (911.0, 20_000.0, "at least 900 h"),
+        (911.0, 5_312.0, "900 to 5,400 h"),
+        (0.0, 20_000.0, "–"),
+        (1e-14, 20_000.0 * (1 - 1e-15), "–"),
+        (None, None, "–"),
+    ],
+)
+def test_an_end_that_was_known_beforehand_is_not_told_as_news(
+    low: float | None, high: float | None, expected: str
+) -> None:
+    answer = within(an_answer(3_104.0, low, high), 0.0, 20_000.0)
+    assert interval_text(answer) == expected
+    assert value_text(answer) == ("–" if expected == "–" else "3,100 h")
+
+
+def test_where_nothing_is_known_the_middle_of_the_bounds_is_no_value() -> None:
+    answer = within(an_answer(24.0, 0.0, 48.0, verdict=Verdict.UNDECIDED), 0.0, 48.0)
+    assert shown_value(answer) is None
+    assert answer_text(answer) == "2024-03: nothing is known, unclear"
+    assert shown_value(replace(answer, interval=interval(0.0, 47.0))) == 24.0
+    assert (answer.value, answer.interval.high) == (24.0, 48.0)  # programs are told as ever
+
+
 def test_with_values_of_either_sign_nothing_is_known_on_either_side() -> None:
-    answer = cut(-64.37, -876_600.0, 876_600.0, 1_210.0, Verdict.UNDECIDED)
-    assert value_text(answer) == "−64 h"
-    assert interval_text(answer) == "unlimited, cut at 1,210 h"
+    answer = within(an_answer(-64.37, -876_600.0, 876_600.0), -876_600.0, 876_600.0)
+    assert value_text(answer) == interval_text(replace(answer, ceiling=1_210.0)) == "–"
 
 
 def test_of_the_largest_few_only_a_lower_end_is_known() -> None:
-    answer = an_answer(700.0, 650.0, 100_000.0)
-    ranked = replace(answer, guarantee=replace(answer.guarantee, mechanism="ranked"))
-    assert (value_text(ranked), interval_text(ranked)) == ("700 h", "at least 650 h")
+    answer = within(an_answer(700.0, 650.0, 100_000.0), 0.0, 100_000.0)
+    assert (value_text(answer), interval_text(answer)) == ("700 h", "at least 650 h")
 
 
 def test_a_value_at_the_known_end_is_not_told_too_exactly() -> None:
     assert value_text(cut(54.1637, 54.1637, 876_600.0, 1_210.0, Verdict.MISSED)) == "54 h"
 
 
-def numbers_in(text: str) -> list[tuple[float, float]]:
-    """Each number of a text, with half of what its last digit stands for."""
+# --- what is printed is so ----------------------------------------------------------------
+
+_NUMBER = re.compile(r"−?[0-9][0-9,]*(?:\.[0-9]+)?(?:e−?[0-9]+)?")
+
+
+def numbers_in(text: str) -> list[float]:
+    return [float(mark.replace(",", "").replace("−", "-")) for mark in _NUMBER.findall(text)]
+
+
+def untruths(answer: Answer, value: str, interval: str) -> list[str]:
+    """What the printed value and interval claim that is not so."""
+    known = known_interval(answer.interval, answer.possible)
+    low, high = finite(known.low), finite(known.high)
+    printed = numbers_in(interval.partition(", cut")[0])
+    if len(printed) != len([end for end in (low, high) if end is not None]):
+        return ["an end is missing"]
+    ends = iter(printed)
+    lower, upper = None if low is None else next(ends), None if high is None else next(ends)
+    slack = 1e-11 * max((abs(end) for end in (low, high) if end is not None), default=0.0)
     found = []
-    for mark in re.findall(r"−?[0-9][0-9,]*(?:\.[0-9]+)?(?:e−?[0-9]+)?", text):
-        plain = mark.replace(",", "").replace("−", "-")
-        mantissa, _, exponent = plain.partition("e")
-        whole, _, decimals = mantissa.partition(".")
-        zeros = len(whole) - len(whole.rstrip("0")) if not decimals and whole.strip("-0") else 0
-        digit = zeros - len(decimals) + int(exponent or 0)
-        found.append((float(plain), 0.5 * 10.0**digit))
-    return found
+    if low is not None and lower is not None:
+        found += ["leaves out the lower part"] if lower > low + slack else []
+        found += ["reads as zero"] if lower == 0 and abs(low) > slack else []
+    if high is not None and upper is not None:
+        found += ["leaves out the upper part"] if upper < high - slack else []
+        found += ["reads as zero"] if upper == 0 and abs(high) > slack else []
+    if not numbers_in(value):
+        return found if low is high is None else [*found, "the value is missing"]
+    (shown,), real = numbers_in(value), answer.value or 0.0
+    found += ["reads as zero"] if shown == 0 and abs(real) > slack else []
+    return found + (["another value"] if abs(shown - real) > abs(real) / 10 + slack else [])
 
 
-def verdict_of(low: float, high: float, limit: float) -> Verdict:
-    if high <= limit:
-        return Verdict.MET
-    return Verdict.MISSED if low > limit else Verdict.UNDECIDED
-
-
-def contradictions(answer: Answer, limit: float, value: str, interval: str) -> list[str]:
-    """What is printed that is not so, beyond the rounding of what is printed."""
-    known = known_interval(answer)
-    ends = [end for end in map(finite, (known.low, known.high)) if end is not None]
-    wanted = [float(answer.value or 0.0), *ends]
-    # Where values were cut off is told behind a comma.
-    printed = [*numbers_in(value), *numbers_in(interval.partition(", cut")[0])]
-    if len(printed) != len(wanted):
-        return ["a number is missing"]
-    found = [
-        f"{shown} for {real}"
-        for real, (shown, slack) in zip(wanted, printed, strict=True)
-        if abs(shown - real) > min(slack, abs(real) / 2) * 1.001 + _nothing(wanted)
-    ]
-    if "at least" in interval and answer.verdict is Verdict.MISSED:
-        low, slack = printed[1]
-        found += [] if low + slack >= limit else ["missed, and it could be met"]
-    return found
-
-
-def _nothing(wanted: list[float]) -> float:
-    """What is as good as zero beside what is unknown, on the better known side."""
-    value, *ends = wanted
-    return 2.1e-4 * min(abs(value - end) for end in ends)
-
-
-def printed_answers() -> st.SearchStrategy[tuple[Answer, float]]:
-    size = st.floats(0.01, 1e6)
+def some_answers() -> st.SearchStrategy[Answer]:
+    """Closed intervals and open ones, of every size, in ranges of every size."""
 
     @st.composite
-    def drawn(draw: st.DrawFn) -> tuple[Answer, float]:
-        low, below, limit = draw(size), draw(st.floats(1e-3, 1e4)), draw(size)
-        value = low + below
-        ceiling = value * draw(st.floats(1.5, 50))
-        high = ceiling * draw(st.sampled_from([1.01, 8, 1_000, 1e6]))
-        answer = cut(value, low, high, ceiling, verdict_of(low, high, limit))
-        return answer, limit
+    def drawn(draw: st.DrawFn) -> Answer:
+        gap = st.one_of(st.floats(1e-3, 1e6), st.just(0.0))
+        value = draw(st.one_of(st.floats(-1e6, 1e6), st.floats(-1e-6, 1e-6)))
+        low, high = value - draw(gap), value + draw(gap)
+        least, most = low - draw(gap) * 1_000, high + draw(gap) * 1_000
+        answer = within(an_answer(value, low, high), least, most)
+        return replace(answer, ceiling=most / 2 if draw(st.booleans()) else None)
 
     return drawn()
 
 
-@given(printed_answers())
-def test_what_is_printed_never_contradicts_what_was_released(drawn: tuple[Answer, float]) -> None:
-    answer, limit = drawn
-    assert contradictions(answer, limit, value_text(answer), interval_text(answer)) == []
+@given(some_answers())
+def test_nothing_printed_is_untrue_and_only_zero_reads_as_zero(answer: Answer) -> None:
+    assert untruths(answer, value_text(answer), interval_text(answer)) == []
 
 
-def test_the_old_way_of_rounding_is_caught() -> None:
-    """By the width of the whole interval, open or not."""
+@given(st.floats(1e-9, 1e12), st.sampled_from(["hours", "percent", ""]))
+def test_no_size_error_or_exact_number_reads_as_zero(number: float, unit: str) -> None:
+    for text in (size_text(number, unit), error_text(number, unit), exact_text(-number, unit)):
+        assert numbers_in(text)[0] != 0, text
+
+
+def test_each_way_to_be_untrue_is_caught() -> None:
+    """By the width of the whole interval, open or not; inwards; to the nearest digit."""
     answer = cut(64.37, 54.16, 876_600.0, 1_210.0, Verdict.MISSED)
-    assert contradictions(answer, 24.0, "0 h", "at least 0 h, cut at 1,210 h")
-    assert contradictions(answer, 24.0, "0 h", "0 to 880,000 h, cut at 1,210 h")
-
-
-@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.floats(1e-3, 1e6))
-def test_no_end_is_printed_as_another_number(value: float, below: float, above: float) -> None:
-    answer = an_answer(value, value - below, value + above)
-    found = contradictions(answer, 0.0, value_text(answer), interval_text(answer))
-    assert found == []
+    assert untruths(answer, "64 h", "at least 54 h, cut at 1,210 h") == []
+    assert "reads as zero" in untruths(answer, "0 h", "at least 54 h, cut at 1,210 h")
+    assert "reads as zero" in untruths(answer, "64 h", "at least 0 h")
+    assert untruths(answer, "64 h", "54 to 880,000 h") == ["an end is missing"]
+    assert untruths(answer, "64 h", "at least 55 h") == ["leaves out the lower part"]
+    assert untruths(answer, "80 h", "at least 54 h") == ["another value"]
+    closed = an_answer(23.4178, 18.02, 28.81)
+    assert untruths(closed, "23.4 h", "18.0 to 28.8 h") == ["leaves out the upper part"]
+    assert untruths(closed, "–", "18.0 to 28.9 h") == ["the value is missing"]

@@ -10,15 +10,17 @@ from typing import Any
 import pytest
 
 import pappi
-from pappi.cli import main as command_line
+from pappi.cli import program as command_line
 from pappi.errors import InputError, LogFormatError, UsageError, WorkspaceError
 from pappi.eventlog import ReadOptions, files, open_log
 from pappi.eventlog.inference import Unreadable
 from pappi.eventlog.times import FORMATS
-from pappi.store.workspace import open_workspace
-from pappi.workspace import Workspace
+from pappi.session import Workspace
+from pappi.store import open_workspace
 from tests.imported_log import Imported, imported
 from tests.unit.test_cli import Run, run
+
+pytestmark = pytest.mark.outside
 
 __all__ = ["run"]
 
@@ -104,7 +106,7 @@ def test_local_times_that_do_not_exist_or_come_twice_are_told(tmp_path: Path, ki
         log = timed(tmp_path, [*times, *odd])
     told = "\n".join(log.report.notices)
     assert "1 local times do not exist in Europe/Berlin" in told
-    assert "2 local times came twice in Europe/Berlin" in told
+    assert "2 local times occur twice in Europe/Berlin" in told
     found = log.column("ts_us")[:3]
     assert found == [us("2024-03-31T01:30"), us("2024-10-27T00:30"), us("2024-10-27T00:59:59")]
 
@@ -169,9 +171,9 @@ def test_some_xes_texts_that_are_no_times_stay_attributes(tmp_path: Path) -> Non
 @pytest.mark.parametrize("option", ["case", "activity", "timestamp"])
 def test_options_that_xes_has_no_use_for_are_refused(tmp_path: Path, option: str) -> None:
     said: dict[str, Any] = {option: "x"}
-    with pytest.raises(UsageError, match=f"says itself what its {option} is") as refused:
+    with pytest.raises(UsageError, match=f"already says what its {option} is") as refused:
         open_log(xes(tmp_path, "2024-02-01"), ReadOptions(**said))
-    assert refused.value.hint_of_command == f"leave this out: --{option}"
+    assert refused.value.hint_of_command == f"leave this option out: --{option}"
 
 
 def test_attributes_inside_attributes_are_told(tmp_path: Path) -> None:
@@ -208,7 +210,7 @@ def test_a_bad_time_is_explained_with_options_of_the_command(run: Run, tmp_path:
 def test_a_year_out_of_reach_is_said_to_be(tmp_path: Path) -> None:
     file = written(tmp_path, "case,activity,time\n1,A,2024-01-01\n1,B,9999-12-31\n")
     with pytest.raises(
-        LogFormatError, match="'9999-12-31', which is out of the years 1800 to 2200"
+        LogFormatError, match="'9999-12-31', which is outside the years 1800 to 2200"
     ):
         imported(tmp_path, file)
     assert "not a time" in Unreadable(0, "2024-13-01", FORMATS["yyyy-mm-dd"]).why
@@ -264,7 +266,7 @@ def test_too_many_columns_are_refused_unless_said_to_be_right(tmp_path: Path) ->
     text = f"case,activity,time,{names}\n1,A,2024-01-01{',' * 12}\n"
     file = written(tmp_path, text)
     few = ReadOptions(most_columns=10)
-    with pytest.raises(LogFormatError, match="15 columns, where 10 are expected") as refused:
+    with pytest.raises(LogFormatError, match="15 columns; at most 10 are allowed") as refused:
         open_log(file, few)
     assert refused.value.hint_of_command.endswith("--most-columns 15")
     assert imported(tmp_path, file, ReadOptions(most_columns=15)).report.events == 1
@@ -338,7 +340,7 @@ def test_too_little_memory_is_one_sentence(
     monkeypatch.setattr(Workspace, "import_log", exhausted)
     code, _, errors = run("log", "import", file, "-w", tmp_path / "w")
     assert code == command_line.OUT_OF_MEMORY
-    assert errors.strip() == "error: there is not enough memory for this"
+    assert errors.strip() == "error: not enough memory for this"
 
 
 def test_a_workspace_that_cannot_be_read_is_one_sentence(

@@ -15,12 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pappi.mechanisms import IntervalExtreme, IntervalQuantile, StepLaw, TwoBin
+from pappi.mechanisms import (
+    DiscreteLaplaceLaw,
+    IntervalExtreme,
+    IntervalQuantile,
+    StepLaw,
+    TwoBin,
+    system_randbelow,
+)
 from pappi.mechanisms.exponential import exponential_law
-from pappi.mechanisms.laws import DiscreteLaplaceLaw
-from pappi.mechanisms.noise import system_randbelow
-from pappi.values.bounds import UNIT_INTERVAL, Bounds
-from pappi.values.privacy import Adjacency
+from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
 from tests.unit.test_noise import binned, chi_square_is_plausible
 
 dp: Any = pytest.importorskip(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pappi.values.periods import Calendar, Grid, Period, day_of, midnight_us
+from pappi.values import Calendar, Grid, Period, day_of, midnight_us
 
 HOUR = 3_600_000_000
 AMSTERDAM = ZoneInfo("Europe/Amsterdam")

@@ -10,39 +10,49 @@ from pathlib import Path
 
 import pytest
 
-from pappi.checkpoint.plans import planned
-from pappi.checkpoint.questions import questions_of
-from pappi.ppinot.canonical import FORMS, canonical
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import CaseBorder, CountMeasure, Ppi
-from pappi.store.declarations import LogDeclaration
-from pappi.values.epsilon import Epsilon
-from pappi.values.periods import Calendar, Grid
-from pappi.values.plain_data import JSON
-from pappi.values.privacy import Adjacency, PrivacyUnit
-from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.checkpoint.queries import planned, releases_of
+from pappi.ppinot import CountMeasure, Ppi, canonical_form, parse_catalogue
+from pappi.ppinot.canonical import FORMS
+from pappi.store import LogDeclaration
+from pappi.values import (
+    JSON,
+    Adjacency,
+    Calendar,
+    CaseBorder,
+    Epsilon,
+    Grid,
+    Kind,
+    PrivacyUnit,
+    PublicLog,
+    Terms,
+    Vocabulary,
+)
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CATALOGUE = parse_catalogue((GOLDEN / "questions.yaml").read_text(encoding="utf-8"))
 KEYS: dict[str, str] = json.loads((GOLDEN / "question_keys.json").read_text(encoding="utf-8"))
 
 LOG = LogDeclaration(
-    name="pinned",
     data="log_pinned",
     table="log_pinned",
-    timezone="Europe/Amsterdam",
-    anchor=CaseBorder.END,
-    blocks=Grid(Calendar.MONTH, 1),
-    first=date(2024, 1, 1),
-    until=date(2024, 7, 1),
-    unit=PrivacyUnit(),
-    adjacency=Adjacency.ADD_REMOVE,
-    block_budget=Epsilon.of("1"),
-    total_budget=None,
-    expected_cases=100,
-    vocabulary=Vocabulary(
-        ("Register", "Close"),
-        {"cost": Kind.NUMBER, "region": Kind.TEXT, "due": Kind.TIME},
+    public=PublicLog(
+        name="pinned",
+        first=date(2024, 1, 1),
+        until=date(2024, 7, 1),
+        vocabulary=Vocabulary(
+            ("Register", "Close"),
+            {"cost": Kind.NUMBER, "region": Kind.TEXT, "due": Kind.TIME},
+        ),
+        terms=Terms(
+            timezone="Europe/Amsterdam",
+            anchor=CaseBorder.END,
+            blocks=Grid(Calendar.MONTH, 1),
+            unit=PrivacyUnit(),
+            adjacency=Adjacency.ADD_REMOVE,
+            block_budget=Epsilon.of("1"),
+            total_budget=None,
+            expected_cases=100,
+        ),
     ),
 )
 
@@ -87,17 +97,17 @@ def test_a_class_that_is_renamed_keeps_its_form() -> None:
 
 def test_what_has_no_form_is_no_part_of_a_question() -> None:
     with pytest.raises(TypeError, match="float has no canonical form"):
-        canonical(0.5)
+        canonical_form(0.5)
 
 
 def _key_of(ppi: Ppi) -> str:
-    return questions_of(planned(ppi, None, LOG), LOG, "analyst")[0].key
+    return releases_of(planned(ppi, None, LOG.public), LOG, "analyst")[0].key
 
 
 def _question_of(ppi: Ppi) -> JSON:
-    plan = planned(ppi, None, LOG)
-    charge = questions_of(plan, LOG, "analyst")[0].charge
-    return [dict(charge.question), canonical(ppi.measure), canonical(ppi.scope)]
+    plan = planned(ppi, None, LOG.public)
+    charge = releases_of(plan, LOG, "analyst")[0].charge
+    return [dict(charge.question), canonical_form(ppi.measure), canonical_form(ppi.scope)]
 
 
 def _tags(value: JSON) -> Iterator[str]:

@@ -16,15 +16,11 @@ import pytest
 from benchmarks import planner
 from benchmarks.planner import Draws, Parts, Planner, Question, judged, verdict
 from benchmarks.utility_values import Floats
-from pappi.custody.imports import Terms
-from pappi.mechanisms.mechanism import Mechanism
-from pappi.planning.parts import PublicFacts
-from pappi.planning.plan import Plan, plan_options, plan_ppi
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import Catalogue, Ppi
-from pappi.tree.above import value_above
-from pappi.tree.arrays import values_above
-from pappi.values.epsilon import Epsilon
+from pappi.custody import NewLog
+from pappi.mechanisms import Mechanism
+from pappi.planning import Plan, plan_options, plan_ppi
+from pappi.ppinot import Catalogue, Ppi, parse_catalogue, value_above, values_above
+from pappi.values import Epsilon, PublicLog
 from tests.small_logs import Row, workspace_with
 
 EVERY, SETS = 13, 2
@@ -42,20 +38,22 @@ def test_the_grid_has_two_hundred_ppis_that_have_a_choice() -> None:
     """Whether there is one depends on the definition and the adjacency alone."""
     cells = len(planner.EPSILONS) * len(planner.SIZES)
     some = planner.grid()[::cells]
-    picks = [plan_ppi(each.ppi, each.epsilon, each.facts) for each in some]
+    picks = [plan_ppi(each.ppi, each.epsilon, each.log) for each in some]
     choices = [planner.options(*each) for each in zip(some, picks, strict=True)]
     assert cells * sum(len(each) > 1 for each in choices) >= planner.FEWEST
 
 
+@pytest.mark.outside
 def test_the_pick_is_best_nine_times_in_ten_and_never_much_worse() -> None:
     outcome = found(plan_ppi)
     assert outcome.asked >= 40
     assert outcome.passed, outcome
 
 
+@pytest.mark.outside
 def test_a_planner_that_takes_the_worst_is_caught() -> None:
-    def contrary(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Plan:
-        options = plan_options(ppi, epsilon, facts)
+    def contrary(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Plan:
+        options = plan_options(ppi, epsilon, log)
         plans = [each.plan for each in options if each.plan is not None and not each.on_request]
         return max(plans, key=lambda plan: plan.predicted_error)
 
@@ -64,20 +62,25 @@ def test_a_planner_that_takes_the_worst_is_caught() -> None:
     assert outcome.worst > planner.MOST_WORSE
 
 
+@pytest.mark.outside
 def test_a_planner_that_always_splits_equally_is_caught() -> None:
-    def equal(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Plan:
-        plan = plan_ppi(ppi, epsilon, facts)
-        each = sum(part.mechanism.epsilon for part in plan.parts) / len(plan.parts)
-        mechanisms = [replace(cast("Any", part.mechanism), epsilon=each) for part in plan.parts]
-        pairs = zip(plan.parts, mechanisms, strict=True)
-        return replace(plan, parts=tuple(replace(part, mechanism=one) for part, one in pairs))
+    def equal(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Plan:
+        plan = plan_ppi(ppi, epsilon, log)
+        each = sum(part.mechanism.epsilon for part in plan.measurements) / len(plan.measurements)
+        mechanisms = [
+            replace(cast("Any", part.mechanism), epsilon=each) for part in plan.measurements
+        ]
+        pairs = zip(plan.measurements, mechanisms, strict=True)
+        return replace(
+            plan, measurements=tuple(replace(part, mechanism=one) for part, one in pairs)
+        )
 
     assert not found(equal).passed
 
 
 # --- plans are public -----------------------------------------------------------------
 
-TERMS = Terms(first=date(2024, 1, 1), until=date(2024, 6, 1))
+TERMS = NewLog(first=date(2024, 1, 1), until=date(2024, 6, 1))
 
 
 def cases(count: int) -> Iterator[Row]:
@@ -93,6 +96,7 @@ OUTLIER: list[Row] = [
 ]
 
 
+@pytest.mark.outside
 def test_plans_are_the_same_bytes_for_neighbouring_logs(tmp_path: Path) -> None:
     ppis = (
         replace(family.ppi(100), id=f"p{index}") for index, family in enumerate(planner.FAMILIES)
@@ -113,8 +117,8 @@ def some_parts() -> dict[str, tuple[Question, Parts]]:
     """For every mechanism and adjacency of the grid, one plan that has it."""
     known: dict[str, tuple[Question, Parts]] = {}
     for question in planner.grid():
-        if question.facts.expected_cases == 100 and str(question.epsilon) == "0.5":
-            pick = plan_ppi(question.ppi, question.epsilon, question.facts)
+        if question.log.terms.cases == 100 and str(question.epsilon) == "0.5":
+            pick = plan_ppi(question.ppi, question.epsilon, question.log)
             for parts in planner.options(question, pick):
                 for part in parts:
                     mechanism = part.mechanism
@@ -124,7 +128,7 @@ def some_parts() -> dict[str, tuple[Question, Parts]]:
 
 
 def values_for(question: Question, parts: Parts) -> Floats:
-    columns = planner.data_of(question.ppi, question.facts.expected_cases, 1)[0]
+    columns = planner.data_of(question.ppi, question.log.terms.cases, 1)[0]
     rows = [columns[measure] for measure in parts[0].inputs]
     return rows[0] if len(rows) == 1 else np.column_stack(rows)
 
@@ -138,7 +142,7 @@ def test_every_mechanism_of_a_value_is_measured() -> None:
     assert names == {
         *("IntervalExtreme", "IntervalQuantile", "SteppedMean", "SteppedSum", "RankedMaximum"),
         *("LaplaceSum", "LaplaceExtreme", "TwoBin", "TwoBinRatio", "HexagonRatio"),
-        "PrivateCeiling",
+        "PrivateClippingBound",
     }
 
 

@@ -9,20 +9,17 @@ from fractions import Fraction
 import pytest
 
 from pappi.errors import NotReleasable
-from pappi.planning.parts import PublicFacts
-from pappi.planning.plan import plan_options, plan_ppi
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import Ppi, ReleaseChoice
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import CASE, Adjacency, PrivacyUnit
-from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.planning import plan_options, plan_ppi
+from pappi.ppinot import Ppi, ReleaseChoice, parse_catalogue
+from pappi.values import Adjacency, Epsilon, Kind, PrivacyUnit, PublicLog, Vocabulary
+from tests.public_logs import public_log
 
 VOCABULARY = Vocabulary(("A", "B"), {"amount": Kind.NUMBER, "channel": Kind.TEXT})
 EPSILON = Epsilon.of("0.1")
 
 
-def facts(adjacency: Adjacency = Adjacency.ADD_REMOVE, cases: int = 100) -> PublicFacts:
-    return PublicFacts(CASE, adjacency, VOCABULARY, cases)
+def facts(adjacency: Adjacency = Adjacency.ADD_REMOVE, cases: int = 100) -> PublicLog:
+    return public_log(VOCABULARY, cases, adjacency)
 
 
 def ppi(measure: str) -> Ppi:
@@ -47,8 +44,8 @@ COUNTED = ppi(f"measure: {{mean: {COUNT_A}}}\n    bounds: [0, 5]")
 
 def test_functions_over_the_same_cases_share_one_epsilon_as_is_best() -> None:
     plan = plan_ppi(DIFFERENCE, EPSILON, facts())
-    assert [part.path for part in plan.parts] == ["ppi.a", "ppi.b"]
-    first, second = (part.mechanism.epsilon for part in plan.parts)
+    assert [part.path for part in plan.measurements] == ["ppi.a", "ppi.b"]
+    first, second = (part.mechanism.epsilon for part in plan.measurements)
     assert first + second == EPSILON.fraction
     # Errors of 1 and 8: ε in proportion to 1 and 8^(2/3) = 4.
     assert first == EPSILON.fraction * 13 / 64
@@ -74,33 +71,33 @@ def test_the_ratio_of_any_two_sums_is_released_at_once_where_that_is_better() ->
 
 
 def test_add_remove_is_used_as_declared() -> None:
-    (part,) = plan_ppi(TIMED, EPSILON, facts()).parts
+    (part,) = plan_ppi(TIMED, EPSILON, facts()).measurements
     assert part.mechanism.adjacency is Adjacency.ADD_REMOVE
     assert part.mechanism.epsilon == Fraction(1, 10)
 
 
 def test_under_replace_a_measure_that_may_be_missing_costs_a_removal_and_an_addition() -> None:
     timed = replace(TIMED, release=ReleaseChoice(mechanism="two-bin"))
-    (part,) = plan_ppi(timed, EPSILON, facts(Adjacency.REPLACE)).parts
+    (part,) = plan_ppi(timed, EPSILON, facts(Adjacency.REPLACE)).measurements
     assert part.mechanism.adjacency is Adjacency.ADD_REMOVE
     assert part.mechanism.epsilon == Fraction(1, 20)
 
 
 def test_under_replace_ranks_need_no_more_because_a_value_may_be_missing() -> None:
     ranked = replace(TIMED, release=ReleaseChoice(mechanism="interval"))
-    (part,) = plan_ppi(ranked, EPSILON, facts(Adjacency.REPLACE)).parts
+    (part,) = plan_ppi(ranked, EPSILON, facts(Adjacency.REPLACE)).measurements
     assert part.mechanism.adjacency is Adjacency.REPLACE
     assert part.mechanism.epsilon == Fraction(1, 10)
 
 
 def test_a_person_with_several_cases_is_protected_by_as_much_less_epsilon() -> None:
-    persons = replace(facts(), unit=PrivacyUnit("patient", 4))
-    (part,) = plan_ppi(TIMED, EPSILON, persons).parts
+    persons = public_log(VOCABULARY, unit=PrivacyUnit("patient", 4))
+    (part,) = plan_ppi(TIMED, EPSILON, persons).measurements
     assert part.mechanism.epsilon == Fraction(1, 40)
 
 
 def test_under_replace_a_measure_every_case_has_uses_the_public_number_of_cases() -> None:
-    (part,) = plan_ppi(COUNTED, EPSILON, facts(Adjacency.REPLACE)).parts
+    (part,) = plan_ppi(COUNTED, EPSILON, facts(Adjacency.REPLACE)).measurements
     assert part.mechanism.adjacency is Adjacency.REPLACE
     assert part.mechanism.epsilon == Fraction(1, 10)
 
@@ -131,7 +128,7 @@ def test_a_part_of_a_whole_is_released_as_one_ratio(formula: str, factor: int) -
         "    bounds: {a: [0, 1], b: [0, 2]}"
     )
     plan = plan_ppi(ratio, EPSILON, facts())
-    (part,) = plan.parts
+    (part,) = plan.measurements
     assert part.path == "ppi"
     assert part.mechanism.epsilon == EPSILON.fraction
     released = part.mechanism.estimate((10**9, 3 * 10**9)).value
@@ -150,7 +147,10 @@ def test_a_ratio_of_loose_sums_is_split() -> None:
         f"measure: {{derive: a / b, a: {{sum: {COUNT_A}}}, b: {{sum: {COUNT_B}}}}}\n"
         "    bounds: {a: [0, 100, loose], b: [0, 2], value: [0, 1]}"
     )
-    assert [part.path for part in plan_ppi(loose, EPSILON, facts()).parts] == ["ppi.a", "ppi.b"]
+    assert [part.path for part in plan_ppi(loose, EPSILON, facts()).measurements] == [
+        "ppi.a",
+        "ppi.b",
+    ]
 
 
 def test_a_whole_that_may_be_negative_is_no_ratio() -> None:
@@ -158,7 +158,10 @@ def test_a_whole_that_may_be_negative_is_no_ratio() -> None:
         f"measure: {{derive: a / b, a: {WITHIN}, b: {{sum: {COUNT_B}}}}}\n"
         "    bounds: {a: [0, 1], b: [-1, 2], value: [0, 1]}"
     )
-    assert [part.path for part in plan_ppi(odd, EPSILON, facts()).parts] == ["ppi.a", "ppi.b"]
+    assert [part.path for part in plan_ppi(odd, EPSILON, facts()).measurements] == [
+        "ppi.a",
+        "ppi.b",
+    ]
 
 
 @pytest.mark.parametrize("formula", ["a + b", "a / b / 2", "a / b + 1", "a * b / b"])
@@ -167,7 +170,10 @@ def test_other_formulas_are_not_taken_for_that_ratio(formula: str) -> None:
         f"measure: {{derive: {formula}, a: {WITHIN}, b: {{sum: {COUNT_B}}}}}\n"
         "    bounds: {a: [0, 1], b: [0, 2], value: [0, 9]}"
     )
-    assert [part.path for part in plan_ppi(other, EPSILON, facts()).parts] == ["ppi.a", "ppi.b"]
+    assert [part.path for part in plan_ppi(other, EPSILON, facts()).measurements] == [
+        "ppi.a",
+        "ppi.b",
+    ]
 
 
 def test_a_target_changes_the_verdict_and_not_the_question() -> None:
@@ -179,7 +185,7 @@ def test_a_target_changes_the_verdict_and_not_the_question() -> None:
         plan_ppi(ppi(wide + target), EPSILON, facts())
         for target in ("", "\n    target: above 50", "\n    target: above 5")
     ]
-    assert len({tuple(part.path for part in plan.parts) for plan in plans}) == 1
+    assert len({tuple(part.path for part in plan.measurements) for plan in plans}) == 1
 
 
 def test_a_ratio_cannot_exceed_its_factor_so_neither_can_its_target() -> None:
@@ -203,5 +209,5 @@ def test_measures_grouped_differently_cannot_be_released_together() -> None:
         f"measure: {{derive: a / b, a: {{sum: {COUNT_A}}}, b: {grouped}}}\n"
         "    bounds: {a: [0, 1], b: [0, 2]}"
     )
-    with pytest.raises(NotReleasable, match="grouped alike"):
+    with pytest.raises(NotReleasable, match="grouped differently"):
         plan_ppi(mixed, EPSILON, facts())

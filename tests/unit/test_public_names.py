@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import pappi
+from pappi.checkpoint import Released
 from pappi.errors import UsageError
-from pappi.released import Released
-from pappi.workspace import create
+from pappi.session import create
 
 
 def test_there_are_about_a_dozen_and_they_are_sorted() -> None:
@@ -35,6 +35,7 @@ def test_each_is_used_in_an_example_that_is_run() -> None:
     assert unused == {"__version__", "from_ppinot4py"}
 
 
+@pytest.mark.outside
 def test_completion_shows_the_public_names_and_no_others() -> None:
     shown = "import pappi; print(*dir(pappi))"
     found = subprocess.run(
@@ -43,6 +44,7 @@ def test_completion_shows_the_public_names_and_no_others() -> None:
     assert found.stdout.split() == sorted(pappi.__all__)
 
 
+@pytest.mark.outside
 def test_a_workspace_says_where_it_is(tmp_path: Path) -> None:
     assert repr(create(tmp_path / "hospital")) == f"<Workspace {str(tmp_path / 'hospital')!r}>"
 

@@ -11,13 +11,22 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-from pappi.checkpoint.questions import questions_of
-from pappi.planning.plan import plan_ppi
-from pappi.ppinot.model import CaseBorder, Ppi
-from pappi.store.declarations import LogDeclaration
-from pappi.values.epsilon import Epsilon
-from pappi.values.periods import Calendar, Grid
-from pappi.values.privacy import Adjacency, PrivacyUnit
+import pytest
+
+from pappi.checkpoint.queries import releases_of
+from pappi.planning import plan_ppi
+from pappi.ppinot import Ppi
+from pappi.store import LogDeclaration
+from pappi.values import (
+    Adjacency,
+    Calendar,
+    CaseBorder,
+    Epsilon,
+    Grid,
+    PrivacyUnit,
+    PublicLog,
+    Terms,
+)
 from tests.every_release import SETTINGS, VOCABULARY, facts, plain_releases, shapes
 
 ON_RECORD = Path(__file__).with_name("questions_on_record.json")
@@ -27,23 +36,27 @@ EPSILON = Epsilon.of("0.5")
 
 def key_of(ppi: Ppi, adjacency: str, unit: PrivacyUnit) -> str:
     log = LogDeclaration(
-        name="l",
         data="events_1",
         table="events_1",
-        timezone="UTC",
-        anchor=CaseBorder.END,
-        blocks=Grid(Calendar.MONTH),
-        first=date(2024, 1, 1),
-        until=date(2024, 3, 1),
-        unit=unit,
-        adjacency=Adjacency(adjacency),
-        block_budget=Epsilon.of(1),
-        total_budget=None,
-        expected_cases=100,
-        vocabulary=VOCABULARY,
+        public=PublicLog(
+            name="l",
+            first=date(2024, 1, 1),
+            until=date(2024, 3, 1),
+            vocabulary=VOCABULARY,
+            terms=Terms(
+                timezone="UTC",
+                anchor=CaseBorder.END,
+                blocks=Grid(Calendar.MONTH),
+                unit=unit,
+                adjacency=Adjacency(adjacency),
+                block_budget=Epsilon.of(1),
+                total_budget=None,
+                expected_cases=100,
+            ),
+        ),
     )
     plan = plan_ppi(ppi, EPSILON, facts(adjacency, unit))
-    return questions_of(plan, log, "analyst")[0].key[:16]
+    return releases_of(plan, log, "analyst")[0].key[:16]
 
 
 def asked() -> Iterator[tuple[str, tuple[Ppi, str, PrivacyUnit]]]:
@@ -54,6 +67,7 @@ def asked() -> Iterator[tuple[str, tuple[Ppi, str, PrivacyUnit]]]:
                 yield name, (shape.ppi(release), adjacency, unit)
 
 
+@pytest.mark.outside
 def test_every_question_on_record_has_the_key_it_had() -> None:
     on_record = json.loads(ON_RECORD.read_text("utf-8"))
     assert len(on_record) > 300

@@ -9,14 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pappi.audit.datasets import Column
-from pappi.audit.exact import audit_joint
-from pappi.audit.steering import steered_by
+from pappi.audit import Column, audit_joint, steered_by
 from pappi.errors import DefinitionError, NotReleasable
-from pappi.mechanisms.ratio import TwoBinRatio
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.values.bounds import UNIT_INTERVAL, Bounds
-from pappi.values.privacy import Adjacency
+from pappi.mechanisms import TwoBinRatio
+from pappi.ppinot import parse_catalogue
+from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
 
 TWO = Bounds(Fraction(0), Fraction(2))
 HOURS = Bounds(Fraction(0), Fraction(36 * 10**8))
@@ -72,6 +69,7 @@ def test_a_negative_whole_is_refused() -> None:
         ratio(Bounds(Fraction(-1), Fraction(1)))
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize(("bounds", "integral"), [(TWO, True), (HOURS, False)])
 def test_the_exact_audit_passes(bounds: Bounds, adjacency: Adjacency, *, integral: bool) -> None:

@@ -14,14 +14,16 @@ import pytest
 from click.testing import CliRunner
 
 import pappi
-from pappi.cli.main import pappi as command
+from pappi.cli.program import pappi as command
 from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
-from pappi.store.ledger import create_in_sqlite
-from pappi.store.ledger.sqlite import SqliteJournal
-from pappi.values.epsilon import ZERO
-from pappi.workspace import Workspace
+from pappi.ledger import create_ledger
+from pappi.ledger.sqlite import SqliteJournal
+from pappi.session import Workspace
+from pappi.values import ZERO
 from tests.small_logs import claims, workspace_with
 from tests.unit.test_rollback import ASKED, OTHER, catalogue
+
+pytestmark = pytest.mark.outside
 
 
 @pytest.fixture
@@ -148,7 +150,7 @@ def test_what_cannot_be_read_is_not_called_damaged(
             return [(verdict,)]
         return real(self, statement, *values)
 
-    with create_in_sqlite(tmp_path / "l.sqlite") as ledger:
+    with create_ledger(tmp_path / "l.sqlite") as ledger:
         monkeypatch.setattr(SqliteJournal, "run", run)
         with pytest.raises(LedgerUnavailable) as refusal:
             ledger.require_sound()
@@ -163,7 +165,7 @@ def test_a_disk_that_fails_to_read_is_not_called_damage(
     class Failing(sqlite3.OperationalError):
         sqlite_errorcode = sqlite3.SQLITE_IOERR | 1 << 8
 
-    with create_in_sqlite(tmp_path / "l.sqlite") as ledger:
+    with create_ledger(tmp_path / "l.sqlite") as ledger:
 
         class Connection:
             def __getattr__(self, name: str) -> object:

@@ -16,39 +16,55 @@ from datetime import date
 from fractions import Fraction
 from io import StringIO
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 from rich.console import Console
 
 import pappi
-from pappi.checkpoint import stage
-from pappi.checkpoint.stage import Stage, Stages
-from pappi.cli.main import main
-from pappi.custody.imports import Terms
+from pappi.checkpoint import Released, synthetic_log
+from pappi.checkpoint.synthetic_log import (
+    MOST_CASES,
+    MOST_EVENTS,
+    SyntheticEvents,
+    SyntheticEventsCache,
+    digest_of,
+    make_synthetic_log,
+)
+from pappi.cli import main
+from pappi.custody import NewLog
 from pappi.errors import Stopped, UnknownLog, WorkspaceError
-from pappi.examples import EXAMPLES
+from pappi.examples import EXAMPLES, write_csv, write_xes
 from pappi.examples.claims import simulate_claims
-from pappi.examples.events import write_csv, write_xes
 from pappi.examples.hospital import simulate_hospital
-from pappi.examples.twin import MOST_CASES, MOST_EVENTS, TwinFacts, make_twin
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import Catalogue
-from pappi.released import Released
-from pappi.report.html import report_html
-from pappi.report.tables import answers_table
+from pappi.ppinot import Catalogue, parse_catalogue
+from pappi.report import answers_table, report_html
+from pappi.session import Workspace
+from pappi.values import (
+    CASE,
+    NO_DEFAULTS,
+    Adjacency,
+    Bounds,
+    Calendar,
+    CaseBorder,
+    DefaultBounds,
+    Epsilon,
+    Grid,
+    Kind,
+    Per,
+    PrivacyUnit,
+    PublicLog,
+    Terms,
+    Vocabulary,
+    midnight_us,
+)
 from pappi.values.answers import REHEARSAL
-from pappi.values.bounds import NO_DEFAULTS, Bounds, DefaultBounds
-from pappi.values.epsilon import Epsilon
-from pappi.values.periods import Calendar, Grid, midnight_us
-from pappi.values.privacy import Adjacency, Per, PrivacyUnit
-from pappi.values.vocabulary import Kind, Vocabulary
-from pappi.workspace import Workspace
 from tests.leak.asked import FORMULAS, MEASURES, SCOPES, definitions
 from tests.leak.test_unit_leak import of_customers
 from tests.small_logs import claims, workspace_with
 
-TERMS = Terms(first=date(2024, 1, 1), until=date(2024, 6, 1), keys={"channel": ("web", "phone")})
+pytestmark = pytest.mark.outside
+
+TERMS = NewLog(first=date(2024, 1, 1), until=date(2024, 6, 1), keys={"channel": ("web", "phone")})
 MEAN = definitions(MEASURES["mean time"])
 
 
@@ -86,8 +102,8 @@ def shape(found: Released) -> list[object]:
 def test_every_kind_of_measure_is_rehearsed_in_the_shape_of_its_release(
     tmp_path: Path, kinds: dict[str, tuple[str, ...]]
 ) -> None:
-    terms = replace(TERMS, block_budget=Epsilon.of(100))
-    workspace = workspace_with(tmp_path / "w", of_customers(claims(30)), terms)
+    new = replace(TERMS, terms=replace(TERMS.terms, block_budget=Epsilon.of(100)))
+    workspace = workspace_with(tmp_path / "w", of_customers(claims(30)), new)
     asked = together(*(definitions(lines) for lines in kinds.values()))
     rehearsed = workspace.checkpoint().rehearse(asked)
     assert shape(rehearsed) == shape(workspace.checkpoint().release(asked))
@@ -102,20 +118,20 @@ def test_every_scope_is_rehearsed(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    "terms",
+    "new",
     [
-        replace(TERMS, unit=PrivacyUnit("customer", 2, Per.LOG)),
-        replace(TERMS, unit=PrivacyUnit("customer", 1, Per.BLOCK)),
-        replace(TERMS, adjacency=Adjacency.REPLACE),
+        replace(TERMS, terms=replace(TERMS.terms, unit=PrivacyUnit("customer", 2, Per.LOG))),
+        replace(TERMS, terms=replace(TERMS.terms, unit=PrivacyUnit("customer", 1, Per.BLOCK))),
+        replace(TERMS, terms=replace(TERMS.terms, adjacency=Adjacency.REPLACE)),
     ],
     ids=["persons of the log", "persons of blocks", "replace"],
 )
-def test_the_guarantee_rehearsed_is_the_one_declared(tmp_path: Path, terms: Terms) -> None:
-    workspace = workspace_with(tmp_path / "w", of_customers(claims(30)), terms)
+def test_the_guarantee_rehearsed_is_the_one_declared(tmp_path: Path, new: NewLog) -> None:
+    workspace = workspace_with(tmp_path / "w", of_customers(claims(30)), new)
     asked = together(*(definitions(MEASURES[name]) for name in ("mean time", "share", "buckets")))
     for series in workspace.checkpoint().rehearse(asked):
         found = {(a.guarantee.unit, a.guarantee.adjacency) for a in series.answers}
-        assert found == {(terms.unit, terms.adjacency)}
+        assert found == {(new.terms.unit, new.terms.adjacency)}
 
 
 # What the definitions of the small log are called in the others.
@@ -183,7 +199,7 @@ def test_groups_have_cases_also_where_their_keys_are_not_declared(workspace: Wor
 def test_a_log_of_which_nothing_is_sealed_is_rehearsed_for_its_first_year(tmp_path: Path) -> None:
     workspace = pappi.create(tmp_path / "w")
     names = Vocabulary(("Receive", "Pay"), {"damage": Kind.NUMBER})
-    workspace.custody.create_log("small", Terms(first=date(2024, 3, 1)), names)
+    workspace.custody.create_log("small", NewLog(first=date(2024, 3, 1)), names)
     (series,) = workspace.checkpoint().rehearse(catalogue_of(MEAN + "    scope: every month\n"))
     assert [answer.period.label for answer in series.answers] == [
         *(f"2024-{month:02}" for month in range(3, 13)), "2025-01", "2025-02",
@@ -193,7 +209,7 @@ def test_a_log_of_which_nothing_is_sealed_is_rehearsed_for_its_first_year(tmp_pa
 
 def test_a_log_without_a_vocabulary_has_cases_all_the_same(tmp_path: Path) -> None:
     workspace = pappi.create(tmp_path / "w")
-    workspace.custody.create_log("small", Terms(first=date(2024, 3, 1)), Vocabulary(()))
+    workspace.custody.create_log("small", NewLog(first=date(2024, 3, 1)), Vocabulary(()))
     (series,) = workspace.checkpoint().rehearse(catalogue_of(MEAN), "10")
     assert all((answer.cases or 0) > 50 for answer in series.answers)
 
@@ -217,7 +233,7 @@ def test_where_nothing_can_be_written_the_error_says_that_nothing_was_charged(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
-    monkeypatch.setattr("pappi.checkpoint.rehearsal._STAGES", Stages())
+    monkeypatch.setattr("pappi.checkpoint.rehearsal._CACHE", SyntheticEventsCache())
     with pytest.raises(WorkspaceError) as failure:
         workspace.checkpoint().rehearse(catalogue_of(MEAN))
     assert "nothing was charged" in failure.value.hint
@@ -313,42 +329,47 @@ def test_a_folder_that_cannot_be_made_is_one_clear_message(run: Run, file: Path)
     assert "cannot be written to" in errors
 
 
-# --- the twin ---------------------------------------------------------------------------
+# --- the synthetic log ---------------------------------------------------------------------------
 
 DAY = 86_400 * 10**6
-FACTS = TwinFacts(
+FACTS = PublicLog(
     name="small",
-    timezone="Europe/Berlin",
-    by_end=True,
-    blocks=Grid(Calendar.MONTH),
     first=date(2024, 1, 1),
     until=date(2024, 7, 1),
-    cases=50,
     vocabulary=Vocabulary(
         ("Receive", "Assess", "Pay", "Close"),
         {**{str(kind): kind for kind in Kind}, "channel": Kind.TEXT, "customer": Kind.TEXT},
         {"channel": ("web", "phone")},
     ),
-    bounds=DefaultBounds(
-        durations=Bounds(Fraction(2 * DAY), Fraction(9 * DAY)),
-        attributes={"number": Bounds(Fraction(-5), Fraction(20))},
+    terms=Terms(
+        timezone="Europe/Berlin",
+        expected_cases=50,
+        unit=PrivacyUnit("customer", 3),
+        bounds=DefaultBounds(
+            durations=Bounds(Fraction(2 * DAY), Fraction(9 * DAY)),
+            attributes={"number": Bounds(Fraction(-5), Fraction(20))},
+        ),
     ),
-    person="customer",
 )
 
 
-def cases_of(facts: TwinFacts) -> dict[str, list[tuple[str | None, int]]]:
-    twin = make_twin(facts)
+def under(**terms: object) -> PublicLog:
+    """The same log under other terms."""
+    return replace(FACTS, terms=replace(FACTS.terms, **terms))  # type: ignore[arg-type]
+
+
+def cases_of(facts: PublicLog) -> dict[str, list[tuple[str | None, int]]]:
+    log = make_synthetic_log(facts)
     cases: dict[str, list[tuple[str | None, int]]] = {}
-    for case, activity, at in zip(twin.case_ids, twin.activities, twin.times_us, strict=True):
+    for case, activity, at in zip(log.case_ids, log.activities, log.times_us, strict=True):
         cases.setdefault(case, []).append((activity, at))
     return cases
 
 
-@pytest.mark.parametrize("by_end", [True, False])
-def test_cases_lie_within_the_declared_time_and_durations(*, by_end: bool) -> None:
-    facts = replace(FACTS, by_end=by_end)
-    cases, zone = cases_of(facts), ZoneInfo(facts.timezone)
+@pytest.mark.parametrize("anchor", CaseBorder)
+def test_cases_lie_within_the_declared_time_and_durations(anchor: CaseBorder) -> None:
+    facts = under(anchor=anchor)
+    cases, zone = cases_of(facts), facts.terms.zone
     assert len(cases) == 50 * 6
     first, until = (midnight_us(day, zone) for day in (facts.first, facts.until))
     spans = [events[-1][1] - events[0][1] for events in cases.values()]
@@ -380,8 +401,8 @@ def test_a_list_in_alphabetical_order_is_no_order() -> None:
 
 
 def test_attributes_keep_their_kinds_bounds_and_keys() -> None:
-    twin = make_twin(FACTS)
-    columns = {name: [v for v in found if v is not None] for name, found in twin.attributes.items()}
+    log = make_synthetic_log(FACTS)
+    columns = {name: [v for v in found if v is not None] for name, found in log.attributes.items()}
     kinds = {name: {type(value) for value in column} for name, column in columns.items()}
     assert kinds == {
         "number": {float}, "text": {str}, "truth": {bool}, "duration": {int}, "time": {int},
@@ -389,89 +410,101 @@ def test_attributes_keep_their_kinds_bounds_and_keys() -> None:
     }  # fmt: skip
     assert all(-5 <= float(value) <= 20 for value in columns["number"])
     assert set(columns["channel"]) == {"web", "phone"}
-    assert columns["time"] == twin.times_us
-    assert None in twin.attributes["number"]
-    persons = dict(zip(twin.case_ids, twin.attributes["customer"], strict=True))
+    assert columns["time"] == log.times_us
+    assert None in log.attributes["number"]
+    persons = dict(zip(log.case_ids, log.attributes["customer"], strict=True))
     assert all(
         persons[case] == person
-        for case, person in zip(twin.case_ids, twin.attributes["customer"], strict=True)
+        for case, person in zip(log.case_ids, log.attributes["customer"], strict=True)
     )
-    assert max(Counter(persons.values()).values()) > 1
+    assert max(Counter(persons.values()).values()) == 3
+
+
+def test_groups_and_blocks_have_the_cases_that_forecasts_expect() -> None:
+    log = make_synthetic_log(under(expected_cases=1_000))
+    channels = dict(zip(log.case_ids, log.attributes["channel"], strict=True))
+    assert log.cases == log.expected == 6_000
+    assert all(2_800 < count < 3_200 for count in Counter(channels.values()).values())
+    half = replace(under(expected_cases=1_000), first=date(2024, 1, 17), until=date(2024, 2, 1))
+    assert make_synthetic_log(half).cases == round(1_000 * 15 / 31)
 
 
 def test_every_fact_has_its_part_in_the_seed() -> None:
     others = [
         replace(FACTS, name="large"),
-        replace(FACTS, timezone="UTC"),
-        replace(FACTS, by_end=False),
-        replace(FACTS, blocks=Grid(Calendar.WEEK)),
+        under(timezone="UTC"),
+        under(anchor=CaseBorder.START),
+        under(blocks=Grid(Calendar.WEEK)),
         replace(FACTS, first=date(2024, 2, 1)),
         replace(FACTS, until=date(2024, 8, 1)),
-        replace(FACTS, cases=51),
+        under(expected_cases=51),
         replace(FACTS, vocabulary=replace(FACTS.vocabulary, keys={})),
-        replace(FACTS, bounds=NO_DEFAULTS),
-        replace(FACTS, person=None),
+        under(bounds=NO_DEFAULTS),
+        under(unit=CASE),
+        under(unit=PrivacyUnit("customer", 2)),
     ]
-    assert len({facts.digest for facts in (FACTS, *others)}) == len(others) + 1
+    assert len({digest_of(facts) for facts in (FACTS, *others)}) == len(others) + 1
 
 
-def test_the_same_facts_make_the_same_twin() -> None:
-    assert make_twin(FACTS) == make_twin(replace(FACTS))
+def test_the_same_facts_make_the_same_log() -> None:
+    assert make_synthetic_log(FACTS) == make_synthetic_log(replace(FACTS))
 
 
-def test_a_twin_is_no_larger_than_it_need_be() -> None:
-    huge = replace(FACTS, cases=10**9, vocabulary=Vocabulary(tuple(f"b{n}" for n in range(99))))
-    twin = make_twin(huge)
-    assert twin.cases == MOST_CASES
-    assert len(twin.case_ids) <= MOST_EVENTS
+def test_a_synthetic_log_is_no_larger_than_it_need_be() -> None:
+    huge = replace(
+        under(expected_cases=10**9), vocabulary=Vocabulary(tuple(f"b{n}" for n in range(99)))
+    )
+    log = make_synthetic_log(huge)
+    assert log.cases == MOST_CASES
+    assert len(log.case_ids) <= MOST_EVENTS
     wide = Vocabulary(("b", "a"), {f"a{n}": Kind.TRUTH for n in range(2_000)})
-    assert len(make_twin(replace(huge, vocabulary=wide)).case_ids) < 2_000
+    assert len(make_synthetic_log(replace(huge, vocabulary=wide)).case_ids) < 2_000
 
 
-def test_no_bounds_are_too_wide_for_a_twin() -> None:
+def test_no_bounds_are_too_wide_for_a_synthetic_log() -> None:
     far = Bounds(Fraction(-(10**400)), Fraction(10**400))
     wide = DefaultBounds(durations=far, attributes={"number": far})
-    assert len(make_twin(replace(FACTS, bounds=wide)).case_ids) > 100
+    assert len(make_synthetic_log(under(bounds=wide)).case_ids) > 100
 
 
-def test_the_last_stages_are_kept_and_their_files_go_with_them() -> None:
-    stages = Stages(most=2)
-    facts = [replace(FACTS, cases=3, name=f"log{number}") for number in range(3)]
-    first = stages.of(facts[0])
-    assert stages.of(facts[0]) is first
+def test_the_last_synthetic_logs_are_kept_and_their_files_go_with_them() -> None:
+    cache = SyntheticEventsCache(most=2)
+    facts = [replace(under(expected_cases=3), name=f"log{number}") for number in range(3)]
+    first = cache.of(facts[0])
+    assert cache.of(facts[0]) is first
     gone = first.events
     del first
     for each in facts[1:]:
-        stages.of(each)
+        cache.of(each)
     gc.collect()
     assert not gone.parent.exists()
-    kept = stages.of(facts[2]).events
+    kept = cache.of(facts[2]).events
     kept.unlink()
-    assert stages.of(facts[2]).events.exists()
+    assert cache.of(facts[2]).events.exists()
 
 
-def test_who_wants_another_stage_does_not_wait_until_one_is_made(
+def test_who_wants_another_log_does_not_wait_until_one_is_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
     made: list[str] = []
 
-    class Slow(Stage):
-        def __init__(self, facts: TwinFacts) -> None:
+    class Slow(SyntheticEvents):
+        def __init__(self, facts: PublicLog) -> None:
             made.append(facts.name)
             if facts.name == "slow":
                 begun.set()
                 assert go_on.wait(30)
             super().__init__(facts)
 
-    monkeypatch.setattr(stage, "Stage", Slow)
-    stages = Stages()
-    slow, quick = (replace(FACTS, cases=3, name=name) for name in ("slow", "quick"))
+    monkeypatch.setattr(synthetic_log, "SyntheticEvents", Slow)
+    cache = SyntheticEventsCache()
+    slow, quick = (replace(under(expected_cases=3), name=name) for name in ("slow", "quick"))
     with ThreadPoolExecutor(3) as threads:
-        waiting = [threads.submit(stages.of, slow) for _ in range(2)]
+        waiting = [threads.submit(cache.of, slow) for _ in range(2)]
         try:
             assert begun.wait(30)
-            assert threads.submit(stages.of, quick).result(30).events.exists()
+            assert threads.submit(cache.of, quick).result(30).events.exists()
         finally:
             go_on.set()
         assert waiting[0].result(30) is waiting[1].result(30)

@@ -7,18 +7,20 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from pappi.custody.imports import Terms
+from pappi.checkpoint import Released
+from pappi.custody import NewLog
 from pappi.errors import UsageError
-from pappi.released import Released
-from pappi.values.epsilon import Epsilon
+from pappi.values import Epsilon, Terms
 from tests.small_logs import claims, workspace_with
 from tests.unit.test_checkpoint import THREE, catalogue
+
+pytestmark = pytest.mark.outside
 
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Released:
     root = tmp_path_factory.mktemp("released") / "w"
-    workspace = workspace_with(root, claims(60), Terms(block_budget=Epsilon.of(3)))
+    workspace = workspace_with(root, claims(60), NewLog(terms=Terms(block_budget=Epsilon.of(3))))
     return workspace.checkpoint().release(catalogue(THREE), "0.1")
 
 
@@ -50,7 +52,9 @@ def test_a_notebook_shows_every_series_with_its_guarantee(released: Released) ->
 
 def test_smoothing_keeps_the_released_values(tmp_path: Path) -> None:
     monthly = THREE.split("  - id: rejected")[0].rstrip() + "\n    scope: every month\n"
-    workspace = workspace_with(tmp_path / "w", claims(60), Terms(block_budget=Epsilon.of(3)))
+    workspace = workspace_with(
+        tmp_path / "w", claims(60), NewLog(terms=Terms(block_budget=Epsilon.of(3)))
+    )
     analyst = workspace.checkpoint()
     (plain,) = analyst.release(catalogue(monthly), "0.5")
     (smooth,) = analyst.release(catalogue(monthly), "0.5", smooth=True)
@@ -59,5 +63,5 @@ def test_smoothing_keeps_the_released_values(tmp_path: Path) -> None:
     spent = analyst.budget("small")[0].spent
     analyst.release(catalogue(monthly), "0.4", smooth=True, whole="0.5")
     assert analyst.budget("small")[0].spent - spent == Epsilon.of("0.4")
-    with pytest.raises(UsageError, match="goes with smoothing"):
+    with pytest.raises(UsageError, match="`whole` needs `smooth`"):
         analyst.release(catalogue(monthly), "0.5", whole="0.5")

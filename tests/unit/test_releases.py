@@ -8,17 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from pappi.custody.imports import Terms
+from pappi.custody import NewLog
 from pappi.errors import DefinitionError, NotReleasable
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import Catalogue, NoiseOn, Ppi, ReleaseChoice, Wanted
-from pappi.report.records import answer_record
-from pappi.report.trees import ppi_text
-from pappi.values.answers import Answer, Series
-from pappi.values.epsilon import ZERO, Epsilon
-from pappi.values.privacy import Adjacency
-from pappi.workspace import Workspace
+from pappi.ppinot import Catalogue, NoiseOn, Ppi, ReleaseChoice, Wanted, parse_catalogue
+from pappi.report import answer_record, ppi_text
+from pappi.session import Workspace
+from pappi.values import ZERO, Adjacency, Answer, Epsilon, Series, Terms
 from tests.small_logs import claims, workspace_with
+
+pytestmark = pytest.mark.outside
 
 TIME = "{time: {from: case start, to: case end}, unit: days}"
 MEAN = f"measure: {{mean: {TIME}}}"
@@ -103,7 +101,9 @@ def the_ppi(*lines: str) -> Ppi:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    return workspace_with(tmp_path / "w", claims(60), Terms(block_budget=Epsilon.of(9)))
+    return workspace_with(
+        tmp_path / "w", claims(60), NewLog(terms=Terms(block_budget=Epsilon.of(9)))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -173,8 +173,8 @@ def test_each_function_may_have_a_mechanism_and_a_share() -> None:
         ("{a: {share: 1.01}}", "above 0 and at most 1"),
         ("{a: {share: -1}}", "expected a share of epsilon"),
         ("{a: {share: 1e-3}}", "expected a share of epsilon"),
-        ("{a: {mechanism: gauss}}", "expected a mechanism, found 'gauss'"),
-        ("{a: gauss}", "expected a mechanism, found 'gauss'"),
+        ("{a: {mechanism: Gauß}}", "expected a mechanism, found 'Gauß'"),
+        ("{a: 2-bin}", "expected a mechanism, found '2-bin'"),
         ("{a: [laplace]}", "expected a mechanism, or a mapping"),
         ("{a: {epsilon: 1}}", "unknown key 'epsilon'"),
         ("{1a: laplace}", "'1a' cannot be a function"),
@@ -188,7 +188,10 @@ def test_a_wish_that_makes_no_sense_is_told_where_it_stands(written: str, proble
 @pytest.mark.parametrize(
     ("noise", "problem"),
     [
-        ("{rejected: {share: 0.6}, received: {share: 0.5}}", "add up to 1.1, and 1 is the most"),
+        (
+            "{rejected: {share: 0.6}, received: {share: 0.5}}",
+            "add up to 1.1, but may add up to 1 at",
+        ),
         ("{rejected: {share: 1}, received: {}}", "leave nothing for the functions without one"),
     ],
 )
@@ -227,13 +230,13 @@ def test_what_was_asked_is_the_plan_that_is_marked_as_chosen(workspace: Workspac
     assert set(ways) == {"two-bin", "interval", "threshold", "sample-and-aggregate"}
     assert [name for name, option in ways.items() if option.chosen] == ["two-bin"]
     on_request = [ways[name].reason for name in ("threshold", "sample-and-aggregate")]
-    assert all(reason.startswith("on request: ") for reason in on_request)
+    assert all(reason.startswith("on request only: ") for reason in on_request)
 
 
 def test_a_ceiling_that_was_chosen_privately_is_told_with_the_value(workspace: Workspace) -> None:
     (series,) = workspace.checkpoint().release(a_catalogue(*WAYS["mean, private ceiling"][0]), "5")
     assert all(a.ceiling is not None and 0 < a.ceiling <= 1000 for a in series.answers)
-    assert "chosen privately" in series.caution
+    assert "private clipping bound" in series.caution
     (plain,) = workspace.checkpoint().release(a_catalogue(MEAN, DAYS), "1")
     assert {a.ceiling for a in plain.answers} == {None}
     assert plain.caution == ""
@@ -366,100 +369,104 @@ AIM = "release: {mechanism: threshold, falloff: %s}"
 BETWEEN = "target: between 1 and 4 days"
 
 REFUSED: dict[str, tuple[tuple[str, ...], str, str]] = {
-    "negative falloff": ((MEAN, DAYS, BELOW_4, AIM % "-1"), "a falloff lies above 0", "3 spends"),
-    "no falloff": ((MEAN, DAYS, BELOW_4, AIM % "0"), "a falloff lies above 0", "3 spends"),
-    "huge falloff": ((MEAN, DAYS, BELOW_4, AIM % "1001"), "is at most 1000, not 1001", ""),
-    "no bucket": ((MEAN, DAYS, SAMPLE % "0"), "0 buckets make no sense", "20 buckets"),
+    "negative falloff": (
+        (MEAN, DAYS, BELOW_4, AIM % "-1"),
+        "a falloff must be above 0",
+        "3 spends",
+    ),
+    "no falloff": ((MEAN, DAYS, BELOW_4, AIM % "0"), "a falloff must be above 0", "3 spends"),
+    "huge falloff": ((MEAN, DAYS, BELOW_4, AIM % "1001"), "at most 1000, not 1001", ""),
+    "no bucket": ((MEAN, DAYS, SAMPLE % "0"), "0 buckets: use from", "20 buckets"),
     "one bucket": ((MEAN, DAYS, SAMPLE % "1"), "from 2 to 10,000", "20 buckets"),
     "too many buckets": ((MEAN, DAYS, SAMPLE % "999999999"), "from 2 to 10,000", "20 buckets"),
     "falloff without threshold": (
         (MEAN, DAYS, BELOW_4, "release: {falloff: 3}"),
-        "falloff is for the mechanism threshold alone",
+        "falloff only works with the mechanism threshold",
         "write mechanism: threshold, or remove falloff",
     ),
     "buckets without sampling": (
         (MEAN, DAYS, "release: {buckets: 20}"),
-        "buckets is for the mechanism sample-and-aggregate alone",
+        "buckets only works with the mechanism sample-and-aggregate",
         "remove buckets",
     ),
     "unknown variable": (
         (RATIO, RATIO_BOUNDS, "release: {noise: [rejectd, received]}"),
-        "'rejectd and received' is no admissible set",
+        "'rejectd and received' is not an admissible set",
         "value, rejected + received",
     ),
     "a set that does not cover": (
         (RATIO, RATIO_BOUNDS, "release: {noise: rejected}"),
-        "'rejected' is no admissible set",
+        "'rejected' is not an admissible set",
         "value, rejected + received",
     ),
     "verdict without target": (
         (MEAN, DAYS, "release: {answer: verdict}"),
-        "no target to decide",
+        "no target to judge",
         "target: below 7 days",
     ),
     "verdict on two ends": (
         (MEAN, DAYS, BETWEEN, "release: {answer: verdict}"),
-        "a target with two ends cannot be aimed at",
+        "a single verdict cannot cover a target with two ends",
         "two PPIs",
     ),
     "threshold without target": (
         (MEAN, DAYS, "release: {mechanism: threshold}"),
-        "no target to decide",
+        "no target to judge",
         "target: below 7 days",
     ),
     "threshold on two ends": (
         (MEAN, DAYS, BETWEEN, "release: {mechanism: threshold}"),
-        "a target with two ends cannot be aimed at",
+        "a single verdict cannot cover a target with two ends",
         "two PPIs",
     ),
     "threshold with loose bounds": (
         (MEAN, LOOSE_DAYS, BELOW_4, "release: {mechanism: threshold}"),
-        "a release that aims at the target needs bounds that fit",
+        "the threshold mechanism needs public bounds",
         "[low, high]",
     ),
     "threshold with private bounds": (
         (MEAN, PRIVATE, BELOW_4, "release: {mechanism: threshold}"),
-        "a release that aims at the target needs bounds that fit",
+        "the threshold mechanism needs public bounds",
         "[low, high]",
     ),
     "verdict by another mechanism": (
         (MEAN, DAYS, BELOW_4, "release: {answer: verdict, mechanism: laplace}"),
-        "a verdict alone is given by the mechanism threshold",
-        "leave the mechanism out",
+        "only the mechanism threshold releases a verdict",
+        "leave out the mechanism",
     ),
     "verdict on a formula": (
         (MEDIANS, MEDIANS_BOUNDS, "target: below 1", "release: {answer: verdict}"),
-        "a verdict alone is known for an aggregated measure and for a ratio",
+        "a verdict can only be released for an aggregated measure or a ratio",
         "ask for the value",
     ),
     "hexagon for a mean": (
         (MEAN, DAYS, "release: {mechanism: hexagon}"),
-        "'hexagon' does not answer its mean",
-        "leave the mechanism out",
+        "'hexagon' cannot release its mean",
+        "leave out the mechanism",
     ),
     "laplace for a mean": (
         (MEAN, DAYS, "release: {mechanism: laplace}"),
-        "scaled by the number of values, which is private under add-remove",
-        "leave the mechanism out",
+        "depends on the number of values, which is private under add-remove",
+        "leave out the mechanism",
     ),
     "ranked with bounds that fit": (
         (MAX, DAYS, "release: {mechanism: ranked}"),
-        "'ranked' does not answer its max",
-        "leave the mechanism out",
+        "'ranked' cannot release its max",
+        "leave out the mechanism",
     ),
     "intervals of a sum without a range": (
         (SUM, "bounds: [0, 1]", BY_INTERVAL),
-        "needs a declared range of the sum",
+        "needs a declared output range for a sum",
         "`value` among the bounds",
     ),
     "sampling without a range": (
         (RATIO, "bounds: {rejected: [0, 1], received: [0, 2]}", SAMPLE % "5"),
-        "needs the range of the value",
-        "`value` among the bounds",
+        "needs the output range of the value",
+        "`value` in the bounds",
     ),
     "a range is no bounds of a case": (
         (SUM, "bounds: {value: [0, 100]}"),
-        "no public bounds on what one case contributes",
+        "no public contribution bounds",
         "bounds:",
     ),
     "private bounds of an extreme that may be negative": (
@@ -467,7 +474,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str, str]] = {
         "a max of values that may be negative needs declared bounds",
         "bounds: [-100, 100]",
     ),
-    "no bounds at all": ((MEAN,), "no public bounds", "add e.g. `bounds:"),
+    "no bounds at all": ((MEAN,), "no public contribution bounds", "add e.g. `bounds:"),
 }
 
 
@@ -533,8 +540,8 @@ def test_what_is_shown_can_be_asked_for_with_the_id_before_it_or_without(
 def test_laplace_noise_on_a_mean_replays_the_two_bin_mean_where_they_are_the_same(
     tmp_path: Path,
 ) -> None:
-    terms = Terms(block_budget=Epsilon.of(9), adjacency=Adjacency.REPLACE)
-    workspace = workspace_with(tmp_path / "w", claims(60), terms)
+    new = NewLog(terms=Terms(block_budget=Epsilon.of(9), adjacency=Adjacency.REPLACE))
+    workspace = workspace_with(tmp_path / "w", claims(60), new)
     lines = ('measure: {mean: {count: activity == "Receive"}}', "bounds: [0, 3]")
     two_bin = a_catalogue(*lines)
     laplace = a_catalogue(*lines, "release: {mechanism: laplace}")

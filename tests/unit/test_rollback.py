@@ -12,18 +12,17 @@ import pytest
 from click.testing import CliRunner
 
 import pappi
-from pappi.cli.main import pappi as command
-from pappi.custody.imports import Terms
-from pappi.custody.rollback import accept_rollback, loss_of
+from pappi.cli.program import pappi as command
+from pappi.custody import NewLog, accept_rollback, loss_of
 from pappi.errors import Conflict, Frozen, LedgerBroken, LedgerRolledBack
-from pappi.store.capture.inbox import CapturedEvent
-from pappi.store.ledger import rules
-from pappi.store.register import Frost
-from pappi.store.workspace import open_workspace
-from pappi.values.epsilon import ZERO, Epsilon
-from pappi.values.periods import Calendar, Grid
-from pappi.workspace import Workspace
+from pappi.ledger import Ledger
+from pappi.session import Workspace
+from pappi.store import CapturedEvent, open_workspace
+from pappi.store.registry import Frost
+from pappi.values import ZERO, Calendar, Epsilon, Grid, Terms
 from tests.small_logs import claims, workspace_with
+
+pytestmark = pytest.mark.outside
 
 ASKED = """\
 log: small
@@ -93,6 +92,8 @@ def test_past_blocks_are_frozen_and_what_is_on_record_is_replayed(
     pack = again.custody.pack()
     assert any("lost" in act.what.lower() or "Loss" in act.what for act in pack.acts)
     assert all(line.frozen for line in pack.logs[0].accounts)
+    spending = again.custody.spending("small")
+    assert all(line.frozen and line.left == ZERO for line in spending.lines)
     with pytest.raises(Conflict, match="nothing is lost"):
         accept_rollback(files)
 
@@ -102,7 +103,7 @@ def test_blocks_that_begin_later_can_be_asked_about(
 ) -> None:
     workspace = workspace_with(tmp_path / "w", claims(60))
     lose(workspace, tmp_path)
-    monkeypatch.setattr("pappi.custody.rollback.today", lambda _zone: date(2024, 5, 20))
+    monkeypatch.setattr("pappi.custody.backup.today", lambda _zone: date(2024, 5, 20))
     accept_rollback(open_workspace(workspace.root))
     again = pappi.open(workspace.root)
     june = datetime(2024, 6, 10, tzinfo=UTC)
@@ -130,19 +131,22 @@ def test_what_is_frozen_is_every_block_that_begins_by_that_day(
     tmp_path: Path, unit: Calendar, count: int
 ) -> None:
     grid = Grid(unit, count)
-    workspace = workspace_with(tmp_path / "w", claims(10), Terms(blocks=Grid(unit)))
-    log = replace(workspace.log("small"), blocks=grid)
+    workspace = workspace_with(tmp_path / "w", claims(10), NewLog(terms=Terms(blocks=Grid(unit))))
+    log = workspace.log("small")
+    log = replace(log, public=replace(log.public, terms=Terms(blocks=grid)))
     day = date(2024, 12, 30)
     frost = Frost(day, whole=False)
     for block in grid.periods(date(2019, 1, 1), date(2031, 1, 1)):
         assert frost.holds(log, block.label) is (block.start <= day), block
     assert not frost.holds(log, "")
     assert Frost(day, whole=True).holds(log, "2031-01")
-    assert frost.holds(replace(log, total_budget=Epsilon.of(1)), "2031-01")
+    assert frost.holds(log.with_budget(Epsilon.of(1), Epsilon.of(1)), "2031-01")
 
 
 def test_a_log_with_a_total_is_frozen_as_a_whole(tmp_path: Path) -> None:
-    workspace = workspace_with(tmp_path / "w", claims(60), Terms(total_budget=Epsilon.of(5)))
+    workspace = workspace_with(
+        tmp_path / "w", claims(60), NewLog(terms=Terms(total_budget=Epsilon.of(5)))
+    )
     lose(workspace, tmp_path)
     accept_rollback(open_workspace(workspace.root))
     again = pappi.open(workspace.root)
@@ -191,7 +195,7 @@ def test_who_has_read_what_is_lost_keeps_no_snapshot_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that goes on running: what it knows is of another past, if of the same length."""
-    monkeypatch.setattr(rules, "SNAPSHOT_EVERY", 7)
+    monkeypatch.setattr(Ledger, "snapshot_every", 7)
     running = workspace_with(tmp_path / "w", claims(60))
     ledger = running.root / "ledger.sqlite"
     running.close()
@@ -206,7 +210,7 @@ def test_who_has_read_what_is_lost_keeps_no_snapshot_of_it(
     with open_workspace(running.root).open_ledger() as other:
         while other.head().seq < length:
             other.append("resume", {"by": "owner"})
-        assert length >= rules.SNAPSHOT_EVERY
+        assert length >= Ledger.snapshot_every
     for _ in range(2):
         with pytest.raises(LedgerBroken, match="is not what it was"):
             running.custody.stopped()

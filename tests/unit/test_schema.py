@@ -10,9 +10,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from pappi.errors import DefinitionError, Problem
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.catalogue.document import ListNode, MapNode, Node, ScalarNode, read_document
-from pappi.ppinot.catalogue.schema import catalogue_schema, schema_text
+from pappi.ppinot import ScalarNode, parse_catalogue, read_document
+from pappi.ppinot.notations.document import ListNode, MapNode, Node
+from pappi.ppinot.notations.yaml.schema import catalogue_schema, schema_text
 
 ROOT = Path(__file__).parents[2]
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
@@ -124,7 +124,7 @@ BROKEN = {
     "bounds as a word": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, bounds: loose}]",
     "release as a word": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: laplace}]",
     "unknown setting": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: {noises: a}}]",
-    "bad mechanism": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: {mechanism: g}}]",
+    "bad mechanism": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: {mechanism: 2}}]",
     "bad answer": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: {answer: both}}]",
     "bad falloff": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: {falloff: much}}]",
     "half a bucket": "log: l\nppis: [{id: x, measure: {sum: {data: a}}, release: {buckets: 2.5}}]",
@@ -196,7 +196,7 @@ def _plain(node: Node) -> Json:
 def test_the_committed_schema_is_fresh() -> None:
     committed = (ROOT / "schemas" / "catalogue.schema.json").read_text(encoding="utf-8")
     assert committed == schema_text(), (
-        "run: python -m pappi.ppinot.catalogue.schema > schemas/catalogue.schema.json"
+        "run: python -m pappi.ppinot.notations.yaml.schema > schemas/catalogue.schema.json"
     )
 
 

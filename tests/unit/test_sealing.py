@@ -16,17 +16,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pappi.custody.sealing import seal
+from pappi.custody.capture import seal
 from pappi.errors import UsageError, WorkspaceError
-from pappi.ppinot.model import CaseBorder
-from pappi.store.capture.inbox import CapturedEvent
-from pappi.store.events import event_tables, open_readonly, parts
-from pappi.store.events.lock import exclusive
-from pappi.store.events.parts import create_events
-from pappi.values.periods import Calendar, Grid, Period
-from pappi.values.privacy import PrivacyUnit
-from pappi.values.vocabulary import Kind
+from pappi.store import CapturedEvent, create_events, event_tables, exclusive, open_readonly
+from pappi.store.events import parts
+from pappi.values import Calendar, CaseBorder, Grid, Kind, Period, PrivacyUnit
 from tests.captured_logs import FIRST, Fed, event, us
+from tests.lengths import length
+
+pytestmark = pytest.mark.outside
 
 JANUARY, FEBRUARY, MARCH, APRIL, MAY = (date(2024, month, 1) for month in range(1, 6))
 MONTHS = (JANUARY, FEBRUARY, MARCH, APRIL, MAY)
@@ -85,7 +83,7 @@ def test_of_a_case_that_started_late_events_are_kept_apart(tmp_path: Path) -> No
 def test_a_block_may_be_sealed_without_cases(fed: Fed) -> None:
     assert fed.seal(FEBRUARY).cases == 0
     assert fed.seal(MAY).cases == 0
-    assert fed.log.until == MAY
+    assert fed.log.public.until == MAY
     assert fed.rows() == {}
 
 
@@ -97,8 +95,8 @@ def test_without_a_day_everything_is_sealed_that_has_passed(fed: Fed) -> None:
     ("until", "today", "sentence"),
     [
         (date(2024, 2, 2), MAY, "not the first day of a block"),
-        (JANUARY, MAY, "sealed until 2024-01-01 already"),
-        (date(2023, 1, 1), MAY, "sealed until 2024-01-01 already"),
+        (JANUARY, MAY, "already sealed until 2024-01-01"),
+        (date(2023, 1, 1), MAY, "already sealed until 2024-01-01"),
         (MARCH, FEBRUARY, "not over yet"),
     ],
 )
@@ -107,7 +105,7 @@ def test_only_whole_blocks_of_the_past_are_sealed(
 ) -> None:
     with pytest.raises(UsageError, match=sentence):
         fed.seal(until, today)
-    assert fed.log.until == FIRST
+    assert fed.log.public.until == FIRST
 
 
 def test_a_block_of_which_an_import_answers_a_part_is_sealed(tmp_path: Path) -> None:
@@ -172,7 +170,7 @@ def test_a_full_disk_leaves_the_log_as_it_was(fed: Fed, monkeypatch: pytest.Monk
     monkeypatch.setattr("shutil.copyfile", full)
     with pytest.raises(WorkspaceError, match="No space left"):
         fed.seal(FEBRUARY)
-    assert (fed.rows(), fed.log.until) == ({}, FIRST)
+    assert (fed.rows(), fed.log.public.until) == ({}, FIRST)
     monkeypatch.undo()
     assert fed.seal(FEBRUARY).cases == 1
 
@@ -197,9 +195,9 @@ def test_an_events_file_of_another_ledger_is_refused(fed: Fed) -> None:
 
 def test_new_activities_do_not_change_what_is_declared(fed: Fed) -> None:
     fed.capture(event("1", "a", us(JANUARY), "never seen"))
-    vocabulary = fed.log.vocabulary
+    vocabulary = fed.log.public.vocabulary
     fed.seal(FEBRUARY)
-    assert fed.log.vocabulary is vocabulary
+    assert fed.log.public.vocabulary is vocabulary
 
 
 def test_an_older_declaration_goes_on_reading_what_it_read(fed: Fed) -> None:
@@ -341,7 +339,7 @@ def anchor_us(events: list[CapturedEvent], case: str, anchor: CaseBorder) -> int
     return (max if anchor is CaseBorder.END else min)(times) if times else None
 
 
-@settings(max_examples=7)
+@settings(max_examples=length(7, 100))
 @given(
     EVENTS,
     st.sampled_from(CaseBorder),
@@ -372,7 +370,7 @@ def test_a_log_sealed_in_parts_is_the_log_imported_at_once(
         assert fed.rows() == fed.rows(sealed) == twin.rows(sealed)
 
 
-@settings(max_examples=7)
+@settings(max_examples=length(7, 100))
 @given(EVENTS, EVENTS, st.sampled_from(CaseBorder))
 def test_a_log_imported_in_the_middle_goes_on_as_if_imported_later(
     before: list[tuple[str, int, str, float | None, str | None]],
@@ -391,7 +389,7 @@ def test_a_log_imported_in_the_middle_goes_on_as_if_imported_later(
         assert fed.rows() == fed.rows(Period(FIRST, MAY)) == twin.rows(Period(FIRST, MAY))
 
 
-@settings(max_examples=7)
+@settings(max_examples=length(7, 100))
 @given(st.lists(EVENTS, min_size=4, max_size=4), st.sampled_from(CaseBorder), st.booleans())
 def test_what_comes_late_never_changes_a_sealed_block(
     waves: list[list[tuple[str, int, str, float | None, str | None]]],
@@ -419,7 +417,7 @@ def test_what_comes_late_never_changes_a_sealed_block(
 def test_a_seal_that_takes_late_events_in_would_be_caught(
     fed: Fed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pappi.custody.sealing._Seal._late", lambda *_: set())
+    monkeypatch.setattr("pappi.custody.capture._Seal._late", lambda *_: set())
     fed.capture(event("1", "a", us(JANUARY)))
     fed.seal(FEBRUARY)
     january = Period(JANUARY, FEBRUARY)
@@ -431,8 +429,8 @@ def test_a_seal_that_takes_late_events_in_would_be_caught(
 
 def block_table(fed: Fed, block: Period) -> list[str]:
     """The cases of a block that count, with all that is known of them, in the log's order."""
-    kept = fed.cases().kept(fed.log.unit, fed.log.horizon, fed.log.zone)
-    table = kept.split([block], fed.log.zone)[block]
+    kept = fed.cases().truncated(fed.log.terms.unit, fed.log.horizon, fed.log.terms.zone)
+    table = kept.split([block], fed.log.terms.zone)[block]
     assert table.who is not None
     columns = [table.who.case_ids, table.anchor_us, *table.columns.values()]
     return [repr(row) for row in zip(*columns, strict=True)]

@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from datetime import date, timedelta
 from datetime import time as clock
+from fractions import Fraction
 from pathlib import Path
 
 import pandas as pd  # type: ignore[import-untyped]
@@ -16,54 +17,49 @@ import pytest
 from ppinot4py import model as foreign  # type: ignore[import-untyped]
 
 from pappi.errors import DefinitionError
-from pappi.ppinot.catalogue import parse_catalogue, read_catalogue
-from pappi.ppinot.expressions import lexer
-from pappi.ppinot.expressions.nodes import Expression, Name
-from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.model import (
+from pappi.ppinot import (
     AggregatedMeasure,
     Aggregation,
-    CaseBorder,
     ConditionMeasure,
     CountMeasure,
     Cycles,
     DataMeasure,
     DerivedMultiInstance,
     DerivedSingleInstance,
-    Grouping,
-    Measure,
+    EventSequence,
+    Expression,
     Moment,
+    Name,
     Occurrence,
     Occurs,
     Order,
     Pick,
-    Recent,
     Scope,
-    Sequence,
     SingleInstance,
     StateMeasure,
+    Target,
     TimeMeasure,
+    from_ppinot4py,
+    parse_catalogue,
+    phrase,
+    read_definitions,
+    sentence,
 )
-from pappi.ppinot.objects import from_ppinot4py
-from pappi.ppinot.sentences import (
+from pappi.ppinot.expressions import parser
+from pappi.ppinot.expressions.parser import parse_expression
+from pappi.ppinot.model import Grouping, Measure, Recent
+from pappi.ppinot.notations.sentences import (
     PPINOT4PY,
     Reading,
-    cursor,
     parse_measure,
     parse_scope,
     parse_sentence,
-    phrase,
     read_template,
-    sentence,
-    template_reading,
+    template,
     words,
     write_template,
 )
-from pappi.ppinot.sentences import lines as template_lines
-from pappi.values.bounds import UNIT_INTERVAL
-from pappi.values.periods import Calendar, Grid
-from pappi.values.vocabulary import Kind, Vocabulary
-from pappi.values.working_time import parse_calendar
+from pappi.values import UNIT_INTERVAL, Calendar, CaseBorder, Grid, Kind, Vocabulary, parse_calendar
 
 ROOT = Path(__file__).parents[2]
 MONTH, QUARTER, YEAR = (Scope(Grid(Calendar(unit))) for unit in ("month", "quarter", "year"))
@@ -277,7 +273,7 @@ NATURAL: list[tuple[str, AggregatedMeasure, Scope | None]] = [
     ),
     (
         'the share of cases in which "Accepted" is directly followed by "Queued"',
-        share(ConditionMeasure(Sequence(occurs("Accepted"), occurs("Queued"), Order.FOLLOWS))),
+        share(ConditionMeasure(EventSequence(occurs("Accepted"), occurs("Queued"), Order.FOLLOWS))),
         None,
     ),
     (
@@ -422,7 +418,7 @@ def test_public_attributes_need_no_quotes() -> None:
             'the number of times activity "A" occurs (among the events where vip)',
         ),
         (
-            CountMeasure(Sequence(occurs("A"), occurs("B"), Order.LEADS_TO_CYCLICALLY)),
+            CountMeasure(EventSequence(occurs("A"), occurs("B"), Order.LEADS_TO_CYCLICALLY)),
             (
                 'the number of times activity "A" occurs leads to activity "B" occurs (one match '
                 'per activity "A" occurs)'
@@ -716,7 +712,7 @@ REFUSED = [
     (
         "the number of times activity == 'A",
         (
-            "1:33: error: this quotation has no end: a closing ' is missing "
+            "1:33: error: this quoted text never ends: the closing ' is missing "
             '(a name with an apostrophe goes in double quotes: "it\'s done")'
         ),
     ),
@@ -731,7 +727,7 @@ REFUSED = [
     (
         "the average of the average of the duration of the case",
         (
-            "1:16: error: here a measure of one case stands, and this one combines many (as in the "
+            "1:16: error: this must be a measure of one case, but it combines many (as in the "
             "number of times …, the duration between …, whether …)"
         ),
     ),
@@ -739,13 +735,13 @@ REFUSED = [
         "the number of cases grouped by channel",
         (
             "1:39: error: expected 'into' after 'channel', found the end (only groups that are "
-            'named are answered, as in grouped by channel into "x" and "y")'
+            'listed are answered, as in grouped by channel into "x" and "y")'
         ),
     ),
     (
         'the business duration between "A" and "B"',
         (
-            "1:5: error: 'business' does not say which hours are worked "
+            "1:5: error: 'business' does not say which hours are working hours "
             '(write the duration in working time "Mon-Fri 09:00-17:00" between …)'
         ),
     ),
@@ -755,12 +751,12 @@ REFUSED = [
     ),
     (
         "the 100th percentile of the cycle time",
-        "1:5: error: percentiles go from the 1st to the 99th, and this is '100th'",
+        "1:5: error: percentiles go from the 1st to the 99th, but this is '100th'",
     ),
     (
         "the sum of the cycle time, each case counting at least 0 and at most 5",
         (
-            "1:28: error: a case contributes a duration, and these bounds have no unit of time "
+            "1:28: error: a case contributes a duration, but these bounds have no unit of time "
             "(as in at most 30 days)"
         ),
     ),
@@ -806,7 +802,7 @@ def test_a_refusal_says_which_words_do_not_fit_and_what_would(said: str, problem
         ("the number of cases for every month, every week", "the scope says this twice"),
         ("the number of cases in the last 0 months", "periods are counted from 1 to 366, not '0'"),
         ("the number of cases from 2015-01-01 until 2014-01-01", "the scope ends before it begins"),
-        ("the number of cases since 2014-02-30", "'2014-02-30' is not a day of the calendar"),
+        ("the number of cases since 2014-02-30", "'2014-02-30' is not a valid date"),
     ],
 )
 def test_scopes_are_refused_with_reasons(said: str, problem: str) -> None:
@@ -918,7 +914,7 @@ def test_a_template_says_what_a_catalogue_says() -> None:
 
 @pytest.mark.parametrize("name", ["claims", "sepsis"])
 def test_the_examples_are_the_same_as_templates(name: str) -> None:
-    catalogue = read_catalogue(ROOT / "examples" / f"{name}.yaml")
+    catalogue = read_definitions(ROOT / "examples" / f"{name}.yaml")
     text = write_template(catalogue)
     assert read_template(text, "again.txt") == catalogue
     assert max(map(len, text.splitlines())) <= 100
@@ -941,7 +937,7 @@ Target: below 7 days
 Target in "x": below 3
 Tolerated: at most 5
 Epsilon: 0
-Release: mechanism laplase
+Release: mechanism 7
 Log: again
 PPI: fifth
 Definition: the number of cases
@@ -953,15 +949,40 @@ Definition: the number of cases
 """
 
 
+SHARE = 'Log: l\nPPI: a\nDefinition: the share of cases with "A"\n'
+
+
+@pytest.mark.parametrize("line", ["Target: above 0.9", 'Target in "x": above 0.9'])
+def test_a_share_that_may_be_a_part_of_one_or_percent_is_asked_about(line: str) -> None:
+    with pytest.raises(DefinitionError, match=r"a share of 0.9 may mean 90 % or 0.9 %"):
+        read_template(SHARE + line)
+
+
+@pytest.mark.parametrize(
+    ("lines", "limit"),
+    [
+        ("Target: above 0.9 percent", Fraction(9, 1000)),
+        ("Target: above 0.9 %", Fraction(9, 1000)),
+        ("Target: above 90", Fraction(9, 10)),
+        ("Target: above 1/3", Fraction(1, 300)),
+        ("Unit: percent\nTarget: above 0.9", Fraction(9, 1000)),
+        ("Unit: fraction\nTarget: above 0.9", Fraction(9, 10)),
+    ],
+)
+def test_a_share_whose_meaning_is_clear_is_not(lines: str, limit: Fraction) -> None:
+    (ppi,) = read_template(SHARE + lines).ppis
+    assert ppi.target == Target(limit, None, low_included=False)
+
+
 def test_all_problems_of_a_template_are_found_at_once() -> None:
     with pytest.raises(DefinitionError) as refused:
         read_template(BROKEN, "t.txt")
     assert [str(problem) for problem in refused.value.problems] == [
-        "t.txt:2:1: error: 'Responsible' comes behind the 'PPI' that it is about",
+        "t.txt:2:1: error: 'Responsible' must come after the 'PPI' it is about",
         "t.txt:3:1: error: this PPI has no definition (as in Definition: the average of …)",
         (
-            "t.txt:3:6: error: expected an id of letters, digits, - and _, with a letter first, "
-            "found '1st' (what people call it goes into Name: …)"
+            "t.txt:3:6: error: expected an id of letters, digits, - and _, starting with a letter, "
+            "found '1st' (put the display name into Name: …)"
         ),
         (
             "t.txt:4:1: error: no line of a template begins with 'Defnition' "
@@ -971,22 +992,23 @@ def test_all_problems_of_a_template_are_found_at_once() -> None:
             "t.txt:6:13: error: this measures one case; a PPI combines many "
             "(say how: the average of …, the share of cases in which …)"
         ),
-        "t.txt:7:1: error: the line 'Definition' is here twice; first in line 6",
+        "t.txt:7:1: error: the line 'Definition' appears twice; first in line 6",
         (
             "t.txt:10:7: error: the value cannot be shown in 'parsecs' (the units are "
             "'microseconds', 'milliseconds', 'seconds', 'minutes', 'hours', 'days' and 'weeks')"
         ),
         "t.txt:13:15: error: 'days' does not fit: the value is shown in 'percent'",
-        "t.txt:14:1: error: no group of this PPI is 'x' (the PPI has no groups)",
-        "t.txt:16:10: error: epsilon must be above 0 (nothing can be answered for it)",
-        "t.txt:17:20: error: there is no mechanism 'laplase' (did you mean 'laplace'?)",
-        "t.txt:18:1: error: 'Log' comes before all PPIs, once",
-        "t.txt:22:12: error: what is tolerated must hold all of the target",
-        "t.txt:23:13: error: the range must go up",
-        "t.txt:24:1: error: the id 'fifth' is taken by the PPI in line 19",
+        "t.txt:14:1: error: this PPI has no group 'x' (the PPI has no groups)",
+        "t.txt:16:10: error: epsilon must be above 0 (with ε = 0 nothing can be answered)",
+        "t.txt:17:20: error: expected a mechanism after 'mechanism', found '7'",
+        "t.txt:18:1: error: 'Log' must come once, before all PPIs",
+        "t.txt:22:12: error: the tolerated range must include all of the target",
+        "t.txt:23:13: error: the lower end of the range must be below the upper one",
+        "t.txt:24:1: error: the id 'fifth' is already used by the PPI in line 19",
     ]
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize(
     "text",
     ["x\n" * 400_000, "Log: x\n" + "PPI: a\n" * 140_000, "Log: x\nPPI: a\n" + "Goals:\n" * 9],
@@ -1053,6 +1075,50 @@ def test_sentences_of_the_guide_mean_what_it_says(said: str, same: str) -> None:
     assert parse_sentence(said) == parse_sentence(same.removeprefix("= "))
 
 
+# A sentence for each row of the guide's table of other words.
+CARRIERS = {
+    **dict.fromkeys(("average", "sum", "maximum", "minimum"), "the {} of the cycle time"),
+    **dict.fromkeys(
+        ("less than", "at most", "more than", "at least"),
+        "the share of cases in which the cycle time is {} 3 days",
+    ),
+    **dict.fromkeys(("occurs", "never occurs"), 'the share of cases in which "A" {}'),
+    **dict.fromkeys(("the last value of", "the first value of"), "the sum of {} amount"),
+    **dict.fromkeys(("leads to", "immediately follows"), 'the share of cases in which "A" {} "B"'),
+    **dict.fromkeys(
+        ("every month", "the last 6 months", "from 2014-01-01", "until 2014-01-01"),
+        "the number of cases {}",
+    ),
+    "share": 'the {} of cases in which "A" occurs',
+    "in which": "the share of cases {} the cycle time is less than 3 days",
+    "the duration of the case": "the average of {}",
+    "the duration": 'the average of {} between "A" and "B"',
+    "in working time": 'the average duration {} "Mon-Fri 09:00-17:00" between "A" and "B"',
+    "the start of the case": 'the average time from {} to "A"',
+    "the end of the case": 'the average time from "A" to {}',
+    "the number of times": 'the sum of {} "A" occurs',
+    "grouped by": 'the number of cases {} channel into "x" and "y"',
+    "among": 'the average time from "B" to "C" {} cases with "A"',
+}
+OTHER_WORDS = [
+    (row.split("`")[1], word)
+    for row in re.findall(
+        r"^\| `.*", GUIDE.split("### Other words")[1].split("## ")[0], re.MULTILINE
+    )
+    for word in row.split("`")[3::2]
+]
+
+
+def test_every_row_of_the_other_words_is_tried() -> None:
+    assert {written for written, _ in OTHER_WORDS} == CARRIERS.keys()
+
+
+@pytest.mark.parametrize(("written", "word"), OTHER_WORDS)
+def test_other_words_of_the_guide_mean_the_same(written: str, word: str) -> None:
+    sentence_with = CARRIERS[written].format
+    assert parse_sentence(sentence_with(word)) == parse_sentence(sentence_with(written))
+
+
 @pytest.mark.parametrize(("said", "problem"), pairs("text refused"))
 def test_refusals_of_the_guide_are_worded_so(said: str, problem: str) -> None:
     with pytest.raises(DefinitionError) as refused:
@@ -1060,6 +1126,7 @@ def test_refusals_of_the_guide_are_worded_so(said: str, problem: str) -> None:
     assert str(refused.value).removeprefix("<sentence>:1:") == problem.removeprefix("! ")
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize("code", [text for info, text in BLOCKS if info == "python"])
 def test_python_in_the_guide_runs(code: str) -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
@@ -1069,17 +1136,17 @@ def test_python_in_the_guide_runs(code: str) -> None:
     "limit",
     [
         f"| a text | {words.MAX_SIZE:,} characters |",
-        f"| measures inside each other | {cursor.MAX_DEPTH} |",
-        f"| an expression | {lexer.MAX_LENGTH:,} characters |",
-        f"| PPIs of a template | {template_reading.MAX_PPIS:,} |",
-        f"| problems reported | {template_lines.MAX_PROBLEMS} |",
+        f"| measures inside each other | {words.MAX_DEPTH} |",
+        f"| an expression | {parser.MAX_LENGTH:,} characters |",
+        f"| PPIs of a template | {template.MAX_PPIS:,} |",
+        f"| problems reported | {template.MAX_PROBLEMS} |",
     ],
 )
 def test_limits_are_as_the_guide_states(limit: str) -> None:
     assert limit in GUIDE
 
 
-@pytest.mark.parametrize("key", [key.value for key in template_lines.Key])
+@pytest.mark.parametrize("key", [key.value for key in template.Key])
 def test_every_key_of_a_template_is_explained(key: str) -> None:
     assert f"`{key}`" in GUIDE
 

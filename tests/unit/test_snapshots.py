@@ -18,25 +18,32 @@ from typing import Any
 
 import pytest
 
-from pappi.budget import chain
-from pappi.budget.accounts import Account, Charge, KeyState
-from pappi.budget.chain import Entry
-from pappi.budget.journal import Balance
-from pappi.custody.imports import Terms
+from pappi.custody import NewLog
 from pappi.errors import LedgerBroken, LedgerUnavailable
-from pappi.store.ledger import Ledger, open_in_sqlite, rules, unverified_in_sqlite
-from pappi.store.ledger.journal import Journal
-from pappi.store.office import Office
-from pappi.store.register import Frost, Register
-from pappi.store.workspace import WorkspaceFiles, create_workspace, open_workspace
-from pappi.values.access import Role
-from pappi.values.epsilon import Epsilon
-from pappi.values.plain_data import JSON
-from pappi.values.vocabulary import Vocabulary
-from pappi.workspace import Workspace, create, open_at
+from pappi.ledger import (
+    Account,
+    Balance,
+    Charge,
+    Entry,
+    Journal,
+    KeyState,
+    Ledger,
+    chain,
+    open_ledger,
+    unverified_ledger,
+)
+from pappi.ledger import (
+    ledger as ledger_module,
+)
+from pappi.session import Workspace, create, open_at
+from pappi.store import LedgerSession, Registry, WorkspaceFiles, create_workspace, open_workspace
+from pappi.store.registry import Frost
+from pappi.values import JSON, Epsilon, Role, Terms, Vocabulary
 from tests.ledgers import DATABASES, Database, InSqlite, Place, new_place, server
 from tests.unit.test_ledger_sqlite import everything_in
 from tests.unit.test_standing import asked
+
+pytestmark = pytest.mark.outside
 
 KEY = b"k" * 32
 OCTOBER = Account("hospital", "2014-10")
@@ -113,7 +120,7 @@ class Hashed:
 
 def with_acts(files: WorkspaceFiles, count: int) -> None:
     """Many entries, quickly: an act that changes nothing, over and over."""
-    with closing(open_in_sqlite(files.ledger)) as ledger, ledger._file.writing():
+    with closing(open_ledger(files.ledger)) as ledger, ledger._file.writing():
         ledger._file.append_all("resume", ({"by": "owner"} for _ in range(count)))
 
 
@@ -126,8 +133,8 @@ def test_opening_reads_what_came_since_the_snapshot_and_not_all_again(
     news = 40
 
     def look() -> None:
-        with closing(Office(files)) as office, office.ledger() as ledger:
-            office.register(ledger)
+        with closing(LedgerSession(files)) as office, office.ledger() as ledger:
+            office.registry(ledger)
 
     assert hashed.during(look) > 5_000  # there is no snapshot yet
     assert hashed.during(look) < 20
@@ -135,7 +142,7 @@ def test_opening_reads_what_came_since_the_snapshot_and_not_all_again(
     assert hashed.during(look) < 3 * news + 20
 
     # The planted twin: an opening that reads everything is seen in the same count.
-    monkeypatch.setattr(rules, "read_snapshot", lambda _file, _key: None)
+    monkeypatch.setattr(ledger_module, "read_snapshot", lambda _file, _key: None)
     assert hashed.during(look) > 5_000
 
 
@@ -144,16 +151,16 @@ def test_a_ledger_that_was_let_go_is_opened_again_without_reading_it_all(
 ) -> None:
     files = create_workspace(tmp_path / "w")
     with_acts(files, 3_000)
-    with closing(Office(files)) as office:
+    with closing(LedgerSession(files)) as office:
         with office.ledger() as ledger:
-            office.register(ledger)
+            office.registry(ledger)
         hashed = Hashed(monkeypatch)
 
         def fail_and_go_on() -> None:
             with pytest.raises(LedgerUnavailable), office.ledger():
                 raise LedgerUnavailable("the disk failed to read or write")
             with office.ledger() as ledger:
-                office.register(ledger)
+                office.registry(ledger)
 
         assert hashed.during(fail_and_go_on) < 20
 
@@ -161,7 +168,7 @@ def test_a_ledger_that_was_let_go_is_opened_again_without_reading_it_all(
 def test_a_process_that_never_opens_anew_keeps_snapshots_as_it_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rules, "SNAPSHOT_EVERY", 10)
+    monkeypatch.setattr(Ledger, "snapshot_every", 10)
     workspace = create(tmp_path / "w")
     seen = []
     for _ in range(12):
@@ -184,15 +191,15 @@ def test_verifying_keeps_few_cells_in_memory(tmp_path: Path) -> None:
             ledger.charge([charge(key) for key in keys], LIMITS)
             ledger.record(dict.fromkeys(keys, 1))
         most = 0
-        ended = rules._Chapter.end
+        ended = ledger_module._Chapter.end
 
-        def watched(self: rules._Chapter, story: Any) -> None:  # noqa: ANN401
+        def watched(self: ledger_module._Chapter, story: Any) -> None:  # noqa: ANN401
             nonlocal most
             most = max(most, len(story.cells))
             ended(self, story)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(rules._Chapter, "end", watched)
+            patch.setattr(ledger_module._Chapter, "end", watched)
             assert ledger.verify().ok
     assert 0 < most <= 1_001
 
@@ -229,7 +236,7 @@ def test_an_older_snapshot_does_not_take_the_place_of_a_newer_one(kept: Place) -
 def test_a_snapshot_of_another_version_is_not_read(
     kept: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pappi.store.ledger.snapshots.VERSION", 2)
+    monkeypatch.setattr("pappi.ledger.snapshots.VERSION", 2)
     with kept.open(key=KEY) as ledger:
         assert ledger.brought_forward is None
 
@@ -237,7 +244,7 @@ def test_a_snapshot_of_another_version_is_not_read(
 def test_who_may_only_read_opens_without_keeping_a_snapshot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rules, "SNAPSHOT_EVERY", 1)
+    monkeypatch.setattr(Ledger, "snapshot_every", 1)
     with server().database() as place:
         create(tmp_path / "w", ledger=place.url).close()
         for statement in (
@@ -412,7 +419,7 @@ def flips_that_change_something(path: Path, bits: Iterable[tuple[int, int]]) -> 
 def outcome(path: Path, expected: Mapping[str, JSON]) -> str:
     """What becomes of a damaged file: refused when opened, when read, or in full; or not."""
     try:
-        ledger = open_in_sqlite(path, key=KEY)
+        ledger = open_ledger(path, key=KEY)
     except LedgerBroken:
         return "opening"
     with closing(ledger):
@@ -434,7 +441,7 @@ def test_a_flipped_byte_never_gives_other_content_and_is_always_found_in_full(
     path = tmp_path / "ledger.sqlite"
     with InSqlite(path).create() as ledger:
         fill(ledger, 0, 12)
-    with open_in_sqlite(path, key=KEY) as ledger:
+    with open_ledger(path, key=KEY) as ledger:
         ledger.keep_snapshot({})
         fill(ledger, 12, 1)
         expected = results_of(ledger)
@@ -458,9 +465,9 @@ def test_a_flipped_byte_never_gives_other_content_and_is_always_found_in_full(
 def test_a_register_comes_back_from_a_snapshot_as_it_was(tmp_path: Path) -> None:
     workspace = create(tmp_path / "w")
     custody = workspace.custody
-    terms = Terms(first=date(2025, 1, 1), block_budget=Epsilon.of("0.5"))
+    new = NewLog(first=date(2025, 1, 1), terms=Terms(block_budget=Epsilon.of("0.5")))
     for name in ("shop", "web"):
-        custody.create_log(name, terms, Vocabulary(("Visit",)))
+        custody.create_log(name, new, Vocabulary(("Visit",)))
     for analyst in ("alice", "bob"):
         custody.grant_analyst("shop", analyst, Epsilon.of("0.2"))
     custody.withdraw("shop", "bob")
@@ -471,35 +478,35 @@ def test_a_register_comes_back_from_a_snapshot_as_it_was(tmp_path: Path) -> None
     for until in (date(2025, 5, 1), date(2025, 6, 1)):
         question = alice.subscribe(asked(), until, "0.1")
     alice.unsubscribe(question.id)
-    alice.keep(asked())
+    alice.save(asked())
     custody.stop("a pause")
-    with workspace._office.ledger() as ledger:
-        register = workspace._office.register(ledger)
+    with workspace._ledger_session.ledger() as ledger:
+        register = workspace._ledger_session.registry(ledger)
     register = replace(register, frozen={"shop": Frost(date(2025, 2, 1), whole=False)})
     assert register.last is not None
     written = register.to_json()
-    assert Register.from_json(written, register.last) == register
-    # Each field is in it, and not empty, so that none is forgotten.
-    assert {field.name for field in fields(Register)} == {*written, "last", "digests"}
+    assert Registry.from_json(written, register.last) == register
+    # No field is empty, so that one which is forgotten does not come back as it was.
+    assert all(getattr(register, field.name) for field in fields(Registry))
     assert all(written.values())
 
 
 def test_an_office_that_starts_from_a_snapshot_knows_what_one_knows_that_read_everything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rules, "SNAPSHOT_EVERY", 4)
+    monkeypatch.setattr(Ledger, "snapshot_every", 4)
     workspace = create(tmp_path / "w")
-    terms = Terms(first=date(2025, 1, 1), block_budget=Epsilon.of("0.5"))
-    workspace.custody.create_log("shop", terms, Vocabulary(("Visit",)))
+    new = NewLog(first=date(2025, 1, 1), terms=Terms(block_budget=Epsilon.of("0.5")))
+    workspace.custody.create_log("shop", new, Vocabulary(("Visit",)))
     for number in range(10):
         workspace.custody.grant_analyst("shop", f"analyst{number}", Epsilon.of("0.2"))
     workspace.close()
     files = open_workspace(tmp_path / "w")
-    with closing(Office(files)) as office, office.ledger() as ledger:
+    with closing(LedgerSession(files)) as office, office.ledger() as ledger:
         assert ledger.brought_forward is not None
-        found = office.register(ledger)
-    with closing(unverified_in_sqlite(files.ledger)) as ledger:
-        assert found == Register().advanced(ledger.news(None))
+        found = office.registry(ledger)
+    with closing(unverified_ledger(files.ledger)) as ledger:
+        assert found == Registry().advanced(ledger.news(None))
 
 
 # Verifying in full
@@ -543,7 +550,7 @@ def test_nobody_waits_while_the_whole_ledger_is_verified(
 def test_a_ledger_found_broken_in_full_decides_nothing_until_it_is_sound_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rules, "SNAPSHOT_EVERY", 4)
+    monkeypatch.setattr(Ledger, "snapshot_every", 4)
     workspace = create(tmp_path / "w")
     for _ in range(8):
         workspace.custody.stop("a pause")
@@ -564,7 +571,7 @@ def test_a_ledger_found_broken_in_full_decides_nothing_until_it_is_sound_again(
 def test_two_offices_of_one_ledger_agree_after_a_snapshot_of_either(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rules, "SNAPSHOT_EVERY", 3)
+    monkeypatch.setattr(Ledger, "snapshot_every", 3)
     with workspace_on(database, tmp_path) as one:
         other = open_at(one.root)
         for number in range(8):

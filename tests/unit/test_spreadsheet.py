@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pappi.cli.main import main
-from pappi.report.spreadsheet import csv_text
+from pappi.cli import main
+from pappi.report import csv_text
 from tests.small_logs import claims, workspace_with
+
+pytestmark = pytest.mark.outside
 
 GROUPED = """
 log: small

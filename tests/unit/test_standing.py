@@ -7,25 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pappi.budget.chain import canonical_json
-from pappi.checkpoint import standing
-from pappi.custody.capture import event_of
-from pappi.custody.entry_words import told
-from pappi.custody.imports import Terms
-from pappi.errors import (
-    BudgetExceeded,
-    NotReleasable,
-    Refused,
-    Stopped,
-    UnknownLog,
-    UsageError,
-)
-from pappi.ppinot.model import Catalogue
-from pappi.store.ledger.journal import utc_now
-from pappi.values.epsilon import ZERO, Epsilon
-from pappi.values.vocabulary import Vocabulary
-from pappi.workspace import Workspace, create
+from pappi.checkpoint import subscriptions
+from pappi.custody import NewLog, entry_text, event_of
+from pappi.errors import BudgetExceeded, NotReleasable, Refused, Stopped, UnknownLog, UsageError
+from pappi.ledger import canonical_json, utc_now
+from pappi.ppinot import Catalogue
+from pappi.session import Workspace, create
+from pappi.values import ZERO, Epsilon, Terms, Vocabulary
 from tests.unit.test_checkpoint import catalogue
+
+pytestmark = pytest.mark.outside
 
 VISITS = """
 log: shop
@@ -45,8 +36,8 @@ def asked(scope: str = "every month") -> Catalogue:
 def workspace(tmp_path: Path) -> Workspace:
     """A log of 2025, sealed up to March, with three visits a month."""
     workspace = create(tmp_path / "w")
-    terms = Terms(first=date(2025, 1, 1), block_budget=Epsilon.of("0.5"))
-    workspace.custody.create_log("shop", terms, Vocabulary(("Visit",)))
+    new = NewLog(first=date(2025, 1, 1), terms=Terms(block_budget=Epsilon.of("0.5")))
+    workspace.custody.create_log("shop", new, Vocabulary(("Visit",)))
     events = [
         {"id": f"{month}-{n}", "case": f"{month}-{n}", "activity": "Visit"}
         | {"time": f"2025-{month:02}-15T12:00:00Z"}
@@ -80,12 +71,12 @@ def test_what_is_reserved_cannot_be_spent_otherwise(workspace: Workspace) -> Non
 
 def test_each_block_is_released_once_when_it_is_sealed(workspace: Workspace) -> None:
     workspace.checkpoint("alice").subscribe(asked(), date(2025, 6, 1), "0.4")
-    assert workspace.run_standing() == ()
+    assert workspace.run_subscriptions() == ()
     workspace.custody.seal("shop", date(2025, 4, 1))
-    (run,) = workspace.run_standing()
+    (run,) = workspace.run_subscriptions()
     assert [answer.period.label for answer in run.series[0].answers] == ["2025-03"]
     assert {answer.charged for answer in run.series[0].answers} == {Epsilon.of("0.4")}
-    assert workspace.run_standing() == ()
+    assert workspace.run_subscriptions() == ()
     assert spent(workspace) == {"2025-03": "0.4"}
     assert held(workspace) == {"2025-04": "0.4", "2025-05": "0.4"}
     # The same question is free for everybody, and so are its later blocks.
@@ -100,12 +91,12 @@ def test_ending_a_question_frees_what_is_left_of_it(workspace: Workspace) -> Non
     alice = workspace.checkpoint("alice")
     question = alice.subscribe(asked(), date(2025, 6, 1), "0.4")
     workspace.custody.seal("shop", date(2025, 4, 1))
-    workspace.run_standing()
+    workspace.run_subscriptions()
     with pytest.raises(UsageError):
         workspace.checkpoint("bob").unsubscribe(question.id)
     assert alice.unsubscribe(question.id) == 2
     assert (held(workspace), spent(workspace)) == ({}, {"2025-03": "0.4"})
-    assert alice.standing() == ()
+    assert alice.subscriptions() == ()
     with pytest.raises(UsageError):
         alice.unsubscribe(question.id)
     assert workspace.verify().ok
@@ -115,14 +106,14 @@ def test_a_refused_reservation_leaves_nothing(workspace: Workspace) -> None:
     alice = workspace.checkpoint("alice")
     with pytest.raises(BudgetExceeded):
         alice.subscribe(asked(), date(2025, 6, 1), "0.6")
-    assert (held(workspace), alice.standing()) == ({}, ())
+    assert (held(workspace), alice.subscriptions()) == ({}, ())
 
 
 @pytest.mark.parametrize("scope", ["whole time", "last 2 months", "last 10 cases"])
 def test_what_has_no_value_of_its_own_for_each_block_cannot_stand(
     workspace: Workspace, scope: str
 ) -> None:
-    with pytest.raises(NotReleasable, match="cannot stand"):
+    with pytest.raises(NotReleasable, match="cannot subscribe"):
         workspace.checkpoint().subscribe(asked(scope), date(2025, 6, 1))
 
 
@@ -183,11 +174,11 @@ def test_a_question_stands_no_longer_once_its_grant_is_withdrawn(workspace: Work
     alice.subscribe(asked(), date(2025, 5, 1), "0.4")
     workspace.custody.withdraw("shop", "alice")
     workspace.custody.seal("shop", date(2025, 4, 1))
-    (run,) = workspace.run_standing()
+    (run,) = workspace.run_subscriptions()
     assert isinstance(run.problem, UnknownLog)
     assert spent(workspace) == {}
     workspace.custody.grant_analyst("shop", "alice", Epsilon.of("0.5"))
-    (run,) = workspace.run_standing()
+    (run,) = workspace.run_subscriptions()
     assert run.problem is None
     assert spent(workspace) == {"2025-03": "0.4"}
 
@@ -195,21 +186,21 @@ def test_a_question_stands_no_longer_once_its_grant_is_withdrawn(workspace: Work
 def test_standing_questions_are_limited_in_size_and_number(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(standing, "_LONGEST", 10)
+    monkeypatch.setattr(subscriptions, "_LONGEST", 10)
     with pytest.raises(Refused, match="at most 10 characters"):
         workspace.checkpoint().subscribe(asked(), date(2025, 5, 1), "0.1")
     monkeypatch.undo()
-    monkeypatch.setattr(standing, "_MOST_A_DAY", 1)
+    monkeypatch.setattr(subscriptions, "_MOST_A_DAY", 1)
     question = workspace.checkpoint().subscribe(asked(), date(2025, 5, 1), "0.1")
     workspace.checkpoint().unsubscribe(question.id)
-    with pytest.raises(Refused, match="a day, ended ones included"):
+    with pytest.raises(Refused, match="a day, including ended ones"):
         workspace.checkpoint().subscribe(asked(), date(2025, 5, 1), "0.1")
     tomorrow = utc_now() + timedelta(days=1)
-    monkeypatch.setattr(standing, "utc_now", lambda: tomorrow)
+    monkeypatch.setattr(subscriptions, "utc_now", lambda: tomorrow)
     workspace.checkpoint().subscribe(asked(), date(2025, 5, 1), "0.1")
     monkeypatch.undo()
-    monkeypatch.setattr(standing, "_MOST_OPEN", 1)
-    with pytest.raises(Refused, match="at most 1 standing questions"):
+    monkeypatch.setattr(subscriptions, "_MOST_OPEN", 1)
+    with pytest.raises(Refused, match="at most 1 subscriptions"):
         workspace.checkpoint().subscribe(asked(), date(2025, 6, 1), "0.1")
 
 
@@ -223,9 +214,9 @@ def test_a_standing_question_is_two_entries_and_its_end_two_however_many_cells_i
     assert alice.unsubscribe(question.id) == 34
     entries = workspace.custody.trail(after=before)
     assert [entry.kind for entry in entries] == ["stand", "reserve", "cancel", "end"]
-    assert [told(entry.kind, entry.what) for entry in entries][1:3] == [
+    assert [entry_text(entry.kind, entry.what) for entry in entries][1:3] == [
         "34 cells of shop reserved",
-        "34 reserved cells given up",
+        "34 reservations released",
     ]
     assert len(canonical_json(entries[1].what)) < 34 * 300
     assert workspace.verify().ok

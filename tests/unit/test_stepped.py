@@ -7,18 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from pappi.audit import neighbours
-from pappi.audit.joint import JointRelease
+from pappi.audit import JointRelease, neighbours
 from pappi.errors import NotReleasable
-from pappi.mechanisms import Values
+from pappi.mechanisms import RANGE_STEPS, SteppedMean, SteppedSum, Values
 from pappi.mechanisms.exponential import falling_weights
-from pappi.mechanisms.lattice import RANGE_STEPS
-from pappi.mechanisms.stepped import SteppedMean, SteppedSum
-from pappi.values.bounds import Bounds
-from pappi.values.privacy import Adjacency
+from pappi.values import Adjacency, Bounds
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 TEN = Bounds(Fraction(-4), Fraction(10))
@@ -129,7 +125,6 @@ def score_of(law_weight: int, weights: tuple[int, ...]) -> int:
     return weights.index(law_weight)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.floats(-6, 12) | st.sampled_from([math.nan, math.inf, -math.inf]), max_size=10),
     st.floats(-6, 12) | st.just(math.nan),
@@ -159,7 +154,6 @@ def test_one_case_moves_every_score_by_at_most_one(
                 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.floats(-6, 12) | st.just(math.nan), max_size=8),
     st.sampled_from(list(Adjacency)),
@@ -181,7 +175,7 @@ def test_a_step_that_forgets_cases_without_a_value_is_caught() -> None:
 
     class Narrow(SteppedSum):
         @property
-        def _change(self) -> int:
+        def sensitivity(self) -> int:
             return self.contributions.span
 
     wide = Bounds(Fraction(0), Fraction(200))

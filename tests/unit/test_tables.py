@@ -11,12 +11,28 @@ from typing import Literal
 import pytest
 from rich.console import Console, RenderableType
 
-from pappi.report.budgets import BudgetLine
-from pappi.report.quotes import advice_lines, options_table, quantiles_table, quotes_table
-from pappi.report.tables import answers_table, budget_table
-from pappi.values.answers import Series, Verdict
-from pappi.values.epsilon import Epsilon
-from pappi.values.quotes import ErrorQuantile, Quote, QuotedSet
+from pappi.report import (
+    advice_lines,
+    answers_table,
+    budget_table,
+    charged_text,
+    exact_table,
+    left_text,
+    options_table,
+    quantiles_table,
+    quotes_table,
+)
+from pappi.values import (
+    ZERO,
+    BudgetLine,
+    Epsilon,
+    ErrorQuantile,
+    ExactAnswer,
+    Quote,
+    QuotedSet,
+    Series,
+    Verdict,
+)
 from tests.unit.report_samples import (
     ALL_BANDS,
     BANDED,
@@ -43,11 +59,11 @@ def test_every_answer_has_its_row() -> None:
     lines = printed(answers_table(ordinary)).splitlines()
     for label, value, interval, verdict in (
         ("2024-01", "10.0 h", "7.0 to 13.0 h", "● met"),
-        ("2024-02", "25.0 h", "22.0 to 28.0 h", "○ undecided"),
+        ("2024-02", "25.0 h", "22.0 to 28.0 h", "○ unclear"),
         ("2024-03", "40.0 h", "37.0 to 43.0 h", "▼ missed"),
     ):
         row = next(line for line in lines if label in line)
-        assert all(part in row for part in (value, interval, verdict, "74", "0.1"))
+        assert all(part in row for part in (value, interval, verdict, "74"))
 
 
 def test_the_caption_names_target_and_guarantee() -> None:
@@ -88,33 +104,87 @@ def test_many_periods_are_set_without_frame() -> None:
 
 
 def test_replayed_answers_are_marked_as_free() -> None:
-    text = printed(answers_table(a_series([an_answer(1.0, 0.0, 2.0, replayed=True)])))
+    old, new = an_answer(1.0, 0.0, 2.0, replayed=True), an_answer(1.0, 0.0, 2.0)
+    text = printed(answers_table(a_series([old, new])))
     assert "0.1 ↺" in text
-    assert "nothing charged" in text
+    assert "↺ is from the record: nothing charged" in text
+
+
+def test_what_every_row_would_repeat_is_said_once() -> None:
+    """A column that says the same 17 times, though just paid, told nobody anything."""
+    old, new = an_answer(1.0, 0.0, 2.0, replayed=True), an_answer(1.0, 0.0, 2.0)
+    replayed, paid = (printed(answers_table(a_series([one] * 3))) for one in (old, new))
+    assert replayed.count("↺") == 1
+    assert "↺ all are from the record: nothing charged" in replayed
+    assert "↺" not in paid
+    assert paid.count("ε") == 1
+    dearer = an_answer(1.0, 0.0, 2.0, epsilon="0.2")
+    assert "│   ε │" in printed(answers_table(a_series([new, dearer])))
 
 
 def test_a_verdict_without_a_value_says_how_sure_it_is() -> None:
     undecided = an_answer(None, 0.0, 72.0, verdict=Verdict.UNDECIDED, cases=None)
-    text = printed(answers_table(a_series([replace(undecided, chance_met=0.834)], target=BELOW_24)))
+    text = printed(
+        answers_table(a_series([replace(undecided, probability_met=0.834)], target=BELOW_24))
+    )
     (row,) = (line for line in text.splitlines() if "2024-03" in line)
     cells = [cell.strip() for cell in row.strip("│").split("│")]
-    assert cells == ["2024-03", "–", "0 to 72 h", "–", "○ undecided (met: 83 %)", "0.1"]
+    assert cells == ["2024-03", "–", "0 to 72 h", "–", "○ unclear, 83 % likely met"]
 
 
 def test_of_a_decided_verdict_no_chance_is_told() -> None:
-    met = replace(an_answer(10.0, 7.0, 13.0, verdict=Verdict.MET), chance_met=0.999)
-    assert "(met:" not in printed(answers_table(a_series([met], target=BELOW_24)))
+    met = replace(an_answer(10.0, 7.0, 13.0, verdict=Verdict.MET), probability_met=0.999)
+    assert "likely" not in printed(answers_table(a_series([met], target=BELOW_24)))
 
 
 def test_bands_are_told_by_mark_and_word() -> None:
     answers = monthly(ALL_BANDS, 4.0, BANDED)
-    undecided = replace(answers[1], chance_met=0.834)
-    text = printed(answers_table(a_series([answers[0], undecided, *answers[2:]], target=BANDED)))
-    rows = [line for line in text.splitlines() if "2024-0" in line]
-    words = ("● green", "○ green or amber (met: 83 %)", "◆ amber", "▽ amber or red", "▼ red")
+    undecided = replace(answers[1], probability_met=0.834)
+    table = answers_table(a_series([answers[0], undecided, *answers[2:]], target=BANDED))
+    rows = [line for line in printed(table, width=100).splitlines() if "2024-0" in line]
+    words = ("● green", "○ green or amber, 83 % likely met", "◆ amber", "▽ amber or red", "▼ red")
     assert len(rows) == len(words)
     assert all(word in row for word, row in zip(words, rows, strict=True))
-    assert all(len(line) <= 80 for line in text.splitlines())
+    assert all(len(line) <= 80 for line in printed(table).splitlines())
+
+
+def test_what_was_charged_is_said_block_by_block() -> None:
+    def lines(*used: str) -> list[BudgetLine]:
+        amounts = map(Epsilon.of, used)
+        one = Epsilon.of(1)
+        return [BudgetLine(f"2024-0{n}", one, a, own_used=a) for n, a in enumerate(amounts, 1)]
+
+    before = lines("0.1", "0.1", "0")
+    for after, said in (
+        (lines("0.1", "0.1", "0"), ""),
+        (lines("0.2", "0.2", "0.1"), "Charged: ε 0.1 in each of 3 blocks."),
+        (lines("0.1", "0.4", "0"), "Charged: ε 0.3 in 2024-02."),
+        (lines("0.2", "0.4", "0"), "Charged: ε 0.1 to 0.3 in 2 blocks, most in 2024-02."),
+        (lines("0.1", "0.1", "0", "0.2"), "Charged: ε 0.2 in 2024-04."),
+    ):
+        assert charged_text(before, after) == said
+    left = "Remaining budget: ε 0.6 of 1 in 2024-02, the tightest of 3 blocks."
+    assert left_text(lines("0.2", "0.4", "0")) == left
+
+
+def test_what_others_paid_meanwhile_is_not_said_to_be_ours() -> None:
+    one, tenth = Epsilon.of(1), Epsilon.of("0.1")
+    before = [BudgetLine("2024-01", one, ZERO)]
+    assert charged_text(before, [BudgetLine("2024-01", one, tenth)]) == ""
+
+
+def test_exact_values_stand_beside_the_clipped_ones_with_the_cases_beyond() -> None:
+    march = an_answer(1.0, 0.0, 2.0).period
+    cut = ExactAnswer("stay", march, None, 12.09, "days", 9.93, 100, 36)
+    whole = ExactAnswer("stay", march, None, 12.09, "days", 12.09, 100, 0)
+    text = printed(exact_table([cut, whole]))
+    (first, second) = (line for line in text.splitlines() if "2024-03" in line)
+    for part in ("12.09 d", "9.93 d", "36 of 100 cases (36 %)"):
+        assert part in first
+    assert "0 of 100 cases" in second
+    unbounded = printed(exact_table([ExactAnswer("stay", march, "web", None, "days")]))
+    assert "No public bounds." in unbounded
+    assert "web" in unbounded
 
 
 def test_targets_of_groups_stand_below_the_table() -> None:
@@ -175,7 +245,7 @@ def test_what_is_no_promise_is_starred_and_says_what_it_rests_on() -> None:
     )
     shown = printed(quotes_table([supposed]))
     assert "± 6.40 h *" in shown
-    assert "* No promise: only if the values lie evenly." in shown
+    assert "* Not guaranteed: only if the values lie evenly." in shown
     assert "With few." in shown
     assert "± 6.40 h *" in printed(quantiles_table([supposed]))
     (line,) = advice_lines([supposed])
@@ -232,8 +302,9 @@ def test_the_budget_shows_what_is_left() -> None:
     assert "█" * 12 + "░" * 8 in row
 
 
+@pytest.mark.outside
 def test_rich_is_not_imported_until_a_table_is_wanted() -> None:
-    program = "import sys, pappi.report.tables, pappi.report.html; sys.exit('rich' in sys.modules)"
+    program = "import sys, pappi.report.tables, pappi.report.pages; sys.exit('rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
@@ -243,7 +314,7 @@ def test_a_smoothed_value_is_marked_and_the_released_one_stands_beneath() -> Non
     assert "≈ " in lines[first]
     assert "raw 50 h" in lines[first + 1]
     text = " ".join(" ".join(lines).split())
-    assert "≈ smoothed: drawn towards the other periods" in text
+    assert "≈ smoothed: pulled towards the other periods" in text
     assert "hold for all periods together" in text
 
 
@@ -259,5 +330,5 @@ def test_what_is_held_for_standing_questions_has_its_part_of_the_bar() -> None:
     half, fifth = Epsilon.of("0.5"), Epsilon.of("0.2")
     text = printed(budget_table([BudgetLine("2024-01", Epsilon.of(1), half, fifth)]))
     assert "█" * 10 + "▒" * 4 + "░" * 6 in text
-    assert "held for standing questions" in text
+    assert "held for subscriptions" in text
     assert "▒" not in printed(budget_table([BudgetLine("2024-01", Epsilon.of(1), half)]))

@@ -10,39 +10,44 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from pappi.audit import neighbours
-from pappi.audit.joint import JointRelease
+from pappi.audit import JointRelease, neighbours
 from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms import (
+    PER_CASE,
+    AnchoredMean,
+    DiscreteLaplaceLaw,
+    HexagonRatio,
     IntervalExtreme,
     IntervalQuantile,
     JointLaw,
     LaplaceExtreme,
     LaplaceSum,
+    Limit,
     Mechanism,
+    NoisyIntegers,
+    NoisyMargin,
     Outcome,
+    RatioMargin,
+    SampleAndAggregate,
     StepLaw,
+    Task,
     TwoBin,
+    TwoBinRatio,
+    TwoStage,
     Values,
+    decision_epsilon,
     mechanism_for,
+    system_randbelow,
 )
-from pappi.mechanisms.anchored import AnchoredMean
-from pappi.mechanisms.choose import decision_for, threshold_for
 from pappi.mechanisms.exponential import falling_weights
-from pappi.mechanisms.hexagon import HexagonRatio
-from pappi.mechanisms.laws import DiscreteLaplaceLaw, NoisySign, StagedLaw
-from pappi.mechanisms.margins import PER_CASE, Limit, QuantileMargin, RatioMargin
-from pappi.mechanisms.mechanism import NoisyIntegers
-from pappi.mechanisms.noise import system_randbelow
+from pappi.mechanisms.laws import NoisySign, StagedLaw
+from pappi.mechanisms.margins import QuantileMargin
 from pappi.mechanisms.pivot import weighted_tail
-from pappi.mechanisms.ratio import TwoBinRatio
-from pappi.mechanisms.sampled import SampleAndAggregate
-from pappi.mechanisms.threshold import NoisyMargin, TwoStage, decision_epsilon
-from pappi.values.bounds import UNIT_INTERVAL, Bounds
-from pappi.values.privacy import Adjacency
+from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
+from tests.lengths import pairwise
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 TENTH, ONE, THREE = Fraction(1, 10), Fraction(1), Fraction(3)
@@ -68,6 +73,19 @@ def bulk(mechanism: NoisyIntegers, truth: Outcome, n: int = DRAWS) -> list[Outco
     return list(zip(*columns, strict=True))
 
 
+def decided(
+    function: str,
+    bounds: Bounds,
+    epsilon: Fraction,
+    adjacency: Adjacency,
+    *,
+    integral: bool,
+    limit: Limit,
+) -> NoisyMargin:
+    """Whether the function keeps a limit, and nothing else."""
+    return NoisyMargin.made_for(Task(function, bounds, epsilon, adjacency, integral, limit=limit))
+
+
 def kept(value: float, limit: Limit) -> bool:
     if value == float(limit.value):
         return limit.included
@@ -84,7 +102,7 @@ def test_a_decision_is_wrong_as_often_as_it_says(
     late: int, epsilon: Fraction, adjacency: Adjacency
 ) -> None:
     limit = Limit(Fraction(1, 2), at_most=True)
-    mechanism = decision_for("share", UNIT_INTERVAL, epsilon, adjacency, integral=True, limit=limit)
+    mechanism = decided("share", UNIT_INTERVAL, epsilon, adjacency, integral=True, limit=limit)
     values = array(*[1.0] * late, *[0.0] * (100 - late))
     law = mechanism.law(values)
     assert isinstance(law, JointLaw)
@@ -101,32 +119,32 @@ def test_a_decision_is_wrong_as_often_as_it_says(
 
 def test_real_decisions_are_wrong_as_often_as_their_law_says() -> None:
     limit = Limit(Fraction(1, 2), at_most=True)
-    mechanism = decision_for("share", UNIT_INTERVAL, TENTH, ADD_REMOVE, integral=True, limit=limit)
+    mechanism = decided("share", UNIT_INTERVAL, TENTH, ADD_REMOVE, integral=True, limit=limit)
     values = array(*[1.0] * 48, *[0.0] * 52)
     wrong = np.mean([mechanism.release(values)[0] < 0 for _ in range(4000)])
     assert wrong == pytest.approx(math.exp(-0.4) / 2, abs=4.5 * math.sqrt(0.25 / 4000))
 
 
 def test_a_decision_has_no_value_and_an_interval_only_where_it_is_sure() -> None:
-    mechanism = decision_for(
+    mechanism = decided(
         "mean", HUNDRED, ONE, ADD_REMOVE, integral=True, limit=Limit(Fraction(30), at_most=True)
     )
     assert mechanism.estimate((5,)).value is None
     assert mechanism.interval((0,), 0.95) == (0, 100)
     assert mechanism.interval((4 * PER_CASE,), 0.95) == (0, 30)
     assert mechanism.interval((-4 * PER_CASE,), 0.95) == (30, 100)
-    assert mechanism.chance_met((0,)) == pytest.approx(0.5, abs=1e-6)
+    assert mechanism.probability_met((0,)) == pytest.approx(0.5, abs=1e-6)
 
 
 @pytest.mark.parametrize("at_most", [True, False])
 def test_a_decision_is_sure_at_other_limits_only_of_what_follows(*, at_most: bool) -> None:
     limit = Limit(Fraction(30), at_most)
-    mechanism = decision_for("mean", HUNDRED, ONE, ADD_REMOVE, integral=True, limit=limit)
+    mechanism = decided("mean", HUNDRED, ONE, ADD_REMOVE, integral=True, limit=limit)
     for cases in (-9, -1, 1, 9):
         noisy = (cases * PER_CASE,)
         lower, own, higher = (mechanism.chance_at_most(noisy, at) for at in (29.0, 30.0, 31.0))
         assert own == pytest.approx(
-            mechanism.chance_met(noisy) if at_most else 1 - mechanism.chance_met(noisy)
+            mechanism.probability_met(noisy) if at_most else 1 - mechanism.probability_met(noisy)
         )
         assert (lower, higher) == (min(own, 0.5), max(own, 0.5))
 
@@ -139,7 +157,7 @@ def test_a_decision_speaks_of_the_value_where_its_margin_is_about_a_part_of_it(
     of_sums = Limit(Fraction(3, 10), at_most=factor > 0)
     margin = RatioMargin(UNIT_INTERVAL, False, of_sums, UNIT_INTERVAL, True)  # noqa: FBT003
     target = Limit(factor * Fraction(3, 10), at_most=True)
-    reach = (0.0, 100.0) if factor > 0 else (-100.0, 0.0)
+    value_range = (0.0, 100.0) if factor > 0 else (-100.0, 0.0)
     mechanism = NoisyMargin(
         UNIT_INTERVAL,
         ONE,
@@ -147,13 +165,13 @@ def test_a_decision_speaks_of_the_value_where_its_margin_is_about_a_part_of_it(
         integral=False,
         margin=margin,
         limit=target,
-        reach=reach,
+        value_range=value_range,
     )
     parts = 10 if factor > 0 else 90
     rows = np.array([(1.0, 1.0)] * parts + [(0.0, 1.0)] * (100 - parts))
     met = mechanism.statistics(rows)
     assert mechanism.chance_at_most(met, float(target.value)) > 0.99
-    assert mechanism.interval(met, 0.95) == (reach[0], float(target.value))
+    assert mechanism.interval(met, 0.95) == (value_range[0], float(target.value))
 
 
 # --- decision and value -------------------------------------------------------------------
@@ -168,7 +186,7 @@ def aimed(
     falloff: Fraction = THREE,
     integral: bool = True,
 ) -> TwoStage:
-    mechanism = threshold_for(
+    mechanism = mechanism_for(
         function, EIGHT, epsilon, adjacency, integral=integral, limit=limit, falloff=falloff
     )
     assert isinstance(mechanism, TwoStage)
@@ -182,7 +200,7 @@ def test_more_cases_tell_a_mean_from_its_target_and_no_sum() -> None:
         ("sum", EIGHT, 3),
     ):
         limit = Limit(at + Fraction(1, 2), at_most=True)
-        decision = decision_for(function, bounds, ONE, ADD_REMOVE, integral=False, limit=limit)
+        decision = decided(function, bounds, ONE, ADD_REMOVE, integral=False, limit=limit)
         gains = decision.predicted_error(100, None) < decision.predicted_error(1, None)
         assert gains is (function != "sum")
 
@@ -245,7 +263,7 @@ def test_both_stages_follow_their_definition_point_by_point(
                 assert law.probability((z1, z)) == pytest.approx(likely * float(chance), rel=1e-9)
 
 
-@settings(max_examples=80, deadline=None)
+@pytest.mark.outside
 @given(
     st.sampled_from(RANKED),
     st.sampled_from(ENDS),
@@ -312,7 +330,7 @@ def test_a_falloff_of_nothing_or_nonsense_is_refused(
     falloff: Fraction | float, function: str
 ) -> None:
     with pytest.raises(UsageError, match="falloff"):
-        threshold_for(
+        mechanism_for(
             function,
             EIGHT,
             ONE,
@@ -365,7 +383,7 @@ def anchored(
     adjacency: Adjacency = ADD_REMOVE,
     falloff: Fraction = THREE,
 ) -> AnchoredMean:
-    mechanism = threshold_for(
+    mechanism = mechanism_for(
         "mean", bounds, epsilon, adjacency, integral=False, limit=limit, falloff=falloff
     )
     assert isinstance(mechanism, AnchoredMean)
@@ -414,13 +432,19 @@ def test_without_noise_an_anchored_mean_is_the_mean() -> None:
         assert found.cases == 5000
 
 
-@pytest.mark.parametrize(("unit", "falloff"), [(1e-9, Fraction(1, 3)), (36e8, THREE)])
-@pytest.mark.parametrize("adjacency", Adjacency)
-@pytest.mark.parametrize(("n", "share"), [(300, 0.3), (300, 0.1), (3000, 0.32), (3000, 0.9)])
+@pytest.mark.parametrize(
+    ("scale", "adjacency", "log"),
+    pairwise(
+        [(1e-9, Fraction(1, 3)), (36e8, THREE)],
+        list(Adjacency),
+        [(300, 0.3), (300, 0.1), (3000, 0.32), (3000, 0.9)],
+    ),
+)
 def test_anchored_intervals_cover_as_often_as_they_say(
-    n: int, share: float, falloff: Fraction, adjacency: Adjacency, unit: float
+    scale: tuple[float, Fraction], adjacency: Adjacency, log: tuple[int, float]
 ) -> None:
     """In any unit: nanoseconds as well as hours in microseconds."""
+    (unit, falloff), (n, share) = scale, log
     bounds = Bounds(Fraction(0), Fraction(unit))
     limit = Limit(Fraction(unit) * Fraction(3, 10), at_most=True)
     mechanism = anchored(limit, bounds, adjacency=adjacency, falloff=falloff)
@@ -538,6 +562,7 @@ def test_a_hexagon_is_as_sure_as_it_may_be(factor: Fraction) -> None:
     is_calibrated(mechanism, noisy, float(factor) / 2, abs(float(factor)) / 2 - 1e-9)
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("at_most", [True, False])
 @pytest.mark.parametrize("n", [2, 400])
@@ -576,7 +601,7 @@ def test_a_negative_number_of_cases_makes_an_anchored_mean_no_surer(*, at_most: 
 @pytest.mark.parametrize("late", [30, 31, 60, 2])
 def test_a_decision_is_as_sure_as_it_may_be(late: int, *, at_most: bool) -> None:
     limit = Limit(Fraction(3, 10), at_most)
-    mechanism = decision_for("share", UNIT_INTERVAL, ONE, ADD_REMOVE, integral=True, limit=limit)
+    mechanism = decided("share", UNIT_INTERVAL, ONE, ADD_REMOVE, integral=True, limit=limit)
     values = array(*[1.0] * late, *[0.0] * (100 - late))
     noisy = bulk(mechanism, mechanism.statistics(values))
     below, above = claims(mechanism, noisy, 0.3)
@@ -648,7 +673,7 @@ def test_a_stepped_mean_is_as_sure_as_it_may_be() -> None:
         (lambda a: anchored(ENDS[0], EIGHT, adjacency=a), (0.0, 8.0)),
         (lambda a: mechanism_for("median", EIGHT, ONE, a, integral=True), (0.0, 8.0)),
         (
-            lambda a: decision_for("mean", EIGHT, ONE, a, integral=True, limit=ENDS[0]),
+            lambda a: decided("mean", EIGHT, ONE, a, integral=True, limit=ENDS[0]),
             (0.0, 8.0),
         ),
         (lambda a: aimed("median", ENDS[0], adjacency=a), (0.0, 8.0)),

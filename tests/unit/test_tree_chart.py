@@ -8,11 +8,9 @@ from itertools import combinations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import DerivedMultiInstance, Ppi
-from pappi.report.tree_chart import ppi_svg
-from pappi.report.tree_layout import items_of
-from pappi.tree.composition import composition_tree
+from pappi.ppinot import DerivedMultiInstance, Ppi, composition_tree, parse_catalogue
+from pappi.report import ppi_svg
+from pappi.report.tree_chart import items_of
 from tests.property.models import ppis
 from tests.unit.report_samples import HOSTILE
 from tests.unit.test_charts import SVG, parsed, shapes, texts
@@ -47,7 +45,8 @@ def boxes_of(svg: str) -> list[tuple[float, float, float, float]]:
     ]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.outside
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(ppis())
 def test_every_ppi_can_be_drawn_as_a_tree(ppi: Ppi) -> None:
     svg = ppi_svg(ppi)

@@ -13,22 +13,23 @@ from pathlib import Path
 import pytest
 
 import pappi
-from pappi.audit.datasets import Column, corner_rows, handmade
-from pappi.audit.joint import JointRelease
-from pappi.audit.neighbours import Data, neighbours
-from pappi.cli.main import main
-from pappi.custody.imports import Terms
+from pappi.audit import Column, Data, JointRelease, handmade, neighbours
+from pappi.audit.neighbours import corner_rows
+from pappi.cli import main
+from pappi.custody import NewLog
 from pappi.errors import UsageError, WorkspaceError
 from pappi.mechanisms import Loss, mechanism_for
-from pappi.report.wording import compared, guarantee_line, promise, promise_together
-from pappi.store.workspace import KEY_BYTES, create_workspace, find_workspace, open_workspace
-from pappi.values.answers import Guarantee
-from pappi.values.bounds import UNIT_INTERVAL
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import CASE, MOST_CASES, Adjacency, Per, PrivacyUnit
-from pappi.workspace import Workspace
+from pappi.report import compared
+from pappi.report.wording import guarantee_line, promise, promise_together
+from pappi.session import Workspace
+from pappi.store import create_workspace, find_workspace, open_workspace
+from pappi.store.workspace import KEY_BYTES
+from pappi.values import CASE, UNIT_INTERVAL, Adjacency, Epsilon, Guarantee, Per, PrivacyUnit, Terms
+from pappi.values.privacy import MOST_CASES
 from tests.small_logs import Row, event_table, workspace_with
-from tests.unit.report_samples import an_answer
+from tests.unit.report_samples import a_series, an_answer
+
+pytestmark = pytest.mark.outside
 
 PATIENT = PrivacyUnit("patient_id", 3)
 PER_BLOCK = PrivacyUnit("patient_id", 3, Per.BLOCK)
@@ -105,48 +106,52 @@ def test_a_person_is_declared_by_any_case_level_attribute(
     workspace: Workspace, column: str
 ) -> None:
     unit = PrivacyUnit(column, 2, Per.BLOCK)
-    imported = workspace.import_log(event_table(ROWS), "persons", terms=Terms(unit=unit))
+    imported = workspace.import_log(
+        event_table(ROWS), "persons", new=NewLog(terms=Terms(unit=unit))
+    )
     assert imported.report.cases == 3
-    assert pappi.open(workspace.root).log("persons").unit == unit
+    assert pappi.open(workspace.root).log("persons").terms.unit == unit
 
 
 @pytest.mark.parametrize(
-    ("terms", "message", "hint"),
+    ("column", "message", "hint"),
     [
         (
-            Terms(unit=PrivacyUnit("doctor", 2)),
+            "doctor",
             "'doctor' has more than one value within a case; .* such as 'number' or 'patient_id'",
-            "the same value in all events",
+            "one value per case",
         ),
-        (Terms(unit=PrivacyUnit("patient", 2)), "no attribute 'patient'", "did you mean"),
-        (Terms(unit=PrivacyUnit("zzz", 2)), "no attribute 'zzz'", "attributes are 'doctor'"),
-        (Terms(unit=PrivacyUnit("activity", 2)), "no attribute 'activity'", "attributes are"),
-        (
-            Terms(unit=PATIENT, adjacency=Adjacency.REPLACE),
-            "how many cases a person has is private",
-            "add-remove",
-        ),
+        ("patient", "no attribute 'patient'", "did you mean"),
+        ("zzz", "no attribute 'zzz'", "attributes are 'doctor'"),
+        ("activity", "no attribute 'activity'", "attributes are"),
     ],
-    ids=["varying", "mistyped", "unknown", "no attribute", "replace"],
+    ids=["varying", "mistyped", "unknown", "no attribute"],
 )
 def test_a_unit_that_cannot_be_is_refused_and_leaves_no_trace(
-    workspace: Workspace, terms: Terms, message: str, hint: str
+    workspace: Workspace, column: str, message: str, hint: str
 ) -> None:
     workspace.close()  # so that no lock or log of SQLite's is beside its file
     before = fingerprint(workspace.root)
+    new = NewLog(terms=Terms(unit=PrivacyUnit(column, 2)))
     with pytest.raises(UsageError, match=message) as refusal:
-        workspace.import_log(event_table(ROWS), "persons", terms=terms)
+        workspace.import_log(event_table(ROWS), "persons", new=new)
     workspace.close()
     assert hint in refusal.value.hint
     assert not any(letter.isdigit() for letter in refusal.value.message + refusal.value.hint)
     assert fingerprint(workspace.root) == before
 
 
+def test_terms_that_protect_persons_under_replace_cannot_be_made() -> None:
+    with pytest.raises(UsageError, match="how many cases a person has is private") as refusal:
+        Terms(unit=PATIENT, adjacency=Adjacency.REPLACE)
+    assert "add-remove" in refusal.value.hint
+
+
 def test_a_first_import_that_is_refused_makes_no_events_file(tmp_path: Path) -> None:
     workspace = pappi.create(tmp_path / "w")
     with pytest.raises(UsageError):
         workspace.import_log(
-            event_table(ROWS), "persons", terms=Terms(unit=PrivacyUnit("doctor", 2))
+            event_table(ROWS), "persons", new=NewLog(terms=Terms(unit=PrivacyUnit("doctor", 2)))
         )
     assert not (workspace.root / "events.duckdb").exists()
     assert not list(workspace.root.glob(".*staging*"))
@@ -213,8 +218,8 @@ def test_a_person_is_declared_and_shown_on_the_command_line(run: Run) -> None:
     code, out, errors = run("import", "../log.csv", *persons)
     assert code == 0, errors
     shown = (
-        "patient_id, at most 3 cases per block, add-remove; further cases of one patient_id, and "
-        "cases without one, count in no release"
+        "patient_id, at most 3 cases per block; further cases of the same patient_id, "
+        "and cases without one or with several, are dropped"
     )
     assert shown in out.partition("public from now on")[2]
     assert shown in run("describe", "log")[1]
@@ -226,7 +231,7 @@ def test_a_person_is_declared_and_shown_on_the_command_line(run: Run) -> None:
 def test_without_a_person_the_unit_is_a_case(run: Run, given: tuple[str, ...]) -> None:
     code, out, _ = run("import", "../log.csv", *given)
     assert code == 0
-    assert "privacy unit case, add-remove budget" in out
+    assert "privacy unit case neighbouring logs add-remove." in out
     assert json.loads(run("describe", "log", "--json")[1])["unit"] == "case"
 
 
@@ -236,7 +241,7 @@ def test_without_a_person_the_unit_is_a_case(run: Run, given: tuple[str, ...]) -
         (("--max-cases", "3"), "they need --unit COLUMN"),
         (("--per", "block"), "they need --unit COLUMN"),
         (("--unit", "case", "--max-cases", "3"), "they need --unit COLUMN"),
-        (("--unit", "patient_id"), "no default is sensible"),
+        (("--unit", "patient_id"), "no sensible default"),
         (("--unit", "patient_id", "--max-cases", "0"), "1 to 1,000 cases"),
         (("--unit", "patient_id", "--max-cases", "2", "--adjacency", "replace"), "is private"),
         (("--unit", "patientid", "--max-cases", "2"), "did you mean 'patient_id'?"),
@@ -270,7 +275,7 @@ def test_the_promise_says_whose_influence_is_bounded() -> None:
 def test_a_promise_per_block_does_not_pass_for_one_per_person() -> None:
     epsilon = Epsilon.of("0.1")
     adds_up = (
-        "This holds per 'patient_id' and block: what different blocks tell about the same "
+        "This holds per 'patient_id' and block: what different blocks reveal about the same "
         "'patient_id' adds up."
     )
     alone = promise(epsilon, PER_BLOCK)
@@ -294,7 +299,7 @@ def test_a_promise_per_block_does_not_pass_for_one_per_person() -> None:
 def test_the_guarantee_line_names_the_unit(unit: PrivacyUnit, text: str) -> None:
     answer = an_answer(1.0, 0.0, 2.0)
     guarantee = Guarantee(Epsilon.of("0.1"), unit, Adjacency.ADD_REMOVE, "two-bin")
-    assert text in guarantee_line([replace(answer, guarantee=guarantee)])
+    assert text in guarantee_line(a_series([replace(answer, guarantee=guarantee)]))
 
 
 # --- the audit of k cases --------------------------------------------------------------------

@@ -16,12 +16,9 @@ from benchmarks.utility_errors import mean_square, mechanism_of, shares, value_o
 from benchmarks.utility_noise import raised_laplace, raised_noise
 from benchmarks.utility_papers import aimed, around, by_rank, clamped_laplace
 from benchmarks.utility_values import Cell, all_cells
-from pappi.mechanisms.exponential import StepLaw
+from pappi.mechanisms import LaplaceSum, StepLaw, TwoBin, TwoBinRatio
 from pappi.mechanisms.interval import RankScored
-from pappi.mechanisms.laplace import LaplaceSum
-from pappi.mechanisms.ratio import TwoBinRatio
-from pappi.mechanisms.two_bin import TwoBin
-from pappi.values.bounds import Bounds
+from pappi.values import Bounds
 
 EXAMPLE = np.array([2.0, 3, 7, 8, 10])
 

@@ -19,8 +19,9 @@ import pytest
 
 from pappi.errors import LogFormatError, UsageError
 from pappi.eventlog import ReadOptions, open_log
-from pappi.values.vocabulary import Kind
+from pappi.values import Kind
 from tests.imported_log import Imported, imported
+from tests.lengths import thinned
 from tests.shared_data import shared_data
 
 DATE = re.compile(r"(\d+)-(\d+)-(\d+)T(\d+):(\d+):(\d+)(?:\.(\d+))?(?:Z|([+-])(\d+):(\d+))?")
@@ -125,17 +126,21 @@ def in_time_order(events: list[list[Any]]) -> list[list[Any]]:
     return sorted(events, key=when)
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize(
     "file",
-    [
-        "02_teleclaims.xes.gz",
-        "06_bpic2013_closed.xes.gz",
-        "08_receipt.xes.gz",
-        "bpic2012.xes.gz",
-        "roadtraffic100traces.xes",
-        "running-example.xes",
-        "xes_20.xes",
-    ],
+    thinned(
+        [
+            "02_teleclaims.xes.gz",
+            "06_bpic2013_closed.xes.gz",
+            "08_receipt.xes.gz",
+            "roadtraffic100traces.xes",
+            "running-example.xes",
+            "xes_20.xes",
+            "bpic2012.xes.gz",
+        ],
+        range(1, 6),
+    ),
 )
 def test_every_attribute_survives_with_its_type_and_none_is_invented(
     file: str, tmp_path: Path
@@ -162,17 +167,20 @@ MEASURE = """
 import sys
 from pathlib import Path
 from pappi.eventlog import open_log
-from pappi.store.events import import_events
+from pappi.store import import_events
 report = import_events(Path(sys.argv[2]), "log", open_log(sys.argv[1]))
 status = Path("/proc/self/status").read_text()
 print(report.events, report.cases, status.split("VmHWM:")[1].split()[0])
 """
 
 
+@pytest.mark.outside
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc")
 def test_a_quarter_of_a_million_events_import_within_300_megabytes(tmp_path: Path) -> None:
     path = shared_data("xes", "bpic2012.xes.gz")
-    command = [sys.executable, "-c", MEASURE, str(path), str(tmp_path / "events.duckdb")]
+    script = tmp_path / "measure.py"  # for `-c` DuckDB draws a bar of its progress once it is slow
+    script.write_text(MEASURE, encoding="utf-8")
+    command = [sys.executable, str(script), str(path), str(tmp_path / "events.duckdb")]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     events, cases, kilobytes = map(int, output.split())
     assert (events, cases) == (262_200, 13_087)

@@ -14,13 +14,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from pappi.errors import LogFormatError
-from pappi.eventlog import ReadOptions, open_log
+from pappi.eventlog import ReadOptions, RecordBatch, open_log
 from pappi.eventlog import xes as reading
-from pappi.eventlog.log import RecordBatch
-from pappi.eventlog.xes_bulk import BulkReader
-from pappi.eventlog.xes_parser import XesParser
-from pappi.eventlog.xes_separators import Irregular
-from pappi.eventlog.xes_values import DateReader
+from pappi.eventlog.xes import XesParser
+from pappi.eventlog.xes_bulk import BulkReader, Irregular
+from pappi.eventlog.xes_columns import DateReader
 from tests.shared_data import shared_data
 
 

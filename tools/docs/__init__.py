@@ -6,6 +6,7 @@
     failures    every error code, with its exit code and HTTP status
     notation    every key and word of a catalogue, from the JSON Schema and the grammar
     names       every public Python name, from its signature and docstring
+    glossary    the glossary as the service shows it, from docs/glossary.md
 
 `python -m tools.docs` writes them; with `--check` it fails if one is stale.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tools.docs import commands, failures, names, notation, routes, settings
+from tools.docs import commands, failures, glossary, names, notation, routes, settings
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "reference"
@@ -35,6 +36,7 @@ def written() -> Iterator[tuple[Path, str]]:
     """Every generated page: its file, and what has to be in it."""
     for name, page in PAGES.items():
         yield FOLDER / name, NOTE + page().strip() + "\n"
+    yield glossary.TARGET, glossary.page()
 
 
 def stale() -> list[Path]:

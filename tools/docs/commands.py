@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from pappi.cli.main import pappi
+from pappi.cli.program import pappi
 from tools.docs.markdown import code, joined, sentence, table
 
 INTRODUCTION = """\
@@ -33,8 +33,9 @@ def walk(command: click.Command, parent: click.Context | None) -> Iterator[click
     context = click.Context(command, info_name=command.name, parent=parent)
     yield context
     if isinstance(command, click.Group):
-        for name in sorted(command.commands):
-            yield from walk(command.commands[name], context)
+        for name in sorted(command.list_commands(context)):
+            if (below := command.get_command(context, name)) is not None:
+                yield from walk(below, context)
 
 
 def options_of(command: click.Command) -> list[click.Option]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pappi
-from pappi.cli.main import INTERNAL, INTERRUPTED
+from pappi.cli.program import INTERNAL, INTERRUPTED
 from pappi.errors import PappiError
 from pappi.service.problems import CODES, Fault
 from tools.docs.markdown import code, joined, sentence, table
@@ -27,12 +27,12 @@ No message is made from event data: an error tells an analyst nothing about a ca
 # What each code means, and what to do about it.
 MEANINGS = {
     "usage": (
-        "the command or request makes no sense, as options that exclude each other do",
+        "the command or request is not valid, e.g. two options that cannot be combined",
         "read the hint; `--help` lists what there is",
     ),
     "not-found": (
-        "there is no such key, grant, standing question or address",
-        "list what there is: `pappi key list`, `pappi analyst list`, `pappi standing list`",
+        "there is no such key, grant, subscription or address",
+        "list what there is: `pappi key list`, `pappi analyst list`, `pappi subscription list`",
     ),
     "unknown-log": (
         "there is no such log, or it was not granted to this analyst: both look the same",
@@ -87,7 +87,7 @@ MEANINGS = {
         "take a smaller ε, fewer periods, or what was released before; the owner can grant more",
     ),
     "frozen": (
-        "a part of the ledger was lost, and nobody knows what is left of this block",
+        "part of the ledger was lost, so nobody knows what is left of this block",
         "ask about blocks that begin later, or for what was released before",
     ),
     "not-allowed": (
@@ -114,7 +114,7 @@ MEANINGS = {
     "method-not-allowed": ("the address exists, but not with this method", "see [HTTP](http.md)"),
     "misdirected": (
         "the service has a public address, and was asked under another name",
-        "use that address; a proxy has to pass on the `Host` header",
+        "use that address; a proxy must pass on the `Host` header",
     ),
     "too-slow": (
         "the head or the body took too long to arrive",
@@ -126,7 +126,7 @@ MEANINGS = {
         "send `application/json`, or `application/x-ndjson` for events",
     ),
     "invalid-request": (
-        "the request does not have the form it should; `problems` say where",
+        "the request does not have the expected form; `problems` say where",
         "compare with [HTTP](http.md)",
     ),
     "too-many-requests": (
@@ -134,14 +134,14 @@ MEANINGS = {
         "wait as long as `Retry-After` says",
     ),
     "internal": (
-        "a defect of PaPPI; its own words are in no reply and no log, as they may quote data",
-        "report it; the owner can see all of it with `PAPPI_DEBUG=1`",
+        "a bug in PaPPI; the details are in no reply and no log, as they may quote data",
+        "report it; the owner can see the details with `PAPPI_DEBUG=1`",
     ),
     "busy": (
-        "too many requests wait already, or connections are open",
-        "come again after `Retry-After`",
+        "too many requests are already waiting, or connections are open",
+        "try again after `Retry-After`",
     ),
-    "stopping": ("the service is being stopped", "come again after `Retry-After`"),
+    "stopping": ("the service is stopping", "try again after `Retry-After`"),
 }
 _CODED = re.compile(r"^    code(?:: ClassVar\[str\])? = ", re.MULTILINE)
 _SHELL = (

@@ -9,23 +9,25 @@ from dataclasses import MISSING, fields, is_dataclass
 
 import pappi
 from pappi import client
-from pappi.custody.door import Custody
-from pappi.custody.imports import Terms
-from pappi.eventlog.options import ReadOptions
-from pappi.released import Chart, Released
-from pappi.report.budgets import BudgetLine
-from pappi.values.answers import (
+from pappi.checkpoint import Released
+from pappi.checkpoint.answers import Chart
+from pappi.custody import Custody, NewLog
+from pappi.eventlog import ReadOptions
+from pappi.session import Analyst, Workspace
+from pappi.values import (
     Answer,
     Band,
+    BudgetLine,
     ExactAnswer,
     Guarantee,
     Interval,
+    Quote,
+    QuotedSet,
     Series,
     Smoothed,
+    Terms,
     Verdict,
 )
-from pappi.values.quotes import Quote, QuotedSet
-from pappi.workspace import Analyst, Workspace
 from tools.docs.markdown import code, joined, table
 
 INTRODUCTION = """\
@@ -37,7 +39,7 @@ is typed. Errors are those of `pappi.errors`, by [their codes](errors.md).
 LINE = 72
 
 CLASSES: tuple[type, ...] = (
-    *(Workspace, Analyst, Custody, Terms, ReadOptions),
+    *(Workspace, Analyst, Custody, NewLog, Terms, ReadOptions),
     *(Released, Chart, Series, Answer, Interval, Guarantee, Verdict, Band, Smoothed),
     *(Quote, QuotedSet, BudgetLine, ExactAnswer),
 )

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pappi.ppinot.catalogue.releases import MECHANISM_NAMES
-from pappi.ppinot.expressions.lexer import KEYWORDS
-from pappi.ppinot.expressions.nodes import Function
-from pappi.ppinot.sentences.lines import Key
-from pappi.values.periods import Calendar
-from pappi.values.units import DURATIONS
+from pappi.mechanisms import mechanism_names
+from pappi.ppinot import Function
+from pappi.ppinot.expressions.parser import KEYWORDS
+from pappi.ppinot.notations.sentences.template import Key
+from pappi.values import DURATIONS, Calendar
 from tools.docs.markdown import code, joined, sentence, table
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "catalogue.schema.json"
@@ -98,7 +97,7 @@ def words() -> dict[str, tuple[str, ...]]:
         "Functions of expressions": tuple(str(one.value) for one in Function),
         "Units of time": tuple(DURATIONS),
         "Periods of a scope": tuple(str(one.value) for one in Calendar),
-        "Mechanisms of a release": tuple(MECHANISM_NAMES),
+        "Mechanisms of a release": mechanism_names(),
         "Targets": ("below", "at most", "above", "at least", "between"),
         "Lines of a template of sentences": tuple(str(key.value) for key in Key),
     }

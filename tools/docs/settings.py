@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
-from pappi.service.settings import Settings
+from pappi.service import Settings
 from tools.docs.markdown import code, joined, sentence, table
 
 ROOT = Path(__file__).parents[2]
-_WHERE = ("src", "tests", "benchmarks", "Makefile", "Dockerfile", "compose.yaml")
+_WHERE = ("src", "tests", "benchmarks", "experiments", "Makefile", "Dockerfile", "compose.yaml")
 _ENDINGS = frozenset({".py", ".yaml", ".html", ".js", ""})
 _VARIABLE = re.compile(r"\bPAPPI_[A-Z][A-Z_]*[A-Z]\b")
 _FAMILY = re.compile(r'"(PAPPI_[A-Z_]+_)\{')
@@ -44,7 +44,7 @@ VARIABLES = {
         "addresses or networks of proxies before `pappi serve`, as `--trusted-proxies`",
     ),
     "PAPPI_PUBLIC_URL": ("owner", "where analysts reach `pappi serve`, as `--public-url`"),
-    "PAPPI_OWNER_URL": ("owner", "where the owner reaches it, as `--owner-url`"),
+    "PAPPI_OWNER_URL": ("owner", "public address for the owner, as `--owner-url`"),
     "PAPPI_PYTHON_IMAGE": (
         "owner",
         "the image that the container of `compose.yaml` is built on; name it by digest",
@@ -58,6 +58,7 @@ VARIABLES = {
         "owner",
         "the password or token for a log's source; its name in capitals, other signs as `_`",
     ),
+    "PAPPI_LONG": ("developer", "set by `make long`: the tests in full"),
     "PAPPI_SHARED_DATA": (
         "researcher",
         "a folder with public logs, for experiments and tests, which are skipped without",
@@ -66,7 +67,10 @@ VARIABLES = {
     "PAPPI_ENGINES": ("developer", "`1` also compares the engines over real and large logs"),
     "PAPPI_TEST_PYSPARK": ("developer", "a Spark Connect server of PySpark to test with, `sc://…`"),
     "PAPPI_AUDIT_PAIRS": ("developer", "neighbouring pairs each audit test tries"),
-    "PAPPI_AUDIT_SAMPLES": ("developer", "draws each audit test compares with their law"),
+    "PAPPI_AUDIT_SAMPLES": (
+        "developer",
+        "samples each audit test compares with the exact distribution",
+    ),
     "PAPPI_AUDIT_LOGS": ("developer", "logs that the audit of the whole path takes in, per engine"),
     "PAPPI_EVERY_RELEASE": ("developer", "`1` plans every combination of shapes and releases"),
     "PAPPI_OPENAPI_EXAMPLES": ("developer", "requests each route's test generates"),

@@ -9,19 +9,28 @@ between the events and the printed digits.
 
 It cannot prove the opposite. A loss that only rare outputs betray stays invisible, such as
 that of noise whose scale depends on the number of cases: layer 1 is there for these.
+
+**What is asked** is a PPI for each function, about two neighbouring data sets. Cases are rows of
+small whole numbers a and b. In the log a case carries them as attributes and has as many events
+of these names, so that a PPI can read either. Under add-remove it reads the attribute, which may
+be missing; under replace the count, which every case has: so the calibration of `replace` itself
+is what answers. The pairs are such that ordinary outcomes tell them apart nearly as well as rare
+ones. `pappi.session.audit_question` asks, of a workspace of its own.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.audit.chances import share_at_least, share_at_most
+from pappi.audit.neighbours import Data
+from pappi.mechanisms import OF_PUBLIC_NUMBER, quantile_level
+from pappi.values import Adjacency
 
 FEWEST_SAMPLES = 2000
 """On either side."""
@@ -142,3 +151,141 @@ def _most_telling(
     promises = np.log(a / b) - 2.6 * np.sqrt(1 / a + 1 / b)
     best = int(np.argmax(promises))
     return order[: best + 1], float(promises[best])
+
+
+# --- the bounds of Clopper and Pearson --------------------------------------------------------
+
+_HALVINGS = 60
+
+
+def share_at_least(successes: int, trials: int, level: float) -> float:
+    """Clopper and Pearson's lower bound on a probability, missed with a chance of `level`.
+
+    >>> round(share_at_least(10, 10, 0.05), 4)  # 0.05^(1/10)
+    0.7411
+    """
+    if successes == 0:
+        return 0.0
+    return _largest(lambda p: at_least(successes, trials, p) <= level)
+
+
+def share_at_most(successes: int, trials: int, level: float) -> float:
+    """Their upper bound: the lower one of the failures, seen from the other side.
+
+    >>> round(share_at_most(0, 100, 0.05), 4)  # the rule of three
+    0.0295
+    """
+    return 1 - share_at_least(trials - successes, trials, level)
+
+
+def at_least(successes: int, trials: int, p: float) -> float:
+    """P(X ≥ successes) of a binomial X."""
+    if not 0 < p < 1:
+        return float(p >= 1 or successes == 0)
+    hits = np.arange(successes, trials + 1)
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, trials + 1)))))
+    ways = logs[trials] - logs[hits] - logs[trials - hits]
+    return float(np.exp(ways + hits * math.log(p) + (trials - hits) * math.log1p(-p)).sum())
+
+
+def _largest(holds: Callable[[float], bool]) -> float:
+    """The largest p for which a condition that holds from 0 on still does, from below."""
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+# --- what to ask -------------------------------------------------------------------------------
+
+HIGHEST = 4
+"""The values a and b lie between 0 and this."""
+
+Pair = tuple[Data, Data]
+
+_LIMITS = f"[0, {HIGHEST}]"
+_NONE: Data = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A PPI in the notation, and the two data sets it is asked about.
+
+    `keys` are more keys of the PPI, such as its target. `mechanism` is the one it is meant
+    to be answered by.
+    """
+
+    mechanism: str
+    adjacency: Adjacency
+    epsilon: Fraction
+    measure: str
+    bounds: str
+    pair: Pair
+    keys: tuple[str, ...] = ()
+
+    def catalogue(self, log: str) -> str:
+        """One value a day: each is a sample."""
+        keys = (f"measure: {self.measure}", f"bounds: {self.bounds}", "scope: every day")
+        lines = ("log: " + log, "ppis:", "  - id: audited", *(f"    {k}" for k in keys + self.keys))
+        return "\n".join(lines) + "\n"
+
+
+def standard_question(
+    mechanism: str, function: str, adjacency: Adjacency, epsilon: Fraction
+) -> Question | None:
+    """The question about one function over the cases; None if there is none yet."""
+    pairs = _pairs(function)
+    if pairs is None:
+        return None
+    measure, bounds = _measure(function, adjacency)
+    # Of the means only this one must be asked for, and only where the number of cases is public.
+    public = adjacency is Adjacency.REPLACE and OF_PUBLIC_NUMBER.get(function) == mechanism
+    keys = (f"release: {{mechanism: {mechanism}}}",) if public else ()
+    return Question(mechanism, adjacency, epsilon, measure, bounds, pairs[adjacency], keys)
+
+
+def _measure(function: str, adjacency: Adjacency) -> tuple[str, str]:
+    a, b = _base("a", adjacency), _base("b", adjacency)
+    match function:
+        case "share":
+            return "{share: {condition: activity == 'a'}}", "[0, 1]"
+        case "ratio":
+            parts = f"x: {{sum: {a}, within: y}}, y: {{sum: {b}}}"
+            return f"{{derive: x / y, {parts}}}", f"{{x: {_LIMITS}, y: {_LIMITS}, value: [0, 1]}}"
+        case _ if function.startswith("p"):
+            return f"{{percentile: {a}, percent: {function[1:]}}}", _LIMITS
+        case _:
+            return f"{{{function}: {a}}}", _LIMITS
+
+
+def _base(name: str, adjacency: Adjacency) -> str:
+    if adjacency is Adjacency.REPLACE:
+        return f"{{count: activity == '{name}'}}"
+    return f"{{data: {name}}}"
+
+
+def _pairs(function: str) -> dict[Adjacency, Pair] | None:
+    if quantile_level(function) is not None:
+        return _both((_rows(1, 3), _rows(1, 3, 4)), (_rows(1, 3), _rows(4, 3)))
+    match function:
+        case "sum" | "mean":
+            return _both((_NONE, _rows(4)), (_rows(0), _rows(4)))
+        case "share":
+            return _both((_NONE, _rows(1)), (_rows(0), _rows(1)))
+        case "max":
+            return _both((_rows(3), _rows(3, 4)), (_rows(0, 3), _rows(4, 3)))
+        case "min":
+            return _both((_rows(1), _rows(1, 0)), (_rows(4, 1), _rows(0, 1)))
+        case "ratio":
+            return _both((_NONE, ((4.0, 4.0),)), (((0.0, 4.0),), ((4.0, 4.0),)))
+        case _:
+            return None
+
+
+def _both(add_remove: Pair, replaced: Pair) -> dict[Adjacency, Pair]:
+    return {Adjacency.ADD_REMOVE: add_remove, Adjacency.REPLACE: replaced}
+
+
+def _rows(*values: int) -> Data:
+    return tuple((float(value),) for value in values)

@@ -19,18 +19,20 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from pappi.audit.datasets import (
+from pappi.audit.neighbours import (
     Column,
+    Data,
     Draw,
+    Row,
     corner_rows,
     handmade,
     mutation,
+    neighbours,
     random_data,
 )
-from pappi.audit.joint import Audited, JointRelease
-from pappi.audit.neighbours import Data, Row, neighbours
-from pappi.mechanisms.laws import JointLaw, Loss
-from pappi.values.privacy import Adjacency
+from pappi.audit.subjects import Audited, JointRelease
+from pappi.mechanisms import JointLaw, Loss
+from pappi.values import Adjacency
 
 FEWEST_PAIRS = 1000
 
@@ -108,7 +110,7 @@ def audit_joint(
     try:
         search.run(pairs)
     except Exception as raised:  # noqa: BLE001 - whatever goes wrong is a failed audit
-        error = f"the audit broke off with {type(raised).__name__}"
+        error = f"the audit stopped with {type(raised).__name__}"
     report = AuditReport(
         release.name, adjacency, epsilon, search.tried, search.worst, search.worst_pair, error
     )

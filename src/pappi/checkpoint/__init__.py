@@ -1,4 +1,73 @@
-"""The analyst's door: plan, price, preview, charge, release, replay.
+"""The analyst's side of a workspace: plan, price, preview, charge, release, replay.
+
+    session        every verb of an analyst, and the release protocol behind them
+    access         who asks, and what bounds a charge
+    queries        definitions become plans, plans become releases; limits of one request
+    sets           PPIs under one total: what is on record of them, and who is new
+    levels         a series and its whole time, sharing one ε
+    prices         what an analyst sees before paying: quotes, prices, forecasts, budgets
+    counts         how many cases earlier releases have told there are, for forecasts
+    expected_interval  how wide the interval of an answer will be
+    rehearsal      a release of made-up cases
+    synthetic_log  the made-up cases
+    audits         a plan as a subject of the audit
+    draw           reading the cases and drawing the noise, after the charge
+    answers        from released integers to answers, series and charts
+    subscriptions  reserved for future blocks, released as soon as each is sealed
+    saved          an analyst's own list of queries
+    facts          what a session tells besides quotes and answers
+    pace           when a result goes on record
 
 Every refusal happens before the charge, and so before any event is read.
 """
+
+from pappi.checkpoint.access import Caller, Permit
+from pappi.checkpoint.answers import Released
+from pappi.checkpoint.facts import Checked, PastRelease, what_was_charged
+from pappi.checkpoint.levels import released_in_levels
+from pappi.checkpoint.pace import AT_ONCE, GRID_SECONDS, Clock, Pace, on_grid, time_to_wait
+from pappi.checkpoint.prices import Price
+from pappi.checkpoint.queries import (
+    MOST_AT_ACCURACY,
+    Amount,
+    Definitions,
+    catalogue_of,
+    epsilon_if_any,
+    epsilon_of,
+    is_text,
+    refuse_both,
+    refuse_too_many,
+)
+from pappi.checkpoint.session import LocalSession, Run, run_due, subjects_of
+from pappi.checkpoint.subscriptions import end_all
+
+__all__ = [
+    "AT_ONCE",
+    "GRID_SECONDS",
+    "MOST_AT_ACCURACY",
+    "Amount",
+    "Caller",
+    "Checked",
+    "Clock",
+    "Definitions",
+    "LocalSession",
+    "Pace",
+    "PastRelease",
+    "Permit",
+    "Price",
+    "Released",
+    "Run",
+    "catalogue_of",
+    "end_all",
+    "epsilon_if_any",
+    "epsilon_of",
+    "is_text",
+    "on_grid",
+    "refuse_both",
+    "refuse_too_many",
+    "released_in_levels",
+    "run_due",
+    "subjects_of",
+    "time_to_wait",
+    "what_was_charged",
+]

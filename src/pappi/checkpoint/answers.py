@@ -1,4 +1,4 @@
-"""From released integers to answers: post-processing, free and repeatable.
+"""From released integers to answers, series and charts: post-processing, free and repeatable.
 
 Nothing here has seen a case. The same released integers give the same answer,
 to the last digit, whenever they are read again.
@@ -7,23 +7,57 @@ to the last digit, whenever they are read again.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from pappi.budget.accounts import KeyState
-from pappi.checkpoint.evidence import evidence_of
-from pappi.mechanisms.mechanism import Estimate
-from pappi.planning.functions import SAMPLED, THRESHOLD
-from pappi.planning.plan import Plan
-from pappi.planning.targets import Aim, holds, reaches, stays_below, target_in
-from pappi.ppinot.model import Ppi, Target, Wanted
-from pappi.store.declarations import LogDeclaration
-from pappi.tree.above import range_above, value_above
-from pappi.tree.composition import ROOT
-from pappi.values.answers import Answer, Band, Guarantee, Interval, Verdict
-from pappi.values.epsilon import ZERO
-from pappi.values.periods import Period
+from pappi.checkpoint.queries import Release
+from pappi.errors import UsageError
+from pappi.ledger import KeyState
+from pappi.mechanisms import Estimate
+from pappi.planning import Aim, Plan, advice_on, target_in
+from pappi.ppinot import (
+    ROOT,
+    AggregatedMeasure,
+    Bounding,
+    Ppi,
+    Range,
+    Target,
+    Wanted,
+    aggregated_measures,
+    measure_kind,
+    range_above,
+    sentence,
+    value_above,
+)
+from pappi.store import LogDeclaration
+from pappi.values import (
+    CONFIDENCE,
+    HOURS,
+    NUMBER,
+    ZERO,
+    Answer,
+    Band,
+    Guarantee,
+    Interval,
+    Kind,
+    Likelihood,
+    Period,
+    Series,
+    ShownTarget,
+    Unit,
+    Verdict,
+    bands_between,
+    judge,
+)
 
-CONFIDENCE = 0.95
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]
+    import polars as pl
+    import pyarrow as pa
+
+
 _HALVINGS = 6
 _FEW_PARTS = 4
 
@@ -36,18 +70,23 @@ def answer_of(
     period: Period,
     group: str | None,
     noisy: Sequence[Noisy],
-    found: KeyState,
+    state: KeyState,
 ) -> Answer:
     """One answer, from the noisy integers of each of the plan's functions.
 
-    `found` is the state the release was found in: only a new one has been charged now.
+    `state` is that of the release before it was asked: only a new one has been charged now.
     """
-    released = {part.path: noisy[index] for index, part in enumerate(plan.parts)}
-    estimates = {p.path: p.mechanism.estimate(released[p.path]) for p in plan.parts}
-    low, high = _interval(plan, released)
-    aim = target_in(plan.ppi, group)
-    chance = None if aim is None else chance_met(plan, aim.target, released)
+    released = {part.path: noisy[index] for index, part in enumerate(plan.measurements)}
+    estimates = {p.path: p.mechanism.estimate(released[p.path]) for p in plan.measurements}
+    low, high = interval_of(plan, released)
+    possible = _within_range(plan, {p.path: p.mechanism.output_range for p in plan.measurements})
+    aim, perhaps_empty = target_in(plan.ppi, group), _perhaps_empty(estimates.values())
+    chance = None if aim is None else probability_met(plan, aim.target, released)
     verdict = None if aim is None else _judged(plan, aim.target, chance, low, high)
+    bands = _bands(plan, aim, verdict, low, high)
+    if verdict is not None and perhaps_empty:
+        verdict, bands = Verdict.UNDECIDED, bands and tuple(Band)
+    least, most = (_shown(plan.ppi, end) for end in possible)
     return Answer(
         ppi=plan.ppi.id,
         period=period,
@@ -57,14 +96,33 @@ def answer_of(
         interval=Interval(_shown(plan.ppi, low), _shown(plan.ppi, high), CONFIDENCE),
         cases=_cases(plan, estimates),
         verdict=verdict,
-        guarantee=Guarantee(plan.epsilon, log.unit, log.adjacency, plan.mechanism),
-        charged=plan.epsilon if found in (KeyState.NEW, KeyState.RESERVED) else ZERO,
-        replayed=found is KeyState.RELEASED,
-        chance_met=chance,
+        guarantee=Guarantee(
+            plan.epsilon,
+            log.terms.unit,
+            log.terms.adjacency,
+            plan.mechanism,
+            max(len(plan.together), *(part.mechanism.answers_for for part in plan.measurements)),
+        ),
+        charged=plan.price if state in (KeyState.NEW, KeyState.RESERVED) else ZERO,
+        replayed=state is KeyState.RELEASED,
+        probability_met=chance,
         ceiling=_shown(plan.ppi, _ceiling(plan, estimates)),
-        bands=_bands(plan, aim, verdict, low, high),
-        evidence=evidence_of(plan, noisy),
+        bands=bands,
+        likelihood=likelihood_of(plan, noisy),
+        simultaneous=_simultaneous(plan, noisy),
+        possible=Interval(least, most, 1.0),
+        cases_margin=_cases_margin(estimates),
+        perhaps_empty=perhaps_empty,
     )
+
+
+def _simultaneous(plan: Plan, noisy: Sequence[Noisy]) -> Interval | None:
+    """Of one function by a draw that answers several PPIs."""
+    (part, *others) = plan.measurements
+    if others or part.mechanism.answers_for == 1:
+        return None
+    low, high = part.mechanism.interval_for_all(noisy[0], CONFIDENCE)
+    return Interval(_shown(plan.ppi, low), _shown(plan.ppi, high), CONFIDENCE)
 
 
 def _value(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
@@ -78,12 +136,17 @@ def _value(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
     return (low + high) / 2 if value is None else min(max(value, low), high)
 
 
-def _interval(
+def interval_of(
     plan: Plan, released: Mapping[str, Noisy], confidence: float = CONFIDENCE
 ) -> tuple[float, float]:
     """From each function's interval at a confidence that leaves this one for them together."""
-    each = 1 - (1 - confidence) / len(plan.parts)
-    ranges = {p.path: p.mechanism.interval(released[p.path], each) for p in plan.parts}
+    each = 1 - (1 - confidence) / len(plan.measurements)
+    ranges = {p.path: p.mechanism.interval(released[p.path], each) for p in plan.measurements}
+    return _within_range(plan, ranges)
+
+
+def _within_range(plan: Plan, ranges: Mapping[str, Range]) -> Range:
+    """Of the PPI, from that of each function: cut to the range declared for it."""
     low, high = range_above(plan.ppi.measure, ranges)
     if plan.ppi.value_range is None:
         return low, high
@@ -93,27 +156,63 @@ def _interval(
 
 def _cases(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
     """The noisy number of cases, where one function answers the PPI and yields it for free."""
-    if len(plan.parts) > 1:
+    if len(plan.measurements) > 1:
         return None
     (estimate,) = estimates.values()
     cases, most = estimate.cases, plan.ppi.scope.last_cases
     return cases if cases is None or most is None else min(cases, float(most))
 
 
+def _cases_margin(estimates: Mapping[str, Estimate]) -> float | None:
+    (estimate, *others) = estimates.values()
+    return None if others else estimate.cases_margin
+
+
+def _perhaps_empty(estimates: Iterable[Estimate]) -> bool:
+    """Whether what was released leaves it open that there are no cases to speak of.
+
+    Then a value that is nothing without cases is told by the noise alone, which lands on one
+    side of a target as often as it likes. Where no number of cases was released, nobody knows.
+    """
+    return any(each.least_cases is not None and each.least_cases <= 0 for each in estimates)
+
+
 def _ceiling(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
     """Of the PPI itself; a formula's variables may each have had one, in their own units."""
-    (part, *others) = plan.parts
+    (part, *others) = plan.measurements
     if others or part.path != ROOT:
         return None
     return estimates[part.path].ceiling
 
 
+def likelihood_of(plan: Plan, noisy: Sequence[Noisy]) -> Likelihood | None:
+    """What was released says about the answer, in its unit, where one function is the PPI.
+
+    None where its mechanism knows none, and where the declared range of the value cuts it off.
+    """
+    (part, *others) = plan.measurements
+    if others or part.path != ROOT or plan.ppi.release.answer is Wanted.VERDICT:
+        return None
+    likelihood = part.mechanism.likelihood(noisy[0])
+    if likelihood is None:
+        return None
+    unit, declared = plan.ppi.unit, plan.ppi.value_range
+    likelihood = likelihood.rescaled(0.0, float(unit.factor))
+    if declared is None:
+        return likelihood
+    if likelihood.low is None or likelihood.high is None:
+        return None
+    low, high = sorted((likelihood.low, likelihood.high))
+    within = unit.show(declared.low) <= low and high <= unit.show(declared.high)
+    return likelihood if within else None
+
+
 def _judged(plan: Plan, target: Target, chance: float | None, low: float, high: float) -> Verdict:
     """By the interval, but for mechanisms that know the verdict better, or worse, than it."""
-    if plan.mechanism == SAMPLED and chance is not None:
+    if plan.covers_noise_only:
         return Verdict.UNDECIDED  # its interval is about the noise alone
-    if plan.mechanism != THRESHOLD or chance is None:
-        return _verdict(target, low, high)
+    if not plan.decides or chance is None:
+        return judge(target, low, high)
     sure = max(chance, 1 - chance) >= (1 + CONFIDENCE) / 2
     if sure and chance > 0.5 and _keeps(target, low, high):
         return Verdict.MET
@@ -128,9 +227,9 @@ def _bands(
     """By the interval as well, and never surer about the target than the verdict is."""
     if aim is None or aim.tolerated is None:
         return ()
-    if plan.mechanism == SAMPLED:
+    if plan.covers_noise_only:
         return tuple(Band)
-    found = set(aim.bands(low, high))
+    found = set(bands_between(aim.target, aim.tolerated, low, high))
     match verdict:
         case Verdict.MET:
             return (Band.GREEN,)
@@ -152,20 +251,12 @@ def _breaks(target: Target, low: float, high: float) -> bool:
     return above or (target.low is not None and high <= target.low)
 
 
-def _verdict(target: Target, low: float, high: float) -> Verdict:
-    """Targets are ranges, so an interval whose two ends keep one lies inside it."""
-    if holds(target, low) and holds(target, high):
-        return Verdict.MET
-    apart = not reaches(target, high) or not stays_below(target, low)
-    return Verdict.MISSED if apart else Verdict.UNDECIDED
-
-
-def chance_met(plan: Plan, target: Target, released: Mapping[str, Noisy]) -> float | None:
+def probability_met(plan: Plan, target: Target, released: Mapping[str, Noisy]) -> float | None:
     """How sure one may be that the target is met: see `Mechanism.chance_at_most`.
 
     None for a formula of many functions, where finding out would take too long.
     """
-    (part, *others) = plan.parts
+    (part, *others) = plan.measurements
     if others or part.path != ROOT:
         return _chance_by_intervals(plan, target, released)
     noisy, mechanism = released[part.path], part.mechanism
@@ -181,7 +272,7 @@ def _last_values(plan: Plan, target: Target) -> tuple[float | None, float | None
     Where values are whole numbers it matters whether a limit belongs to the target. A release
     that aims at its limit knows that already.
     """
-    aims = plan.mechanism == THRESHOLD
+    aims = plan.decides
     high, low = (None if limit is None else float(limit) for limit in (target.high, target.low))
     if high is not None and not target.high_included and not aims:
         high = math.nextafter(high, -math.inf)
@@ -192,13 +283,13 @@ def _last_values(plan: Plan, target: Target) -> tuple[float | None, float | None
 
 def _chance_by_intervals(plan: Plan, target: Target, released: Mapping[str, Noisy]) -> float | None:
     """Of a formula: by the widest interval that still gives a verdict."""
-    if len(plan.parts) > _FEW_PARTS:
+    if len(plan.measurements) > _FEW_PARTS:
         return None
     decided, undecided = 0.0, 1.0
     met: Verdict | None = None
     for _ in range(_HALVINGS):
         confidence = (decided + undecided) / 2
-        found = _verdict(target, *_interval(plan, released, confidence))
+        found = judge(target, *interval_of(plan, released, confidence))
         if found is Verdict.UNDECIDED:
             undecided = confidence
         else:
@@ -212,3 +303,225 @@ def _shown(ppi: Ppi, value: float | None) -> float | None:
     if value is None or not math.isfinite(value):
         return None
     return ppi.unit.show(value)
+
+
+# --- all answers of one PPI, with what a reader must know to understand them ------------------
+
+
+def series_of(
+    releases: Sequence[Release],
+    states: Mapping[str, KeyState],
+    released: Mapping[str, Any],
+    log: LogDeclaration,
+) -> tuple[Series, ...]:
+    """One series per plan, in the order they were asked.
+
+    Two PPIs of one request may ask the same: the first one pays, the other replays. Those of one
+    draw pay for it together.
+    """
+    answers: dict[str, list[Answer]] = {}
+    paid: set[str] = set()
+    for release in releases:
+        again = release.key in paid and not release.plan.together
+        state = KeyState.RELEASED if again else states[release.key]
+        paid.add(release.key)
+        of_ppi = answers.setdefault(release.plan.ppi.id, [])
+        of_ppi.extend(_answers(release, log, state, released[release.key]))
+    plans = {release.plan.ppi.id: release.plan for release in releases}
+    return tuple(_series(plan, answers[ppi]) for ppi, plan in plans.items())
+
+
+def _series(plan: Plan, answers: Iterable[Answer]) -> Series:
+    return Series(
+        ppi=plan.ppi.id,
+        name=plan.ppi.name,
+        unit=plan.ppi.unit.name,
+        sentence=sentence(plan.ppi),
+        target=shown_aim(plan.ppi, target_in(plan.ppi, None)),
+        answers=tuple(answers),
+        clipping=_clipping(plan.ppi),
+        covers=_covers(plan),
+        caution=_caution(plan),
+        group_targets=tuple(_group_targets(plan.ppi)),
+    )
+
+
+def _answers(
+    release: Release, log: LogDeclaration, state: KeyState, released: list[list[list[int]]]
+) -> Iterator[Answer]:
+    """In the order they were drawn: period by period, group by group."""
+    drawn = ((p, g) for p in release.cell.periods for g in release.plan.groups)
+    for (period, group), parts in zip(drawn, released, strict=True):
+        noisy = [tuple(part) for part in parts]
+        yield answer_of(release.plan, log, period, group, noisy, state)
+
+
+def shown_aim(ppi: Ppi, aim: Aim | None) -> ShownTarget | None:
+    """The target in the unit of the answers, with what is tolerated beyond it."""
+    if aim is None:
+        return None
+    tolerated = None if aim.tolerated is None else _shown_target(ppi.unit, aim.tolerated)
+    return replace(_shown_target(ppi.unit, aim.target), tolerated=tolerated)
+
+
+def _shown_target(unit: Unit, target: Target) -> ShownTarget:
+    low = None if target.low is None else unit.show(target.low)
+    high = None if target.high is None else unit.show(target.high)
+    return ShownTarget(
+        low,
+        high,
+        f"{_target_text(target, low, high)} {unit.name}".rstrip(),
+        low_included=target.low_included,
+        high_included=target.high_included,
+    )
+
+
+def _group_targets(ppi: Ppi) -> Iterator[tuple[str, ShownTarget]]:
+    for own in ppi.group_targets:
+        shown = shown_aim(ppi, target_in(ppi, own.key))
+        if shown is not None:
+            yield own.key, shown
+
+
+def _target_text(target: Target, low: float | None, high: float | None) -> str:
+    """As it is written in a catalogue: whether a limit itself is good enough shows."""
+    up_to = f"{'at most' if target.high_included else 'below'} {_plainly(high or 0)}"
+    if low is None:
+        return up_to
+    down_to = f"{'at least' if target.low_included else 'above'} {_plainly(low)}"
+    if high is None:
+        return down_to
+    if target.low_included and target.high_included:
+        return f"between {_plainly(low)} and {_plainly(high)}"
+    return f"{down_to} and {up_to}"
+
+
+def _clipping(ppi: Ppi) -> str:
+    """What the public bounds do to a case's contribution, in words; truth values need none."""
+    if isinstance(ppi.measure, AggregatedMeasure):
+        return _clipped("a case", ppi.measure, ppi.unit)
+    texts = (
+        _clipped(f"{path.removeprefix(f'{ROOT}.')} of a case", measure, _plain_unit(measure))
+        for path, measure in aggregated_measures(ppi.measure)
+    )
+    return "; ".join(text for text in texts if text)
+
+
+def _covers(plan: Plan) -> str:
+    """What the intervals hold: not the value of the cases as they are where bounds cut them off."""
+    if plan.covers_noise_only:
+        return "the noise alone"
+    clipped = any(
+        measure.bounding is not Bounding.PRIVATE and _clipped("", measure, NUMBER)
+        for _, measure in aggregated_measures(plan.ppi.measure)
+    )
+    if isinstance(plan.ppi.measure, AggregatedMeasure):
+        return f"the {'clipped ' if clipped else ''}{plan.ppi.measure.called}"
+    return "the value of clipped cases" if clipped else "the value"
+
+
+def _caution(plan: Plan) -> str:
+    """What the value is not, where a mechanism answers something near to what was asked."""
+    cautions = list(dict.fromkeys(part.mechanism.caution for part in plan.measurements))
+    if plan.ppi.release.answer is Wanted.VERDICT:
+        cautions.append("verdict only: no value was released")
+    return "; ".join(filter(None, (*cautions, advice_on(plan.ppi, plan.epsilon.fraction))))
+
+
+def _clipped(what: str, measure: AggregatedMeasure, unit: Unit) -> str:
+    bounds = measure.bounds
+    if bounds is None or measure_kind(measure.base, None) is Kind.TRUTH:
+        return ""
+    low, high = (_plainly(unit.show(end)) for end in (bounds.low, bounds.high))
+    return f"{what} counts as at least {low} and at most {high} {unit.name}".rstrip()
+
+
+def _plainly(number: float) -> str:
+    """
+    >>> _plainly(1e6), _plainly(0.25), _plainly(1440.0)
+    ('1,000,000', '0.25', '1,440')
+    """
+    return f"{number:,.0f}" if number == round(number) else f"{number:,.6g}"
+
+
+def _plain_unit(measure: AggregatedMeasure) -> Unit:
+    return HOURS if measure_kind(measure, None) is Kind.DURATION else NUMBER
+
+
+# --- what a release gives in Python ----------------------------------------------------------
+
+
+class Chart:
+    """One PPI, drawn: shows itself in a notebook, and can be saved as SVG."""
+
+    def __init__(self, series: Series) -> None:
+        from pappi.report import series_svg
+
+        self.svg = series_svg(series)
+
+    def save(self, path: str | Path) -> None:
+        Path(path).write_text(self.svg, encoding="utf-8")
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+class Released(tuple[Series, ...]):
+    """The series of a release, in the order they were asked.
+
+    In a notebook it shows charts and figures. Everything in it has been released, or is
+    rehearsed: showing and storing it costs no privacy.
+    """
+
+    __slots__ = ()
+
+    def plot(self, ppi: str | None = None) -> Chart:
+        """The chart of one PPI; without its id, of the only one."""
+        chosen = [series for series in self if ppi is None or series.ppi == ppi]
+        if len(chosen) != 1:
+            known = ", ".join(series.ppi for series in self)
+            raise UsageError("name the PPI to plot", hint=f"one of: {known}")
+        return Chart(chosen[0])
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One flat record per figure: as in the CSV of the command line. Rehearsed ones say so."""
+        from pappi.report import flat_record, flat_smoothed_record
+
+        smoothed = any(series.smoothing for series in self)
+        record = flat_smoothed_record if smoothed else flat_record
+        return [
+            {**record(answer), "rehearsal": True} if series.rehearsed else record(answer)
+            for series in self
+            for answer in series.answers
+        ]
+
+    def to_arrow(self) -> pa.Table:
+        import pyarrow as pa
+
+        return pa.Table.from_pylist(self.to_records())
+
+    def to_pandas(self) -> pd.DataFrame:
+        try:
+            import pandas as pd
+        except ModuleNotFoundError:
+            raise _not_installed("pandas") from None
+        return pd.DataFrame(self.to_records())
+
+    def to_polars(self) -> pl.DataFrame:
+        try:
+            import polars as pl
+        except ModuleNotFoundError:
+            raise _not_installed("polars") from None
+        return pl.DataFrame(self.to_records(), infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        from pappi.report import series_html
+
+        return "".join(map(series_html, self))
+
+
+def _not_installed(library: str) -> UsageError:
+    return UsageError(
+        f"{library} is not installed here",
+        hint=f"install it with: pip install {library}; or use to_arrow() or to_records()",
+    )

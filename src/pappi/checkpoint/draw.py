@@ -9,21 +9,18 @@ is in all give a result, drawn like any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.checkpoint.questions import CellQuestion
-from pappi.engine.cases import CaseTable, case_batches, evaluate_cases
-from pappi.engine.query import Identify
-from pappi.engine.scopes import batches_in, cases_in, read_by
-from pappi.planning.parts import Part
-from pappi.planning.plan import Plan
-from pappi.ppinot.model import Scope
-from pappi.store.declarations import LogDeclaration
-from pappi.values.periods import Period
+from pappi.checkpoint.queries import Release
+from pappi.engine import CaseTable, Identify, cases_by_period
+from pappi.planning import Measurement
+from pappi.ppinot import Scope
+from pappi.store import LogDeclaration
+from pappi.values import Period
 
 CellResult = list[list[list[int]]]
 """Per period and group: the noisy integers of each function."""
@@ -33,72 +30,52 @@ CellValues = list[NDArray[np.float64]]
 
 
 def draw_cells(
-    events: Path, questions: Sequence[CellQuestion], log: LogDeclaration, key: bytes
+    events: Path, releases: Sequence[Release], log: LogDeclaration, key: bytes
 ) -> dict[str, CellResult]:
-    """The noisy integers of every question, from one evaluation of the log."""
-    return {
-        question.key: [_noisy(question.plan, values) for values in read]
-        for question, read in read_cells(events, questions, log, key)
-    }
+    """The noisy integers of every release, from one evaluation of the log."""
+    drawn = {}
+    for release, cells in read_cells(events, releases, log, key):
+        parts = release.plan.measurements
+        drawn[release.key] = [
+            [list(part.mechanism.release(values)) for part, values in zip(parts, cell, strict=True)]
+            for cell in cells
+        ]
+    return drawn
 
 
 def read_cells(
-    events: Path, questions: Sequence[CellQuestion], log: LogDeclaration, key: bytes
-) -> Iterator[tuple[CellQuestion, Iterator[CellValues]]]:
-    """What each question's mechanisms read, per period and group, from one evaluation of the log.
+    events: Path, releases: Sequence[Release], log: LogDeclaration, key: bytes
+) -> Iterator[tuple[Release, Iterator[CellValues]]]:
+    """What each release's mechanisms read, per period and group, from one evaluation of the log.
 
     It depends on the set of cases that the log has, and on nothing else about it.
     """
-    tables = _tables(events, questions, log, key)
-    for question in questions:
-        yield question, _cell(question, tables[question.plan.ppi.scope])
+    plans = {id(release.plan): release.plan for release in releases}.values()
+    parts = [part for plan in plans for part in plan.measurements]
+    periods: dict[Scope, set[Period]] = {}
+    for release in releases:
+        periods.setdefault(release.plan.ppi.scope, set()).update(release.cell.periods)
+    # Who a case belongs to is read only where something depends on it.
+    latest = any(scope.last_cases is not None for scope in periods)
+    who = latest or log.terms.unit.column is not None or any(part.buckets for part in parts)
+    tables = cases_by_period(
+        events,
+        log,
+        [measure for part in parts for measure in part.inputs],
+        {scope: sorted(some) for scope, some in periods.items()},
+        Identify(key, log.terms.unit.column) if who else None,
+    )
+    for release in releases:
+        yield release, _cell(release, tables[release.plan.ppi.scope])
 
 
-def _tables(
-    events: Path, questions: Sequence[CellQuestion], log: LogDeclaration, key: bytes
-) -> dict[Scope, dict[Period, CaseTable]]:
-    """The cases that count, of every scope and period that is asked about."""
-    plans = {id(question.plan): question.plan for question in questions}.values()
-    parts = [part for plan in plans for part in plan.parts]
-    measures = [measure for part in parts for measure in part.inputs]
-    asked, horizon, zone = _asked(questions), log.horizon, log.zone
-    identify = Identify(key, log.unit.column) if _asks_who(parts, asked, log) else None
-    reading = (log.place(events), log.table, log.anchor, measures, log.vocabulary, identify)
-    besides = read_by(asked)
-    if log.unit.column is None and all(scope.last_cases is None for scope in asked):
-        batches = case_batches(*reading, also=besides, days=log.days)
-        return batches_in(batches, asked, horizon, zone)
-    found = evaluate_cases(*reading, also=besides, days=log.days)
-    cases = found.kept(log.unit, horizon, zone)
-    return {scope: cases_in(cases, scope, asked[scope], horizon, zone) for scope in asked}
+def _cell(release: Release, tables: Mapping[Period, CaseTable]) -> Iterator[CellValues]:
+    for period in release.cell.periods:
+        for group in release.plan.groups:
+            yield [_values(part, tables[period], group) for part in release.plan.measurements]
 
 
-def _asked(questions: Sequence[CellQuestion]) -> dict[Scope, list[Period]]:
-    """The periods of each scope, in order."""
-    asked: dict[Scope, set[Period]] = {}
-    for question in questions:
-        asked.setdefault(question.plan.ppi.scope, set()).update(question.cell.periods)
-    return {scope: sorted(periods) for scope, periods in asked.items()}
-
-
-def _asks_who(parts: Sequence[Part], scopes: Iterable[Scope], log: LogDeclaration) -> bool:
-    """Whether anything depends on whose case it is, or on which case."""
-    chosen = any(scope.last_cases is not None for scope in scopes)
-    return chosen or log.unit.column is not None or any(part.buckets for part in parts)
-
-
-def _cell(question: CellQuestion, tables: Mapping[Period, CaseTable]) -> Iterator[CellValues]:
-    for period in question.cell.periods:
-        for group in question.plan.groups:
-            yield [_values(part, tables[period], group) for part in question.plan.parts]
-
-
-def _noisy(plan: Plan, read: CellValues) -> list[list[int]]:
-    parts = zip(plan.parts, read, strict=True)
-    return [list(part.mechanism.release(values)) for part, values in parts]
-
-
-def _values(part: Part, cases: CaseTable, group: str | None) -> NDArray[np.float64]:
+def _values(part: Measurement, cases: CaseTable, group: str | None) -> NDArray[np.float64]:
     """A value per case, or a row per case where a mechanism reads several measures."""
     columns = [cases.contributions(measure, group) for measure in part.inputs]
     if part.buckets:

@@ -1,4 +1,4 @@
-"""Two levels of one PPI: its series, and the whole time besides, for one ε together.
+"""Two levels of one PPI: its series and its whole-time value, sharing one ε.
 
 The whole time has many more cases than any period, so a part of ε tells there what all periods
 have in common, and smoothing draws them towards that. Each block of the log is charged for both
@@ -14,31 +14,20 @@ which alone would have too few cases to find one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from pappi.checkpoint.evidence import Evidence
-from pappi.checkpoint.plans import DEFAULT_EPSILON
-from pappi.checkpoint.smoothing import smoothed
+from pappi.checkpoint.queries import DEFAULT_EPSILON
 from pappi.errors import UsageError
-from pappi.planning.ratios import is_part_of_whole
-from pappi.ppinot.model import (
-    AggregatedMeasure,
-    Aggregation,
-    Bounding,
-    Catalogue,
-    Ppi,
-    ReleaseChoice,
-)
-from pappi.values.answers import Series
-from pappi.values.bounds import Bounds
-from pappi.values.epsilon import Epsilon
+from pappi.planning import is_part_of_whole
+from pappi.ppinot import AggregatedMeasure, Aggregation, Bounding, Catalogue, Ppi, ReleaseChoice
+from pappi.series import whole_id
+from pappi.values import Bounds, Epsilon, Likelihood, Series
 
 Release = Callable[[Catalogue], tuple[Series, ...]]
 """A request to the checkpoint, which charges for it."""
 
-_SUFFIX = "-whole"
 _LEAST, _MOST = Fraction(1, 100), Fraction(99, 100)
 
 
@@ -61,19 +50,21 @@ def released_in_levels(
     """
     _refuse(catalogue, share)
     bounded = [ppi for ppi in catalogue.ppis if _needs_ceiling(ppi)]
-    wholes = [_whole(ppi, _asked(ppi, epsilon), share) for ppi in bounded]
-    found = release(replace(catalogue, ppis=tuple(wholes))) if wholes else ()
-    limits = {ppi.id: one.answers[0].evidence for ppi, one in zip(bounded, found, strict=True)}
+    wholes = [_whole(ppi, _epsilon_of(ppi, epsilon), share) for ppi in bounded]
+    first = release(replace(catalogue, ppis=tuple(wholes))) if wholes else ()
+    limits = {ppi.id: one.answers[0].likelihood for ppi, one in zip(bounded, first, strict=True)}
     ppis: list[Ppi] = []
     for ppi in catalogue.ppis:
         if ppi.id in limits:
-            ppis.append(below_ceiling(_below(ppi, _asked(ppi, epsilon), share), limits[ppi.id]))
+            ppis.append(
+                below_ceiling(_periods(ppi, _epsilon_of(ppi, epsilon), share), limits[ppi.id])
+            )
         else:
             ppis.extend(_levels(ppi, epsilon, share))
-    return (*release(replace(catalogue, ppis=tuple(ppis))), *found)
+    return (*release(replace(catalogue, ppis=tuple(ppis))), *first)
 
 
-def below_ceiling(ppi: Ppi, whole: Evidence | None) -> Ppi:
+def below_ceiling(ppi: Ppi, whole: Likelihood | None) -> Ppi:
     """The mean with the bounds that its whole time was released within.
 
     A target beyond them would be met by definition, so it is left out.
@@ -100,56 +91,39 @@ def _refuse(catalogue: Catalogue, share: Fraction) -> None:
     for ppi in catalogue.ppis:
         if whole_id(ppi.id) in taken and (has_levels(ppi) or _needs_ceiling(ppi)):
             raise UsageError(
-                f"the id '{whole_id(ppi.id)}' is needed for the whole time of '{ppi.id}'",
-                hint="rename the PPI that has it",
+                f"the id '{whole_id(ppi.id)}' is reserved for the whole time of '{ppi.id}'",
+                hint="rename the PPI that uses it",
             )
 
 
-def smoothed_all(series: Sequence[Series]) -> tuple[Series, ...]:
-    """Every series smoothed, with its whole time where that was released besides."""
-    found = {one.ppi: one for one in series}
-    return tuple(
-        one if _is_whole(one, found) else smoothed(one, found.get(whole_id(one.ppi)))
-        for one in series
-    )
-
-
-def whole_id(ppi: str) -> str:
-    return ppi + _SUFFIX
-
-
-def _is_whole(series: Series, found: dict[str, Series]) -> bool:
-    return series.ppi.endswith(_SUFFIX) and series.ppi.removesuffix(_SUFFIX) in found
-
-
 def _levels(ppi: Ppi, epsilon: Epsilon | None, share: Fraction) -> Iterator[Ppi]:
-    asked = _asked(ppi, epsilon)
+    total = _epsilon_of(ppi, epsilon)
     if not has_levels(ppi):
-        yield replace(ppi, epsilon=asked)
+        yield replace(ppi, epsilon=total)
         return
-    yield _below(ppi, asked, share)
-    yield _whole(ppi, asked, share)
+    yield _periods(ppi, total, share)
+    yield _whole(ppi, total, share)
 
 
-def _asked(ppi: Ppi, epsilon: Epsilon | None) -> Epsilon:
+def _epsilon_of(ppi: Ppi, epsilon: Epsilon | None) -> Epsilon:
     return epsilon or ppi.epsilon or DEFAULT_EPSILON
 
 
-def _above(asked: Epsilon, share: Fraction) -> Epsilon:
-    return Epsilon(int(asked.nano * share))
+def _for_whole(total: Epsilon, share: Fraction) -> Epsilon:
+    return Epsilon(int(total.nano * share))
 
 
-def _below(ppi: Ppi, asked: Epsilon, share: Fraction) -> Ppi:
-    return replace(ppi, epsilon=asked - _above(asked, share))
+def _periods(ppi: Ppi, total: Epsilon, share: Fraction) -> Ppi:
+    return replace(ppi, epsilon=total - _for_whole(total, share))
 
 
-def _whole(ppi: Ppi, asked: Epsilon, share: Fraction) -> Ppi:
+def _whole(ppi: Ppi, total: Epsilon, share: Fraction) -> Ppi:
     return replace(
         ppi,
         id=whole_id(ppi.id),
         name=f"{ppi.name}, over the whole time",
         scope=replace(ppi.scope, grid=None),
-        epsilon=_above(asked, share),
+        epsilon=_for_whole(total, share),
     )
 
 

@@ -44,7 +44,7 @@ def on_grid(
     clock: Clock = time.monotonic,
     sleep: Callable[[float], object] = time.sleep,
 ) -> Pace:
-    """The pace of a grid of so many seconds; failures end on it as well."""
+    """The pace of a grid with this many seconds; failures end on it as well."""
 
     @contextmanager
     def pace() -> Iterator[None]:

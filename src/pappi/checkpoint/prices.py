@@ -1,38 +1,59 @@
-"""Plans as quotes: what an analyst sees before paying. Public facts only."""
+"""What an analyst sees before paying: quotes, prices, forecasts and what is left of a budget.
+
+Quotes are functions of public facts and of counts on record (`counts`); the others of declarations
+and the ledger.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from pappi.checkpoint.series import shown_aim
-from pappi.planning.accuracy import plan_spread
-from pappi.planning.parts import PublicFacts
-from pappi.planning.plan import Option, Plan, plan_options
-from pappi.planning.spread import EVENLY_BETWEEN, OVER_OCTAVES, Spread
-from pappi.planning.targets import advice_on, target_in
-from pappi.ppinot.measures import measure_kind
-from pappi.ppinot.model import ReleaseChoice, Wanted
-from pappi.values.quotes import (
+from pappi.checkpoint.answers import shown_aim
+from pappi.checkpoint.expected_interval import expected_half_width
+from pappi.checkpoint.queries import Release
+from pappi.ledger import (
+    Account,
+    Balance,
+    Forecast,
+    KeyState,
+    RemainingBudget,
+    demand,
+    forecast,
+)
+from pappi.mechanisms import EVENLY_BETWEEN, OVER_OCTAVES, ErrorLaw
+from pappi.planning import (
+    Option,
+    Plan,
+    advice_on,
+    plan_error_law,
+    plan_options,
+    plan_ppi,
+    target_in,
+)
+from pappi.ppinot import ReleaseChoice, Wanted, measure_kind
+from pappi.store import LogDeclaration, Registry
+from pappi.values import (
     CONFIDENCES,
     MARGIN_CONFIDENCE,
+    ZERO,
+    BudgetLine,
+    Epsilon,
     ErrorQuantile,
+    Kind,
+    PublicLog,
     Quote,
     QuotedSet,
 )
-from pappi.values.vocabulary import Kind
 
-_FEWER = "with a tenth of the cases, up to about ten times as much"
+_FEWER = "a tenth of the cases can mean ten times the error"
 _UNASKED = "not as asked: without `noise` and `mechanism`"
-_ON_REQUEST = {
-    "threshold": "on request: aims at the target",
-    "sample-and-aggregate": "on request: the bias of small parts comes on top",
-}
 
 
-def quote_of(plan: Plan, facts: PublicFacts, charges: int, new_charges: int) -> Quote:
-    ppi, spread = plan.ppi, plan_spread(plan, facts)
+def quote_of(plan: Plan, log: PublicLog, charges: int, new_charges: int) -> Quote:
+    ppi, spread = plan.ppi, plan_error_law(plan)
     quantiles, assumes = _quantiles(plan, spread), "" if spread is None else spread.assumes
     return Quote(
         ppi=ppi.id,
@@ -42,12 +63,12 @@ def quote_of(plan: Plan, facts: PublicFacts, charges: int, new_charges: int) -> 
         functions=_functions(plan),
         mechanism=plan.mechanism,
         typical_error=_shown_error(plan),
-        assumed_cases=facts.expected_cases,
+        assumed_cases=plan.expected.cases,
         charges=charges,
         new_charges=new_charges,
-        options=_ranked([*_asked_for(plan, facts), *_unasked(plan, facts)]),
+        options=_ranked([*_asked_for(plan, log), *_unasked(plan, log)]),
         shares=_shares(plan),
-        clipping=_clipping(plan, facts),
+        clipping=_clipping(plan, log),
         advice=advice_on(ppi, plan.epsilon.fraction),
         quantiles=quantiles,
         margin_note=_margin_note(plan, quantiles, assumes),
@@ -56,10 +77,15 @@ def quote_of(plan: Plan, facts: PublicFacts, charges: int, new_charges: int) -> 
         target=shown_aim(ppi, target_in(ppi, None)),
         verdict_only=ppi.release.answer is Wanted.VERDICT,
         mechanisms=_mechanisms(plan),
+        total=plan.total,
+        together=plan.together,
+        apart=None if plan.apart is None else _margin(plan_ppi(ppi, plan.apart, log)),
+        cases_note=plan.expected.because,
+        interval_half_width=_interval_half_width(plan),
     )
 
 
-def _quantiles(plan: Plan, spread: Spread | None) -> tuple[ErrorQuantile, ...]:
+def _quantiles(plan: Plan, spread: ErrorLaw | None) -> tuple[ErrorQuantile, ...]:
     """As far as there are any: of a value that may not exist, none at high confidences."""
     if spread is None:
         return ()
@@ -68,14 +94,26 @@ def _quantiles(plan: Plan, spread: Spread | None) -> tuple[ErrorQuantile, ...]:
     return tuple(ErrorQuantile(level, _digits(abs(away))) for level, away in shown)
 
 
+def _interval_half_width(plan: Plan) -> float | None:
+    half = expected_half_width(plan)
+    return None if half is None else _digits(abs(plan.ppi.unit.show(half)))
+
+
+def half_width_of(plan: Plan) -> float | None:
+    """As the quote of the plan has it, and nothing else of it."""
+    quantiles = _quantiles(plan, plan_error_law(plan))
+    known = {quantile.confidence: quantile.within for quantile in quantiles}
+    return known.get(MARGIN_CONFIDENCE)
+
+
 def _digits(away: float) -> float:
     """A prediction has no more than five: what was searched for 5 h is not 5.000001 h."""
     return float(f"{away:.5g}")
 
 
-def _margin(plan: Plan, facts: PublicFacts) -> float | None:
+def _margin(plan: Plan) -> float | None:
     """What can be promised of one way to release it."""
-    spread = plan_spread(plan, facts)
+    spread = plan_error_law(plan)
     if spread is None or spread.assumes:
         return None
     away = spread.within(MARGIN_CONFIDENCE)
@@ -84,14 +122,14 @@ def _margin(plan: Plan, facts: PublicFacts) -> float | None:
 
 def _margin_note(plan: Plan, quantiles: Sequence[ErrorQuantile], assumes: str) -> str:
     if math.isinf(plan.predicted_error):
-        return "its bounds are chosen privately, so nothing is known beforehand"
+        return "its bounds are chosen privately, so the error cannot be predicted"
     if not quantiles:
-        return "where values are cut off is chosen privately, so only a typical error is predicted"
+        return "the clipping bound is chosen privately, so only a typical error is predicted"
     if not any(each.confidence == MARGIN_CONFIDENCE for each in quantiles):
-        return "its formula has no value more often than a margin allows for"
+        return "it is undefined too often to quote a margin"
     if assumes in (EVENLY_BETWEEN, OVER_OCTAVES):
-        return "it depends on how closely the values lie together, which nobody may know beforehand"
-    return "it depends on where the values lie, which nobody may know beforehand" if assumes else ""
+        return "it depends on how close together the values are, which is private"
+    return "it depends on where the values lie, which is private" if assumes else ""
 
 
 def _ranked(options: list[QuotedSet]) -> tuple[QuotedSet, ...]:
@@ -104,59 +142,182 @@ def _ranked(options: list[QuotedSet]) -> tuple[QuotedSet, ...]:
     return tuple(sorted(options, key=order))
 
 
-def _asked_for(plan: Plan, facts: PublicFacts) -> Iterator[QuotedSet]:
+def _asked_for(plan: Plan, log: PublicLog) -> Iterator[QuotedSet]:
     """All that the PPI allows."""
-    for option in plan_options(plan.ppi, plan.epsilon, facts):
-        yield _quoted_set(option, plan, facts)
+    for option in plan_options(plan.ppi, plan.epsilon, log):
+        yield _quoted_set(option, plan)
 
 
-def _unasked(plan: Plan, facts: PublicFacts) -> Iterator[QuotedSet]:
+def _unasked(plan: Plan, log: PublicLog) -> Iterator[QuotedSet]:
     """What there would be without a choice of functions and mechanisms, to compare it with."""
     if not plan.ppi.release.noise and plan.ppi.release.mechanism is None:
         return
     free = replace(plan.ppi, release=ReleaseChoice(answer=plan.ppi.release.answer))
-    for option in plan_options(free, plan.epsilon, facts):
-        if option.plan is not None and not option.on_request and option.plan.parts != plan.parts:
-            yield replace(_quoted_set(option, plan, facts), reason=_UNASKED, chosen=False)
+    for option in plan_options(free, plan.epsilon, log):
+        if (
+            option.plan is not None
+            and not option.on_request
+            and option.plan.measurements != plan.measurements
+        ):
+            yield replace(_quoted_set(option, plan), reason=_UNASKED, chosen=False)
 
 
-def _quoted_set(option: Option, chosen: Plan, facts: PublicFacts) -> QuotedSet:
-    plan = option.plan
-    if plan is None:
+def _quoted_set(option: Option, chosen: Plan) -> QuotedSet:
+    if option.plan is None:
         return QuotedSet(option.functions, None, None, option.reason)
+    plan = option.plan.expecting(chosen.expected)
     ways = [(_functions(each), each.mechanism) for each in (plan, chosen)]
     is_chosen = not option.on_request and ways[0] == ways[1]
     return QuotedSet(
         option.functions,
         plan.mechanism,
         _shown_error(plan),
-        reason=_ON_REQUEST.get(plan.mechanism, "") if option.on_request else "",
+        reason=plan.measurements[0].mechanism.on_request if option.on_request else "",
         shares=_shares(plan),
         chosen=is_chosen,
-        margin=_margin(plan, facts),
+        margin=_margin(plan),
         mechanisms=_mechanisms(plan),
     )
 
 
 def _functions(plan: Plan) -> tuple[str, ...]:
-    return tuple(part.path for part in plan.parts)
+    return tuple(part.path for part in plan.measurements)
 
 
 def _shares(plan: Plan) -> tuple[float, ...]:
     """How epsilon is divided between the functions."""
-    return tuple(float(part.share) for part in plan.parts)
+    return tuple(float(part.share) for part in plan.measurements)
 
 
 def _mechanisms(plan: Plan) -> tuple[str, ...]:
-    return tuple(part.mechanism.name for part in plan.parts)
+    return tuple(part.mechanism.name for part in plan.measurements)
 
 
-def _clipping(plan: Plan, facts: PublicFacts) -> str:
-    inputs = (measure for part in plan.parts for measure in part.inputs)
-    kinds = {measure_kind(measure.base, facts.vocabulary) for measure in inputs}
-    return "none" if kinds == {Kind.TRUTH} else "as large as what lies beyond the bounds"
+def _clipping(plan: Plan, log: PublicLog) -> str:
+    inputs = (measure for part in plan.measurements for measure in part.inputs)
+    kinds = {measure_kind(measure.base, log.vocabulary) for measure in inputs}
+    return "none" if kinds == {Kind.TRUTH} else "as large as the clipped part of the values"
 
 
 def _shown_error(plan: Plan) -> float | None:
     error = plan.predicted_error
     return plan.ppi.unit.show(error) if math.isfinite(error) else None
+
+
+# --- what a catalogue costs as a whole, and how long the budget lasts -------------------------
+
+UNPAID = frozenset({KeyState.NEW, KeyState.RESERVED})
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What asking a catalogue costs: figures that are not on record, and what blocks pay.
+
+    `reserved` of its cells were reserved earlier for subscriptions, and are charged from
+    there. `least` and `most` are what the blocks pay that pay least and most. `name` stands
+    for exactly the cells that would be charged.
+    """
+
+    figures: int
+    reserved: int
+    blocks: int
+    least: Epsilon
+    most: Epsilon
+    name: str
+
+    @property
+    def is_free(self) -> bool:
+        return not self.figures
+
+
+def price_of(releases: Sequence[Release], states: Mapping[str, KeyState]) -> Price:
+    """Of all releases together; two that are the same are paid once."""
+    unpaid = {release.key: release for release in releases if states[release.key] in UNPAID}
+    paid = demand(release.charge for release in unpaid.values())
+    blocks = [amount for account, amount in paid.items() if account.is_block]
+    return Price(
+        figures=sum(release.figures for release in unpaid.values()),
+        reserved=sum(states[key] is KeyState.RESERVED for key in unpaid),
+        blocks=len(blocks),
+        least=min(blocks, default=ZERO),
+        most=max(blocks, default=ZERO),
+        name=hashlib.sha256("".join(sorted(unpaid)).encode("ascii")).hexdigest(),
+    )
+
+
+def remaining_budget(
+    log: LogDeclaration,
+    balances: Mapping[Account, Balance],
+    analyst: str,
+    share: Epsilon | None,
+) -> RemainingBudget:
+    """What an analyst has left in a log, of whose blocks they may have been granted a share."""
+    blocks = {account.block for account in balances if account.block}
+    coming = log.terms.block_budget if share is None else min(log.terms.block_budget, share)
+    return RemainingBudget(
+        left={block: _left(log, balances, block, analyst, share) for block in blocks},
+        limit=coming,
+        coming=coming,
+        total=None
+        if log.terms.total_budget is None
+        else max(log.terms.total_budget - _used(balances, Account(log.name)), ZERO),
+    )
+
+
+def forecast_of(
+    releases: Sequence[Release], remaining: RemainingBudget, log: LogDeclaration
+) -> Forecast | None:
+    """For new charges only; the price is the largest cost to any block.
+
+    None if nothing is: what is on record costs nothing.
+    """
+    if not releases:
+        return None
+    charges = {release.key: release.charge for release in releases}
+    wanted = demand(charges.values())
+    prices = {account.block: price for account, price in wanted.items() if account.is_block}
+    return forecast(remaining, max(prices.values()), prices, log.terms.blocks, log.public.until)
+
+
+def _left(
+    log: LogDeclaration,
+    balances: Mapping[Account, Balance],
+    block: str,
+    analyst: str,
+    share: Epsilon | None,
+) -> Epsilon:
+    left = log.terms.block_budget - _used(balances, Account(log.name, block))
+    if share is not None:
+        left = min(left, share - _used(balances, Account(log.name, block, analyst)))
+    return max(left, ZERO)
+
+
+def _used(balances: Mapping[Account, Balance], account: Account) -> Epsilon:
+    return balances.get(account, Balance()).used
+
+
+def budget_lines(
+    log: LogDeclaration, balances: Mapping[Account, Balance], registry: Registry, analyst: str
+) -> tuple[BudgetLine, ...]:
+    """What each block of a log may spend and has spent, and what of it an analyst has."""
+    blocks = dict.fromkeys(
+        block.label for block in log.terms.blocks.periods(log.public.first, log.public.until)
+    )
+    # What reaches beyond the horizon, or is reserved for later, has accounts there, too.
+    blocks |= dict.fromkeys(sorted(account.block for account in balances if account.is_block))
+    grant = registry.grants.get((log.name, analyst))
+    lines = []
+    for block in blocks:
+        whole = balances.get(Account(log.name, block), Balance())
+        lines.append(
+            BudgetLine(
+                block,
+                limit=log.terms.block_budget,
+                spent=whole.spent,
+                held=whole.held,
+                own_limit=None if grant is None else grant.per_block,
+                own_used=_used(balances, Account(log.name, block, analyst)),
+                frozen=registry.is_frozen(log, block),
+            )
+        )
+    return tuple(lines)

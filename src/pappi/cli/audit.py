@@ -14,18 +14,19 @@ import click
 
 from pappi.cli.options import (
     AS_JSON,
+    TOTAL,
     chosen_catalogue,
     open_workspace,
     verified_in_full,
     workspace_option,
 )
 from pappi.errors import LedgerRolledBack, PappiError, UsageError
+from pappi.values import Epsilon
 
 if TYPE_CHECKING:
-    from pappi.audit.reports import SubjectReport
-    from pappi.audit.subjects import Subject
-    from pappi.store.mark import Mark
-    from pappi.workspace import Workspace
+    from pappi.audit import Subject, SubjectReport
+    from pappi.session import Workspace
+
 
 LEDGER = "ledger"
 
@@ -40,28 +41,38 @@ class AuditFailed(PappiError):
 @click.option(
     "--epsilon",
     metavar="EPS",
-    help="Epsilon to audit for. [default: a catalogue's own, 1 for mechanisms]",
+    help="Epsilon to audit for. [default: the catalogue's own; 1 for mechanisms]",
+)
+@TOTAL
+@click.option(
+    "--pairs",
+    default=2_000,
+    show_default=True,
+    help="Neighbouring data sets to try, for each kind of data.",
 )
 @click.option(
-    "--pairs", default=2_000, show_default=True, help="Neighbours to try, for each kind of data."
+    "--samples",
+    default=10_000,
+    show_default=True,
+    help="Samples to compare with the exact distribution.",
 )
 @click.option(
-    "--samples", default=10_000, show_default=True, help="Draws to compare with their law."
+    "--black-box", is_flag=True, help="Also sample whole releases in a temporary workspace."
 )
 @click.option(
-    "--black-box", is_flag=True, help="Also sample whole releases, through a workspace of its own."
+    "--jobs", type=click.IntRange(min=1), help="Number of processes. [default: one per processor]"
 )
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes. [default: one per processor]")
 @click.option(
     "--contains",
     metavar="NUMBER:DIGEST",
-    help="With `ledger`: check that it still has an entry noted earlier, as `pappi budget` prints.",
+    help="With `ledger`: check that it still has an entry you noted earlier from `pappi budget`.",
 )
 @workspace_option
 @AS_JSON
 def audit(
     target: str,
     epsilon: str | None,
+    total: str | None,
     pairs: int,
     samples: int,
     jobs: int | None,
@@ -71,19 +82,24 @@ def audit(
     black_box: bool,
     as_json: bool,
 ) -> None:
-    """Audit what would be released; or verify the ledger.
+    """Audit what would be released, or verify the ledger.
 
     TARGET is a catalogue file, the name of a mechanism or function (laplace, two-bin,
     max, …; `all` for all of them), or `ledger`. The exact worst loss over neighbouring
     data sets is compared with epsilon, and what is drawn with its law. It reads no
     event and spends nothing.
     """
+    from pappi.audit import audit_subject, spread
+
     if target == LEDGER:
         _verify(open_workspace(workspace), contains, as_json=as_json)
         return
     if contains is not None:
-        raise UsageError("--contains goes with: pappi audit ledger")
-    reports = _audited(_subjects(target, epsilon, workspace), pairs, samples, jobs)
+        raise UsageError("--contains only works with: pappi audit ledger")
+    subjects = _subjects(target, epsilon, total, workspace)
+    with _progress("Auditing", len(subjects)) as done:
+        work = partial(audit_subject, pairs=pairs, samples=samples)
+        reports = spread(work, subjects, jobs, done)
     if black_box:
         reports = _with_black_box(reports, jobs)
     _show(reports, as_json=as_json)
@@ -92,71 +108,54 @@ def audit(
         raise AuditFailed(f"the audit failed for: {', '.join(failed)}")
 
 
-def _verify(door: Workspace, contains: str | None, *, as_json: bool) -> None:
-    noted = None if contains is None else _mark_in(contains)
-    verified = verified_in_full(door)
+def _verify(workspace: Workspace, contains: str | None, *, as_json: bool) -> None:
+    from pappi.ledger import Mark
+
+    try:
+        noted = None if contains is None else Mark.read(contains)
+    except ValueError as problem:
+        raise UsageError(str(problem), hint="copy it from the output of `pappi budget`") from None
+    verified = verified_in_full(workspace)
     head = f"{verified.entries}:{verified.head}"
     if not as_json:
         click.echo(f"The ledger verifies: {verified.entries} entries, head {head}")
-    if noted is not None:
-        _require_entry(door, noted)
+    if noted is not None and not workspace.custody.contains(noted):
+        raise LedgerRolledBack(
+            f"the ledger does not contain the entry {noted}: it is a different ledger, or an older "
+            "copy",
+            hint="later charges may be missing from it; stop with: pappi stop REASON",
+        )
     if as_json:
         record = {"verifies": True, "entries": verified.entries, "head": head}
         click.echo(json.dumps(record if noted is None else {**record, "contains": contains}))
     elif noted is not None:
-        click.echo(f"It has the entry {contains}.")
+        click.echo(f"It contains the entry {contains}.")
 
 
-def _mark_in(written: str) -> Mark:
-    from pappi.store.mark import Mark
-
-    try:
-        return Mark.read(written)
-    except ValueError as problem:
-        raise UsageError(str(problem), hint="write it as `pappi budget` prints it") from None
-
-
-def _require_entry(door: Workspace, noted: Mark) -> None:
-    if not door.custody.contains(noted):
-        raise LedgerRolledBack(
-            f"the ledger does not have the entry {noted}: it is another one, or an older copy",
-            hint="what was charged since may be missing in it; stop with: pappi stop REASON",
-        )
-
-
-def _subjects(target: str, epsilon: str | None, workspace: str | None) -> tuple[Subject, ...]:
-    from pappi.audit.subjects import STANDARD_EPSILON, subjects_named
-    from pappi.values.epsilon import Epsilon
+def _subjects(
+    target: str, epsilon: str | None, total: str | None, workspace: str | None
+) -> tuple[Subject, ...]:
+    from pappi.audit import STANDARD_EPSILON, subjects_named
 
     if Path(target).is_file():
         analyst = open_workspace(workspace).checkpoint()
-        return analyst.audited(chosen_catalogue(Path(target), ()), epsilon)
+        return analyst.audited(chosen_catalogue(Path(target), ()), epsilon, total=total)
+    if total is not None:
+        raise UsageError("--total only works with a catalogue")
     exact = Epsilon.of(epsilon).fraction if epsilon is not None else STANDARD_EPSILON
     return subjects_named(target, exact)
 
 
-def _audited(
-    subjects: Sequence[Subject], pairs: int, samples: int, jobs: int | None
-) -> list[SubjectReport]:
-    from pappi.audit.reports import audit_subject
-    from pappi.audit.running import spread
-
-    work = partial(audit_subject, pairs=pairs, samples=samples)
-    with _progress("Auditing", len(subjects)) as done:
-        return spread(work, subjects, jobs, done)
-
-
 def _with_black_box(reports: Sequence[SubjectReport], jobs: int | None) -> list[SubjectReport]:
     """Each question once, whoever asks it."""
-    from pappi.audit.running import spread
-    from pappi.cli.black_box import MOST_SAMPLES, audit_question
+    from pappi.audit import spread
+    from pappi.session import audit_question
 
-    asked = list(dict.fromkeys(q for report in reports for q in report.subject.questions))
-    work = partial(audit_question, samples=MOST_SAMPLES)
-    with _progress("Sampling releases", len(asked)) as done:
-        found = dict(zip(asked, spread(work, asked, jobs, done), strict=True))
+    queries = list(dict.fromkeys(q for report in reports for q in report.subject.questions))
+    with _progress("Sampling releases", len(queries)) as done:
+        audits = dict(zip(queries, spread(audit_question, queries, jobs, done), strict=True))
     return [
-        replace(report, black_box=tuple(found[q] for q in report.subject.questions))
+        replace(report, black_box=tuple(audits[q] for q in report.subject.questions))
         for report in reports
     ]
 
@@ -173,7 +172,7 @@ def _progress(label: str, total: int) -> Iterator[Callable[[], None]]:
 
 
 def _show(reports: Sequence[SubjectReport], *, as_json: bool) -> None:
-    from pappi.audit.reports import report_record
+    from pappi.audit import report_record
 
     if as_json:
         records = [report_record(report) for report in reports]
@@ -187,7 +186,7 @@ def _show(reports: Sequence[SubjectReport], *, as_json: bool) -> None:
 
 def _lines(report: SubjectReport) -> Iterator[str]:
     """The subject, a line per layer, and what is wrong."""
-    from pappi.audit.reports import loss_as_float
+    from pappi.audit import loss_as_float
 
     subject, exact = report.subject, report.exact
     verdict = "holds" if report.passed else "FAILS"

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pappi.cli.answers import show_release, write_report
 from pappi.cli.options import verified_in_full
+from pappi.cli.queries import show_release, write_report
+from pappi.examples import EXAMPLES, Example
+
+if TYPE_CHECKING:
+    from pappi.session import Workspace
+
 
 # So that the demo fits a screen.
 SHOWN = 8
-
-if TYPE_CHECKING:
-    from pappi.examples import Example
-    from pappi.values.answers import Series
-    from pappi.workspace import Workspace
 
 
 @click.command()
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 @click.option("--epsilon", default="0.15", show_default=True, help="Epsilon of each PPI.")
 def demo(directory: Path, epsilon: str) -> None:
     """Simulate two logs, import them, release their PPIs, and write reports with charts."""
-    from pappi.examples import EXAMPLES
-    from pappi.workspace import create
+    from pappi.session import create
 
     workspace = create(directory / "workspace")
     click.echo(f"1. A workspace: {workspace.root}")
@@ -43,23 +42,19 @@ def demo(directory: Path, epsilon: str) -> None:
     click.echo(f"Ask again, for free: pappi -w {workspace.root} {again}")
 
 
-def _latest(series: Series) -> Series:
-    """The last periods only: the report has them all."""
-    return replace(series, answers=series.answers[-SHOWN:])
-
-
 def _show(example: Example, workspace: Workspace, directory: Path, epsilon: str) -> None:
     file = example.write_log(directory)
     imported = workspace.import_log(file, example.log, timezone=example.zone)
     report, log = imported.report, imported.declaration
     click.echo(f"   {report.events:,} events in {report.cases:,} cases, imported from {file}")
     click.echo(
-        f"   privacy unit: one {log.unit}, {log.adjacency}; "
-        f"budget: ε {log.block_budget} per {log.blocks.unit}"
+        f"   privacy unit: one {log.terms.unit}, {log.terms.adjacency}; "
+        f"budget: ε {log.terms.block_budget} per {log.terms.blocks.unit}"
     )
     analyst = workspace.checkpoint()
+    before = analyst.budget(log.name)
     series = analyst.release(example.catalogue_path, epsilon)
     lines = analyst.budget(log.name)
     click.echo(f"   released; here the last {SHOWN} periods, in the report all of them:\n")
-    show_release([_latest(one) for one in series], lines)
-    write_report(log, series, lines, directory / f"{example.log}.html")
+    show_release([replace(one, answers=one.answers[-SHOWN:]) for one in series], before, lines)
+    write_report(analyst.log(log.name), series, lines, directory / f"{example.log}.html")

@@ -1,12 +1,14 @@
-"""`pappi init` and `pappi log`: what the owner does."""
+"""`pappi init` and `pappi log`: declare logs, fill them, seal them, and delete from them."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,22 +18,22 @@ from pappi.cli.declaring import (
     LAST_DAY,
     attribute_and_kind,
     declaring_options,
-    horizon_text,
     one_line,
     show_declaration,
     terms_of,
 )
-from pappi.cli.options import AS_JSON, Command, open_workspace, workspace_option
+from pappi.cli.options import AS_JSON, open_workspace, options, workspace_option
 from pappi.errors import InputError, UsageError
-from pappi.report.plain import plain
-from pappi.values.periods import day_of
+from pappi.report import horizon_text, percent, printable
+from pappi.values import Epsilon, Kind, Vocabulary, day_of
 
 if TYPE_CHECKING:
-    from pappi.custody.imports import Imported, Progress, Terms
-    from pappi.custody.selection import Selection
-    from pappi.eventlog.options import ReadOptions
-    from pappi.eventlog.report import ImportReport
-    from pappi.store.declarations import LogDeclaration
+    from pappi.custody import Imported, NewLog, Progress, Selection
+    from pappi.eventlog import ImportReport, ReadOptions
+    from pappi.store import CapturedEvent, LogDeclaration
+
+
+_UNCHANGED_FROM_NOW_ON = "Rows from this time must not change any more: see the guide on sources."
 
 
 @click.command()
@@ -40,11 +42,12 @@ if TYPE_CHECKING:
     "--ledger",
     envvar="PAPPI_LEDGER_URL",
     metavar="URL",
-    help="Keep the ledger in this PostgreSQL database, for several servers. [default: a file]",
+    help="Keep the ledger in this PostgreSQL database, so that several servers can share it. "
+    "[default: a file]",
 )
 def init(directory: Path, ledger: str | None) -> None:
-    """Make a workspace: events, declarations and the budget's ledger."""
-    from pappi.workspace import create
+    """Create a workspace for events, declarations and the budget ledger."""
+    from pappi.session import create
 
     workspace = create(directory, ledger=ledger)
     click.echo(f"Workspace {workspace.root} is ready.")
@@ -56,95 +59,80 @@ def log() -> None:
     """Event logs: import or create, capture, seal, erase, list, describe."""
 
 
-def _reading_options(command: Command) -> Command:
-    """How to read the file: everything here overrides a guess."""
-    for option in reversed(
-        (
-            click.option("--delimiter", help="CSV: field delimiter. [default: guessed]"),
-            click.option("--case", help="Column with the case id; not for XES. [default: guessed]"),
-            click.option(
-                "--activity", help="Column with the activity; not for XES. [default: guessed]"
-            ),
-            click.option(
-                "--timestamp", help="Column with the time; not for XES. [default: guessed]"
-            ),
-            click.option(
-                "--time-format",
-                help="How times are written that are texts, e.g. '%d.%m.%Y %H:%M'. "
-                "[default: guessed]",
-            ),
-            click.option(
-                "--missing",
-                multiple=True,
-                help="Text for 'no value', in CSV and in times that are texts; repeatable.",
-            ),
-            click.option("--z-is-utc", is_flag=True, help="CSV: trust a Z despite --timezone."),
-            click.option(
-                "--most-columns", type=click.IntRange(1), help="Refuse more. [default: 2,000]"
-            ),
-            click.option(
-                "--longest-text",
-                type=click.IntRange(1),
-                help="Refuse longer ones. [default: 1,000,000 characters]",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
-
-
-def _beforehand_options(command: Command) -> Command:
-    """What is public of the file: said before it is read, or looked at before it is said."""
-    for option in reversed(
-        (
-            click.option(
-                "--dry-run",
-                is_flag=True,
-                help="Show what would become public; take nothing in, declare nothing.",
-            ),
-            click.option(
-                "--write",
-                type=click.Path(dir_okay=False, path_type=Path),
-                metavar="FILE",
-                help="With --dry-run: write it as a declaration, to be edited.",
-            ),
-            click.option(
-                "--declaration",
-                type=click.Path(dir_okay=False, path_type=Path),
-                metavar="FILE",
-                help="Activities, attributes and days in YAML or JSON: nothing else of the log "
-                "becomes public.",
-            ),
-            click.option(
-                "--select-epsilon",
-                metavar="EPS",
-                help="Take what is declared for candidates, and declare those that enough cases "
-                "have, at this price in every block.",
-            ),
-            click.option(
-                "--names-per-case",
-                type=click.IntRange(1),
-                metavar="K",
-                help="With --select-epsilon: for how many candidates one case counts at most.",
-            ),
-            click.option(
-                "--declare-activity",
-                multiple=True,
-                metavar="NAME",
-                help="The same on the command line, with --from and --until: an activity; "
-                "repeatable.",
-            ),
-            click.option(
-                "--declare-attribute",
-                multiple=True,
-                metavar="NAME:KIND",
-                help="An attribute and its kind: number, text, truth, time or duration; "
-                "repeatable.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+# How to read the file: everything here overrides a guess.
+_reading_options = options(
+    click.option("--delimiter", help="CSV: field delimiter. [default: guessed]"),
+    click.option("--case", help="Column with the case id; not for XES. [default: guessed]"),
+    click.option("--activity", help="Column with the activity; not for XES. [default: guessed]"),
+    click.option("--timestamp", help="Column with the time; not for XES. [default: guessed]"),
+    click.option(
+        "--time-format",
+        help="Format of times written as text, e.g. '%d.%m.%Y %H:%M'. [default: guessed]",
+    ),
+    click.option(
+        "--missing",
+        multiple=True,
+        help="Text that means 'no value', in CSV and in times written as text; repeatable.",
+    ),
+    click.option(
+        "--z-is-utc", is_flag=True, help="CSV: read a trailing Z as UTC despite --timezone."
+    ),
+    click.option(
+        "--most-columns",
+        type=click.IntRange(1),
+        help="Refuse files with more. [default: 2,000]",
+    ),
+    click.option(
+        "--longest-text",
+        type=click.IntRange(1),
+        help="Refuse longer texts. [default: 1,000,000 characters]",
+    ),
+)
+# What is public of the file: declared before it is read, or looked at before it is declared.
+_beforehand_options = options(
+    click.option(
+        "--dry-run",
+        is_flag=True,
+        help="Show what would become public; import and declare nothing.",
+    ),
+    click.option(
+        "--write",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="With --dry-run: write a declaration that you can edit.",
+    ),
+    click.option(
+        "--declaration",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Declaration file (YAML or JSON) of activities, attributes and days: nothing "
+        "else in the log becomes public.",
+    ),
+    click.option(
+        "--select-epsilon",
+        metavar="EPS",
+        help="Treat the declared names as candidates, and privately select those that "
+        "enough cases have, for this ε in every block.",
+    ),
+    click.option(
+        "--names-per-case",
+        type=click.IntRange(1),
+        metavar="K",
+        help="With --select-epsilon: the most candidates that one case counts for.",
+    ),
+    click.option(
+        "--declare-activity",
+        multiple=True,
+        metavar="NAME",
+        help="Declare an activity here instead of in a file, with --from and --until; repeatable.",
+    ),
+    click.option(
+        "--declare-attribute",
+        multiple=True,
+        metavar="NAME:KIND",
+        help="An attribute and its kind: number, text, truth, time or duration; repeatable.",
+    ),
+)
 
 
 @log.command("import")
@@ -153,8 +141,8 @@ def _beforehand_options(command: Command) -> Command:
 @click.option(
     "--timezone",
     metavar="ZONE",
-    help="Zone of the log, e.g. Europe/Amsterdam: wall-clock times are read in it, and days "
-    "begin in it. [default: UTC]",
+    help="Time zone of the log, e.g. Europe/Amsterdam: for wall-clock times and for where days "
+    "begin. [default: UTC]",
 )
 @_reading_options
 @_beforehand_options
@@ -174,27 +162,27 @@ def import_(
 ) -> None:
     """Import an event log (XES, CSV, Parquet) and declare what is public about it.
 
-    With --dry-run, show it, and declare nothing.
+    With --dry-run, only show what would be declared.
     """
     if write is not None and not dry_run:
         raise UsageError(
-            "--write goes with --dry-run", hint="look first, then import with --declaration"
+            "--write needs --dry-run", hint="look first, then import with --declaration"
         )
-    options, terms, selection = _options(given), _declared_terms(given), _selection(given)
-    if selection is not None and (dry_run or terms.vocabulary is None):
+    reading, new, selection = _reading(given), _declared_terms(given), _selection(given)
+    if selection is not None and (dry_run or new.vocabulary is None):
         raise UsageError(
-            "names are selected from a declaration, and paid for: not in a dry run",
-            hint="list the candidates in a file, and name it as --declaration",
+            "selecting names costs budget, so a dry run cannot do it",
+            hint="list the candidates in a file and pass it with --declaration",
         )
-    door = open_workspace(workspace)
+    opened = open_workspace(workspace)
     if selection is not None:
-        with _progress_bar(plain(file.name)) as progress:
-            terms = door.select_names(
-                file, terms, selection, name, options=options, progress=progress
+        with _progress_bar(printable(file.name)) as progress:
+            new = opened.select_names(
+                file, new, selection, name, options=reading, progress=progress
             )
-    with _progress_bar(plain(file.name)) as progress:
-        read = door.inspect_log if dry_run else door.import_log
-        imported = read(file, name, options=options, terms=terms, progress=progress)
+    with _progress_bar(printable(file.name)) as progress:
+        read = opened.inspect_log if dry_run else opened.import_log
+        imported = read(file, name, options=reading, new=new, progress=progress)
     if write is not None:
         _write_declaration(write, imported.declaration)
     if as_json:
@@ -205,31 +193,29 @@ def import_(
         _say_how_to_go_on(file, write)
 
 
-def _declared_terms(given: Mapping[str, Any]) -> Terms:
+def _declared_terms(given: Mapping[str, Any]) -> NewLog:
     """What the options say, and what they, or a file, declare beforehand."""
-    from pappi.custody.beforehand import declared_in
-    from pappi.values.vocabulary import Vocabulary
+    from pappi.custody import declared_in
 
-    terms = terms_of(given)
+    new = terms_of(given)
     activities, attributes = given["declare_activity"], given["declare_attribute"]
     if activities or attributes:
         vocabulary = Vocabulary(
             tuple(dict.fromkeys(activities)), dict(map(attribute_and_kind, attributes))
         )
-        terms = replace(terms, vocabulary=vocabulary)
+        new = replace(new, vocabulary=vocabulary)
     if given["declaration"] is None:
-        return terms
-    if terms.vocabulary is not None or terms.first is not None or terms.until is not None:
+        return new
+    if new.vocabulary is not None or new.first is not None or new.until is not None:
         raise UsageError(
-            "a declaration names activities, attributes and days itself",
+            "the declaration file already names activities, attributes and days",
             hint="leave out --declare-activity, --declare-attribute, --from and --until",
         )
-    return declared_in(given["declaration"], terms)
+    return declared_in(given["declaration"], new)
 
 
 def _selection(given: Mapping[str, Any]) -> Selection | None:
-    from pappi.custody.selection import Selection
-    from pappi.values.epsilon import Epsilon
+    from pappi.custody import Selection
 
     epsilon, names = given["select_epsilon"], given["names_per_case"]
     if epsilon is None and names is None:
@@ -237,14 +223,14 @@ def _selection(given: Mapping[str, Any]) -> Selection | None:
     if epsilon is None or names is None:
         raise UsageError(
             "a selection needs --select-epsilon and --names-per-case",
-            hint="the noise is in proportion to the second: how many of the names a case has, "
-            "roughly",
+            hint="--names-per-case is roughly how many of the names a case has; the noise is "
+            "proportional to it",
         )
     return Selection(Epsilon.of(epsilon), names)
 
 
 def _write_declaration(path: Path, declared: LogDeclaration) -> None:
-    from pappi.custody.beforehand import declaration_text
+    from pappi.custody import declaration_text
 
     try:
         path.write_text(declaration_text(declared), encoding="utf-8")
@@ -253,46 +239,20 @@ def _write_declaration(path: Path, declared: LogDeclaration) -> None:
 
 
 def _say_how_to_go_on(file: Path, written: Path | None) -> None:
-    click.echo("Nothing was taken in, and nothing is public yet.")
+    click.echo("Nothing was imported, and nothing is public yet.")
     if written is None:
-        click.echo("Next: the same with --write FILE, to have a declaration to edit.")
+        click.echo("Next: repeat with --write FILE to get a declaration that you can edit.")
     else:
         where = f"{shlex.quote(str(file))} --declaration {shlex.quote(str(written))}"
         click.echo(
-            plain(f"Next: edit {written}, then: pappi log import {where} (and the same options)")
+            printable(
+                f"Next: edit {written}, then: pappi log import {where} (with the same options)"
+            )
         )
 
 
-@log.command("list")
-@workspace_option
-@AS_JSON
-def list_(workspace: str | None, *, as_json: bool) -> None:
-    """The logs of the workspace."""
-    logs = open_workspace(workspace).logs()
-    if as_json:
-        click.echo(json.dumps({"logs": [log.to_json() for log in logs]}, indent=2))
-        return
-    for found in logs:
-        click.echo(f"{found.name}: {horizon_text(found)}, {found.timezone}")
-    if not logs:
-        click.echo("No logs yet. Import one with: pappi log import FILE")
-
-
-@log.command()
-@click.argument("name")
-@workspace_option
-@AS_JSON
-def describe(name: str, workspace: str | None, *, as_json: bool) -> None:
-    """What is declared about a log, and therefore public."""
-    found = open_workspace(workspace).log(name)
-    if as_json:
-        click.echo(json.dumps(found.to_json(), indent=2))
-    else:
-        show_declaration(found)
-
-
-def _options(given: Mapping[str, Any]) -> ReadOptions:
-    from pappi.eventlog.options import ReadOptions
+def _reading(given: Mapping[str, Any]) -> ReadOptions:
+    from pappi.eventlog import ReadOptions
 
     return ReadOptions(
         delimiter="\t" if given["delimiter"] in ("\\t", "tab") else given["delimiter"],
@@ -366,15 +326,15 @@ def _say(line: str) -> None:
 
 def _oddities(report: ImportReport) -> Iterator[str]:
     if report.tied:
-        share = 100 * report.tied / report.events
+        share = percent(report.tied / report.events)
         yield (
-            f"{report.tied:,} events ({share:.0f} %) share case and time with another: "
+            f"{report.tied:,} events ({share}) share case and time with another: "
             "they keep the order of the file"
         )
     if report.without_time:
         yield (
-            f"{_events(report.without_time)} no time: they come last in their cases and "
-            "count there; a case without any time is in no period"
+            f"{_events(report.without_time)} no time: they come last in their cases and count "
+            "there; a case without any time is in no period"
         )
     if report.without_activity:
         yield f"{_events(report.without_activity)} no activity"
@@ -392,4 +352,237 @@ def _events(count: int) -> str:
 
 
 def _day(ts_us: int | None, declared: LogDeclaration) -> str:
-    return "?" if ts_us is None else str(day_of(ts_us, declared.zone))
+    return "?" if ts_us is None else str(day_of(ts_us, declared.terms.zone))
+
+
+@log.command("list")
+@workspace_option
+@AS_JSON
+def list_(workspace: str | None, *, as_json: bool) -> None:
+    """List the logs of the workspace."""
+    logs = open_workspace(workspace).logs()
+    if as_json:
+        click.echo(json.dumps({"logs": [log.to_json() for log in logs]}, indent=2))
+        return
+    for declared in logs:
+        click.echo(f"{declared.name}: {horizon_text(declared.public)}, {declared.terms.timezone}")
+    if not logs:
+        click.echo("No logs yet. Import one with: pappi log import FILE")
+
+
+@log.command()
+@click.argument("name")
+@workspace_option
+@AS_JSON
+def describe(name: str, workspace: str | None, *, as_json: bool) -> None:
+    """Show what is declared about a log, and therefore public."""
+    declared = open_workspace(workspace).log(name)
+    if as_json:
+        click.echo(json.dumps(declared.to_json(), indent=2))
+    else:
+        show_declaration(declared)
+
+
+@log.command()
+@click.argument("name")
+@click.option("--timezone", metavar="ZONE", help="Time zone of the log's days. [default: UTC]")
+@click.option("--activity", "activities", multiple=True, help="An activity's name; repeatable.")
+@click.option(
+    "--attribute",
+    "attributes",
+    multiple=True,
+    metavar="NAME:KIND",
+    help="An attribute and its kind: number, text, truth, time or duration; repeatable.",
+)
+@declaring_options
+@workspace_option
+def create(
+    name: str,
+    activities: Sequence[str],
+    attributes: Sequence[str],
+    workspace: str | None,
+    **given: object,
+) -> None:
+    """Declare an empty log that will capture events. It needs --from."""
+    vocabulary = Vocabulary(tuple(activities), dict(map(attribute_and_kind, attributes)))
+    custody = open_workspace(workspace).custody
+    created = custody.create_log(name, terms_of(given), vocabulary)
+    click.echo("Declared, and therefore public from now on:")
+    show_declaration(created)
+    click.echo(f"Next: pappi log capture {name} EVENTS.ndjson")
+
+
+@log.command()
+@click.argument("name")
+@click.argument("file", type=click.File("r", encoding="utf-8"))
+@workspace_option
+def capture(name: str, file: Iterator[str], workspace: str | None) -> None:
+    """Capture events from FILE, one JSON object per line; repeated events count once."""
+    custody = open_workspace(workspace).custody
+    accepted = duplicates = 0
+    for batch in _batches(file):
+        captured = custody.capture(name, batch)
+        accepted += captured.accepted
+        duplicates += captured.duplicates
+    click.echo(f"{accepted:,} events captured, {duplicates:,} were already there.")
+    click.echo(f"They can be queried once their time is sealed: pappi log seal {name}")
+
+
+@log.command()
+@click.argument("name")
+@click.option(
+    "--until",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="Seal all days before this one. [default: all complete blocks, if the log captures "
+    "events]",
+)
+@workspace_option
+def seal(name: str, until: datetime | None, workspace: str | None) -> None:
+    """Seal captured time so that it can be queried. Events that arrive later are never used."""
+    opened = open_workspace(workspace)
+    sealed = opened.custody.seal(name, until.date() if until else None)
+    upto = f"'{sealed.log}' is sealed up to {sealed.until}"
+    if opened.log(name).source is not None:
+        click.echo(f"{upto}. {_UNCHANGED_FROM_NOW_ON}")
+    else:
+        cases, events = _counted(sealed.cases, "more case"), _counted(sealed.events, "event")
+        click.echo(f"{upto}: {cases} with {events}.")
+    if sealed.late:
+        click.echo(f"{_counted(sealed.late, 'event')} came too late and will not be used.")
+    click.echo("Next: pappi subscription run")
+
+
+@log.command()
+@click.argument("name")
+@click.option("--case", "cases", multiple=True, help="A case's id; repeatable.")
+@click.option("--person", "persons", multiple=True, help="A person; repeatable.")
+@click.option("--block", "blocks", multiple=True, help="A block, e.g. 2024-03; repeatable.")
+@click.confirmation_option(prompt="Erased events cannot be recovered. Continue?")
+@workspace_option
+def erase(
+    name: str,
+    cases: Sequence[str],
+    persons: Sequence[str],
+    blocks: Sequence[str],
+    workspace: str | None,
+) -> None:
+    """Delete cases, persons or whole blocks from disk; releases stay on record."""
+    erased = open_workspace(workspace).custody.erase(name, cases, persons, blocks)
+    counts = f"{_counted(erased.cases, 'case')} with {_counted(erased.events, 'event')}"
+    click.echo(f"Erased {counts} from '{name}'.")
+
+
+@log.command("withdraw-name")
+@click.argument("name")
+@click.option("--activity", "activities", multiple=True, help="An activity's name; repeatable.")
+@click.option("--attribute", "attributes", multiple=True, help="An attribute's name; repeatable.")
+@workspace_option
+def withdraw_name(
+    name: str, activities: Sequence[str], attributes: Sequence[str], workspace: str | None
+) -> None:
+    """Withdraw public names that no release, subscription or saved query uses."""
+    custody = open_workspace(workspace).custody
+    declared = custody.withdraw_names(name, activities, attributes)
+    click.echo("New queries cannot use them, and they are no longer shown.")
+    click.echo("They were public until now: anyone who has seen these names still knows them.")
+    show_declaration(declared)
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def _batches(lines: Iterator[str]) -> Iterator[list[CapturedEvent]]:
+    from pappi.custody import MOST_EVENTS, event_of
+
+    def event(number: int, line: str) -> CapturedEvent:
+        try:
+            written = json.loads(line)
+        except (ValueError, RecursionError):
+            hint = "write one event per line"
+            raise InputError(f"line {number} is not JSON", hint=hint) from None
+        return event_of(written, number)
+
+    events = (event(number, line) for number, line in enumerate(lines, 1) if line.strip())
+    while batch := list(islice(events, MOST_EVENTS)):
+        yield batch
+
+
+@log.command()
+@click.argument("name")
+@click.option(
+    "--source",
+    required=True,
+    metavar="URL",
+    help="postgresql://user@host/database, sc://host:15002 (Spark Connect) or "
+    "parquet:FOLDER/*.parquet. No password here: it comes from the environment.",
+)
+@click.option("--table", help="The table, or SCHEMA.TABLE; Parquet files have none.")
+@click.option("--case", required=True, metavar="COLUMN", help="Column with the case id.")
+@click.option("--activity", required=True, metavar="COLUMN", help="Column with the activity.")
+@click.option("--time", required=True, metavar="COLUMN", help="Column with the time.")
+@click.option(
+    "--order", metavar="COLUMN", help="Column that orders events with the same case and time."
+)
+@click.option(
+    "--attribute",
+    "attributes",
+    multiple=True,
+    metavar="NAME[=COLUMN][:KIND]",
+    help="An attribute, its column, and its kind: number, text, truth, time or duration (in "
+    "seconds); repeatable.",
+)
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Declare the same events a second time, with a second budget: what both spend adds up.",
+)
+@click.option("--timezone", metavar="ZONE", help="Time zone of the log's days. [default: UTC]")
+@declaring_options
+@LAST_DAY
+@workspace_option
+def add(
+    name: str,
+    source: str,
+    table: str | None,
+    case: str,
+    activity: str,
+    time: str,
+    order: str | None,
+    attributes: Sequence[str],
+    workspace: str | None,
+    *,
+    again: bool,
+    **given: object,
+) -> None:
+    """Declare a log whose events stay in a database or in Parquet files, and are read there."""
+    from pappi.custody import SourceMapping
+
+    mapped = _attributes(attributes)
+    place = SourceMapping(source, case, activity, time, table, order, mapped, again)
+    added = open_workspace(workspace).custody.add_log(name, place, terms_of(given))
+    survey, declared = added.survey, added.declaration
+    click.echo(
+        f"'{declared.name}' has {survey.events:,} events in {survey.cases:,} cases. They stay at "
+        "the source."
+    )
+    click.echo("Declared, and therefore public from now on:")
+    show_declaration(declared)
+    click.echo(_UNCHANGED_FROM_NOW_ON)
+
+
+def _attributes(given: Sequence[str]) -> dict[str, tuple[str, Kind | None]]:
+    columns: dict[str, tuple[str, Kind | None]] = {}
+    for text in given:
+        written, colon, word = text.rpartition(":")
+        kind = Kind(word) if colon and word in tuple(Kind) else None
+        name, _, column = (written if kind else text).partition("=")
+        if not name:
+            raise UsageError(f"'{text}' names no attribute", hint="write e.g. cost=cost_eur:number")
+        if name in columns:
+            raise UsageError(
+                f"the attribute '{name}' is named twice",
+                hint="give each column its own attribute, e.g. cost=cost_eur paid=cost_paid",
+            )
+        columns[name] = (column or name, kind)
+    return columns

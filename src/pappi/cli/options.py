@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pappi.errors import LedgerBroken, UsageError
+from pappi.errors import InputError, LedgerBroken, UsageError
+from pappi.ppinot import Catalogue, definitions_in
+from pappi.values import Epsilon
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pappi.ppinot.model import Catalogue
-    from pappi.store.ledger import Verification
-    from pappi.workspace import Workspace
+    from pappi.ledger import Verification
+    from pappi.session import Workspace
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
 CATALOGUE = click.argument(
     "catalogue", type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
@@ -27,15 +30,32 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 EPSILON = click.option(
     "--epsilon",
     metavar="EPS",
-    help="Epsilon of each PPI. [default: as the PPI says, else 0.1]",
+    help="Epsilon of each PPI. [default: the PPI's own, else 0.1]",
 )
 
 
-def workspace_option(command: Command) -> Command:
-    """`--workspace` behind the command as well as before it."""
-    return click.option(
-        "-w", "--workspace", type=click.Path(file_okay=False), help="Workspace directory."
-    )(command)
+TOTAL = click.option(
+    "--total",
+    metavar="EPS",
+    help="Epsilon of all PPIs together, by one draw where that is better. [default: the file's]",
+)
+
+
+# Behind the command as well as before it.
+workspace_option = click.option(
+    "-w", "--workspace", type=click.Path(file_okay=False), help="Workspace directory."
+)
+
+
+def options(*given: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one decorator."""
+
+    def add(command: Command) -> Command:
+        for option in reversed(given):
+            command = option(command)
+        return command
+
+    return add
 
 
 def open_workspace(given: str | None) -> Workspace:
@@ -43,13 +63,13 @@ def open_workspace(given: str | None) -> Workspace:
 
     A service may run beside the command, so what is released here appears there on its grid.
     """
-    from pappi.checkpoint.pace import on_grid
-    from pappi.workspace import find, open_at
+    from pappi.checkpoint import on_grid
+    from pappi.session import find, open_at
 
     context = click.get_current_context()
     named = given or context.find_root().obj
-    found = open_at(Path(named)) if named else find(Path.cwd())
-    workspace = found.paced(on_grid())
+    opened = open_at(Path(named)) if named else find(Path.cwd())
+    workspace = opened.paced(on_grid())
     context.call_on_close(workspace.close)
     return workspace
 
@@ -62,13 +82,13 @@ def verified_in_full(workspace: Workspace) -> Verification:
     columns = TextColumn("Verifying the ledger: entry {task.completed:,.0f}")
     with Progress(columns, console=Console(stderr=True), transient=True) as told:
         task = told.add_task("", total=None)
-        found = workspace.verify(lambda seq: told.update(task, completed=seq))
-    if not found.ok:
+        verified = workspace.verify(lambda seq: told.update(task, completed=seq))
+    if not verified.ok:
         raise LedgerBroken(
-            f"the ledger does not verify: {found.problem}",
-            hint="nothing is released until it is restored from a backup",
+            f"the ledger does not verify: {verified.problem}",
+            hint="nothing is released until you restore it from a backup",
         )
-    return found
+    return verified
 
 
 def console() -> Console:
@@ -79,17 +99,17 @@ def console() -> Console:
 
 def catalogue_in(path: Path) -> Catalogue:
     """The catalogue in a file of any notation; remarks go to the one who reads along."""
-    from pappi.ppinot.notations import definitions_in
-
     reading = definitions_in(path)
     for remark in reading.remarks:
         click.echo(str(remark), err=True)
     return reading.catalogue
 
 
-def chosen_catalogue(path: Path, only: Sequence[str]) -> Catalogue:
-    """The catalogue in a file, or those of its PPIs that were asked for."""
+def chosen_catalogue(path: Path, only: Sequence[str], total: str | None = None) -> Catalogue:
+    """The catalogue in a file, or those of its PPIs that were asked for; under a total, if any."""
     catalogue = catalogue_in(path)
+    if total is not None:
+        catalogue = replace(catalogue, total=Epsilon.of(total))
     unknown = set(only) - {ppi.id for ppi in catalogue.ppis}
     if unknown:
         raise UsageError(
@@ -98,3 +118,27 @@ def chosen_catalogue(path: Path, only: Sequence[str]) -> Catalogue:
         )
     chosen = tuple(ppi for ppi in catalogue.ppis if not only or ppi.id in only)
     return replace(catalogue, ppis=chosen)
+
+
+def make_folder(folder: Path | None) -> None:
+    """Where files will go, made before anything is charged."""
+    try:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(f"{folder} cannot be written to: {problem.strerror}") from None
+
+
+def write_private(path: Path, text: str) -> None:
+    """For its owner alone, whatever the umask: what was released is the organisation's."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            path.chmod(0o600)
+            file.write(text)
+    except OSError as problem:
+        raise InputError(f"{path} cannot be written: {problem.strerror}") from None
+
+
+def now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")

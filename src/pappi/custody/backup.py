@@ -1,9 +1,13 @@
-"""A workspace in one file, and back.
+"""A workspace in one file, and back; and going on with a ledger that has lost entries.
 
-Made while the workspace is in use: of the ledger and of captured events SQLite gives the state of
-one moment, and the events do not change meanwhile. The file says how far the ledger had come, and
-the digest of all that is in it. An older copy of a ledger does not know what was spent since, so
-what comes back is stopped until the owner has made sure that it is the newest.
+A backup is made while the workspace is in use: of the ledger and of captured events SQLite gives
+the state of one moment, and the events do not change meanwhile. The file says how far the ledger
+had come, and the digest of all that is in it. An older copy of a ledger does not know what was
+spent since, so what comes back is stopped until the owner has made sure that it is the newest.
+
+If entries are lost, what was charged in them is not known. So every block that could have been
+charged by then is frozen: of each log, those that begin on or before today or the log's end,
+whichever is later; and logs with a total budget as a whole. What is on record is still replayed.
 """
 
 from __future__ import annotations
@@ -15,26 +19,28 @@ import os
 import shutil
 import sqlite3
 import tarfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
-from pappi.budget.journal import STOP
-from pappi.errors import InputError, WorkspaceError
-from pappi.store.events.replacing import staging
-from pappi.store.ledger import Ledger, open_in_sqlite
-from pappi.store.mark import Mark, MarkFile
-from pappi.store.workspace import (
+from pappi.errors import Conflict, InputError, WorkspaceError
+from pappi.ledger import EntryKind, Ledger, Mark, MarkFile, open_ledger
+from pappi.store import (
     LAYOUT,
     MARKER,
+    LogDeclaration,
+    Registry,
     WorkspaceFiles,
     open_workspace,
+    staging,
     sync_folder,
+    today,
     write_durably,
 )
+from pappi.values import JSON
 
 MANIFEST = "manifest.json"
 _MARK = "ledger.mark"
@@ -46,16 +52,16 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """What a backup is of: how far its ledger had come, and when it was made."""
+    """What a backup contains: the head of its ledger, and when it was made."""
 
     head: Mark
     made: str
 
 
 def back_up(files: WorkspaceFiles, to: Path) -> Backup:
-    """Write the whole workspace into a new file, all of it or nothing."""
+    """Write the whole workspace to a new file, all or nothing."""
     if to.exists():
-        raise WorkspaceError(f"{to} is there already", hint="name a new file")
+        raise WorkspaceError(f"{to} already exists", hint="name a new file")
     with staging(files.events) as folder:
         # Read before the ledger is copied: whoever writes meanwhile moves it on.
         marked = files.mark.read()
@@ -85,12 +91,12 @@ def restore(archive: Path, root: Path) -> Backup:
     Where the directory holds nothing but the mark of the workspace that was lost, that mark
     stays: if the ledger had come further than the archive, the workspace will say so.
     """
-    beside = {each.name for each in root.iterdir()} if root.is_dir() else set()
+    beside = {file.name for file in root.iterdir()} if root.is_dir() else set()
     if root.exists() and (not root.is_dir() or beside - {_MARK}):
         raise WorkspaceError(
             f"{root} exists and is not an empty directory",
-            hint="name a new directory; to restore over a workspace, move it away first and "
-            "leave its ledger.mark in place, so that nothing is spent twice",
+            hint="name a new directory; to restore over a workspace, move it away first but leave "
+            "its ledger.mark in place, so that nothing is spent twice",
         )
     # Whatever happens meanwhile, a power cut included, that mark is never out of its place.
     is_marked = _MARK in beside
@@ -99,15 +105,15 @@ def restore(archive: Path, root: Path) -> Backup:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         root.chmod(0o700)
     except OSError as error:
-        raise WorkspaceError(f"{root} cannot be made: {error.strerror}") from error
+        raise WorkspaceError(f"{root} cannot be created: {error.strerror}") from error
     try:
-        found, marker = _unpacked(archive, root, {_MARK} if is_marked else set())
+        backup, marker = _unpacked(archive, root, {_MARK} if is_marked else set())
         files = WorkspaceFiles(root, str(json.loads(marker)["ledger"]))
         if files.ledger_url() is None:
             with files.open_unmarked_ledger() as ledger:
-                _require_head(ledger, found.head)
-                reason = f"restored from a backup of {found.made}"
-                ledger.append(STOP, {"reason": reason, "by": "owner"})
+                _require_head(ledger, backup.head)
+                reason = f"restored from a backup of {backup.made}"
+                ledger.append(EntryKind.STOP, {"reason": reason, "by": "owner"})
                 if not is_marked:
                     files.mark.begin(ledger.head())
     except BaseException:
@@ -120,14 +126,14 @@ def restore(archive: Path, root: Path) -> Backup:
     # Last, because a directory with the marker counts as a complete workspace.
     write_durably(root / MARKER, marker)
     open_workspace(root)
-    return found
+    return backup
 
 
 def _head(files: WorkspaceFiles, folder: Path, marked: Mark) -> Mark:
     if files.ledger_url() is not None:
         with files.open_ledger() as ledger:
             return ledger.head()
-    with open_in_sqlite(folder / "ledger.sqlite") as ledger:
+    with open_ledger(folder / "ledger.sqlite") as ledger:
         ledger.require(marked)
         head = ledger.head()
     _fold(folder / "ledger.sqlite")
@@ -136,7 +142,7 @@ def _head(files: WorkspaceFiles, folder: Path, marked: Mark) -> Mark:
 
 def _require_head(ledger: Ledger, head: Mark) -> None:
     if ledger.head() != head:
-        raise InputError("the ledger in the backup is not the one its manifest names")
+        raise InputError("the ledger in the backup does not match its manifest")
 
 
 def _copied(database: Path, copy: Path) -> Path:
@@ -194,14 +200,14 @@ def _add(archive: tarfile.TarFile, name: str, content: IO[bytes]) -> None:
 
 
 def _unpacked(archive: Path, root: Path, there: Collection[str]) -> tuple[Backup, bytes]:
-    """All files but the marker and what is there already, each checked; and the marker."""
+    """All files but the marker and what already exists, each checked; and the marker."""
     with _opened(archive) as opened:
         manifest = json.loads(_content(opened, MANIFEST).read())
         if manifest["layout"] != LAYOUT:
             raise InputError(
-                f"{archive} is of layout {manifest['layout']}, this version of pappi reads "
-                f"layout {LAYOUT}",
-                hint="restore it with the version of pappi that made it, then: pappi migrate",
+                f"{archive} has layout {manifest['layout']}; this version of pappi reads layout "
+                f"{LAYOUT}",
+                hint="restore it with the version of pappi that wrote it, then run: pappi migrate",
             )
         listed = manifest["files"]
         if not {MARKER, "key", _MARK} <= listed.keys() <= _NAMES:
@@ -224,17 +230,15 @@ def _opened(archive: Path) -> Iterator[tarfile.TarFile]:
         with tarfile.open(archive, "r:") as opened:
             yield opened
     except (OSError, tarfile.TarError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{archive} is not a backup that can be read", detail=str(error)
-        ) from error
+        raise InputError(f"{archive} is not a readable backup", detail=str(error)) from error
 
 
 def _content(archive: tarfile.TarFile, name: str) -> IO[bytes]:
     member = archive.getmember(name)
-    found = archive.extractfile(member) if member.isreg() else None
-    if found is None:
+    content = archive.extractfile(member) if member.isreg() else None
+    if content is None:
         raise ValueError(f"{name} is no file")
-    return found
+    return content
 
 
 def _write(content: IO[bytes], path: Path) -> None:
@@ -249,3 +253,65 @@ def _write(content: IO[bytes], path: Path) -> None:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# --- a ledger that has lost entries --------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What a ledger lacks: the entries after `head` up to `mark`, which is None if it is lost."""
+
+    head: Mark
+    mark: Mark | None
+
+    @property
+    def first(self) -> int | None:
+        """The first lost entry; None if unknown, e.g. where two ledgers diverged."""
+        if self.mark is None or self.mark.seq <= self.head.seq:
+            return None
+        return self.head.seq + 1
+
+    def __str__(self) -> str:
+        if self.mark is None:
+            return f"the ledger has {self.head.seq} entries; nobody knows how many are missing"
+        if self.first is None:
+            return f"entry {self.mark.seq} of the ledger has changed"
+        return f"the ledger lacks the entries {self.first} to {self.mark.seq}, or more"
+
+
+def loss_of(files: WorkspaceFiles) -> Loss | None:
+    """What the ledger lacks, or None if it has every entry it should have."""
+    mark = files.mark.found()
+    with files.open_unmarked_ledger() as ledger:
+        if mark is not None and ledger.contains(mark):
+            return None
+        return Loss(ledger.head(), mark)
+
+
+def accept_rollback(files: WorkspaceFiles, by: str = "owner") -> Loss:
+    """Record the loss, freeze what cannot be known, and continue from there."""
+    loss = loss_of(files)
+    if loss is None:
+        raise Conflict("nothing is lost: the ledger has every entry it should have")
+    with files.open_unmarked_ledger() as ledger:
+
+        def act() -> Mapping[str, JSON]:
+            registry = Registry().advanced(ledger.news(None))
+            frozen = {log.name: _frozen(log) for log in registry.logs.values()}
+            lost: JSON = {
+                "after": loss.head.seq,
+                "from": loss.first,
+                "mark": None if loss.mark is None else loss.mark.seq,
+                "marked": None if loss.mark is None else loss.mark.digest,
+            }
+            return {"lost": lost, "frozen": frozen, "by": by}
+
+        ledger.append(EntryKind.ROLLBACK, act)
+        files.mark.begin(ledger.head())
+    return loss
+
+
+def _frozen(log: LogDeclaration) -> JSON:
+    day = max(today(log.terms.zone), log.public.until)
+    return [day.isoformat(), log.terms.total_budget is not None]

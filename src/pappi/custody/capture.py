@@ -1,4 +1,4 @@
-"""Taking in single events as they happen: checked against what is declared, then durable.
+"""Logs that grow: taking in single events as they happen, and sealing time over them.
 
 An event is a JSON object such as
 
@@ -8,25 +8,54 @@ An event is a JSON object such as
 Attributes are the declared ones, of their declared kind: a number, a text, true or false; a time
 is written as above, a duration as a number of seconds. Errors name the event by its place in the
 batch and the field, never a value.
+
+Time is sealed block by block up to a day; what was captured then becomes part of the log, and stays
+as it is. A case whose anchor lies in the newly sealed time goes into a new part with all of its
+events that are known now; a case that goes on waits for a later seal. What comes after its time was
+sealed, or belongs to a case that was, is late: it stays in the inbox and no answer ever sees it, so
+that no answer about sealed time ever changes.
+
+The order of writing makes every crash harmless. The inbox notes which events go into the part;
+the events file gets part and view; the declaration is the moment it happens; then the inbox lets
+go of what is sealed. Whatever was cut off is undone or finished by the next change (`settled`).
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from pappi.custody.imports import EARLIEST_US, LATEST_US
-from pappi.errors import InputError
-from pappi.ppinot.wording import did_you_mean, listed, quoted
-from pappi.store.capture.inbox import Captured, CapturedEvent, Value, open_inbox
-from pappi.store.declarations import LogDeclaration
-from pappi.values.vocabulary import Kind
-
-__all__ = ["MOST_EVENTS", "Captured", "CapturedEvent", "capture", "event_of", "grows"]
+from pappi.errors import InputError, Refused, UsageError
+from pappi.ppinot import did_you_mean, listed, quoted
+from pappi.store import (
+    Captured,
+    CapturedEvent,
+    Inbox,
+    InboxReader,
+    LogDeclaration,
+    Lookup,
+    NewVersion,
+    OpenCase,
+    Value,
+    Versioned,
+    WorkspaceFiles,
+    case_digests,
+    changing,
+    exclusive,
+    open_inbox,
+    person_digests,
+    swap_in,
+    today,
+)
+from pappi.values import Kind, midnight_us
 
 MOST_EVENTS = 10_000
 _LONGEST_NAME = 1_000
@@ -44,43 +73,43 @@ _TIME = re.compile(
 _TIME_HINT = "write e.g. 2024-03-01T12:00:00+01:00, between the years 1800 and 2200"
 
 
-def event_of(found: object, number: int = 1) -> CapturedEvent:
+def event_of(written: object, number: int = 1) -> CapturedEvent:
     """An event from its JSON object; `number` is its place in the batch, from 1 on.
 
     >>> event_of({"id": "e1", "case": "c1", "activity": "Pay", "time": "1970-01-01T01:00:00+01:00"})
     CapturedEvent(id='e1', case='c1', activity='Pay', time_us=0, attributes={})
     """
-    if not isinstance(found, Mapping):
+    if not isinstance(written, Mapping):
         raise _wrong(number, "is not a JSON object", f"its fields are {listed(_FIELDS, 'and')}")
-    if not set(found) <= set(_FIELDS):
-        raise _wrong(number, "has a field that no event has", f"use {listed(_FIELDS, 'and')}")
-    attributes = found.get("attributes", {})
+    if not set(written) <= set(_FIELDS):
+        raise _wrong(number, "has an unknown field", f"use {listed(_FIELDS, 'and')}")
+    attributes = written.get("attributes", {})
     if not isinstance(attributes, Mapping):
         raise _wrong(number, "has 'attributes' that are not a JSON object")
     return CapturedEvent(
-        id=_name(found.get("id"), "id", number),
-        case=_name(found.get("case"), "case", number),
-        activity=_name(found.get("activity"), "activity", number),
-        time_us=_time_us(found.get("time"), "time", number),
+        id=_name(written.get("id"), "id", number),
+        case=_name(written.get("case"), "case", number),
+        activity=_name(written.get("activity"), "activity", number),
+        time_us=_time_us(written.get("time"), "time", number),
         attributes=dict(attributes),
     )
 
 
 def capture(inbox: Path, log: LogDeclaration, events: Sequence[CapturedEvent]) -> Captured:
-    """Take a batch in: all of it or nothing, and on the disk when this returns."""
+    """Capture a batch, all or nothing; it is on disk when this returns."""
     if len(events) > MOST_EVENTS:
         raise InputError(
             f"a batch has at most {MOST_EVENTS:,} events, not {len(events):,}",
-            hint="send it in several",
+            hint="send several batches",
         )
     checked = [_checked(event, log, number) for number, event in enumerate(events, 1)]
     with open_inbox(inbox, log.data) as opened:
-        return opened.add(checked, log.unit.column)
+        return opened.add(checked, log.terms.unit.column)
 
 
 def grows(inbox: Path, log: LogDeclaration) -> bool:
     """Whether there is, or will be, more to a log than was imported."""
-    if log.source is not None or log.first == log.until:
+    if log.source is not None or log.public.first == log.public.until:
         return True
     if not inbox.exists():
         return False
@@ -89,11 +118,11 @@ def grows(inbox: Path, log: LogDeclaration) -> bool:
 
 
 def _checked(event: CapturedEvent, log: LogDeclaration, number: int) -> CapturedEvent:
-    """The event as it is stored; whoever made it, it is within bounds."""
+    """The event as it is stored, checked against the limits whoever sent it."""
     for field in ("id", "case", "activity"):
         _name(getattr(event, field), field, number)
     _within_years(event.time_us, "time", number)
-    declared = log.vocabulary.attributes
+    declared = log.public.vocabulary.attributes
     for name in event.attributes:
         if name not in declared:
             raise _undeclared(name, declared, number)
@@ -101,16 +130,16 @@ def _checked(event: CapturedEvent, log: LogDeclaration, number: int) -> Captured
         name: _value(value, declared[name], name, number)
         for name, value in event.attributes.items()
     }
-    person = coerced.get(log.unit.column or "")
+    person = coerced.get(log.terms.unit.column or "")
     if isinstance(person, float):
-        raise _wrong(number, "has a person that is no whole number", "persons must stay apart")
+        raise _wrong(number, "has a person that is not a whole number", "persons must stay apart")
     return replace(event, attributes=coerced)
 
 
 def _undeclared(name: object, declared: Mapping[str, Kind], number: int) -> InputError:
     known = f"declared are {listed(declared, 'and')}" if declared else "this log has none"
     hint = did_you_mean(name, declared, known) if isinstance(name, str) else known
-    return _wrong(number, "has an attribute that is not declared", hint)
+    return _wrong(number, "has an undeclared attribute", hint)
 
 
 def _value(value: object, kind: Kind, name: str, number: int) -> Value:
@@ -123,7 +152,7 @@ def _value(value: object, kind: Kind, name: str, number: int) -> Value:
         case Kind.TRUTH:
             if isinstance(value, bool):
                 return value
-            raise _wrong(number, f"has no true or false in {field}")
+            raise _wrong(number, f"needs true or false in {field}")
         case Kind.NUMBER:
             return _number(value, field, number)
         case Kind.TIME:
@@ -135,10 +164,10 @@ def _value(value: object, kind: Kind, name: str, number: int) -> Value:
 def _number(value: object, field: str, number: int) -> int | float:
     """An integer where it is one, so that 2 and 2.0 are the same content."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _wrong(number, f"has no number in {field}")
+        raise _wrong(number, f"needs a number in {field}")
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise _wrong(number, f"has no finite number in {field}")
+            raise _wrong(number, f"needs a finite number in {field}")
         return int(value) if value.is_integer() and abs(value) <= _EXACT else value
     if abs(value) > _LARGEST:
         raise _wrong(number, f"has an integer of more than 64 bits in {field}")
@@ -165,7 +194,7 @@ def _text(value: object, field: str, number: int, longest: int) -> str:
     if len(value) > longest:
         raise _wrong(number, f"has more than {longest:,} characters in {field}")
     if "\0" in value or not is_unicode(value):
-        raise _wrong(number, f"has characters in {field} that no text holds")
+        raise _wrong(number, f"has invalid characters in {field}")
     return value
 
 
@@ -179,10 +208,10 @@ def is_unicode(text: str) -> bool:
 
 
 def _time_us(value: object, field: str, number: int) -> int:
-    found = _TIME.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
+    match = _TIME.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
         raise _wrong(number, f"has no time with an offset in {_shown(field)}", _TIME_HINT)
-    day, clock, fraction, offset = found.groups()
+    day, clock, fraction, offset = match.groups()
     try:
         whole = datetime.fromisoformat(f"{day}T{clock}{offset.upper()}")
         seconds = (whole - _EPOCH) // timedelta(seconds=1)
@@ -202,5 +231,209 @@ def _shown(field: str) -> str:
     return f"'{field}'" if field in _FIELDS else field
 
 
-def _wrong(number: int, sentence: str, hint: str = "nothing was taken in") -> InputError:
+def _wrong(number: int, sentence: str, hint: str = "nothing was captured") -> InputError:
     return InputError(f"event {number} {sentence}", hint=hint)
+
+
+# --- sealing -------------------------------------------------------------------------
+
+
+Current: TypeAlias = Callable[[], LogDeclaration]
+"""The log as it is declared; asked once no other change can come in between."""
+
+
+class Step(StrEnum):
+    """The moments between which a crash can fall."""
+
+    REOPENED = "imported cases that go on are in the inbox"
+    NOTED = "the inbox knows which events go into the part"
+    WRITTEN = "the new events file is complete"
+    SWAPPED = "the new events file is in place"
+    DECLARED = "the new time is declared"
+    SETTLED = "the inbox has let go of what is sealed"
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """What a seal took in. `late` are all events of the inbox that came too late to be answered."""
+
+    log: str
+    until: date
+    cases: int
+    events: int
+    late: int
+
+
+def no_step(step: Step) -> None:
+    """For callers that do not watch."""
+
+
+def seal(
+    files: WorkspaceFiles,
+    current: Current,
+    until: date | None,
+    today: date,
+    commit: Callable[[LogDeclaration], None],
+    on_step: Callable[[Step], None] = no_step,
+) -> Sealed:
+    """Seal a log up to a day, or up to the last complete block; all or nothing.
+
+    `commit` declares what it is given; only with that has it happened.
+    """
+    with settled(files, current) as (log, inbox):
+        end = until or log.terms.blocks.start_of(today)
+        check_until(log, end, today)
+        return _Seal(files, log, inbox, end, on_step).run(commit)
+
+
+def seal_source(
+    files: WorkspaceFiles,
+    current: Current,
+    until: date | None,
+    commit: Callable[[LogDeclaration], None],
+) -> Sealed:
+    """Seal more time. Nothing is copied: the owner promises that the rows stay unchanged."""
+    with exclusive(files.root / "import"):
+        log = current()
+        day = today(log.terms.zone)
+        end = until or log.terms.blocks.start_of(day)
+        check_until(log, end, day)
+        commit(log.sealed(end))
+        return Sealed(log.name, end, cases=0, events=0, late=0)
+
+
+def require_here(log: LogDeclaration, what: str) -> None:
+    """Refuse what only the system that holds the events can do."""
+    if log.source is not None:
+        raise Refused(
+            f"the events of this log stay at their source and cannot be {what} here",
+            hint=f"they can be {what} at the source",
+        )
+
+
+@contextmanager
+def settled(files: WorkspaceFiles, current: Current) -> Iterator[tuple[LogDeclaration, Inbox]]:
+    """The only change at a time, of a log whose inbox is where its declaration says."""
+    with exclusive(files.root / "import"):
+        log = current()
+        with open_inbox(files.inbox, log.data) as inbox:
+            inbox.settle(Versioned.of(log.table).number)
+            yield log, inbox
+
+
+def frontier(log: LogDeclaration) -> date:
+    """Where sealed time ends: a partly answered block is sealed as a whole."""
+    if log.public.first == log.public.until:
+        return log.public.until
+    (block,) = log.terms.blocks.periods(log.public.until - timedelta(days=1), log.public.until)
+    return block.end
+
+
+def check_until(log: LogDeclaration, until: date, today: date) -> None:
+    """Refuse a day that is not the start of a block, is already sealed, or lies in the future."""
+    before = frontier(log)
+    if log.terms.blocks.start_of(until) != until:
+        raise UsageError(
+            f"{until} is not the first day of a block: this log has one block {log.terms.blocks}",
+            hint=f"seal until {log.terms.blocks.start_of(until)}",
+        )
+    if until <= before:
+        raise UsageError(f"this log is already sealed until {before}", hint="seal a later day")
+    if until > today:
+        raise UsageError(
+            f"{until} is not over yet: more events may arrive",
+            hint=f"seal until {log.terms.blocks.start_of(today)}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Seal:
+    files: WorkspaceFiles
+    log: LogDeclaration
+    inbox: Inbox
+    until: date
+    on_step: Callable[[Step], None]
+
+    def run(self, commit: Callable[[LogDeclaration], None]) -> Sealed:
+        version = Versioned.of(self.log.table)
+        reopened = self._reopen()
+        self.on_step(Step.REOPENED)
+        last = self.inbox.last()
+        cases = self.inbox.open_cases(self.log.terms.anchor, last)
+        late = self._late(cases)
+        chosen = [case for case in cases if case.id not in late and self._is_over(case)]
+        self.inbox.put_into_part(version.next.number, (case.id for case in chosen), last)
+        self.on_step(Step.NOTED)
+        self._write(version, reopened)
+        self.on_step(Step.SWAPPED)
+        commit(replace(self.log.sealed(self.until), table=version.next.view))
+        self.on_step(Step.DECLARED)
+        self.inbox.settle(version.next.number)
+        self.on_step(Step.SETTLED)
+        return Sealed(
+            *(self.log.name, self.until, len(chosen), sum(case.events for case in chosen)),
+            late=sum(case.events for case in cases if case.id in late),
+        )
+
+    def _reopen(self) -> frozenset[str]:
+        """Cases of an import that its horizon does not cover go on like captured ones."""
+        log = self.log
+        lookup = self._lookup()
+        beyond = lookup.anchored(self._frontier_us, None)
+        cases = frozenset(lookup.cases(beyond))
+        if cases:
+            names = tuple(log.public.vocabulary.attributes)
+            rows = lookup.events(beyond, log.public.vocabulary.attributes)
+            events = (_imported(row, names) for row in rows)
+            self.inbox.add_imported(events, log.terms.unit.column)
+        return cases
+
+    def _late(self, cases: list[OpenCase]) -> set[str]:
+        """Cases of sealed time, of earlier parts, of two persons, or erased and back again."""
+        border = self._frontier_us
+        over = {case.id for case in cases if case.anchor_us is None or case.anchor_us < border}
+        nobodys = {case.id for case in cases if case.person != case.other_person}
+        known = self._lookup().known((case.id for case in cases), border)
+        return over | nobodys | known | self._erased(cases)
+
+    def _erased(self, cases: list[OpenCase]) -> set[str]:
+        erased = self.inbox.erased()
+        if not erased:
+            return set()
+        key = self.files.key()
+        by_case = case_digests(key, (case.id for case in cases))
+        by_person = person_digests(key, (case.person or "" for case in cases))
+        digests_of_cases = zip(cases, by_case, by_person, strict=True)
+        return {case.id for case, *digests in digests_of_cases if not erased.isdisjoint(digests)}
+
+    def _is_over(self, case: OpenCase) -> bool:
+        return case.anchor_us is not None and case.anchor_us < midnight_us(
+            self.until, self.log.terms.zone
+        )
+
+    def _write(self, version: Versioned, reopened: frozenset[str]) -> None:
+        attributes = self.log.public.vocabulary.attributes
+        reader = InboxReader(self.inbox, version.next.number, attributes)
+        new = NewVersion(version, attributes, reopened)
+        with changing(self.files.events) as folder:
+            finished = new.write(self.files.events, reader, folder)
+            self.on_step(Step.WRITTEN)
+            swap_in(finished, self.files.events)
+
+    def _lookup(self) -> Lookup:
+        return Lookup(self.files.events, self.log.table, self.log.terms.anchor)
+
+    @property
+    def _frontier_us(self) -> int:
+        return midnight_us(frontier(self.log), self.log.terms.zone)
+
+
+def _imported(row: tuple[Any, ...], names: tuple[str, ...]) -> CapturedEvent:
+    case, position, time_us, activity, *values = row
+    present = {name: _finite(value) for name, value in zip(names, values, strict=True)}
+    return CapturedEvent(str(position), case, activity, time_us, present)
+
+
+def _finite(value: Value) -> Value:
+    """JSON has no word for what is no finite number; wherever it is read, it counts as missing."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,33 +1,39 @@
 """The non-private values, for the owner's eyes.
 
-The same definitions and the same evaluation as a release, without bounds and
-without noise. Every look is on record: who, when, at which indicators of which log.
+The same definitions and the same evaluation as a release, without noise: of the cases as they
+are, and beside it of the cases as public bounds clip them. Every look is on record: who, when, at
+which indicators of which log.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from pappi.budget.chain import canonical_json
-from pappi.engine.cases import CaseTable, case_batches, evaluate_cases
-from pappi.engine.query import Identify
-from pappi.engine.scopes import batches_in, cases_in, read_by
-from pappi.planning.cells import periods_of
-from pappi.ppinot.canonical import canonical
-from pappi.ppinot.model import Catalogue, MultiInstance, Ppi, Scope
-from pappi.ppinot.reduced import reduced
-from pappi.report.plain import shortened
-from pappi.store.declarations import LogDeclaration
-from pappi.tree.above import value_above
-from pappi.tree.aggregates import aggregate
-from pappi.tree.composition import aggregated_measures
-from pappi.values.answers import ExactAnswer
-from pappi.values.periods import Period
-from pappi.values.plain_data import JSON
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["CaseTable", "cases_by_period", "exact_answers", "look_payload"]
+from pappi.engine import CaseTable, Identify, cases_by_period
+from pappi.ledger import canonical_json
+from pappi.planning import periods_of
+from pappi.ppinot import (
+    AggregatedMeasure,
+    Bounding,
+    Catalogue,
+    MultiInstance,
+    Ppi,
+    aggregate,
+    aggregated_measures,
+    canonical_form,
+    reduced_form,
+    value_above,
+    with_default_bounds,
+)
+from pappi.report import shortened
+from pappi.store import LogDeclaration
+from pappi.values import JSON, ExactAnswer, Period
 
 # The journal keeps every look for good: a catalogue of thousands must not swell it.
 _MOST_NAMED = 20
@@ -40,8 +46,10 @@ def look_payload(catalogue: Catalogue) -> dict[str, JSON]:
     The definitions themselves stay out: a condition may name a person, and the journal
     forgets nothing. Whoever has them can tell by the digest, in whatever notation.
     """
-    asked = [[ppi.id, canonical(ppi.measure), canonical(ppi.scope)] for ppi in catalogue.ppis]
-    definitions = canonical_json(asked).encode("ascii")
+    written = [
+        [ppi.id, canonical_form(ppi.measure), canonical_form(ppi.scope)] for ppi in catalogue.ppis
+    ]
+    definitions = canonical_json(written).encode("ascii")
     return {
         "log": catalogue.log,
         "ppis": [shortened(ppi.id, _LONGEST) for ppi in catalogue.ppis[:_MOST_NAMED]],
@@ -57,40 +65,19 @@ def exact_answers(
 
     The key decides which of the latest cases count where these tie, as it does in a release.
     """
-    ppis = [reduced(ppi, log.anchor) for ppi in catalogue.ppis]
-    tables = cases_by_period(events, ppis, log, key)
+    reduced = (reduced_form(ppi, log.terms.anchor) for ppi in catalogue.ppis)
+    ppis = [with_default_bounds(ppi, log.terms.bounds) for ppi in reduced]
+    periods = {ppi.scope: periods_of(ppi.scope, log.horizon) for ppi in ppis}
+    latest = any(scope.last_cases is not None for scope in periods)
+    identify = Identify(key) if latest else None
+    tables = cases_by_period(events, log, [ppi.measure for ppi in ppis], periods, identify)
     return tuple(a for ppi in ppis for a in _series(ppi, tables[ppi.scope]))
-
-
-def cases_by_period(
-    events: Path, ppis: Sequence[Ppi], log: LogDeclaration, key: bytes
-) -> dict[Scope, dict[Period, CaseTable]]:
-    """What every case contributes to reduced PPIs, by scope and period: the data themselves."""
-    horizon, zone = log.horizon, log.zone
-    asked = {ppi.scope: periods_of(ppi.scope, horizon) for ppi in ppis}
-    reading = (
-        log.place(events),
-        log.table,
-        log.anchor,
-        [ppi.measure for ppi in ppis],
-        log.vocabulary,
-    )
-    besides = read_by(asked)
-    if all(scope.last_cases is None for scope in asked):
-        batches = case_batches(*reading, also=besides, days=log.days)
-        return batches_in(batches, asked, horizon, zone)
-    cases = evaluate_cases(*reading, Identify(key), also=besides, days=log.days)
-    return {
-        scope: cases_in(cases, scope, periods, horizon, zone) for scope, periods in asked.items()
-    }
 
 
 def _series(ppi: Ppi, tables: Mapping[Period, CaseTable]) -> Iterator[ExactAnswer]:
     for period, cases in tables.items():
         for group in _groups(ppi.measure):
-            value = _value(ppi.measure, cases, group)
-            shown = None if value is None else ppi.unit.show(value)
-            yield ExactAnswer(ppi.id, period, group, shown, ppi.unit.name)
+            yield _answer(ppi, period, group, cases)
 
 
 def _groups(measure: MultiInstance) -> tuple[str | None, ...]:
@@ -99,9 +86,48 @@ def _groups(measure: MultiInstance) -> tuple[str | None, ...]:
     return (None,) if first.grouping is None else first.grouping.keys
 
 
-def _value(measure: MultiInstance, cases: CaseTable, group: str | None) -> float | None:
-    values = {
-        path: aggregate(aggregated, cases.contributions(aggregated, group))
-        for path, aggregated in aggregated_measures(measure)
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One function over the cases as they are and as its bounds clip them; None without bounds."""
+
+    value: float | None
+    clipped: float | None
+    cases: int
+    beyond: int | None
+
+    @classmethod
+    def of(cls, measure: AggregatedMeasure, contributions: NDArray[np.float64]) -> _Part:
+        value, bounds = aggregate(measure, contributions), measure.bounds
+        cases = int(np.count_nonzero(~np.isnan(contributions)))
+        if bounds is None or measure.bounding is Bounding.PRIVATE:
+            return cls(value, None, cases, None)
+        low, high = float(bounds.low), float(bounds.high)
+        beyond = np.count_nonzero((contributions < low) | (contributions > high))
+        clipped = aggregate(measure, np.clip(contributions, low, high))
+        return cls(value, clipped, cases, int(beyond))
+
+
+def _answer(ppi: Ppi, period: Period, group: str | None, cases: CaseTable) -> ExactAnswer:
+    parts = {
+        path: _Part.of(measure, cases.contributions(measure, group))
+        for path, measure in aggregated_measures(ppi.measure)
     }
-    return value_above(measure, values)
+    value = value_above(ppi.measure, {path: part.value for path, part in parts.items()})
+    bounded = all(part.beyond is not None for part in parts.values())
+    within = {path: part.clipped for path, part in parts.items()}
+    clipped = value_above(ppi.measure, within) if bounded else None
+    most = max(parts.values(), key=lambda part: part.beyond or 0)
+    return ExactAnswer(
+        ppi.id,
+        period,
+        group,
+        _shown(ppi, value),
+        ppi.unit.name,
+        _shown(ppi, clipped),
+        most.cases,
+        most.beyond if bounded else None,
+    )
+
+
+def _shown(ppi: Ppi, value: float | None) -> float | None:
+    return None if value is None else ppi.unit.show(value)

@@ -3,36 +3,74 @@
 The owner declares what is public about a log: time zone, horizon, vocabulary,
 privacy unit, adjacency, budget. What is not said is proposed from the file and
 shown in the report; it becomes a public fact only by this act of the owner's.
+
+Or the owner declares it all before the log is read, in a file of names, kinds and days:
+
+    activities: [Register, Pay]
+    attributes: {cost: number, channel: text}
+    from: 2024-01-01
+    until: 2024-12-31
+
+A dry run of the import writes it (`declaration_text`), the owner deletes what nobody may
+know, and the import is held to it (`declared_in`). The last day is part of the horizon.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from operator import attrgetter
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pappi.custody.mapped import require_names
-from pappi.engine.cases import case_level
-from pappi.errors import InputError, Option, UsageError
-from pappi.eventlog.log import EventReader
-from pappi.eventlog.report import ImportReport
-from pappi.ppinot.model import CaseBorder
-from pappi.ppinot.wording import did_you_mean, listed, quoted
-from pappi.store.declarations import LogDeclaration
-from pappi.store.events import drop_events, event_tables, import_events
-from pappi.store.events.lock import exclusive
-from pappi.store.events.parts import create_events
-from pappi.store.events.replacing import staging, successor, swap_in
-from pappi.store.sources import EventSource
-from pappi.store.workspace import WorkspaceFiles
-from pappi.values.bounds import NO_DEFAULTS, DefaultBounds
-from pappi.values.epsilon import Epsilon
-from pappi.values.periods import Calendar, Grid, Period, day_of, midnight_us
-from pappi.values.privacy import CASE, Adjacency, PrivacyUnit
-from pappi.values.vocabulary import Vocabulary
+from pappi.engine import case_level
+from pappi.errors import DefinitionError, InputError, Option, UsageError
+from pappi.eventlog import EventReader, ImportReport
+from pappi.ppinot import (
+    Entries,
+    Field,
+    ListOf,
+    Problems,
+    Record,
+    ScalarNode,
+    Values,
+    Written,
+    did_you_mean,
+    file_text,
+    listed,
+    one_word_of,
+    quoted,
+    quoted_text,
+    read_document,
+)
+from pappi.store import (
+    EventSource,
+    LogDeclaration,
+    WorkspaceFiles,
+    create_events,
+    drop_events,
+    event_tables,
+    exclusive,
+    import_events,
+    staging,
+    successor,
+    swap_in,
+    table_names,
+)
+from pappi.values import (
+    Grid,
+    Kind,
+    Period,
+    PrivacyUnit,
+    PublicLog,
+    Terms,
+    Vocabulary,
+    day_of,
+    midnight_us,
+)
 
 Progress = Callable[[int, int], None]
 
@@ -41,36 +79,25 @@ EARLIEST, LATEST = date(1800, 1, 1), date(2200, 1, 1)
 EARLIEST_US = midnight_us(EARLIEST, ZoneInfo("UTC"))
 LATEST_US = midnight_us(LATEST, ZoneInfo("UTC"))
 
-MONTHLY = Grid(Calendar.MONTH)
-DEFAULT_BUDGET = Epsilon.of(1)
-
 _INSPECTED = "inspected"
 _PART = re.compile(r"_p[0-9]+$")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewLog:
     """What the owner says about a log at import; None is left to be proposed.
 
     With a `vocabulary` the log is declared before it is read: the owner names activities,
     attributes and horizon, and nothing else of the file becomes public. Its `keys` are of no
-    account here: those of the terms are.
+    account here: `keys` are.
     """
 
-    timezone: str = "UTC"
-    anchor: CaseBorder = CaseBorder.END
-    blocks: Grid = MONTHLY
     first: date | None = None
     until: date | None = None
-    unit: PrivacyUnit = CASE
-    adjacency: Adjacency = Adjacency.ADD_REMOVE
-    block_budget: Epsilon = DEFAULT_BUDGET
-    total_budget: Epsilon | None = None
-    expected_cases: int | None = None
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    bounds: DefaultBounds = NO_DEFAULTS
     vocabulary: Vocabulary | None = None
+    terms: Terms = field(default_factory=Terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,93 +109,78 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
-    """What an import needs to know of the ledger, and the act that makes the log exist."""
+class Declarations:
+    """The workspace a log comes into: what its ledger knows, and the act that makes a log exist."""
 
+    files: WorkspaceFiles
     known: Callable[[], Mapping[str, LogDeclaration]]
     number: Callable[[], int]
     declare: Callable[[LogDeclaration], None]
 
+    def changing(self) -> AbstractContextManager[None]:
+        """One log at a time comes in."""
+        return exclusive(self.files.root / "import")
+
 
 def import_log(
-    files: WorkspaceFiles,
-    books: Books,
-    name: str,
-    reader: EventReader,
-    terms: Terms,
-    progress: Progress,
+    declarations: Declarations, name: str, reader: EventReader, new: NewLog, progress: Progress
 ) -> Imported:
-    """All of it or nothing: the log exists once its declaration is in the journal.
+    """All or nothing: the log exists once its declaration is in the journal.
 
     One import at a time, from choosing the table to declaring it: of two at once, each
     would take the other's table for a leftover.
     """
-    with exclusive(files.root / "import"):
-        return _import_alone(files, books, name, reader, terms, progress)
-
-
-def _import_alone(
-    files: WorkspaceFiles,
-    books: Books,
-    name: str,
-    reader: EventReader,
-    terms: Terms,
-    progress: Progress,
-) -> Imported:
-    check_terms(name, terms, books.known())
-    _sweep(files, books)
-    table = f"events_{books.number()}"
-    if terms.unit.column is None:
-        report = _read(files.events, table, reader, terms, progress)
-    else:
-        # Into a copy first: only the events themselves show whether each case is of one person.
-        with staging(files.events) as folder:
-            copy = successor(files.events, folder)
-            report = _read(copy, table, reader, terms, progress)
-            _require_case_level(copy, terms.unit.column, report)
-            swap_in(copy, files.events)
-    declaration = _proposed(name, table, report, terms)
-    books.declare(declaration)
-    return Imported(report, declaration)
+    events = declarations.files.events
+    with declarations.changing():
+        check_terms(name, new, declarations.known())
+        _sweep(declarations)
+        table = f"events_{declarations.number()}"
+        if new.terms.unit.column is None:
+            report = _read(events, table, reader, new, progress)
+        else:
+            # Into a copy first: only the events show whether each case is of one person.
+            with staging(events) as folder:
+                copy = successor(events, folder)
+                report = _read(copy, table, reader, new, progress)
+                _require_case_level(copy, new.terms.unit.column, report)
+                swap_in(copy, events)
+        declaration = _proposed(name, table, report, new)
+        declarations.declare(declaration)
+        return Imported(report, declaration)
 
 
 def inspect_log(
-    files: WorkspaceFiles,
-    books: Books,
-    name: str,
-    reader: EventReader,
-    terms: Terms,
-    progress: Progress,
+    declarations: Declarations, name: str, reader: EventReader, new: NewLog, progress: Progress
 ) -> Imported:
     """What an import would find and declare, refusals included; nothing of it is kept.
 
     The events are read into a folder of the workspace that is gone afterwards.
     """
-    check_terms(name, terms, books.known())
-    with staging(files.events) as folder:
+    check_terms(name, new, declarations.known())
+    with staging(declarations.files.events) as folder:
         passing = folder / "inspected.duckdb"
-        report = _read(passing, _INSPECTED, reader, terms, progress)
-        if terms.unit.column is not None:
-            _require_case_level(passing, terms.unit.column, report)
-    return Imported(report, _proposed(name, _INSPECTED, report, terms))
+        report = _read(passing, _INSPECTED, reader, new, progress)
+        if new.terms.unit.column is not None:
+            _require_case_level(passing, new.terms.unit.column, report)
+    return Imported(report, _proposed(name, _INSPECTED, report, new))
 
 
 def _read(
-    database: Path, table: str, reader: EventReader, terms: Terms, progress: Progress
+    database: Path, table: str, reader: EventReader, new: NewLog, progress: Progress
 ) -> ImportReport:
     def accept(report: ImportReport) -> None:
-        """A log that cannot be declared is not taken in."""
-        _require_declared(report, terms.vocabulary)
-        _horizon(report, terms)
-        _require_attribute(terms.unit, report)
-        check_words(terms, _vocabulary(report))
+        """A log that cannot be declared is not imported."""
+        _require_declared(report, new.vocabulary)
+        _horizon(report, new)
+        _require_attribute(new.terms.unit, report)
+        check_words(new, _vocabulary(report))
 
     try:
         return import_events(database, table, reader, progress, accept)
     except MemoryError:
         raise InputError(
             f"{reader.name}: there is not enough memory to read this log",
-            hint="look for rows or texts of absurd length; nothing was taken in",
+            hint="look for extremely long rows or texts; nothing was imported",
         ) from None
 
 
@@ -181,48 +193,49 @@ def _require_declared(report: ImportReport, vocabulary: Vocabulary | None) -> No
         raise ValueError("the log was not opened for what is declared of it")
 
 
-def _proposed(name: str, table: str, report: ImportReport, terms: Terms) -> LogDeclaration:
-    vocabulary = terms.vocabulary or _vocabulary(report)
-    return declared(name, table, vocabulary, terms, _horizon(report, terms))
+def _proposed(name: str, table: str, report: ImportReport, new: NewLog) -> LogDeclaration:
+    vocabulary = new.vocabulary or _vocabulary(report)
+    return declared(name, table, vocabulary, new, _horizon(report, new))
 
 
-def sweep(files: WorkspaceFiles, books: Books) -> None:
-    """Drop what imports have left that were cut off before their declaration.
+def sweep(declarations: Declarations) -> None:
+    """Drop what interrupted imports left behind before their declaration.
 
     It is nobody's: no log is erased with it, and none is answered from it.
     """
-    with exclusive(files.root / "import"):
-        _sweep(files, books)
+    with declarations.changing():
+        _sweep(declarations)
 
 
-def _sweep(files: WorkspaceFiles, books: Books) -> None:
-    declared = {log.data for log in books.known().values()}
-    for name in event_tables(files.events):
+def _sweep(declarations: Declarations) -> None:
+    events = declarations.files.events
+    declared = {log.data for log in declarations.known().values()}
+    for name in event_tables(events):
         if _PART.sub("", name) not in declared:
-            drop_events(files.events, name)
+            drop_events(events, name)
 
 
 def create_log(
-    files: WorkspaceFiles, books: Books, name: str, terms: Terms, vocabulary: Vocabulary
+    declarations: Declarations, name: str, new: NewLog, vocabulary: Vocabulary
 ) -> LogDeclaration:
     """A log without events: its horizon begins with a block and is empty until time is sealed."""
-    with exclusive(files.root / "import"):
-        check_terms(name, terms, books.known())
-        if terms.first is None or terms.until is not None:
+    with declarations.changing():
+        check_terms(name, new, declarations.known())
+        if new.first is None or new.until is not None:
             raise UsageError(
-                "a log without events has a first day, and ends where it is sealed",
-                hint="give the first day, and no last one",
+                "a log without events has a first day but no last one: it ends where it is sealed",
+                hint="give only the first day",
             )
-        unit = terms.unit.column
+        unit = new.terms.unit.column
         if unit is not None and unit not in vocabulary.attributes:
-            raise UsageError("the unit's attribute is not among those of the log")
-        check_words(terms, vocabulary)
-        _sweep(files, books)
-        table = f"events_{books.number()}"
-        create_events(files.events, table, vocabulary.attributes)
-        start = terms.blocks.start_of(terms.first)
-        log = declared(name, table, vocabulary, terms, (start, start))
-        books.declare(log)
+            raise UsageError("the log does not have the privacy unit's attribute")
+        check_words(new, vocabulary)
+        _sweep(declarations)
+        table = f"events_{declarations.number()}"
+        create_events(declarations.files.events, table, vocabulary.attributes)
+        start = new.terms.blocks.start_of(new.first)
+        log = declared(name, table, vocabulary, new, (start, start))
+        declarations.declare(log)
         return log
 
 
@@ -231,7 +244,7 @@ def _require_attribute(unit: PrivacyUnit, report: ImportReport) -> None:
     if unit.column is not None and unit.column not in names:
         otherwise = f"its attributes are {listed(names, 'and')}" if names else "it has none"
         raise UsageError(
-            f"this log has no attribute {quoted(unit.column)} to tell persons apart",
+            f"this log has no attribute {quoted(unit.column)} to identify persons",
             hint=did_you_mean(unit.column, names, otherwise),
         )
 
@@ -246,51 +259,50 @@ def _require_case_level(events: Path, column: str, report: ImportReport) -> None
     raise UsageError(
         f"the attribute {quoted(column)} has more than one value within a case; "
         f"the unit must be a case-level attribute{such_as}",
-        hint="choose one that has the same value in all events of a case",
+        hint="choose an attribute with one value per case",
     )
 
 
-def check_terms(name: str, terms: Terms, known: Collection[str]) -> None:
+def check_terms(name: str, new: NewLog, known: Collection[str]) -> None:
     """Refuse what cannot be declared, before anything is read."""
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"'{name}' cannot name a log",
+            f"'{name}' is not a valid log name",
             hint="use up to 64 letters, digits, - and _, beginning with a letter, as in",
             options=(Option("name", "orders"),),
         )
     if name in known:
         raise UsageError(f"there is already a log called '{name}'", hint="choose another name")
-    for day in (terms.first, terms.until):
+    for day in (new.first, new.until):
         if day is not None and not EARLIEST <= day <= LATEST:
-            raise UsageError(f"a horizon lies between {EARLIEST} and {LATEST}, not at {day}")
-    if terms.block_budget.nano == 0:
-        raise UsageError("a budget of 0 answers nothing", hint="give each block e.g. 1")
-    if terms.vocabulary is not None:
-        _check_beforehand(terms, terms.vocabulary)
-    terms.unit.require_neighbours(terms.adjacency)
-    _zone(terms.timezone)
+            raise UsageError(f"a horizon must lie between {EARLIEST} and {LATEST}; {day} does not")
+    if new.terms.block_budget.nano == 0:
+        raise UsageError("a budget of 0 allows no answers", hint="give each block e.g. 1")
+    if new.vocabulary is not None:
+        _check_beforehand(new, new.vocabulary)
+    _zone(new.terms.timezone)
 
 
-def _check_beforehand(terms: Terms, vocabulary: Vocabulary) -> None:
-    """What is declared beforehand is complete: nothing is left to be proposed by the events."""
-    if terms.first is None or terms.until is None:
+def _check_beforehand(new: NewLog, vocabulary: Vocabulary) -> None:
+    """A declaration is complete: nothing is left for the events to propose."""
+    if new.first is None or new.until is None:
         raise UsageError(
-            "a log that is declared beforehand needs its first and its last day",
-            hint="whole blocks, such as months, around the time it is about",
+            "a declaration needs the first and last day of the log",
+            hint="use whole blocks, such as months, that cover its events",
             options=(Option("first", flag="from"), Option("until")),
         )
     require_names(vocabulary.attributes)
-    if terms.unit.column is not None and terms.unit.column not in vocabulary.attributes:
+    if new.terms.unit.column is not None and new.terms.unit.column not in vocabulary.attributes:
         raise UsageError(
-            f"{quoted(terms.unit.column)}, which tells persons apart, is not declared",
-            hint="declare this attribute, with its kind",
+            f"{quoted(new.terms.unit.column)}, which identifies persons, is not declared",
+            hint="declare this attribute with its kind",
         )
-    check_words(terms, vocabulary)
+    check_words(new, vocabulary)
 
 
-def check_words(terms: Terms, vocabulary: Vocabulary) -> None:
+def check_words(new: NewLog, vocabulary: Vocabulary) -> None:
     """Refuse public keys and bounds of attributes that the log does not have."""
-    for name in (*terms.keys, *terms.bounds.attributes):
+    for name in (*new.keys, *new.terms.bounds.attributes):
         if name not in vocabulary.attributes:
             known = f"its attributes are {listed(vocabulary.attributes, 'and')}"
             raise UsageError(
@@ -312,55 +324,145 @@ def declared(
     name: str,
     data: str,
     vocabulary: Vocabulary,
-    terms: Terms,
+    new: NewLog,
     horizon: tuple[date, date],
     source: EventSource | None = None,
 ) -> LogDeclaration:
     """A new log, of events in the workspace or at a source."""
     first, until = horizon
-    return LogDeclaration(
+    public = PublicLog(
         name=name,
-        data=data,
-        table=data,
-        timezone=terms.timezone,
-        anchor=terms.anchor,
-        blocks=terms.blocks,
         first=first,
         until=until,
-        unit=terms.unit,
-        adjacency=terms.adjacency,
-        block_budget=terms.block_budget,
-        total_budget=terms.total_budget,
-        expected_cases=terms.expected_cases,
-        vocabulary=replace(vocabulary, keys=terms.keys),
-        bounds=terms.bounds,
-        source=source,
+        vocabulary=replace(vocabulary, keys=new.keys),
+        terms=new.terms,
     )
+    return LogDeclaration(public=public, data=data, table=data, source=source)
 
 
 def _vocabulary(report: ImportReport) -> Vocabulary:
     return Vocabulary(report.activities, {column.name: column.kind for column in report.columns})
 
 
-def _horizon(report: ImportReport, terms: Terms) -> tuple[date, date]:
+def _horizon(report: ImportReport, new: NewLog) -> tuple[date, date]:
     """Whole blocks around the events' time span, where the owner names no dates."""
     if not report.events:
-        raise InputError("this log has no events", hint="check what was exported")
+        raise InputError("this log has no events", hint="check the export")
     if report.first_us is None or report.last_us is None:
-        raise InputError("no event of this log has a time", hint="PPIs are evaluated per period")
+        raise InputError(
+            "no event of this log has a time", hint="PPIs need times: they are computed per period"
+        )
     if report.first_us < EARLIEST_US or report.last_us > LATEST_US:
         raise InputError(
             "this log has times outside the years 1800 to 2200",
-            hint="correct them at the source: they would spoil every duration they are part of",
+            hint="correct them at the source: they would distort durations",
         )
-    zone = _zone(terms.timezone)
-    first = terms.first or _block_of(day_of(report.first_us, zone), terms.blocks).start
-    until = terms.until or _block_of(day_of(report.last_us, zone), terms.blocks).end
+    zone = _zone(new.terms.timezone)
+    first = new.first or block_of(day_of(report.first_us, zone), new.terms.blocks).start
+    until = new.until or block_of(day_of(report.last_us, zone), new.terms.blocks).end
     if first >= until:
         raise UsageError(f"the horizon from {first} to {until} is empty")
     return first, until
 
 
-def _block_of(day: date, blocks: Grid) -> Period:
+def block_of(day: date, blocks: Grid) -> Period:
+    """The block a day lies in."""
     (block,) = blocks.periods(day, day + timedelta(days=1))
     return block
+
+
+def require_names(attributes: Mapping[str, object]) -> None:
+    """Names that the events' own columns do not have, and no two alike but for their case."""
+    for name, free in zip(attributes, table_names(attributes), strict=True):
+        if name != free or not name.isprintable():
+            raise UsageError(
+                f"no attribute can be called {quoted(name)} here", hint="choose another name"
+            )
+
+
+# --- a declaration before the log is read --------------------------------------------
+
+
+_HEAD = (
+    "# What becomes public about this log, and nothing else: delete what must stay private.",
+    "# Events of other activities stay in their cases, without a name; other attributes are",
+    "# left out. The last day is part of the log.",
+)
+
+
+def declared_in(path: Path, new: NewLog) -> NewLog:
+    """The terms with what a file declares; DefinitionError with every problem in it."""
+    problems = Problems()
+    root = read_document(file_text(path, what="a declaration"), str(path), problems.found)
+    values = _DECLARATION.read(root, problems)
+    if problems.found or values is None:
+        places = attrgetter("position.line", "position.column")
+        raise DefinitionError(sorted(problems.found, key=places))
+    attributes = {name.text: kind for name, kind in values.get(_ATTRIBUTES) or ()}
+    last = values.get(_UNTIL)
+    return replace(
+        new,
+        vocabulary=Vocabulary(tuple(dict.fromkeys(values[_ACTIVITIES])), attributes),
+        first=values.get(_FROM) or new.first,
+        until=new.until if last is None else last + timedelta(days=1),
+    )
+
+
+def declaration_text(log: LogDeclaration) -> str:
+    """The declaration file of a log; reading it back gives the same declaration."""
+    return "\n".join((*_HEAD, *_lines(log))) + "\n"
+
+
+def _lines(log: LogDeclaration) -> Iterator[str]:
+    vocabulary = log.public.vocabulary
+    activities = (f"  - {quoted_text(name)}" for name in vocabulary.activities)
+    yield from _filled("activities:", activities, "[]")
+    attributes = (f"  {quoted_text(name)}: {kind}" for name, kind in vocabulary.attributes.items())
+    yield from _filled("attributes:", attributes, "{}")
+    yield f"from: {log.public.first}"
+    yield f"until: {log.public.until - timedelta(days=1)}"
+
+
+def _filled(key: str, lines: Iterable[str], nothing: str) -> Iterator[str]:
+    filled = tuple(lines)
+    yield key if filled else f"{key} {nothing}"
+    yield from filled
+
+
+def _day(node: ScalarNode, problems: Problems) -> date | None:
+    try:
+        return date.fromisoformat(node.text)
+    except ValueError:
+        problems.add(node.position, f"{quoted(node.text)} is not a calendar day")
+        return None
+
+
+def _named(values: Values, _problems: Problems) -> list[tuple[ScalarNode, Kind]]:
+    return values.named
+
+
+_ACTIVITY_NAME = Written("the name of an activity", lambda node, _: node.text, "Register", r".")
+_KIND = one_word_of("the kind of an attribute", {str(kind): kind for kind in Kind})
+_DAY = Written("a day", _day, "2024-01-31", r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
+
+_ACTIVITIES = Field(
+    "activities",
+    ListOf("a list of activities", _ACTIVITY_NAME, least=0),
+    "Their names.",
+    required=True,
+)
+_ATTRIBUTES = Field(
+    "attributes",
+    Record(
+        "the attributes",
+        (),
+        _named,
+        Entries("the name of an attribute", "write e.g. cost: number", _KIND, r"."),
+    ),
+    "Attribute names, each with its kind.",
+)
+_FROM = Field("from", _DAY, "The first day of the log.")
+_UNTIL = Field("until", _DAY, "The last day of the log.")
+_DECLARATION = Record(
+    "a declaration", (_ACTIVITIES, _ATTRIBUTES, _FROM, _UNTIL), lambda values, _: values
+)

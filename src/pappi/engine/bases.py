@@ -14,14 +14,23 @@ from typing import TypeGuard
 
 from sqlglot import exp
 
-from pappi.engine.attributes import as_text, event_column, unused
-from pappi.engine.expressions import as_double, is_finite, present, when
-from pappi.engine.nodes import CASE_ID, POSITION, TIME, alias, column_named
-from pappi.engine.occurrences import Occurrences, widened
-from pappi.engine.sources import Source
+from pappi.engine.expressions import (
+    CASE_ID,
+    POSITION,
+    TIME,
+    alias,
+    as_double,
+    column_named,
+    is_finite,
+    present,
+    when,
+)
+from pappi.engine.occurrences import Occurrences, Source, as_text, event_column, unused, widened
 from pappi.engine.times import (
+    Calendars,
     End,
     Ends,
+    Span,
     cycles_of,
     end_position,
     instants,
@@ -30,21 +39,20 @@ from pappi.engine.times import (
     next_time,
     start_position,
     time_running,
+    with_worked,
 )
-from pappi.engine.working import Calendars, Span, with_worked
-from pappi.ppinot.expressions.nodes import Expression
-from pappi.ppinot.model import (
-    CaseBorder,
+from pappi.ppinot import (
     ConditionMeasure,
     CountMeasure,
     DataMeasure,
     EventCondition,
+    Expression,
     Moment,
     Pick,
     StateMeasure,
     TimeMeasure,
 )
-from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.values import CaseBorder, Kind, Vocabulary
 
 ANCHOR = "anchor_us"
 ORDER = "first_pos"
@@ -95,9 +103,10 @@ class Bases:
         bases = list(self.names)
         cyclic = [part for part in bases if isinstance(part, TimeMeasure) and part.cycles]
         plain = [part for part in bases if part not in cyclic]
+        border = exp.Max if anchor is CaseBorder.END else exp.Min
         query = (
             exp.select(
-                alias(_anchor_time(anchor), ANCHOR),
+                alias(border(this=TIME.copy()), ANCHOR),
                 *((alias(exp.Min(this=POSITION.copy()), ORDER),) if placed else ()),
                 *((alias(column_named(CASE_ID), _JOINED),) if cyclic else ()),
                 *(self._who(identify) if identify else ()),
@@ -121,19 +130,19 @@ class Bases:
 
     def _events(self, source: Source, bases: Iterable[BaseMeasure]) -> exp.Expr:
         """The events, with the places of starts and ends where something depends on them."""
-        placed = [each for each in bases if isinstance(each, TimeMeasure) and needs_start(each)]
-        stopping = [each for each in placed if each.running is not None]
+        placed = [part for part in bases if isinstance(part, TimeMeasure) and needs_start(part)]
+        stopping = [part for part in placed if part.running is not None]
         starts = [
-            alias(start_position(each, self._ends(each)), self.own("start", each))
-            for each in placed
+            alias(start_position(part, self._ends(part)), self.own("start", part))
+            for part in placed
         ]
         ahead = [alias(next_time(), self._next)] if stopping else []
         ends = [
             alias(
-                end_position(each, column_named(self.own("start", each)), self._ends(each)),
-                self.own("end", each),
+                end_position(part, column_named(self.own("start", part)), self._ends(part)),
+                self.own("end", part),
             )
-            for each in stopping
+            for part in stopping
         ]
         events = self.occurrences.marked(source.events())
         return self._worked_events(widened(widened(events, [*starts, *ahead]), ends), stopping)
@@ -141,9 +150,9 @@ class Bases:
     def _worked_events(self, events: exp.Expr, stopping: Sequence[TimeMeasure]) -> exp.Expr:
         """The events, with the working time up to the next one where a clock wants that."""
         spans = [
-            Span(TIME.name, self._next, self.own("worked", each), self.calendars[each.calendar])
-            for each in stopping
-            if each.calendar is not None
+            Span(TIME.name, self._next, self.own("worked", part), self.calendars[part.calendar])
+            for part in stopping
+            if part.calendar is not None
         ]
         if not spans:
             return events
@@ -205,8 +214,8 @@ class Bases:
                 yield self._named(measure, self._times(condition))
             case ConditionMeasure(when=condition):
                 count = self._times(condition)
-                some = exp.GT(this=count, expression=exp.Literal.number(0))
-                yield self._named(measure, some)
+                occurs = exp.GT(this=count, expression=exp.Literal.number(0))
+                yield self._named(measure, occurs)
             case StateMeasure():
                 yield self._named(measure, self._state(measure))
             case TimeMeasure():
@@ -221,8 +230,8 @@ class Bases:
         place: exp.Expr = POSITION.copy()
         if measure.of is not None:
             place = when(self.occurrences.true_at(measure.of), place)
-        found = exp.ArgMax(this=self.occurrences.true_at(measure.holds), expression=place)
-        return exp.Coalesce(this=found, expressions=[exp.false()])
+        latest = exp.ArgMax(this=self.occurrences.true_at(measure.holds), expression=place)
+        return exp.Coalesce(this=latest, expressions=[exp.false()])
 
     def _elapsed(self, measure: TimeMeasure) -> Iterator[exp.Expr]:
         if measure.running is not None:
@@ -285,8 +294,8 @@ class Bases:
             # could change whose it is, and so which cases of a third count.
             text = as_text(self.vocabulary, identify.person)
             least, most = exp.Min(this=text), exp.Max(this=text.copy())
-            one = exp.EQ(this=least.copy(), expression=most)
-            yield alias(when(one, least), PERSON)
+            same = exp.EQ(this=least.copy(), expression=most)
+            yield alias(when(same, least), PERSON)
 
     def _named(self, measure: BaseMeasure, value: exp.Expr) -> exp.Expr:
         return alias(value, self.names[measure])
@@ -302,7 +311,3 @@ def _conditions(measure: BaseMeasure) -> Iterator[EventCondition]:
             yield from (moment for moment in ends if not isinstance(moment, CaseBorder))
         case DataMeasure() if measure.when is not None:
             yield measure.when
-
-
-def _anchor_time(anchor: CaseBorder) -> exp.Expr:
-    return exp.Max(this=TIME.copy()) if anchor is CaseBorder.END else exp.Min(this=TIME.copy())

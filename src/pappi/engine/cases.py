@@ -1,50 +1,46 @@
-"""Running the case query on a log.
+"""Running the case query on a log, wherever its events are.
 
 It is read in ranges of whole cases. So the table of cases can be had whole, in the order of
 the log, or in batches, where every case stands for itself. The order is for the eye and for
 what is read in several scans; nothing that is released depends on it.
+
+For the owner's side alone: what a source has to offer when it is declared (`survey`,
+`source_columns`). Releases read what was declared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlglot import exp
 
-from pappi.engine.engines import Engine, Place, opened
-from pappi.engine.nodes import CASE_ID
-from pappi.engine.query import (
-    ANCHOR,
-    ORDER,
-    PERSON,
-    Asked,
-    Identify,
-    calendars_of,
-    shared_scans,
-    variation_query,
-)
-from pappi.engine.sources import Source
-from pappi.engine.table import CaseTable, Column, Who
-from pappi.engine.working import NO_CALENDARS, Calendars, DaysOf, no_calendars
-from pappi.ppinot.model import CaseBorder, MultiInstance, SingleInstance
-from pappi.tree.composition import composition_tree, leaves
-from pappi.values.vocabulary import Vocabulary
+from pappi.engine.bases import ANCHOR, ORDER, PERSON, Identify
+from pappi.engine.duck import opened_duck
+from pappi.engine.expressions import CASE_ID, POSITION, TIME, alias, column_named, table_named
+from pappi.engine.occurrences import Source
+from pappi.engine.query import CaseQuery, Engine, calendars_of, shared_scans, variation_query
+from pappi.engine.table import CaseTable, Column, Who, batches_in, cases_in, read_by
+from pappi.engine.times import NO_CALENDARS, Calendars, DaysOf, no_calendars
+from pappi.ppinot import MultiInstance, Scope, SingleInstance, composition_tree, leaves
+from pappi.store import Form, LogDeclaration, SourceRead, System, system_of
+from pappi.values import CaseBorder, Period, Vocabulary
 
-__all__ = [
-    "MOST_BASES",
-    "CaseTable",
-    "Who",
-    "case_batches",
-    "case_level",
-    "evaluate_cases",
-]
-
+Place: TypeAlias = Path | SourceRead
+"""Where events are: in the workspace's own file, or at a source."""
 # Sharing a scan pays until the aggregates of a case no longer fit the caches.
 MOST_BASES = 16
+
+_EVENTS = "events"
+_ACTIVITY = "activity"
+_MOST_ACTIVITIES = 10_001  # one more than can be declared
 
 
 def evaluate_cases(
@@ -60,26 +56,40 @@ def evaluate_cases(
 ) -> CaseTable:
     """The table of cases for everything the given measures read, in the order of the log.
 
-    `also` are measures of a case that are read besides; `days` gives a calendar's table.
+    `also` are further measures of a case to read; `days` gives a calendar's table.
     """
     reading = _Reading.of(anchor, measures, also, vocabulary, identify, days)
     return CaseTable.joined(list(reading.batches(place, table, in_order=True)))
 
 
-def case_batches(
-    place: Place,
-    table: str,
-    anchor: CaseBorder,
+def cases_by_period(
+    events: Path,
+    log: LogDeclaration,
     measures: Sequence[MultiInstance],
-    vocabulary: Vocabulary,
+    periods: Mapping[Scope, Sequence[Period]],
     identify: Identify | None = None,
-    *,
-    also: Sequence[SingleInstance] = (),
-    days: DaysOf = no_calendars,
-) -> Iterator[CaseTable]:
-    """The same cases, so many at a time, in no order."""
-    reading = _Reading.of(anchor, measures, also, vocabulary, identify, days)
-    return reading.batches(place, table, in_order=False)
+) -> dict[Scope, dict[Period, CaseTable]]:
+    """The cases of each scope and period; the periods of a scope are disjoint and in order.
+
+    Where `identify` asks for persons, their contributions are bounded before anything else.
+    """
+    bounded = identify is not None and identify.person is not None
+    reading = _Reading.of(
+        log.terms.anchor,
+        measures,
+        read_by(periods),
+        log.public.vocabulary,
+        identify,
+        log.public.days,
+    )
+    place, horizon, zone = log.place(events), log.horizon, log.terms.zone
+    if not bounded and all(scope.last_cases is None for scope in periods):
+        batches = reading.batches(place, log.table, in_order=False)
+        return batches_in(batches, periods, horizon, zone)
+    cases = CaseTable.joined(list(reading.batches(place, log.table, in_order=True)))
+    if bounded:
+        cases = cases.truncated(log.terms.unit, horizon, zone)
+    return {scope: cases_in(cases, scope, some, horizon, zone) for scope, some in periods.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +118,16 @@ class _Reading:
         return cls(anchor, wanted, vocabulary, identify, calendars_of(wanted, days))
 
     def batches(self, place: Place, table: str, *, in_order: bool) -> Iterator[CaseTable]:
-        questions = self._questions(place, in_order=in_order)
+        queries = self._queries(place, in_order=in_order)
         with opened(place, self.calendars) as engine:
-            yield from engine.each_range(table, partial(_answered, questions))
+            yield from engine.each_range(table, partial(_answered, queries))
 
-    def _questions(self, place: Place, *, in_order: bool) -> list[Asked]:
+    def _queries(self, place: Place, *, in_order: bool) -> list[CaseQuery]:
         lots = [lot for group in self._groups(place) for lot in shared_scans(group, MOST_BASES)]
         # What is read in several scans belongs together by its order.
         placed = in_order or len(lots) > 1
         return [
-            replace(self._asked(lot), identify=None if number else self.identify, placed=placed)
+            replace(self._query(lot), identify=None if number else self.identify, placed=placed)
             for number, lot in enumerate(lots)
         ]
 
@@ -125,35 +135,33 @@ class _Reading:
         """One, or what can be folded apart from what cannot, where anything is: in our own file."""
         if not isinstance(place, Path):
             return [self.wanted]
-        folded = [measure for measure in self.wanted if self._asked([measure]).folding]
+        folded = [measure for measure in self.wanted if self._query([measure]).folding]
         others = [measure for measure in self.wanted if measure not in folded]
         return [group for group in (folded, others) if group] or [()]
 
-    def _asked(self, lot: Sequence[SingleInstance]) -> Asked:
-        return Asked(self.anchor, lot, self.vocabulary, calendars=self.calendars)
+    def _query(self, lot: Sequence[SingleInstance]) -> CaseQuery:
+        return CaseQuery(self.anchor, lot, self.vocabulary, calendars=self.calendars)
 
 
-def _answered(questions: Sequence[Asked], engine: Engine, source: Source) -> CaseTable:
+def _answered(queries: Sequence[CaseQuery], engine: Engine, source: Source) -> CaseTable:
     anchors: NDArray[np.float64] = np.empty(0)
     columns: dict[SingleInstance, Column] = {}
     who: Who | None = None
-    scans = _of_the_same_cases([_in_order(engine.cases(asked, source)) for asked in questions])
-    for asked, found in zip(questions, scans, strict=True):
-        anchors = found[ANCHOR]
-        columns.update(
-            (measure, found[f"m{index}"]) for index, measure in enumerate(asked.measures)
-        )
-        if asked.identify is not None:
-            who = Who(found[CASE_ID], found.get(PERSON), asked.identify.key)
+    scans = _of_the_same_cases([_in_order(engine.cases(query, source)) for query in queries])
+    for query, scan in zip(queries, scans, strict=True):
+        anchors = scan[ANCHOR]
+        columns.update((measure, scan[f"m{index}"]) for index, measure in enumerate(query.measures))
+        if query.identify is not None:
+            who = Who(scan[CASE_ID], scan.get(PERSON), query.identify.key)
     return CaseTable(anchors, columns, who)
 
 
-def _in_order(found: dict[str, Column]) -> dict[str, Column]:
+def _in_order(scan: dict[str, Column]) -> dict[str, Column]:
     """Of the log, where the place of each case is known."""
-    if ORDER not in found or np.all(found[ORDER][1:] >= found[ORDER][:-1]):
-        return found
-    order = np.argsort(found[ORDER], kind="stable")
-    return {name: column[order] for name, column in found.items()}
+    if ORDER not in scan or np.all(scan[ORDER][1:] >= scan[ORDER][:-1]):
+        return scan
+    order = np.argsort(scan[ORDER], kind="stable")
+    return {name: column[order] for name, column in scan.items()}
 
 
 def _of_the_same_cases(scans: list[dict[str, Column]]) -> list[dict[str, Column]]:
@@ -165,14 +173,58 @@ def _of_the_same_cases(scans: list[dict[str, Column]]) -> list[dict[str, Column]
     if len(scans) < 2:
         return scans
     first, *others = (scan[ORDER] for scan in scans)
-    if all(np.array_equal(first, each) for each in others):
+    if all(np.array_equal(first, other) for other in others):
         return scans
     common = reduce(np.intersect1d, others, first)
-    return [_rows(scan, np.isin(scan[ORDER], common)) for scan in scans]
+    rows = [np.isin(scan[ORDER], common) for scan in scans]
+    return [
+        {name: column[kept] for name, column in scan.items()}
+        for scan, kept in zip(scans, rows, strict=True)
+    ]
 
 
-def _rows(found: dict[str, Column], rows: NDArray[np.bool_]) -> dict[str, Column]:
-    return {name: column[rows] for name, column in found.items()}
+# --- which engine for which place ----------------------------------------------------
+
+
+class Backend(Protocol):
+    """What the module of a backend offers."""
+
+    def opened(
+        self, reading: SourceRead, calendars: Calendars
+    ) -> AbstractContextManager[Engine]: ...
+
+    def forms(
+        self, url: str, table: tuple[str, ...], password: str | None
+    ) -> dict[str, Form | None]:
+        """The columns of a table and how they are written; None for one that cannot be read."""
+
+
+BACKENDS = {
+    System.PARQUET: "pappi.engine.parquet",
+    System.POSTGRES: "pappi.engine.postgres",
+    System.SPARK: "pappi.engine.spark",
+}
+"""Every backend there is: a new one is a module of its own, a `System` and a line here."""
+
+if TYPE_CHECKING:
+    from pappi.engine import parquet, postgres, spark
+
+    _CHECKED: tuple[Backend, ...] = (parquet, postgres, spark)
+
+
+def _backend(system: System) -> Backend:
+    # Imported when it is used: each has a driver that other logs do without.
+    return cast("Backend", import_module(BACKENDS[system]))
+
+
+def opened(place: Place, calendars: Calendars) -> AbstractContextManager[Engine]:
+    """The engine for a place, and the calendars that queries join."""
+    if isinstance(place, Path):
+        return opened_duck(place, calendars)
+    return _backend(place.source.system).opened(place, calendars)
+
+
+# --- for the owner, who declares a log -----------------------------------------------
 
 
 def case_level(
@@ -181,4 +233,52 @@ def case_level(
     """Those of the attributes that never have two values within a case."""
     with opened(place, NO_CALENDARS) as engine:
         varies = engine.row(variation_query(table, attributes, vocabulary))
-    return tuple(name for name, found in zip(attributes, varies, strict=True) if not found)
+    return tuple(name for name, differs in zip(attributes, varies, strict=True) if not differs)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """How many events and cases there are, their time, and the activities that occur."""
+
+    events: int
+    cases: int
+    first_us: int | None
+    last_us: int | None
+    activities: tuple[str, ...]
+
+
+def survey(reading: SourceRead) -> Survey:
+    with opened(reading, NO_CALENDARS) as engine:
+        events, cases, first, last = engine.row(_extent())
+        activities = engine.columns(_activities())[_ACTIVITY]
+    named = sorted(str(name) for name in activities if name is not None)
+    return Survey(int(events or 0), int(cases), first, last, tuple(named))
+
+
+def _extent() -> exp.Select:
+    per_case = exp.select(
+        alias(exp.Count(this=POSITION.copy()), "n"),
+        alias(exp.Min(this=TIME.copy()), "first"),
+        alias(exp.Max(this=TIME.copy()), "last"),
+    )
+    cases = per_case.from_(table_named(_EVENTS)).group_by(column_named(CASE_ID))
+    return exp.select(
+        exp.Sum(this=column_named("n")),
+        exp.Count(this=exp.Star()),
+        exp.Min(this=column_named("first")),
+        exp.Max(this=column_named("last")),
+    ).from_(cases.subquery("cases"))
+
+
+def _activities() -> exp.Select:
+    name = column_named(_ACTIVITY)
+    names = exp.select(name).from_(table_named(_EVENTS)).group_by(name.copy())
+    names = names.limit(_MOST_ACTIVITIES)
+    return exp.select(exp.Star()).from_(names.subquery("names"))
+
+
+def source_columns(
+    url: str, table: tuple[str, ...], password: str | None
+) -> dict[str, Form | None]:
+    """The columns of a table and how they are written; None for one that cannot be read."""
+    return _backend(system_of(url)).forms(url, table, password)

@@ -21,18 +21,16 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from pappi.engine.nodes import FIRST_POSITION, POSITION, column_named, table_named
-from pappi.engine.query import ORDER, Asked, written
-from pappi.engine.sources import FIRST, UNTIL, Source
+from pappi.engine.bases import ORDER
+from pappi.engine.expressions import FIRST_POSITION, POSITION, column_named, table_named
+from pappi.engine.occurrences import FIRST, UNTIL, Source
+from pappi.engine.query import CaseQuery, Engine, written
 from pappi.engine.table import Column
-from pappi.engine.working import Calendars
-from pappi.store.events import open_readonly
-from pappi.store.events.replacing import open_beside
+from pappi.engine.times import Calendars
+from pappi.store import open_beside, open_readonly
 
 if TYPE_CHECKING:
     import duckdb
-
-    from pappi.engine.engines import Engine
 
 EVENTS_PER_RANGE = 2**20
 MANY_RANGES, LONGER = 32, 4
@@ -48,7 +46,7 @@ T = TypeVar("T")
 
 
 @contextmanager
-def opened(database: Path, calendars: Calendars) -> Iterator[Duck]:
+def opened_duck(database: Path, calendars: Calendars) -> Iterator[Duck]:
     """An events file and the calendars that queries join."""
     with open_readonly(database) as connection:
         # Or reading would fail where the texts of a batch are longer than 2 GB.
@@ -71,20 +69,23 @@ class Duck:
         for days in calendars.values():
             connection.register(days.name, days.arrow())
 
-    def cases(self, asked: Asked, source: Source) -> dict[str, Column]:
-        folding = asked.folding if source.in_order else None
+    def cases(self, query: CaseQuery, source: Source) -> dict[str, Column]:
+        folding = query.folding if source.in_order else None
         if folding is None:
-            return self._columns(asked.written(source, lambda: asked.query(source)), self._rows)
-        events = asked.written(source, lambda: folding.events(source))
+            return self._columns(query.written(source, lambda: query.select(source)), self._rows)
+        events = query.written(source, lambda: folding.events(source))
         with self._read(events) as batches:
             folded = folding.cases(batches)
-        if asked.bases.spans:
-            return self._columns_of(folded, asked.written(_WORKED, lambda: _worked(asked)))
-        found = {name: _unfolded(folded, column) for name, column in asked.folded.items()}
-        if asked.derived:
-            formulas = asked.written(_FOLDED, lambda: asked.formulas(_every_folded()))
-            found |= self._columns_of(folded, formulas)
-        return found
+        if query.bases.spans:
+            worked = query.written(
+                _WORKED, lambda: query.around(query.bases.with_working_time(_every_folded()))
+            )
+            return self._columns_of(folded, worked)
+        columns = {name: _unfolded(folded, column) for name, column in query.folded.items()}
+        if query.derived:
+            formulas = query.written(_FOLDED, lambda: query.formulas(_every_folded()))
+            columns |= self._columns_of(folded, formulas)
+        return columns
 
     def columns(self, query: exp.Expr) -> dict[str, Column]:
         """The columns of a result: NaN is a missing number, None a missing text."""
@@ -102,21 +103,23 @@ class Duck:
             return
         source = Source(table, ranged=True, in_order=True)
         self._connection.execute("SET threads = 1")  # each that reads brings its own
-        with ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_AT_ONCE)) as pool:
-            yield from pool.map(lambda rows: self._apart(rows, source, read), ranges)
 
-    def _apart(
-        self, rows: Mapping[str, int], source: Source, read: Callable[[Engine, Source], T]
-    ) -> T:
-        with open_beside(self._connection) as own:
-            return read(Duck(own, self._calendars, rows), source)
+        def read_apart(rows: Mapping[str, int]) -> T:
+            with open_beside(self._connection) as own:
+                return read(Duck(own, self._calendars, rows), source)
+
+        with ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_AT_ONCE)) as pool:
+            yield from pool.map(read_apart, ranges)
 
     def _ranges(self, table: str) -> Iterator[Mapping[str, int]]:
         """The log in ranges of whole cases; none if it is empty."""
-        first, last = self.row(_ends_of(table))
+        ends = exp.Min(this=POSITION.copy()), exp.Max(this=POSITION.copy())
+        first, last = self.row(exp.select(*ends, copy=False).from_(table_named(table), copy=False))
         if first is None:
             return
-        length = _range_length(last - first)
+        # Each range costs something by itself, so that a large log is read in longer ones.
+        longer = min((last - first) // MANY_RANGES, LONGER * EVENTS_PER_RANGE)
+        length = max(EVENTS_PER_RANGE, longer)
         cuts = range(first + length, last + 1, length)
         borders = sorted({first, *(at for at in map(partial(self._start, table), cuts) if at)})
         for start, end in pairwise((*borders, last + 1)):
@@ -124,30 +127,28 @@ class Duck:
 
     def _start(self, table: str, position: int) -> int | None:
         """Where the case begins that has a position; None if that was erased."""
-        found = self.row(_start_query(table, position))
-        return int(found[0]) if found else None
+        at = exp.EQ(this=POSITION.copy(), expression=exp.Literal.number(position))
+        start = exp.select(column_named(FIRST_POSITION), copy=False)
+        row = self.row(start.from_(table_named(table), copy=False).where(at, copy=False))
+        return int(row[0]) if row else None
 
     def _columns_of(self, folded: pa.Table, query: str) -> dict[str, Column]:
         self._connection.register(_FOLDED, folded)
         return self._columns(query, WHOLE)
 
     def _columns(self, query: str, rows: Mapping[str, int]) -> dict[str, Column]:
-        found = self._connection.execute(query, dict(rows)).fetchnumpy()
-        return {name: _with_gaps(column) for name, column in found.items()}
+        result = self._connection.execute(query, dict(rows)).fetchnumpy()
+        return {name: _with_gaps(column) for name, column in result.items()}
 
     @contextmanager
     def _read(self, query: str) -> Iterator[pa.RecordBatchReader]:
-        found = self._connection.sql(query, params=dict(self._rows))
-        with found.to_arrow_reader(EVENTS_PER_BATCH) as batches:
+        result = self._connection.sql(query, params=dict(self._rows))
+        with result.to_arrow_reader(EVENTS_PER_BATCH) as batches:
             yield batches
 
 
 def _every_folded() -> exp.Select:
     return exp.select(exp.Star(), copy=False).from_(table_named(_FOLDED), copy=False)
-
-
-def _worked(asked: Asked) -> exp.Select:
-    return asked.around(asked.bases.with_working_time(_every_folded()))
 
 
 def _unfolded(folded: pa.Table, name: str) -> Column:
@@ -157,22 +158,6 @@ def _unfolded(folded: pa.Table, name: str) -> Column:
     if name != ORDER and not is_text:
         column = column.cast(pa.float64())
     return np.asarray(column.to_numpy())
-
-
-def _range_length(events: int) -> int:
-    """Each range costs something by itself, so that a large log is read in longer ones."""
-    return max(EVENTS_PER_RANGE, min(events // MANY_RANGES, LONGER * EVENTS_PER_RANGE))
-
-
-def _ends_of(table: str) -> exp.Select:
-    ends = exp.Min(this=POSITION.copy()), exp.Max(this=POSITION.copy())
-    return exp.select(*ends, copy=False).from_(table_named(table), copy=False)
-
-
-def _start_query(table: str, position: int) -> exp.Select:
-    at = exp.EQ(this=POSITION.copy(), expression=exp.Literal.number(position))
-    start = exp.select(column_named(FIRST_POSITION), copy=False)
-    return start.from_(table_named(table), copy=False).where(at, copy=False)
 
 
 def _with_gaps(column: Column) -> Column:

@@ -1,4 +1,4 @@
-"""Expressions of the closed grammar, as SQL expressions.
+"""Expressions of the closed grammar, and names, as SQL expressions.
 
 The subset of SQL is kept small, so that every engine gives the same answer, and
 everything is total: an error that depends on data would be a leak. Numbers are
@@ -19,16 +19,29 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from pappi.ppinot.expressions import nodes
-from pappi.ppinot.expressions.nodes import Expression, Function, Operator
-from pappi.values.vocabulary import Kind
-
-Columns = Callable[[str], tuple[exp.Expr, Kind]]
-"""What a name stands for: a raw SQL column and its kind."""
+from pappi.ppinot import (
+    AnyLiteral,
+    Apply,
+    Binary,
+    Choose,
+    DurationLiteral,
+    Expression,
+    Function,
+    InstantLiteral,
+    IsMissing,
+    Name,
+    Negate,
+    Not,
+    NumberLiteral,
+    OneOf,
+    Operator,
+    TextLiteral,
+    TruthLiteral,
+)
+from pappi.values import Kind
 
 TOTAL = "total"
 """Marks arithmetic of a definition, which has a result whatever its operands are."""
-
 _COMPARISONS: dict[Operator, type[exp.Binary]] = {
     Operator.EQUAL: exp.EQ,
     Operator.UNEQUAL: exp.NEQ,
@@ -45,6 +58,36 @@ _ARITHMETIC: dict[Operator, type[exp.Binary]] = {
     Operator.REMAINDER: exp.Mod,
 }
 _LOGIC: dict[Operator, type[exp.Connector]] = {Operator.AND: exp.And, Operator.OR: exp.Or}
+
+
+# --- names, and the columns every event table has ------------------------------------
+
+
+def column_named(name: str) -> exp.Column:
+    return exp.column(name, quoted=True)
+
+
+def table_named(name: str) -> exp.Table:
+    return exp.Table(this=exp.to_identifier(name, quoted=True))
+
+
+def source_table(names: tuple[str, ...]) -> exp.Table:
+    """A table of another database: a name, or a schema and a name."""
+    *schema, name = (exp.to_identifier(part, quoted=True) for part in names)
+    return exp.Table(this=name, db=schema[-1] if schema else None)
+
+
+def alias(value: exp.Expr, name: str) -> exp.Expr:
+    return exp.alias_(value, name, quoted=True, copy=False)
+
+
+CASE_ID = "case_id"
+FIRST_POSITION = "first_pos"
+TIME = column_named("ts_us")
+POSITION = column_named("pos")
+
+
+# --- values --------------------------------------------------------------------------
 
 
 def double(value: Fraction | int) -> exp.Expr:
@@ -86,6 +129,13 @@ def never_null(condition: exp.Expr) -> exp.Expr:
     return exp.Coalesce(this=condition, expressions=[exp.false()])
 
 
+# --- expressions ---------------------------------------------------------------------
+
+
+Columns = Callable[[str], tuple[exp.Expr, Kind]]
+"""What a name stands for: a raw SQL column and its kind."""
+
+
 def compile_expression(expression: Expression, columns: Columns) -> exp.Expr:
     """The SQL of an expression that has been checked; see `ppinot.checks`."""
     return _Compiler(columns).compile(expression)
@@ -107,34 +157,40 @@ class _Compiler:
 
     def compile(self, node: Expression) -> exp.Expr:
         match node:
-            case nodes.Number() | nodes.Text() | nodes.Truth() | nodes.Duration() | nodes.Instant():
+            case (
+                NumberLiteral()
+                | TextLiteral()
+                | TruthLiteral()
+                | DurationLiteral()
+                | InstantLiteral()
+            ):
                 return _literal(node)
-            case nodes.Name(name=name):
+            case Name(name=name):
                 return self._name(name)
-            case nodes.Negate(operand=operand):
+            case Negate(operand=operand):
                 return exp.Neg(this=_paren(self.compile(operand)))
-            case nodes.Not(operand=operand):
+            case Not(operand=operand):
                 return exp.Not(this=_paren(self.compile(operand)))
-            case nodes.Binary():
+            case Binary():
                 return self._binary(node)
-            case nodes.OneOf():
+            case OneOf():
                 return never_null(self._among(node))
-            case nodes.IsMissing(operand=operand):
+            case IsMissing(operand=operand):
                 return _paren(exp.Is(this=self._raw(operand), expression=exp.null()))
-            case nodes.Choose(condition=condition, then=then, otherwise=otherwise):
+            case Choose(condition=condition, then=then, otherwise=otherwise):
                 chosen = exp.If(this=self.compile(condition), true=self.compile(then))
                 return exp.Case(ifs=[chosen], default=self.compile(otherwise))
-            case nodes.Apply():
+            case Apply():
                 return self._apply(node)
 
     def test(self, node: Expression) -> exp.Expr:
         match node:
-            case nodes.Binary(operator=operator) if operator in _LOGIC:
+            case Binary(operator=operator) if operator in _LOGIC:
                 left, right = _paren(self.test(node.left)), _paren(self.test(node.right))
                 return _paren(_LOGIC[operator](this=left, expression=right))
-            case nodes.Binary(operator=operator) if operator in _COMPARISONS:
+            case Binary(operator=operator) if operator in _COMPARISONS:
                 return self._compared(node)
-            case nodes.OneOf():
+            case OneOf():
                 return self._among(node)
             case _:
                 return self.compile(node)
@@ -151,16 +207,16 @@ class _Compiler:
 
     def _raw(self, operand: Expression) -> exp.Expr:
         """A bare truth attribute may be missing, though as a condition it is false."""
-        if isinstance(operand, nodes.Name):
+        if isinstance(operand, Name):
             column, kind = self._columns(operand.name)
             if kind is Kind.TRUTH:
                 return column.copy()
-        if isinstance(operand, nodes.Choose):
+        if isinstance(operand, Choose):
             chosen = exp.If(this=self.compile(operand.condition), true=self._raw(operand.then))
             return exp.Case(ifs=[chosen], default=self._raw(operand.otherwise))
         return _paren(self.compile(operand))
 
-    def _binary(self, node: nodes.Binary) -> exp.Expr:
+    def _binary(self, node: Binary) -> exp.Expr:
         operator = node.operator
         if operator in _COMPARISONS:
             return never_null(self._compared(node))
@@ -173,15 +229,15 @@ class _Compiler:
         result.meta[TOTAL] = True
         return _paren(result)
 
-    def _compared(self, node: nodes.Binary) -> exp.Expr:
+    def _compared(self, node: Binary) -> exp.Expr:
         left, right = self._raw(node.left), self._raw(node.right)
         return _COMPARISONS[node.operator](this=left, expression=right)
 
-    def _among(self, node: nodes.OneOf) -> exp.Expr:
+    def _among(self, node: OneOf) -> exp.Expr:
         choices = [_literal(choice) for choice in node.choices]
         return exp.In(this=self._raw(node.operand), expressions=choices)
 
-    def _apply(self, node: nodes.Apply) -> exp.Expr:
+    def _apply(self, node: Apply) -> exp.Expr:
         first, *rest = (self.compile(argument) for argument in node.arguments)
         match node.function:
             case Function.ABS:
@@ -198,15 +254,15 @@ def _paren(inner: exp.Expr) -> exp.Expr:
     return exp.Paren(this=inner)
 
 
-def _literal(node: nodes.Literal) -> exp.Expr:
+def _literal(node: AnyLiteral) -> exp.Expr:
     match node:
-        case nodes.Number(value=value):
+        case NumberLiteral(value=value):
             return double(value)
-        case nodes.Text(value=text):
+        case TextLiteral(value=text):
             return exp.Literal.string(text)
-        case nodes.Truth(value=truth):
+        case TruthLiteral(value=truth):
             return exp.Boolean(this=truth)
-        case nodes.Duration(microseconds=microseconds):
+        case DurationLiteral(microseconds=microseconds):
             return double(microseconds)
-        case nodes.Instant(ts_us=ts_us):
+        case InstantLiteral(ts_us=ts_us):
             return double(ts_us)

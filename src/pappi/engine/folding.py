@@ -1,14 +1,22 @@
 """Base measures of a log that is stored case by case: read event by event, and folded.
 
 What a condition or an attribute is at an event, the database says, and knows nothing of cases;
-what a case makes of its events is in `folds`. Measures that look at neighbouring events, and
-clocks that stop, are left to the database as a whole: see `foldable`.
+what a case makes of its events is found here, as arrays, for many whole cases at once. Events
+come in the order of their positions, those of a case next to each other. So what a case has of
+anything is a slice, and found without sorting or hashing: at which places it holds, and how many
+of these there are up to the end of each case. That is several times as quick as a GROUP BY, and
+means the same: `bases` says it in SQL, and tests hold the two against each other. Measures that
+look at neighbouring events, and clocks that stop, are left to the database as a whole: see
+`foldable`.
+
+Times within a case never fall, and events without one are its last; what is missing is NaN.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,29 +25,32 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from pappi.engine.attributes import as_text, event_column
 from pappi.engine.bases import ANCHOR, ORDER, PERSON, BaseMeasure, Bases, Identify
-from pappi.engine.expressions import as_double
-from pappi.engine.folds import NONE, Cases, Hits, Lasted, Mask, Places, in_order, picked
-from pappi.engine.nodes import CASE_ID, FIRST_POSITION, TIME, alias, column_named
-from pappi.engine.sources import Source
-from pappi.ppinot.expressions.nodes import Expression
-from pappi.ppinot.model import (
-    CaseBorder,
+from pappi.engine.expressions import CASE_ID, FIRST_POSITION, TIME, alias, as_double, column_named
+from pappi.engine.occurrences import Source, as_text, event_column
+from pappi.ppinot import (
     ConditionMeasure,
     CountMeasure,
+    Cycles,
     DataMeasure,
     EventCondition,
+    Expression,
     Moment,
     OpenCycle,
     Pick,
     StateMeasure,
     TimeMeasure,
 )
-from pappi.values.vocabulary import Kind
+from pappi.values import CaseBorder, Kind
 
 Mark: TypeAlias = EventCondition | Expression
 """What holds at an event or does not."""
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Places = NDArray[np.intp]
+
+NONE = -1
+"""The place of what a case does not have."""
 
 
 def foldable(bases: Bases) -> bool:
@@ -104,7 +115,10 @@ class Folding:
     def cases(self, events: pa.RecordBatchReader) -> pa.Table:
         """One row for each case, with the columns that `Bases.select` has."""
         folded = [_Folder(self, batch).cases() for batch in _whole_cases(events)]
-        return pa.Table.from_batches(folded or [_Folder(self, _no_event(events.schema)).cases()])
+        if not folded:
+            no_event = pa.RecordBatch.from_pylist([], schema=events.schema)
+            folded = [_Folder(self, no_event).cases()]
+        return pa.Table.from_batches(folded)
 
     def _mark(self, mark: Mark) -> exp.Expr:
         """As a byte, which is 0 if nothing is known: so it is an array as it comes."""
@@ -125,6 +139,43 @@ class Folding:
         yield column_named(CASE_ID)
         if self.identify is not None and self.identify.person is not None:
             yield alias(as_text(self.bases.vocabulary, self.identify.person), PERSON)
+
+
+def _marks(part: BaseMeasure) -> tuple[Mark | None, ...]:
+    """What must be known of events, in the order in which it is folded; None holds at all."""
+    match part:
+        case CountMeasure() | ConditionMeasure():
+            return (part.when,)
+        case StateMeasure():
+            return part.holds, part.of
+        case TimeMeasure():
+            return _of(part.start), _of(part.end)
+        case DataMeasure():
+            return (part.when,)
+
+
+def _of(moment: Moment) -> EventCondition | None:
+    """None for a border of the case: every event may be that."""
+    return None if isinstance(moment, CaseBorder) else moment
+
+
+def _whole_cases(events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same events, in batches that end where a case does."""
+    begun: list[pa.RecordBatch] = []
+    for batch in (batch for batch in events if batch.num_rows):
+        numbers = _array(batch, FIRST_POSITION)
+        last = int(np.searchsorted(numbers, numbers[-1]))
+        if last == 0 and begun and _array(begun[0], FIRST_POSITION)[0] == numbers[0]:
+            begun.append(batch)  # of a long case, which is not over yet
+            continue
+        if last or begun:
+            yield pa.concat_batches([*begun, batch.slice(0, last)])
+        begun = [batch.slice(last)]
+    if begun:
+        yield pa.concat_batches(begun)
+
+
+# --- a batch of whole cases ----------------------------------------------------------
 
 
 class _Folder:
@@ -236,10 +287,10 @@ class _Folder:
             raise AssertionError("this time measure has no cycles")
         starts, ends = self._instants(starting), self._instants(ending)
         lasted = Lasted.of(starts, ends, self._times, self._cases)
-        found = lasted.made_one(part.cycles)
+        values = lasted.made_one(part.cycles)
         if part.open_cycle is OpenCycle.NO_VALUE:
-            found[lasted.opened != lasted.closed] = np.nan
-        return found
+            values[lasted.opened != lasted.closed] = np.nan
+        return values
 
     def _found(self, mark: str | None, *, timed: bool = False) -> Hits:
         """Where it holds, and, if asked for, an event has a time; None holds at all events."""
@@ -260,44 +311,6 @@ class _Folder:
         return _array(self._events, mark).view(np.bool_)
 
 
-def _marks(part: BaseMeasure) -> tuple[Mark | None, ...]:
-    """What must be known of events, in the order in which it is folded; None holds at all."""
-    match part:
-        case CountMeasure() | ConditionMeasure():
-            return (part.when,)
-        case StateMeasure():
-            return part.holds, part.of
-        case TimeMeasure():
-            return _of(part.start), _of(part.end)
-        case DataMeasure():
-            return (part.when,)
-
-
-def _of(moment: Moment) -> EventCondition | None:
-    """None for a border of the case: every event may be that."""
-    return None if isinstance(moment, CaseBorder) else moment
-
-
-def _whole_cases(events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same events, in batches that end where a case does."""
-    begun: list[pa.RecordBatch] = []
-    for batch in (each for each in events if each.num_rows):
-        numbers = _array(batch, FIRST_POSITION)
-        last = int(np.searchsorted(numbers, numbers[-1]))
-        if last == 0 and begun and _array(begun[0], FIRST_POSITION)[0] == numbers[0]:
-            begun.append(batch)  # of a long case, which is not over yet
-            continue
-        if last or begun:
-            yield pa.concat_batches([*begun, batch.slice(0, last)])
-        begun = [batch.slice(last)]
-    if begun:
-        yield pa.concat_batches(begun)
-
-
-def _no_event(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([], schema=schema)
-
-
 def _array(events: pa.RecordBatch, name: str) -> NDArray[Any]:
     """A column as it is; missing numbers become NaN, which makes whole ones floats."""
     return np.asarray(events.column(name).to_numpy(zero_copy_only=False))
@@ -314,3 +327,157 @@ def _taken(events: pa.RecordBatch, name: str, places: Places) -> pa.Array:
 
 def _missing_as_null(values: NDArray[Any]) -> pa.Array:
     return pa.array(values, from_pandas=True)
+
+
+# --- places of events ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """The places of the first and the last event of each case."""
+
+    starts: Places
+    ends: Places
+
+    @classmethod
+    def of(cls, numbers: NDArray[np.int64]) -> Cases:
+        """From a number for every event that is the same within a case, and rises from one on."""
+        (starts,) = begins(numbers).nonzero()
+        if np.any(numbers[starts[1:]] < numbers[starts[:-1]]):
+            raise LookupError("the events of a log came out of order")
+        return cls(starts, np.append(starts[1:], numbers.size)[: starts.size] - 1)
+
+    def numbers(self) -> Places:
+        """Of every event, the number of its case, from 0."""
+        return np.repeat(np.arange(self.starts.size), self.ends - self.starts + 1)
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Where something holds, and how many such places there are before and up to each case."""
+
+    holds: Mask
+    before: NDArray[np.int32]
+    up_to: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, holds: Mask, cases: Cases) -> Hits:
+        # Narrow, which is several times as quick: no case is as long as that.
+        up_to = np.cumsum(holds, dtype=np.int32)[cases.ends]
+        before = np.zeros_like(up_to)
+        before[1:] = up_to[:-1]
+        return cls(holds, before, up_to)
+
+    @cached_property
+    def places(self) -> Places:
+        return self.holds.nonzero()[0]
+
+    @property
+    def counts(self) -> NDArray[np.int32]:
+        return np.asarray(self.up_to - self.before)
+
+    @property
+    def first(self) -> Places:
+        return self._at(self.before)
+
+    @property
+    def last(self) -> Places:
+        return self._at(self.up_to - 1)
+
+    def first_after(self, start: Places) -> Places:
+        """The first behind a place of each case; none where there is no such place."""
+        following = np.searchsorted(self.places, start, side="right")
+        return self._at(following, (start != NONE) & (following < self.up_to))
+
+    def _at(self, which: NDArray[Any], there: Mask | None = None) -> Places:
+        places = np.full(self.up_to.size, NONE, dtype=np.intp)
+        (has,) = (self.up_to > self.before if there is None else there).nonzero()
+        places[has] = self.places[which[has]]
+        return places
+
+
+def begins(numbers: NDArray[Any]) -> Mask:
+    """Where a number differs from the one before it; so does the first."""
+    differs = np.ones(numbers.size, dtype=np.bool_)
+    np.not_equal(numbers[1:], numbers[:-1], out=differs[1:])
+    return differs
+
+
+def picked(values: NDArray[Any], places: Places) -> Floats:
+    """What stands at places; NaN for none."""
+    chosen = np.full(places.size, np.nan)
+    (there,) = (places != NONE).nonzero()
+    chosen[there] = values[places[there]]
+    return chosen
+
+
+def in_order(start: Places, end: Places) -> Places:
+    """The ends that do not lie before their starts; none where either is missing."""
+    return np.where((start != NONE) & (end >= start), end, NONE)
+
+
+# --- cycles --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Lasted:
+    """How long each cycle lasted, the number of its case, and how many each case has opened."""
+
+    durations: Floats
+    cases: Places
+    opened: Places
+
+    @classmethod
+    def of(cls, starts: Mask, ends: Mask, times: NDArray[Any], cases: Cases) -> Lasted:
+        """A start opens a cycle unless one is open; an end closes the one that is.
+
+        Only starts and ends matter, and of each only whether the one before it was a start. An
+        event that both ends and starts closes one cycle and opens the next.
+        """
+        places = np.flatnonzero(starts | ends)
+        case, start, end = cases.numbers()[places], starts[places], ends[places]
+        running = np.zeros(places.size, dtype=np.bool_)
+        running[1:] = start[:-1] & ~begins(case)[1:]
+        opens, closes = start & (end | ~running), end & running
+        borders = np.flatnonzero(opens | closes)
+        # Each border that closes a cycle follows the one that opened it.
+        closing = np.flatnonzero(closes[borders])
+        closed, opened = places[borders[closing]], places[borders[closing - 1]]
+        return cls(
+            times[closed].astype(np.float64) - times[opened].astype(np.float64),
+            case[borders[closing]],
+            np.bincount(case[opens], minlength=cases.starts.size),
+        )
+
+    @property
+    def closed(self) -> Places:
+        return np.bincount(self.cases, minlength=self.opened.size)
+
+    def made_one(self, how: Cycles) -> Floats:
+        """One value for each case; NaN for one without cycles."""
+        values = np.full(self.opened.size, np.nan)
+        has = self.closed > 0
+        values[has] = self._of_those(how, has)
+        return values
+
+    def _of_those(self, how: Cycles, has: Mask) -> Floats:
+        count = self.closed[has]
+        starts = np.cumsum(count) - count
+        if not starts.size:
+            return np.empty(0)
+        match how:
+            case Cycles.SUM | Cycles.MEAN:
+                # As whole microseconds: doubles would round a sum beyond 285 years.
+                sums = np.add.reduceat(self.durations.astype(np.int64), starts).astype(np.float64)
+                return np.asarray(sums if how is Cycles.SUM else sums / count)
+            case Cycles.MIN:
+                return np.minimum.reduceat(self.durations, starts)
+            case Cycles.MAX:
+                return np.maximum.reduceat(self.durations, starts)
+            case Cycles.MEDIAN:
+                return self._medians(starts, count)
+
+    def _medians(self, starts: Places, count: Places) -> Floats:
+        ascending = self.durations[np.lexsort((self.durations, self.cases))]
+        low = ascending[starts + (count - 1) // 2]
+        return np.asarray(low + (ascending[starts + count // 2] - low) * 0.5)

@@ -1,4 +1,7 @@
-"""Where conditions occur: at which events of a case, as SQL over the events.
+"""The events that a query reads, and where conditions occur among those of a case.
+
+`Source` says which table and which of its rows, and what is known of their order: what one
+engine does differently, or can spare itself, is said there, and all else is built for any.
 
 Most conditions are judged at each event alone. An onset looks at the event before, and a
 sequence at all events before: such a condition gets a column of its own, from a window over
@@ -12,11 +15,97 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from pappi.engine.expressions import Columns, compile_expression, compile_test, when
-from pappi.engine.nodes import CASE_ID, POSITION, alias, column_named
-from pappi.ppinot import model
-from pappi.ppinot.expressions.nodes import Expression
-from pappi.ppinot.model import EventCondition, Occurrence, Occurs, Order
+from pappi.engine.expressions import (
+    CASE_ID,
+    POSITION,
+    TIME,
+    Columns,
+    alias,
+    column_named,
+    compile_expression,
+    compile_test,
+    finite,
+    table_named,
+    when,
+)
+from pappi.ppinot import EventCondition, EventSequence, Expression, Occurrence, Occurs, Order
+from pappi.values import Kind, Vocabulary
+
+FIRST, UNTIL = "first", "until"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A table of events, or a range of its rows, which are of whole cases.
+
+    `ranged`: from the position `$first` on and before `$until`, which the engine says.
+    `in_order`: the engine reads them in the order of their positions, the events of a case next
+    to each other, and windows without an order keep to that. Each knows `first_pos`, the position
+    of the first event of its case.
+    """
+
+    table: str
+    ranged: bool = False
+    in_order: bool = False
+
+    def events(self) -> exp.Expr:
+        whole = table_named(self.table)
+        if not self.ranged:
+            return whole
+        first, until = exp.Placeholder(this=FIRST), exp.Placeholder(this=UNTIL)
+        within = exp.And(
+            this=exp.GTE(this=POSITION.copy(), expression=first),
+            expression=exp.LT(this=POSITION.copy(), expression=until),
+        )
+        chosen = exp.select(exp.Star(), copy=False).from_(whole, copy=False)
+        return chosen.where(within, copy=False).subquery("events", copy=False)
+
+    def previous(self, column: exp.Column) -> exp.Expr:
+        """The column at the row before that is of the same case; NULL at a case's first row."""
+        before = exp.Lag(this=column.copy())
+        if self.in_order:
+            # Sorting costs several times the rest, and the rows are sorted.
+            case = exp.Window(this=exp.Lag(this=column_named(CASE_ID)))
+            same = exp.EQ(this=case, expression=column_named(CASE_ID))
+            return when(same, exp.Window(this=before))
+        return exp.Window(
+            this=before,
+            partition_by=[column_named(CASE_ID)],
+            order=exp.Order(expressions=[exp.Ordered(this=POSITION.copy())]),
+        )
+
+
+# --- what names stand for ------------------------------------------------------------
+
+
+def event_column(vocabulary: Vocabulary, name: str) -> tuple[exp.Expr, Kind]:
+    """What a name stands for in a condition on events."""
+    if name == "activity":
+        return column_named("activity"), Kind.TEXT
+    if name == "timestamp":
+        return TIME.copy(), Kind.TIME
+    return column_named(name), vocabulary.attributes[name]
+
+
+def unused(vocabulary: Vocabulary, name: str) -> str:
+    """A name that no attribute has, in whatever case: databases take them for the same."""
+    taken = {attribute.casefold() for attribute in vocabulary.attributes}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def as_text(vocabulary: Vocabulary, attribute: str) -> exp.Expr:
+    """An attribute as text, so that large numbers stay apart; no finite number, no value."""
+    column, kind = event_column(vocabulary, attribute)
+    text = exp.Cast(this=column.copy(), to=exp.DType.VARCHAR.into_expr())
+    if kind in (Kind.TEXT, Kind.TRUTH):
+        return text
+    present = exp.Is(this=finite(column), expression=exp.Not(this=exp.null()))
+    return when(present, text)
+
+
+# --- conditions ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +114,7 @@ class Occurrences:
 
     event_column: Columns
     onsets: Mapping[Occurs, str]
-    sequences: Mapping[model.Sequence, str]
+    sequences: Mapping[EventSequence, str]
 
     @classmethod
     def of(
@@ -41,7 +130,7 @@ class Occurrences:
             for each in distinct
             if isinstance(each, Occurs) and each.occurrence is Occurrence.ONSET
         ]
-        sequences = [each for each in distinct if isinstance(each, model.Sequence)]
+        sequences = [each for each in distinct if isinstance(each, EventSequence)]
         return cls(
             event_column,
             {each: unused(f"onset_{index}") for index, each in enumerate(onsets)},
@@ -60,7 +149,7 @@ class Occurrences:
 
     def holds(self, condition: EventCondition) -> exp.Expr:
         """Whether a condition occurs at an event: true, or else false or NULL."""
-        if isinstance(condition, model.Sequence):
+        if isinstance(condition, EventSequence):
             return column_named(self.sequences[condition])
         if condition in self.onsets:
             return column_named(self.onsets[condition])
@@ -90,7 +179,7 @@ class Occurrences:
         held = exp.Coalesce(this=before, expressions=[exp.false()])
         return exp.And(this=exp.Paren(this=self._here(occurs)), expression=exp.Not(this=held))
 
-    def _sequence(self, sequence: model.Sequence) -> exp.Expr:
+    def _sequence(self, sequence: EventSequence) -> exp.Expr:
         then = exp.Paren(this=self.holds(sequence.then))
         first = self.holds(sequence.first)
         if sequence.order is Order.FOLLOWS:
@@ -152,6 +241,6 @@ def _latest_before(holds: exp.Expr) -> exp.Expr:
 
 def _parts(condition: EventCondition) -> Iterator[EventCondition]:
     yield condition
-    if isinstance(condition, model.Sequence):
+    if isinstance(condition, EventSequence):
         yield condition.first
         yield condition.then

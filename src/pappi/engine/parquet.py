@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 import duckdb
 from sqlglot import exp
 
-from pappi.engine.canonical import (
+from pappi.engine.duck import Duck
+from pappi.engine.expressions import column_named
+from pappi.engine.sources import (
+    ColumnReader,
+    SourceEngine,
     canonical_events,
+    explained,
+    filled,
     gathered_in,
+    in_memory,
     order_by_case,
     require_declared,
 )
-from pappi.engine.duck import Duck
-from pappi.engine.failures import explained
-from pappi.engine.nodes import column_named
-from pappi.engine.query import Asked
-from pappi.engine.sources import Source
-from pappi.engine.table import Column
-from pappi.engine.templates import filled
-from pappi.engine.working import Calendars
-from pappi.store.sources import Form, MappedColumn, SourceRead, System
-
-if TYPE_CHECKING:
-    from pappi.engine.engines import Engine
+from pappi.engine.times import Calendars
+from pappi.store import Form, SourceRead, System
 
 T = TypeVar("T")
 
-# Several queries run at once.
-_MEMORY = "20%"
 _FILE, _ROW = "pappi file", "file_row_number"
 
 _FORMS: Mapping[str, Form] = {
@@ -71,7 +66,7 @@ _READ: Mapping[Form, str] = {
 }
 
 
-class Parquet:
+class Parquet(SourceEngine):
     """The files of a source as an engine; their rows are in an order that ties keep to."""
 
     def __init__(
@@ -81,48 +76,33 @@ class Parquet:
         self._reading = reading
         self._calendars = {days.name for days in calendars.values()}
 
-    def cases(self, asked: Asked, source: Source) -> dict[str, Column]:
-        return self.columns(asked.query(source))
-
-    def columns(self, query: exp.Expr) -> dict[str, Column]:
+    @contextmanager
+    def _prepared(self, query: exp.Expr) -> Iterator[Duck]:
         with explained():
-            return self._duck.columns(self._in_place(query))
-
-    def row(self, query: exp.Expr) -> tuple[Any, ...]:
-        with explained():
-            return self._duck.row(self._in_place(query))
-
-    def each_range(self, table: str, read: Callable[[Engine, Source], T]) -> Iterator[T]:
-        yield read(self, Source(table))
-
-    def read(self, column: MappedColumn) -> exp.Expr:
-        return filled(_READ[column.form], "duckdb", x=column_named(column.column))
-
-    def _in_place(self, query: exp.Expr) -> exp.Expr:
-        for part in gathered_in(query):
-            order_by_case(part)
-        for table in list(query.find_all(exp.Table)):
-            if table.name not in self._calendars:
-                table.replace(self._events().subquery("source", copy=False))
-        return query
+            for part in gathered_in(query):
+                order_by_case(part)
+            for table in list(query.find_all(exp.Table)):
+                if table.name not in self._calendars:
+                    table.replace(self._events().subquery("source", copy=False))
+            yield self._duck
 
     def _events(self) -> exp.Select:
         files = _files(self._reading.source.url)
         ties = (column_named(_FILE), column_named(_ROW))
-        return canonical_events(self._reading, files, self, str, ties)
+        return canonical_events(self._reading, files, ColumnReader("duckdb", _READ), str, ties)
 
 
 @contextmanager
-def opened_parquet(reading: SourceRead, calendars: Calendars) -> Iterator[Parquet]:
+def opened(reading: SourceRead, calendars: Calendars) -> Iterator[Parquet]:
     with closing(_connection(reading.scratch)) as connection:
         require_declared(reading.source, _forms(connection, reading.source.url))
         yield Parquet(connection, reading, calendars)
 
 
-def parquet_forms(source: str) -> dict[str, Form | None]:
+def forms(url: str, _table: tuple[str, ...], _password: str | None) -> dict[str, Form | None]:
     """The columns of the files and how they are written; None for one that cannot be read."""
     with closing(_connection()) as connection:
-        return _forms(connection, source)
+        return _forms(connection, url)
 
 
 def _forms(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, Form | None]:
@@ -134,9 +114,7 @@ def _forms(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, Form
 
 
 def _connection(scratch: Path | None = None) -> duckdb.DuckDBPyConnection:
-    """What does not fit in memory is put aside in the workspace, or nowhere."""
-    config = {"temp_directory": str(scratch or ""), "memory_limit": _MEMORY, "TimeZone": "UTC"}
-    return duckdb.connect(config={**config, "autoinstall_known_extensions": "false"})
+    return in_memory(scratch, TimeZone="UTC", autoinstall_known_extensions="false")
 
 
 def _files(url: str) -> exp.Expr:

@@ -2,6 +2,11 @@
 
 A session can only read, sees one moment of the database, gives up after a time, and finds no
 function but PostgreSQL's own. A database whose texts are not in UTF-8 is refused.
+
+Its doubles raise an error where others overflow, its values end at a gigabyte, and some of its
+times and decimals are none of ours. An error that depends on data would be a leak: so arithmetic
+looks before it leaps (`total`), what exceeds a value is never gathered (`picked`), and columns are
+read as far as they can be (`_READ`).
 """
 
 from __future__ import annotations
@@ -16,18 +21,199 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from sqlglot import exp
 
-from pappi.engine.failures import GRACE_SECONDS, OPENING_SECONDS, answered, explained
-from pappi.engine.nodes import alias, source_table
-from pappi.engine.postgres_sql import Postgres
-from pappi.engine.templates import filled
-from pappi.engine.working import Days
+from pappi.engine.expressions import alias, source_table
+from pappi.engine.foreign import Foreign, is_truth
+from pappi.engine.sources import (
+    GRACE_SECONDS,
+    OPENING_SECONDS,
+    ColumnReader,
+    answered,
+    explained,
+    filled,
+)
+from pappi.engine.times import Calendars, Days
 from pappi.errors import WorkspaceError
-from pappi.store.sources import Form
+from pappi.store import Form, SourceRead
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["STATEMENT_SECONDS", "Postgres", "PostgresSession", "opened_postgres"]
+
+# --- columns -------------------------------------------------------------------------
+
+
+_MICROSECONDS = (
+    "CAST(EXTRACT(EPOCH FROM DATE_TRUNC('second', :x)) AS BIGINT) * 1000000"
+    " + CAST(EXTRACT(MICROSECONDS FROM :x) AS BIGINT) % 1000000"
+)
+# Far more than any literal of a definition, and so little that a row of them is one of PostgreSQL.
+_LONGEST_TEXT = 1_000_000
+
+
+def _between(kind: str, zone: str = "") -> str:
+    """The microseconds of an ordinary time: of one far off, or infinite, there may be none."""
+    least, most = (f"CAST('{year}-01-01 00:00:00{zone}' AS {kind})" for year in (1800, 2200))
+    return f"CASE WHEN :x >= {least} AND :x < {most} THEN {_MICROSECONDS} END"
+
+
+# Infinite times, and decimals that no double holds, are no values.
+_READ: Mapping[Form, str] = {
+    Form.TEXT: (
+        f"CASE WHEN OCTET_LENGTH(CAST(:x AS TEXT)) <= {_LONGEST_TEXT} THEN CAST(:x AS TEXT) END"
+        ' COLLATE "C"'
+    ),
+    Form.WHOLE: "CAST(:x AS BIGINT)",
+    Form.FLOAT: "CAST(:x AS DOUBLE PRECISION)",
+    Form.DECIMAL: (
+        "CASE WHEN ABS(:x) > 1e307 THEN NULL WHEN ABS(:x) < 1e-307 THEN CAST(0 AS DOUBLE PRECISION)"
+        " ELSE CAST(:x AS DOUBLE PRECISION) END"
+    ),
+    Form.TRUTH: ":x",
+    Form.INSTANT: _between("TIMESTAMPTZ", "+00"),
+    Form.WALL_CLOCK: _between("TIMESTAMP"),
+    Form.DAY: (
+        "CASE WHEN :x BETWEEN CAST('1800-01-01' AS DATE) AND CAST('2200-01-01' AS DATE)"
+        " THEN CAST(:x - CAST('1970-01-01' AS DATE) AS BIGINT) * 86400000000 END"
+    ),
+    Form.MICROSECONDS: "CAST(:x AS BIGINT)",
+    Form.SECONDS: (
+        "CASE WHEN :x > -1e-7 AND :x < 1e-7 THEN CAST(0 AS DOUBLE PRECISION)"
+        " WHEN :x BETWEEN -1e11 AND 1e11"
+        " THEN FLOOR(CAST(:x AS DOUBLE PRECISION) * 1e6 + 0.5) END"
+    ),
+}
+
+
+# --- arithmetic ----------------------------------------------------------------------
+
+
+_MOST = 1.7976931348623157e308
+# Each operand is computed once: OFFSET keeps the planner from writing it into every branch.
+_OPERANDS = "FROM (SELECT :l AS l, :r AS r OFFSET 0) AS o"
+_ORDINARY = "ABS(l) BETWEEN 1e-150 AND 1e150 AND ABS(r) BETWEEN 1e-150 AND 1e150"
+# Zero, infinity and what is no number pass through every operation without an error.
+_EXTREME = "l = 0 OR r = 0 OR ABS(l) > :most OR ABS(r) > :most"
+_INFINITE = "SIGN(l) * CAST('Infinity' AS DOUBLE PRECISION)"
+
+
+def _scaled(operation: str, magnitude: str) -> str:
+    """A product or quotient; its logarithm tells beforehand if it is too great, or too small."""
+    return (
+        f"(SELECT CASE WHEN {_ORDINARY} OR {_EXTREME} THEN {operation}"
+        f" WHEN {magnitude} > 709.7827128 THEN SIGN(r) * {_INFINITE}"
+        f" WHEN {magnitude} < -745.133219 THEN CAST(0 AS DOUBLE PRECISION)"
+        f" ELSE {operation} END {_OPERANDS})"
+    )
+
+
+def _summed(operation: str, alike: str) -> str:
+    """A sum or difference: too great if the greater one is, by more than the other leaves room."""
+    return (
+        f"(SELECT CASE WHEN {alike} AND ABS(l) <= :most AND ABS(r) <= :most"
+        f" AND LEAST(ABS(l), ABS(r)) >= 9.979201547673599e291"
+        f" AND GREATEST(ABS(l), ABS(r)) >= :most - LEAST(ABS(l), ABS(r))"
+        f" THEN {_INFINITE} ELSE {operation} END {_OPERANDS})"
+    )
+
+
+# There is no remainder of doubles. Multiples of 2^-62 below 2^62 have one exactly, by way of whole
+# numbers; what lies beyond has none.
+_UNITS = (
+    "CAST(TRUNC({0}) AS BIGINT) * CAST(4611686018427387904 AS NUMERIC)"
+    " + CAST(({0} - TRUNC({0})) * 4611686018427387904 AS BIGINT)"
+)
+_EXACT = (
+    "ABS({0}) < 4611686018427387904 AND ({0} - TRUNC({0})) * 4611686018427387904"
+    " = TRUNC(({0} - TRUNC({0})) * 4611686018427387904)"
+)
+_REMAINDER = (
+    "(SELECT CASE WHEN ABS(l) > :most OR ABS(r) = CAST('NaN' AS DOUBLE PRECISION)"
+    " THEN CAST('NaN' AS DOUBLE PRECISION) WHEN ABS(l) < ABS(r) THEN l"
+    f" WHEN {_EXACT.format('l')} AND {_EXACT.format('r')}"
+    f" THEN CAST(({_UNITS.format('l')}) % ({_UNITS.format('r')}) AS DOUBLE PRECISION)"
+    f" / 4611686018427387904 END {_OPERANDS})"
+)
+_TOTAL: Mapping[type[exp.Expr], str] = {
+    exp.Add: _summed("l + r", "SIGN(l) = SIGN(r)"),
+    exp.Sub: _summed("l - r", "SIGN(l) = -SIGN(r)"),
+    exp.Mul: _scaled("l * r", "LN(ABS(l)) + LN(ABS(r))"),
+    exp.Div: _scaled("l / r", "LN(ABS(l)) - LN(ABS(r))"),
+    exp.Mod: _REMAINDER,
+}
+_ROUNDED = (
+    "(SELECT CASE WHEN ABS(l - TRUNC(l)) >= 0.5 THEN TRUNC(l) + SIGN(l) ELSE TRUNC(l) END"
+    " FROM (SELECT :x AS l OFFSET 0) AS o)"
+)
+
+
+# --- the dialect ---------------------------------------------------------------------
+
+
+# Place and value as one text, of which the greatest is kept: an array of all would have no room.
+_PICKED = (
+    "CAST(SUBSTR({0}((LPAD(CAST(:k AS TEXT), 19, '0') || CAST(:v AS TEXT)) COLLATE \"C\")"
+    " FILTER (WHERE NOT :k IS NULL), 20) AS {1})"
+)
+
+
+class Postgres:
+    """How PostgreSQL says what others say differently (`foreign.Dialect`)."""
+
+    name: Final = "postgres"
+    columns: Final = ColumnReader(name, _READ)
+
+    def table(self, names: tuple[str, ...]) -> exp.Table:
+        return source_table(names)
+
+    def text(self, value: str) -> exp.Expr:
+        return exp.Literal.string(value)
+
+    def double(self, written: str) -> exp.Expr:
+        return self._filled("CAST(:x AS DOUBLE PRECISION)", x=exp.Literal.string(written))
+
+    def picked(self, value: exp.Expr, key: exp.Expr, *, last: bool) -> exp.Expr:
+        if isinstance(value, exp.Cast):
+            kind = "DOUBLE PRECISION"
+        else:
+            kind = "BOOLEAN" if is_truth(value) else "TEXT"
+        return self._filled(_PICKED.format("MAX" if last else "MIN", kind), v=value, k=key)
+
+    def median(self, value: exp.Expr) -> exp.Expr:
+        return self._filled("PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY :x)", x=value)
+
+    def rounded(self, value: exp.Expr) -> exp.Expr:
+        return self._filled(_ROUNDED, x=value)
+
+    def unless_zero(self, value: exp.Expr) -> exp.Expr:
+        return exp.Nullif(this=value, expression=self.double("0.0"))
+
+    def total(self, operation: exp.Binary) -> exp.Expr:
+        most = self.double(repr(_MOST))
+        template = _TOTAL[type(operation)]
+        return self._filled(template, l=operation.this, r=operation.expression, most=most)
+
+    def among(self, node: exp.In) -> exp.Expr:
+        return node
+
+    def days(self, days: Days) -> exp.Expr:
+        """One literal array a column: as rows they would take long to read."""
+        table = days.arrow()
+        columns = [alias(_unnested(table.column(name)), name) for name in table.column_names]
+        return exp.select(*columns, copy=False).subquery("days", copy=False)
+
+    def _filled(self, template: str, **operands: exp.Expr) -> exp.Expr:
+        return filled(template, self.name, **operands)
+
+
+def _unnested(column: pa.ChunkedArray) -> exp.Expr:
+    array = "{" + ",".join(map(repr, column.to_pylist())) + "}"
+    kind = "BIGINT" if str(column.type) == "int64" else "DOUBLE PRECISION"
+    template = f"UNNEST(CAST(:array AS {kind}[]))"
+    return filled(template, Postgres.name, array=exp.Literal.string(array))
+
+
+# --- sessions ------------------------------------------------------------------------
+
 
 STATEMENT_SECONDS = 900
 
@@ -56,7 +242,6 @@ _OPENED = (
     "SELECT SET_CONFIG('TimeZone', 'UTC', FALSE) AS z, SET_CONFIG('DateStyle', 'ISO, YMD', FALSE)"
     " AS d, CURRENT_SETTING('server_encoding') AS s, CURRENT_SETTING('client_encoding') AS c"
 )
-
 _FORMS: Mapping[str, Form] = {
     **dict.fromkeys(("text", "character varying", "character", "uuid", "name"), Form.TEXT),
     **dict.fromkeys(("smallint", "integer", "bigint"), Form.WHOLE),
@@ -89,15 +274,15 @@ class PostgresSession:
             cursor.execute(sql)
             return cursor.fetch_arrow_table()
 
-    def _leave(self, asked: Future[pa.Table]) -> None:
+    def _leave(self, answer: Future[pa.Table]) -> None:
         """A connection that is waited on cannot be closed: that is done when an answer comes."""
         self._left = True
-        threading.Thread(target=self._end, args=(asked,), daemon=True).start()
+        threading.Thread(target=self._end, args=(answer,), daemon=True).start()
 
-    def _end(self, asked: Future[pa.Table]) -> None:
+    def _end(self, answer: Future[pa.Table]) -> None:
         with suppress(Exception):
             self._connection.adbc_cancel()  # which may wait as well
-        asked.add_done_callback(lambda _: self._close())
+        answer.add_done_callback(lambda _: self._close())
 
     def close(self) -> None:
         if not self._left:
@@ -118,8 +303,8 @@ class PostgresSession:
             Postgres.name,
             t=exp.Literal.string(source_table(table).sql(Postgres.name)),
         )
-        found = self.arrow(query.sql(Postgres.name)).to_pylist()
-        return {row["name"]: _FORMS.get(row["type"]) for row in found}
+        rows = self.arrow(query.sql(Postgres.name)).to_pylist()
+        return {row["name"]: _FORMS.get(row["type"]) for row in rows}
 
     def forms_now(
         self, table: tuple[str, ...], columns: Iterable[str]
@@ -130,7 +315,8 @@ class PostgresSession:
         keep their types; catalogues, which show an earlier moment, may be behind.
         """
         names = list(columns)
-        kinds = (_type_of(exp.column(name, table="t", quoted=True)) for name in names)
+        columns_now = (exp.column(name, table="t", quoted=True) for name in names)
+        kinds = (filled("CAST(PG_TYPEOF(:x) AS TEXT)", Postgres.name, x=x) for x in columns_now)
         events = exp.alias_(source_table(table), "t", table=True)
         query = (
             exp.select(*(alias(kind, f"n{n}") for n, kind in enumerate(kinds)))
@@ -141,8 +327,15 @@ class PostgresSession:
         return {name: _FORMS.get(row[f"n{n}"]) for n, name in enumerate(names)}
 
 
-def _type_of(column: exp.Expr) -> exp.Expr:
-    return filled("CAST(PG_TYPEOF(:x) AS TEXT)", Postgres.name, x=column)
+@contextmanager
+def opened(reading: SourceRead, calendars: Calendars) -> Iterator[Foreign]:
+    with opened_postgres(reading.source.url, reading.source.password()) as session:
+        yield Foreign(session, reading, calendars)
+
+
+def forms(url: str, table: tuple[str, ...], password: str | None) -> dict[str, Form | None]:
+    with opened_postgres(url, password) as session:
+        return session.forms(table)
 
 
 @contextmanager

@@ -2,52 +2,54 @@
 
 Sharing the scan is worth a factor of three to four, so every base measure of a
 catalogue becomes a conditional aggregate of the same GROUP BY; formulas over
-them are computed in the SELECT around it.
+them are computed in the SELECT around it. An `Engine` runs the query where events are.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
+from typing import Any, Protocol, TypeVar
 
 from sqlglot import exp
 
-from pappi.engine.attributes import as_text
-from pappi.engine.bases import ANCHOR, ORDER, PERSON, Bases, Identify
-from pappi.engine.expressions import as_double, compile_expression
+from pappi.engine.bases import ANCHOR, ORDER, Bases, Identify
+from pappi.engine.expressions import (
+    CASE_ID,
+    alias,
+    as_double,
+    column_named,
+    compile_expression,
+    table_named,
+)
 from pappi.engine.folding import Folding, foldable
-from pappi.engine.nodes import CASE_ID, alias, column_named, table_named
-from pappi.engine.sources import Source
-from pappi.engine.working import Calendars, Days, DaysOf
-from pappi.ppinot.measures import all_present, measure_kind
-from pappi.ppinot.model import (
-    CaseBorder,
+from pappi.engine.occurrences import Source, as_text
+from pappi.engine.table import Column
+from pappi.engine.times import Calendars, Days, DaysOf
+from pappi.ppinot import (
     DerivedSingleInstance,
     Missing,
     SingleInstance,
     TimeMeasure,
+    all_present,
+    measure_kind,
 )
-from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.values import CaseBorder, Kind, Vocabulary
 
-_DEPTH = 10_000
-
-__all__ = [
-    "ANCHOR",
-    "ORDER",
-    "PERSON",
-    "Asked",
-    "Identify",
-    "calendars_of",
-    "shared_scans",
-    "variation_query",
-]
+T = TypeVar("T")
+# Some frames of sqlglot's are needed for each level of a tree, of the thousand that Python allows.
+_TALLEST = 40
+# What has brackets, or an END, of its own: it is written alike wherever it stands.
+_ENCLOSED = (
+    *(exp.Paren, exp.Subquery, exp.Case, exp.Cast, exp.Coalesce, exp.Nullif, exp.Abs, exp.Round),
+    *(exp.Least, exp.Greatest, exp.Anonymous),
+)
 
 
 @dataclass(frozen=True)
-class Asked:
+class CaseQuery:
     """What is asked of every case: `m0`, `m1`, … and the time of its anchor.
 
     Measures are DOUBLE, or text where they are text. Who a case is comes along if asked for,
@@ -69,10 +71,10 @@ class Asked:
             self._texts[of] = written(query())
         return self._texts[of]
 
-    def query(self, source: Source) -> exp.Select:
+    def select(self, source: Source) -> exp.Select:
         """All of it, by the database alone."""
-        select = self.bases.select(source, self.anchor, self.identify, placed=self.placed)
-        return self.around(select)
+        bases = self.bases.select(source, self.anchor, self.identify, placed=self.placed)
+        return self.around(bases)
 
     def around(self, bases: exp.Select) -> exp.Select:
         """The same from a query that gives the base measures of each case."""
@@ -92,14 +94,14 @@ class Asked:
         for level in columns.derived_levels():
             query = columns.derive(level, query)
         outputs = (alias(columns.output(self.measures[index]), f"m{index}") for index in which)
-        found = exp.select(*besides, *outputs, copy=False)
-        return found.from_(query.subquery("cases", copy=False), copy=False)
+        select = exp.select(*besides, *outputs, copy=False)
+        return select.from_(query.subquery("cases", copy=False), copy=False)
 
     @cached_property
     def derived(self) -> tuple[int, ...]:
         """The numbers of the measures that are formulas over others."""
         measures = enumerate(self.measures)
-        return tuple(n for n, each in measures if isinstance(each, DerivedSingleInstance))
+        return tuple(n for n, measure in measures if isinstance(measure, DerivedSingleInstance))
 
     @cached_property
     def folded(self) -> Mapping[str, str]:
@@ -127,14 +129,36 @@ class Asked:
         return _Columns.of(self.measures, self.vocabulary)
 
 
-def written(query: exp.Expr) -> str:
+class Engine(Protocol):
+    """What reads events; the trees of queries are used up."""
+
+    def cases(self, query: CaseQuery, source: Source) -> dict[str, Column]:
+        """What a query asks of each case, as columns."""
+
+    def columns(self, query: exp.Expr) -> dict[str, Column]:
+        """The columns of a result: NaN is a missing number, None a missing text."""
+
+    def row(self, query: exp.Expr) -> tuple[Any, ...]: ...
+
+    def each_range(self, table: str, read: Callable[[Engine, Source], T]) -> Iterator[T]:
+        """What is read of every range of a log, each of whole cases."""
+
+
+def written(query: exp.Expr, dialect: str = "duckdb") -> str:
     """A query as text, for which its tree is used up.
 
-    A definition is bounded in depth, but its query may be some times deeper.
+    sqlglot writes a tree by recursion, and a query may be some times deeper than its definition,
+    which is bounded. So from the leaves up, what has grown tall is written first, and stands in
+    the tree as its text.
     """
-    # Raised for good: set back, it could fail another thread in the middle of a deep query.
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEPTH))
-    return query.sql(dialect="duckdb", copy=False)
+    heights: dict[int, int] = {}
+    for node in reversed(list(query.walk())):
+        height, parent = heights.pop(id(node), 0) + 1, node.parent
+        if height > _TALLEST and isinstance(node, _ENCLOSED) and parent is not None:
+            node.replace(exp.Var(this=node.sql(dialect, copy=False)))
+            height = 1
+        heights[id(parent)] = max(height, heights.get(id(parent), 0))
+    return query.sql(dialect, copy=False)
 
 
 def shared_scans(
@@ -157,8 +181,8 @@ def calendars_of(measures: Iterable[SingleInstance], days: DaysOf) -> Calendars:
     """The tables of all calendars that measures count by."""
     parts = (part for measure in measures for part in _parts(measure))
     times = (part for part in parts if isinstance(part, TimeMeasure))
-    distinct = dict.fromkeys(each.calendar for each in times if each.calendar is not None)
-    return {each: Days(f"calendar {i}", days(each)) for i, each in enumerate(distinct)}
+    distinct = dict.fromkeys(time.calendar for time in times if time.calendar is not None)
+    return {calendar: Days(f"calendar {i}", days(calendar)) for i, calendar in enumerate(distinct)}
 
 
 def variation_query(table: str, attributes: Sequence[str], vocabulary: Vocabulary) -> exp.Select:
@@ -171,8 +195,11 @@ def variation_query(table: str, attributes: Sequence[str], vocabulary: Vocabular
         )
     )
     cases = per_case.from_(table_named(table)).group_by(column_named(CASE_ID))
-    found = (exp.LogicalOr(this=column_named(f"v{index}")) for index in range(len(texts)))
-    return exp.select(*found).from_(cases.subquery("cases", copy=False), copy=False)
+    varies = (exp.LogicalOr(this=column_named(f"v{index}")) for index in range(len(texts)))
+    return exp.select(*varies).from_(cases.subquery("cases", copy=False), copy=False)
+
+
+# --- formulas ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +224,7 @@ class _Columns:
         return [list(level) for _, level in groupby(derived, key=_depth)]
 
     def derive(self, level: Sequence[DerivedSingleInstance], below: exp.Select) -> exp.Select:
-        formulas = [self._named(part, self._formula(part)) for part in level]
+        formulas = [alias(self._formula(part), self.names[part]) for part in level]
         return exp.select(exp.Star(), *formulas, copy=False).from_(
             below.subquery("below", copy=False), copy=False
         )
@@ -225,9 +252,6 @@ class _Columns:
         if measure.missing is Missing.LEFT_OUT:
             return exp.Case(ifs=[known])
         return exp.Case(ifs=[known], default=exp.Boolean(this=measure.missing is Missing.TRUE))
-
-    def _named(self, measure: SingleInstance, value: exp.Expr) -> exp.Expr:
-        return alias(value, self.names[measure])
 
 
 def _parts(measure: SingleInstance) -> Iterator[SingleInstance]:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlglot import exp
 
-from pappi.engine.failures import OPENING_SECONDS, answered, explained
-from pappi.engine.nodes import table_named
-from pappi.engine.templates import filled
-from pappi.engine.working import Days
+from pappi.engine.expressions import table_named
+from pappi.engine.foreign import Foreign
+from pappi.engine.sources import OPENING_SECONDS, ColumnReader, answered, explained, filled
+from pappi.engine.times import Calendars, Days
 from pappi.errors import WorkspaceError
-from pappi.store.sources import Form, MappedColumn
+from pappi.store import Form, SourceRead
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,16 +60,17 @@ _READ: Mapping[Form, str] = {
 
 
 class Spark:
-    """How Spark says what others say differently (`dialects.Dialect`)."""
+    """How Spark says what others say differently (`foreign.Dialect`)."""
 
     name: Final = "spark"
+    columns: Final = ColumnReader(name, _READ)
 
     def table(self, names: tuple[str, ...]) -> exp.Table:
         """A schema may be of a catalogue: `catalogue.schema.name`."""
         *schema, name = names
         catalog, _, db = (schema[-1] if schema else "").rpartition(".")
         table, within, outer = (
-            exp.to_identifier(each, quoted=True) if each else None for each in (name, db, catalog)
+            exp.to_identifier(part, quoted=True) if part else None for part in (name, db, catalog)
         )
         return exp.Table(this=table, db=within, catalog=outer)
 
@@ -109,17 +110,8 @@ class Spark:
             node.set("this", exp.Add(this=node.this, expression=self.double("0.0")))
         return node
 
-    def extreme(self, least: exp.Func) -> exp.Expr:
-        operands = [least.this, *least.expressions]
-        name = "LEAST" if isinstance(least, exp.Least) else "GREATEST"
-        return exp.Anonymous(this=name, expressions=operands)
-
     def days(self, days: Days) -> exp.Expr:
         return table_named(_view(days))
-
-    def read(self, column: MappedColumn) -> exp.Expr:
-        named = exp.column(column.column, quoted=True)
-        return filled(_READ[column.form], self.name, x=named)
 
 
 class SparkRemote:
@@ -146,14 +138,14 @@ class SparkRemote:
         """The columns of a table and how they are written; None for one that cannot be read."""
         query = exp.select(exp.Star()).from_(self.dialect.table(table)).limit(0).sql(Spark.name)
         fields = self._ask(lambda: self._session.sql(query).schema.fields)
-        return {each.name: _FORMS.get(each.dataType.typeName()) for each in fields}
+        return {field.name: _FORMS.get(field.dataType.typeName()) for field in fields}
 
     def forms_now(
         self, table: tuple[str, ...], columns: Iterable[str]
     ) -> Mapping[str, Form | None]:
         """At this moment: there is none that a session keeps to."""
-        found = self.forms(table)
-        return {name: found.get(name) for name in columns}
+        forms = self.forms(table)
+        return {name: forms.get(name) for name in columns}
 
     def close(self) -> None:
         with suppress(Exception):
@@ -181,6 +173,17 @@ def _view(days: Days) -> str:
 
 
 @contextmanager
+def opened(reading: SourceRead, calendars: Calendars) -> Iterator[Foreign]:
+    with opened_spark(reading.source.url, reading.source.password()) as remote:
+        yield Foreign(remote, reading, calendars)
+
+
+def forms(url: str, table: tuple[str, ...], password: str | None) -> dict[str, Form | None]:
+    with opened_spark(url, password) as remote:
+        return remote.forms(table)
+
+
+@contextmanager
 def opened_spark(url: str, token: str | None) -> Iterator[SparkRemote]:
     with explained("spark", token):
         from pyspark.sql.connect.client import DefaultChannelBuilder
@@ -202,6 +205,6 @@ def _address(url: str, token: str | None) -> str:
     if token is None:
         return url
     if not token.isprintable() or ";" in token:
-        raise WorkspaceError("what is set as the token for Spark cannot be one")
+        raise WorkspaceError("the Spark token is malformed")
     end = "" if ";" in url else "/"
     return f"{url.rstrip('/')}{end};token={token};use_ssl=true"

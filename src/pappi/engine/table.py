@@ -1,18 +1,21 @@
-"""The table of cases that comes back from a log.
+"""The table of cases that comes back from a log, and the cases of each period of a scope.
 
 In which order it has them is of no meaning: it is decided by ranges, threads and engines, and one
 more case can change it for others. So nothing that is chosen here is chosen by place. Where cases
 tie, a keyed hash of their ids decides, as it does who counts and who shares a bucket.
 
-Where persons are protected, the table is cut down to the cases of theirs that count, before
-anything else is asked of it (`kept`). A person's choice depends on that person's cases alone,
-so one person more or less changes no row but theirs, and theirs are as many as declared.
+Where persons are protected, their contributions are bounded before anything else is asked of the
+table (`truncated`). Which of a person's cases stay depends on that person's cases alone, so one
+person more or less changes no row but theirs, and theirs are as many as declared.
+
+Usually a case lies in the period of its log's anchor. A scope may have an anchor of its own, and
+may take the latest cases only: both are decided after persons' cases were bounded (`cases_in`).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -20,64 +23,14 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.planning.cells import Horizon
-from pappi.ppinot.model import AggregatedMeasure, SingleInstance
-from pappi.values.periods import Period
-from pappi.values.privacy import Per, PrivacyUnit
+from pappi.ppinot import AggregatedMeasure, Scope, SingleInstance, anchor_time
+from pappi.values import Horizon, Per, Period, PrivacyUnit
 
 Column = NDArray[Any]
 
-# Purposes of the keyed hash: who is kept says nothing about who shares a bucket.
+# Purposes of the keyed hash: which cases stay says nothing about who shares a bucket.
 _TRUNCATION, _BUCKETS, _LATEST = b"truncation", b"buckets", b"latest"
-
 _FEW = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Who:
-    """Who each case of a table is; None is a case without a person. Part of no release."""
-
-    case_ids: Column
-    persons: Column | None
-    key: bytes = field(repr=False)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Who]) -> Who:
-        persons = [part.persons for part in parts if part.persons is not None]
-        return cls(
-            np.concatenate([part.case_ids for part in parts]),
-            np.concatenate(persons) if persons else None,
-            parts[0].key,
-        )
-
-    def rows(self, rows: NDArray[np.intp] | slice) -> Who:
-        persons = None if self.persons is None else self.persons[rows]
-        return Who(self.case_ids[rows], persons, self.key)
-
-    def hashes(self, purpose: bytes) -> NDArray[np.uint64]:
-        """A number per case that nobody without the key can foresee."""
-        digests = b"".join(
-            hashlib.blake2b(
-                str(case).encode(), key=self.key, person=purpose, digest_size=8
-            ).digest()
-            for case in self.case_ids
-        )
-        numbers: NDArray[np.uint64] = np.frombuffer(digests, dtype="<u8")
-        return numbers
-
-    def ranks(self, purpose: bytes) -> NDArray[np.intp]:
-        """The place of each case in an order that nobody without the key can foresee.
-
-        Which of two cases comes first depends on these two alone.
-        """
-        hashes = self.hashes(purpose)
-        order = np.argsort(hashes, kind="stable")
-        if np.any(hashes[order][1:] == hashes[order][:-1]):
-            ids = [str(case) for case in self.case_ids]
-            order = np.array(sorted(order.tolist(), key=lambda row: (hashes[row], ids[row])))
-        ranks = np.empty(order.size, dtype=np.intp)
-        ranks[order] = np.arange(order.size)
-        return ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +60,8 @@ class CaseTable:
             first.who and Who.joined([table.who for table in tables if table.who]),
         )
 
-    def kept(self, unit: PrivacyUnit, horizon: Horizon, zone: ZoneInfo) -> CaseTable:
-        """The cases that count: of each person at most as many as the unit says.
+    def truncated(self, unit: PrivacyUnit, horizon: Horizon, zone: ZoneInfo) -> CaseTable:
+        """Contribution bounding: of each person's cases at most as many as the unit says.
 
         They are chosen block after block, so that no later case changes an earlier choice,
         and within a block by their keyed hash. What lies before the horizon is chosen first,
@@ -169,7 +122,7 @@ class CaseTable:
         return self._rows(np.flatnonzero(self.columns[condition] == 1))
 
     def latest(self, count: int) -> CaseTable:
-        """The last so many cases by their anchors; of a tie, by their keyed hash.
+        """The last cases by anchor, this many of them; ties are broken by keyed hash.
 
         One case more pushes out at most one other: the order of the others stays. By their
         place in the log it would not, which is that of whichever event was written first.
@@ -198,6 +151,53 @@ class CaseTable:
         if measure.grouping is not None:
             counts &= self.columns[measure.grouping.by] == group
         return np.where(counts, values, np.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Who each case of a table is; None is a case without a person. Part of no release."""
+
+    case_ids: Column
+    persons: Column | None
+    key: bytes = field(repr=False)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Who]) -> Who:
+        persons = [part.persons for part in parts if part.persons is not None]
+        return cls(
+            np.concatenate([part.case_ids for part in parts]),
+            np.concatenate(persons) if persons else None,
+            parts[0].key,
+        )
+
+    def rows(self, rows: NDArray[np.intp] | slice) -> Who:
+        persons = None if self.persons is None else self.persons[rows]
+        return Who(self.case_ids[rows], persons, self.key)
+
+    def hashes(self, purpose: bytes) -> NDArray[np.uint64]:
+        """A number per case that nobody without the key can foresee."""
+        digests = b"".join(
+            hashlib.blake2b(
+                str(case).encode(), key=self.key, person=purpose, digest_size=8
+            ).digest()
+            for case in self.case_ids
+        )
+        numbers: NDArray[np.uint64] = np.frombuffer(digests, dtype="<u8")
+        return numbers
+
+    def ranks(self, purpose: bytes) -> NDArray[np.intp]:
+        """The place of each case in an order that nobody without the key can foresee.
+
+        Which of two cases comes first depends on these two alone.
+        """
+        hashes = self.hashes(purpose)
+        order = np.argsort(hashes, kind="stable")
+        if np.any(hashes[order][1:] == hashes[order][:-1]):
+            ids = [str(case) for case in self.case_ids]
+            order = np.array(sorted(order.tolist(), key=lambda row: (hashes[row], ids[row])))
+        ranks = np.empty(order.size, dtype=np.intp)
+        ranks[order] = np.arange(order.size)
+        return ranks
 
 
 def _last_at_most(
@@ -245,3 +245,62 @@ def _place_since(begins: NDArray[np.bool_]) -> NDArray[np.intp]:
     """How many entries ago the last beginning was."""
     index = np.arange(begins.size)
     return index - np.maximum.accumulate(np.where(begins, index, 0))
+
+
+# --- periods of a scope --------------------------------------------------------------
+
+
+def read_by(scopes: Iterable[Scope]) -> tuple[SingleInstance, ...]:
+    """The measures that scopes themselves read from cases."""
+    return tuple(dict.fromkeys(measure for scope in scopes for measure in _read(scope)))
+
+
+def _read(scope: Scope) -> Iterator[SingleInstance]:
+    if scope.anchor is not None:
+        yield anchor_time(scope.anchor)
+    if scope.last_cases is not None and scope.cases is not None:
+        yield scope.cases
+
+
+def cases_in(
+    cases: CaseTable, scope: Scope, periods: Sequence[Period], horizon: Horizon, zone: ZoneInfo
+) -> dict[Period, CaseTable]:
+    """The cases of each period; periods are disjoint and in order.
+
+    Only cases of the log's own blocks, whatever periods reach beyond them: a case that lies
+    outside is not sealed yet, and would count again in the block it comes to lie in.
+    """
+    covered = cases.within(horizon.covered, zone)
+    if scope.anchor is not None:
+        covered = covered.anchored(anchor_time(scope.anchor))
+    if scope.last_cases is None:
+        return covered.split(periods, zone)
+    (period,) = periods
+    candidates = covered.within(period, zone)
+    if scope.cases is not None:
+        candidates = candidates.where(scope.cases)
+    return {period: candidates.latest(scope.last_cases)}
+
+
+def batches_in(
+    batches: Iterable[CaseTable],
+    wanted: Mapping[Scope, Sequence[Period]],
+    horizon: Horizon,
+    zone: ZoneInfo,
+) -> dict[Scope, dict[Period, CaseTable]]:
+    """The cases of each scope and period, from batches in which every case stands for itself.
+
+    So none of these scopes takes the latest cases only. Each batch is taken apart at once: the
+    whole table is never in memory beside its parts.
+    """
+    parts_of: dict[Scope, dict[Period, list[CaseTable]]] = {
+        scope: {period: [] for period in periods} for scope, periods in wanted.items()
+    }
+    for batch in batches:
+        for scope, periods in wanted.items():
+            for period, cases in cases_in(batch, scope, periods, horizon, zone).items():
+                parts_of[scope][period].append(cases)
+    return {
+        scope: {period: CaseTable.joined(parts) for period, parts in by_period.items()}
+        for scope, by_period in parts_of.items()
+    }

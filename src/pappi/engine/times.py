@@ -1,4 +1,4 @@
-"""Time measures: from one instant of a case to another.
+"""Time measures: from one instant of a case to another, in all time or in working time.
 
 A plain duration from the first start to the last end is two aggregates and a subtraction.
 What is more needs another look at the events, in the order of `pos`:
@@ -6,23 +6,44 @@ What is more needs another look at the events, in the order of `pos`:
     the first end *after* a start   the place of the start, on every event of its case
     a clock that stops              also the place of the end, and the time of the next event
     cycles                          starts and ends alone, each beside the one before it
+
+The working time from some fixed start up to an instant grows only inside working windows.
+`values.working_days` cuts it into days: what was worked before each day, and the day's
+windows. So a calendar becomes a small table, joined by the number of the day; holidays,
+seasons and summer time are all in the table. Working time between two instants is two look-ups
+of a day each, and a subtraction. An instant before the table counts as its start, one after
+it as its end.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
 from sqlglot import exp
 
-from pappi.engine.expressions import as_double, double, never_null, when
-from pappi.engine.nodes import CASE_ID, POSITION, TIME, alias, column_named
-from pappi.engine.occurrences import over_case
-from pappi.engine.sources import Source
-from pappi.engine.working import Days, Span, with_worked
-from pappi.ppinot.model import Cycles, OpenCycle, Pick, TimeMeasure
+from pappi.engine.expressions import (
+    CASE_ID,
+    POSITION,
+    TIME,
+    alias,
+    as_double,
+    column_named,
+    double,
+    never_null,
+    table_named,
+    when,
+)
+from pappi.engine.occurrences import Source, over_case
+from pappi.ppinot import Cycles, OpenCycle, Pick, TimeMeasure
+from pappi.values import DayTable, WorkingCalendar
 
 _STARTS, _ENDS, _RUNNING = "starts", "ends", "running"
 _OPENS, _CLOSES, _OPENED, _CLOSED, _LASTED = "opens", "closes", "opened", "closed", "lasted"
+
+_DAY_US = 86_400_000_000
+_DAY, _BEFORE = "day", "before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +83,7 @@ class Ends:
     end: End
 
 
-# --- from one instant to another ------------------------------------------------------
+# --- from one instant to another -----------------------------------------------------
 
 
 def needs_start(measure: TimeMeasure) -> bool:
@@ -124,7 +145,11 @@ def time_running(start: exp.Expr, end: exp.Expr, runs: exp.Expr, until_next: exp
     return when(paired, exp.Coalesce(this=ran, expressions=[double(0)]))
 
 
-# --- cycles ---------------------------------------------------------------------------
+def _picked(pick: Pick, value: exp.Expr) -> exp.Expr:
+    return exp.Min(this=value) if pick is Pick.FIRST else exp.Max(this=value)
+
+
+# --- cycles --------------------------------------------------------------------------
 
 
 def cycles_of(
@@ -180,19 +205,19 @@ def _total(durations: exp.Expr) -> exp.Expr:
 
 def _starts_and_ends(events: exp.Expr, ends: Ends) -> exp.Select:
     either = exp.or_(ends.start.timed, ends.end.timed, copy=False)
-    found = exp.select(
+    select = exp.select(
         *(column_named(CASE_ID), POSITION.copy(), TIME.copy()),
         alias(never_null(ends.start.timed), _STARTS),
         alias(never_null(ends.end.timed), _ENDS),
         copy=False,
     )
-    return found.from_(events, copy=False).where(either, copy=False)
+    return select.from_(events, copy=False).where(either, copy=False)
 
 
-def _followed(found: exp.Select, source: Source) -> exp.Select:
+def _followed(events: exp.Select, source: Source) -> exp.Select:
     """Starts and ends, with whether a cycle is open before each: so if a start came last."""
     running = never_null(source.previous(column_named(_STARTS)))
-    return _around(found, exp.Star(), alias(running, _RUNNING))
+    return _around(events, exp.Star(), alias(running, _RUNNING))
 
 
 def _borders(followed: exp.Select) -> exp.Select:
@@ -201,13 +226,13 @@ def _borders(followed: exp.Select) -> exp.Select:
     free = exp.Or(this=ends.copy(), expression=exp.Not(this=running.copy()))
     opens = exp.And(this=starts, expression=exp.Paren(this=free))
     closes = exp.And(this=ends, expression=running)
-    found = _around(
+    borders = _around(
         followed,
         *(column_named(CASE_ID), POSITION.copy(), TIME.copy()),
         alias(opens, _OPENS),
         alias(closes, _CLOSES),
     )
-    return found.where(exp.or_(opens.copy(), closes.copy(), copy=False), copy=False)
+    return borders.where(exp.or_(opens.copy(), closes.copy(), copy=False), copy=False)
 
 
 def _paired(borders: exp.Select, source: Source) -> exp.Select:
@@ -232,5 +257,109 @@ def _around(query: exp.Select, *columns: exp.Expr) -> exp.Select:
     return exp.select(*columns, copy=False).from_(query.subquery("below", copy=False), copy=False)
 
 
-def _picked(pick: Pick, value: exp.Expr) -> exp.Expr:
-    return exp.Min(this=value) if pick is Pick.FIRST else exp.Max(this=value)
+# --- working time --------------------------------------------------------------------
+
+
+Calendars = Mapping[WorkingCalendar, "Days"]
+"""The tables of the calendars that a query reads."""
+NO_CALENDARS: Calendars = {}
+DaysOf = Callable[[WorkingCalendar], DayTable]
+"""Where the days of a calendar come from."""
+
+
+def no_calendars(calendar: WorkingCalendar) -> DayTable:
+    raise LookupError(f"no days are known for the calendar {calendar}")
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """A calendar as a table of a query: its name, its days, and how many windows a day has."""
+
+    name: str
+    table: DayTable
+
+    def arrow(self) -> pa.Table:
+        """In DOUBLE, which holds microseconds exactly."""
+        columns = {_DAY: pa.array(range(self.first, self.until), pa.int64())}
+        columns[_BEFORE] = pa.array(self.table.before, pa.float64())
+        for index, (starts, ends) in enumerate(self.table.windows):
+            columns[f"start_{index}"] = pa.array(starts, pa.float64())
+            columns[f"end_{index}"] = pa.array(ends, pa.float64())
+        return pa.table(columns)
+
+    @property
+    def first(self) -> int:
+        return self.table.first_day
+
+    @property
+    def until(self) -> int:
+        return self.table.first_day + len(self.table.before)
+
+    def within(self, instant: exp.Expr) -> exp.Expr:
+        """The instant, or the nearest one that the table knows."""
+        late = exp.Least(this=as_double(instant), expressions=[double(self.until * _DAY_US - 1)])
+        return exp.Case(
+            ifs=[
+                exp.If(
+                    this=exp.Is(this=instant.copy(), expression=exp.Not(this=exp.null())),
+                    true=exp.Greatest(this=late, expressions=[double(self.first * _DAY_US)]),
+                )
+            ]
+        )
+
+    def worked(self, instant: exp.Expr, days: str) -> exp.Expr:
+        """Working time up to an instant, where `days` is the row of its day, or of the nearest."""
+        worked: exp.Expr = exp.column(_BEFORE, table=days, quoted=True)
+        for index in range(len(self.table.windows)):
+            start = exp.column(f"start_{index}", table=days, quoted=True)
+            end = exp.column(f"end_{index}", table=days, quoted=True)
+            # Windows are DOUBLE, and so is what is greatest or least of them and an instant.
+            begun = exp.Greatest(this=instant.copy(), expressions=[start])
+            until = exp.Least(this=begun, expressions=[end])
+            within = exp.Sub(this=until, expression=start.copy())
+            worked = exp.Add(this=worked, expression=exp.Paren(this=within))
+        return worked
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Two columns with instants, and the column that gets the working time between them."""
+
+    start: str
+    end: str
+    name: str
+    days: Days
+
+
+def with_worked(query: exp.Select, spans: Sequence[Span]) -> exp.Select:
+    """The query with a column of working time for every span; as it is without any."""
+    if not spans:
+        return query
+    select = exp.select(
+        exp.Column(this=exp.Star(), table=exp.to_identifier("below")),
+        *(alias(_between(span, index), span.name) for index, span in enumerate(spans)),
+        copy=False,
+    ).from_(query.subquery("below", copy=False), copy=False)
+    for index, span in enumerate(spans):
+        select = _joined(select, span, span.start, f"start_day_{index}")
+        select = _joined(select, span, span.end, f"end_day_{index}")
+    return select
+
+
+def _between(span: Span, index: int) -> exp.Expr:
+    start = span.days.worked(_below(span.start), f"start_day_{index}")
+    end = span.days.worked(_below(span.end), f"end_day_{index}")
+    return exp.Sub(this=exp.Paren(this=end), expression=exp.Paren(this=start))
+
+
+def _joined(query: exp.Select, span: Span, instant: str, days: str) -> exp.Select:
+    quotient = exp.Div(this=span.days.within(_below(instant)), expression=double(_DAY_US))
+    number = exp.Cast(this=exp.Floor(this=quotient), to=exp.DType.BIGINT.into_expr())
+    same_day = exp.EQ(this=number, expression=exp.column(_DAY, table=days, quoted=True))
+    table = table_named(span.days.name)
+    table.set("alias", exp.TableAlias(this=exp.to_identifier(days, quoted=True)))
+    return query.join(table, on=same_day, join_type="left", copy=False)
+
+
+def _below(name: str) -> exp.Expr:
+    return exp.column(name, table="below", quoted=True)

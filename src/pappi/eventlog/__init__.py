@@ -4,30 +4,52 @@
 gives typed batches of events in file order and, at the end, says what it found and
 what it guessed (`log`). Nothing here knows a database.
 
-    log        the seam: batches, columns, guesses
-    options    what the owner may say instead of leaving it to be guessed
-    declared   a log read as it was declared beforehand, and nothing else of it
-    report     what an import found
-    xes*       XES, streamed through expat
-    csv*       delimited text
-    frames     Parquet files, Arrow tables, pandas and polars data frames
-    times, zones, inference, roles    what readers share
+    log          the seam: batches, columns, guesses, options, and what an import found
+    opening      which reader for which source
+    declared     a log read as it was declared beforehand, and nothing else of it
+    xes          XES, streamed through expat; `xes_bulk` reads the usual by the megabyte, and both
+                 fill `xes_columns`
+    csv_reader   delimited text
+    frames       Parquet files, Arrow tables, pandas and polars data frames
+    files        opening files, and limits on what they hold
+    times        times as people write them; wall clocks to instants
+    inference    which type a column of texts has, and the clock of a log
 """
 
-from pappi.eventlog.log import Column, Description, EventReader, Guess, Progress, no_progress
-from pappi.eventlog.opening import open_log
-from pappi.eventlog.options import ReadOptions
-from pappi.eventlog.report import ImportReport, StoredColumn
+from pappi.eventlog.files import open_log
+from pappi.eventlog.log import (
+    ACTIVITY,
+    CASE,
+    TIME,
+    ArrowType,
+    Batches,
+    Column,
+    Description,
+    EventReader,
+    ImportReport,
+    Progress,
+    ReadOptions,
+    RecordBatch,
+    StoredColumn,
+    attribute_field,
+    no_progress,
+)
 
 __all__ = [
+    "ACTIVITY",
+    "CASE",
+    "TIME",
+    "ArrowType",
+    "Batches",
     "Column",
     "Description",
     "EventReader",
-    "Guess",
     "ImportReport",
     "Progress",
     "ReadOptions",
+    "RecordBatch",
     "StoredColumn",
+    "attribute_field",
     "no_progress",
     "open_log",
 ]

@@ -2,20 +2,43 @@
 
 The first pass decides types, time format and missing-value markers by the whole file;
 the second gives typed batches. Memory holds one block of the file at a time.
+
+Arrow reads the file as texts; the standard library's reader, which counts lines, is used for
+the header and, when something is wrong, to find the line to name.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator, Sequence
+from itertools import count, islice
 from pathlib import Path
 
-from pappi.errors import Option
-from pappi.eventlog.clocks import LogClock, format_guess
-from pappi.eventlog.csv_source import CsvSource
-from pappi.eventlog.inference import ALL_TIMES, ColumnType, TypeInference, blanked, typed
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+
+from pappi.errors import LogFormatError, Option
+from pappi.eventlog.files import (
+    LogFile,
+    open_log_file,
+    refuse_long_texts,
+    refuse_many_columns,
+)
+from pappi.eventlog.inference import (
+    ALL_TIMES,
+    ColumnType,
+    LogClock,
+    TypeInference,
+    blanked,
+    format_guess,
+    typed,
+)
 from pappi.eventlog.log import (
     ACTIVITY,
     CASE,
+    DELIMITERS,
     TIME,
     ArrowArray,
     Batches,
@@ -24,14 +47,19 @@ from pappi.eventlog.log import (
     Guess,
     Kinds,
     Progress,
+    ReadOptions,
     RecordBatch,
     attribute_field,
     no_progress,
+    no_such_role,
+    required_role,
+    role_by_name,
+    role_guess,
 )
-from pappi.eventlog.options import ReadOptions
-from pappi.eventlog.roles import no_such_role, required_role, role_by_name, role_guess
 from pappi.eventlog.times import FORMATS, TimeFormat, time_format
 
+_BLOCK = 1 << 22
+_SAMPLE = 1 << 16
 _DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 
 
@@ -129,22 +157,12 @@ class CsvReader:
         raise no_such_role(self.name, "timestamp", self._source.names, taken)
 
     def _checked_time_type(self, number: int) -> ColumnType | None:
-        seen, name = self._seen[number], self._source.names[number]
-        time_type = seen.time_type()
-        bad = seen.unreadable
-        if bad is not None:
-            raise self._source.defect(
-                bad.row,
-                f"{name!r} is {bad.text[:80]!r}, which is {bad.why}",
-                "correct the value, or say how times are written, that another column has them, "
-                "or what means no value",
-                (Option("time_format"), Option("timestamp"), Option("missing")),
-            )
-        return time_type
+        seen = self._seen[number]
+        if bad := seen.unreadable:
+            raise self._source.defect(bad.row, *bad.defect(self._source.names[number]))
+        return seen.time_type()
 
     def _refuse_empty_case(self, column: ArrowArray, row: int) -> None:
-        import pyarrow.compute as pc
-
         empty = pc.index(column, "").as_py()
         if empty >= 0:
             raise self._source.defect(
@@ -154,8 +172,6 @@ class CsvReader:
             )
 
     def _typed_batch(self, texts: RecordBatch) -> RecordBatch:
-        import pyarrow as pa
-
         arrays = {
             CASE: texts.column(self._case),
             ACTIVITY: blanked(texts.column(self._activity), ()),
@@ -167,8 +183,6 @@ class CsvReader:
         return pa.record_batch(arrays)
 
     def _times(self, texts: RecordBatch) -> ArrowArray:
-        import pyarrow as pa
-
         if self._time is None or self._time_type is None:  # the column has no values at all
             return pa.nulls(texts.num_rows, pa.int64())
         return self._clock.read(texts.column(self._time), self._time_type)
@@ -213,3 +227,155 @@ class CsvReader:
 def _listed(names: list[str]) -> str:
     shown = ", ".join(map(repr, names[:3]))
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} other columns"
+
+
+# --- the file as texts ---------------------------------------------------------------
+
+
+class CsvSource:
+    """One file: its header, and its rows as often as they are needed."""
+
+    def __init__(self, path: Path, options: ReadOptions) -> None:
+        self.path = path
+        self._options = options
+        self.delimiter = options.delimiter or _guessed_delimiter(path)
+        self.names, self._header_lines = self._header()
+        refuse_many_columns(path.name, 1, len(self.names), options)
+
+    def batches(self, progress: Progress) -> Iterator[RecordBatch]:
+        """All columns as text, nothing turned into null; columns are called 0, 1, 2, …."""
+        names = {str(number): name for number, name in enumerate(self.names)}
+        rows = 0
+        with open_log_file(self.path) as file:
+            try:
+                for batch in self._arrow_reader(file):
+                    progress(file.done, file.total)
+                    refuse_long_texts(batch, names, self._options, self.defect, rows)
+                    rows += batch.num_rows
+                    yield batch
+            except pa.ArrowInvalid as error:
+                raise self._explained(str(error)) from None
+
+    def defect(
+        self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
+    ) -> LogFormatError:
+        """What is wrong with a data row, counted from 0, at the line on which it begins."""
+        line = next((line for line, _fields in islice(self._rows(), row, None)), None)
+        return LogFormatError(self.path.name, line, cause, hint=hint, options=options)
+
+    def _arrow_reader(self, file: LogFile) -> Iterator[RecordBatch]:
+        fields = [str(number) for number in range(len(self.names))]
+        reader = arrow_csv.open_csv(
+            file.content,
+            read_options=arrow_csv.ReadOptions(
+                block_size=_BLOCK, skip_rows=self._header_lines, column_names=fields
+            ),
+            parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(fields, pa.string()), strings_can_be_null=False
+            ),
+        )
+        with reader:
+            yield from reader
+
+    def _header(self) -> tuple[tuple[str, ...], int]:
+        with open_log_file(self.path) as file, _text(file) as text:
+            reader = csv.reader(self._lines(text), delimiter=self.delimiter)
+            names = next((row for row in _patiently(reader) if row), [])
+            lines = reader.line_num
+        if not any(names):
+            raise LogFormatError(
+                self.path.name, 1, "the file is empty", hint="give a CSV file with a header line"
+            )
+        return tuple(name or f"column {number}" for number, name in enumerate(names, 1)), lines
+
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Line and fields of every data row, the way Arrow counts rows."""
+        with open_log_file(self.path) as file, _text(file) as text:
+            reader = csv.reader(self._lines(text), delimiter=self.delimiter)
+            line = 1
+            for fields in _patiently(reader):
+                if fields and line > self._header_lines:
+                    yield line, fields
+                line = reader.line_num + 1
+
+    def _lines(self, text: io.TextIOWrapper) -> Iterator[str]:
+        """The lines of the file, none of which is longer than any row that is read."""
+        for number in count(1):
+            line = text.readline(_BLOCK)
+            if not line:
+                return
+            if len(line) == _BLOCK and not line.endswith(("\n", "\r")):
+                raise self._too_long_a_row(number)
+            yield line
+
+    def _too_long_a_row(self, line: int | None) -> LogFormatError:
+        return LogFormatError(
+            self.path.name,
+            line,
+            f"a row is longer than {_BLOCK >> 20} MB",
+            hint="look for a double quote that is never closed; if it is right, use Parquet",
+        )
+
+    def _explained(self, arrow_message: str) -> LogFormatError:
+        """Arrow's complaint in our words, with the line it is about."""
+        width = len(self.names)
+        if "UTF8" in arrow_message:
+            return LogFormatError(
+                self.path.name,
+                self._first_line_not_utf8(),
+                "the text is not encoded in UTF-8",
+                hint="save the file as UTF-8, e.g. with iconv -f latin1 -t utf-8",
+            )
+        if "straddling" in arrow_message:
+            return self._too_long_a_row(None)
+        for line, fields in self._rows():
+            if len(fields) != width:
+                return LogFormatError(
+                    self.path.name,
+                    line,
+                    f"{len(fields)} fields where the header has {width}",
+                    hint="correct the line; put a field that contains the delimiter "
+                    f"{self.delimiter!r} in double quotes",
+                )
+        return LogFormatError(
+            self.path.name,
+            None,
+            f"not a well-formed CSV file: {arrow_message}",
+            hint="look for a double quote that is never closed",
+        )
+
+    def _first_line_not_utf8(self) -> int | None:
+        with open_log_file(self.path) as file:
+            for number, line in enumerate(file.content, 1):
+                try:
+                    line.decode()
+                except UnicodeDecodeError:
+                    return number
+        return None
+
+
+def _text(file: LogFile) -> io.TextIOWrapper:
+    return io.TextIOWrapper(file.content, encoding="utf-8-sig", errors="replace", newline="")
+
+
+def _patiently(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """The rows up to the first that the standard library gives up on."""
+    try:
+        yield from reader
+    except csv.Error:
+        return
+
+
+def _guessed_delimiter(path: Path) -> str:
+    """The one that cuts header and first rows into the same number of fields, and most."""
+    with open_log_file(path) as file:
+        sample = file.content.read(_SAMPLE).decode("utf-8-sig", errors="replace")
+    complete = sample[: sample.rfind("\n") + 1] or sample
+
+    def merit(delimiter: str) -> tuple[bool, int]:
+        rows = _patiently(csv.reader(io.StringIO(complete, newline=""), delimiter=delimiter))
+        widths = [len(row) for row in rows if row][:20] or [0]
+        return len(set(widths)) == 1 and widths[0] > 1, widths[0]
+
+    return max(DELIMITERS, key=merit)

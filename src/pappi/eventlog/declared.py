@@ -14,6 +14,9 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from pappi.eventlog.log import (
     ACTIVITY,
     CASE,
@@ -25,13 +28,13 @@ from pappi.eventlog.log import (
     Description,
     EventReader,
     Progress,
+    ReadOptions,
     RecordBatch,
     attribute_field,
     no_progress,
 )
-from pappi.eventlog.options import ReadOptions
 from pappi.eventlog.times import CONFUSABLE, FORMATS, Clock, read_times, time_format
-from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.values import Kind, Vocabulary
 
 # Up to fifteen digits before the point: what a double holds without loss.
 _NUMBER = r"^[-+]?(\d{1,15}(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?$"
@@ -67,16 +70,16 @@ class DeclaredReader:
             yield self._as_declared(batch)
 
     def description(self) -> Description:
-        found = self._reader.description()
+        described = self._reader.description()
         columns = (
             Column(attribute_field(number), name, kind, str(kind))
             for number, (name, kind) in enumerate(self._declared.attributes.items())
         )
-        return Description(tuple(columns), found.guesses, (*found.notices, *self._notices()))
+        return Description(
+            tuple(columns), described.guesses, (*described.notices, *self._notices())
+        )
 
     def _nothing(self) -> RecordBatch:
-        import pyarrow as pa
-
         arrays = {CASE: pa.array([], pa.string()), ACTIVITY: pa.array([], pa.string())}
         arrays[TIME] = pa.array([], pa.int64())
         for number, kind in enumerate(self._declared.attributes.values()):
@@ -84,8 +87,6 @@ class DeclaredReader:
         return pa.record_batch(arrays)
 
     def _as_declared(self, batch: RecordBatch) -> RecordBatch:
-        import pyarrow as pa
-
         arrays = {name: batch.column(name) for name in (CASE, TIME)}
         arrays[ACTIVITY] = self._named(batch.column(ACTIVITY))
         present = [c for c in self._reader.description().columns if c.field in batch.schema.names]
@@ -96,9 +97,6 @@ class DeclaredReader:
         return pa.record_batch(arrays)
 
     def _named(self, activity: ArrowArray) -> ArrowArray:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         names = pa.array(self._declared.activities, pa.string())
         known = pc.is_in(activity, value_set=names)
         kept = pc.if_else(known, activity, pa.scalar(None, pa.string()))
@@ -109,9 +107,6 @@ class DeclaredReader:
     def _values(
         self, name: str, kind: Kind, columns: Sequence[tuple[ArrowArray, Kind]], rows: int
     ) -> ArrowArray:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if not columns:
             return pa.nulls(rows, _stored(kind))
         self._found.add(name)
@@ -122,17 +117,16 @@ class DeclaredReader:
 
     def _fitting(self, column: ArrowArray, of: Kind, kind: Kind) -> ArrowArray:
         """The values of a column as those of a kind; null where one is not of that kind."""
-        import pyarrow as pa
-
         if kind is Kind.NUMBER:
             return _numbers(column, of)
         if kind is of:
             return column
         match kind:
             case Kind.TEXT:
-                return _texts(column, of)
+                timed = column.cast(pa.timestamp("us", "UTC")) if of is Kind.TIME else column
+                return timed.cast(pa.string())
             case Kind.TRUTH if of is Kind.TEXT:
-                return _truths(column)
+                return pc.equal(pc.utf8_lower(_matching(column, _TRUTH)), "true")
             case Kind.DURATION if of in (Kind.NUMBER, Kind.TEXT):
                 return _durations(_numbers(column, of))
             case Kind.TIME if of is Kind.TEXT:
@@ -141,9 +135,6 @@ class DeclaredReader:
 
     def _times(self, column: ArrowArray) -> ArrowArray:
         """Texts as times, in the format that was said, or else in any that needs no guess."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         said, clock = self._options.time_format, Clock(self._options.zone, self._options.z_is_utc)
         formats = _PLAIN_TIMES if said is None else (time_format(said),)
         read = (read_times(column, written, clock) for written in formats)
@@ -152,13 +143,13 @@ class DeclaredReader:
     def _notices(self) -> Iterator[str]:
         if self._unnamed:
             yield (
-                f"{self._unnamed:,} events are of activities that are not declared: they stay in "
+                f"{self._unnamed:,} events have undeclared activities: they stay in "
                 "their cases, without a name"
             )
         for name, count in self._unfit.items():
             if count:
                 kind = self._declared.attributes[name]
-                yield f"{count:,} values of {name!r} are no {kind}: they count as missing"
+                yield f"{count:,} values of {name!r} are not of kind {kind}: they count as missing"
         absent = [name for name in self._declared.attributes if name not in self._found]
         absent += [name for name in self._declared.activities if name not in self._activities]
         if absent:
@@ -175,7 +166,7 @@ def _sources(columns: Sequence[Column], declared: Collection[str]) -> dict[str, 
     alike = Counter((column.name, column.source_type) for column in columns)
     taken = Counter(name.casefold() for name in _TAKEN)
     seen: set[tuple[str, str]] = set()
-    found: dict[str, list[Column]] = {}
+    sources: dict[str, list[Column]] = {}
     for column in columns:
         taken[column.name.casefold()] += 1
         choices = [f"{column.name} ({column.source_type})"]
@@ -190,18 +181,20 @@ def _sources(columns: Sequence[Column], declared: Collection[str]) -> dict[str, 
         seen.add(kind)
         name = next((choice for choice in choices if choice in declared), None)
         if name is not None:
-            found.setdefault(name, []).append(column)
-    return {name: sorted(some, key=lambda c: c.source_type) for name, some in found.items()}
+            sources.setdefault(name, []).append(column)
+    return {name: sorted(group, key=lambda c: c.source_type) for name, group in sources.items()}
 
 
 def _numbered(name: str, declared: Collection[str]) -> list[str]:
     """What is declared as `name (2)`, or with another number."""
-    return [one for one in declared if re.fullmatch(rf"{re.escape(name)} \([0-9]+\)", one)]
+    return [
+        attribute
+        for attribute in declared
+        if re.fullmatch(rf"{re.escape(name)} \([0-9]+\)", attribute)
+    ]
 
 
 def _stored(kind: Kind) -> ArrowType:
-    import pyarrow as pa
-
     types: Mapping[Kind, ArrowType] = {
         Kind.TEXT: pa.string(),
         Kind.TRUTH: pa.bool_(),
@@ -210,18 +203,7 @@ def _stored(kind: Kind) -> ArrowType:
     return types.get(kind, pa.int64())
 
 
-def _texts(column: ArrowArray, of: Kind) -> ArrowArray:
-    import pyarrow as pa
-
-    if of is Kind.TIME:
-        column = column.cast(pa.timestamp("us", "UTC"))
-    return column.cast(pa.string())
-
-
 def _numbers(column: ArrowArray, of: Kind) -> ArrowArray:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if of is Kind.TEXT:
         column = _matching(column, _NUMBER)
     elif of is not Kind.NUMBER:
@@ -232,25 +214,13 @@ def _numbers(column: ArrowArray, of: Kind) -> ArrowArray:
     return column.cast(pa.float64())
 
 
-def _truths(column: ArrowArray) -> ArrowArray:
-    import pyarrow.compute as pc
-
-    return pc.equal(pc.utf8_lower(_matching(column, _TRUTH)), "true")
-
-
 def _durations(seconds: ArrowArray) -> ArrowArray:
     """As everywhere where a duration is a number, it is one of seconds."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     within = pc.less_equal(pc.abs(seconds), float(_LONGEST_SECONDS))
     kept = pc.if_else(within, seconds, pa.scalar(None, pa.float64()))
     return pc.round(pc.multiply(kept, float(_SECOND_US))).cast(pa.int64())
 
 
 def _matching(column: ArrowArray, pattern: str) -> ArrowArray:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     fits = pc.match_substring_regex(column, pattern)
     return pc.if_else(fits, column, pa.scalar(None, pa.string()))

@@ -3,18 +3,26 @@
 Data frames are taken through the Arrow interface they export (`__arrow_c_stream__`),
 so neither pandas nor polars is ever imported here. Types are kept; only times without
 a zone, and event times that are texts, need to be interpreted.
+
+Four storage types are enough for every engine (64-bit integers, doubles, truth values,
+text); what cannot be one of them without loss becomes JSON text, and is reported.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet, types
+
 from pappi.errors import LogFormatError, Option
-from pappi.eventlog.arrow_types import StoredType, stored_type
-from pappi.eventlog.clocks import LogClock, format_guess
-from pappi.eventlog.inference import ALL_TIMES, ColumnType, TypeInference
-from pappi.eventlog.limits import first_too_long, too_long
+from pappi.eventlog.files import refuse_long_texts, refuse_many_columns
+from pappi.eventlog.inference import ALL_TIMES, ColumnType, LogClock, TypeInference, format_guess
 from pappi.eventlog.log import (
     ACTIVITY,
     CASE,
@@ -28,14 +36,17 @@ from pappi.eventlog.log import (
     Guess,
     Kinds,
     Progress,
+    ReadOptions,
     RecordBatch,
     attribute_field,
     no_progress,
+    no_such_role,
+    required_role,
+    role_by_name,
+    role_guess,
 )
-from pappi.eventlog.options import ReadOptions
-from pappi.eventlog.roles import no_such_role, required_role, role_by_name, role_guess
-from pappi.eventlog.times import time_format
-from pappi.values.vocabulary import Kind
+from pappi.eventlog.times import instants, time_format
+from pappi.values import Kind
 
 _ROWS = 50_000
 
@@ -61,14 +72,7 @@ class FrameReader:
         self._scan = scan
         self._options = options
         self._clock = LogClock(options, learns=kinds is None)
-        if len(schema.names) > options.most_columns:
-            raise LogFormatError(
-                name,
-                None,
-                f"{len(schema):,} columns, where {options.most_columns:,} are expected at most",
-                hint="leave out what is no attribute of an event, or say that there are more",
-                options=(Option("most_columns", str(len(schema))),),
-            )
+        refuse_many_columns(name, None, len(schema), options)
         self._case = required_role(name, "case", schema.names, options.case)
         self._activity = required_role(
             name, "activity", schema.names, options.activity, (self._case,)
@@ -87,8 +91,6 @@ class FrameReader:
     def of_frame(
         cls, frame: object, options: ReadOptions, kinds: Kinds | None = None
     ) -> FrameReader:
-        import pyarrow as pa
-
         table = pa.table(frame)
         name = f"{type(frame).__module__.partition('.')[0]} {type(frame).__name__}"
         return cls(
@@ -104,9 +106,6 @@ class FrameReader:
     def of_parquet(
         cls, path: Path, options: ReadOptions, kinds: Kinds | None = None
     ) -> FrameReader:
-        import pyarrow as pa
-        from pyarrow import parquet
-
         try:
             with parquet.ParquetFile(path) as file:
                 schema, rows = file.schema_arrow, file.metadata.num_rows
@@ -120,13 +119,14 @@ class FrameReader:
 
     def batches(self, progress: Progress = no_progress) -> Batches:
         """As every reader; progress counts rows, since there may be no file."""
-        if _is_text(self._schema.field(self._time).type):
+        if stored_type(self._schema.field(self._time).type).source == "text":
             self._learn_time_format()
+        names = {attribute_field(number): self._schema.names[number] for number in self._attributes}
         done = 0
         for batch in self._scan():
             self._refuse_null_case(batch.column(self._case), done)
             canonical = self._canonical(batch)
-            self._refuse_long_texts(canonical, done)
+            refuse_long_texts(canonical, names, self._options, self._defect, done)
             yield canonical
             done += batch.num_rows
             progress(done, self._rows)
@@ -146,9 +146,9 @@ class FrameReader:
 
     def _time_column(self) -> int:
         names, taken = self._schema.names, (self._case, self._activity)
-        found = role_by_name("timestamp", names, self._options.timestamp, taken)
-        if found is not None:
-            return found
+        position = role_by_name("timestamp", names, self._options.timestamp, taken)
+        if position is not None:
+            return position
         for number, field in enumerate(self._schema):
             if number not in taken and stored_type(field.type).kind == Kind.TIME:
                 return number
@@ -161,31 +161,12 @@ class FrameReader:
         for batch in self._scan():
             self._seen.observe(_texts(batch.column(self._time)))
         if bad := self._seen.unreadable:
-            raise self._defect(
-                bad.row,
-                f"{self._schema.names[self._time]!r} is {bad.text[:80]!r}, which is {bad.why}",
-                "correct the value, or say how times are written, that another column has them, "
-                "or what means no value",
-                (Option("time_format"), Option("timestamp"), Option("missing")),
-            )
+            raise self._defect(bad.row, *bad.defect(self._schema.names[self._time]))
         if self._seen.offsets:
             self._clock.trust_z()
         self._written = self._seen.time_type()
 
-    def _refuse_long_texts(self, batch: RecordBatch, row: int) -> None:
-        if batch.nbytes <= self._options.longest_text:
-            return
-        names = {attribute_field(number): self._schema.names[number] for number in self._attributes}
-        for field, column in zip(batch.schema, batch.columns, strict=True):
-            if str(field.type) != "string":
-                continue
-            if place := first_too_long(column, self._options.longest_text):
-                name = names.get(field.name, field.name)
-                raise self._defect(row + place - 1, *too_long(name, self._options))
-
     def _refuse_null_case(self, column: ArrowArray, row: int) -> None:
-        import pyarrow.compute as pc
-
         if column.null_count:
             missing = pc.index(pc.is_null(column), value=True).as_py()
             raise self._defect(
@@ -201,8 +182,6 @@ class FrameReader:
         return LogFormatError(self._name, None, where, hint=hint, options=options)
 
     def _canonical(self, batch: RecordBatch) -> RecordBatch:
-        import pyarrow as pa
-
         arrays = {
             CASE: _texts(batch.column(self._case)),
             ACTIVITY: _texts(batch.column(self._activity)),
@@ -213,8 +192,6 @@ class FrameReader:
         return pa.record_batch(arrays)
 
     def _times(self, column: ArrowArray) -> ArrowArray:
-        import pyarrow as pa
-
         if self._written is not None:
             return self._clock.read(_texts(column), self._written)
         of = stored_type(column.type)
@@ -226,8 +203,6 @@ class FrameReader:
 
     def _counted(self, column: ArrowArray) -> ArrowArray:
         """Whole numbers as event times: only if the owner says what they count."""
-        import pyarrow as pa
-
         said = self._options.time_format
         if said is None or not pa.types.is_integer(column.type):
             raise LogFormatError(
@@ -251,9 +226,6 @@ class FrameReader:
 
 
 def _parquet_batches(path: Path) -> Iterator[RecordBatch]:
-    import pyarrow as pa
-    from pyarrow import parquet
-
     with parquet.ParquetFile(path) as file:
         try:
             yield from file.iter_batches(batch_size=_ROWS)
@@ -270,11 +242,99 @@ def _damaged(path: Path, error: Exception) -> LogFormatError:
     )
 
 
-def _is_text(arrow_type: ArrowType) -> bool:
-    return stored_type(arrow_type).source == "text"
-
-
 def _texts(column: ArrowArray) -> ArrowArray:
-    import pyarrow as pa
-
     return column.cast(pa.string())
+
+
+# --- how each Arrow type is stored ---------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StoredType:
+    """Kind, source type in plain words, conversion, and what the owner should know."""
+
+    kind: Kind
+    source: str
+    convert: Callable[[ArrowArray, LogClock], ArrowArray]
+    notice: str = ""
+
+
+def stored_type(arrow_type: ArrowType) -> StoredType:
+    if types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
+    if str(arrow_type) in ("null", "string", "large_string", "string_view"):
+        return StoredType(Kind.TEXT, "text", _cast_to("string"))
+    if types.is_boolean(arrow_type):
+        return StoredType(Kind.TRUTH, "boolean", _cast_to("bool"))
+    if types.is_timestamp(arrow_type) or types.is_date(arrow_type):
+        return StoredType(Kind.TIME, "time", _time)
+    if types.is_duration(arrow_type):
+        return StoredType(Kind.DURATION, "duration", _duration)
+    return _stored_number(arrow_type) or StoredType(
+        Kind.TEXT, "json", _json, f"holds {arrow_type}: kept as JSON text"
+    )
+
+
+def _stored_number(arrow_type: ArrowType) -> StoredType | None:
+    if types.is_uint64(arrow_type):  # may exceed 64 bits with a sign
+        return StoredType(Kind.TEXT, "text", _cast_to("string"), "holds uint64: kept as text")
+    if types.is_integer(arrow_type):
+        return StoredType(Kind.NUMBER, "integer", _cast_to("int64"))
+    if types.is_floating(arrow_type):
+        return StoredType(Kind.NUMBER, "float", _cast_to("float64"))
+    if types.is_decimal(arrow_type):
+        notice = f"holds {arrow_type}: kept as the nearest double"
+        return StoredType(Kind.NUMBER, "float", _nearest_doubles, notice)
+    return None
+
+
+def _cast_to(name: str) -> Callable[[ArrowArray, LogClock], ArrowArray]:
+    def cast(column: ArrowArray, _clock: LogClock) -> ArrowArray:
+        return column.cast(pa.type_for_alias(name))
+
+    return cast
+
+
+def _nearest_doubles(column: ArrowArray, _clock: LogClock) -> ArrowArray:
+    """By way of text: Arrow's own conversion scales by a double, and is off for one in ten prices.
+
+    As whole numbers with an exponent, because Arrow writes no decimal of an unusual scale.
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    of = column.type
+    wide = {32: pa.decimal32, 64: pa.decimal64, 128: pa.decimal128, 256: pa.decimal256}
+    digits = column.view(wide[of.bit_width](of.precision, 0)).cast(pa.string())
+    written = pc.binary_join_element_wise(digits, f"e{-of.scale}", "")
+    return written.cast(pa.float64())
+
+
+def _time(column: ArrowArray, clock: LogClock) -> ArrowArray:
+    """UTC microseconds; a time without zone is wall clock of the log's zone, or UTC."""
+    us = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)), safe=False)
+    numbers = us.cast(pa.int64())
+    if getattr(column.type, "tz", None) is not None:
+        return numbers
+    clock.without_offset += len(column) - column.null_count
+    if clock.clock.zone is None:
+        return numbers
+    wall = numbers.fill_null(0).to_numpy(zero_copy_only=False)
+    absent = numbers.is_null().to_numpy(zero_copy_only=False)
+    read = instants(wall[~absent], clock.clock.zone)
+    clock.skipped += read.skipped
+    clock.twice += read.twice
+    us = np.zeros(len(wall), np.int64)
+    us[~absent] = read.us
+    return pa.array(us, pa.int64(), mask=absent)
+
+
+def _duration(column: ArrowArray, _clock: LogClock) -> ArrowArray:
+    return column.cast(pa.duration("us"), safe=False).cast(pa.int64())
+
+
+def _json(column: ArrowArray, _clock: LogClock) -> ArrowArray:
+    texts = (
+        None if value is None else json.dumps(value, ensure_ascii=False, default=str)
+        for value in column.to_pylist()
+    )
+    return pa.array(list(texts), pa.string())

@@ -4,24 +4,28 @@ A column gets a type only if every value is one of that type and reading it lose
 nothing: 007 stays text, and so does a number with more digits than fit. A marker such
 as NA counts as "no value" only where it is all that keeps the column from having a
 type; in a text column it stays a text, because a case or a diagnosis may be called NA.
+
+The times of a log are read by one clock, `LogClock`, which tallies what had to be decided.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from pappi.eventlog.log import ArrowArray
-from pappi.eventlog.times import EPOCHS, FORMATS, Clock, TimeFormat, Times, read_times
-from pappi.values.vocabulary import Kind
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from pappi.errors import Option
+from pappi.eventlog.log import ArrowArray, Guess, ReadOptions
+from pappi.eventlog.times import CONFUSABLE, EPOCHS, FORMATS, Clock, TimeFormat, Times, read_times
+from pappi.values import Kind
 
 MISSING_MARKERS = ("NA", "N/A", "n/a", "NULL", "Null", "null", "None", "none", "NaN", "nan")
+ALL_TIMES = (*FORMATS.values(), *EPOCHS.values())
 
 _PATTERNS: Mapping[str, str] = {
     "integer": r"^-?(0|[1-9]\d{0,18})$",
@@ -59,16 +63,22 @@ class Unreadable:
         """What the text is not.
 
         >>> Unreadable(0, "9999-12-31", FORMATS["yyyy-mm-dd"]).why
-        'out of the years 1800 to 2200'
+        'outside the years 1800 to 2200'
         """
         written = re.match(self.closest.pattern, self.text)
         year = written and "year" in written.groupdict() and int(written["year"])
         if year and not 1800 <= year <= 2200:
-            return "out of the years 1800 to 2200"
+            return "outside the years 1800 to 2200"
         return f"not a time written as {self.closest.name}"
 
-
-ALL_TIMES = (*FORMATS.values(), *EPOCHS.values())
+    def defect(self, column: str) -> tuple[str, str, tuple[Option, ...]]:
+        """What is wrong with such a time of an event, what to do, and the options that help."""
+        cause = f"{column!r} is {self.text[:80]!r}, which is {self.why}"
+        hint = (
+            "correct the value, give the time format, name another time column, "
+            "or say which text means no value"
+        )
+        return cause, hint, (Option("time_format"), Option("timestamp"), Option("missing"))
 
 
 class TypeInference:
@@ -86,10 +96,6 @@ class TypeInference:
         self._ruled_out: _RuledOut | None = None
 
     def observe(self, column: ArrowArray) -> None:
-        import numpy as np
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         marked = pc.is_in(column, value_set=pa.array(self._markers, pa.string()))
         self.markers_seen.update(pc.unique(column.filter(marked)).to_pylist())
         blank = pc.or_(marked, pc.fill_null(pc.equal(column, ""), fill_value=True))
@@ -99,7 +105,8 @@ class TypeInference:
         if len(rows):
             self._any = True
             values = column.filter(kept)
-            self._plain = {name for name in self._plain if _all_are(values, name)}
+            few = values.slice(0, _FEW)  # most of what a column is not, its first values show
+            self._plain = {name for name in self._plain if _are(few, name) and _are(values, name)}
             self._narrow_times(values, rows)
 
     @property
@@ -155,27 +162,13 @@ class _RuledOut:
 
 def _all_written(values: ArrowArray, written: TimeFormat) -> Times | None:
     """The values as times, if all are written so."""
-    times = None
-    for some in _few_then_all(values):
-        times = read_times(some, written, _NO_ZONE)
-        if not times.readable.all():
-            return None
-    return times
-
-
-def _few_then_all(values: ArrowArray) -> tuple[ArrowArray, ArrowArray]:
-    """Most of what a column is not, its first values show."""
-    return values.slice(0, _FEW), values
-
-
-def _all_are(values: ArrowArray, name: str) -> bool:
-    return all(_are(some, name) for some in _few_then_all(values))
+    if not read_times(values.slice(0, _FEW), written, _NO_ZONE).readable.all():
+        return None
+    times = read_times(values, written, _NO_ZONE)
+    return times if times.readable.all() else None
 
 
 def _are(values: ArrowArray, name: str) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pc.all(pc.match_substring_regex(values, _PATTERNS[name])).as_py():
         return False
     if name == "integer":
@@ -188,18 +181,12 @@ def _are(values: ArrowArray, name: str) -> bool:
 
 def blanked(column: ArrowArray, missing: tuple[str, ...]) -> ArrowArray:
     """The column with nulls where it is empty or says that there is no value."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     absent = pc.is_in(column, value_set=pa.array(("", *missing), pa.string()))
     return pc.if_else(absent, pa.scalar(None, pa.string()), column)
 
 
 def typed(column: ArrowArray, of: ColumnType) -> ArrowArray:
     """A column of texts as the integers, floats or truth values it was found to hold."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     texts = blanked(column, of.missing)
     match of.name:
         case "integer":
@@ -209,3 +196,88 @@ def typed(column: ArrowArray, of: ColumnType) -> ArrowArray:
         case "boolean":
             return pc.equal(pc.utf8_lower(texts), "true")
     return texts
+
+
+# --- the times of a log --------------------------------------------------------------
+
+
+class LogClock:
+    """Reads the time columns of one log and remembers how their zones were written.
+
+    Unless it `learns`, a time is read by itself, whatever the others look like.
+    """
+
+    def __init__(self, options: ReadOptions, *, learns: bool = True) -> None:
+        self._options = options
+        self._learns = learns
+        self.clock = Clock(options.zone, options.z_is_utc)
+        self.without_offset = 0
+        self.skipped = 0
+        self.twice = 0
+        self._with_z = 0
+        self._z_is_true = False
+
+    def trust_z(self) -> None:
+        """Where other times of the log say their offset, a Z is no ornament."""
+        if not self._learns:
+            return
+        self._z_is_true = True
+        self.clock = replace(self.clock, z_is_utc=True)
+
+    def read(self, column: ArrowArray, of: ColumnType) -> ArrowArray:
+        """A column of texts, all readable, as UTC microseconds; null where it has no value."""
+        if of.time_format is None:
+            raise ValueError("not a time column")
+        texts = blanked(column, of.missing)
+        times = read_times(texts, of.time_format, self.clock)
+        self.without_offset += times.without_offset
+        self._with_z += times.with_z
+        self.skipped += times.skipped
+        self.twice += times.twice
+        return pa.array(times.us, pa.int64(), mask=~times.readable)
+
+    def guesses(self) -> Iterator[Guess]:
+        zone = self._options.timezone
+        if self.without_offset:
+            yield Guess("times without an offset", f"read as {zone or 'UTC'}", "timezone")
+        if not self._with_z:
+            return
+        if zone is None:
+            yield Guess("times ending in Z", "read as UTC", "timezone")
+        elif not self.clock.z_is_utc:
+            yield Guess(
+                "times ending in Z",
+                f"read as wall clock of {zone}, since exports often print a false Z",
+                "z_is_utc",
+            )
+
+    def notices(self) -> Iterator[str]:
+        if self._z_is_true and self._with_z and self._options.zone and not self._options.z_is_utc:
+            yield "times ending in Z were read as UTC: other times of the file say their offset"
+        yield from changed_clocks(self.skipped, self.twice, self._options.timezone)
+
+
+def changed_clocks(skipped: int, twice: int, zone: str | None) -> Iterator[str]:
+    """What became of local times that a change of the clocks left out or made ambiguous."""
+    if skipped:
+        yield (
+            f"{skipped:,} local times do not exist in {zone}, because the clocks went forward: "
+            "read as if they had not"
+        )
+    if twice:
+        yield (
+            f"{twice:,} local times occur twice in {zone}, because the clocks went back: "
+            "read as the first"
+        )
+
+
+def format_guess(of: ColumnType, seen: TypeInference, options: ReadOptions) -> Iterator[Guess]:
+    """How the event times were found to be written, and what else it could have been."""
+    if options.time_format is not None or of.time_format is None:
+        return
+    name = of.time_format.name
+    other = CONFUSABLE.get(name)
+    if other in seen.possible_times():
+        yield Guess("time format", f"{name}, but {other} fits as well", "time_format")
+    else:
+        yield Guess("time format", name, "time_format")

@@ -10,15 +10,21 @@ three core fields
 and any number of attribute fields called `a0`, `a1`, …. Attributes are discovered
 while reading, so a batch carries only the attribute fields it has values for, and
 what they are called is known when the reader has reached the end: `description`.
+
+What a reader is told is in `ReadOptions`; what an import found, for the owner to check before
+declaring anything, in `ImportReport`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+import difflib
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pappi.values.vocabulary import Kind
+from pappi.errors import LogFormatError, Option, UsageError
+from pappi.values import Kind
 
 # pyarrow ships no types; these say what is meant.
 RecordBatch: TypeAlias = Any
@@ -29,12 +35,11 @@ ArrowType: TypeAlias = Any
 CASE = "case_id"
 ACTIVITY = "activity"
 TIME = "ts_us"
+DELIMITERS = (",", ";", "\t", "|")
 
 Batches: TypeAlias = Generator[RecordBatch, None, None]
-
 Kinds: TypeAlias = Mapping[str, Kind]
 """Attributes and the kind that was declared of each, before the log was read."""
-
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the bytes consumed so far and the bytes there are to consume."""
 
@@ -96,3 +101,186 @@ class EventReader(Protocol):
 
     def description(self) -> Description:
         """What was learned; complete once `batches` has been read to the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Everything here overrides a guess; None leaves the guess to the reader.
+
+    delimiter    field separator of a CSV file
+    case         name of the column that tells which case an event belongs to
+    activity     name of the column that tells what happened
+    timestamp    name of the column that tells when
+    time_format  a name from `times.FORMATS`, or a pattern such as "%d.%m.%Y %H:%M"
+    timezone     zone whose wall clock times without an offset were read from
+    missing      texts that mean "no value" (the empty text always does), in every
+                 column except case and activity
+    z_is_utc     trust a trailing Z even if `timezone` is given; many tools print
+                 local time with a Z that means nothing (XES dates are always trusted,
+                 and so is a Z beside other times that say their offset)
+    most_columns, longest_text
+                 a file with more attributes, or with a longer text, is taken for a
+                 mistake and refused
+    """
+
+    delimiter: str | None = None
+    case: str | None = None
+    activity: str | None = None
+    timestamp: str | None = None
+    time_format: str | None = None
+    timezone: str | None = None
+    missing: tuple[str, ...] | None = None
+    z_is_utc: bool = False
+    most_columns: int = 2_000
+    longest_text: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and self.delimiter not in DELIMITERS:
+            raise UsageError(
+                f"{self.delimiter!r} cannot separate the fields of a CSV file",
+                hint="use a comma, a semicolon, a tab or a vertical bar",
+            )
+        self.zone  # noqa: B018 - an unknown zone is refused before a file is opened
+
+    @property
+    def zone(self) -> ZoneInfo | None:
+        if self.timezone is None:
+            return None
+        try:
+            return ZoneInfo(self.timezone)
+        except (ZoneInfoNotFoundError, ValueError):
+            raise UsageError(
+                f"there is no time zone called {self.timezone!r}",
+                hint="use a name such as Europe/Amsterdam or UTC",
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredColumn:
+    """An attribute column as it is called in the event table, and in the source."""
+
+    name: str
+    source_name: str
+    kind: Kind
+    source_type: str
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """Counts, time span, columns and activities of one imported log.
+
+    `tied` counts the events that share case and timestamp with another event: their
+    order is the order of the file. `activities` are the distinct names, sorted: the
+    proposal for the public vocabulary.
+    """
+
+    table: str
+    events: int
+    cases: int
+    first_us: int | None
+    last_us: int | None
+    tied: int
+    without_time: int
+    without_activity: int
+    activities: tuple[str, ...]
+    columns: tuple[StoredColumn, ...]
+    guesses: tuple[Guess, ...]
+    notices: tuple[str, ...]
+
+
+# --- which column is the case, which the activity, which the time --------------------
+
+
+_SHOWN = 30
+# Best first, written without case, blanks and punctuation.
+_USUAL_NAMES = {
+    "case": (
+        "caseconceptname", "caseid", "case", "casename", "casenumber", "casekey", "idcase",
+        "caseidentifier", "traceid", "trace", "tracename", "processinstanceid", "processinstance",
+        "instanceid", "caseuid", "ticketid", "ticket", "incidentid", "orderid", "patientid",
+    ),
+    "activity": (
+        "conceptname", "activity", "activityname", "activityid", "activitytype", "activitylabel",
+        "eventname", "event", "eventtype", "eventlabel", "task", "taskname", "action", "step",
+        "operation", "label",
+    ),
+    "timestamp": (
+        "timetimestamp", "timestamp", "completetimestamp", "completiontimestamp", "endtimestamp",
+        "eventtimestamp", "eventtime", "completetime", "completiontime", "endtime", "time",
+        "datetime", "eventdatetime", "eventdate", "ts", "tsus", "date", "enddate", "end",
+        "complete", "starttimestamp", "starttime", "startdate", "start", "when",
+    ),
+}  # fmt: skip
+
+
+def role_by_name(
+    role: str, names: Sequence[str], said: str | None, taken: Sequence[int] = ()
+) -> int | None:
+    """The position of the column in that role: the one said, or the most usual name."""
+    if said is not None:
+        return _position(role, names, said)
+    plain = {
+        _plain(name): position
+        for position, name in reversed(list(enumerate(names)))
+        if position not in taken
+    }
+    return next((plain[usual] for usual in _USUAL_NAMES[role] if usual in plain), None)
+
+
+def required_role(
+    file: str, role: str, names: Sequence[str], said: str | None, taken: Sequence[int] = ()
+) -> int:
+    """As `role_by_name`, for a role that a log cannot do without."""
+    position = role_by_name(role, names, said, taken)
+    if position is None:
+        raise no_such_role(file, role, names, taken)
+    return position
+
+
+def no_such_role(
+    file: str, role: str, names: Sequence[str], taken: Sequence[int] = ()
+) -> LogFormatError:
+    return LogFormatError(
+        file,
+        1,
+        f"no column looks like the {role}; the columns are {_listed(names)}",
+        hint=f"say which column is the {role}, e.g.",
+        options=(Option(role, _likeliest(role, names, taken)),),
+    )
+
+
+def role_guess(role: str, name: str, said: str | None) -> tuple[Guess, ...]:
+    """What to report about a role that nobody named."""
+    if said is not None:
+        return ()
+    return (Guess(f"{role} column", repr(name), role),)
+
+
+def _position(role: str, names: Sequence[str], said: str) -> int:
+    if said in names:
+        return names.index(said)
+    close = difflib.get_close_matches(said, names, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"columns are {_listed(names)}"
+    raise UsageError(f"there is no column {said!r} to take the {role} from", hint=hint)
+
+
+def _likeliest(role: str, names: Sequence[str], taken: Sequence[int]) -> str:
+    """A column whose name holds one of the usual ones, such as ocel:activity; else the first."""
+    free = [name for position, name in enumerate(names) if position not in taken] or list(names)
+    plain = {_plain(name): name for name in reversed(free)}
+    for fits in (str.endswith, str.__contains__):
+        for usual in _USUAL_NAMES[role]:
+            likely = next((name for bare, name in plain.items() if fits(bare, usual)), None)
+            if likely is not None:
+                return likely
+    return free[0]
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:_SHOWN]))
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"

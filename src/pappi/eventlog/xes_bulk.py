@@ -1,26 +1,45 @@
-"""Whole traces at once: from the layout of a piece of an XES file to a batch of events.
+"""Whole traces of an XES file at once, where they are written in the usual way.
 
-It does what `xes_document` does for the ordinary, and knows its limits: whatever asks for a
-decision (a name that was used before, a second attribute of the same key, a number that is
-none) is Irregular, and nothing has been changed then.
+    "/></event><event><string key="concept:name" value="
+    "/><date key="time:timestamp" value="
+
+From the quote that ends one value to the quote that begins the next there is only markup: a
+*separator*. A log has few different ones; each is read once, strictly. An attribute has four
+double quotes, around its key and around its value, so the quotes cut a piece of the file into
+values and separators alternately, and whole columns of positions are computed at once instead
+of calling a function for every element (`layout_of`).
+
+Every character lies in a separator that was read strictly or in a value without markup, so what
+is accepted here is well-formed XML, and says what the layout says. Whatever asks for a decision
+(a name that was used before, a second attribute of the same key, a number that is none) is
+Irregular: nothing has been changed then, and `xes.XesDocument` reads that piece.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from pappi.eventlog.log import ACTIVITY, CASE, TIME, ArrowArray, RecordBatch
-from pappi.eventlog.xes_columns import ARROW_TYPES, ColumnSet
-from pappi.eventlog.xes_layout import Attributes, Layout, layout_of
-from pappi.eventlog.xes_separators import Irregular
-from pappi.eventlog.xes_values import DateReader, value_readers
+from pappi.eventlog.xes_columns import ARROW_TYPES, ColumnSet, DateReader, value_readers
+
+Integers: TypeAlias = NDArray[np.int64]
 
 _NAME = "concept:name"
 _CORE = {_NAME: "string", "time:timestamp": "date"}
 _ENTITIES = {"lt": "<", "gt": ">", "quot": '"', "apos": "'", "amp": "&"}
 _ENTITY = re.compile(r"&(?:(lt|gt|quot|apos|amp)|#([0-9]{1,7}));")
 _ENTITY_BYTES = re.compile(_ENTITY.pattern.encode())
+
+
+class Irregular(Exception):
+    """This part of the file is not written in the usual way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +66,19 @@ class _Piece:
         self._readers = value_readers(self._seen)
 
     def taken_into(self, columns: ColumnSet, case_ids: set[str]) -> RecordBatch:
-        import pyarrow as pa
-
-        found = [(of, self._values(of)) for of in self._layout.attributes]
-        names = self._case_names([values for of, values in found if _names_case(of)])
+        attributes = [(of, self._values(of)) for of in self._layout.attributes]
+        names = self._case_names([values for of, values in attributes if _names_case(of)])
         if len({*names}) != len(names) or not case_ids.isdisjoint(names):
             raise Irregular
-        arrays = self._core(names)
-        spread = [(of, self._spread(of, values)) for of, values in found if not _names_case(of)]
+        events = self._layout.events
+        arrays = {
+            CASE: pa.array(names, pa.string()).take(pa.array(self._layout.trace_of_event)),
+            ACTIVITY: pa.nulls(events, pa.string()),
+            TIME: pa.nulls(events, pa.int64()),
+        }
+        spread = [
+            (of, self._spread(of, values)) for of, values in attributes if not _names_case(of)
+        ]
         for of, array in spread:
             column = columns.event_column if of.of_event else columns.trace_column
             buffer = column(of.tag, of.key)
@@ -64,29 +88,15 @@ class _Piece:
         self._dates.add(self._seen)
         return pa.record_batch(arrays)
 
-    def _core(self, names: list[str]) -> dict[str, ArrowArray]:
-        import pyarrow as pa
-
-        cases = pa.array(names, pa.string()).take(pa.array(self._layout.trace_of_event))
-        events = self._layout.events
-        return {
-            CASE: cases,
-            ACTIVITY: pa.nulls(events, pa.string()),
-            TIME: pa.nulls(events, pa.int64()),
-        }
-
-    def _case_names(self, found: list[ArrowArray]) -> list[str]:
+    def _case_names(self, arrays: list[ArrowArray]) -> list[str]:
         """The names of all traces: each has one, and it is a text."""
-        if len(found) != 1 or len(found[0]) != self._layout.traces:
+        if len(arrays) != 1 or len(arrays[0]) != self._layout.traces:
             raise Irregular
-        names: list[str] = found[0].to_pylist()
+        names: list[str] = arrays[0].to_pylist()
         return names
 
     def _values(self, of: Attributes) -> ArrowArray:
         """One value for every attribute of the group, in the order of the file."""
-        import numpy as np
-        import pyarrow as pa
-
         if of.key in _CORE and of.tag != _CORE[of.key] and (of.of_event or of.key == _NAME):
             raise Irregular
         if not np.all(np.diff(of.owners) > 0):
@@ -98,8 +108,6 @@ class _Piece:
             raise Irregular from None
 
     def _read(self, tag: str, texts: ArrowArray) -> ArrowArray:
-        import pyarrow as pa
-
         if tag in ("string", "id"):
             return _unescaped(texts) if self._escaped else texts
         if tag == "date":
@@ -110,9 +118,6 @@ class _Piece:
 
     def _spread(self, of: Attributes, values: ArrowArray) -> ArrowArray:
         """The values where their events are, or the events of their traces; null elsewhere."""
-        import numpy as np
-        import pyarrow as pa
-
         layout = self._layout
         owners = layout.events if of.of_event else layout.traces
         if of.of_event and len(values) == owners:
@@ -130,15 +135,13 @@ def _names_case(of: Attributes) -> bool:
 
 def _has_entities(piece: bytes) -> bool:
     """Whether any text is escaped; by names that every XML has, or by numbers."""
-    found = piece.count(b"&")
-    if found and len(_ENTITY_BYTES.findall(piece)) != found:
+    ampersands = piece.count(b"&")
+    if ampersands and len(_ENTITY_BYTES.findall(piece)) != ampersands:
         raise Irregular
-    return found > 0
+    return ampersands > 0
 
 
 def _unescaped(texts: ArrowArray) -> ArrowArray:
-    import pyarrow as pa
-
     encoded = texts.dictionary_encode()
     values = [_ENTITY.sub(_character, text) for text in encoded.dictionary.to_pylist()]
     return pa.array(values, pa.string()).take(encoded.indices)
@@ -152,3 +155,238 @@ def _character(entity: re.Match[str]) -> str:
     if number not in (9, 10, 13) and not 0x20 <= number < 0xD800:
         raise Irregular
     return chr(number)
+
+
+# --- the layout of a piece -----------------------------------------------------------
+
+
+_QUOTE, _LESS_THAN, _SPACE = b'"< '
+# Characters that no XML may hold, though UTF-8 can write them.
+_NO_CHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
+# More different separators than this, and reading them costs what the parser costs.
+_MOST_SEPARATORS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """The attributes of one level, type and key, in the order of the file.
+
+    Each stands in the event or trace of number `owners[i]`, its text in `segments[i]`.
+    """
+
+    of_event: bool
+    tag: str
+    key: str
+    owners: Integers
+    segments: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Traces and their events, numbered; attributes in the order in which each first occurs."""
+
+    segments: ArrowArray
+    traces: int
+    trace_of_event: Integers
+    attributes: tuple[Attributes, ...]
+
+    @property
+    def events(self) -> int:
+        return len(self.trace_of_event)
+
+
+def layout_of(piece: bytes) -> Layout:
+    """The layout of whole traces, each with an event and an attribute; else raises Irregular."""
+    try:
+        piece.decode()
+    except UnicodeDecodeError:
+        raise Irregular from None
+    if any(character in piece for character in _NO_CHARACTERS):
+        raise Irregular
+    data = np.frombuffer(piece, np.uint8)
+    quotes = np.flatnonzero(data == _QUOTE)
+    if len(quotes) == 0 or len(quotes) % 4:
+        raise Irregular
+    segments = _segments(piece, quotes.reshape(-1, 4))
+    kinds, codes = _separators(segments)
+    places = _places(kinds, codes)
+    require_end(segments[-1].as_py(), Place(int(places[-1])))
+    _require_plain_values(data, kinds, codes, segments)
+    opens_event = np.array([kind.opens_event for kind in kinds])[codes]
+    opens_trace = np.array([kind.opens_trace for kind in kinds])[codes]
+    event, trace = np.cumsum(opens_event) - 1, np.cumsum(opens_trace) - 1
+    trace_of_event = trace[opens_event]
+    traces = int(trace[-1]) + 1
+    if len(np.unique(trace_of_event)) != traces:
+        raise Irregular  # a trace without events
+    in_event = places == Place.IN_EVENT
+    owners = np.where(in_event, event, trace)
+    attributes = _grouped(kinds, codes, in_event, owners)
+    return Layout(segments, traces, trace_of_event, attributes)
+
+
+def _segments(piece: bytes, quotes: Integers) -> ArrowArray:
+    """Separator, value, separator, …, value, end: as texts, without copying any."""
+    borders = np.empty(2 * len(quotes) + 2, np.int32)
+    borders[0], borders[-1] = 0, len(piece)
+    borders[1:-1:2] = quotes[:, 2] + 1
+    borders[2:-1:2] = quotes[:, 3]
+    buffers = [None, pa.py_buffer(borders), pa.py_buffer(piece)]
+    return pa.StringArray.from_buffers(len(borders) - 1, *buffers[1:])
+
+
+def _separators(segments: ArrowArray) -> tuple[list[Separator], Integers]:
+    """The different separators, and which of them stands before each value."""
+    first = read_first(segments[0].as_py())
+    encoded = segments.take(pa.array(np.arange(2, len(segments) - 1, 2))).dictionary_encode()
+    if len(encoded.dictionary) > _MOST_SEPARATORS:
+        raise Irregular
+    others = [read_separator(text) for text in encoded.dictionary.to_pylist()]
+    codes = np.zeros(len(encoded) + 1, np.int64)
+    codes[1:] = encoded.indices.to_numpy() + 1
+    return [first, *others], codes
+
+
+def _places(kinds: list[Separator], codes: Integers) -> Integers:
+    """Where each attribute stands; raises Irregular if a tag closes what is not open."""
+    before = np.array([kind.before for kind in kinds])[codes]
+    after = np.array([kind.after for kind in kinds])[codes]
+    changed = np.where(after != Place.UNCHANGED, np.arange(len(after)), 0)
+    places: Integers = after[np.maximum.accumulate(changed)]
+    expected = before[1:]
+    if not np.all((expected == Place.UNCHANGED) | (expected == places[:-1])):
+        raise Irregular
+    return places
+
+
+def _require_plain_values(
+    data: NDArray[np.uint8], kinds: list[Separator], codes: Integers, segments: ArrowArray
+) -> None:
+    """All markup and control characters of the piece are in separators: none in a value."""
+    weights = np.array([kind.special for kind in kinds])
+    in_separators = int(np.bincount(codes, minlength=len(kinds)) @ weights)
+    everywhere = int(np.count_nonzero((data < _SPACE) | (data == _LESS_THAN)))
+    if everywhere != in_separators + specials(segments[-1].as_py()):
+        raise Irregular
+
+
+def _grouped(
+    kinds: list[Separator], codes: Integers, in_event: NDArray[np.bool_], owners: Integers
+) -> tuple[Attributes, ...]:
+    names = list(dict.fromkeys((kind.tag, kind.key) for kind in kinds))
+    number = {name: 2 * n for n, name in enumerate(names)}
+    group = np.array([number[kind.tag, kind.key] for kind in kinds])[codes] + in_event
+    order = np.argsort(group.astype(np.uint16), kind="stable")
+    members = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+    attributes = []
+    for member in sorted(members, key=lambda member: int(member[0])):
+        tag, key = names[group[member[0]] // 2]
+        attributes.append(
+            Attributes(bool(in_event[member[0]]), tag, key, owners[member], 2 * member + 1)
+        )
+    return tuple(attributes)
+
+
+# --- separators ----------------------------------------------------------------------
+
+
+class Place(IntEnum):
+    """Where an attribute stands; UNCHANGED is where the one before it stands."""
+
+    UNCHANGED = 0
+    BETWEEN_TRACES = 1
+    IN_TRACE = 2
+    IN_EVENT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Separator:
+    """The markup before a value: what it closes and opens, and the attribute it begins.
+
+    `special` counts the characters that no value may have in this way of writing.
+    """
+
+    before: Place
+    after: Place
+    opens_trace: bool
+    opens_event: bool
+    tag: str
+    key: str
+    special: int
+
+
+_MARKUP = r"((?:[ \t\r\n]|</?(?:trace|event)>)*+)"
+_SEPARATOR = re.compile(
+    rf'" ?/>{_MARKUP}<(string|date|int|float|boolean|id) key="([^"<&\x00-\x1f]*+)" value="'
+)
+_LAST = re.compile(rf'" ?/>{_MARKUP}')
+_TAG = re.compile(r"</?[a-z]+>")
+_SPECIAL = re.compile(r"[<\x00-\x1f]")
+_MOVES = {
+    "<trace>": (Place.BETWEEN_TRACES, Place.IN_TRACE),
+    "</trace>": (Place.IN_TRACE, Place.BETWEEN_TRACES),
+    "<event>": (Place.IN_TRACE, Place.IN_EVENT),
+    "</event>": (Place.IN_EVENT, Place.IN_TRACE),
+}
+
+
+def read_separator(text: str) -> Separator:
+    """The separator, from the quote that ends the value before it.
+
+    >>> found = read_separator('"/></event> <event><int key="n" value="')
+    >>> (found.before.name, found.after.name, found.opens_event, found.tag, found.key)
+    ('IN_EVENT', 'IN_EVENT', True, 'int', 'n')
+    """
+    match = _SEPARATOR.fullmatch(text)
+    if match is None:
+        raise Irregular
+    before, after, opened = _walked(match[1])
+    # One row at most begins here, and in the trace that begins here if one does.
+    if opened not in ("", "<trace>", "<event>", "<trace><event>") or after == Place.BETWEEN_TRACES:
+        raise Irregular
+    return Separator(
+        before=before,
+        after=after,
+        opens_trace=opened.startswith("<trace>"),
+        opens_event=opened.endswith("<event>"),
+        tag=match[2],
+        key=match[3],
+        special=specials(text),
+    )
+
+
+def read_first(text: str) -> Separator:
+    """What stands before the first value behind a trace's end: it has no value before it."""
+    first = read_separator(f'"/>{text}')
+    if first.before != Place.BETWEEN_TRACES:
+        raise Irregular
+    return first
+
+
+def require_end(text: str, place: Place) -> None:
+    """What stands after the last value: it ends the trace."""
+    match = _LAST.fullmatch(text)
+    if match is None:
+        raise Irregular
+    before, after, opened = _walked(match[1])
+    if (before, after, opened) != (place, Place.BETWEEN_TRACES, ""):
+        raise Irregular
+
+
+def specials(text: str) -> int:
+    return len(_SPECIAL.findall(text))
+
+
+def _walked(markup: str) -> tuple[Place, Place, str]:
+    """Where these tags lead from and to, and those of them that open something."""
+    before = after = Place.UNCHANGED
+    opened = ""
+    for tag in _TAG.findall(markup):
+        source, target = _MOVES[tag]
+        if before == Place.UNCHANGED:
+            before = source
+        elif source != after:
+            raise Irregular
+        after = target
+        opened += "" if tag.startswith("</") else tag
+    return before, after, opened

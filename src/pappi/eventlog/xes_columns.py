@@ -1,20 +1,67 @@
-"""Columns that fill up while an XES file is read, and become Arrow batches.
+"""The values of an XES file, and the columns that they fill up until these become Arrow batches.
+
+Values are read strictly. What is not a value of its type is a ValueError, and a whole number
+beyond 64 bits an OverflowError, so that nothing is ever rounded, emptied or turned into 0 on
+the way in.
 
 Every combination of level (trace or event), key and type is a column of its own, so
 no value is ever converted to fit another. Which of several types of one key gets the
 plain name is decided at the end, by how many values each has.
+
+What a table cell cannot hold (lists, containers, attributes of attributes, a second attribute
+of the same key, whole numbers beyond 64 bits, unknown elements) is kept without loss in the
+text column `extra` (trace level: `case:extra`), as a JSON list of nodes
+
+    {"type": "int", "key": "cost", "value": "0", "children": [ … ]}
+
+`value` is the text exactly as in the file, or null if the file has none. An attribute
+that has children and whose own value *is* in its column appears without `value`.
+`children` appears only if there are any; lists and containers have neither value.
 """
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import repeat
+from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo
 
-from pappi.eventlog.log import ACTIVITY, CASE, TIME, Column, RecordBatch, attribute_field
-from pappi.eventlog.xes_values import KINDS, Value
-from pappi.values.vocabulary import Kind
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from pappi.eventlog.log import (
+    ACTIVITY,
+    CASE,
+    TIME,
+    ArrowArray,
+    Column,
+    RecordBatch,
+    attribute_field,
+)
+from pappi.eventlog.times import instants
+from pappi.values import Kind
+
+Value: TypeAlias = str | int | float | bool
+Node: TypeAlias = dict[str, Any]
+
+KINDS: Mapping[str, Kind] = {
+    "string": Kind.TEXT,
+    "id": Kind.TEXT,
+    "date": Kind.TIME,
+    "int": Kind.NUMBER,
+    "float": Kind.NUMBER,
+    "boolean": Kind.TRUTH,
+}
+EXPECTED: Mapping[str, str] = {
+    "date": "a date such as 2010-09-30T17:24:07.000+02:00",
+    "int": "a whole number",
+    "float": "a number",
+    "boolean": "true or false",
+}
 ARROW_TYPES = {
     "string": "string",
     "id": "string",
@@ -24,6 +71,125 @@ ARROW_TYPES = {
     "float": "float64",
     "boolean": "bool",
 }
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# The second day of the year 1: on the first, an offset may lead into the year 0.
+_EARLIEST_US = -62_135_510_400_000_000
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+_LONGEST_MICROSECOND_DATE = len("2010-09-30T17:24:07.000000+02:00")
+_WITHOUT_VALUE = frozenset({"list", "container", "values"})
+
+
+# --- values --------------------------------------------------------------------------
+
+
+def value_readers(dates: DateReader) -> Mapping[str, Callable[[str], Value]]:
+    """For every type that fits a flat column, the function that reads its text."""
+    return {
+        "string": str,
+        "id": str,
+        "date": dates.read,
+        "int": _whole_number,
+        "float": _number,
+        "boolean": _truth,
+    }
+
+
+def _whole_number(text: str) -> int:
+    _refuse_underscores(text)
+    number = int(text)
+    if not -(2**63) <= number < 2**63:
+        raise OverflowError(text)
+    return number
+
+
+def _number(text: str) -> float:
+    _refuse_underscores(text)
+    return float(text)
+
+
+def _truth(text: str) -> bool:
+    try:
+        return _TRUTH[text.strip().lower()]
+    except KeyError:
+        raise ValueError(text) from None
+
+
+def _refuse_underscores(text: str) -> None:
+    if "_" in text:  # Python reads 1_000 as a number; XML does not
+        raise ValueError(text)
+
+
+@dataclass(slots=True)
+class DateReader:
+    """Dates as UTC microseconds, and what had to be decided to read them."""
+
+    zone: ZoneInfo | None
+    without_offset: int = 0
+    finer: int = 0
+    skipped: int = 0
+    twice: int = 0
+
+    def read(self, text: str) -> int:
+        """Exact microseconds; a date without offset is wall clock of the zone, or UTC.
+
+        >>> DateReader(None).read("1970-01-01T01:00:00.000+01:00")
+        0
+        """
+        moment = datetime.fromisoformat(text.strip())
+        if moment.tzinfo is None:
+            self.without_offset += 1
+            moment = moment.replace(tzinfo=self.zone or UTC)
+            self._note_change_of_clocks(moment)
+        if len(text) > _LONGEST_MICROSECOND_DATE:
+            self.finer += _has_finer_digits(text)
+        since = moment - _EPOCH
+        return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+    def read_all(self, texts: ArrowArray) -> ArrowArray:
+        """What `read` gives for each; ValueError unless all are written in one common way.
+
+        Arrow reads a subset of what Python does, and all of it alike but for the year 0.
+        """
+        try:
+            us = texts.cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+        except pa.ArrowInvalid:  # without offsets; a mixture is none of the common ways
+            us = self._wall_clock(texts.cast(pa.timestamp("us")).cast(pa.int64()))
+        if len(us) and pc.min(us).as_py() < _EARLIEST_US:
+            raise ValueError("a year that Python cannot represent")
+        return us
+
+    def _wall_clock(self, wall: ArrowArray) -> ArrowArray:
+        self.without_offset += len(wall)
+        if self.zone is None:
+            return wall
+        read = instants(wall.to_numpy(), self.zone)
+        self.skipped += read.skipped
+        self.twice += read.twice
+        return pa.array(read.us)
+
+    def _note_change_of_clocks(self, moment: datetime) -> None:
+        """As `times.instants` does it for many times at once."""
+        first, second = moment.utcoffset(), moment.replace(fold=1).utcoffset()
+        if first is not None and second is not None and first != second:
+            self.skipped += first < second
+            self.twice += first > second
+
+    def add(self, other: DateReader) -> None:
+        """What another one had to decide about the same log."""
+        self.without_offset += other.without_offset
+        self.finer += other.finer
+        self.skipped += other.skipped
+        self.twice += other.twice
+
+
+def _has_finer_digits(text: str) -> bool:
+    digits = text.replace(",", ".").partition(".")[2]
+    fraction = digits[: next((i for i, c in enumerate(digits) if not c.isdigit()), len(digits))]
+    return fraction[6:].strip("0") != ""
+
+
+# --- columns -------------------------------------------------------------------------
 
 
 class Buffer:
@@ -78,12 +244,12 @@ class ColumnSet:
         return self._core[1]
 
     def event_column(self, xes_type: str, key: str) -> Buffer:
-        found = self.of_event[xes_type].get(key)
-        return found or self._added(self.of_event, xes_type, key, key)
+        column = self.of_event[xes_type].get(key)
+        return column or self._added(self.of_event, xes_type, key, key)
 
     def trace_column(self, xes_type: str, key: str) -> Buffer:
-        found = self.of_trace[xes_type].get(key)
-        return found or self._added(self.of_trace, xes_type, key, f"case:{key}")
+        column = self.of_trace[xes_type].get(key)
+        return column or self._added(self.of_trace, xes_type, key, f"case:{key}")
 
     def _added(
         self, level: dict[str, dict[str, Buffer]], xes_type: str, key: str, name: str
@@ -105,8 +271,6 @@ class ColumnSet:
 
     def take(self, rows: int) -> RecordBatch:
         """The rows collected so far, leaving the columns empty."""
-        import pyarrow as pa
-
         filled = [buffer for buffer in self._optional() if buffer.values]
         arrays = {}
         for buffer in (*self._core, *filled):
@@ -150,3 +314,23 @@ def _final_names(buffers: Iterable[Buffer]) -> dict[str, str]:
         family.sort(key=lambda buffer: -buffer.count)
         names.update({buffer.field: f"{buffer.name} ({buffer.type})" for buffer in family[1:]})
     return names
+
+
+# --- what fits no column -------------------------------------------------------------
+
+
+def whole_node(tag: str, attributes: Mapping[str, str]) -> Node:
+    """A node that carries everything the element says."""
+    node: Node = {"type": tag, "key": attributes.get("key")}
+    if tag not in _WITHOUT_VALUE or "value" in attributes:
+        node["value"] = attributes.get("value")
+    return node
+
+
+def stub_node(tag: str, attributes: Mapping[str, str]) -> Node:
+    """A node for an attribute whose value is in its column: only there for its children."""
+    return {"type": tag, "key": attributes.get("key")}
+
+
+def extra_json(nodes: list[Node]) -> str:
+    return json.dumps(nodes, ensure_ascii=False, separators=(",", ":"))

@@ -2,11 +2,21 @@
 
 `claims` is the paper's claim handling, `hospital` a process shaped like the
 Sepsis log; `events` writes either to CSV or XES; `bundled` names both together
-with their catalogues. All of it is simulated from a seed: public toy data about
+with their catalogues; `chance` is the seeded source of what is simulated, here and in synthetic
+logs of rehearsals. All of it is simulated from a seed: public toy data about
 nobody, the same on every machine.
 """
 
 from pappi.examples.bundled import EXAMPLES, Example
+from pappi.examples.chance import Chance, Weighted
 from pappi.examples.events import Event, write_csv, write_xes
 
-__all__ = ["EXAMPLES", "Event", "Example", "write_csv", "write_xes"]
+__all__ = [
+    "EXAMPLES",
+    "Chance",
+    "Event",
+    "Example",
+    "Weighted",
+    "write_csv",
+    "write_xes",
+]

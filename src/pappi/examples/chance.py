@@ -1,6 +1,6 @@
 """Chance for the example logs: the same seed gives the same draws on every machine.
 
-This is the one place besides `mechanisms.noise` that imports `random`. That is
+Apart from `mechanisms.noise`, this is the only place that imports `random`. That is
 harmless: what it makes is public toy data about nobody, and no release ever
 draws from it. A private answer must never depend on a seed; an example must.
 

@@ -37,7 +37,7 @@ _OPENS, _OFFICE_MINUTES = 8 * 60, 9 * 60
 
 
 def simulate_claims(seed: int = 1, cases: int = 12_000) -> Iterator[Event]:
-    """The events of so many claims, claim by claim in the order they arrive."""
+    """The events of this many claims, claim by claim in the order they arrive."""
     chance = Chance(seed)
     quiet = timedelta(days=1)  # New Year's Day and Eve
     arrivals = Weighted({day: _demand(day) for day in days_of(FIRST + quiet, UNTIL - quiet)})
@@ -143,7 +143,7 @@ def _damage(day: date, chance: Chance) -> float:
 
 
 def after_work(moment: datetime, minutes: int) -> datetime:
-    """The moment after so many minutes of office hours (Monday to Friday, 8 to 17).
+    """The moment after this many minutes of office hours (Monday to Friday, 8 to 17).
 
     >>> after_work(datetime(2024, 3, 1, 16, 50), 20)  # a Friday afternoon
     datetime.datetime(2024, 3, 4, 8, 10)
@@ -157,7 +157,7 @@ def after_work(moment: datetime, minutes: int) -> datetime:
 
 
 def _workdays_later(day: date, days: int) -> date:
-    """So many working days on; a weekend counts as the Monday after it."""
+    """This many working days later; a weekend counts as the Monday after it."""
     if day.weekday() >= 5:
         day += timedelta(days=7 - day.weekday())
     weeks, weekday = divmod(day.weekday() + days, 5)

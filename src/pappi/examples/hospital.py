@@ -31,7 +31,7 @@ _RELEASES = Weighted({"A": 0.84, "B": 0.07, "C": 0.035, "D": 0.03, "E": 0.025})
 
 
 def simulate_hospital(seed: int = 1, cases: int = 6_000) -> Iterator[Event]:
-    """The events of so many patients, patient by patient in the order they arrive."""
+    """The events of this many patients, patient by patient in the order they arrive."""
     chance = Chance(seed)
     arrivals = Weighted({day: _MONTHS[day.month - 1] for day in days_of(FIRST, UNTIL)})
     for number, day in enumerate(sorted(arrivals.draw(chance) for _ in range(cases)), start=1):

@@ -1,55 +1,177 @@
 """Mechanisms: from clipped numbers and public facts to integers that may be released.
 
-    noise         exact discrete Laplace draws; the only source of randomness
-    tails         how large that noise gets, for intervals and predicted errors
-    laws          exact distributions and the privacy loss between them
-    upper_bounds  exp and log of exact numbers, rounded up
-    exponential   the exponential mechanism in whole numbers
-    lattice       values become integers
-    mechanism     what a mechanism is; how integers get their noise
-    laplace       sums and extremes
-    two_bin       means and shares; ratio: of a part to its whole
+    mechanism     what a mechanism is: `Mechanism`, the one thing to extend, and its `Task`
+    registry      all mechanisms, and which of them answers what
+
+    laplace       sums and extremes; a mean of a public number of cases
+    two_bin       means, shares, and ratios of a part to its whole
     hexagon       ratios of any two sums
-    interval      extremes and quantiles by rank; stepped: means and sums by distance
-    grid, loose   extremes and quantiles where bounds are loose
-    clip          means and sums cut at a ceiling that is chosen privately
+    joint         means, shares and sums of several PPIs from one draw
+    hull          its noise: law, proof and sampler
+    interval      extremes and quantiles by rank, means and sums by distance
+    loose         extremes and quantiles where bounds are loose
+    clip          means and sums cut at a private clipping bound
     margins       by how many cases a target is met or missed
-    threshold     decisions, and values that agree with them; anchored: for means
+    threshold     decisions, and values that agree with them
     sampled       any formula, over buckets of cases
+
+    noise         exact discrete Laplace draws; the only source of randomness
+    laws          exact output distributions and the privacy loss between them
+    exponential   the exponential mechanism in whole numbers; exp and log, rounded up
+    lattice       values become integers
+    tails         how large discrete Laplace noise gets
     pivot         an interval of true coverage for a mean
-    coarse        … made narrower where noise is only a few steps wide
-    choose        which mechanism for which function
+    prediction    what is predicted of a release: error laws, reference scenarios
+    family        every mechanism for every function, as it is tried out without a log
 
 Nothing here sees a log: a mechanism gets one number per case and declared bounds.
 """
 
-from pappi.mechanisms.choose import MECHANISMS, mechanism_for, mechanisms_of, quantile_level
+from pappi.mechanisms.clip import PrivateClippingBound
 from pappi.mechanisms.exponential import StepLaw
-from pappi.mechanisms.interval import IntervalExtreme, IntervalQuantile
+from pappi.mechanisms.family import Family, families
+from pappi.mechanisms.hexagon import HexagonRatio
+from pappi.mechanisms.interval import (
+    IntervalExtreme,
+    IntervalQuantile,
+    PointDrawn,
+    SteppedMean,
+    SteppedSum,
+)
+from pappi.mechanisms.joint import Contribution, PresenceClass, joint_members, read_set
 from pappi.mechanisms.laplace import LaplaceExtreme, LaplaceMean, LaplaceSum
+from pappi.mechanisms.lattice import LOOSE_FILL, RANGE_STEPS, GeometricGrid, Lattice
 from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, Law, Loss, Outcome, PointLaw
-from pappi.mechanisms.mechanism import Estimate, Mechanism, Values
-from pappi.mechanisms.two_bin import TwoBin
+from pappi.mechanisms.loose import RANK_TARGET, LooseMinimum, LooseQuantile, RankedMaximum
+from pappi.mechanisms.margins import PER_CASE, MeanMargin, RatioMargin
+from pappi.mechanisms.mechanism import (
+    FORMULA,
+    PART_OF_WHOLE,
+    RATIO,
+    Estimate,
+    InBuckets,
+    Limit,
+    Looseness,
+    Mechanism,
+    NoisyIntegers,
+    Replaced,
+    SumRatio,
+    Task,
+    Values,
+    clamp,
+    quantile_level,
+)
+from pappi.mechanisms.noise import RandBelow, discrete_laplace, secret_bytes, system_randbelow
+from pappi.mechanisms.prediction import (
+    EVENLY,
+    EVENLY_BETWEEN,
+    FILLS,
+    OVER_OCTAVES,
+    Chances,
+    ErrorLaw,
+    Fill,
+    Floats,
+    Scenario,
+    atom_tails,
+    laplace_tails,
+)
+from pappi.mechanisms.registry import (
+    FUNCTIONS,
+    OF_PUBLIC_NUMBER,
+    mechanism_for,
+    mechanism_names,
+    mechanisms_of,
+    name_with,
+    names_for,
+    on_request,
+    registered,
+)
+from pappi.mechanisms.sampled import SampleAndAggregate
+from pappi.mechanisms.tails import clamped_error
+from pappi.mechanisms.threshold import AnchoredMean, NoisyMargin, TwoStage, decision_epsilon
+from pappi.mechanisms.two_bin import TwoBin, TwoBinRatio, drawn_in_shares
 
 __all__ = [
-    "MECHANISMS",
+    "EVENLY",
+    "EVENLY_BETWEEN",
+    "FILLS",
+    "FORMULA",
+    "FUNCTIONS",
+    "LOOSE_FILL",
+    "OF_PUBLIC_NUMBER",
+    "OVER_OCTAVES",
+    "PART_OF_WHOLE",
+    "PER_CASE",
+    "RANGE_STEPS",
+    "RANK_TARGET",
+    "RATIO",
+    "AnchoredMean",
+    "Chances",
+    "Contribution",
     "DiscreteLaplaceLaw",
+    "ErrorLaw",
     "Estimate",
+    "Family",
+    "Fill",
+    "Floats",
+    "GeometricGrid",
+    "HexagonRatio",
+    "InBuckets",
     "IntervalExtreme",
     "IntervalQuantile",
     "JointLaw",
     "LaplaceExtreme",
     "LaplaceMean",
     "LaplaceSum",
+    "Lattice",
     "Law",
+    "Limit",
+    "LooseMinimum",
+    "LooseQuantile",
+    "Looseness",
     "Loss",
+    "MeanMargin",
     "Mechanism",
+    "NoisyIntegers",
+    "NoisyMargin",
     "Outcome",
+    "PointDrawn",
     "PointLaw",
+    "PresenceClass",
+    "PrivateClippingBound",
+    "RandBelow",
+    "RankedMaximum",
+    "RatioMargin",
+    "Replaced",
+    "SampleAndAggregate",
+    "Scenario",
     "StepLaw",
+    "SteppedMean",
+    "SteppedSum",
+    "SumRatio",
+    "Task",
     "TwoBin",
+    "TwoBinRatio",
+    "TwoStage",
     "Values",
+    "atom_tails",
+    "clamp",
+    "clamped_error",
+    "decision_epsilon",
+    "discrete_laplace",
+    "drawn_in_shares",
+    "families",
+    "joint_members",
+    "laplace_tails",
     "mechanism_for",
+    "mechanism_names",
     "mechanisms_of",
+    "name_with",
+    "names_for",
+    "on_request",
     "quantile_level",
+    "read_set",
+    "registered",
+    "secret_bytes",
+    "system_randbelow",
 ]

@@ -15,6 +15,11 @@ the loss is at most rate. There is nothing else in the law that could depend on 
 and no float in it.
 
 Which of the two holds, and for which scores, is proved in `interval`.
+
+**Upper bounds.** exp and log are bounded from above with whole numbers alone, in fixed point: a
+whole number k stands for k/2^bits. Every division is rounded in the direction that keeps the
+result an upper bound, so no error analysis is needed for it to be one; how tight it is (far
+below 2^-60) concerns only accuracy, and is tested.
 """
 
 from __future__ import annotations
@@ -30,9 +35,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.mechanisms import upper_bounds
 from pappi.mechanisms.laws import Law, Loss, Outcome
 from pappi.mechanisms.noise import RandBelow
+
+WEIGHT_BITS = 192
+"""exp(−x) comes as a whole number over 2^192."""
+
+_GUARDED = 256  # bits inside exp_minus: what squaring loses stays far below WEIGHT_BITS
+_LOG_BITS = 128
 
 # The audit bounds logarithms from above, by some 2^-120. A rate this much smaller makes room
 # for that, so that a loss of at most ε is also certified to be one.
@@ -99,7 +109,7 @@ class StepLaw(Law):
                 most, least = mine, theirs
         if least == 0:
             return math.inf
-        return upper_bounds.log(most * other.total, least * self.total)
+        return log_above(most * other.total, least * self.total)
 
     def within(self, lowest: int, highest: int) -> StepLaw:
         """The law given that the outcome lies between two points, both included."""
@@ -143,7 +153,7 @@ class CellLaw(StepLaw):
         mine, theirs = self.weight(self.cells[branch]), other.weight(other.cells[branch])
         if not (mine and theirs):
             return math.inf
-        return upper_bounds.log(mine * other.total, theirs * self.total)
+        return log_above(mine * other.total, theirs * self.total)
 
 
 def exponential_law(
@@ -168,10 +178,10 @@ def falling_weights(rate: Fraction, worst: int) -> tuple[int, ...]:
 
 
 def _falling_weights(rate: Fraction, worst: int) -> tuple[int, ...]:
-    q = upper_bounds.exp_minus(min(rate, _HIGHEST_RATE) * _HAIR)
-    weights = [1 << upper_bounds.WEIGHT_BITS]
+    q = exp_minus_above(min(rate, _HIGHEST_RATE) * _HAIR)
+    weights = [1 << WEIGHT_BITS]
     for _ in range(worst):
-        following = -(-weights[-1] * q >> upper_bounds.WEIGHT_BITS)
+        following = -(-weights[-1] * q >> WEIGHT_BITS)
         if following == weights[-1]:
             break
         weights.append(following)
@@ -180,3 +190,72 @@ def _falling_weights(rate: Fraction, worst: int) -> tuple[int, ...]:
 
 # The periods of a series ask for the same ones, one after the other.
 _kept_weights = lru_cache(maxsize=16)(_falling_weights)
+
+
+# --- upper bounds ---------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def exp_minus_above(x: Fraction) -> int:
+    """A whole number k with exp(−x) ≤ k/2^192 ≤ 1, for x ≥ 0.
+
+    exp(−x) = 1/exp(y)^(2^h) with y = x/2^h below 1. The Taylor series of exp(y) has
+    positive terms only: cut off and rounded down it bounds exp(y) from below, so do its
+    squares, and the reciprocal, rounded up, bounds exp(−x) from above.
+
+    >>> exp_minus_above(Fraction(1)) / 2**192
+    0.36787944117144233
+    """
+    halvings = (x.numerator // x.denominator).bit_length()
+    denominator = x.denominator << halvings
+    term = power = 1 << _GUARDED
+    degree = 0
+    while term:
+        degree += 1
+        term = term * x.numerator // (denominator * degree)
+        power += term
+    for _ in range(halvings):
+        power = power * power >> _GUARDED
+    return -(-(1 << WEIGHT_BITS + _GUARDED) // power)
+
+
+def log_above(numerator: int, denominator: int) -> Fraction:
+    """A rational just above log(numerator/denominator), for whole numbers above 0.
+
+    With the ratio as m·2^k, 1 ≤ m < 2: k·log 2 + 2·atanh((m−1)/(m+1)).
+
+    >>> float(log_above(10, 1)), float(log_above(1, 10))
+    (2.302585092994046, -2.302585092994046)
+    """
+    doublings = numerator.bit_length() - denominator.bit_length()
+    doublings -= numerator << max(-doublings, 0) < denominator << max(doublings, 0)
+    numerator <<= max(-doublings, 0)
+    denominator <<= max(doublings, 0)
+    t = -(-(numerator - denominator << _LOG_BITS) // (numerator + denominator))
+    # Halvings subtract, so that for an upper bound they subtract too little.
+    each = _LOG_2 if doublings > 0 else _LOG_2_BELOW
+    return Fraction(doublings * each + _twice_atanh(t), 1 << _LOG_BITS)
+
+
+def _twice_atanh(t: int) -> int:
+    """2·(t + t³/3 + t⁵/5 + …) in fixed point, for t up to 1/3.
+
+    Each power is at most 1/9 of the last, so all that follow a power p, divided by their
+    odd degrees of at least 3, sum to less than p: adding p closes the series from above.
+    """
+    square = _product(t, t)
+    power, total, degree = 2 * t, 0, 1
+    while power > 1:
+        total += -(-power // degree)
+        power = _product(power, square)
+        degree += 2
+    return total + power
+
+
+def _product(a: int, b: int) -> int:
+    return -(-a * b >> _LOG_BITS)
+
+
+_LOG_2 = _twice_atanh(-(-(1 << _LOG_BITS) // 3))
+# Fewer than 128 steps of the series are each rounded up by at most 2.
+_LOG_2_BELOW = _LOG_2 - 256

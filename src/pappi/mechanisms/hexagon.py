@@ -1,7 +1,7 @@
 """The hexagon: the ratio of any two sums from one ε.
 
-Rejected claims by handled invoices: neither is a part of the other, so `ratio` does not
-apply, and splitting ε between two sums wastes a good part of it. On lattices with K steps
+Rejected claims by handled invoices: neither is a part of the other, so `two_bin`
+does not apply, and splitting ε between two sums wastes a good part of it. On lattices with K steps
 each, one case adds (a, b), 0 ≤ a, b ≤ K, to the two sums. All that one case can do, in
 either direction, lies in the hexagon with the corners ±(K, 0), ±(K, K), ±(0, K), which is
 where the norm N(x, y) = max(|x|, |y|, |x − y|) is at most K.
@@ -27,7 +27,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -35,23 +35,31 @@ from pappi.errors import NotReleasable
 from pappi.mechanisms import tails
 from pappi.mechanisms.lattice import SUM_STEPS, Lattice, total
 from pappi.mechanisms.laws import HexagonLaw, Outcome
-from pappi.mechanisms.mechanism import DrawnFromLaw, Estimate, Values
+from pappi.mechanisms.mechanism import RATIO, Estimate, Mechanism, Replaced, Task, Values
 from pappi.mechanisms.pivot import share_hull
-from pappi.values.bounds import Bounds
-from pappi.values.privacy import Adjacency
+from pappi.mechanisms.prediction import Chances, Floats, Scenario
+from pappi.values import Adjacency, Bounds
 
 
 @dataclass(frozen=True, slots=True)
-class HexagonRatio(DrawnFromLaw):
+class HexagonRatio(Mechanism):
     """`factor` times Σa/Σb. Values are rows (a, b): `bounds` are those of b, `part` those of a."""
 
     name: ClassVar[str] = "hexagon"
+    functions: ClassVar[tuple[str, ...]] = (RATIO,)
+    replaced: ClassVar[Replaced] = Replaced.GROUP
 
     factor: Fraction
     part: Bounds
 
+    @classmethod
+    def made_for(cls, task: Task) -> Self:
+        if task.ratio is None:
+            raise NotReleasable("the hexagon answers nothing but a ratio of two sums")
+        return cls(*task.common, task.ratio.factor, task.ratio.part)
+
     def __post_init__(self) -> None:
-        DrawnFromLaw.__post_init__(self)
+        Mechanism.__post_init__(self)
         if self.bounds.low < 0 or self.part.low < 0:
             raise NotReleasable("a sum that may be negative does not fit the hexagon")
 
@@ -60,9 +68,13 @@ class HexagonRatio(DrawnFromLaw):
         return 2
 
     @property
+    def sensitivity(self) -> int:
+        """In the norm N."""
+        return (2 if self.adjacency is Adjacency.REPLACE else 1) * SUM_STEPS
+
+    @property
     def scale(self) -> Fraction:
-        cases = 2 if self.adjacency is Adjacency.REPLACE else 1
-        return cases * SUM_STEPS / self.epsilon
+        return self.sensitivity / self.epsilon
 
     def law(self, values: Values) -> HexagonLaw:
         rows = values.reshape(-1, 2)
@@ -83,8 +95,8 @@ class HexagonRatio(DrawnFromLaw):
         def accepted(p: float) -> bool:
             return self._tail(abs(first - p * (first + second)), p) >= alpha
 
-        ends = (self._ratio(p) for p in share_hull(first, second, accepted))
-        low, high = sorted(ends)
+        ratios = (p / (1 - p) if p < 1 else math.inf for p in share_hull(first, second, accepted))
+        low, high = sorted(float(self._unit) * ratio for ratio in ratios)
         return low, high
 
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:
@@ -104,19 +116,32 @@ class HexagonRatio(DrawnFromLaw):
         """First order, with the second sum where cases in the middle of their bounds have it."""
         ratio = 1.0 if at is None else max(at / float(self._unit), 0.0)
         usual = float((self.bounds.low + self.bounds.high) / 2 / self.bounds.high)
-        away = sum(_square(a, b) for a, b in _sides(1.0, ratio)) / 3
+        # The mean of w² along a side, on which w runs from a to b.
+        away = sum((a * a + a * b + b * b) / 3 for a, b in _sides(1.0, ratio)) / 3
         noise = float(1 / self.epsilon) * math.sqrt(6 * away)
         if self.adjacency is Adjacency.REPLACE:
             noise *= 2
         return abs(float(self._unit)) * noise / max(cases * usual, 1.0)
 
     @property
+    def output_range(self) -> tuple[float, float]:
+        return (0.0, math.inf) if self.factor > 0 else (-math.inf, 0.0)
+
+    def value_in(self, inputs: tuple[float, ...]) -> float | None:
+        return float(self.factor) * inputs[0] / inputs[1]
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        noise = (2 if self.adjacency is Adjacency.REPLACE else 1) / float(self.epsilon)
+        x, y = chances.hexagonal()
+        first, second = scenario.inputs
+        above = np.maximum(first + noise * float(self.part.high) * x, 0.0)
+        below = second + noise * float(self.bounds.high) * y
+        return float(self.factor) * above / np.where(below > 0, below, np.nan)
+
+    @property
     def _unit(self) -> Fraction:
         """The ratio when both sums are the same number of lattice steps."""
         return self.factor * self.part.high / self.bounds.high
-
-    def _ratio(self, p: float) -> float:
-        return float(self._unit) * (p / (1 - p) if p < 1 else math.inf)
 
     def _tail(self, t: float, p: float) -> float:
         """P(|(1−p)X − pY| > t)."""
@@ -128,11 +153,6 @@ def _sides(first: float, second: float) -> tuple[tuple[float, float], ...]:
     """first·x − second·y at the ends of three sides; the other three are opposite to them."""
     corners = (first, first - second, -second, -first)
     return tuple(pairwise(corners))
-
-
-def _square(a: float, b: float) -> float:
-    """The mean of w² along a side."""
-    return (a * a + a * b + b * b) / 3
 
 
 def _tail_on(t: float, a: float, b: float, crosses: bool) -> float:  # noqa: FBT001 - the shape of a side

@@ -1,4 +1,4 @@
-"""The interval mechanism: minimum, maximum and quantiles, by rank.
+"""The interval mechanism: minimum, maximum and quantiles by rank, means and sums by distance.
 
 The released value is a point z of the public lattice over [L, U], drawn by the exponential
 mechanism (`exponential`). Its score counts ranks, so it is constant between neighbouring
@@ -32,6 +32,22 @@ Between values this is |(1−a)·#below − a·#above| / s. On a value that many
   is a removal, which moves the differences by at most max(a, 1−a) ≤ 1.
 
 Scores may rise here and fall there: the loss is up to twice the rate, which is ε/2.
+
+**Means and sums**, as the paper has them (`SteppedMean`, `SteppedSum`). The range of the
+answer is public. A point z scores by how many steps it is away from the true answer, rounded
+to the nearest, where a step is what one case can change.
+
+**Mean** of n values with the sum S, on a lattice of K steps: score(z) = ⌈|n·z − S|/K − ½⌉.
+One more case at y moves n·z − S by z − y, at most K, so the score by at most 1; one replaced
+moves S by at most K. That a step is worth K/n of the mean cancels: n enters the score alone,
+and nothing else in the law. Loss: twice the rate, which is ε/2, under either adjacency.
+
+**Sum** S: score(z) = ⌈|z − S|/Δ − ½⌉ over a *declared* range, Δ being what one case can
+change: max(|L|, |U|) for *add-remove*; for *replace* that, or U − L if it is more, because a
+case may also lose its value. The paper takes n·L to n·U as the range, which gives n away.
+
+Both need more noise than `two-bin` and `laplace`; they are here because the paper has them,
+and because a declared range narrower than the noise can make the sum's a better choice.
 """
 
 from __future__ import annotations
@@ -40,23 +56,40 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.errors import UsageError
+from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms.exponential import StepLaw, exponential_law, falling_weights
-from pappi.mechanisms.grid import GeometricGrid
-from pappi.mechanisms.lattice import RANGE_STEPS, Lattice
+from pappi.mechanisms.lattice import RANGE_STEPS, GeometricGrid, Lattice, total
 from pappi.mechanisms.laws import Outcome
-from pappi.mechanisms.mechanism import DrawnFromLaw, Estimate, Values, clamp
+from pappi.mechanisms.mechanism import (
+    QUANTILE,
+    Estimate,
+    Mechanism,
+    Replaced,
+    Task,
+    Values,
+)
+from pappi.mechanisms.prediction import (
+    EVENLY_BETWEEN,
+    PLACES,
+    Chances,
+    ErrorLaw,
+    Floats,
+    Scenario,
+    places_drawn,
+    score_tails,
+)
 from pappi.mechanisms.tails import significance
-from pappi.values.privacy import Adjacency
+from pappi.values import Adjacency, Bounds, RankLikelihood
 
 Counts = NDArray[np.int64]
 Points = Lattice | GeometricGrid
 
+_STRATA = 8  # of the chance that the extreme value itself is
 FORGIVEN = 1
 """Cases beyond a point that do not count against it as an extreme."""
 
@@ -64,10 +97,11 @@ _FINEST_LEVEL = 10**6  # counts times this stay far inside int64
 
 
 @dataclass(frozen=True, slots=True)
-class PointDrawn(DrawnFromLaw):
+class PointDrawn(Mechanism):
     """A point of a public range, drawn by a score that is best at the answer."""
 
     name: ClassVar[str] = "interval"
+    replaced: ClassVar[Replaced] = Replaced.MISSING
 
     @property
     def lattice(self) -> Points:
@@ -93,7 +127,9 @@ class PointDrawn(DrawnFromLaw):
         """The points where scores may change, inside the lattice and each once."""
         lattice = self.lattice
         every = np.concatenate(([lattice.lowest], changes))
-        return _distinct(every[every <= lattice.highest])
+        # As `np.unique`, ten times as fast: a stable sort merges runs that are already in order.
+        ordered = np.sort(every[every <= lattice.highest], kind="stable")
+        return ordered[np.diff(ordered, prepend=ordered[0] - 1) > 0]
 
     def estimate(self, noisy: Outcome) -> Estimate:
         return Estimate(self.lattice.value(noisy[0]))
@@ -116,7 +152,7 @@ class PointDrawn(DrawnFromLaw):
         reach_up = (point - lattice.lowest + 1) / alpha
         low = max(math.ceil(lattice.highest - reach_down), lattice.lowest)
         high = min(math.floor(lattice.lowest + reach_up), lattice.highest)
-        return self._inside(lattice.cell(low)[0]), self._inside(lattice.cell(high)[1])
+        return self.clamped(lattice.cell(low)[0]), self.clamped(lattice.cell(high)[1])
 
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:
         """By the same argument, for one side: z is rarely that close to the far end."""
@@ -136,15 +172,17 @@ class PointDrawn(DrawnFromLaw):
         at the bounds: right within a tenth or so up to ε = 1, where the steps between
         neighbouring ranks begin to show. More cases close to `at` make the error smaller.
         """
-        low, high = float(self.bounds.low), float(self.bounds.high)
-        centre = (low + high) / 2 if at is None else clamp(at, low, high)
+        (low, high), centre = self.ends, self.centre(at)
         down, up = self.exponents(cases, (centre - low) / (high - low))
         mass_below, square_below = _tail(centre - low, down)
         mass_above, square_above = _tail(high - centre, up)
         return math.sqrt((square_below + square_above) / (mass_below + mass_above))
 
-    def _inside(self, value: float) -> float:
-        return clamp(value, float(self.bounds.low), float(self.bounds.high))
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:
+        """Under the same assumption."""
+        (low, high), centre = self.ends, self.centre(at)
+        down, up = self.exponents(cases, (centre - low) / (high - low))
+        return ErrorLaw(score_tails(centre - low, down, high - centre, up).beyond, EVENLY_BETWEEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +207,20 @@ class RankScored(PointDrawn):
 class IntervalExtreme(RankScored):
     """The smallest or largest of the clipped values."""
 
+    functions: ClassVar[tuple[str, ...]] = ("min", "max")
+
     function: Literal["min", "max"]
+
+    @classmethod
+    def answers(cls, task: Task) -> bool:
+        """A minimum within loose bounds would be drawn to zero: `loose` has another."""
+        fits = task.loose is None or task.function == "max"
+        return fits and super(IntervalExtreme, cls).answers(task)
+
+    @classmethod
+    def made_for(cls, task: Task) -> Self:
+        task.octaves()
+        return cls(*task.common, "max" if task.function == "max" else "min")
 
     @property
     def rate(self) -> Fraction:
@@ -194,22 +245,54 @@ class IntervalExtreme(RankScored):
             beyond = np.searchsorted(points, starts, side="left")
         return starts, np.maximum(beyond - FORGIVEN, 0)
 
+    def likelihood(self, noisy: Outcome) -> RankLikelihood | None:
+        lattice = self.lattice
+        if not isinstance(lattice, Lattice):
+            return None
+        at, smallest = lattice.value(noisy[0]), self.function == "min"
+        return RankLikelihood(at, float(lattice.step), smallest, *self.ends)
+
     def exponents(self, cases: float, share: float) -> tuple[float, float]:  # noqa: ARG002 - as many ranks wherever it lies
         exponent = float(self.rate) * cases
         return (exponent, 0.0) if self.function == "max" else (0.0, exponent)
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        """The largest value is a matter of chance, too: far out, there are few near it."""
+        top, fill, cases = self.function == "max", scenario.fill, scenario.cases
+        low, width = float(self.bounds.low), float(self.bounds.width)
+        stratum = np.floor(_STRATA * chances.uniform(1))
+        drawn = np.empty(len(stratum))
+        for number in range(_STRATA):
+            share = ((number + 0.5) / _STRATA) ** (1 / cases)
+            within = fill.below if top else 1 - fill.below
+            others_beyond = (cases - 1) * np.maximum(1 - within / share, 0.0)
+            chosen = stratum == number
+            place = places_drawn(float(self.rate) * others_beyond, chances.uniform()[chosen])
+            drawn[chosen] = place - fill.quantile(share if top else 1 - share)
+        return np.clip(scenario.value + width * drawn, low, low + width)
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalQuantile(RankScored):
     """The value with a share `level` of the clipped values below it; ½ for the median."""
 
+    functions: ClassVar[tuple[str, ...]] = (QUANTILE,)
+
     level: Fraction
 
+    @classmethod
+    def answers(cls, task: Task) -> bool:
+        return super(IntervalQuantile, cls).answers(task) and task.loose is None
+
+    @classmethod
+    def made_for(cls, task: Task) -> Self:
+        return cls(*task.common, task.level or Fraction(0))
+
     def __post_init__(self) -> None:
-        DrawnFromLaw.__post_init__(self)  # a slotted dataclass has no zero-argument super()
+        Mechanism.__post_init__(self)  # a slotted dataclass has no zero-argument super()
         if not 0 < self.level < 1 or self.level.denominator > _FINEST_LEVEL:
             raise UsageError(
-                f"a quantile's level lies between 0 and 1, in millionths, and is not {self.level}",
+                f"a quantile's level must lie between 0 and 1, in millionths, not {self.level}",
                 hint="use max or min for the ends of the range",
             )
 
@@ -229,24 +312,25 @@ class IntervalQuantile(RankScored):
         too_many_below = whole * below - share * cases
         too_many_above = whole * above - (whole - share) * cases
         excess = np.maximum(0, np.maximum(too_many_below, too_many_above))
-        return -(-excess // self._step)
+        return -(-excess // self.sensitivity)
 
     def exponents(self, cases: float, share: float) -> tuple[float, float]:  # noqa: ARG002 - as many ranks wherever it lies
         below, whole = self.level.numerator, self.level.denominator
-        each = float(self.rate) * cases / self._step
-        return below * each, (whole - below) * each
+        per_rank = float(self.rate) * cases / self.sensitivity
+        return below * per_rank, (whole - below) * per_rank
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        level = float(self.level)
+        step = 1.0 if self.adjacency is Adjacency.REPLACE else max(level, 1 - level)
+        scores = scenario.cases * np.abs(scenario.fill.below - level) / step
+        drawn = places_drawn(float(self.rate) * scores, chances.uniform())
+        return float(self.bounds.low) + float(self.bounds.width) * drawn
 
     @property
-    def _step(self) -> int:
+    def sensitivity(self) -> int:
         """s, as a multiple of 1/denominator: the most by which one case moves the excess."""
         share, whole = self.level.numerator, self.level.denominator
         return whole if self.adjacency is Adjacency.REPLACE else max(share, whole - share)
-
-
-def _distinct(numbers: Counts) -> Counts:
-    """`np.unique`, ten times as fast: a stable sort merges runs that are already in order."""
-    ordered = np.sort(numbers, kind="stable")
-    return ordered[np.diff(ordered, prepend=ordered[0] - 1) > 0]
 
 
 def _tail(room: float, exponent: float) -> tuple[float, float]:
@@ -257,3 +341,175 @@ def _tail(room: float, exponent: float) -> tuple[float, float]:
     mass = (1 - left) / exponent
     square = (2 - left * (exponent**2 + 2 * exponent + 2)) / exponent**3
     return room * mass, room**3 * square
+
+
+# --- means and sums -------------------------------------------------------------------
+
+
+_PER_CASE = 2**10
+"""Output points per step of a sum."""
+
+_MOST_POINTS = 2**24
+_MOST_LEVELS = 2**14  # each needs a weight of its own
+_MOST_RATE = 100.0  # e to this is more than any tail needs
+
+
+@dataclass(frozen=True, slots=True)
+class SteppedMean(RankScored):
+    """The mean of the clipped values."""
+
+    functions: ClassVar[tuple[str, ...]] = ("mean", "share")
+
+    @classmethod
+    def answers(cls, task: Task) -> bool:
+        return super(SteppedMean, cls).answers(task) and task.loose is None
+
+    @property
+    def sensitivity(self) -> int:
+        """Of n·z − S, whatever the point z."""
+        return self.lattice.span
+
+    @property
+    def lattice(self) -> Lattice:
+        return Lattice.over(self.bounds, RANGE_STEPS, integral=False)
+
+    @property
+    def rate(self) -> Fraction:
+        return self.epsilon / 2
+
+    def stretches(self, points: Counts) -> tuple[Counts, Counts]:
+        """Half a step beyond the j-th one away, 2|n·z − S| = (2j+1)·K, the score rises."""
+        cases, sum_of_points, step = len(points), int(points.sum()), self.sensitivity
+        away = (2 * np.arange(cases + 1) + 1) * step
+        above = (2 * sum_of_points + away) // (2 * max(cases, 1)) + 1
+        below = -((away - 2 * sum_of_points) // (2 * max(cases, 1)))
+        changes = np.concatenate((above, below))
+        starts = self.starts(changes[changes > 0])
+        return starts, _steps(2 * np.abs(cases * starts - sum_of_points), step)
+
+    def exponents(self, cases: float, share: float) -> tuple[float, float]:
+        whole = float(self.rate) * cases
+        return share * whole, (1 - share) * whole
+
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst at an end
+        return _worst_at_an_end(self, cases, shrinks=True)
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        return _outcomes(self, scenario, chances)
+
+
+@dataclass(frozen=True, slots=True)
+class SteppedSum(PointDrawn):
+    """The sum of values within `each`; `bounds` are the declared range of the sum itself."""
+
+    functions: ClassVar[tuple[str, ...]] = ("sum",)
+    needs_output_range: ClassVar[bool] = True
+
+    each: Bounds
+
+    @classmethod
+    def answers(cls, task: Task) -> bool:
+        return super(SteppedSum, cls).answers(task) and task.loose is None
+
+    @classmethod
+    def made_for(cls, task: Task) -> Self:
+        if task.output_range is None:
+            raise NotReleasable(
+                "the interval mechanism needs a declared output range for a sum",
+                hint="declare it as the `value` among the bounds, or use laplace",
+            )
+        return cls(task.output_range, *task.common[1:], task.bounds)
+
+    @property
+    def settings(self) -> tuple[tuple[str, str | Bounds], ...]:
+        return (("range", self.bounds),)
+
+    def __post_init__(self) -> None:
+        Mechanism.__post_init__(self)
+        levels = self.bounds.width / (self.sensitivity * self.contributions.step)
+        if self._points > _MOST_POINTS or levels > _MOST_LEVELS:
+            raise NotReleasable(
+                "the output range declared for its sum is too wide for the interval mechanism",
+                hint="declare a narrower `value` range, or use the mechanism laplace",
+            )
+
+    @property
+    def contributions(self) -> Lattice:
+        return Lattice.through_zero(self.each, integral=self.integral)
+
+    @property
+    def lattice(self) -> Lattice:
+        """Output points, each a number of steps of the contributions."""
+        step = self.contributions.step
+        return Lattice(self._lowest * step, self._spacing * step, 0, self._points, exact=False)
+
+    @property
+    def rate(self) -> Fraction:
+        return self.epsilon / 2
+
+    def law(self, values: Values) -> StepLaw:
+        """Cutting the sum to its range first changes no distance between sums by more."""
+        added = total(self.contributions.snap(values)) - self._lowest
+        added = min(max(added, 0), self._points * self._spacing)
+        levels = self._points * self._spacing // self.sensitivity + 1
+        levels = len(falling_weights(self.rate, levels))  # beyond, weights fall no further
+        away = (2 * np.arange(levels) + 1) * self.sensitivity
+        above = (2 * added + away) // (2 * self._spacing) + 1
+        below = -((away - 2 * added) // (2 * self._spacing))
+        changes = np.concatenate((above, below))
+        starts = self.starts(changes[changes > 0])
+        scores = _steps(2 * np.abs(starts * self._spacing - added), self.sensitivity)
+        return exponential_law(starts, scores, self._points + 1, self.rate)
+
+    def exponents(self, cases: float, share: float) -> tuple[float, float]:  # noqa: ARG002 - a case is a step
+        whole = float(self.rate) * self._points * self._spacing / self.sensitivity
+        return share * whole, (1 - share) * whole
+
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst at an end
+        return _worst_at_an_end(self, cases, shrinks=False)
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        return _outcomes(self, scenario, chances)
+
+    @property
+    def sensitivity(self) -> int:
+        """What one case can change, in steps of the contributions."""
+        lattice = self.contributions
+        known = self.adjacency is Adjacency.REPLACE
+        return max(lattice.span, lattice.largest) if known else lattice.largest
+
+    @property
+    def _spacing(self) -> int:
+        return max(1, self.sensitivity // _PER_CASE)
+
+    @property
+    def _lowest(self) -> int:
+        return math.floor(self.bounds.low / self.contributions.step)
+
+    @property
+    def _points(self) -> int:
+        width = self.bounds.width / self.contributions.step
+        return math.ceil(width / self._spacing)
+
+
+def _worst_at_an_end(mechanism: PointDrawn, cases: int, *, shrinks: bool) -> ErrorLaw:
+    """Rounding the score makes no point likelier by more than half a step.
+
+    And all points together weigh no less: the trapezoids over a convex function are more.
+    """
+    down, _ = mechanism.exponents(cases, 1.0)
+    at_the_end = score_tails(float(mechanism.bounds.width), down, 0.0, 0.0)
+    factor = math.exp(min(float(mechanism.rate) / 2, _MOST_RATE))
+    return ErrorLaw(lambda t: min(at_the_end.beyond(t) * factor, 1.0), shrinks=shrinks)
+
+
+def _outcomes(mechanism: PointDrawn, scenario: Scenario, chances: Chances) -> Floats:
+    low, width = float(mechanism.bounds.low), float(mechanism.bounds.width)
+    share = min(max((scenario.value - low) / width, 0.0), 1.0)
+    whole = sum(mechanism.exponents(scenario.cases, share))
+    return low + width * places_drawn(whole * np.abs(PLACES - share), chances.uniform())
+
+
+def _steps(doubled: Counts, step: int) -> Counts:
+    """⌈distance/step − ½⌉, of twice the distance."""
+    return -((step - doubled) // (2 * step))

@@ -28,15 +28,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
+
+import numpy as np
 
 from pappi.errors import NotReleasable
 from pappi.mechanisms import tails
 from pappi.mechanisms.lattice import MOST_CASES, RANGE_STEPS, SUM_STEPS, Lattice, total
 from pappi.mechanisms.laws import Outcome
-from pappi.mechanisms.mechanism import Estimate, NoisyIntegers, Values, clamp
+from pappi.mechanisms.mechanism import Estimate, Mechanism, NoisyIntegers, Task, Values, clamp
+from pappi.mechanisms.prediction import (
+    Chances,
+    ErrorLaw,
+    Floats,
+    Scenario,
+    anywhere_in,
+    laplace_tails,
+)
 from pappi.mechanisms.two_bin import TwoBin
-from pappi.values.privacy import Adjacency
+from pappi.values import Adjacency, LaplaceLikelihood
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +54,13 @@ class LaplaceSum(NoisyIntegers):
     """The sum of the clipped values. A count is the sum of ones within [0, 1]."""
 
     name: ClassVar[str] = "laplace"
+    functions: ClassVar[tuple[str, ...]] = ("sum",)
+
+    @classmethod
+    def answers(cls, task: Task) -> bool:
+        """Also at a target: its margin is the limit minus the sum, so this decides already."""
+        verdict_only = task.has_target and task.falloff is None
+        return task.kind in cls.functions and not verdict_only
 
     @property
     def lattice(self) -> Lattice:
@@ -52,10 +69,9 @@ class LaplaceSum(NoisyIntegers):
         return Lattice.through_zero(self.bounds, integral=self.integral)
 
     @property
-    def scale(self) -> Fraction:
+    def sensitivity(self) -> int:
         lattice = self.lattice
-        move = lattice.span if self.adjacency is Adjacency.REPLACE else lattice.reach
-        return move / self.epsilon
+        return lattice.span if self.adjacency is Adjacency.REPLACE else lattice.largest
 
     @property
     def scales(self) -> tuple[Fraction | None, ...]:
@@ -68,7 +84,18 @@ class LaplaceSum(NoisyIntegers):
     def estimate(self, noisy: Outcome) -> Estimate:
         cases = _public_cases(noisy)
         value = self._sum_of(noisy[0], cases)
-        return Estimate(clamp(value, *self._range(cases)), cases)
+        margin = None if cases is None else 0.0
+        return Estimate(clamp(value, *self._range(cases)), cases, cases_margin=margin)
+
+    def likelihood(self, noisy: Outcome) -> LaplaceLikelihood:
+        cases, bounds = _public_cases(noisy), self.bounds
+        at, scale = self._sum_of(noisy[0], cases), float(self.lattice.step * self.scale)
+        if cases is not None:
+            return LaplaceLikelihood(
+                at, scale, float(bounds.low * cases), float(bounds.high * cases)
+            )
+        low, high = 0.0 if bounds.low >= 0 else None, 0.0 if bounds.high <= 0 else None
+        return LaplaceLikelihood(at, scale, low, high)
 
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         """For the sum of the clipped values, rounding to the lattice included.
@@ -101,13 +128,30 @@ class LaplaceSum(NoisyIntegers):
         low, high = self._range(known)
         return tails.clamped_error(noise, centre - low, high - centre)
 
+    @property
+    def output_range(self) -> tuple[float, float]:
+        return self._range(None)
+
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
+        """Of as many cases as there are: only where their number is public is its range used."""
+        noise = laplace_tails(self.scale, float(self.lattice.step))
+        if self.adjacency is Adjacency.REPLACE:
+            beyond = anywhere_in(noise, cases * float(self.bounds.width))
+            return ErrorLaw(beyond, shrinks=False)
+        return ErrorLaw(noise.beyond, shrinks=False)
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        known = scenario.cases if self.adjacency is Adjacency.REPLACE else None
+        noise = float(self.lattice.step) * tails.deviation(self.scale) / math.sqrt(2)
+        return np.clip(scenario.value + noise * chances.laplace(), *self._range(known))
+
     def _sum_of(self, points: int, cases: int | None) -> float:
         lattice = self.lattice
         return float(lattice.origin * (cases or 0) + lattice.step * points)
 
     def _range(self, cases: float | None) -> tuple[float, float]:
         """Where a sum can lie, by public facts alone."""
-        low, high = float(self.bounds.low), float(self.bounds.high)
+        low, high = self.ends
         if cases is not None:
             return low * cases, high * cases
         return (0.0 if low >= 0 else -math.inf), (0.0 if high <= 0 else math.inf)
@@ -118,20 +162,21 @@ class LaplaceExtreme(NoisyIntegers):
     """The smallest or largest of the clipped values."""
 
     name: ClassVar[str] = "laplace"
+    functions: ClassVar[tuple[str, ...]] = ("min", "max")
 
     function: Literal["min", "max"]
+
+    @classmethod
+    def made_for(cls, task: Task) -> Self:
+        return cls(*task.common, "max" if task.function == "max" else "min")
 
     @property
     def lattice(self) -> Lattice:
         return Lattice.over(self.bounds, RANGE_STEPS, integral=self.integral)
 
     @property
-    def scale(self) -> Fraction:
-        return self.lattice.span / self.epsilon
-
-    @property
-    def scales(self) -> tuple[Fraction | None, ...]:
-        return (self.scale,)
+    def sensitivity(self) -> int:
+        return self.lattice.span
 
     def statistics(self, values: Values) -> Outcome:
         lattice = self.lattice
@@ -141,14 +186,18 @@ class LaplaceExtreme(NoisyIntegers):
         return (int(points.min(initial=lattice.highest)),)
 
     def estimate(self, noisy: Outcome) -> Estimate:
-        return Estimate(self._clamped(self.lattice.value(noisy[0])))
+        return Estimate(self.clamped(self.lattice.value(noisy[0])))
+
+    def likelihood(self, noisy: Outcome) -> LaplaceLikelihood:
+        scale = float(self.lattice.step * self.scale)
+        return LaplaceLikelihood(self.lattice.value(noisy[0]), scale, *self.ends)
 
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         lattice = self.lattice
         width = tails.half_width(self.scale, confidence)
         low = lattice.value(noisy[0] - width) - lattice.rounding
         high = lattice.value(noisy[0] + width) + lattice.rounding
-        return self._clamped(low), self._clamped(high)
+        return self.clamped(low), self.clamped(high)
 
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:
         if not self.bounds.low <= limit < self.bounds.high:
@@ -158,13 +207,17 @@ class LaplaceExtreme(NoisyIntegers):
         return tails.at_least(float(noisy[0] - points), self.scale)
 
     def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - noise does not shrink
-        low, high = float(self.bounds.low), float(self.bounds.high)
-        centre = (low + high) / 2 if at is None else clamp(at, low, high)
+        (low, high), centre = self.ends, self.centre(at)
         noise = float(self.lattice.step) * tails.deviation(self.scale)
         return tails.clamped_error(noise, centre - low, high - centre)
 
-    def _clamped(self, value: float) -> float:
-        return clamp(value, float(self.bounds.low), float(self.bounds.high))
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
+        noise = laplace_tails(self.scale, float(self.lattice.step))
+        return ErrorLaw(anywhere_in(noise, float(self.bounds.width)), shrinks=False)
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        noise = float(self.lattice.step) * tails.deviation(self.scale) / math.sqrt(2)
+        return np.clip(scenario.value + noise * chances.laplace(), *self.output_range)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +225,10 @@ class LaplaceMean(TwoBin):
     """The mean of the clipped values of a public number of cases."""
 
     name: ClassVar[str] = "laplace"
+    same_law_as: ClassVar[type[Mechanism] | None] = TwoBin
+    needs_public_number: ClassVar[str] = (
+        "the sensitivity of a mean depends on the number of values, which is private"
+    )
 
     def __post_init__(self) -> None:
         super(LaplaceMean, self).__post_init__()
@@ -180,6 +237,10 @@ class LaplaceMean(TwoBin):
                 "Laplace noise on a mean is scaled by the number of cases, which is private here",
                 hint="use two-bin, which keeps it private",
             )
+
+    @classmethod
+    def answers(cls, task: Task) -> bool:
+        return super(LaplaceMean, cls).answers(task) and task.adjacency is Adjacency.REPLACE
 
 
 def _public_cases(noisy: Outcome) -> int | None:

@@ -45,6 +45,14 @@ class Law(Protocol):
         """
         ...
 
+    def fold(self, outcome: Outcome) -> Outcome:
+        """An outcome as draws are compared with the law: see `folded`."""
+        return outcome
+
+    def folded(self) -> Law:
+        """The law of `fold(outcome)`: where there are too many dimensions to count draws in."""
+        return self
+
     def loss(self, other: Law) -> Loss:
         """The supremum of |log P_self/P_other|: the worse of the two directions."""
         forth, back = self.log_ratio(other), other.log_ratio(self)
@@ -89,10 +97,6 @@ class DiscreteLaplaceLaw(Law):
     def probability(self, outcome: Outcome) -> float:
         (value,) = outcome
         return tails.probability(self.scale, value - self.centre)
-
-    def tail(self, distance: int) -> float:
-        """P(at least `distance` away from the centre)."""
-        return tails.tail(self.scale, distance)
 
     def log_ratio(self, other: Law) -> Loss:
         """With one scale s: (|z−c'| − |z−c|)/s ≤ |c−c'|/s, reached at every z beyond c.
@@ -218,7 +222,7 @@ class StagedLaw(Law):
 
     @property
     def size(self) -> int:
-        return self.first.size + self._any_second().size
+        return self.first.size + self.second(next(iter(self.first.branches))).size
 
     def draw(self, randbelow: RandBelow) -> Outcome:
         outcome = self.first.draw(randbelow)
@@ -230,15 +234,11 @@ class StagedLaw(Law):
         return likely and likely * self.second(self.first.branch(first)).probability(rest)
 
     def log_ratio(self, other: Law) -> Loss:
-        if not isinstance(other, StagedLaw) or set(other.first.branches) != set(
-            self.first.branches
-        ):
+        branches = self.first.branches
+        if not isinstance(other, StagedLaw) or set(other.first.branches) != set(branches):
             return math.inf
         return max(
             self.first.log_ratio_on(branch, other.first)
             + self.second(branch).log_ratio(other.second(branch))
-            for branch in self.first.branches
+            for branch in branches
         )
-
-    def _any_second(self) -> Law:
-        return self.second(next(iter(self.first.branches)))

@@ -19,18 +19,27 @@ the order of whole numbers, here the numbers of grid points.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from pappi.errors import NotReleasable
-from pappi.mechanisms.grid import UNUSED_OCTAVES, GeometricGrid
 from pappi.mechanisms.interval import Counts, IntervalExtreme, IntervalQuantile, RankScored
+from pappi.mechanisms.lattice import UNUSED_OCTAVES, GeometricGrid
 from pappi.mechanisms.laws import Outcome
-from pappi.mechanisms.mechanism import DrawnFromLaw
+from pappi.mechanisms.mechanism import Mechanism, Replaced, Task
+from pappi.mechanisms.prediction import (
+    OVER_OCTAVES,
+    Chances,
+    ErrorLaw,
+    Floats,
+    Scenario,
+    weighted_tails,
+)
 
 RANK_TARGET = 20
 """r·ε: with fewer cases above, an empty stretch of the grid would weigh too much."""
@@ -39,29 +48,71 @@ STEPS = 16
 """Points per octave, 4 % apart."""
 
 _HIGHEST_RANK = 50_000
-_MOST_IMAGINED = 2_000
+_MOST_PREDICTED = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class RankedMaximum(RankScored):
-    """About the largest of the clipped values: one that few exceed."""
+class _OnGrid(RankScored):
+    """Points of a geometric grid; errors are predicted as if every octave held as many values."""
 
-    name: ClassVar[str] = "ranked"
+    __slots__ = ()
+
+    predicts_in_formulas: ClassVar[bool] = False
 
     octaves: int
 
-    def __post_init__(self) -> None:
-        DrawnFromLaw.__post_init__(self)
-        if self.rank > _HIGHEST_RANK:
-            raise NotReleasable(
-                f"a value that {self.rank:,} cases exceed is no maximum, and this epsilon gives "
-                "no other",
-                hint="ask with a larger epsilon, or declare bounds that fit",
-            )
+    @classmethod
+    def answers(cls, task: Task) -> bool:
+        return task.kind in cls.functions and not task.has_target and task.loose is not None
+
+    @property
+    @abstractmethod
+    def predicted_level(self) -> float:
+        """The share of cases below the answer."""
 
     @property
     def lattice(self) -> GeometricGrid:
         return GeometricGrid(self.bounds, self.octaves, STEPS)
+
+    def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - the grid is all that is known
+        errors, likely = _errors_on_grid(self, cases)
+        return float(np.sqrt(likely @ errors**2))
+
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the grid is all that is known
+        return ErrorLaw(weighted_tails(*_errors_on_grid(self, cases)).beyond, OVER_OCTAVES)
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        return Mechanism.outcomes(self, scenario, chances)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedMaximum(_OnGrid):
+    """About the largest of the clipped values: one that few exceed."""
+
+    name: ClassVar[str] = "ranked"
+    functions: ClassVar[tuple[str, ...]] = ("max",)
+    replaced: ClassVar[Replaced] = Replaced.VALUE
+    caution: ClassVar[str] = (
+        f"the bounds are loose, so this is not the largest value: about {RANK_TARGET}/ε "
+        "cases exceed it"
+    )
+
+    octaves: int
+
+    @classmethod
+    def made_for(cls, task: Task) -> Self:
+        return cls(*task.common, task.octaves())
+
+    def __post_init__(self) -> None:
+        Mechanism.__post_init__(self)
+        if self.rank > _HIGHEST_RANK:
+            raise NotReleasable(
+                f"at this epsilon the maximum would be a value that {self.rank:,} cases exceed",
+                hint="ask with a larger epsilon, or declare bounds that fit",
+            )
+
+    @property
+    def predicted_level(self) -> float:
+        return 1.0
 
     @property
     def rank(self) -> int:
@@ -91,49 +142,46 @@ class RankedMaximum(RankScored):
             return 1.0
         return min(super(RankedMaximum, self).chance_at_most(noisy, limit), 0.5)
 
-    def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - the grid is all that is known
-        """If every octave holds as many of the values as any other."""
-        return imagined_error(self, cases, 1.0)
-
 
 @dataclass(frozen=True, slots=True)
-class LooseMinimum(IntervalExtreme):
+class LooseMinimum(_OnGrid, IntervalExtreme):
     """The smallest of the clipped values, to within a few percent of its size."""
+
+    functions: ClassVar[tuple[str, ...]] = ("min",)
 
     octaves: int
 
-    @property
-    def lattice(self) -> GeometricGrid:
-        return GeometricGrid(self.bounds, self.octaves, STEPS)
+    @classmethod
+    def made_for(cls, task: Task) -> Self:
+        return cls(*task.common, "min", task.octaves())
 
-    def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - the grid is all that is known
-        return imagined_error(self, cases, 0.0)
+    @property
+    def predicted_level(self) -> float:
+        return 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class LooseQuantile(IntervalQuantile):
+class LooseQuantile(_OnGrid, IntervalQuantile):
     """A quantile of the clipped values, to within a few percent of its size."""
 
     octaves: int
 
-    @property
-    def lattice(self) -> GeometricGrid:
-        return GeometricGrid(self.bounds, self.octaves, STEPS)
+    @classmethod
+    def made_for(cls, task: Task) -> Self:
+        return cls(*task.common, task.level or Fraction(0), task.octaves())
 
-    def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - the grid is all that is known
-        return imagined_error(self, cases, float(self.level))
+    @property
+    def predicted_level(self) -> float:
+        return float(self.level)
 
 
 @lru_cache(maxsize=256)
-def imagined_error(
-    mechanism: RankedMaximum | LooseMinimum | LooseQuantile, cases: float, level: float
-) -> float:
-    """The error of the law for values spread evenly over the grid's points, but for the top."""
+def _errors_on_grid(mechanism: _OnGrid, cases: float) -> tuple[Floats, Floats]:
+    """Errors and their chances, for values spread evenly over the grid, but for the top."""
     grid = mechanism.lattice
     top = max(grid.highest - UNUSED_OCTAVES * grid.steps, 0)
-    imagined = min(max(round(cases), 0), _MOST_IMAGINED)
-    values = grid.points[np.linspace(0, top, imagined).astype(np.int64)]
+    many = min(max(round(cases), 0), _MOST_PREDICTED)
+    values = grid.points[np.linspace(0, top, many).astype(np.int64)]
     law = mechanism.law(values)
     likely = np.array([law.probability((k,)) for k in range(grid.highest + 1)])
-    answer = grid.value(level * top)
-    return float(np.sqrt(likely @ (grid.points - answer) ** 2))
+    return grid.points - grid.value(mechanism.predicted_level * top), likely

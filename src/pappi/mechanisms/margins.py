@@ -39,26 +39,18 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pappi.errors import NotReleasable
 from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
-from pappi.mechanisms.mechanism import Values
-from pappi.values.bounds import Bounds
-from pappi.values.privacy import Adjacency
+from pappi.mechanisms.mechanism import Limit, SumRatio, Values, quantile_level
+from pappi.mechanisms.prediction import EVENLY_BETWEEN
+from pappi.values import Adjacency, Bounds
 
 Added = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """One side of a target: at most `value`, or at least; itself good enough or not."""
-
-    value: Fraction
-    at_most: bool
-    included: bool = True
 
 
 PER_CASE = 2**20
@@ -71,6 +63,12 @@ _CHUNK = 2**20
 @dataclass(frozen=True, slots=True)
 class Margin(ABC):
     """Of a function over values within bounds, against a limit."""
+
+    averages: ClassVar[bool] = True
+    """Whether one case among many moves it by less."""
+
+    assumes: ClassVar[str] = EVENLY_BETWEEN
+    """What must be so for `unit` to say how far a value is from the limit."""
 
     bounds: Bounds
     integral: bool
@@ -131,10 +129,12 @@ def _taken(away: int, gains: Added, of_new: int) -> Fraction:
 class MeanMargin(Margin):
     """Σ (T − x); of truth values, for shares."""
 
+    assumes: ClassVar[str] = ""
+
     def __post_init__(self) -> None:
         if not self.bounds.low <= self.limit.value <= self.bounds.high:
             raise NotReleasable(
-                "a limit beyond the bounds decides the verdict without looking at a case",
+                "the limit lies beyond the bounds, so the verdict would not depend on the data",
                 hint="declare wider bounds, or another limit",
             )
 
@@ -180,6 +180,9 @@ class MeanMargin(Margin):
 class SumMargin(Margin):
     """T − Σ x."""
 
+    averages: ClassVar[bool] = False
+    assumes: ClassVar[str] = ""
+
     @property
     def lattice(self) -> Lattice:
         return Lattice.through_zero(self.bounds, integral=self.integral)
@@ -214,12 +217,8 @@ class _CountMargin(Margin):
     @property
     def unit(self) -> Fraction:
         """Ranks have no unit; on evenly spread values one is this much."""
-        return self.bounds.width / self.moves_apart
-
-    @property
-    def moves_apart(self) -> int:
         least, most = self.moves()
-        return most - least
+        return self.bounds.width / (most - least)
 
     def added(self, values: Values) -> Added:
         least, most = self.moves()
@@ -308,3 +307,26 @@ class RatioMargin(Margin):
         return Lattice.through_zero(
             Bounds(min(*corners, Fraction(0)), max(*corners, Fraction(1, 10**6))), integral=False
         )
+
+
+def margin_for(function: str, bounds: Bounds, limit: Limit, *, integral: bool) -> Margin:
+    level = quantile_level(function)
+    if level is not None:
+        keeping = level if limit.at_most else 1 - level
+        return QuantileMargin(bounds, integral, limit, keeping)
+    match function:
+        case "sum":
+            return SumMargin(bounds, integral, limit)
+        case "mean" | "share":
+            return MeanMargin(bounds, integral, limit)
+        case "min" | "max":
+            return ExtremeMargin(bounds, integral, limit, (function == "max") == limit.at_most)
+        case _:
+            raise NotReleasable(f"no margin is known for the function {function!r}")
+
+
+def ratio_margin(ratio: SumRatio, whole: Bounds, limit: Limit) -> RatioMargin:
+    """Of factor·a/b, by the limit that a/b has then."""
+    at_most = limit.at_most if ratio.factor > 0 else not limit.at_most
+    of_sums = Limit(limit.value / ratio.factor, at_most, limit.included)
+    return RatioMargin(whole, False, of_sums, ratio.part, ratio.within)  # noqa: FBT003

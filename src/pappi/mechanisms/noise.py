@@ -38,7 +38,7 @@ def secret_bytes(count: int) -> bytes:
 def discrete_laplace(scale: Fraction, randbelow: RandBelow) -> int:
     """One draw of Z with P(Z = z) ∝ exp(−|z| / scale)."""
     while True:
-        magnitude = _steps(scale, randbelow)
+        magnitude = geometric(scale, randbelow)
         negative = randbelow(2) == 1
         if magnitude or not negative:
             return -magnitude if negative else magnitude
@@ -54,7 +54,7 @@ def hexagonal_laplace(scale: Fraction, randbelow: RandBelow) -> tuple[int, int]:
     """
     while True:
         corner = randbelow(6)
-        i, j = _steps(scale, randbelow), _steps(scale, randbelow)
+        i, j = geometric(scale, randbelow), geometric(scale, randbelow)
         if i or (j == 0 and corner == 0):
             (ux, uy), (vx, vy) = _HEXAGON[corner], _HEXAGON[(corner + 1) % 6]
             return i * ux + j * vx, i * uy + j * vy
@@ -63,7 +63,7 @@ def hexagonal_laplace(scale: Fraction, randbelow: RandBelow) -> tuple[int, int]:
 _HEXAGON = ((1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1), (0, -1))
 
 
-def _steps(scale: Fraction, randbelow: RandBelow) -> int:
+def geometric(scale: Fraction, randbelow: RandBelow) -> int:
     """One draw of X ≥ 0 with P(X = x) ∝ exp(−x / scale)."""
     return _geometric(scale.numerator, randbelow) // scale.denominator
 

@@ -26,8 +26,19 @@ a convex body (quantiles of a symmetric log-concave law: Meyer & Reisner 1991, B
 it leaves may fall into two pieces, below and above it. We take the hull: it begins at 0 if 0
 is accepted, else where that interval stops, which bisection finds. Likewise at the top.
 
-When the noise is only a few lattice steps wide, as for shares at ε ≥ ¼, the half step costs
-more than it should; then `coarse` narrows the hull.
+**Coarse noise.** When the noise is only a few lattice steps wide, as for shares at ε ≥ ¼, the
+half step is a third of the interval. There the tail P(|(1−p)X − pY| ≥ t) is summed exactly
+instead (`raised`). As a function of p that tail jumps, and may accept single points far from
+all others (p = ½, say, where many outcomes coincide). So p is not bisected: the stretch
+between the end of the wider interval and the estimate is cut into cells, and a cell is
+discarded only if *every* p in it is rejected. For p in a cell [u, v] below the estimate,
+T(p) ≥ T(v), and noise at p and at u differ by at most (v−u)(|X|+|Y|). So for any D
+
+    P(noise at p ≥ T(p)) ≤ P(noise at u ≥ T(v) − (v−u)·D, |X| ≤ D) + P(|X|+|Y| > D),
+
+and if that is below α, the cell holds no accepted p. Of D steps, P(|X|+|Y| > D) is at most
+(1+y)·e^−y with y = (D−1)/scale, because |X| is at most an exponential variable plus ½ (in
+law: 2q^k/(1+q) ≤ q^(k−½)).
 """
 
 from __future__ import annotations
@@ -36,7 +47,9 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from pappi.mechanisms.coarse import COARSE_NOISE, raised
+import numpy as np
+
+from pappi.mechanisms.prediction import Floats, at_least
 from pappi.mechanisms.tails import significance
 
 RatioTail = Callable[[float, float], float]
@@ -44,6 +57,12 @@ RatioTail = Callable[[float, float], float]
 
 _HALVINGS = 30  # to a billionth of the range, and always outwards
 _NEARLY_EQUAL = 1e-5  # closer weights cancel; the tail is even in their difference
+
+COARSE_NOISE = Fraction(4)
+"""The largest noise scale, in lattice steps, for which the exact sum is worth its time."""
+
+_CELLS = 64
+_REACH = 14  # noise scales; beyond, the remaining probability is 1.3e-5
 
 
 def share_interval(
@@ -132,3 +151,34 @@ def _border(rejected: float, accepted: float, accepts: Callable[[float], bool]) 
         else:
             rejected = middle
     return rejected
+
+
+# --- coarse noise ---------------------------------------------------------------------
+
+
+def raised(low: float, first: float, second: float, scale: Fraction, alpha: float) -> float:
+    """The low end of an interval, raised past all cells in which every share is rejected.
+
+    `first` and `second` are the noisy sums, not negative. The high end is the low end
+    with their roles exchanged.
+    """
+    estimate = first / (first + second) if first + second else 0.5
+    farthest = math.ceil(_REACH * scale) + 1
+    edges = np.linspace(low, estimate, _CELLS + 1)
+    slack = (estimate - low) / _CELLS * farthest
+    offset = first - edges[1:] * (first + second) - slack
+    possible = _tail(offset, edges[:-1], float(scale), farthest) >= alpha
+    possible[-1] = True  # it ends at the estimate
+    return float(edges[np.argmax(possible)])
+
+
+def _tail(t: Floats, p: Floats, scale: float, farthest: int) -> Floats:
+    """At least P(|(1−p)X − pY| ≥ t, |X| ≤ farthest) + P(|X|+|Y| > farthest), for each t and p."""
+    x = np.arange(-farthest, farthest + 1)
+    mass = math.tanh(0.5 / scale) * np.exp(-np.abs(x) / scale)
+    shift, weight = np.outer(1 - p, x), np.maximum(p, 1e-9)[:, np.newaxis]
+    above = at_least(np.ceil((t[:, np.newaxis] + shift) / weight), scale)
+    below = at_least(np.ceil((t[:, np.newaxis] - shift) / weight), scale)
+    y = (farthest - 1) / scale
+    rest = (1 + y) * math.exp(-y)
+    return np.where(t > 0, (above + below) @ mass, 1.0) + rest

@@ -23,25 +23,28 @@ interval is about the noise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
-from pappi.errors import UsageError
+from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms import tails
 from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
 from pappi.mechanisms.laws import Outcome
-from pappi.mechanisms.mechanism import DrawnFromLaw, Estimate, NoisyIntegers, Values, clamp
-from pappi.values.privacy import Adjacency
-
-Formula = Callable[[Values], float | None]
-"""The value over some cases, one row each; None where it has none.
-
-The same in whatever order the rows come, to the last bit: the proof stands on that.
-"""
+from pappi.mechanisms.mechanism import (
+    FORMULA,
+    Estimate,
+    Formula,
+    Mechanism,
+    NoisyIntegers,
+    Replaced,
+    Task,
+    Values,
+)
+from pappi.mechanisms.prediction import ErrorLaw, anywhere_in, laplace_tails
+from pappi.values import Adjacency, Bounds
 
 FEWEST_BUCKETS, MOST_BUCKETS = 2, 10_000
 
@@ -54,17 +57,36 @@ class SampleAndAggregate(NoisyIntegers):
     """
 
     name: ClassVar[str] = "sample-and-aggregate"
+    functions: ClassVar[tuple[str, ...]] = (FORMULA,)
+    replaced: ClassVar[Replaced] = Replaced.GROUP
+    caution: ClassVar[str] = (
+        "the mean over random parts of the cases; the interval covers the noise only"
+    )
+    on_request: ClassVar[str] = "on request only: adds bias from splitting the cases"
+    setting: ClassVar[str] = "buckets"
+    covers_noise_only: ClassVar[bool] = True
 
     formula: Formula
     inputs: int
     buckets: int
 
+    @classmethod
+    def made_for(cls, task: Task) -> Self:
+        of = task.in_buckets
+        if of is None:
+            raise NotReleasable("a formula is needed that is evaluated in buckets")
+        return cls(*task.common, of.formula, of.inputs, of.buckets)
+
+    @property
+    def settings(self) -> tuple[tuple[str, str | Bounds], ...]:
+        return (("buckets", str(self.buckets)), ("range", self.bounds))
+
     def __post_init__(self) -> None:
-        DrawnFromLaw.__post_init__(self)
+        Mechanism.__post_init__(self)
         if not FEWEST_BUCKETS <= self.buckets <= MOST_BUCKETS:
             raise UsageError(
-                f"{self.buckets} buckets make no sense: from {FEWEST_BUCKETS} to {MOST_BUCKETS:,}",
-                hint="take about as many as a bucket has cases: 20 buckets of 20 cases",
+                f"{self.buckets} buckets: use from {FEWEST_BUCKETS} to {MOST_BUCKETS:,}",
+                hint="use about as many buckets as cases per bucket: 20 buckets of 20 cases",
             )
 
     @property
@@ -76,13 +98,9 @@ class SampleAndAggregate(NoisyIntegers):
         return Lattice.over(self.bounds, RANGE_STEPS, integral=False)
 
     @property
-    def scale(self) -> Fraction:
+    def sensitivity(self) -> int:
         touched = 2 if self.adjacency is Adjacency.REPLACE else 1
-        return touched * self.lattice.span / self.epsilon
-
-    @property
-    def scales(self) -> tuple[Fraction | None, ...]:
-        return (self.scale,)
+        return touched * self.lattice.span
 
     def statistics(self, values: Values) -> Outcome:
         rows = values.reshape(-1, self.width)
@@ -101,7 +119,7 @@ class SampleAndAggregate(NoisyIntegers):
         width = tails.half_width(self.scale, confidence)
         slack = self.lattice.rounding
         low, high = self._mean(noisy[0] - width), self._mean(noisy[0] + width)
-        return self._inside(low - slack), self._inside(high + slack)
+        return self.clamped(low - slack), self.clamped(high + slack)
 
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:  # noqa: ARG002 - see above
         """How far the mean over buckets is from the value itself is not known."""
@@ -110,19 +128,18 @@ class SampleAndAggregate(NoisyIntegers):
         return 0.5
 
     def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - noise does not shrink with cases
-        low, high = float(self.bounds.low), float(self.bounds.high)
-        centre = (low + high) / 2 if at is None else clamp(at, low, high)
+        (low, high), centre = self.ends, self.centre(at)
         noise = float(self.lattice.step) * tails.deviation(self.scale) / self.buckets
         return tails.clamped_error(noise, centre - low, high - centre)
+
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
+        noise = laplace_tails(self.scale, float(self.lattice.step) / self.buckets)
+        return ErrorLaw(anywhere_in(noise, float(self.bounds.width)), shrinks=False)
 
     def _result(self, rows: Values) -> float:
         with np.errstate(all="ignore"):  # a formula may overflow: then it has no value
             value = self.formula(rows)
-        low, high = float(self.bounds.low), float(self.bounds.high)
-        return (low + high) / 2 if value is None or value != value else clamp(value, low, high)
+        return self.centre(None if value is None or value != value else value)
 
     def _mean(self, points: int) -> float:
-        return self._inside(self.lattice.value(Fraction(points, self.buckets)))
-
-    def _inside(self, value: float) -> float:
-        return clamp(value, float(self.bounds.low), float(self.bounds.high))
+        return self.clamped(self.lattice.value(Fraction(points, self.buckets)))

@@ -9,7 +9,9 @@ With q = exp(−1/s): P(Z = z) = (1−q)/(1+q) · q^|z| and P(|Z| ≥ k) = 2q^k/
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from fractions import Fraction
+from functools import lru_cache
 
 from pappi.errors import UsageError
 
@@ -48,6 +50,28 @@ def half_width(scale: Fraction, confidence: float) -> int:
     rate = float(1 / scale)
     allowed = significance(confidence) * (1 + math.exp(-rate)) / 2
     return max(0, math.ceil(-math.log(allowed) / rate) - 1)
+
+
+def tail_of_two(scale: Fraction, k: int) -> float:
+    """P(|Z₁ + Z₂| ≥ k) for independent noise of one scale.
+
+    P(Z₁ + Z₂ = j) = ((1−q)/(1+q))² · q^j · (j + (1+q²)/(1−q²)), j ≥ 0, summed from k on.
+    """
+    if k <= 0:
+        return 1.0
+    rate = min(float(1 / scale), _LARGEST_EXPONENT)
+    left = -math.expm1(-rate)
+    mean = (k + 1 / math.tanh(rate)) / left + math.exp(-rate) / left**2
+    return min(2 * math.tanh(rate / 2) ** 2 * math.exp(-k * rate) * mean, 1.0)
+
+
+@lru_cache(maxsize=1024)
+def half_width_of_two(scale: Fraction, confidence: float) -> int:
+    """The smallest w with P(|Z₁ + Z₂| ≤ w) ≥ confidence."""
+    allowed, enough = significance(confidence), 1
+    while tail_of_two(scale, enough) > allowed:
+        enough *= 2
+    return bisect_left(range(enough), 1, key=lambda w: tail_of_two(scale, w + 1) <= allowed)
 
 
 def deviation(scale: Fraction) -> float:

@@ -1,4 +1,4 @@
-"""The two-bin mean: mean, share and number of cases from one ε.
+"""Two bins: mean, share and number of cases from one ε, and the ratio of a part to its whole.
 
 Each case, at lattice point k of {0..K}, is divided between two bins: k goes into A and
 K − k into B. The mean is L + (U−L)·A/(A+B), the number of cases (A+B)/K.
@@ -18,6 +18,18 @@ A truth value has K = 1, and the mean is the share of cases for which it holds.
 noise scale, with a = A⁺, b = B⁺ and s = a + b, it is (a + w)/(s + 2w), w = 3/(1 + s): where
 the noise is large the plain quotient errs far more often to the ends than it is right to,
 and w ~ 3/s² of bias is below the noise wherever the noise is small.
+
+**A ratio** Σa/Σb where each case's a is a part of its b (`TwoBinRatio`): rejected among
+received, returned among released, with 0 ≤ a ≤ b in every case. Each case is divided between
+two bins, its part a into A and the rest b − a into B, on lattice integers with b in {0..K}.
+The ratio is A/(A+B), the same form as a share.
+
+*add-remove*: one case more or less moves (A, B) by (a, b−a), in total b ≤ K. Noise of
+scale K/ε on each has loss at most ε: no ε is split between the two sums.
+*replace*: one case leaves and one comes, 2K in total, so the scale is 2K/ε.
+
+That a is a part of b is declared, and enforced: what exceeds its bounds or b is cut off. A case
+without a b goes into neither bin; one without an a counts as a = 0.
 """
 
 from __future__ import annotations
@@ -26,22 +38,47 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pappi.errors import NotReleasable
 from pappi.mechanisms import tails
 from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
 from pappi.mechanisms.laws import Outcome
-from pappi.mechanisms.mechanism import Estimate, NoisyIntegers, Values, clamp
+from pappi.mechanisms.mechanism import (
+    ALL_BUT_SURE,
+    PART_OF_WHOLE,
+    Estimate,
+    NoisyIntegers,
+    Replaced,
+    Task,
+    Values,
+    clamp,
+    counted,
+)
 from pappi.mechanisms.pivot import share_chance, share_interval
-from pappi.values.privacy import Adjacency
-
-Floats = NDArray[np.float64]
+from pappi.mechanisms.prediction import (
+    APART,
+    MIDDLE_WHOLE,
+    NEAR,
+    TRUTHS,
+    Beyond,
+    Chances,
+    ErrorLaw,
+    Floats,
+    Scenario,
+    anywhere_in,
+    at_least,
+    laplace_tails,
+    noise_grid,
+    signal,
+)
+from pappi.values import Adjacency, Bounds, LaplaceLikelihood, Likelihood, TwoBinLikelihood
 
 _HALF = Fraction(1, 2)
 _DRAWN_IN = 3
+_BELOW_ONE = 1 - 1e-12
 
 # Laplace noise of scale 1 on a grid fine enough to predict errors within about 1 %.
 _NOISE = np.arange(-16, 16.25, 0.25)
@@ -53,14 +90,16 @@ class TwoBin(NoisyIntegers):
     """The mean of the clipped values."""
 
     name: ClassVar[str] = "two-bin"
+    functions: ClassVar[tuple[str, ...]] = ("mean", "share")
 
     @property
     def lattice(self) -> Lattice:
         return Lattice.over(self.bounds, RANGE_STEPS, integral=self.integral)
 
     @property
-    def scale(self) -> Fraction:
-        return self.lattice.span / self.epsilon
+    def sensitivity(self) -> int:
+        """Of both bins together."""
+        return self.lattice.span
 
     @property
     def scales(self) -> tuple[Fraction | None, ...]:
@@ -75,23 +114,39 @@ class TwoBin(NoisyIntegers):
         return first, lattice.span * len(points) - first
 
     def estimate(self, noisy: Outcome) -> Estimate:
-        return Estimate(self._mean(self._share(noisy)), self._cases(noisy))
+        mean, span = self._mean(self._share(noisy)), self.lattice.span
+        if self.adjacency is Adjacency.REPLACE:
+            return counted(mean, float(noisy[1]), lambda _: 0.0)
+        return counted(
+            mean,
+            (noisy[0] + noisy[1]) / span,
+            lambda confidence: tails.half_width_of_two(self.scale, confidence) / span,
+        )
+
+    def likelihood(self, noisy: Outcome) -> Likelihood | None:
+        ends, (first, second) = self.ends, noisy
+        if self.adjacency is Adjacency.ADD_REMOVE:
+            return TwoBinLikelihood(float(first / self.scale), float(second / self.scale), *ends)
+        lattice, cases = self.lattice, second
+        if not cases:
+            return None
+        at = lattice.origin + lattice.step * first / cases
+        return LaplaceLikelihood(float(at), float(lattice.step * self.scale / cases), *ends)
 
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         """For the mean of the clipped values; holds the estimate, and rounding is included."""
-        if self.adjacency is Adjacency.REPLACE:
-            low, high = self._interval_of_known_length(noisy, confidence)
-        else:
-            first, second = noisy
+        first, second = noisy
+        if self.adjacency is Adjacency.ADD_REMOVE:
             low, high = share_interval(first, second, self.scale, confidence)
             estimate = float(self._share(noisy))
             low, high = min(low, estimate), max(high, estimate)
+        elif most := self.lattice.span * second:
+            width = tails.half_width(self.scale, confidence)
+            low, high = (clamp((first + off) / most, 0.0, 1.0) for off in (-width, width))
+        else:
+            low, high = 0.0, 1.0
         rounding = self.lattice.rounding
-        limits = float(self.bounds.low), float(self.bounds.high)
-        return (
-            clamp(self._mean(low) - rounding, *limits),
-            clamp(self._mean(high) + rounding, *limits),
-        )
+        return self.clamped(self._mean(low) - rounding), self.clamped(self._mean(high) + rounding)
 
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:
         share = (limit - float(self.bounds.low)) / float(self.bounds.width)
@@ -110,33 +165,37 @@ class TwoBin(NoisyIntegers):
             return width * abs(share - 0.5)
         return width * tails.clamped_error(noise / cases, share, 1 - share)
 
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst wherever it lies
+        span, width = self.lattice.span, float(self.bounds.width)
+        if self.adjacency is Adjacency.REPLACE:
+            noise = laplace_tails(self.scale, width / (span * cases))
+            return ErrorLaw(anywhere_in(noise, width))
+        share = bins_anywhere(span * cases, self.scale)
+        return ErrorLaw(lambda t: share(t / width))
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        low, width = float(self.bounds.low), float(self.bounds.width)
+        share = (scenario.value - low) / width
+        cases = scenario.cases * signal(self.lattice.span, self.scale)
+        if self.adjacency is Adjacency.REPLACE:
+            return low + width * np.clip(share + chances.laplace() / cases, 0.0, 1.0)
+        first, second = chances.laplace(0), chances.laplace(1)
+        return low + width * drawn_in_shares(cases * share + first, cases * (1 - share) + second)
+
     def _share(self, noisy: Outcome) -> Fraction:
         """How far up the range the mean lies, from 0 to 1; the middle if nothing is known."""
-        first = max(noisy[0], 0)
         if self.adjacency is Adjacency.REPLACE:
             most = self.lattice.span * noisy[1]
-            return Fraction(min(first, most), most) if most else _HALF
-        return drawn_in(first, max(noisy[1], 0), self.scale)
-
-    def _cases(self, noisy: Outcome) -> float:
-        if self.adjacency is Adjacency.REPLACE:
-            return float(noisy[1])
-        return max(0, noisy[0] + noisy[1]) / self.lattice.span
+            return Fraction(min(max(noisy[0], 0), most), most) if most else _HALF
+        return drawn_in(noisy, self.scale)
 
     def _mean(self, share: float | Fraction) -> float:
         return float(self.bounds.low + self.bounds.width * Fraction(share))
 
-    def _interval_of_known_length(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
-        first, cases = noisy
-        most = self.lattice.span * cases
-        if not most:
-            return 0.0, 1.0
-        width = tails.half_width(self.scale, confidence)
-        return clamp((first - width) / most, 0.0, 1.0), clamp((first + width) / most, 0.0, 1.0)
 
-
-def drawn_in(first: int, second: int, scale: Fraction) -> Fraction:
-    """A/(A+B), drawn towards the middle where the noise is large; for sums not below 0."""
+def drawn_in(noisy: Outcome, scale: Fraction) -> Fraction:
+    """A/(A+B), drawn towards the middle where the noise is large."""
+    first, second = (max(number, 0) for number in noisy)
     both, square = first + second, _DRAWN_IN * scale * scale
     spread = scale + both
     return (first * spread + square) / (both * spread + 2 * square)
@@ -159,3 +218,163 @@ def share_error(share: float, cases: float, noise: float) -> float:
     first = (cases * share / scale + _NOISE)[:, np.newaxis]
     guess = drawn_in_shares(first, cases * (1 - share) / scale + _NOISE)
     return float(np.sqrt(_WEIGHT @ (guess - share) ** 2 @ _WEIGHT))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyBins:
+    """Two sums with independent discrete Laplace noise, and the share that is estimated.
+
+    Several truths at once: each of `firsts`, of one `whole`. The estimate (`drawn_in`)
+    rises with the first sum a for every second sum b. So "above p" is "a above some a*", and
+    P(a > a*) is known exactly. In units of the scale, a* solves
+    (1−p)·a² + (1 − p + b − 2pb)·a + w − p(b² + b + 2w) = 0, w = 3: it has one positive root if the
+    constant is negative, and none otherwise, when the estimate is above p for every a.
+    """
+
+    firsts: Floats
+    whole: int
+    scale: Fraction
+
+    def beyond(self, distance: float) -> Floats:
+        """How often the share is off by more, for each truth."""
+        shares = self.firsts / self.whole
+        above, below = shares + distance, shares - distance
+        over = np.where(above < 1, self._over(np.minimum(above, _BELOW_ONE)), 0.0)
+        # At distance 0 "below the share" may mean "below 1", where no root is.
+        under = np.where(below > 0, 1 - self._over(np.clip(below, 0.0, _BELOW_ONE)), 0.0)
+        return np.asarray(np.minimum(over + under, 1.0))
+
+    def _over(self, shares: Floats) -> Floats:
+        """P(estimate > p) at each truth's own p < 1: a mean over the outcomes of the second sum."""
+        noise, weights = noise_grid(self.scale)
+        s, p = float(self.scale), shares[:, np.newaxis]
+        b = np.maximum((self.whole - self.firsts)[:, np.newaxis] + noise, 0.0) / s
+        linear, constant = 1 - p + b - 2 * p * b, _DRAWN_IN - p * (b * b + b + 2 * _DRAWN_IN)
+        root = np.sqrt(np.maximum(linear * linear - 4 * (1 - p) * constant, 0.0)) - linear
+        border = s * root / (2 * (1 - p)) - self.firsts[:, np.newaxis]
+        over = at_least(np.floor(border * (1 + 1e-12)) + 1, s)
+        # Where the constant is not negative, the estimate is above p whatever the first sum.
+        return np.asarray(np.where(constant < 0, over, 1.0) @ weights)
+
+
+@lru_cache(maxsize=64)
+def bins_anywhere(whole: int, scale: Fraction) -> Beyond:
+    """Of the share, at the truth for which it is worst; the bins are alike, so in the lower half.
+
+    It is worst a little above the margin from an end, where errors go to both sides and the
+    other bin adds least: the truths lie closest there. Kept, as the PPIs of a catalogue often
+    share cases and epsilon.
+    """
+    s, half = float(scale), whole / 2
+    near = np.arange(0.0, min(half, NEAR * s), APART * s)
+    # Each once; `np.unique` would load numpy's masked arrays into every preview.
+    every = np.rint(np.concatenate((near, np.linspace(0.0, half, TRUTHS))))
+    firsts = np.array(sorted(set(every.tolist())))
+    bins = NoisyBins(firsts, whole, scale)
+    return lru_cache(maxsize=256)(lambda t: float(bins.beyond(t).max()))
+
+
+# --- a part and its whole -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TwoBinRatio(NoisyIntegers):
+    """`factor` times Σa/Σb. Values are rows (a, b): `bounds` are those of b, `part` those of a."""
+
+    name: ClassVar[str] = "two-bin"
+    functions: ClassVar[tuple[str, ...]] = (PART_OF_WHOLE,)
+    replaced: ClassVar[Replaced] = Replaced.GROUP
+
+    factor: Fraction
+    part: Bounds
+
+    @classmethod
+    def made_for(cls, task: Task) -> Self:
+        if task.ratio is None:
+            raise NotReleasable("only a ratio has a part and a whole")
+        return cls(*task.common, task.ratio.factor, task.ratio.part)
+
+    def __post_init__(self) -> None:
+        super(TwoBinRatio, self).__post_init__()
+        if self.bounds.low < 0:
+            raise NotReleasable("the whole of a ratio must not be negative")
+
+    @property
+    def width(self) -> int:
+        return 2
+
+    @property
+    def lattice(self) -> Lattice:
+        """From zero up, because a part may be nothing where its whole may not."""
+        from_zero = Bounds(Fraction(0), self.bounds.high)
+        return Lattice.through_zero(from_zero, integral=self.integral)
+
+    @property
+    def sensitivity(self) -> int:
+        """Of both bins together."""
+        cases = 2 if self.adjacency is Adjacency.REPLACE else 1
+        return cases * self.lattice.highest
+
+    @property
+    def scales(self) -> tuple[Fraction | None, ...]:
+        return self.scale, self.scale
+
+    def statistics(self, values: Values) -> Outcome:
+        rows = values.reshape(-1, self.width)
+        rows = rows[~np.isnan(rows[:, 1])]
+        least, most = float(self.bounds.low), float(self.bounds.high)
+        wholes = self.lattice.snap(np.clip(rows[:, 1], least, most))
+        within = np.clip(rows[:, 0], float(self.part.low), float(self.part.high))
+        parts = self.lattice.snap(np.where(np.isnan(within), 0.0, within))
+        first = total(np.clip(parts, 0, wholes))
+        return first, total(wholes) - first
+
+    def estimate(self, noisy: Outcome) -> Estimate:
+        # No case adds more than the highest point, so there are as many at least.
+        reach = tails.half_width_of_two(self.scale, ALL_BUT_SURE)
+        least = (noisy[0] + noisy[1] - reach) / self.lattice.highest
+        return Estimate(float(self.factor * drawn_in(noisy, self.scale)), least_cases=least)
+
+    def likelihood(self, noisy: Outcome) -> TwoBinLikelihood:
+        first, second = (float(number / self.scale) for number in noisy)
+        return TwoBinLikelihood(first, second, 0.0, float(self.factor))
+
+    def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
+        """For the ratio of the clipped sums; the lattice is too fine to matter beside the noise."""
+        low, high = share_interval(noisy[0], noisy[1], self.scale, confidence)
+        estimate = float(drawn_in(noisy, self.scale))
+        low, high = min(low, estimate), max(high, estimate)
+        ends = float(self.factor) * low, float(self.factor) * high
+        return min(ends), max(ends)
+
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        share = limit / float(self.factor)
+        below = share_chance(noisy[0], noisy[1], self.scale, share)
+        return below if self.factor > 0 else 1 - below
+
+    def predicted_error(self, cases: float, at: float | None) -> float:
+        share = 0.5 if at is None else clamp(at / float(self.factor), 0.0, 1.0)
+        usual = float((self.bounds.low + self.bounds.high) / 2 / self.bounds.high)
+        noise = tails.deviation(self.scale) / self.lattice.highest
+        return abs(float(self.factor)) * share_error(share, max(cases, 0.0) * usual, noise)
+
+    @property
+    def output_range(self) -> tuple[float, float]:
+        ends = 0.0, float(self.factor)
+        return min(ends), max(ends)
+
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst wherever it lies
+        """Of a whole where cases in the middle of their bounds have it, and of any part of it."""
+        usual = (self.bounds.low + self.bounds.high) / 2 / self.bounds.high
+        whole = max(round(cases * usual * self.lattice.highest), 1)
+        share, factor = bins_anywhere(whole, self.scale), abs(float(self.factor))
+        return ErrorLaw(lambda t: share(t / factor), MIDDLE_WHOLE)
+
+    def value_in(self, inputs: tuple[float, ...]) -> float | None:  # noqa: ARG002 - a part is taken to be half of its whole
+        return float(self.factor) / 2
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        wholes = scenario.inputs[1] / float(self.bounds.high)
+        half = wholes / 2 * signal(self.lattice.highest, self.scale)
+        shares = drawn_in_shares(half + chances.laplace(0), half + chances.laplace(1))
+        return float(self.factor) * shares

@@ -3,7 +3,7 @@
 An accuracy is a promise one can read: "±6 h, 95 %" says that the noise keeps the value
 within 6 hours of what it would be without noise, with that confidence, wherever the values lie
 in their bounds, if as many cases fall into a period as were assumed. What clipping to the
-bounds changes comes on top. Where nobody can promise that (`spread`), it is the epsilon under
+bounds changes is not included. Where nobody can promise that, it is the epsilon under
 what is assumed of the values, and a quote says so.
 """
 
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pappi.errors import NotReleasable
-from pappi.planning.parts import PublicFacts
+from pappi.mechanisms import ErrorLaw
+from pappi.planning.error_prediction import error_law
+from pappi.planning.expected import expected_cases
 from pappi.planning.plan import Plan, plan_ppi
-from pappi.planning.spread import Spread, spread_of
-from pappi.ppinot.model import Ppi
-from pappi.values.epsilon import NANO, Epsilon
-from pappi.values.units import DURATIONS, parse_duration
+from pappi.ppinot import Ppi
+from pappi.values import DURATIONS, NANO, Epsilon, PublicLog, parse_duration
 
 USUAL_CONFIDENCE = Fraction(95, 100)
 LEAST_CONFIDENCE, MOST_CONFIDENCE = Fraction(50, 100), Fraction(99, 100)
@@ -70,41 +70,41 @@ def _confidence(text: str) -> Fraction | None:
     return confidence if known else None
 
 
-def plan_spread(plan: Plan, facts: PublicFacts) -> Spread | None:
+def plan_error_law(plan: Plan) -> ErrorLaw | None:
     """How far off a plan's release will be; None where no law says."""
-    cases = facts.under(plan.ppi.scope).expected_cases
-    return spread_of(plan.ppi, plan.parts, cases, plan.predicted_error)
+    return error_law(plan.ppi, plan.measurements, plan.expected.cases, plan.predicted_error)
 
 
-def epsilon_for(ppi: Ppi, wanted: Accuracy, facts: PublicFacts) -> Epsilon | None:
+def epsilon_for(
+    ppi: Ppi, wanted: Accuracy, log: PublicLog, counted: int | None = None
+) -> Epsilon | None:
     """The smallest epsilon, in thousandths, whose release keeps to the wanted margin.
 
     Found by halving, rounded up: what is given back has been seen to keep to it. None if
-    no epsilon up to 100 does, or no law says how far off the release will be.
+    no epsilon up to 100 does, or no law says how far off the release will be. `counted` are the
+    cases of a figure, where an earlier release has told them.
     """
+    expected = expected_cases(log, ppi, counted)
     # Raises if the PPI cannot be released at all; a small epsilon may be too little for some.
-    if not _keeps(plan_ppi(ppi, DEAREST, facts), wanted, facts):
+    if not _keeps(plan_ppi(ppi, DEAREST, log).expecting(expected), wanted):
         return None
     too_little, enough = 0, _MOST
     while enough - too_little > 1:
         middle = (too_little + enough) // 2
-        if _is_enough(ppi, middle, wanted, facts):
+        try:
+            plan = plan_ppi(ppi, Epsilon(middle * _STEP), log).expecting(expected)
+        except NotReleasable:
+            too_little = middle
+            continue
+        if _keeps(plan, wanted):
             enough = middle
         else:
             too_little = middle
     return Epsilon(enough * _STEP)
 
 
-def _is_enough(ppi: Ppi, thousandths: int, wanted: Accuracy, facts: PublicFacts) -> bool:
-    try:
-        plan = plan_ppi(ppi, Epsilon(thousandths * _STEP), facts)
-    except NotReleasable:
+def _keeps(plan: Plan, wanted: Accuracy) -> bool:
+    law = plan_error_law(plan)
+    if law is None or math.isinf(plan.predicted_error):
         return False
-    return _keeps(plan, wanted, facts)
-
-
-def _keeps(plan: Plan, wanted: Accuracy, facts: PublicFacts) -> bool:
-    spread = plan_spread(plan, facts)
-    if spread is None or math.isinf(plan.predicted_error):
-        return False
-    return spread.keeps(float(wanted.margin), float(wanted.confidence))
+    return law.keeps(float(wanted.margin), float(wanted.confidence))

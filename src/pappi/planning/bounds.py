@@ -1,16 +1,27 @@
-"""What one case can contribute, by public facts alone."""
+"""What one case can contribute, and where a PPI's value can lie: by public facts alone."""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from pappi.errors import NotReleasable
-from pappi.mechanisms.choose import Looseness
-from pappi.ppinot.measures import measure_kind
-from pappi.ppinot.model import AggregatedMeasure, Bounding, CountMeasure, TimeMeasure
-from pappi.values.bounds import UNIT_INTERVAL, Bounds
-from pappi.values.units import DURATIONS
-from pappi.values.vocabulary import Kind, Vocabulary
+from pappi.mechanisms import Looseness
+from pappi.planning.ratios import ratio_of
+from pappi.ppinot import (
+    ROOT,
+    AggregatedMeasure,
+    Aggregation,
+    Bounding,
+    CountMeasure,
+    MultiInstance,
+    Ppi,
+    Range,
+    TimeMeasure,
+    measure_kind,
+    range_above,
+)
+from pappi.values import DURATIONS, UNIT_INTERVAL, Bounds, Kind, Vocabulary
 
 SMALLEST, LARGEST = Fraction(1, 10**12), 10**18
 
@@ -33,10 +44,10 @@ def bounds_of(measure: AggregatedMeasure, vocabulary: Vocabulary) -> Bounds:
     if measure_kind(measure.base, vocabulary) is Kind.TRUTH:
         return UNIT_INTERVAL
     raise NotReleasable(
-        f"its {measure.called} has no public bounds on what one case contributes",
-        hint="add e.g. `bounds: [0 days, 60 days]` or `bounds: [0, 5]`: what lies beyond counts "
-        "as the bound; or `bounds: private`, which costs a quarter of epsilon, and with which a "
-        "target such as 'below 5 days' can be missed but never be confirmed",
+        f"its {measure.called} has no public contribution bounds",
+        hint="add e.g. `bounds: [0 days, 60 days]` or `bounds: [0, 5]`: values beyond count as the "
+        "bound; or `bounds: private`, which costs a quarter of epsilon and can never confirm a "
+        "target such as 'below 5 days', only miss it",
     )
 
 
@@ -77,6 +88,40 @@ def _domain(measure: AggregatedMeasure, vocabulary: Vocabulary) -> tuple[Bounds,
 def _refuse_absurd(bounds: Bounds) -> None:
     """Bounds that floats cannot work with: no process has them."""
     if bounds.magnitude > LARGEST:
-        raise NotReleasable("its bounds are too far apart to be worked with")
+        raise NotReleasable("its bounds are too far apart to compute with")
     if float(bounds.low) == float(bounds.high) or bounds.width < SMALLEST:
-        raise NotReleasable("its bounds are too close together to be told apart")
+        raise NotReleasable("its bounds are too close together to distinguish")
+
+
+# --- the output range of a PPI --------------------------------------------------------
+
+
+def output_range_of(ppi: Ppi) -> Range:
+    """Where the PPI's value can lie: by its formula, cut to the range declared for it."""
+    low, high = range_above(ppi.measure, _output_ranges(ppi.measure, ROOT))
+    if ppi.value_range is None:
+        return low, high
+    return max(low, float(ppi.value_range.low)), min(high, float(ppi.value_range.high))
+
+
+def _output_ranges(measure: MultiInstance, path: str) -> dict[str, Range]:
+    """Of the functions a value is computed from, by path."""
+    if isinstance(measure, AggregatedMeasure):
+        return {path: _aggregated_range(measure)}
+    ratio = ratio_of(measure)
+    if ratio is not None and ratio.within:
+        ends = 0.0, float(ratio.factor)
+        return {path: (min(ends), max(ends))}
+    ranges: dict[str, Range] = {}
+    for name, child in measure.variables:
+        ranges |= _output_ranges(child, f"{path}.{name}")
+    return ranges
+
+
+def _aggregated_range(measure: AggregatedMeasure) -> Range:
+    if measure.bounding is Bounding.PRIVATE:
+        return -math.inf, math.inf
+    bounds = measure.bounds or UNIT_INTERVAL
+    if measure.function is not Aggregation.SUM:
+        return float(bounds.low), float(bounds.high)
+    return (0.0 if bounds.low >= 0 else -math.inf), (0.0 if bounds.high <= 0 else math.inf)

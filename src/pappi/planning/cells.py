@@ -20,31 +20,10 @@ from datetime import date, timedelta
 from itertools import islice
 
 from pappi.errors import Refused
-from pappi.ppinot.model import Scope
-from pappi.values.periods import Grid, Period
+from pappi.ppinot import Scope
+from pappi.values import Grid, Horizon, Period
 
 MOST_PERIODS = 5_000
-
-
-@dataclass(frozen=True, slots=True)
-class Horizon:
-    """The days a log is declared to cover, [first, until), and how they are cut into blocks."""
-
-    first: date
-    until: date
-    blocks: Grid
-    today: date = date.max
-
-    @property
-    def now(self) -> date:
-        """The day that recent time ends before: today, or the end of a log of the past."""
-        return min(self.today, self.until)
-
-    @property
-    def covered(self) -> Period:
-        """All blocks that contain a day of the log."""
-        blocks = self.blocks.periods(self.first, self.until)
-        return Period(blocks[0].start, blocks[-1].end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +39,8 @@ def periods_of(scope: Scope, horizon: Horizon) -> tuple[Period, ...]:
     until = min(end or horizon.until, horizon.until)
     if first >= until:
         raise Refused(
-            f"the scope has no day in common with the log, which covers {horizon.first} "
-            f"up to {horizon.until}",
+            f"the scope does not overlap the log, which covers {horizon.first} up to "
+            f"{horizon.until}",
             hint="change the dates of the scope",
         )
     if scope.grid is None:

@@ -14,39 +14,39 @@ from fractions import Fraction
 from itertools import islice
 
 from pappi.errors import NotReleasable, UsageError
-from pappi.planning.errors import contributions, predicted_error
-from pappi.planning.functions import (
+from pappi.mechanisms import RATIO, names_for, on_request
+from pappi.planning.error_prediction import best_split, contributions, predicted_error
+from pappi.planning.expected import ExpectedCases, expected_cases
+from pappi.planning.measurements import (
     NO_BOUND,
     SAMPLED,
     THRESHOLD,
     UNBOUNDED,
+    Measurement,
     Request,
-    parts_of,
+    measurements_of,
     why_not,
 )
-from pappi.planning.parts import Part, PublicFacts
 from pappi.planning.ratios import is_part_of_whole, ratio_of
-from pappi.planning.splits import best_split
 from pappi.planning.targets import refuse_foregone_verdict
-from pappi.ppinot.model import (
+from pappi.ppinot import (
+    ROOT,
+    VALUE,
+    AdmissibleSet,
     AggregatedMeasure,
     DerivedMultiInstance,
+    Inner,
     NoiseOn,
     Ppi,
     ReleaseChoice,
     Wanted,
-)
-from pappi.tree.admissible import AdmissibleSet, admissible_sets
-from pappi.tree.composition import (
-    ROOT,
-    VALUE,
-    Inner,
+    admissible_sets,
     composition_tree,
     function_name,
     functions,
     leaves,
 )
-from pappi.values.epsilon import Epsilon
+from pappi.values import Epsilon, PublicLog
 
 MOST_OPTIONS = 64
 MOST_FUNCTIONS = 64
@@ -57,20 +57,56 @@ _SHOWN_SETS = 8
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How one PPI will be released, and how far off it is expected to be."""
+    """How one PPI will be released, and how far off it will be with as many cases as expected.
+
+    Planned with others under one `total`, it may be released by one draw for all of `together`:
+    then `epsilon` is that of the draw. `apart` is what it would have if all were released one by
+    one, at equal parts.
+    """
 
     ppi: Ppi
     epsilon: Epsilon
-    parts: tuple[Part, ...]
+    measurements: tuple[Measurement, ...]
     predicted_error: float
+    expected: ExpectedCases
+    total: Epsilon | None = None
+    together: tuple[str, ...] = ()
+    apart: Epsilon | None = None
 
     @property
     def mechanism(self) -> str:
-        return " + ".join(dict.fromkeys(part.mechanism.name for part in self.parts))
+        return " + ".join(
+            dict.fromkeys(measurement.mechanism.name for measurement in self.measurements)
+        )
+
+    def expecting(self, expected: ExpectedCases) -> Plan:
+        """The same plan with another forecast."""
+        if expected == self.expected:
+            return self
+        error = predicted_error(self.ppi, self.measurements, expected.cases)
+        return replace(self, predicted_error=error, expected=expected)
+
+    @property
+    def price(self) -> Epsilon:
+        """What a new release costs this PPI: one draw for several is paid by all of them alike."""
+        if not self.together:
+            return self.epsilon
+        each, rest = divmod(self.epsilon.nano, len(self.together))
+        return Epsilon(each + rest if self.ppi.id == self.together[0] else each)
+
+    @property
+    def decides(self) -> bool:
+        """Whether it aims at the target, and knows the verdict better than an interval tells."""
+        return all(measurement.mechanism.decides for measurement in self.measurements)
+
+    @property
+    def covers_noise_only(self) -> bool:
+        """Whether its interval says nothing about how far off the value is otherwise."""
+        return any(measurement.mechanism.covers_noise_only for measurement in self.measurements)
 
     @property
     def groups(self) -> tuple[str | None, ...]:
-        grouping = self.parts[0].inputs[0].grouping
+        grouping = self.measurements[0].inputs[0].grouping
         return (None,) if grouping is None else grouping.keys
 
 
@@ -88,25 +124,30 @@ class Option:
     on_request: bool = False
 
 
-def plan_ppi(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Plan:
+def plan_ppi(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Plan:
     """The plan with the smallest predicted error, among those the PPI allows."""
-    options = list(plan_options(ppi, epsilon, facts))
+    request = Request(ppi, log)
+    options = list(plan_options(ppi, epsilon, log))
     plans = [each.plan for each in options if each.plan is not None and not each.on_request]
     if not plans:
         last = next(each for each in reversed(options) if not each.on_request)
         message = f"{ppi.position}: PPI '{ppi.id}' cannot be released: {last.reason}"
         raise NotReleasable(message, hint=last.hint)
-    # Chosen without regard to the target: it changes the verdict, not the question.
-    aimless, cases = replace(ppi, target=None), facts.under(ppi.scope).expected_cases
-    return min(plans, key=lambda p: predicted_error(aimless, p.parts, cases))
+    return min(plans, key=lambda plan: _rank(plan, request))
 
 
-def plan_options(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Iterator[Option]:
+def _rank(plan: Plan, request: Request) -> float:
+    """What a plan is chosen by, whatever its target and forecast: they change no question."""
+    aimless, cases = replace(request.ppi, target=None), request.planned_cases
+    return predicted_error(aimless, plan.measurements, cases)
+
+
+def plan_options(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Iterator[Option]:
     """Every admissible set of the PPI with its mechanisms, or the reason there is no plan.
 
     Sets with a formula that no mechanism answers are left out, but for the PPI itself.
     """
-    request = Request(ppi, facts.under(ppi.scope))
+    request = Request(ppi, log)
     root = _with_whole_ratios(composition_tree(ppi.measure))
     try:
         _refuse_idle_settings(ppi)
@@ -121,12 +162,12 @@ def plan_options(ppi: Ppi, epsilon: Epsilon, facts: PublicFacts) -> Iterator[Opt
 
 
 def _others(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option]:
-    """What the PPI could ask for besides, if it has asked for nothing."""
+    """What else the PPI could ask for, if it names no choice."""
     if request.ppi.release != ReleaseChoice():
         return
-    for mechanism in (THRESHOLD, SAMPLED):
+    for mechanism in on_request():
         asked = replace(request.ppi, release=ReleaseChoice(mechanism=mechanism))
-        for option in _options(root, Request(asked, request.facts), epsilon):
+        for option in _options(root, Request(asked, request.log), epsilon):
             if option.plan is not None and option.plan.mechanism == mechanism:
                 yield replace(option, on_request=True)
 
@@ -175,7 +216,7 @@ def _asked(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option]:
     if not known or not (len(chosen) > MOST_FUNCTIONS or _is_admissible(chosen, root)):
         names = " and ".join(each.function for each in request.ppi.release.noise)
         raise NotReleasable(
-            f"'{names}' is no admissible set", hint=_sets_hint(root, request, epsilon)
+            f"'{names}' is not an admissible set", hint=_sets_hint(root, request, epsilon)
         )
     yield from _options_of(chosen, replace(request, own=own), epsilon)
 
@@ -216,8 +257,8 @@ def _sets_hint(root: Inner, request: Request, epsilon: Epsilon) -> str:
         return f"the admissible sets are: {listed}"
     free = replace(request.ppi, release=replace(request.ppi.release, mechanism=None))
     if listed := _sets_with_plans(root, replace(request, ppi=free), epsilon):
-        return f"leave the mechanism out; the admissible sets are then: {listed}"
-    return "leave 'noise' out"
+        return f"leave out the mechanism; the admissible sets are then: {listed}"
+    return "leave out 'noise'"
 
 
 def _sets_with_plans(root: Inner, request: Request, epsilon: Epsilon) -> str:
@@ -232,10 +273,10 @@ def _sets_with_plans(root: Inner, request: Request, epsilon: Epsilon) -> str:
 def _is_answered(chosen: AdmissibleSet, request: Request, epsilon: Epsilon) -> bool:
     """Whether there is a plan, however good."""
     equally = [Fraction(1, len(chosen))] * len(chosen)
-    whole = epsilon.fraction / request.facts.changes
+    whole = epsilon.fraction / request.stability
     try:
-        parts = _parts(chosen, equally, whole, request)
-        _refuse_unanswered(chosen, parts, request)
+        measurements = _best_measurements(chosen, equally, whole, request)
+        _refuse_unanswered(chosen, measurements, request)
     except (NotReleasable, UsageError):
         return False
     return True
@@ -259,7 +300,10 @@ def _can_cut(node: Inner, request: Request) -> bool:
         return True
     if not isinstance(node.measure, DerivedMultiInstance) or ratio_of(node.measure) is None:
         return False
-    return is_part_of_whole(node.measure) or request.ppi.release.mechanism in (None, "hexagon")
+    return is_part_of_whole(node.measure) or request.ppi.release.mechanism in (
+        None,
+        *names_for(RATIO),
+    )
 
 
 # --- the plans of one admissible set --------------------------------------------------
@@ -269,22 +313,21 @@ def _plans(chosen: AdmissibleSet, request: Request, epsilon: Epsilon) -> Iterato
     """One plan per mechanism of a single function; for several, the best of each."""
     if len(chosen) > MOST_FUNCTIONS:
         raise NotReleasable(
-            f"it shares one epsilon between {len(chosen)} functions, and {MOST_FUNCTIONS} are "
-            "the most",
-            hint="make several PPIs of it, or a formula of fewer variables",
+            f"it splits one epsilon between {len(chosen)} functions; the limit is {MOST_FUNCTIONS}",
+            hint="split it into several PPIs, or use fewer variables",
         )
-    whole = epsilon.fraction / request.facts.changes
+    whole = epsilon.fraction / request.stability
     given = [request.share(node.path) for node in chosen]
     if len(chosen) == 1:
         share = given[0] or Fraction(1)
-        for part in parts_of(chosen[0], whole * share, request):
-            yield _plan(chosen, (replace(part, share=share),), request, epsilon)
+        for measurement in measurements_of(chosen[0], whole * share, request):
+            yield _plan(chosen, (replace(measurement, share=share),), request, epsilon)
         return
     plans = [
-        _plan(chosen, _parts(chosen, shares, whole, request), request, epsilon)
+        _plan(chosen, _best_measurements(chosen, shares, whole, request), request, epsilon)
         for shares in _splits(chosen, given, whole, request)
     ]
-    yield min(plans, key=lambda plan: plan.predicted_error)
+    yield min(plans, key=lambda plan: _rank(plan, request))
 
 
 def _splits(
@@ -295,9 +338,9 @@ def _splits(
     yield _filled(given, equally)
     if given.count(None) < 2:
         return
-    parts = _parts(chosen, equally, whole, request)
-    _refuse_unlike_groups(parts)
-    errors = contributions(request.ppi, parts, request.facts.expected_cases)
+    measurements = _best_measurements(chosen, equally, whole, request)
+    _refuse_unlike_groups(measurements)
+    errors = contributions(request.ppi, measurements, request.planned_cases)
     due = iter(best_split([e for e, share in zip(errors, given, strict=True) if share is None]))
     yield _filled(given, [next(due) if share is None else share for share in given])
 
@@ -308,63 +351,70 @@ def _filled(
     """The given shares; what they leave is divided in proportion to the other ones."""
     left = 1 - sum(share for share in given if share is not None)
     pairs = list(zip(given, otherwise, strict=True))
-    parts = sum(other for share, other in pairs if share is None)
-    if left < 0 or (left == 0 and parts):
+    weights = sum(other for share, other in pairs if share is None)
+    if left < 0 or (left == 0 and weights):
         raise NotReleasable(
-            "the shares of epsilon add up to more than there is for its functions",
+            "the shares of epsilon add up to more than is available for its functions",
             hint="make them smaller",
         )
-    return tuple(left * other / parts if share is None else share for share, other in pairs)
+    return tuple(left * other / weights if share is None else share for share, other in pairs)
 
 
-def _parts(
+def _best_measurements(
     chosen: AdmissibleSet, shares: Sequence[Fraction], whole: Fraction, request: Request
-) -> tuple[Part, ...]:
-    cases = request.facts.expected_cases
+) -> tuple[Measurement, ...]:
+    cases = request.planned_cases
     best = (
         min(
-            parts_of(node, whole * share, request),
-            key=lambda part: part.mechanism.predicted_error(cases, None),
+            measurements_of(node, whole * share, request),
+            key=lambda measurement: measurement.mechanism.predicted_error(cases, None),
         )
         for node, share in zip(chosen, shares, strict=True)
     )
-    return tuple(replace(part, share=share) for part, share in zip(best, shares, strict=True))
+    return tuple(
+        replace(measurement, share=share) for measurement, share in zip(best, shares, strict=True)
+    )
 
 
 def _plan(
-    chosen: AdmissibleSet, parts: tuple[Part, ...], request: Request, epsilon: Epsilon
+    chosen: AdmissibleSet, measurements: tuple[Measurement, ...], request: Request, epsilon: Epsilon
 ) -> Plan:
-    _refuse_unanswered(chosen, parts, request)
-    error = predicted_error(request.ppi, parts, request.facts.expected_cases)
-    return Plan(request.ppi, epsilon, parts, error)
+    _refuse_unanswered(chosen, measurements, request)
+    expected = expected_cases(request.log, request.ppi)
+    error = predicted_error(request.ppi, measurements, expected.cases)
+    return Plan(request.ppi, epsilon, measurements, error, expected)
 
 
-def _refuse_unanswered(chosen: AdmissibleSet, parts: Sequence[Part], request: Request) -> None:
+def _refuse_unanswered(
+    chosen: AdmissibleSet, measurements: Sequence[Measurement], request: Request
+) -> None:
     """What no part alone can tell."""
-    _refuse_unlike_groups(parts)
+    _refuse_unlike_groups(measurements)
     refuse_foregone_verdict(request.ppi)
-    _refuse_another_mechanism(chosen, parts, request)
+    _refuse_another_mechanism(chosen, measurements, request)
 
 
-def _refuse_unlike_groups(parts: Sequence[Part]) -> None:
-    if len({measure.grouping for part in parts for measure in part.inputs}) > 1:
+def _refuse_unlike_groups(measurements: Sequence[Measurement]) -> None:
+    if (
+        len({measure.grouping for measurement in measurements for measure in measurement.inputs})
+        > 1
+    ):
         raise NotReleasable(
-            "its aggregated measures are not grouped alike", hint="give each of them the same 'by'"
+            "its aggregated measures are grouped differently",
+            hint="give each of them the same 'by'",
         )
 
 
 def _refuse_another_mechanism(
-    chosen: AdmissibleSet, parts: Sequence[Part], request: Request
+    chosen: AdmissibleSet, measurements: Sequence[Measurement], request: Request
 ) -> None:
     """A wish for a mechanism that answers none of the functions is a mistake, not a hint."""
     wanted = request.ppi.release.mechanism
     if wanted is None or wanted == THRESHOLD or request.verdict_only:
         return
-    if wanted not in {part.mechanism.name for part in parts}:
+    if wanted not in {measurement.mechanism.name for measurement in measurements}:
         reasons = dict.fromkeys(why_not(wanted, node, request) for node in chosen)
-        raise NotReleasable(
-            "; ".join(reasons), hint="leave the mechanism out, and the best one is taken"
-        )
+        raise NotReleasable("; ".join(reasons), hint="leave out the mechanism to get the best one")
 
 
 def _refuse_idle_settings(ppi: Ppi) -> None:
@@ -376,17 +426,17 @@ def _refuse_idle_settings(ppi: Ppi) -> None:
     ):
         if value is not None and mechanism not in named:
             raise NotReleasable(
-                f"a setting of {setting} is for the mechanism {mechanism} alone",
+                f"{setting} only works with the mechanism {mechanism}",
                 hint=f"write mechanism: {mechanism}, or remove {setting}",
             )
     whole = choice.answer is Wanted.VERDICT or choice.mechanism == SAMPLED
     if whole and choice.noise not in ((), *((NoiseOn(name),) for name in (VALUE, ppi.id, ROOT))):
         raise NotReleasable(
-            "a verdict alone, like sample-and-aggregate, is about the value as a whole",
+            "a verdict, like sample-and-aggregate, is about the whole value",
             hint="remove 'noise'",
         )
     if choice.answer is Wanted.VERDICT and choice.mechanism not in (None, THRESHOLD):
         raise NotReleasable(
-            f"a verdict alone is given by the mechanism {THRESHOLD}",
-            hint="leave the mechanism out",
+            f"only the mechanism {THRESHOLD} releases a verdict without a value",
+            hint="leave out the mechanism",
         )

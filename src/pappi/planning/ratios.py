@@ -6,8 +6,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeGuard
 
-from pappi.ppinot.expressions.nodes import Binary, Expression, Name, Number, Operator
-from pappi.ppinot.model import AggregatedMeasure, Aggregation, Bounding, DerivedMultiInstance
+from pappi.ppinot import (
+    AggregatedMeasure,
+    Aggregation,
+    Binary,
+    Bounding,
+    DerivedMultiInstance,
+    Expression,
+    Name,
+    NumberLiteral,
+    Operator,
+)
 
 # Beyond these a factor is no unit, and its errors are no numbers.
 SMALLEST_FACTOR, LARGEST_FACTOR = Fraction(1, 10**9), 10**9
@@ -65,8 +74,8 @@ def _written(formula: Expression) -> tuple[Fraction, str, str] | None:
             return Fraction(1), numerator, denominator
         case Binary(Operator.DIVIDE, Binary(Operator.MULTIPLY) as top, Name(denominator)):
             return _scaled(top, denominator)
-        case Binary(Operator.MULTIPLY, Number(factor), inner) | Binary(
-            Operator.MULTIPLY, inner, Number(factor)
+        case Binary(Operator.MULTIPLY, NumberLiteral(factor), inner) | Binary(
+            Operator.MULTIPLY, inner, NumberLiteral(factor)
         ):
             found = _written(inner)
             return None if found is None else (factor * found[0], *found[1:])
@@ -76,8 +85,8 @@ def _written(formula: Expression) -> tuple[Fraction, str, str] | None:
 
 def _scaled(top: Binary, denominator: str) -> tuple[Fraction, str, str] | None:
     match top:
-        case Binary(_, Number(factor), Name(numerator)) | Binary(
-            _, Name(numerator), Number(factor)
+        case Binary(_, NumberLiteral(factor), Name(numerator)) | Binary(
+            _, Name(numerator), NumberLiteral(factor)
         ):
             return factor, numerator, denominator
         case _:

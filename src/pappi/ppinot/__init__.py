@@ -1,6 +1,231 @@
 """PPINOT: what a process performance indicator is, and how it is written.
 
-`model` is the one typed, immutable meta-model; `expressions` the closed grammar
-for conditions and formulas; `catalogue` the YAML/JSON notation; `checks` finds
-every problem of a definition against a log's public vocabulary.
+    model        measures, scopes, targets: typed, immutable, with what holds of them without data
+    expressions  the closed grammar of conditions and formulas
+    checks       every problem of a definition against a log's public vocabulary
+    canonical    one form for each question: default bounds, the reduced form, what a key hashes
+    tree         the composition tree, admissible sets, aggregates, and what is computed above them
+    notations    catalogues as YAML, sentences, Java's JSON, BPMN or ppinot4py objects
+    wording      names in quotes, and suggestions, for messages
+
+The shapes of the YAML notation (Field, Record, Written, …) are exported too: other files that
+people write by hand are read with them.
 """
+
+from typing import TYPE_CHECKING
+
+from pappi.lazy import lazy_imports
+from pappi.ppinot.canonical import anchor_time, canonical_form, reduced_form, with_default_bounds
+from pappi.ppinot.checks import check_catalogue, require_sound
+from pappi.ppinot.expressions.nodes import (
+    AnyLiteral,
+    Apply,
+    Binary,
+    Choose,
+    DurationLiteral,
+    Expression,
+    Function,
+    InstantLiteral,
+    IsMissing,
+    Name,
+    Negate,
+    Not,
+    NumberLiteral,
+    OneOf,
+    Operator,
+    TextLiteral,
+    TruthLiteral,
+)
+from pappi.ppinot.expressions.render import render
+from pappi.ppinot.model import (
+    EVERY_CASE,
+    AggregatedMeasure,
+    Aggregation,
+    Bounding,
+    Catalogue,
+    ConditionMeasure,
+    CountMeasure,
+    Cycles,
+    DataMeasure,
+    DerivedMultiInstance,
+    DerivedSingleInstance,
+    EventCondition,
+    EventSequence,
+    Missing,
+    Moment,
+    MultiInstance,
+    NoiseOn,
+    Occurrence,
+    Occurs,
+    OpenCycle,
+    Order,
+    Pick,
+    Ppi,
+    ReleaseChoice,
+    Scope,
+    SingleInstance,
+    StateMeasure,
+    Target,
+    TimeMeasure,
+    Wanted,
+    all_present,
+    is_total,
+    measure_kind,
+)
+from pappi.ppinot.notations import (
+    FORMATS,
+    WRITTEN,
+    Notation,
+    definitions_in,
+    notation_of,
+    parse_definitions,
+    read_definitions,
+    write_definitions,
+)
+from pappi.ppinot.notations.document import Problems, ScalarNode, file_text, read_document
+from pappi.ppinot.notations.yaml.catalogue import parse_catalogue, write_yaml
+from pappi.ppinot.notations.yaml.shapes import (
+    Entries,
+    Field,
+    ListOf,
+    Record,
+    Values,
+    Written,
+    one_word_of,
+)
+from pappi.ppinot.tree import (
+    ROOT,
+    VALUE,
+    AdmissibleSet,
+    Inner,
+    Node,
+    Range,
+    admissible_sets,
+    aggregate,
+    aggregated_measures,
+    composition_tree,
+    exact_sum,
+    function_name,
+    functions,
+    is_arithmetic,
+    leaves,
+    range_above,
+    value_above,
+    values_above,
+)
+from pappi.ppinot.wording import did_you_mean, listed, quoted
+
+if TYPE_CHECKING:
+    from pappi.ppinot.notations.java import ignored_by_java
+    from pappi.ppinot.notations.objects import from_ppinot4py
+    from pappi.ppinot.notations.sentences.render import phrase, sentence
+    from pappi.ppinot.notations.yaml.layout import quoted_text
+else:
+    __getattr__ = lazy_imports(__name__)
+
+__all__ = [
+    "EVERY_CASE",
+    "FORMATS",
+    "ROOT",
+    "VALUE",
+    "WRITTEN",
+    "AdmissibleSet",
+    "AggregatedMeasure",
+    "Aggregation",
+    "AnyLiteral",
+    "Apply",
+    "Binary",
+    "Bounding",
+    "Catalogue",
+    "Choose",
+    "ConditionMeasure",
+    "CountMeasure",
+    "Cycles",
+    "DataMeasure",
+    "DerivedMultiInstance",
+    "DerivedSingleInstance",
+    "DurationLiteral",
+    "Entries",
+    "EventCondition",
+    "EventSequence",
+    "Expression",
+    "Field",
+    "Function",
+    "Inner",
+    "InstantLiteral",
+    "IsMissing",
+    "ListOf",
+    "Missing",
+    "Moment",
+    "MultiInstance",
+    "Name",
+    "Negate",
+    "Node",
+    "NoiseOn",
+    "Not",
+    "Notation",
+    "NumberLiteral",
+    "Occurrence",
+    "Occurs",
+    "OneOf",
+    "OpenCycle",
+    "Operator",
+    "Order",
+    "Pick",
+    "Ppi",
+    "Problems",
+    "Range",
+    "Record",
+    "ReleaseChoice",
+    "ScalarNode",
+    "Scope",
+    "SingleInstance",
+    "StateMeasure",
+    "Target",
+    "TextLiteral",
+    "TimeMeasure",
+    "TruthLiteral",
+    "Values",
+    "Wanted",
+    "Written",
+    "admissible_sets",
+    "aggregate",
+    "aggregated_measures",
+    "all_present",
+    "anchor_time",
+    "canonical_form",
+    "check_catalogue",
+    "composition_tree",
+    "definitions_in",
+    "did_you_mean",
+    "exact_sum",
+    "file_text",
+    "from_ppinot4py",
+    "function_name",
+    "functions",
+    "ignored_by_java",
+    "is_arithmetic",
+    "is_total",
+    "leaves",
+    "listed",
+    "measure_kind",
+    "notation_of",
+    "one_word_of",
+    "parse_catalogue",
+    "parse_definitions",
+    "phrase",
+    "quoted",
+    "quoted_text",
+    "range_above",
+    "read_definitions",
+    "read_document",
+    "reduced_form",
+    "render",
+    "require_sound",
+    "sentence",
+    "value_above",
+    "values_above",
+    "with_default_bounds",
+    "write_definitions",
+    "write_yaml",
+]

@@ -1,44 +1,131 @@
-"""The canonical form of a definition: what two spellings of one question share.
+"""One form for each question, however it is written.
 
-Names, comments and positions are left out, since they do not change the answer.
-The result is plain JSON without floats, ready to be hashed.
+    with_default_bounds   the bounds the owner declares for a log, where a definition names none
+    reduced_form          what a definition may say in two ways, said in one
+    canonical_form        plain JSON without floats, ready to be hashed
 
-**It must never change.** Its hash is the key under which a release is on record: another form
-would charge a known question again. So every tag and member name is written out below, apart
-from what the classes and their attributes are called. A class may be renamed freely; an
-attribute `new` that was once `old` is written `old="new"`.
+**The canonical form must never change.** Its hash is the key under which a release is on record:
+another form would charge a known question again. So every tag and member name is written out
+below, apart from what the classes and their attributes are called. A class may be renamed freely;
+an attribute `new` that was once `old` is written `old="new"`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum
 from fractions import Fraction
 
 from pappi.ppinot.expressions import nodes
+from pappi.ppinot.expressions.nodes import Binary, IsMissing, Name, Not, Operator
 from pappi.ppinot.model import (
+    EVERY_CASE,
     AggregatedMeasure,
+    Aggregation,
     Anchor,
+    Bounding,
     ConditionMeasure,
     CountMeasure,
     DataMeasure,
     DerivedMultiInstance,
     DerivedSingleInstance,
+    EventSequence,
     Grouping,
     Occurs,
+    Pick,
+    Ppi,
     Recent,
     Scope,
-    Sequence,
+    SingleInstance,
     StateMeasure,
     TimeMeasure,
+    is_total,
 )
-from pappi.values.bounds import Bounds
-from pappi.values.periods import Grid, Period
-from pappi.values.plain_data import JSON
-from pappi.values.working_time import WorkingCalendar
-from pappi.values.working_week import Season, Window
+from pappi.ppinot.tree import with_aggregated
+from pappi.values import (
+    JSON,
+    UNIT_INTERVAL,
+    Bounds,
+    CaseBorder,
+    DefaultBounds,
+    Grid,
+    Period,
+    Season,
+    Window,
+    WorkingCalendar,
+)
+
+# --- default bounds -------------------------------------------------------------------
+
+
+def with_default_bounds(ppi: Ppi, defaults: DefaultBounds) -> Ppi:
+    """The same PPI; what its writer has said stays."""
+
+    def bounded(_: str, measure: AggregatedMeasure) -> AggregatedMeasure:
+        is_said = measure.bounds is not None or measure.bounding is not Bounding.DECLARED
+        if is_said or measure.function in (Aggregation.SHARE, Aggregation.COUNT):
+            return measure
+        match measure.base:
+            case TimeMeasure():
+                return replace(measure, bounds=defaults.durations)
+            case CountMeasure():
+                return replace(measure, bounds=defaults.counts)
+            case DataMeasure(attribute=attribute):
+                return replace(measure, bounds=defaults.attributes.get(attribute))
+        return measure
+
+    return replace(ppi, measure=with_aggregated(ppi.measure, bounded))
+
+
+# --- the reduced form -----------------------------------------------------------------
+#
+# Planning and evaluation know fewer forms than definitions: the cases of a scope become a
+# condition of every aggregated measure, a number of cases becomes a sum of ones, and an anchor
+# that is the log's own is none. The value is the same, case by case.
+
+
+def reduced_form(ppi: Ppi, log_anchor: CaseBorder) -> Ppi:
+    """The same PPI, in the fewest forms."""
+    scope = ppi.scope
+    own = None if scope.anchor == Anchor(log_anchor) else scope.anchor
+    kept = scope.cases if scope.last_cases is not None else None
+
+    def reduced(_: str, measure: AggregatedMeasure) -> AggregatedMeasure:
+        if measure.function is Aggregation.COUNT:
+            measure = _as_sum(measure)
+        return replace(measure, filter=_both(scope.cases, measure.filter))
+
+    measure = with_aggregated(ppi.measure, reduced)
+    return replace(ppi, measure=measure, scope=replace(scope, anchor=own, cases=kept))
+
+
+def anchor_time(anchor: Anchor) -> DataMeasure:
+    """The instant of an anchor in a case, as a measure: missing in a case without one."""
+    if isinstance(anchor.moment, CaseBorder):
+        is_start = anchor.moment is CaseBorder.START
+        return DataMeasure("timestamp", Pick.FIRST if is_start else Pick.LAST)
+    return DataMeasure("timestamp", anchor.pick, anchor.moment)
+
+
+def _as_sum(measure: AggregatedMeasure) -> AggregatedMeasure:
+    present = DerivedSingleInstance(Not(IsMissing(Name("x"))), (("x", measure.base),))
+    base = EVERY_CASE if is_total(measure.base) else present
+    return replace(measure, function=Aggregation.SUM, base=base, bounds=UNIT_INTERVAL)
+
+
+def _both(first: SingleInstance | None, second: SingleInstance | None) -> SingleInstance | None:
+    if first is None or second is None:
+        return first or second
+    return DerivedSingleInstance(
+        Binary(Operator.AND, Name("a"), Name("b")), (("a", first), ("b", second))
+    )
+
+
+# --- the canonical form ---------------------------------------------------------------
+#
+# Names, comments and positions are left out, since they do not change the answer.
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +142,11 @@ def _form(tag: str, *same: str, **renamed: str) -> Form:
 
 FORMS: Mapping[type, Form] = {
     # Conditions and formulas.
-    nodes.Number: _form("Number", "value"),
-    nodes.Text: _form("Text", "value"),
-    nodes.Truth: _form("Truth", "value"),
-    nodes.Duration: _form("Duration", "microseconds"),
-    nodes.Instant: _form("Instant", "ts_us"),
+    nodes.NumberLiteral: _form("Number", "value"),
+    nodes.TextLiteral: _form("Text", "value"),
+    nodes.TruthLiteral: _form("Truth", "value"),
+    nodes.DurationLiteral: _form("Duration", "microseconds"),
+    nodes.InstantLiteral: _form("Instant", "ts_us"),
     nodes.Name: _form("Name", "name"),
     nodes.Negate: _form("Negate", "operand"),
     nodes.Not: _form("Not", "operand"),
@@ -70,7 +157,7 @@ FORMS: Mapping[type, Form] = {
     nodes.Apply: _form("Apply", "function", "arguments"),
     # Events.
     Occurs: _form("Occurs", "condition", "occurrence", "among"),
-    Sequence: _form("Sequence", "first", "then", "order"),
+    EventSequence: _form("Sequence", "first", "then", "order"),
     Anchor: _form("Anchor", "moment", "pick"),
     # Measures of one case.
     CountMeasure: _form("CountMeasure", "when"),
@@ -116,7 +203,7 @@ FORMS: Mapping[type, Form] = {
 }
 
 
-def canonical(value: object) -> JSON:
+def canonical_form(value: object) -> JSON:
     """Any part of a question as JSON; equal parts, and only equal parts, come out equal."""
     match value:
         case None | bool() | int():
@@ -128,9 +215,9 @@ def canonical(value: object) -> JSON:
         case Fraction() | date():
             return str(value)
         case tuple():
-            return [canonical(item) for item in value]
+            return [canonical_form(item) for item in value]
     form = FORMS.get(type(value))
     if form is None:
         raise TypeError(f"{type(value).__name__} has no canonical form")
-    members = {name: canonical(getattr(value, attr)) for name, attr in form.members.items()}
+    members = {name: canonical_form(getattr(value, attr)) for name, attr in form.members.items()}
     return {"is": form.tag, **members}

@@ -2,7 +2,8 @@
 
 Nothing here looks at data: a refusal depends on the definition and on what the
 owner declared, and suggestions come from declared names only. Without a
-vocabulary, attributes and activities are taken on trust.
+vocabulary, attributes and activities are taken on trust; so are mechanisms,
+without the names of those there are.
 """
 
 from __future__ import annotations
@@ -13,18 +14,22 @@ from itertools import islice
 
 from pappi.errors import DefinitionError, Position, Problem
 from pappi.ppinot.expressions.kinds import kind_of, mismatch_hint, with_article
-from pappi.ppinot.expressions.nodes import Binary, Expression, Name, OneOf, Operator, Text
-from pappi.ppinot.expressions.walk import children, names_in, walk
-from pappi.ppinot.measures import (
-    EVENT_NAMES,
-    is_total,
-    measure_kind,
-    variable_kinds,
+from pappi.ppinot.expressions.nodes import (
+    NOWHERE,
+    Binary,
+    Expression,
+    Name,
+    OneOf,
+    Operator,
+    TextLiteral,
+    children,
+    names_in,
+    walk,
 )
 from pappi.ppinot.model import (
+    EVENT_NAMES,
     AggregatedMeasure,
     Aggregation,
-    CaseBorder,
     Catalogue,
     ConditionMeasure,
     CountMeasure,
@@ -32,22 +37,23 @@ from pappi.ppinot.model import (
     DerivedMultiInstance,
     DerivedSingleInstance,
     EventCondition,
-    Grouping,
+    EventSequence,
     Missing,
     Moment,
     MultiInstance,
+    NoiseOn,
     Pick,
     Ppi,
-    Sequence,
+    ReleaseChoice,
     SingleInstance,
     StateMeasure,
     TimeMeasure,
+    measure_kind,
+    variable_kinds,
 )
+from pappi.ppinot.tree import aggregated_measures
 from pappi.ppinot.wording import CONTROL, did_you_mean, listed, quoted
-from pappi.values.units import DURATIONS
-from pappi.values.vocabulary import Kind, Vocabulary
-
-__all__ = ["check_catalogue", "is_total", "measure_kind", "require_sound"]
+from pappi.values import DURATIONS, CaseBorder, Kind, Vocabulary
 
 MAX_PROBLEMS = 200
 
@@ -58,28 +64,37 @@ _NO_TRANSITIONS = (
     "--no-lifecycle"
 )
 _AGGREGATED = (Kind.NUMBER, Kind.DURATION, Kind.TRUTH)
+_EQUALITY = (Operator.EQUAL, Operator.UNEQUAL)
 # A name stands in every table and chart of its PPI, other words beside it.
 _LONGEST_NAME = 500
 _LONGEST_WORDS = 5_000
 
 
-def check_catalogue(catalogue: Catalogue, vocabulary: Vocabulary | None) -> list[Problem]:
+def check_catalogue(
+    catalogue: Catalogue,
+    vocabulary: Vocabulary | None,
+    mechanisms: Collection[str] | None = None,
+) -> list[Problem]:
     """What is wrong with a catalogue, in the order it is written; the first 200 problems."""
-    checker = _Checker(vocabulary)
-    found = (problem for ppi in catalogue.ppis for problem in checker.ppi(ppi))
-    return list(islice(found, MAX_PROBLEMS))
+    checker = _Checker(vocabulary, mechanisms)
+    problems = (problem for ppi in catalogue.ppis for problem in checker.ppi(ppi))
+    return list(islice(problems, MAX_PROBLEMS))
 
 
-def require_sound(catalogue: Catalogue, vocabulary: Vocabulary) -> None:
+def require_sound(
+    catalogue: Catalogue, vocabulary: Vocabulary, mechanisms: Collection[str]
+) -> None:
     """Nothing, or a DefinitionError with every error of the catalogue."""
-    errors = [each for each in check_catalogue(catalogue, vocabulary) if each.level == "error"]
+    problems = check_catalogue(catalogue, vocabulary, mechanisms)
+    errors = [problem for problem in problems if problem.level == "error"]
     if errors:
         raise DefinitionError(errors)
 
 
 class _Checker:
-    def __init__(self, vocabulary: Vocabulary | None) -> None:
+    def __init__(self, vocabulary: Vocabulary | None, mechanisms: Collection[str] | None) -> None:
         self._vocabulary = vocabulary
+        self._mechanisms = mechanisms
         # What every event has comes last: no attribute may change what it means.
         declared = vocabulary.attributes if vocabulary is not None else {}
         self._names: dict[str, Kind | None] = {**declared, **EVENT_NAMES}
@@ -89,28 +104,38 @@ class _Checker:
     def ppi(self, ppi: Ppi) -> Iterator[Problem]:
         yield from _length_problems(ppi)
         problems = list(self._multi(ppi.measure))
-        yield from problems
-        if not problems:
-            yield from self._shown(ppi)
+        yield from problems or self._shown(ppi)
         if isinstance(ppi.measure, AggregatedMeasure) and ppi.measure.within is not None:
-            message = "'within' names another variable of a formula, and here is no formula"
+            message = "'within' names another variable of a formula, but there is no formula here"
             yield Problem(ppi.position, message, "remove it, or derive the ratio of the two")
-        yield from self._scope(ppi)
+        if ppi.scope.cases is not None:
+            need = "a scope chooses cases by"
+            yield from self._chosen_by(ppi.scope.cases, need, ppi.position)
+        if ppi.scope.anchor is not None:
+            yield from self._moment(ppi.scope.anchor.moment)
         yield from _target_problems(ppi)
         yield from _share_problems(ppi)
-        if len(set(_groupings(ppi.measure))) > 1:
+        yield from self._unknown_mechanisms(ppi)
+        if len({measure.grouping for _, measure in aggregated_measures(ppi.measure)}) > 1:
             message = "all measures of a formula must be grouped alike"
             yield Problem(ppi.position, message, "give each of them the same 'by'")
 
-    def _scope(self, ppi: Ppi) -> Iterator[Problem]:
-        scope = ppi.scope
-        if scope.cases is not None:
-            yield from self._single(scope.cases)
-            yield from _border_problems(scope.cases, ppi.position)
-            need = "a scope chooses cases by"
-            yield from self._has_kind(scope.cases, (Kind.TRUTH,), need, ppi.position)
-        if scope.anchor is not None:
-            yield from self._moment(scope.anchor.moment)
+    def _unknown_mechanisms(self, ppi: Ppi) -> Iterator[Problem]:
+        known = self._mechanisms
+        choices: tuple[ReleaseChoice | NoiseOn, ...] = (ppi.release, *ppi.release.noise)
+        for choice in choices:
+            name = choice.mechanism
+            if name is not None and known is not None and name not in known:
+                hint = did_you_mean(name, known, f"the mechanisms are {listed(known, 'and')}")
+                place = ppi.position if choice.position is NOWHERE else choice.position
+                yield Problem(place, f"there is no mechanism {quoted(name)}", hint)
+
+    def _chosen_by(
+        self, condition: SingleInstance, need: str, position: Position
+    ) -> Iterator[Problem]:
+        yield from self._single(condition)
+        yield from _border_problems(condition, position)
+        yield from self._has_kind(condition, (Kind.TRUTH,), need, position)
 
     def _shown(self, ppi: Ppi) -> Iterator[Problem]:
         """The unit was chosen before the vocabulary was known; does it fit?"""
@@ -119,7 +144,7 @@ class _Checker:
         if kind is Kind.DURATION and not in_time:
             yield _unsaid_duration(ppi)
         elif kind is Kind.NUMBER and in_time and ppi.unit.name != "microseconds":
-            message = "the value is a number, and its bounds are written as durations"
+            message = "the value is a number, but its bounds are durations"
             yield Problem(ppi.position, message, "write plain numbers")
 
     def _multi(self, measure: MultiInstance) -> Iterator[Problem]:
@@ -139,10 +164,8 @@ class _Checker:
             need = f"'{measure.function}' needs"
             yield from self._has_kind(measure.base, allowed, need, measure.position)
         if measure.filter is not None:
-            yield from self._single(measure.filter)
-            yield from _border_problems(measure.filter, measure.position)
             need = "the cases are chosen by"
-            yield from self._has_kind(measure.filter, (Kind.TRUTH,), need, measure.position)
+            yield from self._chosen_by(measure.filter, need, measure.position)
         if measure.grouping is not None:
             by = measure.grouping.by
             yield from self._data(by)
@@ -150,7 +173,7 @@ class _Checker:
             if by.attribute == ACTIVITY:
                 yield from self._known((key, by.position) for key in measure.grouping.keys)
             if any(map(CONTROL.search, measure.grouping.keys)):
-                yield Problem(by.position, "a key of the groups holds a control character")
+                yield Problem(by.position, "a group key contains a control character")
 
     def _has_kind(
         self, measure: SingleInstance, allowed: tuple[Kind, ...], need: str, position: Position
@@ -161,11 +184,11 @@ class _Checker:
         wanted = " or ".join(map(with_article, allowed))
         hint = ""
         if kind is Kind.TEXT:
-            hint = "a text can be compared or grouped by, not counted with"
+            hint = "text can be compared or grouped by, but not used as a number"
         elif allowed == (Kind.TRUTH,):
             hint = "compare it with something: {derive: x > 0, x: …}"
         place = measure.position if isinstance(measure, DataMeasure) else position
-        yield Problem(place, f"{need} {wanted}, and this is {with_article(kind)}", hint)
+        yield Problem(place, f"{need} {wanted}, but this is {with_article(kind)}", hint)
 
     # --- measures of one case ---------------------------------------------------------
 
@@ -192,14 +215,9 @@ class _Checker:
 
     def _data(self, measure: DataMeasure) -> Iterator[Problem]:
         if self._vocabulary is not None and measure.attribute not in self._names:
-            yield self._unknown_attribute(measure.attribute, measure.position)
+            yield _undeclared("attribute", measure.attribute, self._names, measure.position)
         if measure.when is not None:
             yield from self._condition(measure.when)
-
-    def _unknown_attribute(self, name: str, position: Position) -> Problem:
-        known = f"the log declares {listed(self._names, 'and')}"
-        hint = did_you_mean(name, self._names, known)
-        return Problem(position, f"unknown attribute {quoted(name)}", hint)
 
     def _formula(
         self,
@@ -210,12 +228,16 @@ class _Checker:
         names = variable_kinds(measure, self._vocabulary)
         kind, problems = kind_of(measure.formula, names, "variable")
         yield from problems
-        activities = {name for name, each in measure.variables if _reads_activity(each)}
+        activities = {
+            name
+            for name, inner in measure.variables
+            if isinstance(inner, DataMeasure) and inner.attribute == ACTIVITY
+        }
         yield from self._activities(measure.formula, activities)
         if allowed is None or kind is None or kind in allowed:
             return
         wanted = " or ".join(map(with_article, allowed))
-        message = f"{need} {wanted}, and this formula gives {with_article(kind)}"
+        message = f"{need} {wanted}, but this formula gives {with_article(kind)}"
         yield Problem(measure.formula.position, message, mismatch_hint(kind, allowed[0]))
 
     # --- conditions on events ---------------------------------------------------------
@@ -225,7 +247,7 @@ class _Checker:
             yield from self._condition(moment)
 
     def _condition(self, condition: EventCondition) -> Iterator[Problem]:
-        if isinstance(condition, Sequence):
+        if isinstance(condition, EventSequence):
             yield from self._condition(condition.first)
             yield from self._condition(condition.then)
             return
@@ -250,20 +272,22 @@ class _Checker:
         """An activity written as if it were an attribute gets a better hint."""
         activities = self._vocabulary.activities if self._vocabulary else ()
         for node in walk(expression):
-            if (
-                isinstance(node, Name)
-                and node.position == problem.position
-                and node.name in activities
-            ):
+            if not isinstance(node, Name):
+                continue
+            if node.position == problem.position and node.name in activities:
                 return replace(problem, hint=f'write activity == "{node.name}"')
-            if isinstance(node, Name) and node.name == TRANSITION and TRANSITION not in self._names:
+            if node.name == TRANSITION and TRANSITION not in self._names:
                 return replace(problem, hint=_NO_TRANSITIONS)
         return problem
 
     def _activities(self, expression: Expression, names: Collection[str]) -> Iterator[Problem]:
         """Names are those that mean the activity of an event there."""
-        literals = _compared_with(expression, names)
-        yield from self._known((text.value, text.position) for text in literals)
+        for node in walk(expression):
+            is_equality = isinstance(node, Binary) and node.operator in _EQUALITY
+            compared = children(node) if is_equality or isinstance(node, OneOf) else ()
+            if any(isinstance(operand, Name) and operand.name in names for operand in compared):
+                texts = (operand for operand in compared if isinstance(operand, TextLiteral))
+                yield from self._known((text.value, text.position) for text in texts)
 
     def _known(self, activities: Iterable[tuple[str, Position]]) -> Iterator[Problem]:
         if self._vocabulary is None:
@@ -271,9 +295,12 @@ class _Checker:
         declared = self._vocabulary.activities
         for name, position in activities:
             if name not in declared:
-                known = f"the log declares {listed(declared, 'and')}"
-                hint = did_you_mean(name, declared, known)
-                yield Problem(position, f"unknown activity {quoted(name)}", hint)
+                yield _undeclared("activity", name, declared, position)
+
+
+def _undeclared(what: str, name: str, declared: Iterable[str], position: Position) -> Problem:
+    hint = did_you_mean(name, declared, f"the log declares {listed(declared, 'and')}")
+    return Problem(position, f"unknown {what} {quoted(name)}", hint)
 
 
 def _border_problems(measure: SingleInstance, position: Position) -> Iterator[Problem]:
@@ -286,16 +313,16 @@ def _border_problems(measure: SingleInstance, position: Position) -> Iterator[Pr
     start, end = measure.start, measure.end
     borders = isinstance(start, CaseBorder) or isinstance(end, CaseBorder)
     if start is CaseBorder.END or end is CaseBorder.START:
-        message = "nothing is measured from the end of a case or up to its start"
+        message = "time cannot be measured from the end of a case or up to its start"
         yield Problem(position, message, "swap the two ends")
     elif borders and measure.cycles is not None:
-        message = "a case starts and ends once: it makes no cycles"
+        message = "a case starts and ends only once, so it has no cycles"
         yield Problem(position, message, "name an activity, or measure without cycles")
     elif (start is CaseBorder.START and measure.start_pick is Pick.LAST) or (
         end is CaseBorder.END and measure.end_pick is Pick.FIRST
     ):
-        message = "a case has one start and one end: there is no first or last of them"
-        yield Problem(position, message, "say it without choosing")
+        message = "a case has one start and one end, so 'first' and 'last' do not apply"
+        yield Problem(position, message, "leave out 'first' or 'last'")
 
 
 def _length_problems(ppi: Ppi) -> Iterator[Problem]:
@@ -312,67 +339,44 @@ def _length_problems(ppi: Ppi) -> Iterator[Problem]:
     for what, (texts, most) in written.items():
         length = sum(map(len, texts))
         if length > most:
-            message = f"{quoted(what)} has {length:,} characters, and may have {most:,}"
+            message = f"{quoted(what)} has {length:,} characters, but may have at most {most:,}"
             yield Problem(ppi.position, message, "shorten it")
 
 
 def _unsaid_duration(ppi: Ppi) -> Problem:
     """Only the log tells that it is one: what is written is the unit of its bounds, if they are."""
-    single = isinstance(ppi.measure, AggregatedMeasure)
-    limits = ppi.measure.bounds if isinstance(ppi.measure, AggregatedMeasure) else ppi.value_range
+    if isinstance(ppi.measure, AggregatedMeasure):
+        limits, example = ppi.measure.bounds, "[0 hours, 24 hours]"
+    else:
+        limits, example = ppi.value_range, "{value: [0 hours, 24 hours]}"
     if limits is not None:
-        message = "the value is a duration, and its bounds are written as plain numbers"
+        message = "the value is a duration, but its bounds are plain numbers"
         return Problem(ppi.position, message, "write them with a unit of time, as in 24 hours")
-    message = "the value is a duration, by the attributes of this log, and no bounds say so"
-    written = "[0 hours, 24 hours]" if single else "{value: [0 hours, 24 hours]}"
-    return Problem(ppi.position, message, f"add bounds with a unit of time, as in {written}")
+    message = "in this log the value is a duration, but no bounds give a unit of time"
+    return Problem(ppi.position, message, f"add bounds with a unit of time, as in {example}")
 
 
 def _share_problems(ppi: Ppi) -> Iterator[Problem]:
-    shares = [each.share for each in ppi.release.noise if each.share is not None]
-    if sum(shares) > 1:
-        message = f"the shares of epsilon add up to {float(sum(shares)):g}, and 1 is the most"
+    shares = [noise.share for noise in ppi.release.noise if noise.share is not None]
+    total = sum(shares)
+    if total > 1:
+        message = f"the shares of epsilon add up to {float(total):g}, but may add up to 1 at most"
         yield Problem(ppi.position, message, "make them smaller")
-    elif sum(shares) == 1 and len(shares) < len(ppi.release.noise):
+    elif total == 1 and len(shares) < len(ppi.release.noise):
         message = "the shares of epsilon leave nothing for the functions without one"
         yield Problem(ppi.position, message, "make them smaller")
 
 
 def _target_problems(ppi: Ppi) -> Iterator[Problem]:
-    own = [(each.target, each.tolerated) for each in ppi.group_targets]
+    own = [(group.target, group.tolerated) for group in ppi.group_targets]
     for target, tolerated in ((ppi.target, ppi.tolerated), *own):
         if target is not None and tolerated is not None and not tolerated.contains(target):
-            message = "what is tolerated must hold all of the target"
+            message = "the tolerated range must include all of the target"
             yield Problem(ppi.position, message, "make it wider than the target")
-    keys = dict.fromkeys(k for each in _groupings(ppi.measure) if each for k in each.keys)
-    for each in ppi.group_targets:
-        if each.key not in keys:
+    groupings = (measure.grouping for _, measure in aggregated_measures(ppi.measure))
+    keys = dict.fromkeys(key for by in groupings if by for key in by.keys)
+    for group in ppi.group_targets:
+        if group.key not in keys:
             known = f"the groups are {listed(keys, 'and')}" if keys else "it has no groups"
-            yield Problem(
-                ppi.position, f"a target for {quoted(each.key)}, which is no group", known
-            )
-
-
-def _compared_with(expression: Expression, names: Collection[str]) -> Iterator[Text]:
-    """The texts an expression compares one of the names with."""
-    for node in walk(expression):
-        compared = children(node) if names and _compares(node) else ()
-        if any(isinstance(each, Name) and each.name in names for each in compared):
-            yield from (each for each in compared if isinstance(each, Text))
-
-
-def _compares(node: Expression) -> bool:
-    is_equality = isinstance(node, Binary) and node.operator in (Operator.EQUAL, Operator.UNEQUAL)
-    return is_equality or isinstance(node, OneOf)
-
-
-def _reads_activity(measure: SingleInstance | MultiInstance) -> bool:
-    return isinstance(measure, DataMeasure) and measure.attribute == ACTIVITY
-
-
-def _groupings(measure: MultiInstance) -> Iterator[Grouping | None]:
-    if isinstance(measure, AggregatedMeasure):
-        yield measure.grouping
-        return
-    for _, variable in measure.variables:
-        yield from _groupings(variable)
+            message = f"there is a target for {quoted(group.key)}, which is not a group"
+            yield Problem(ppi.position, message, known)

@@ -10,26 +10,41 @@ shares. `Ppi.unit` says how to show it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
+from functools import reduce
 
-from pappi.ppinot.expressions.nodes import Expression, Located
-from pappi.values.bounds import Bounds
-from pappi.values.epsilon import Epsilon
-from pappi.values.periods import Calendar, Grid
-from pappi.values.units import Unit
-from pappi.values.working_time import WorkingCalendar
+from pappi.ppinot.expressions.kinds import kind_of
+from pappi.ppinot.expressions.nodes import (
+    Apply,
+    Binary,
+    Choose,
+    Expression,
+    IsMissing,
+    Located,
+    Name,
+    Negate,
+    Not,
+    OneOf,
+    Operator,
+    TruthLiteral,
+)
+from pappi.values import (
+    Bounds,
+    Calendar,
+    CaseBorder,
+    Epsilon,
+    Grid,
+    Kind,
+    Unit,
+    Vocabulary,
+    WorkingCalendar,
+)
 
 # --- instants and conditions on events ------------------------------------------------
-
-
-class CaseBorder(StrEnum):
-    """The first or the last event of a case, as an instant."""
-
-    START = "case start"
-    END = "case end"
 
 
 class Occurrence(StrEnum):
@@ -71,7 +86,7 @@ class Order(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence:
+class EventSequence:
     """The events at which `then` occurs after `first` has."""
 
     first: Occurs
@@ -79,7 +94,7 @@ class Sequence:
     order: Order
 
 
-EventCondition = Occurs | Sequence
+EventCondition = Occurs | EventSequence
 Moment = CaseBorder | EventCondition
 
 
@@ -194,6 +209,9 @@ SingleInstance = (
     | DerivedSingleInstance
 )
 
+EVERY_CASE = DerivedSingleInstance(TruthLiteral(value=True), ())
+"""True in every case."""
+
 
 # --- multi-instance measures ----------------------------------------------------------
 
@@ -220,7 +238,7 @@ class Grouping:
 
     def __post_init__(self) -> None:
         if not self.keys or len(set(self.keys)) < len(self.keys):
-            raise ValueError("group keys must be there, and each of them once")
+            raise ValueError("group keys must not be empty or repeated")
 
 
 class Bounding(StrEnum):
@@ -311,7 +329,7 @@ class GroupTarget:
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """The last so many whole days, weeks, months, quarters or years before now."""
+    """This many whole days, weeks, months, quarters or years before now."""
 
     count: int
     unit: Calendar
@@ -345,9 +363,18 @@ class Scope:
 
     def __post_init__(self) -> None:
         if self.recent is not None and (self.start or self.until):
-            raise ValueError("a scope is recent, or between two days, not both")
+            raise ValueError("a scope is either recent or between two days, not both")
         if self.last_cases is not None and self.grid is not None:
             raise ValueError("the last cases are one period: they have no grid")
+
+
+# What a scope may say, in any notation.
+FIRST_DAY, LAST_DAY = date(1900, 1, 1), date(2199, 12, 31)
+MAX_CASES = 1_000_000
+MAX_COUNT = 366
+MAX_PERIODS = 5_000
+EVERY_MONTH = Scope(Grid(Calendar.MONTH))
+"""The scope of a PPI that names none."""
 
 
 class Wanted(StrEnum):
@@ -358,7 +385,7 @@ class Wanted(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class NoiseOn:
+class NoiseOn(Located):
     """A function that should carry noise: a variable, with dots to go deeper, or `value`.
 
     Its mechanism and its share of epsilon are the planner's to choose where they are None.
@@ -374,11 +401,13 @@ class NoiseOn:
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseChoice:
+class ReleaseChoice(Located):
     """How a PPI is to be released, where the writer does not leave it to the planner.
 
-    `noise` are the functions that should carry it, and `mechanism` is for those that name none;
-    `falloff` is the threshold mechanism's, `buckets` are those of sample-and-aggregate.
+    `noise` are the functions that should carry it, and `mechanism` is for those that name none:
+    any name will do here, since only `pappi.mechanisms` knows which there are.
+    `falloff` is the threshold mechanism's, `buckets` are those of sample-and-aggregate. With
+    others under one total it may share a draw, unless it is not `in_set`.
     """
 
     answer: Wanted = Wanted.VALUE
@@ -386,6 +415,7 @@ class ReleaseChoice:
     noise: tuple[NoiseOn, ...] = ()
     falloff: Fraction | None = None
     buckets: int | None = None
+    in_set: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +423,8 @@ class Ppi(Located):
     """A process performance indicator.
 
     A value in `target` is green, one that is only in `tolerated` is amber, any other is red.
-    `group_targets` go before both in their groups.
+    `group_targets` go before both in their groups. `expected` is the writer's guess of the share
+    of cases that it is about: for forecasts alone, it changes nothing that is released.
     """
 
     id: str
@@ -412,16 +443,111 @@ class Ppi(Located):
     comments: str = ""
     tolerated: Target | None = None
     group_targets: tuple[GroupTarget, ...] = ()
+    expected: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """PPIs about one log."""
+    """PPIs about one log; with a `total`, all of them together have that ε in each block."""
 
     log: str
     ppis: tuple[Ppi, ...]
+    total: Epsilon | None = None
     file: str = field(default="<catalogue>", compare=False)
 
     def __post_init__(self) -> None:
         if len({ppi.id for ppi in self.ppis}) < len(self.ppis):
             raise ValueError("two PPIs of a catalogue have the same id")
+
+
+# --- what can be said of a measure without looking at any data ------------------------
+
+EVENT_NAMES: Mapping[str, Kind] = {"activity": Kind.TEXT, "timestamp": Kind.TIME}
+"""What every event has, whatever the log declares."""
+
+_LOSSY = (Operator.MULTIPLY, Operator.DIVIDE, Operator.REMAINDER)
+
+
+def attribute_kind(attribute: str, vocabulary: Vocabulary | None) -> Kind | None:
+    """The kind of an event attribute; None if it is unknown or not declared."""
+    if attribute in EVENT_NAMES:
+        return EVENT_NAMES[attribute]
+    return vocabulary.attributes.get(attribute) if vocabulary else None
+
+
+def measure_kind(measure: Measure, vocabulary: Vocabulary | None) -> Kind | None:
+    """The kind of a measure's value; None if it depends on attributes not declared."""
+    match measure:
+        case CountMeasure():
+            return Kind.NUMBER
+        case TimeMeasure():
+            return Kind.DURATION
+        case ConditionMeasure() | StateMeasure():
+            return Kind.TRUTH
+        case DataMeasure():
+            return attribute_kind(measure.attribute, vocabulary)
+        case AggregatedMeasure() if measure.function is Aggregation.COUNT:
+            return Kind.NUMBER
+        case AggregatedMeasure():
+            kind = measure_kind(measure.base, vocabulary)
+            return Kind.NUMBER if kind is Kind.TRUTH else kind
+        case DerivedSingleInstance() | DerivedMultiInstance():
+            return kind_of(measure.formula, variable_kinds(measure, vocabulary))[0]
+
+
+def variable_kinds(
+    measure: DerivedSingleInstance | DerivedMultiInstance, vocabulary: Vocabulary | None
+) -> dict[str, Kind | None]:
+    return {name: measure_kind(variable, vocabulary) for name, variable in measure.variables}
+
+
+def all_present(measure: DerivedSingleInstance) -> Expression:
+    """Whether every variable of a formula has a value."""
+    present: list[Expression] = [Not(IsMissing(Name(name))) for name, _ in measure.variables]
+    if not present:
+        return TruthLiteral(value=True)
+    return reduce(lambda left, right: Binary(Operator.AND, left, right), present)
+
+
+def is_total(measure: Measure) -> bool:
+    """Whether a measure surely has a value, for every case or in every period.
+
+    A time has none in a case without the events (and an event may lack its
+    timestamp), an aggregate none over no cases.
+    """
+    match measure:
+        case CountMeasure() | ConditionMeasure() | StateMeasure():
+            return True
+        case DerivedSingleInstance(missing=Missing.TRUE | Missing.FALSE):
+            return True
+        case DerivedSingleInstance(missing=Missing.LEFT_OUT):
+            present = {name: True for name, _ in measure.variables}
+            every = all(is_total(variable) for _, variable in measure.variables)
+            return every and _is_total(measure.formula, present)
+        case DerivedSingleInstance() | DerivedMultiInstance():
+            total = {name: is_total(variable) for name, variable in measure.variables}
+            return _is_total(measure.formula, total)
+        case _:
+            return False
+
+
+def _is_total(expression: Expression, names: Mapping[str, bool]) -> bool:
+    match expression:
+        case Name():
+            return names.get(expression.name, False)
+        case Not() | OneOf() | IsMissing():
+            return True
+        case Negate():
+            return _is_total(expression.operand, names)
+        case Binary() if expression.operator in _LOSSY:
+            # A product can overflow, a quotient can be by zero: both are missing then.
+            return False
+        case Binary() if expression.operator in (Operator.ADD, Operator.SUBTRACT):
+            return _is_total(expression.left, names) and _is_total(expression.right, names)
+        case Choose():
+            # A missing condition counts as false, so only the two sides matter.
+            return _is_total(expression.then, names) and _is_total(expression.otherwise, names)
+        case Apply():
+            return all(_is_total(argument, names) for argument in expression.arguments)
+        case _:
+            return True

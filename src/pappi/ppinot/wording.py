@@ -45,10 +45,10 @@ def closest(word: str, names: Iterable[str]) -> str | None:
     typed = word.lower()
     alike = [name for name in by_lower if name[:1] == typed[:1]]
     # A first letter is seldom mistyped, so the same one makes up for more differences.
-    found = get_close_matches(typed, by_lower, n=1, cutoff=0.75) or get_close_matches(
+    matches = get_close_matches(typed, by_lower, n=1, cutoff=0.75) or get_close_matches(
         typed, alike, n=1, cutoff=0.65
     )
-    return by_lower[found[0]] if found else None
+    return by_lower[matches[0]] if matches else None
 
 
 def did_you_mean(word: str, names: Iterable[str], otherwise: str = "") -> str:

@@ -1,15 +1,152 @@
 """Released answers and previews, shown: one renderer for page, notebook, command line, document.
 
-`charts` draws a series as SVG, `tree_chart` a PPI with its admissible sets, `error_chart` how
-far off it will be, `gauge` the budget; `html` sets a whole report, `previews` what would be
-asked, `tables` and `quotes` fill a terminal. Every drawing comes bare, for a page with
-`CHART_CSS`, and alone (`figures.standalone`), and has a table of its numbers.
+series_chart   a series as SVG; error_chart: how far off a PPI is expected to be; gauge: the
+               budget; tree_chart: a PPI with its admissible sets, in words and as a picture
+drawing        what charts are made of: frames, axes, marks, keys
+pages          the report of a release and the preview of one, as documents
+dpo            the data-protection pack
+tables         the same in a terminal; records: as JSON and CSV
+wording        verdicts, guarantees and forecasts in plain words; describe: a log in words
+numbers        never more digits than the noise allows
+style          colours that everyone can tell apart, style sheets, the head of a document
+elements       HTML and SVG in which everything is escaped; safe_text: text from outside
 
-Beneath them: `numbers` (never more digits than the noise allows), `verdicts` (how an answer
-stands to its target), `wording` and `forecasts` (guarantees, and how long a budget lasts, in
-plain words), `figures`, `scales`, `panels`, `lanes`, `marks`, `keys` and `tree_layout` (the
-geometry of a chart), `palette` (colours that everyone can tell apart), `elements` and `plain`
-(nothing from outside becomes markup). `dpo` and its parts make the data-protection pack.
-
-Rendering is pure: it sees released answers and public facts, and returns text.
+Every drawing comes bare, for a page with `CHART_CSS`, and alone (`standalone`), and has a
+table of its numbers. Rendering is pure: it sees released answers and public facts, and
+returns text.
 """
+
+from typing import TYPE_CHECKING
+
+from pappi.lazy import lazy_imports
+
+if TYPE_CHECKING:
+    from pappi.report.describe import (
+        attributes_with_kinds,
+        describe_log,
+        describe_vocabulary,
+        horizon_text,
+    )
+    from pappi.report.dpo.document import dpo_body, dpo_html
+    from pappi.report.dpo.facts import (
+        Act,
+        Asked,
+        Chain,
+        Erasure,
+        LogFacts,
+        Look,
+        Pack,
+        Share,
+        State,
+        most_in_a_block,
+        question_digest,
+        rows_of,
+    )
+    from pappi.report.dpo.record import pack_record
+    from pappi.report.drawing import standalone
+    from pappi.report.elements import Element, el
+    from pappi.report.error_chart import error_caption, error_figure, error_table
+    from pappi.report.gauge import budget_gauge, budget_text, gauge_table
+    from pappi.report.numbers import three_digits, with_unit
+    from pappi.report.pages import preview_html, report_html, series_card, series_html
+    from pappi.report.records import (
+        answer_record,
+        exact_record,
+        flat_record,
+        flat_smoothed_record,
+        quote_record,
+        smoothed_record,
+    )
+    from pappi.report.safe_text import csv_text, printable, shortened
+    from pappi.report.series_chart import series_svg
+    from pappi.report.style import DPO_CSS, PAGE_CSS, document_html, painted
+    from pappi.report.tables import (
+        advice_lines,
+        answers_table,
+        budget_table,
+        exact_table,
+        options_table,
+        quantiles_table,
+        quotes_table,
+        set_lines,
+    )
+    from pappi.report.tree_chart import composition_figure, composition_table, ppi_svg, ppi_text
+    from pappi.report.wording import (
+        assumption_text,
+        charged_text,
+        compared,
+        forecast_lines,
+        left_text,
+        percent,
+    )
+else:
+    __getattr__ = lazy_imports(__name__)
+
+__all__ = [
+    "DPO_CSS",
+    "PAGE_CSS",
+    "Act",
+    "Asked",
+    "Chain",
+    "Element",
+    "Erasure",
+    "LogFacts",
+    "Look",
+    "Pack",
+    "Share",
+    "State",
+    "advice_lines",
+    "answer_record",
+    "answers_table",
+    "assumption_text",
+    "attributes_with_kinds",
+    "budget_gauge",
+    "budget_table",
+    "budget_text",
+    "charged_text",
+    "compared",
+    "composition_figure",
+    "composition_table",
+    "csv_text",
+    "describe_log",
+    "describe_vocabulary",
+    "document_html",
+    "dpo_body",
+    "dpo_html",
+    "el",
+    "error_caption",
+    "error_figure",
+    "error_table",
+    "exact_record",
+    "exact_table",
+    "flat_record",
+    "flat_smoothed_record",
+    "forecast_lines",
+    "gauge_table",
+    "horizon_text",
+    "left_text",
+    "most_in_a_block",
+    "options_table",
+    "pack_record",
+    "painted",
+    "percent",
+    "ppi_svg",
+    "ppi_text",
+    "preview_html",
+    "printable",
+    "quantiles_table",
+    "question_digest",
+    "quote_record",
+    "quotes_table",
+    "report_html",
+    "rows_of",
+    "series_card",
+    "series_html",
+    "series_svg",
+    "set_lines",
+    "shortened",
+    "smoothed_record",
+    "standalone",
+    "three_digits",
+    "with_unit",
+]

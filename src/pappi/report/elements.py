@@ -6,11 +6,12 @@ or alone, and a test can parse either.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from pappi.report.plain import plain
+from pappi.report.numbers import MISSING
+from pappi.report.safe_text import printable
 
 Attribute = str | int | float | None
 
@@ -34,16 +35,20 @@ class Element:
 
 
 Node = Element | str
+Cell = Node | Sequence[Node]
 
 
 def el(tag: str, /, *children: Node | None, **attributes: Attribute) -> Element:
     """An element; children and attributes that are None are left out.
 
-    Attribute names are written with `_` for `-`; a `_` at the end is dropped.
+    Attribute names are written with `_` for `-`; a `_` at the end is dropped. CSS stands in HTML
+    as it is and in XML escaped, so a style may only hold what is the same in both.
 
     >>> print(el("text", "a < b", class_="pp-label", text_anchor="end", x=1.50))
     <text class="pp-label" text-anchor="end" x="1.5">a &lt; b</text>
     """
+    if tag == "style" and any(mark in str(child) for child in children for mark in "<&"):
+        raise ValueError("style sheets must not contain < or &")
     return Element(
         tag,
         tuple(
@@ -53,6 +58,38 @@ def el(tag: str, /, *children: Node | None, **attributes: Attribute) -> Element:
         ),
         tuple(child for child in children if child is not None),
     )
+
+
+def bdi(text: str) -> Element:
+    """Text from outside keeps its reading direction to itself."""
+    return el("bdi", text or MISSING)
+
+
+def table(
+    caption: str,
+    headers: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    styles: Mapping[int, str] | None = None,
+) -> Element:
+    """The first column names the row; `styles` are classes of columns, such as `number`."""
+    classes = styles or {}
+    head = [
+        el("th", text, scope="col", class_="number" if classes.get(n) == "number" else None)
+        for n, text in enumerate(headers)
+    ]
+    return el(
+        "table",
+        el("caption", caption),
+        el("thead", el("tr", *head)),
+        el("tbody", *(_row(row, classes) for row in rows)),
+    )
+
+
+def _row(cells: Sequence[Cell], classes: Mapping[int, str]) -> Element:
+    nodes = [(cell,) if isinstance(cell, Element | str) else cell for cell in cells]
+    first = el("th", *nodes[0], scope="row", class_=classes.get(0))
+    rest = [el("td", *cell, class_=classes.get(n)) for n, cell in enumerate(nodes[1:], start=1)]
+    return el("tr", first, *rest)
 
 
 def _pieces(element: Element) -> Iterator[str]:
@@ -65,7 +102,7 @@ def _pieces(element: Element) -> Iterator[str]:
         if isinstance(child, Element):
             yield from _pieces(child)
         else:
-            yield _style_text(child) if element.tag == "style" else _escaped(child)
+            yield child if element.tag == "style" else _escaped(child)
     yield f"</{element.tag}>"
 
 
@@ -76,11 +113,4 @@ def _written(value: str | float) -> str:
 
 
 def _escaped(text: str) -> str:
-    return escape(plain(text), quote=True)
-
-
-def _style_text(css: str) -> str:
-    """CSS stands in HTML as it is and in XML escaped: allow only what is the same in both."""
-    if "<" in css or "&" in css:
-        raise ValueError("style sheets must not contain < or &")
-    return css
+    return escape(printable(text), quote=True)

@@ -12,15 +12,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from pappi.report.budgets import BudgetLine
-from pappi.report.elements import Element, el
-from pappi.report.figures import LETTER, figure, identity, table, words
-from pappi.report.keys import KEY_ROW, Entry, drawn_key, rows_of
+from pappi.report.drawing import (
+    KEY_ROW,
+    LETTER,
+    Axis,
+    Extent,
+    KeyEntry,
+    drawn_key,
+    figure,
+    identity,
+    key_rows,
+    value_axis,
+    words,
+)
+from pappi.report.elements import Element, bdi, el, table
 from pappi.report.numbers import MISSING
-from pappi.report.palette import painted
-from pappi.report.plain import shortened
-from pappi.report.scales import Axis, Extent, value_axis
-from pappi.values.epsilon import ZERO, Epsilon
+from pappi.report.safe_text import shortened
+from pappi.report.style import painted
+from pappi.values import ZERO, BudgetLine, Epsilon
 
 WIDTH = 760
 _MARGIN = 14.0
@@ -34,14 +43,18 @@ _NAMES = 24.0
 
 
 def budget_gauge(lines: Sequence[BudgetLine]) -> Element:
-    """The drawing, bare; `figures.standalone` makes a file of it."""
+    """The drawing, bare; `drawing.standalone` makes a file of it."""
     ids = identity("gauge", tuple(lines))
     drawn: _Rows | _Columns = (
         _Rows(lines, ids) if len(lines) <= _MOST_ROWS else _Columns(_gathered(lines), ids)
     )
-    key = rows_of(list(_key(lines, drawn.together, ids)), WIDTH - 2 * _MARGIN)
+    stripes = el(
+        "pattern", painted("line", "stripe", y2=6, stroke_width=3.2), id=f"{ids}-held", width=6,
+        height=6, patternUnits="userSpaceOnUse", patternTransform="rotate(45)",
+    )  # fmt: skip
+    key = key_rows(list(_key(lines, drawn.together, ids)), WIDTH - 2 * _MARGIN)
     body = [
-        el("defs", _stripes(ids)),
+        el("defs", stripes),
         *drawn.elements(),
         *drawn_key(key, _MARGIN + 6, drawn.bottom + 16),
     ]
@@ -49,18 +62,18 @@ def budget_gauge(lines: Sequence[BudgetLine]) -> Element:
     return figure("Privacy budget", budget_text(lines), body, WIDTH, height, ids)
 
 
-def budget_table(lines: Sequence[BudgetLine]) -> Element:
+def gauge_table(lines: Sequence[BudgetLine]) -> Element:
     """The numbers of the gauge."""
     own = any(line.own_limit is not None for line in lines)
     headers = ("Block", "Spent", "Held", "Left", "Limit", *(("Your share", "Yours used") * own))
-    rows = [
-        (
-            el("bdi", line.block), str(line.spent), str(line.held), str(line.left),
-            str(line.limit), *((_own(line), str(line.own_used)) if own else ()),
-        )
-        for line in lines
-    ]  # fmt: skip
-    return table("ε in each block", headers, rows, range(1, len(headers)))
+    rows = []
+    for line in lines:
+        amounts = (line.spent, line.held, line.left, line.limit)
+        share = MISSING if line.own_limit is None else str(line.own_limit)
+        yours = (share, str(line.own_used)) if own else ()
+        rows.append((bdi(line.block), *map(str, amounts), *yours))
+    numbers = dict.fromkeys(range(1, len(headers)), "number")
+    return table("ε in each block", headers, rows, numbers)
 
 
 def budget_text(lines: Sequence[BudgetLine]) -> str:
@@ -70,18 +83,14 @@ def budget_text(lines: Sequence[BudgetLine]) -> str:
     tightest = min(lines, key=lambda line: line.left)
     blocks = "1 block" if len(lines) == 1 else f"{len(lines)} blocks"
     return (
-        f"{blocks}; the least is left in {tightest.block}: ε {tightest.left} of {tightest.limit}, "
-        f"{tightest.spent} being spent and {tightest.held} held for standing questions."
+        f"{blocks}; the tightest is {tightest.block}: ε {tightest.left} of {tightest.limit} left, "
+        f"{tightest.spent} spent and {tightest.held} held for subscriptions."
     )
-
-
-def _own(line: BudgetLine) -> str:
-    return MISSING if line.own_limit is None else str(line.own_limit)
 
 
 def _line_text(line: BudgetLine) -> str:
     held = f", {line.held} held" if line.held > ZERO else ""
-    frozen = ", frozen since a part of the ledger was lost" if line.frozen else ""
+    frozen = ", frozen because part of the ledger was lost" if line.frozen else ""
     return f"{line.block}: ε {line.spent} spent{held}, {line.left} left of {line.limit}{frozen}"
 
 
@@ -111,26 +120,20 @@ def _most(lines: Sequence[BudgetLine]) -> Epsilon:
     return max((line.limit for line in lines), default=ZERO)
 
 
-def _stripes(ids: str) -> Element:
-    return el(
-        "pattern", painted("line", "stripe", y2=6, stroke_width=3.2), id=f"{ids}-held", width=6,
-        height=6, patternUnits="userSpaceOnUse", patternTransform="rotate(45)",
-    )  # fmt: skip
-
-
-def _key(lines: Sequence[BudgetLine], together: int, ids: str) -> Iterator[Entry]:
+def _key(lines: Sequence[BudgetLine], together: int, ids: str) -> Iterator[KeyEntry]:
     box = {"x": -6, "y": -6, "width": 13, "height": 12}
-    yield Entry(painted("rect", "spent", **box), "spent")
+    yield KeyEntry(painted("rect", "spent", **box), "spent")
     if any(line.held > ZERO for line in lines):
         held = el("rect", fill=f"url(#{ids}-held)", **box)
-        yield Entry(el("g", painted("rect", "held", **box), held), "held for standing questions")
+        yield KeyEntry(el("g", painted("rect", "held", **box), held), "held for subscriptions")
     left = painted("rect", "unspent", **box)
-    yield Entry(el("g", left, painted("path", "limit", d="M-6 -6h13v12h-13z", fill="none")), "left")
+    yield KeyEntry(
+        el("g", left, painted("path", "limit", d="M-6 -6h13v12h-13z", fill="none")), "left"
+    )
     if any(line.own_limit is not None for line in lines):
-        mark = _wedge(0, 4) if len(lines) <= _MOST_WEDGES else _own_line(-6, 7, 0)
-        yield Entry(mark, "as far as your share reaches")
+        yield KeyEntry(_own_mark(-6, 6, 0, len(lines)), "limit of your share")
     if together > 1:
-        yield Entry(el("g"), f"each column is the tightest of {together} blocks")
+        yield KeyEntry(el("g"), f"each column is the tightest of {together} blocks")
 
 
 def _wedge(x: float, y: float) -> Element:
@@ -138,7 +141,10 @@ def _wedge(x: float, y: float) -> Element:
     return painted("polygon", "own", points=points, stroke_width=1)
 
 
-def _own_line(start: float, end: float, y: float) -> Element:
+def _own_mark(start: float, end: float, y: float, blocks: int) -> Element:
+    """A wedge where there is room for one."""
+    if blocks <= _MOST_WEDGES:
+        return _wedge((start + end) / 2, y + 4)
     return painted("line", "target", x1=start, x2=end, y1=y, y2=y, stroke_width=2)
 
 
@@ -239,13 +245,7 @@ class _Columns:
         edge = where["x"] + where["width"]
         yield painted("line", "limit", x1=where["x"], x2=edge, y1=bottom - top, y2=bottom - top)
         if parts.own is not None:
-            yield self._own_mark(where["x"], edge, bottom - height(parts.own))
-
-    def _own_mark(self, start: float, end: float, y: float) -> Element:
-        """A wedge where there is room for one."""
-        if len(self.lines) <= _MOST_WEDGES:
-            return _wedge((start + end) / 2, y + 4)
-        return _own_line(start, end, y)
+            yield _own_mark(where["x"], edge, bottom - height(parts.own), len(self.lines))
 
     def _names(self) -> Iterator[Element]:
         widest = max(len(line.block) for line in self.lines)

@@ -2,16 +2,17 @@
 
 A value is rounded to the second digit of its uncertainty, as measurements are:
 23.4 ± 5.4, and 234 ± 54. More digits would be noise dressed up as knowledge. Fewer would hide
-what is known: of an interval that reaches far to one side, the near side decides.
+what is known: of an interval that is open to one side, the closed side decides, and no number
+but zero reads as zero.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import floor, isfinite, log10
 
-from pappi.values.answers import Answer, Interval
+from pappi.values import Answer, Interval
 
 MISSING = "–"
 # Beyond this we do not draw: sums and differences of such numbers stay finite.
@@ -32,29 +33,22 @@ _MOST_DIGITS = 15
 _EXACT_DIGITS = 6
 _DECIMALS = 6
 _PLAIN_RANGE = (1e-6, 1e15)
-
-
-# A value this small beside what is unknown of it is as good as zero.
-_NEGLIGIBLE = 2e-4
-# The mechanism of a largest value of which only a lower end can be known.
-_RANKED = "ranked"
-
-
-def unit_symbol(unit: str) -> str:
-    """The short form behind a number; a unit we do not know is its own symbol."""
-    return _SYMBOLS.get(unit, unit)
+# What floats are sure of; the rest is the error of their last bits.
+_SURE_DIGITS = 12
+_DUST = 1e-12
 
 
 def with_unit(number: str, unit: str) -> str:
+    """A unit we do not know is its own symbol.
+
+    >>> with_unit("23.4", "hours"), with_unit("17", ""), with_unit("17", "EUR")
+    ('23.4 h', '17', '17 EUR')
     """
-    >>> with_unit("23.4", "hours"), with_unit("17", "")
-    ('23.4 h', '17')
-    """
-    return f"{number} {unit_symbol(unit)}".rstrip()
+    return f"{number} {_SYMBOLS.get(unit, unit)}".rstrip()
 
 
 def format_value(value: float | None, interval: Interval, unit: str) -> str:
-    """To the digit its interval makes worth showing, but with two of its own unless tiny.
+    """To the digit its interval makes worth showing, but with two of its own.
 
     >>> format_value(23.4178, Interval(18.02, 28.81, 0.95), "hours")
     '23.4 h'
@@ -65,89 +59,136 @@ def format_value(value: float | None, interval: Interval, unit: str) -> str:
     if known is None:
         return MISSING
     digit = _last_digit(known, interval)
-    if abs(known) > _NEGLIGIBLE * _nearest(known, interval):
+    if not _is_dust(known, interval):
         digit = min(digit, _magnitude(known) - 1)
     return with_unit(format_number(known, digit), unit)
 
 
 def format_interval(value: float | None, interval: Interval, unit: str) -> str:
-    """The interval, rounded like its value; an end of a smaller size has digits of its own.
+    """The interval to the digit of its value; an end of a smaller size has digits of its own.
+
+    Ends are rounded outwards: what is printed holds all that the interval holds.
 
     >>> format_interval(23.4178, Interval(18.02, 28.81, 0.95), "hours")
-    '18.0 to 28.8 h'
+    '18.0 to 28.9 h'
     >>> format_interval(23.4178, Interval(None, 28.81, 0.95), "hours")
-    'up to 28.8 h'
+    'at most 28.9 h'
     >>> format_interval(64.37, Interval(24.95, 10_000, 0.95), "hours")
-    '25 to 10,000 h'
+    '24 to 10,000 h'
     """
     low, high = finite(interval.low), finite(interval.high)
-    if low is None and high is None:
-        return "unlimited"
-    if low is None or high is None:
-        side, end = ("up to", high) if low is None else ("at least", low)
-        return with_unit(f"{side} {_end(end or 0.0, value, interval)}", unit)
-    ends = (_end(each, value, interval) for each in (low, high))
-    return with_unit(" to ".join(ends), unit)
+    lower = "" if low is None else _end(low, value, interval, ROUND_FLOOR)
+    upper = "" if high is None else _end(high, value, interval, ROUND_CEILING)
+    if lower and upper:
+        return with_unit(f"{lower} to {upper}", unit)
+    if not lower and not upper:
+        return MISSING
+    return with_unit(f"at least {lower}" if lower else f"at most {upper}", unit)
 
 
-def _end(end: float, value: float | None, interval: Interval) -> str:
+def _end(end: float, value: float | None, interval: Interval, outwards: str) -> str:
     known = finite(value)
-    digit = _last_digit(known, interval)
-    lost = _magnitude(end) < digit and abs(end) > _NEGLIGIBLE * _nearest(known, interval)
-    return format_number(end, _magnitude(end) - 1 if lost else digit)
+    digit, first = _last_digit(known, interval), _magnitude(end)
+    if first < digit and not _is_dust(end, interval):
+        digit = first - 1
+    # The error of a float's last bits moves no end by a whole digit.
+    return format_number(float(f"{end:.{_SURE_DIGITS}g}"), digit, outwards)
 
 
-def known_interval(answer: Answer) -> Interval:
-    """The interval of a release without ends that are only where values can lie at all.
+def _is_dust(number: float, interval: Interval) -> bool:
+    """Whether a number is no more than the error of floats of the interval's size."""
+    ends = [abs(end) for end in map(finite, (interval.low, interval.high)) if end is not None]
+    return abs(number) <= _DUST * max(ends, default=0.0)
 
-    What a privately chosen ceiling cut off, and how far the largest few go, is not known: on
-    that side the interval is open, and its end says nothing about the cases.
+
+def known_interval(interval: Interval, possible: Interval | None) -> Interval:
+    """The interval without ends that are only where values can lie at all.
+
+    On such a side it is open: what a privately chosen ceiling cut off, how far the largest few
+    go, and whatever noise hides. That its end is not exceeded was known beforehand.
+
+    >>> known_interval(Interval(0.0, 5_300.0, 0.95), Interval(0.0, 20_000.0, 1.0))
+    Interval(low=None, high=5300.0, confidence=0.95)
     """
-    interval, ceiling = answer.interval, answer.ceiling
-    if ceiling is not None:
-        low, high = interval.low, interval.high
-        below = low is not None and low < -ceiling
-        above = high is not None and high > ceiling
-        return replace(interval, low=None if below else low, high=None if above else high)
-    if answer.guarantee.mechanism == _RANKED:
-        return replace(interval, high=None)
-    return interval
+    if possible is None:
+        return interval
+    least, most = finite(possible.low), finite(possible.high)
+    known = [end for end in (least, most) if end is not None]
+    slack = _DUST * max(map(abs, known), default=0.0)
+    low, high = finite(interval.low), finite(interval.high)
+    if low is not None and least is not None and low <= least + slack:
+        low = None
+    if high is not None and most is not None and high >= most - slack:
+        high = None
+    return replace(interval, low=low, high=high)
+
+
+def shown_value(answer: Answer) -> float | None:
+    """The value to show; None where nothing is known of it, whatever number the noise left."""
+    known = known_interval(answer.best.interval, answer.possible)
+    return finite(answer.best.value) if _says_something(known) else None
+
+
+def _says_something(known: Interval) -> bool:
+    return finite(known.low) is not None or finite(known.high) is not None
+
+
+def released_texts(answer: Answer) -> tuple[str, str]:
+    """Value and interval as they were released."""
+    return _texts(answer, answer.value, answer.interval)
+
+
+def best_texts(answer: Answer) -> tuple[str, str]:
+    """Value and interval: the smoothed ones, where there are any."""
+    return _texts(answer, answer.best.value, answer.best.interval)
+
+
+def _texts(answer: Answer, value: float | None, interval: Interval) -> tuple[str, str]:
+    """Both are missing where the interval is all that is possible: nothing is known."""
+    known = known_interval(interval, answer.possible)
+    if not _says_something(known):
+        return MISSING, MISSING
+    return format_value(value, known, answer.unit), format_interval(value, known, answer.unit)
 
 
 def value_text(answer: Answer) -> str:
     """The value; a smoothed one is marked, and what was released stands beneath it."""
-    text = format_value(answer.value, known_interval(answer), answer.unit)
-    if answer.smoothed is None:
-        return text
-    found = answer.smoothed
-    return f"≈ {format_value(found.value, found.interval, answer.unit)}\nraw {text}"
+    best, released = best_texts(answer)[0], released_texts(answer)[0]
+    return released if answer.smoothed is None else f"≈ {best}\nraw {released}"
 
 
 def interval_text(answer: Answer) -> str:
     """The interval, and where values were cut off if that was chosen privately."""
-    text = format_interval(answer.value, known_interval(answer), answer.unit)
+    best, released = best_texts(answer)[1], released_texts(answer)[1]
     if answer.smoothed is not None:
-        found = answer.smoothed
-        return f"≈ {format_interval(found.value, found.interval, answer.unit)}\nraw {text}"
-    if answer.ceiling is None:
-        return text
-    return f"{text}, cut at {with_unit(three_digits(answer.ceiling), answer.unit)}"
+        return f"≈ {best}\nraw {released}"
+    if answer.ceiling is None or released == MISSING:
+        return released
+    return f"{released}, cut at {size_text(answer.ceiling, answer.unit)}"
 
 
 def format_cases(answer: Answer) -> str:
-    """The number of cases, which may itself be noisy: whole, and never below none."""
-    cases = finite(answer.cases)
-    return MISSING if cases is None else format_number(max(cases, 0.0), 0)
+    """The number of cases, whole and never below none, with its margin where it is noisy."""
+    known, margin = finite(answer.cases), finite(answer.cases_margin)
+    if known is None:
+        return MISSING
+    cases = float(round(max(known, 0.0)))
+    if not margin:
+        return format_number(cases, 0)
+    digit = max(_magnitude(margin) - 1, 0)
+    number = format_number(cases, min(digit, _magnitude(cases)))
+    return f"≈ {number} ± {format_number(margin, digit, ROUND_CEILING)}"
 
 
-def format_number(number: float, last_digit: int) -> str:
+def format_number(number: float, last_digit: int, rounding: str = ROUND_HALF_EVEN) -> str:
     """The number rounded at 10**last_digit, with thousands and a true minus.
 
     >>> format_number(-1234.56, -1), format_number(1234.56, 2), format_number(2.5e300, 299)
     ('−1,234.6', '1,200', '2.5e300')
     """
     digit = max(last_digit, _magnitude(number) - _MOST_DIGITS + 1)
-    rounded = Decimal(repr(float(number))).scaleb(-digit).to_integral_value().scaleb(digit)
+    exact = Decimal(repr(float(number))).scaleb(-digit)
+    rounded = exact.to_integral_value(rounding).scaleb(digit)
     if rounded == 0:
         return f"{0:.{-digit}f}" if -_DECIMALS <= digit < 0 else "0"
     if not _PLAIN_RANGE[0] <= abs(rounded) < _PLAIN_RANGE[1]:
@@ -167,6 +208,30 @@ def three_digits(number: float) -> str:
     return format_number(number, _magnitude(number) - 2)
 
 
+def size_text(number: float, unit: str) -> str:
+    """
+    >>> size_text(37_581.2, "hours")
+    '37,600 h'
+    """
+    return with_unit(three_digits(number), unit)
+
+
+def exact_text(value: float | None, unit: str) -> str:
+    """A number without noise.
+
+    >>> exact_text(290.213456, "hours"), exact_text(None, "hours")
+    ('290.213 h', '–')
+    """
+    known = finite(value)
+    if known is None:
+        return MISSING
+    return with_unit(f"{known:,.{_EXACT_DIGITS}g}".replace("-", "−"), unit)
+
+
+def error_text(error: float | None, unit: str) -> str:
+    return MISSING if error is None else f"± {size_text(error, unit)}"
+
+
 def finite(number: float | None) -> float | None:
     """The number if it is one: no limit, infinity and not-a-number are all None."""
     return float(number) if number is not None and isfinite(number) else None
@@ -181,13 +246,6 @@ def half_width(value: float | None, interval: Interval) -> float | None:
     if end is None or value is None:
         return None
     return min(abs(end / 2 - value / 2), LIMIT / 2) * 2
-
-
-def _nearest(value: float | None, interval: Interval) -> float:
-    """How far the value is from the nearer end: what is unknown on the better known side."""
-    ends = (finite(interval.low), finite(interval.high))
-    gaps = [abs(end / 2 - value / 2) * 2 for end in ends if end is not None and value is not None]
-    return min(gaps, default=half_width(value, interval) or 0.0)
 
 
 def _last_digit(value: float | None, interval: Interval) -> int:

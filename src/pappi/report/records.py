@@ -1,12 +1,19 @@
-"""Answers as plain records, for JSON and CSV: the shape programs rely on."""
+"""Answers and quotes as plain records, for JSON and CSV: the shape programs rely on."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pappi.report.verdicts import bands_text
-from pappi.values.answers import Answer, ExactAnswer, Interval, Smoothed
-from pappi.values.periods import Period
+from pappi.report.wording import bands_text
+from pappi.values import (
+    Answer,
+    ExactAnswer,
+    Period,
+    Quote,
+    QuotedSet,
+    ShownTarget,
+    Smoothed,
+)
 
 
 def exact_record(answer: ExactAnswer) -> dict[str, Any]:
@@ -16,6 +23,9 @@ def exact_record(answer: ExactAnswer) -> dict[str, Any]:
         "group": answer.group,
         "value": answer.value,
         "unit": answer.unit,
+        "clipped": answer.clipped,
+        "cases": answer.cases,
+        "beyond": answer.beyond,
     }
 
 
@@ -27,10 +37,14 @@ def answer_record(answer: Answer) -> dict[str, Any]:
         "group": answer.group,
         "value": answer.value,
         "unit": answer.unit,
-        "interval": _interval(answer.interval),
+        "interval": {
+            "low": answer.interval.low,
+            "high": answer.interval.high,
+            "confidence": answer.interval.confidence,
+        },
         "cases": answer.cases,
         "verdict": None if answer.verdict is None else str(answer.verdict),
-        "chance_met": answer.chance_met,
+        "chance_met": answer.probability_met,
         "ceiling": answer.ceiling,
         "band": bands_text(answer.bands) or None,
         "guarantee": {
@@ -38,26 +52,38 @@ def answer_record(answer: Answer) -> dict[str, Any]:
             "unit": str(guarantee.unit),
             "adjacency": str(guarantee.adjacency),
             "mechanism": guarantee.mechanism,
+            **({"shared_by": guarantee.shared_by} if guarantee.shared_by > 1 else {}),
         },
         "charged": float(answer.charged),
         "replayed": answer.replayed,
+        **_simultaneous(answer),
+        "cases_margin": answer.cases_margin,
+        "perhaps_empty": answer.perhaps_empty,
     }
+
+
+def _simultaneous(answer: Answer) -> dict[str, Any]:
+    """Where one draw answered several PPIs."""
+    both = answer.simultaneous
+    if both is None:
+        return {}
+    return {"simultaneous": {"low": both.low, "high": both.high, "confidence": both.confidence}}
 
 
 def smoothed_record(answer: Answer) -> dict[str, Any]:
     """The released values as ever, and what smoothing makes of them: None where it cannot."""
-    found = answer.smoothed
-    return {**answer_record(answer), "smoothed": None if found is None else _smoothed(found)}
+    smoothed = None if answer.smoothed is None else _smoothed(answer.smoothed)
+    return {**answer_record(answer), "smoothed": smoothed}
 
 
 _SMOOTHED = ("value", "low", "high", "confidence_of_all", "verdict", "chance_met", "band")
 
 
-def _smoothed(found: Smoothed) -> dict[str, Any]:
-    interval = found.interval
-    verdict = None if found.verdict is None else str(found.verdict)
-    values = (found.value, interval.low, interval.high, interval.confidence)
-    judged = (verdict, found.chance_met, bands_text(found.bands) or None)
+def _smoothed(smoothed: Smoothed) -> dict[str, Any]:
+    interval = smoothed.interval
+    verdict = None if smoothed.verdict is None else str(smoothed.verdict)
+    values = (smoothed.value, interval.low, interval.high, interval.confidence)
+    judged = (verdict, smoothed.probability_met, bands_text(smoothed.bands) or None)
     return dict(zip(_SMOOTHED, values + judged, strict=True))
 
 
@@ -68,9 +94,8 @@ def flat_record(answer: Answer) -> dict[str, Any]:
 
 def flat_smoothed_record(answer: Answer) -> dict[str, Any]:
     """The same columns in every row, empty where nothing was smoothed."""
-    found = answer.smoothed
-    columns = dict.fromkeys(_SMOOTHED) if found is None else _smoothed(found)
-    return _flat({**answer_record(answer), "smoothed": columns})
+    record = smoothed_record(answer)
+    return _flat({**record, "smoothed": record["smoothed"] or dict.fromkeys(_SMOOTHED)})
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:
@@ -87,5 +112,50 @@ def _period(period: Period) -> dict[str, str]:
     return {"start": period.start.isoformat(), "end": period.end.isoformat()}
 
 
-def _interval(interval: Interval) -> dict[str, float | None]:
-    return {"low": interval.low, "high": interval.high, "confidence": interval.confidence}
+def quote_record(quote: Quote) -> dict[str, Any]:
+    return {
+        "ppi": quote.ppi,
+        "epsilon": float(quote.epsilon),
+        "functions": list(quote.functions),
+        "mechanism": quote.mechanism,
+        "mechanisms": list(quote.mechanisms),
+        "typical_error": quote.typical_error,
+        "margin": quote.margin,
+        "margin_note": quote.margin_note,
+        "assumes": quote.assumes,
+        "fewer": quote.fewer,
+        "quantiles": [
+            {"confidence": quantile.confidence, "within": quantile.within}
+            for quantile in quote.quantiles
+        ],
+        "verdict_only": quote.verdict_only,
+        "target": None if quote.target is None else _target_record(quote.target),
+        "unit": quote.unit,
+        "assumed_cases": quote.assumed_cases,
+        "cases_note": quote.cases_note,
+        "interval_half_width": quote.interval_half_width,
+        "charges": quote.charges,
+        "new_charges": quote.new_charges,
+        "shares": list(quote.shares),
+        "clipping": quote.clipping,
+        "advice": quote.advice,
+        "options": [_option_record(option) for option in quote.options],
+    }
+
+
+def _target_record(target: ShownTarget) -> dict[str, Any]:
+    tolerated = None if target.tolerated is None else _target_record(target.tolerated)
+    return {"low": target.low, "high": target.high, "text": target.text, "tolerated": tolerated}
+
+
+def _option_record(option: QuotedSet) -> dict[str, Any]:
+    return {
+        "functions": list(option.functions),
+        "mechanism": option.mechanism,
+        "mechanisms": list(option.mechanisms),
+        "typical_error": option.typical_error,
+        "margin": option.margin,
+        "shares": list(option.shares),
+        "chosen": option.chosen,
+        "reason": option.reason,
+    }

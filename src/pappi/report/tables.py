@@ -1,4 +1,4 @@
-"""Answers and budgets in a terminal, readable at 80 columns.
+"""Answers, budgets and previews in a terminal, readable at 80 columns.
 
 Returns renderables for `rich`, which is imported only when a table is wanted;
 without a terminal it prints plain text. Text from outside is never markup.
@@ -6,68 +6,177 @@ without a terminal it prints plain text. Text from outside is never markup.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from pappi.report.budgets import BudgetLine
-from pappi.report.numbers import MISSING, format_cases, interval_text, value_text
-from pappi.report.plain import plain
-from pappi.report.verdicts import COLOURS, judged_text, mark_of, target_lines
-from pappi.report.wording import guarantee_line
-from pappi.values.answers import Answer, Series
-from pappi.values.epsilon import ZERO
+from pappi.report.numbers import (
+    MISSING,
+    error_text,
+    exact_text,
+    format_cases,
+    interval_text,
+    value_text,
+)
+from pappi.report.safe_text import printable
+from pappi.report.wording import (
+    COLOURS,
+    functions_text,
+    guarantee_line,
+    judged_text,
+    mark_of,
+    option_cells,
+    paid_alike,
+    payments_text,
+    percent,
+    share_text,
+    target_lines,
+)
+from pappi.values import (
+    CONFIDENCES,
+    MARGIN_CONFIDENCE,
+    ZERO,
+    BudgetLine,
+    ExactAnswer,
+    Quote,
+    Series,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
+
 
 # An open circle is told from a diamond by its shape; a terminal has no amber of its own.
 _COLOURS = {"met": "green", "missed": "bold red", "undecided": "", "amber": "bold yellow"}
 _MANY = 30
 _REPLAYED = "↺"
 _BAR = 20
+_CONFIDENCE = percent(MARGIN_CONFIDENCE)
+_STAR = "*"
+
+Options = dict[str, Any]
+_PLAIN: Options = {}
+_NUMBER: Options = {"justify": "right", "no_wrap": True}
+_RIGHT: Options = {"justify": "right"}
+
+
+def _table(
+    columns: Mapping[str, Options],
+    rows: Sequence[Sequence[str | Text]],
+    title: str = "",
+    caption: str = "",
+) -> Table:
+    """`columns` are headers with options of rich; compact where there are many rows."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    compact = len(rows) > _MANY
+    table = Table(
+        title=Text(printable(title), style="bold") if title else None,
+        title_justify="left",
+        caption=Text(printable(caption), style="dim") if caption else None,
+        caption_justify="left",
+        box=box.SIMPLE_HEAD if compact else box.ROUNDED,
+        pad_edge=not compact,
+        header_style="bold",
+    )
+    for header, options in columns.items():
+        table.add_column(header, **options)
+    for row in rows:
+        table.add_row(*(Text(printable(cell)) if isinstance(cell, str) else cell for cell in row))
+    return table
 
 
 def answers_table(series: Series) -> Table:
-    """One row per answer; compact where there are many."""
+    """One row per answer."""
     from rich.text import Text
 
-    grouped = any(answer.group is not None for answer in series.answers)
-    table = _framed(plain(series.title), _caption(series), rows=len(series.answers))
-    table.add_column("Period", no_wrap=True)
-    if grouped:
-        table.add_column("Group", overflow="ellipsis", max_width=16)
-    table.add_column("Value", justify="right", no_wrap=True, max_width=16)
-    table.add_column("Interval", max_width=28)
-    table.add_column("Cases", justify="right", no_wrap=True)
-    table.add_column("Verdict", no_wrap=True)
-    table.add_column("ε", justify="right", no_wrap=True)
+    grouped, alike = any(a.group is not None for a in series.answers), paid_alike(series)
+    columns: dict[str, Options] = {
+        "Period": {"no_wrap": True},
+        **({"Group": {"overflow": "ellipsis", "max_width": 16}} if grouped else {}),
+        "Value": {**_NUMBER, "max_width": 16},
+        "Interval": {"max_width": 28},
+        "Cases": _NUMBER,
+        "Verdict": {"min_width": 15},
+        **({} if alike else {"ε": _NUMBER}),
+    }
+    rows: list[Sequence[str | Text]] = []
     for answer in sorted(series.answers, key=lambda answer: (answer.group or "", answer.period)):
-        cells = _cells(answer, grouped=grouped)
-        verdict = Text(judged_text(answer), _colour(answer))
-        table.add_row(*(Text(cell) for cell in cells[:-1]), verdict, Text(cells[-1]))
-    return table
+        mark, epsilon = mark_of(answer), str(answer.guarantee.epsilon)
+        rows.append(
+            (
+                answer.period.label,
+                *([answer.group or MISSING] if grouped else []),
+                value_text(answer),
+                # The released one is on the page and in the CSV.
+                interval_text(answer).splitlines()[0],
+                format_cases(answer),
+                Text(judged_text(answer), "" if mark is None else _COLOURS[COLOURS[mark]]),
+                *([] if alike else [f"{epsilon} {_REPLAYED}" if answer.replayed else epsilon]),
+            )
+        )
+    return _table(columns, rows, series.title, _caption(series))
+
+
+def _caption(series: Series) -> str:
+    lines = [series.warning, *target_lines(series), series.clipping, series.caution]
+    lines += [series.smoothing, guarantee_line(series)]
+    if any(answer.replayed for answer in series.answers):
+        which = "all are" if paid_alike(series) else "is"
+        lines.append(f"{_REPLAYED} {which} from the record: nothing charged")
+    return "\n".join(line for line in lines if line)
+
+
+def exact_table(answers: Sequence[ExactAnswer]) -> Table:
+    """The exact values of one PPI, for the owner: of cases as they are, and as bounds clip them."""
+    grouped = any(answer.group is not None for answer in answers)
+    columns: dict[str, Options] = {
+        "Period": {"no_wrap": True},
+        **({"Group": {"overflow": "ellipsis", "max_width": 16}} if grouped else {}),
+        **dict.fromkeys(("Value", "Clipped", "Beyond the bounds"), _NUMBER),
+    }
+    rows = [
+        (
+            answer.period.label,
+            *([answer.group or MISSING] if grouped else []),
+            exact_text(answer.value, answer.unit),
+            exact_text(answer.clipped, answer.unit),
+            _beyond(answer),
+        )
+        for answer in answers
+    ]
+    bounded = any(answer.beyond is not None for answer in answers)
+    note = "A release is about the clipped value." if bounded else "No public bounds."
+    return _table(columns, rows, answers[0].ppi, note)
+
+
+def _beyond(answer: ExactAnswer) -> str:
+    if answer.beyond is None:
+        return MISSING
+    share = f" ({percent(answer.beyond / answer.cases)})" if answer.beyond else ""
+    return f"{answer.beyond:,} of {answer.cases:,} cases{share}"
 
 
 def budget_table(lines: Sequence[BudgetLine]) -> Table:
-    """What is spent, held for standing questions and left in each block."""
-    from rich.text import Text
-
+    """What is spent, held for subscriptions and left in each block."""
     held = any(line.held > ZERO for line in lines)
-    frozen = any(line.frozen for line in lines)
-    remarks = ["▒ held for standing questions"] if held else []
-    remarks += ["✻ frozen: a part of the ledger was lost"] if frozen else []
-    table = _framed("Privacy budget", "; ".join(remarks), len(lines))
-    table.add_column("Block", overflow="ellipsis", no_wrap=True, max_width=24)
-    table.add_column("", no_wrap=True, min_width=_BAR)
-    for header in ("Spent ε", *(("Held ε",) if held else ()), "Left ε", "Limit ε"):
-        table.add_column(header, justify="right", no_wrap=True)
+    remarks = ["▒ held for subscriptions"] if held else []
+    if any(line.frozen for line in lines):
+        remarks.append("✻ frozen: part of the ledger was lost")
+    headers = ("Spent ε", *(("Held ε",) if held else ()), "Left ε", "Limit ε")
+    columns: dict[str, Options] = {
+        "Block": {"overflow": "ellipsis", "no_wrap": True, "max_width": 24},
+        "": {"no_wrap": True, "min_width": _BAR},
+        **dict.fromkeys(headers, _NUMBER),
+    }
+    rows: list[Sequence[str | Text]] = []
     for line in lines:
-        numbers = (line.spent, *((line.held,) if held else ()), line.left, line.limit)
-        cells = (Text(str(number)) for number in numbers)
-        name = f"{plain(line.block)} ✻" if line.frozen else plain(line.block)
-        table.add_row(Text(name), _bar(line), *cells)
-    return table
+        amounts = (line.spent, *((line.held,) if held else ()), line.left, line.limit)
+        name = f"{line.block} ✻" if line.frozen else line.block
+        rows.append((name, _bar(line), *map(str, amounts)))
+    return _table(columns, rows, "Privacy budget", "; ".join(remarks))
 
 
 def _bar(line: BudgetLine) -> Text:
@@ -80,50 +189,131 @@ def _bar(line: BudgetLine) -> Text:
     return bar.append("░" * (_BAR - spent - held), style="dim")
 
 
-def _framed(title: str, caption: str, rows: int) -> Table:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    return Table(
-        title=Text(title, style="bold"),
-        title_justify="left",
-        caption=Text(caption, style="dim") if caption else None,
-        caption_justify="left",
-        box=box.SIMPLE_HEAD if rows > _MANY else box.ROUNDED,
-        pad_edge=rows <= _MANY,
-        header_style="bold",
-    )
+# --- previews -----------------------------------------------------------------------------
 
 
-def _cells(answer: Answer, *, grouped: bool) -> list[str]:
-    """All cells of a row but the verdict, which has a colour."""
-    epsilon = str(answer.guarantee.epsilon)
-    cells = [
-        answer.period.label,
-        *([answer.group or MISSING] if grouped else []),
-        value_text(answer),
-        interval_text(answer).splitlines()[0],  # the released one is on the page and in the CSV
-        format_cases(answer),
-        f"{epsilon} {_REPLAYED}" if answer.replayed else epsilon,
+def quotes_table(quotes: Sequence[Quote]) -> Table:
+    """One line a PPI."""
+    columns = dict.fromkeys(("PPI", "noise in", "mechanism"), _PLAIN)
+    columns |= dict.fromkeys(("ε", f"within, {_CONFIDENCE}", "new charges"), _RIGHT)
+    rows = [
+        [q.ppi, _noise_in(q), q.mechanism, str(q.epsilon), _error(q), payments_text(q)]
+        for q in quotes
     ]
-    return [plain(cell) for cell in cells]
+    if any(quote.total is not None for quote in quotes):
+        columns["one by one"] = _RIGHT
+        for row, quote in zip(rows, quotes, strict=True):
+            row.append(error_text(quote.apart, quote.unit))
+    return _table(columns, rows, caption=_note(quotes))
 
 
-def _caption(series: Series) -> str:
-    lines = [plain(line) for line in (series.warning, *target_lines(series)) if line]
-    if series.clipping:
-        lines.append(plain(series.clipping))
-    if series.caution:
-        lines.append(plain(series.caution))
-    if series.smoothing:
-        lines.append(series.smoothing)
-    lines.append(plain(guarantee_line(series.answers)))
-    if any(answer.replayed for answer in series.answers):
-        lines.append(f"{_REPLAYED} from the record: nothing charged")
-    return "\n".join(lines)
+def set_lines(quotes: Sequence[Quote]) -> list[str]:
+    """What PPIs under one total cost together, and which of them one draw answers."""
+    totals = {quote.total for quote in quotes if quote.total is not None}
+    if not totals:
+        return []
+    draws = dict.fromkeys((quote.together, quote.epsilon) for quote in quotes if quote.together)
+    alone = [quote for quote in quotes if not quote.together]
+    lines = []
+    for together, epsilon in draws:
+        names = f"{', '.join(together[:-1])} and {together[-1]}"
+        lines.append(f"One draw answers {names}: ε {epsilon} for all of them in each block.")
+    lines += [
+        f"{quote.ppi} has ε {quote.epsilon} to itself."
+        for quote in alone
+        if draws and quote.new_charges
+    ]
+    if known := [quote.ppi for quote in quotes if not quote.new_charges]:
+        lines.append(
+            f"On record, and free: {', '.join(known)}. For a more accurate answer, give the PPI an "
+            "epsilon of its own."
+        )
+    lines.append(f"All {len(quotes)} PPIs together: at most ε {max(totals)} in each block.")
+    return [printable(line) for line in lines]
 
 
-def _colour(answer: Answer) -> str:
-    mark = mark_of(answer)
-    return "" if mark is None else _COLOURS[COLOURS[mark]]
+def quantiles_table(quotes: Sequence[Quote]) -> Table:
+    """How far off each PPI may be, at several confidences."""
+    columns = {"PPI": _PLAIN, **dict.fromkeys(map(percent, CONFIDENCES), _RIGHT)}
+    rows = [
+        (quote.ppi, *(error_text(quote.within(c), quote.unit) + _star(quote) for c in CONFIDENCES))
+        for quote in quotes
+    ]
+    return _table(columns, rows, "Margin of error by confidence", "\n".join(_assumptions(quotes)))
+
+
+def _note(quotes: Sequence[Quote]) -> str:
+    fewer = sorted({f"{quote.fewer.capitalize()}." for quote in quotes if quote.fewer})
+    said = " ".join([f"Within: {_CONFIDENCE} margin of error.", *fewer, _cut_off(quotes)])
+    return "\n".join([said, *_assumptions(quotes), *_expected(quotes)])
+
+
+def _expected(quotes: Sequence[Quote]) -> Iterator[str]:
+    """The cases that forecasts rest on, said once for PPIs of which it is the same; intervals."""
+    about: dict[str, list[str]] = {}
+    for quote in quotes:
+        about.setdefault(quote.cases_note, []).append(quote.ppi)
+    for note, ppis in about.items():
+        yield f"Assuming {note}." if len(about) == 1 else f"{', '.join(ppis)}: assuming {note}."
+    widths = [
+        f"{quote.ppi} {error_text(quote.interval_half_width, quote.unit)}"
+        for quote in quotes
+        if quote.interval_half_width is not None and not quote.verdict_only
+    ]
+    if widths:
+        yield f"Intervals of the answers will be about: {', '.join(widths)}."
+
+
+def _assumptions(quotes: Sequence[Quote]) -> list[str]:
+    """What each figure that is no promise rests on."""
+    supposed = sorted({quote.assumes for quote in quotes if quote.assumes})
+    return [f"{_STAR} Not guaranteed: only if {assumption}." for assumption in supposed]
+
+
+def _cut_off(quotes: Sequence[Quote]) -> str:
+    """Of the error that bounds make, public facts tell only where there is none."""
+    whole = [quote.ppi for quote in quotes if quote.clipping == "none"]
+    if len(whole) == len(quotes):
+        return "Nothing is clipped."
+    but = f"; nothing is clipped in {', '.join(whole)}" if whole else ""
+    return f"Clipping error is not included{but}."
+
+
+def options_table(quote: Quote) -> Table:
+    """Every way to release one PPI, best first, and what cannot be done with its reason."""
+    headers = ("noise in", "mechanism", "share of ε", f"within, {_CONFIDENCE}", "")
+    rows = [option_cells(option, quote.unit) for option in quote.options]
+    return _table(dict.fromkeys(headers, _PLAIN), rows, quote.ppi)
+
+
+def advice_lines(quotes: Sequence[Quote]) -> list[str]:
+    """What to ask instead, and why a margin is not known, PPI by PPI."""
+    advice = [f"{quote.ppi}: {quote.advice}" for quote in quotes if quote.advice]
+    notes = [f"{q.ppi}: {_why_none(q)}: {q.margin_note}" for q in quotes if q.margin_note]
+    return [printable(line) for line in advice + notes]
+
+
+def _why_none(quote: Quote) -> str:
+    if not quote.assumes:
+        return "no margin is known"
+    return f"{_error(quote).rstrip(_STAR + ' ')} if {quote.assumes}, but no margin is promised"
+
+
+def _error(quote: Quote) -> str:
+    if quote.half_width is not None:
+        return error_text(quote.half_width, quote.unit) + _star(quote)
+    if quote.typical_error is None:
+        return "not known"
+    return f"typically {error_text(quote.typical_error, quote.unit)}"
+
+
+def _star(quote: Quote) -> str:
+    return f" {_STAR}" if quote.assumes else ""
+
+
+def _noise_in(quote: Quote) -> str:
+    """The functions that carry the noise, with their shares where there are several."""
+    if len(quote.functions) == 1 and sum(quote.shares) in (0, 1):
+        return functions_text(quote.functions)
+    pairs = zip(quote.functions, quote.shares, strict=True)
+    return " + ".join(f"{functions_text((path,))} ({share_text(share)})" for path, share in pairs)

@@ -1,7 +1,9 @@
-"""A PPI as a picture: its composition tree, and the sets of functions that may carry the noise.
+"""A PPI in words and as a picture: its composition tree, and the sets that may carry the noise.
 
 After the paper's function composition trees, lying on their side: measures of cases need
-room for their words.
+room for their words. The PPI stands at the left, what reads cases at the right. A subtree
+takes as much height as its leaves need, or its own box, and a node stands in the middle of
+it. Two passes over the nodes in order: the time is linear.
 """
 
 from __future__ import annotations
@@ -11,23 +13,61 @@ from dataclasses import dataclass, field
 from itertools import islice
 from textwrap import wrap
 
-from pappi.ppinot.model import Ppi
-from pappi.ppinot.sentences import sentence
-from pappi.report.elements import Element, el
-from pappi.report.figures import figure, identity, standalone, table
-from pappi.report.numbers import MISSING, three_digits, with_unit
-from pappi.report.palette import painted
-from pappi.report.plain import plain, shortened
-from pappi.report.tree_layout import LETTER, LINE, PADDING, Box, items_of, placed
-from pappi.report.trees import SHOWN_SETS
-from pappi.tree.admissible import AdmissibleSet, admissible_sets
-from pappi.tree.composition import Inner, composition_tree, function_name
-from pappi.values.quotes import Quote, QuotedSet
+from pappi.ppinot import (
+    AdmissibleSet,
+    AggregatedMeasure,
+    Inner,
+    Node,
+    Ppi,
+    admissible_sets,
+    composition_tree,
+    function_name,
+    phrase,
+    render,
+    sentence,
+)
+from pappi.report.drawing import figure, identity, standalone
+from pappi.report.elements import Element, el, table
+from pappi.report.safe_text import printable, shortened
+from pappi.report.style import painted
+from pappi.report.wording import option_cells, option_error_text
+from pappi.values import Quote, QuotedSet
 
-_MARGIN = 16.0
-_LEAST_WIDTH = 560.0
-_SIZE = 12
-_SET_LETTERS, _SET_LINES = 130, 4
+# A formula over many formulas has exponentially many.
+SHOWN_SETS = 20
+
+
+def ppi_text(ppi: Ppi) -> str:
+    """For the terminal: what is asked, how it is composed, where the noise may go."""
+    root = composition_tree(ppi.measure)
+    lines = [
+        f"{ppi.id}: {ppi.name}",
+        f"  {sentence(ppi)}",
+        "",
+        *(f"  {line}" for line in _drawn(root)),
+        "",
+        "  admissible sets (one of them carries the noise):",
+        *_sets_text(root),
+    ]
+    return printable("\n".join(lines))
+
+
+def _sets_text(root: Inner) -> Iterator[str]:
+    sets = admissible_sets(root)
+    for chosen in islice(sets, SHOWN_SETS):
+        yield f"    {{{', '.join(function_name(node.path) for node in chosen)}}}"
+    if any(True for _ in sets):
+        yield "    … and more"
+
+
+def _drawn(node: Node, prefix: str = "", branch: str = "") -> Iterator[str]:
+    if not isinstance(node, Inner):
+        yield f"{prefix}{branch}{_text(node)}"
+        return
+    yield f"{prefix}{branch}{function_name(node.path)} = {_text(node)}"
+    below = prefix + {"": "", "├─ ": "│  ", "└─ ": "   "}[branch]
+    for child in node.children:
+        yield from _drawn(child, below, "└─ " if child is node.children[-1] else "├─ ")
 
 
 def ppi_svg(ppi: Ppi, recommended: Sequence[str] = ()) -> str:
@@ -42,24 +82,145 @@ def composition_figure(ppi: Ppi, quote: Quote | None = None) -> Element:
     """The same for a page: with a quote, each set has its error, and the chosen one is marked."""
     if quote is None:
         return _drawing(ppi, _Marking(frozenset(), ""))
-    known = {frozenset(option.functions): set_text(option, quote.unit) for option in _best(quote)}
+    known = {
+        frozenset(option.functions): option.reason
+        if option.mechanism is None
+        else f"{option.mechanism}, {option_error_text(option, quote.unit)}"
+        for option in _best(quote)
+    }
     return _drawing(ppi, _Marking(frozenset(quote.functions), "chosen", known))
 
 
 def composition_table(quote: Quote) -> Element:
     """Every way to release the PPI, and how far off each would be."""
-    rows = [
-        (
-            " + ".join(function_name(path) for path in option.functions),
-            option.mechanism or MISSING,
-            " + ".join(f"{100 * share:.3g} %" for share in option.shares) or MISSING,
-            error_text(option, quote.unit),
-            "chosen" if option.chosen else plain(option.reason),
-        )
-        for option in quote.options
+    rows = [option_cells(option, quote.unit) for option in quote.options]
+    headers = ("Noise in", "Mechanism", "Share of ε", "Margin, 95 %", "Note")
+    return table("Ways to release it", headers, rows, {3: "number"})
+
+
+LETTER = 6.8
+LINE = 16.0
+PADDING = 9.0
+_GAP = 12.0
+_EDGE = 46.0
+_LEAST_BOX = 58.0
+_LINES = 6
+_FUNCTION_LETTERS, _MEASURE_LETTERS = 26, 44
+_LONGEST = 2_000
+_READS = {"base": "of", "filter": "only where", "group": "grouped by"}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A node in words. `parent` is its number in the order of the items, −1 for the root.
+
+    Functions stand in the column of their depth, measures of cases all in the last one.
+    """
+
+    node: Node
+    column: int
+    parent: int
+    edge: str
+    text: str
+    lines: tuple[str, ...]
+
+    @property
+    def width(self) -> float:
+        return max(LETTER * max(map(len, self.lines)) + 2 * PADDING, _LEAST_BOX)
+
+    @property
+    def height(self) -> float:
+        return LINE * len(self.lines) + 2 * PADDING - 3
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """An item in its place; `y` is the middle of its height."""
+
+    item: Item
+    x: float
+    y: float
+
+
+def items_of(root: Inner) -> list[Item]:
+    """Every node, each before those below it, from the top to the bottom of the drawing."""
+    nodes: list[tuple[Node, int, int]] = []
+    waiting: list[tuple[Node, int, int]] = [(root, 0, -1)]
+    while waiting:
+        node, depth, parent = waiting.pop()
+        nodes.append((node, depth, parent))
+        if isinstance(node, Inner):
+            number = len(nodes) - 1
+            waiting.extend((child, depth + 1, number) for child in reversed(node.children))
+    last = max(depth for node, depth, _ in nodes if isinstance(node, Inner)) + 1
+    return [
+        _item(node, depth if isinstance(node, Inner) else last, parent)
+        for node, depth, parent in nodes
     ]
-    headers = ("Noise in", "Mechanism", "Share of ε", "Within, 95 %", "Note")
-    return table("Ways to release it", headers, rows, (3,))
+
+
+def placed(items: Sequence[Item], left: float, top: float) -> list[Box]:
+    columns = _columns(items, left)
+    # How much height the children of each node take together.
+    below = [0.0] * (len(items) + 1)
+    for number in range(len(items) - 1, -1, -1):
+        below[items[number].parent] += _height(items[number], below[number])
+    # Where the next child of each node begins; the root's own parent, −1, is the last of them.
+    begins = [0.0] * len(items) + [top]
+    boxes: list[Box] = []
+    for number, item in enumerate(items):
+        start, height = begins[item.parent], _height(item, below[number])
+        begins[item.parent] += height
+        begins[number] = start + (height - below[number]) / 2
+        boxes.append(Box(item, columns[item.column], start + height / 2))
+    return boxes
+
+
+def _height(item: Item, below: float) -> float:
+    return max(item.height + _GAP, below)
+
+
+def _columns(items: Sequence[Item], left: float) -> list[float]:
+    """The left edge of each column, with room for the words on the edges that lead there."""
+    widths: dict[int, float] = {}
+    edges: dict[int, float] = {}
+    for item in items:
+        widths[item.column] = max(widths.get(item.column, 0.0), item.width)
+        edges[item.column] = max(edges.get(item.column, 0.0), LETTER * len(item.edge))
+    columns = [left]
+    for column in range(1, len(widths)):
+        columns.append(columns[-1] + widths[column - 1] + edges[column] + _EDGE)
+    return columns
+
+
+# --- words --------------------------------------------------------------------------------
+
+
+def _item(node: Node, column: int, parent: int) -> Item:
+    text = shortened(printable(_text(node)), _LONGEST)
+    letters = _FUNCTION_LETTERS if isinstance(node, Inner) else _MEASURE_LETTERS
+    lines = wrap(text, letters) or [""]
+    if len(lines) > _LINES:
+        lines = [*lines[: _LINES - 1], shortened(lines[_LINES - 1] + " …", letters)]
+    # The variable a formula knows the node by, or what an aggregation does with it.
+    last = node.path.rpartition(".")[2]
+    role = last if isinstance(node, Inner) else _READS[last]
+    edge = "" if parent < 0 else shortened(printable(role), _FUNCTION_LETTERS)
+    return Item(node, column, parent, edge, text, tuple(lines))
+
+
+def _text(node: Node) -> str:
+    if not isinstance(node, Inner):
+        return phrase(node.measure)
+    if isinstance(node.measure, AggregatedMeasure):
+        return node.measure.called
+    return render(node.measure.formula)
+
+
+_MARGIN = 16.0
+_LEAST_WIDTH = 560.0
+_SIZE = 12
+_SET_LETTERS, _SET_LINES = 130, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +234,13 @@ class _Marking:
 
 def _drawing(ppi: Ppi, marking: _Marking) -> Element:
     root = composition_tree(ppi.measure)
-    heading = list(_heading(ppi))
-    boxes = placed(items_of(root), _MARGIN, _MARGIN + LINE * (len(heading) + 1))
+    heading = ("heading", shortened(printable(f"{ppi.id}: {ppi.name}"), 90))
+    boxes = placed(items_of(root), _MARGIN, _MARGIN + 2 * LINE)
     width = max(_LEAST_WIDTH, *(box.x + box.item.width + _MARGIN for box in boxes))
     bottom = max(box.y + box.item.height / 2 for box in boxes) + 2 * LINE
     listing = list(_sets(root, marking, width))
     body = [
-        *_text_lines(heading, 0.0),
+        *_text_lines([heading], 0.0),
         *(edge for box in boxes for edge in _edge(box, boxes)),
         *(_box(box, marking.functions) for box in boxes),
         *_text_lines(listing, bottom),
@@ -99,28 +260,8 @@ def _best(quote: Quote) -> Iterator[QuotedSet]:
             yield option
 
 
-def set_text(option: QuotedSet, unit: str) -> str:
-    """How well a set would do, in a few words."""
-    if option.mechanism is None:
-        return option.reason
-    return f"{option.mechanism}, {error_text(option, unit)}"
-
-
-def error_text(option: QuotedSet, unit: str) -> str:
-    error = option.typical_error if option.margin is None else option.margin
-    if error is None:
-        return MISSING if option.mechanism is None else "error not known"
-    return (
-        f"{'typically ' if option.margin is None else ''}± {with_unit(three_digits(error), unit)}"
-    )
-
-
 Line = tuple[str, str]
-"""A class of `palette`, and the words."""
-
-
-def _heading(ppi: Ppi) -> Iterator[Line]:
-    yield "heading", shortened(plain(f"{ppi.id}: {ppi.name}"), 90)
+"""A class of `style.painted`, and the words."""
 
 
 def _text_lines(lines: Sequence[Line], top: float) -> Iterator[Element]:
@@ -185,26 +326,26 @@ def _edge(box: Box, boxes: Sequence[Box]) -> Iterator[Element]:
 
 def _sets(root: Inner, marking: _Marking, width: float) -> Iterator[Line]:
     letters = min(int((width - 2 * _MARGIN) / LETTER), _SET_LETTERS)
-    found = list(islice(admissible_sets(root), SHOWN_SETS + 1))
+    sets = admissible_sets(root)
     yield "heading", "Admissible sets: the functions of one of them carry the noise"
-    for chosen in found[:SHOWN_SETS]:
+    for chosen in islice(sets, SHOWN_SETS):
         yield from _set_lines(chosen, marking, letters)
-    if len(found) > SHOWN_SETS:
+    if any(True for _ in sets):
         yield "label", "… and more"
     if marking.functions:
         yield "label", f"Double frame: the functions of the {marking.word} set."
     if marking.known:
-        yield "label", "±: within this of the value without noise, with 95 % confidence."
+        yield "label", "±: 95 % margin of error."
 
 
 def _set_lines(chosen: AdmissibleSet, marking: _Marking, letters: int) -> Iterator[Line]:
     functions = frozenset(node.path for node in chosen)
     marked = functions == marking.functions
-    names = ", ".join(plain(function_name(node.path)) for node in chosen[:SHOWN_SETS])
+    names = ", ".join(printable(function_name(node.path)) for node in chosen[:SHOWN_SETS])
     more = ", …" if len(chosen) > SHOWN_SETS else ""
     text = f"{'▶' if marked else '·'} {{{names}{more}}}{f' ({marking.word})' if marked else ''}"
     if functions in marking.known:
-        text += f": {plain(marking.known[functions])}"
+        text += f": {printable(marking.known[functions])}"
     lines = wrap(text, letters, subsequent_indent="\N{NO-BREAK SPACE}" * 4)
     if len(lines) > _SET_LINES:
         lines = [*lines[:_SET_LINES], "…"]

@@ -1,27 +1,181 @@
-"""Guarantees and figures in the words that page, chart and terminal share."""
+"""Verdicts, guarantees, figures and forecasts in the words that page, chart and terminal share.
+
+A target with a tolerated range makes three bands. Green is met, amber and red are missed.
+A full mark is sure, an open one leaves something open: a circle whether the target is met,
+a triangle only by how much it is missed. Shape and word say what colour says.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import date, timedelta
+from enum import StrEnum
 from math import ceil, exp
+from typing import Protocol
 
-from pappi.report.numbers import format_interval, format_value, known_interval
-from pappi.report.verdicts import judged_words, tally, target_lines
-from pappi.values.answers import Answer, Series
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import CASE, UNDER_REPLACE, Adjacency, Per, PrivacyUnit
+from pappi.ppinot import function_name
+from pappi.report.numbers import MISSING, best_texts, error_text, released_texts
+from pappi.report.safe_text import printable
+from pappi.values import (
+    CASE,
+    UNDER_REPLACE,
+    ZERO,
+    Adjacency,
+    Answer,
+    Band,
+    BudgetLine,
+    Epsilon,
+    Per,
+    PrivacyUnit,
+    Quote,
+    QuotedSet,
+    Series,
+    ShownTarget,
+    Verdict,
+)
+
+
+class Mark(StrEnum):
+    """How an answer stands to its target, best first."""
+
+    MET = "met"
+    GREEN = "green"
+    UNCLEAR = "unclear"
+    AMBER = "amber"
+    AMBER_OR_RED = "amber or red"
+    MISSED = "missed"
+    RED = "red"
+
+
+SYMBOLS: dict[Mark, str] = {
+    Mark.MET: "●",
+    Mark.GREEN: "●",
+    Mark.UNCLEAR: "○",
+    Mark.AMBER: "◆",
+    Mark.AMBER_OR_RED: "▽",
+    Mark.MISSED: "▼",
+    Mark.RED: "▼",
+}
+COLOURS: dict[Mark, str] = {
+    Mark.MET: "met",
+    Mark.GREEN: "met",
+    Mark.UNCLEAR: "undecided",
+    Mark.AMBER: "amber",
+    Mark.AMBER_OR_RED: "missed",
+    Mark.MISSED: "missed",
+    Mark.RED: "missed",
+}
+EXPLAINED: dict[Mark, str] = {
+    Mark.MET: "the whole interval meets the target",
+    Mark.GREEN: "the whole interval meets the target",
+    Mark.UNCLEAR: "the interval covers both sides of the target: too noisy to say; or there are "
+    "perhaps no cases",
+    Mark.AMBER: "the whole interval misses the target but is still tolerated",
+    Mark.AMBER_OR_RED: "the whole interval misses the target; it is too noisy to say whether that "
+    "is still tolerated",
+    Mark.MISSED: "the whole interval misses the target",
+    Mark.RED: "the whole interval lies beyond what is tolerated",
+}
+_OF_VERDICTS = {
+    Verdict.MET: Mark.MET,
+    Verdict.MISSED: Mark.MISSED,
+    Verdict.UNDECIDED: Mark.UNCLEAR,
+}
+_OF_BANDS = (Mark.GREEN, Mark.AMBER, Mark.RED, Mark.AMBER_OR_RED, Mark.UNCLEAR)
+SMOOTHED = "≈"
+"""Stands at every value that was smoothed, and at every verdict that rests on one."""
+
+
+def mark_of(answer: Answer) -> Mark | None:
+    shown = answer.best
+    if not shown.bands:
+        return None if shown.verdict is None else _OF_VERDICTS[shown.verdict]
+    if len(shown.bands) == 1:
+        return Mark(shown.bands[0])
+    return Mark.UNCLEAR if Band.GREEN in shown.bands else Mark.AMBER_OR_RED
+
+
+def bands_text(bands: tuple[Band, ...]) -> str:
+    """
+    >>> bands_text((Band.GREEN,)), bands_text((Band.GREEN, Band.AMBER)), bands_text(tuple(Band))
+    ('green', 'green or amber', 'green, amber or red')
+    """
+    return " or ".join(filter(None, [", ".join(bands[:-1]), *bands[-1:]]))
+
+
+def judged_text(answer: Answer) -> str:
+    """The mark and its word; of an undecided verdict, also how likely the target is met.
+
+    "▼ missed", "○ unclear, 83 % likely met", "○ green or amber, 83 % likely met"; "≈▼ missed" if
+    it rests on a smoothed value; "○ unclear, perhaps no cases" where there may be none.
+    """
+    mark, shown = mark_of(answer), answer.best
+    if mark is None:
+        return MISSING
+    # All three are as good as none: the word is shorter.
+    word = bands_text(shown.bands) if len(shown.bands) == 2 else mark
+    judged = f"{SMOOTHED if answer.smoothed else ''}{SYMBOLS[mark]} {word}"
+    return ", ".join(filter(None, (judged, _proviso(answer))))
+
+
+_PERHAPS_EMPTY = "perhaps no cases"
+
+
+def _proviso(answer: Answer) -> str:
+    """What a verdict leaves open: whether there are cases, or else what it leans to."""
+    shown = answer.best
+    if answer.perhaps_empty:
+        return _PERHAPS_EMPTY
+    if shown.verdict is not Verdict.UNDECIDED or shown.probability_met is None:
+        return ""
+    # What is undecided is never sure, however it rounds.
+    return f"{100 * min(max(shown.probability_met, 0.01), 0.99):.0f} % likely met"
+
+
+def tally(answers: Iterable[Answer]) -> dict[Mark, int]:
+    """How often each mark was given; marks never given are left out."""
+    given = [mark_of(answer) for answer in answers]
+    return {mark: given.count(mark) for mark in Mark if mark in given}
+
+
+def legend(answers: Iterable[Answer]) -> list[Mark]:
+    """The marks a reader of these answers must know."""
+    judged = [answer.best for answer in answers]
+    kinds = {bool(shown.bands) for shown in judged if shown.verdict is not None}
+    plain = tuple(_OF_VERDICTS.values())
+    known = (plain if False in kinds else ()) + (_OF_BANDS if True in kinds else ())
+    return [mark for mark in Mark if mark in known]
+
+
+# --- targets ------------------------------------------------------------------------------
+
+
+def target_text(target: ShownTarget) -> str:
+    """
+    >>> target_text(ShownTarget(None, 7.0, "below 7 days", ShownTarget(None, 9.0, "below 9 days")))
+    'below 7 days, tolerated below 9 days'
+    """
+    return target.text + (f", tolerated {target.tolerated.text}" if target.tolerated else "")
+
+
+def target_lines(series: Series) -> Iterator[str]:
+    """The target, and those of groups that have their own."""
+    if series.target is not None:
+        yield f"target {target_text(series.target)}"
+    for group, target in series.group_targets:
+        yield f"target of {group}: {target_text(target)}"
+
 
 _COMPARED = {
     Adjacency.ADD_REMOVE: (
-        "It compares any two logs that differ by one case more or less, "
-        "so how many cases there were is protected, too."
+        "It compares any two logs that differ by one case, so the number of cases is protected too."
     ),
     Adjacency.REPLACE: (
         f"It compares any two logs in which the content of one case differs. {UNDER_REPLACE}"
     ),
 }
-# Beyond this factor a comparison no longer tells a reader anything.
-_HOPELESS = 13.0
+HOPELESS = Epsilon.of(13)
+"""Beyond, the factor is over 400,000 and no longer tells a reader anything."""
 
 
 def times(epsilon: Epsilon) -> str:
@@ -30,7 +184,7 @@ def times(epsilon: Epsilon) -> str:
     >>> times(Epsilon.of("0.1")), times(Epsilon.of(3))
     ('1.11 times', '20.1 times')
     """
-    if float(epsilon) > _HOPELESS:
+    if epsilon > HOPELESS:
         return f"e^{epsilon} times"
     factor = exp(float(epsilon))
     decimals = 2 if factor < 10 else 1 if factor < 100 else 0
@@ -46,7 +200,7 @@ def promise(epsilon: Epsilon, unit: PrivacyUnit = CASE) -> str:
             f"{factor} it (ε = {epsilon})."
         )
     return (
-        f"Whatever {_their_cases(unit)}{_in_block(unit)} contain, {_counted(unit)}, no published "
+        f"Whatever {their_cases(unit)}{_in_block(unit)} contain, {counted(unit)}, no published "
         f"figure becomes more than {factor} them (ε = {epsilon}).{_adds_up(unit)}"
     )
 
@@ -62,22 +216,22 @@ def promise_together(spent: Epsilon, unit: PrivacyUnit = CASE) -> str:
         return f"All figures ever published about the same block, {factor} one case (ε = {spent})."
     about, there = ("this log", "") if unit.per is Per.LOG else ("the same block", " in it")
     return (
-        f"All figures ever published about {about}, {factor} {_their_cases(unit)}{there}, "
-        f"{_counted(unit)} (ε = {spent}).{_adds_up(unit)}"
+        f"All figures ever published about {about}, {factor} {their_cases(unit)}{there}, "
+        f"{counted(unit)} (ε = {spent}).{_adds_up(unit)}"
     )
 
 
 def compared(adjacencies: Iterable[Adjacency], unit: PrivacyUnit = CASE) -> str:
     if unit.column is not None:
         return (
-            f"It compares any two logs of which one lacks {_their_cases(unit)}{_in_block(unit)}, "
-            "so how many cases there were, and of whom, is protected, too."
+            f"It compares any two logs of which one lacks {their_cases(unit)}{_in_block(unit)}, "
+            "so how many cases there were, and whose, is protected too."
         )
     present = set(adjacencies)
     return " ".join(text for adjacency, text in _COMPARED.items() if adjacency in present)
 
 
-def _their_cases(unit: PrivacyUnit) -> str:
+def their_cases(unit: PrivacyUnit) -> str:
     return f"the cases of one '{unit.column}'"
 
 
@@ -85,7 +239,7 @@ def _in_block(unit: PrivacyUnit) -> str:
     return "" if unit.per is Per.LOG else " in any one block"
 
 
-def _counted(unit: PrivacyUnit) -> str:
+def counted(unit: PrivacyUnit) -> str:
     alone = unit.max_cases == 1
     return f"of whom at most {'1 case counts' if alone else f'{unit.max_cases} cases count'}"
 
@@ -95,7 +249,7 @@ def _adds_up(unit: PrivacyUnit) -> str:
     if unit.per is Per.LOG:
         return ""
     return (
-        f" This holds per '{unit.column}' and block: what different blocks tell about the same "
+        f" This holds per '{unit.column}' and block: what different blocks reveal about the same "
         f"'{unit.column}' adds up."
     )
 
@@ -104,26 +258,39 @@ def _protected(unit: PrivacyUnit) -> str:
     if unit.column is None:
         return "each case"
     where = "" if unit.per is Per.LOG else " in each block"
-    return f"each '{unit.column}'{where}, {_counted(unit)}"
+    return f"each '{unit.column}'{where}, {counted(unit)}"
 
 
-def guarantee_line(answers: Sequence[Answer]) -> str:
-    """One line: how much, by which mechanism, against which neighbour."""
-    if not answers:
+def guarantee_line(series: Series) -> str:
+    """One line: how much, by which mechanism, against which neighbour; what intervals cover."""
+    if not series.answers:
         return "no answers"
-    guarantees = [answer.guarantee for answer in answers]
+    guarantees = [answer.guarantee for answer in series.answers]
+    shared = max(guarantee.shared_by for guarantee in guarantees)
+    whose = f"for {shared} PPIs together" if shared > 1 else "per figure"
     parts = [
-        f"ε = {_range(sorted({guarantee.epsilon for guarantee in guarantees}))} per figure",
+        f"ε = {epsilons_text({guarantee.epsilon for guarantee in guarantees})} {whose}",
         ", ".join(sorted({guarantee.mechanism for guarantee in guarantees})),
         ", ".join(sorted({guarantee.adjacency.value for guarantee in guarantees})),
         f"protects {_protected(guarantees[0].unit)}",
-        f"{confidence_text(answers)} intervals",
+        interval_name(series),
     ]
     return " · ".join(parts)
 
 
-def _range(epsilons: Sequence[Epsilon]) -> str:
-    low, high = epsilons[0], epsilons[-1]
+def interval_name(series: Series) -> str:
+    """An interval, named for what it covers: "95 % interval of the clipped mean"."""
+    covered = f" of {series.covers}" if series.covers else ""
+    return f"{confidence_text(series.answers)} interval{covered}"
+
+
+def paid_alike(series: Series) -> bool:
+    """Whether every answer has the same ε and is as new as the others: one line tells it all."""
+    return len({(a.guarantee.epsilon, a.replayed) for a in series.answers}) <= 1
+
+
+def epsilons_text(epsilons: Collection[Epsilon]) -> str:
+    low, high = min(epsilons), max(epsilons)
     return str(low) if low == high else f"{low} to {high}"
 
 
@@ -156,21 +323,21 @@ def confidence_text(answers: Sequence[Answer]) -> str:
 
 def answer_text(answer: Answer) -> str:
     """An answer as one sentence: what hovering over its point says."""
-    shown = answer.best
-    known = known_interval(answer) if answer.smoothed is None else shown.interval
-    value = format_value(shown.value, known, answer.unit)
-    interval = format_interval(shown.value, known, answer.unit)
     smoothed = "smoothed " if answer.smoothed else ""
-    figure = f"{answer.period.label}: {smoothed}{value} ({interval})"
-    return ", ".join(filter(None, (figure, judged_words(answer))))
+    figure = f"{answer.period.label}: {smoothed}{_figure_text(*best_texts(answer))}"
+    verdict = answer.best.verdict
+    judged = verdict and _OF_VERDICTS[verdict], bands_text(answer.best.bands)
+    empty = _PERHAPS_EMPTY if answer.perhaps_empty else ""
+    return ", ".join(word for word in (figure, *judged, empty) if word)
+
+
+def _figure_text(value: str, interval: str) -> str:
+    return "nothing is known" if value == interval == MISSING else f"{value} ({interval})"
 
 
 def raw_text(answer: Answer) -> str:
     """The released value of an answer that is shown smoothed."""
-    known = known_interval(answer)
-    value = format_value(answer.value, known, answer.unit)
-    interval = format_interval(answer.value, known, answer.unit)
-    return f"{answer.period.label}: released as {value} ({interval})"
+    return f"{answer.period.label}: released as {_figure_text(*released_texts(answer))}"
 
 
 def series_text(series: Series) -> str:
@@ -193,3 +360,125 @@ def series_text(series: Series) -> str:
         )
         if part
     )
+
+
+# --- previews -----------------------------------------------------------------------------
+
+
+def payments_text(quote: Quote) -> str:
+    """What is not on record yet is charged, each to its own blocks."""
+    if not quote.new_charges:
+        return "replay"
+    shared = f" for {len(quote.together)}" if quote.together else ""
+    return f"{quote.new_charges} × {quote.epsilon}{shared}"
+
+
+def functions_text(functions: Iterable[str]) -> str:
+    return " + ".join(map(function_name, functions))
+
+
+def assumption_text(quote: Quote) -> str:
+    """What a forecast rests on, and the interval that such an answer will come with.
+
+    "Assuming about 300 cases in a quarter: 100 declared per month. The interval of the answer
+    will be about ± 5.20 h."
+    """
+    said = f"Assuming {quote.cases_note or f'{quote.assumed_cases:,} cases in a period'}."
+    if quote.interval_half_width is not None and not quote.verdict_only:
+        interval = error_text(quote.interval_half_width, quote.unit)
+        said += f" The interval of the answer will be about {interval}."
+    return printable(said)
+
+
+def share_text(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def option_cells(option: QuotedSet, unit: str) -> tuple[str, str, str, str, str]:
+    """A way to release a PPI: its functions, mechanisms, shares of ε and error, and a remark."""
+    several = len(set(option.mechanisms)) > 1
+    return (
+        printable(functions_text(option.functions)),
+        printable(" + ".join(option.mechanisms) if several else option.mechanism or MISSING),
+        " + ".join(map(share_text, option.shares)) or MISSING,
+        option_error_text(option, unit),
+        "chosen" if option.chosen else printable(option.reason),
+    )
+
+
+def option_error_text(option: QuotedSet, unit: str) -> str:
+    if option.margin is not None:
+        return error_text(option.margin, unit)
+    if option.typical_error is not None:
+        return f"typically {error_text(option.typical_error, unit)}"
+    return MISSING if option.mechanism is None else "error not known"
+
+
+# --- after a release ----------------------------------------------------------------------
+
+
+def charged_text(before: Sequence[BudgetLine], after: Sequence[BudgetLine]) -> str:
+    """What an analyst has paid between two looks at the budget; empty if that is nothing."""
+    used = {line.block: line.own_used for line in before}
+    paid = {line.block: line.own_used - used.get(line.block, ZERO) for line in after}
+    paid = {block: amount for block, amount in paid.items() if amount > ZERO}
+    if not paid:
+        return ""
+    most = max(paid, key=lambda block: paid[block])
+    if len(paid) == 1:
+        return printable(f"Charged: ε {paid[most]} in {most}.")
+    if len(set(paid.values())) == 1:
+        return f"Charged: ε {paid[most]} in each of {len(paid):,} blocks."
+    amounts = f"ε {epsilons_text(paid.values())} in {len(paid):,} blocks"
+    return printable(f"Charged: {amounts}, most in {most}.")
+
+
+def left_text(lines: Sequence[BudgetLine]) -> str:
+    """What the tightest block has left."""
+    tightest = min(lines, key=lambda line: line.left)
+    among = f", the tightest of {len(lines):,} blocks" if len(lines) > 1 else ""
+    limit = min(tightest.limit, tightest.own_limit or tightest.limit)
+    return printable(f"Remaining budget: ε {tightest.left} of {limit} in {tightest.block}{among}.")
+
+
+# --- forecasts ----------------------------------------------------------------------------
+
+
+class Foreseen(Protocol):
+    """A forecast, by its parts: `budget` makes them, and stands beside `report`."""
+
+    @property
+    def price(self) -> Epsilon: ...
+    @property
+    def more(self) -> int: ...
+    @property
+    def tightest(self) -> str | None: ...
+    @property
+    def share(self) -> float: ...
+    @property
+    def asks_coming(self) -> bool: ...
+    @property
+    def until(self) -> date | None: ...
+
+
+def forecast_lines(forecast: Foreseen) -> tuple[str, ...]:
+    """The sentences: what it takes, how often it fits, until when it lasts."""
+    price = f"It costs ε {forecast.price} in each block, {percent(forecast.share)} of its budget."
+    return price, _fits(forecast), _lasts(forecast)
+
+
+def _fits(forecast: Foreseen) -> str:
+    where = "all blocks together" if forecast.tightest is None else f"block {forecast.tightest}"
+    if not forecast.more:
+        return printable(f"There is not enough budget left in {where}.")
+    asks = "question like this fits" if forecast.more == 1 else "questions like this fit"
+    return printable(f"{forecast.more:,} more {asks} before {where} is used up.")
+
+
+def _lasts(forecast: Foreseen) -> str:
+    if not forecast.asks_coming:
+        return "It cannot be asked about future blocks: it costs more than their budget."
+    if forecast.until is None:
+        return "Asked once per future block, it never runs out: each block has its own budget."
+    last = forecast.until - timedelta(days=1)
+    return f"Asked once per future block, the budget lasts until {last}."

@@ -1,6 +1,6 @@
-"""The analyst's application: the checkpoint's verbs over HTTP.
+"""The analyst's application: the verbs of a session over HTTP.
 
-Everything goes through one door, opened for the bearer of the key: it knows only the logs
+Everything goes through one session, opened for the bearer of the key: it knows only the logs
 that were granted to them, and asks again inside the charge's transaction whether the key
 still holds.
 """
@@ -8,56 +8,35 @@ still holds.
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 from typing import Annotated
 
-from fastapi import Path
+from fastapi import Path, Query
 
-from pappi.errors import UsageError
-from pappi.service.definitions import catalogue_in, with_remarks
-from pappi.service.keys import Asking, Bearer, Doorkeeper, keyring_of
+from pappi.service import models, replies
+from pappi.service.keys import Asking, Authenticator, Sessions
 from pappi.service.layers import Frame, Service, frame_of, new_service
-from pappi.service.models import (
-    Definitions,
-    Name,
-    ToPreview,
-    ToRehearse,
-    ToRelease,
-    ToSubscribe,
-)
-from pappi.service.paging import After, Limit, page_of
+from pappi.service.models import Name
 from pappi.service.problems import Audience
-from pappi.service.replies import (
-    budget_reply,
-    check_reply,
-    log_reply,
-    preview_reply,
-    rehearsal_reply,
-    release_reply,
-    releases_reply,
-    standing_item,
+from pappi.service.routes import (
+    LOG,
+    After,
+    Limit,
+    add_common_routes,
+    add_route,
+    catalogue_in,
+    page_of,
+    with_remarks,
 )
-from pappi.service.reply_models import (
-    BudgetReply,
-    CheckReply,
-    EndedReply,
-    LogReply,
-    LogsReply,
-    PreviewReply,
-    RehearsalReply,
-    ReleaseReply,
-    ReleasesReply,
-    StandingItem,
-    StandingReply,
-)
-from pappi.service.routes import LOG, add_common_routes, add_route
-from pappi.service.sessions import Sessions
 from pappi.service.settings import Settings
-from pappi.service.web.signing import add_way_in
+from pappi.service.web.signing import add_sign_in
 from pappi.service.web.workbench import add_workbench
-from pappi.values.access import Right
-from pappi.workspace import Analyst, Workspace
+from pappi.session import Workspace
+from pappi.store import Subscription
+from pappi.values import PublicLog, Right
 
 LogName = Annotated[Name, Path()]
+Identity = Annotated[str, Path(max_length=64)]
 
 
 def analyst_app(
@@ -66,97 +45,134 @@ def analyst_app(
     """The application for analysts of a workspace; `frame` is shared with the owner's."""
     frame = frame or frame_of(settings or Settings())
     workspace = frame.paced(workspace)
-    limits = frame.settings
-    sessions = Sessions(limits.session_hours, limits.session_idle_minutes)
-    doorkeeper = Doorkeeper(Audience.ANALYST, keyring_of(workspace), sessions)
-    app = new_service("PaPPI, for analysts", doorkeeper, frame)
+    sessions = Sessions(frame.settings.session_hours, frame.settings.session_idle_minutes)
+    authenticator = Authenticator(Audience.ANALYST, workspace, sessions)
+    app = new_service("PaPPI, for analysts", authenticator, frame)
     add_common_routes(app, Right.PREVIEW, workspace.logs)
-    _add_routes(app, AnalystDesk(workspace, frame.settings))
-    add_way_in(app, doorkeeper, frame.settings)
+    _add_routes(app, AnalystView(workspace, frame.settings))
+    add_sign_in(app, authenticator, frame.settings)
     add_workbench(app, workspace)
     return app
 
 
-def _add_routes(app: Service, desk: AnalystDesk) -> None:
+def _add_routes(app: Service, view: AnalystView) -> None:
     preview, release = Right.PREVIEW, Right.RELEASE
-    add_route(app, "GET", "/logs", desk.logs, preview)
-    add_route(app, "GET", "/logs/{log}", desk.log, preview, LOG)
-    add_route(app, "GET", "/logs/{log}/budget", desk.budget, preview, LOG)
-    add_route(app, "GET", "/logs/{log}/releases", desk.releases, preview, LOG)
-    add_route(app, "POST", "/check", desk.check, preview, LOG)
-    add_route(app, "POST", "/preview", desk.preview, preview, LOG)
-    add_route(app, "POST", "/rehearse", desk.rehearse, preview, LOG)
-    add_route(app, "POST", "/release", desk.release, release, (402, *LOG))
-    add_route(app, "GET", "/standing", desk.standing, preview)
-    add_route(app, "POST", "/standing", desk.subscribe, release, (402, *LOG))
-    add_route(app, "DELETE", "/standing/{question}", desk.end, release, (404,))
+    add_route(app, "GET", "/logs", view.logs, preview)
+    add_route(app, "GET", "/logs/{log}", view.log, preview, LOG)
+    add_route(app, "GET", "/logs/{log}/budget", view.budget, preview, LOG)
+    add_route(app, "GET", "/logs/{log}/releases", view.releases, preview, LOG)
+    add_route(app, "POST", "/check", view.check, preview, LOG)
+    add_route(app, "POST", "/preview", view.preview, preview, LOG)
+    add_route(app, "POST", "/price", view.price, preview, LOG)
+    add_route(app, "POST", "/forecast", view.forecast, preview, LOG)
+    add_route(app, "POST", "/rehearse", view.rehearse, preview, LOG)
+    add_route(app, "POST", "/release", view.release, release, (402, 409, *LOG))
+    add_route(app, "POST", "/replay", view.replay, preview, LOG)
+    add_route(app, "GET", "/standing", view.subscriptions, preview)
+    add_route(app, "POST", "/standing", view.subscribe, release, (402, *LOG))
+    add_route(app, "DELETE", "/standing/{question}", view.unsubscribe, release, (404,))
+    add_route(app, "GET", "/saved", view.saved, preview, LOG)
+    add_route(app, "POST", "/saved", view.save, release, LOG)
+    add_route(app, "DELETE", "/saved/{query}", view.forget, release, (404,))
 
 
-class AnalystDesk:
-    """One method a route."""
+class AnalystView:
+    """One method a route: a verb of the session of whoever bears the key."""
 
     def __init__(self, workspace: Workspace, settings: Settings) -> None:
         self._workspace = workspace
         self._settings = settings
 
-    def logs(self, bearer: Asking) -> LogsReply:
+    def logs(self, bearer: Asking) -> replies.Logs:
         """The logs you may ask about, and what is public about each."""
-        return LogsReply(logs=[log_reply(log) for log in self._door(bearer).logs()])
+        return replies.Logs(bearer.session_in(self._workspace).logs())
 
-    def log(self, log: LogName, bearer: Asking) -> LogReply:
+    def log(self, log: LogName, bearer: Asking) -> PublicLog:
         """What is public about a log."""
-        return log_reply(self._door(bearer).log(log))
+        return bearer.session_in(self._workspace).log(log)
 
-    def budget(self, log: LogName, bearer: Asking) -> BudgetReply:
+    def budget(self, log: LogName, bearer: Asking) -> replies.Budget:
         """What each block of a log may spend, and has spent."""
-        return budget_reply(log, self._door(bearer).budget(log))
+        return replies.Budget(log, bearer.session_in(self._workspace).budget(log))
 
     def releases(
         self, log: LogName, bearer: Asking, after: After = 0, limit: Limit = None
-    ) -> ReleasesReply:
-        """What was asked of a log before, and can be had again at no cost."""
-        releases = partial(self._door(bearer).releases, log)
-        page, more = page_of(releases, after, limit, self._settings)
-        return releases_reply(log, page, bearer.name, more)
+    ) -> replies.Releases:
+        """Past releases of a log, which can be repeated for free."""
+        releases = partial(bearer.session_in(self._workspace).releases, log)
+        return replies.Releases(
+            log, *page_of(releases, after, limit, self._settings, attrgetter("number"))
+        )
 
-    def check(self, asked: Definitions, bearer: Asking) -> CheckReply:
-        """Whether definitions are sound, and what keeps them from being released."""
-        catalogue, remarks = with_remarks(asked)
-        return check_reply(catalogue, [*remarks, *self._door(bearer).unreleasable(catalogue)])
+    def check(self, sent: models.Definitions, bearer: Asking) -> replies.CheckedDefinitions:
+        """Check definitions: are they valid, and can they be released?"""
+        catalogue, remarks = with_remarks(sent)
+        warnings = (*remarks, *bearer.session_in(self._workspace).unreleasable(catalogue))
+        ppis = tuple(replies.CheckedPpi(ppi.id, ppi.name) for ppi in catalogue.ppis)
+        return replies.CheckedDefinitions(catalogue.log, ppis, warnings)
 
-    def preview(self, asked: ToPreview, bearer: Asking) -> PreviewReply:
+    def preview(self, sent: models.ToPreview, bearer: Asking) -> replies.Preview:
         """What each PPI would cost, and how far off it would be; nothing is spent."""
-        if asked.epsilon is not None and asked.accuracy is not None:
-            raise UsageError("epsilon and accuracy exclude each other", hint="send one of them")
-        catalogue = catalogue_in(asked)
-        door = self._door(bearer)
-        quotes = door.preview(catalogue, asked.epsilon, accuracy=asked.accuracy)
-        return preview_reply(catalogue.log, quotes)
+        catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
+        quotes = session.preview(catalogue, sent.epsilon, accuracy=sent.accuracy)
+        return replies.Preview(catalogue.log, quotes)
 
-    def rehearse(self, asked: ToRehearse, bearer: Asking) -> RehearsalReply:
+    def price(self, sent: models.Definitions, bearer: Asking) -> replies.Priced:
+        """What asking all PPIs together would cost; nothing is spent."""
+        catalogue = catalogue_in(sent)
+        return replies.Priced(catalogue.log, bearer.session_in(self._workspace).price(catalogue))
+
+    def forecast(self, sent: models.Definitions, bearer: Asking) -> replies.Forecasts:
+        """How long the budget lasts if PPIs are asked, at the ε they name."""
+        catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
+        return replies.Forecasts(
+            catalogue.log, session.forecasts(catalogue), session.outlook(catalogue)
+        )
+
+    def rehearse(self, sent: models.ToRehearse, bearer: Asking) -> replies.Rehearsal:
         """What a release would look like, on made-up cases; nothing is read or spent."""
-        catalogue = catalogue_in(asked)
-        found = self._door(bearer).rehearse(catalogue, asked.epsilon)
-        return rehearsal_reply(catalogue.log, found)
+        catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
+        series = session.rehearse(catalogue, sent.epsilon, smooth=sent.smooth)
+        return replies.Rehearsal(catalogue.log, series)
 
-    def release(self, asked: ToRelease, bearer: Asking) -> ReleaseReply:
+    def release(self, sent: models.ToRelease, bearer: Asking) -> replies.ReleasedSeries:
         """Charge and release every PPI, or replay what was released before."""
-        catalogue = catalogue_in(asked)
-        return release_reply(catalogue.log, self._door(bearer).release(catalogue, asked.epsilon))
+        catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
+        series = session.release(
+            catalogue, sent.epsilon, smooth=sent.smooth, whole=sent.whole, price=sent.price
+        )
+        return replies.ReleasedSeries(catalogue.log, series)
 
-    def standing(self, bearer: Asking) -> StandingReply:
-        """Your questions that are asked again for every block."""
-        found = self._door(bearer).standing()
-        return StandingReply(standing=[standing_item(question) for question in found])
+    def replay(self, sent: models.ToReplay, bearer: Asking) -> replies.ReleasedSeries:
+        """What was released before, at the ε the definitions name; never charges."""
+        catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
+        return replies.ReleasedSeries(catalogue.log, session.replay(catalogue, smooth=sent.smooth))
 
-    def subscribe(self, asked: ToSubscribe, bearer: Asking) -> StandingItem:
+    def subscriptions(self, bearer: Asking) -> replies.Subscriptions:
+        """Your subscriptions."""
+        return replies.Subscriptions(bearer.session_in(self._workspace).subscriptions())
+
+    def subscribe(self, sent: models.ToSubscribe, bearer: Asking) -> Subscription:
         """Reserve the price of every block up to a day; each is released once it is sealed."""
-        door = self._door(bearer)
-        return standing_item(door.subscribe(catalogue_in(asked), asked.until, asked.epsilon))
+        return bearer.session_in(self._workspace).subscribe(
+            catalogue_in(sent), sent.until, sent.epsilon
+        )
 
-    def end(self, question: Annotated[str, Path(max_length=64)], bearer: Asking) -> EndedReply:
-        """End a standing question: what is still reserved for it becomes free."""
-        return EndedReply(cancelled=self._door(bearer).unsubscribe(question))
+    def unsubscribe(self, question: Identity, bearer: Asking) -> replies.Ended:
+        """End a subscription and free its remaining reservations."""
+        return replies.Ended(bearer.session_in(self._workspace).unsubscribe(question))
 
-    def _door(self, bearer: Bearer) -> Analyst:
-        return self._workspace.granted_checkpoint(bearer.name, bearer.still_holds)
+    def saved(
+        self, bearer: Asking, log: Annotated[Name | None, Query()] = None
+    ) -> replies.SavedQueries:
+        """Your saved queries, the latest first; of one log, or of all."""
+        return replies.SavedQueries(bearer.session_in(self._workspace).saved(log))
+
+    def save(self, sent: models.Definitions, bearer: Asking) -> replies.Saved:
+        """Save a query under an id of its own; the same query twice is saved once."""
+        return replies.Saved(bearer.session_in(self._workspace).save(catalogue_in(sent)))
+
+    def forget(self, query: Identity, bearer: Asking) -> replies.Forgotten:
+        """Remove a saved query; what was released stays on record."""
+        bearer.session_in(self._workspace).forget(query)
+        return replies.Forgotten(query)

@@ -3,13 +3,18 @@
 A request is admitted before its body is read: it has a valid key of the application's role,
 and not too many came before it. Pages have it from a session, everything else from the header.
 Every route names the right it needs; a route without one cannot even be defined, but for
-health and the way in (`places.is_open`).
+health, the way in and the glossary (`is_open`).
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import threading
+import time
+from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Protocol
 
@@ -23,18 +28,14 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pappi.errors import NotAllowed, NotAuthenticated, PappiError
+from pappi.mechanisms import secret_bytes
 from pappi.service.limits import BEARER, Buckets, too_many
-from pappi.service.places import cookie_name, is_home, is_open
 from pappi.service.problems import Audience, Fault, fault_of
-from pappi.service.sessions import Sessions
 from pappi.service.settings import Settings
-from pappi.values.access import KeyRecord, Right, Role
-from pappi.workspace import Workspace
+from pappi.session import Analyst, Workspace
+from pappi.values import KeyRecord, Right, Role
 
 _LONGEST_KEY = 200
-
-Keyring = Callable[[str], KeyRecord]
-"""The record of a secret, as of now; NotAuthenticated if there is none that holds."""
 
 
 def now() -> datetime:
@@ -46,10 +47,6 @@ class Keys(Protocol):
     """Whatever knows which keys hold."""
 
     def key_of(self, secret: str, now: datetime) -> KeyRecord: ...
-
-
-def keyring_of(workspace: Workspace) -> Keyring:
-    return lambda secret: workspace.custody.key_of(secret, now())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +63,25 @@ class Bearer:
     def require(self, right: Right) -> None:
         self.record.require(self.record.role, right)
 
+    def session_in(self, workspace: Workspace) -> Analyst:
+        """An analyst's session: with the logs that were granted to them."""
+        return workspace.granted_checkpoint(self.name, self.still_holds)
+
     def still_holds(self, keys: Keys) -> None:
         """Asked inside a charge's transaction: a key revoked a moment ago is refused."""
         keys.key_of(self.secret, now())
 
 
 @dataclass(frozen=True, slots=True)
-class Doorkeeper:
+class Authenticator:
     """Knows by a key, or by the session it began, who comes to one of the applications."""
 
     audience: Audience
-    keyring: Keyring
+    workspace: Workspace
     sessions: Sessions
 
     def bearer_of(self, secret: str) -> Bearer:
-        record = self.keyring(secret)
+        record = self.workspace.custody.key_of(secret, now())
         if record.role is not Role(self.audience):
             raise NotAllowed(
                 f"this is not a key of an {self.audience}",
@@ -92,7 +93,10 @@ class Doorkeeper:
         """Of a request to a page, or of one by a program."""
         if is_home(scope["path"], self.audience):
             return self.sessions.key_behind(self.token_in(HTTPConnection(scope)))
-        return _bearer(scope)
+        scheme, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
+            raise NotAuthenticated
+        return typed_key(secret)
 
     def token_in(self, connection: HTTPConnection) -> str:
         """What the session's cookie holds, if there is one."""
@@ -103,18 +107,19 @@ class Doorkeeper:
 class Admission:
     """Lets in requests with a key of the right role, at a rate."""
 
-    def __init__(self, app: ASGIApp, doorkeeper: Doorkeeper, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, authenticator: Authenticator, settings: Settings) -> None:
         self._app = app
-        self._doorkeeper = doorkeeper
+        self._authenticator = authenticator
         self._rate = Buckets(settings.requests_per_minute)
         self._failures = Buckets(settings.failures_per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or is_open(scope["path"]):
+        if is_open(scope["path"]):
             await self._app(scope, receive, send)
             return
         try:
-            scope[BEARER] = await run_in_threadpool(self._bearer_of, scope)
+            secret = self._authenticator.secret_in(scope)
+            scope[BEARER] = await run_in_threadpool(self._authenticator.bearer_of, secret)
         except PappiError as error:
             fault = self._refusal(error, scope)
         else:
@@ -125,9 +130,6 @@ class Admission:
             fault = too_many(wait)
         await fault.response()(scope, receive, send)
 
-    def _bearer_of(self, scope: Scope) -> Bearer:
-        return self._doorkeeper.bearer_of(self._doorkeeper.secret_in(scope))
-
     def _refusal(self, error: PappiError, scope: Scope) -> Fault:
         """Wrong keys count against their address; a right key from there still works."""
         if isinstance(error, NotAuthenticated):
@@ -135,14 +137,7 @@ class Admission:
             wait = self._failures.wait_for(client[0] if client else "")
             if wait:
                 return too_many(wait)
-        return fault_of(error, self._doorkeeper.audience)
-
-
-def _bearer(scope: Scope) -> str:
-    scheme, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer":
-        raise NotAuthenticated
-    return typed_key(secret)
+        return fault_of(error, self._authenticator.audience)
 
 
 def typed_key(text: str) -> str:
@@ -156,14 +151,14 @@ def typed_key(text: str) -> str:
 # --- rights of routes -------------------------------------------------------------------
 
 # Says in the OpenAPI document how to authenticate; Admission is what does it.
-_SCHEME = HTTPBearer(auto_error=False, description="A key of the owner's making: pappi_…")
+_SCHEME = HTTPBearer(auto_error=False, description="A key issued by the owner: pappi_…")
 
 
 def bearer_of(request: Request) -> Bearer:
-    found = request.scope.get(BEARER)
-    if not isinstance(found, Bearer):
+    bearer = request.scope.get(BEARER)
+    if not isinstance(bearer, Bearer):
         raise NotAuthenticated
-    return found
+    return bearer
 
 
 Asking = Annotated[Bearer, Depends(bearer_of)]
@@ -184,8 +179,8 @@ def needs(right: Right) -> Any:  # noqa: ANN401 - FastAPI types its dependencies
 
 
 def rights_of(route: APIRoute) -> list[Right]:
-    found = (given.dependency for given in route.dependencies if isinstance(given, Dependency))
-    return [needed.right for needed in found if isinstance(needed, Needs)]
+    needed = (given.dependency for given in route.dependencies if isinstance(given, Dependency))
+    return [need.right for need in needed if isinstance(need, Needs)]
 
 
 class GuardedRoute(APIRoute):
@@ -195,3 +190,124 @@ class GuardedRoute(APIRoute):
         super().__init__(path, endpoint, **given)
         if not is_open(path) and not rights_of(self):
             raise RuntimeError(f"the route {path} names no right")
+
+
+# --- where the pages are, beside the routes for programs --------------------------------------
+#
+# Pages know their visitor by a session's cookie, and nothing else does; routes for programs
+# know theirs by a bearer key, and take no cookie. So no page of another site, nor a link, can
+# make a browser use a route that was made for programs.
+
+ROOT = "/"
+SIGN_IN = "/sign-in"
+SIGN_OUT = "/sign-out"
+STATIC = "/static/"
+GLOSSARY = "/glossary"
+HOME = {Audience.ANALYST: "/workbench", Audience.OWNER: "/console"}
+COOKIE = {Audience.ANALYST: "pappi_workbench", Audience.OWNER: "pappi_console"}
+"""Two names: a browser sends the cookies of one port to the other as well."""
+_OF_THIS_HOST = "__Host-"
+
+# For anybody: whether the service is well, the way in, and what words mean.
+_OPEN_PAGES = frozenset({ROOT, SIGN_IN, SIGN_OUT, GLOSSARY})
+_OPEN = _OPEN_PAGES | {"/health", "/ready"}
+
+
+def cookie_name(audience: Audience, scheme: str) -> str:
+    """Over HTTPS with a prefix by which a browser takes it from this very host alone.
+
+    >>> cookie_name(Audience.OWNER, "https")
+    '__Host-pappi_console'
+    """
+    return f"{_OF_THIS_HOST}{COOKIE[audience]}" if scheme == "https" else COOKIE[audience]
+
+
+def is_open(path: str) -> bool:
+    """Whether a path needs neither key nor session."""
+    return path in _OPEN or path.startswith(STATIC)
+
+
+def is_home(path: str, audience: Audience) -> bool:
+    """Whether a path is one of the pages behind the sign-in."""
+    home = HOME[audience]
+    return path == home or path.startswith(f"{home}/")
+
+
+def is_page(path: str, audience: Audience) -> bool:
+    """Whether a person looks at what is behind a path."""
+    return path in _OPEN_PAGES or path.startswith(STATIC) or is_home(path, audience)
+
+
+# --- who is signed in: sessions of the pages, kept in this process alone ----------------------
+#
+# A session stands for a key that was typed in once. Its cookie is a random token; the key stays
+# here, in memory, and is asked for anew at every request, so that a revoked key ends all its
+# sessions at once. It ends by itself after some hours, and sooner if it is not used. A restart
+# signs everybody out.
+
+_TOKEN_BYTES = 32
+_MOST = 10_000
+_MOST_OF_ONE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    secret: str = field(repr=False)
+    ends: float
+    used: float
+
+
+class Sessions:
+    """Tokens and the keys they stand for; only digests of the tokens are kept.
+
+    >>> sessions = Sessions(hours=8, idle_minutes=30)
+    >>> token = sessions.begin("pappi_key")
+    >>> sessions.key_behind(token)
+    'pappi_key'
+    """
+
+    def __init__(
+        self, hours: float, idle_minutes: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._seconds = hours * 3600
+        self._idle = idle_minutes * 60
+        self._clock = clock
+        self._open: OrderedDict[str, _Session] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def begin(self, secret: str) -> str:
+        """A new session; the oldest of the same key makes room if it has too many.
+
+        So nobody can sign others out by signing in again and again.
+        """
+        token = base64.urlsafe_b64encode(secret_bytes(_TOKEN_BYTES)).rstrip(b"=").decode("ascii")
+        with self._lock:
+            own = [name for name, session in self._open.items() if session.secret == secret]
+            for name in own[: max(0, len(own) - _MOST_OF_ONE + 1)]:
+                del self._open[name]
+            now = self._clock()
+            self._open[_digest(token)] = _Session(secret, now + self._seconds, now)
+            while len(self._open) > _MOST:
+                self._open.popitem(last=False)
+        return token
+
+    def key_behind(self, token: str) -> str:
+        """The key of a session that is still open, and now stays so for a while."""
+        name = _digest(token)
+        with self._lock:
+            session, now = self._open.get(name), self._clock()
+            if session is None:
+                raise NotAuthenticated
+            if now >= min(session.ends, session.used + self._idle):
+                del self._open[name]
+                raise NotAuthenticated
+            self._open[name] = replace(session, used=now)
+            return session.secret
+
+    def end(self, token: str) -> None:
+        with self._lock:
+            self._open.pop(_digest(token), None)
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

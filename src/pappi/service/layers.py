@@ -3,19 +3,22 @@
 Observed      outermost: an id, what every reply says, one log line and one count per request
 Addressed     under the one name it is known by, if it has one
 OnTheGrid     analysts only: replies leave at whole multiples of the grid
-Presented     pages alone: their headers, their origin, and failures for people to read
+PageMiddleware  pages alone: their headers, their origin, and errors for people to read
 Contained     whatever fails becomes a fixed sentence, before it can reach a log
 Closing       nothing new once the service is told to stop
 Admission     a valid key of the right role, not too often
 Bodies        up to a size, within a time
-Turns         analysts only: so many at once
+Turns         analysts only: a limited number at once
 the routes    with the right each of them needs
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -27,12 +30,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pappi import __version__
+from pappi.checkpoint import Clock, on_grid, time_to_wait
 from pappi.errors import PappiError
-from pappi.service.keys import Admission, Bearer, Doorkeeper, GuardedRoute
+from pappi.service.keys import STATIC, Admission, Authenticator, Bearer, GuardedRoute
 from pappi.service.limits import BEARER, Bodies, Turns
-from pappi.service.logs import asked_by, log_failure, log_request
-from pappi.service.metrics import Metrics, Seen
-from pappi.service.pace import OnTheGrid, Passing
+from pappi.service.logs import Metrics, Seen, log_failure, log_request, request_from
 from pappi.service.problems import (
     INTERNAL,
     MEDIA_TYPE,
@@ -44,36 +46,75 @@ from pappi.service.problems import (
     validation_fault,
 )
 from pappi.service.settings import PublicUrl, Settings
-from pappi.service.web.presented import Presented
-from pappi.workspace import Workspace
+from pappi.service.web.page_middleware import PageMiddleware
+from pappi.session import Workspace
+
+# --- an analyst's replies leave on a fixed time grid, so that their times tell little ---------
+#
+# A reply is held back until a whole multiple of the grid after the request's arrival, whether
+# it is an answer or a refusal. How long the work took shows only in how many steps of the grid
+# it needed. This narrows the channel; it does not close it. What goes on record meanwhile, where
+# other requests see it, keeps to the same grid from the charge on (`checkpoint/pace.py`).
+
+Sleep = Callable[[float], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """How time passes: on a clock, for a thread that waits, and for a reply that does."""
+
+    clock: Clock = time.monotonic
+    wait: Callable[[float], object] = time.sleep
+    sleep: Sleep = asyncio.sleep
+
+
+class OnTheGrid:
+    """Holds every message of a reply until its time has come, then sends all of them."""
+
+    def __init__(self, app: ASGIApp, grid: float, passing: Passing) -> None:
+        self._app = app
+        self._grid = grid
+        self._passing = passing
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # What is the same for everybody at any time needs no pace: pages would appear late.
+        if scope["path"].startswith(STATIC):
+            await self._app(scope, receive, send)
+            return
+        arrived = self._passing.clock()
+        held: list[Message] = []
+
+        async def hold(message: Message) -> None:
+            held.append(message)
+
+        await self._app(scope, receive, hold)
+        passed = self._passing.clock() - arrived
+        await self._passing.sleep(time_to_wait(passed, self._grid))
+        for message in held:
+            await send(message)
+
 
 _UNMATCHED = "none"
 _PROBES = frozenset({"/health", "/ready"})
 
 
-class Closed:
-    """Whether the service has been told to stop; both applications look at the same one."""
-
-    def __init__(self) -> None:
-        self.now = False
-
-
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What both applications of one process share."""
+    """What both applications of one process share; `closed` is set once it is told to stop."""
 
     settings: Settings
     metrics: Metrics
-    closed: Closed
+    closed: Event
     passing: Passing
 
     def paced(self, workspace: Workspace) -> Workspace:
         """The workspace as everybody in this process uses it: results appear on the grid."""
-        return workspace.paced(self.passing.pace(self.settings.grid_seconds))
+        grid = self.settings.grid_seconds
+        return workspace.paced(on_grid(grid, self.passing.clock, self.passing.wait))
 
 
 def frame_of(settings: Settings, passing: Passing | None = None) -> Frame:
-    return Frame(settings, Metrics(settings.grid_seconds), Closed(), passing or Passing())
+    return Frame(settings, Metrics(settings.grid_seconds), Event(), passing or Passing())
 
 
 class Service(FastAPI):
@@ -81,21 +122,19 @@ class Service(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            for item in super().openapi()["paths"].values():
-                for operation in item.values():
-                    _mark_failures(operation["responses"])
+            operations = (
+                how for path in super().openapi()["paths"].values() for how in path.values()
+            )
+            replies = (reply for how in operations for reply in how["responses"].items())
+            for status, reply in replies:
+                if int(status) >= 400 and "content" in reply:
+                    reply["content"] = {MEDIA_TYPE: next(iter(reply["content"].values()))}
         return self.openapi_schema or {}
 
 
-def _mark_failures(responses: dict[str, Any]) -> None:
-    for status, response in responses.items():
-        if int(status) >= 400 and "content" in response:
-            response["content"] = {MEDIA_TYPE: next(iter(response["content"].values()))}
-
-
-def new_service(title: str, doorkeeper: Doorkeeper, frame: Frame) -> Service:
+def new_service(title: str, authenticator: Authenticator, frame: Frame) -> Service:
     """An application without routes, in all its layers."""
-    audience = doorkeeper.audience
+    audience = authenticator.audience
     app = Service(
         title=title,
         version=__version__,
@@ -103,7 +142,7 @@ def new_service(title: str, doorkeeper: Doorkeeper, frame: Frame) -> Service:
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        middleware=_middleware(doorkeeper, frame),
+        middleware=_middleware(authenticator, frame),
         redirect_slashes=False,
     )
     app.router.route_class = GuardedRoute
@@ -111,38 +150,31 @@ def new_service(title: str, doorkeeper: Doorkeeper, frame: Frame) -> Service:
     return app
 
 
-def _middleware(doorkeeper: Doorkeeper, frame: Frame) -> list[Middleware]:
-    settings, audience = frame.settings, doorkeeper.audience
+def _middleware(authenticator: Authenticator, frame: Frame) -> list[Middleware]:
+    settings, audience = frame.settings, authenticator.audience
     analyst = audience is Audience.ANALYST
     most = settings.analyst_body_bytes if analyst else settings.owner_body_bytes
     url = settings.public_url if analyst else settings.owner_url
-    layers = [
+    grid = Middleware(OnTheGrid, grid=settings.grid_seconds, passing=frame.passing)
+    return [
         Middleware(Observed, audience=audience, metrics=frame.metrics),
-        Middleware(Addressed, url=PublicUrl.of(url)) if url else None,
-        Middleware(OnTheGrid, grid=settings.grid_seconds, passing=frame.passing)
-        if analyst
-        else None,
-        Middleware(Presented, audience=audience),
+        *([Middleware(Addressed, url=PublicUrl.of(url))] if url else []),
+        *([grid] if analyst else []),
+        Middleware(PageMiddleware, audience=audience),
         Middleware(Contained),
         Middleware(Closing, closed=frame.closed),
-        Middleware(Admission, doorkeeper=doorkeeper, settings=settings),
+        Middleware(Admission, authenticator=authenticator, settings=settings),
         Middleware(Bodies, most_bytes=most, seconds=settings.body_seconds),
-        Middleware(
-            Turns,
-            releasing=settings.releases_at_once,
-            others=settings.analysts_at_once,
-            waiting=settings.analysts_waiting,
-            of_one=settings.one_at_once,
-            queued=settings.one_waiting,
-        )
-        if analyst
-        else None,
+        *([Middleware(Turns, settings=settings)] if analyst else []),
     ]
-    return [layer for layer in layers if layer is not None]
 
 
 def _explain_errors(app: Service, audience: Audience) -> None:
-    def pappi_error(request: Request, error: Exception) -> Response:
+    def explain(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException):
+            return http_fault(error).response()
+        if isinstance(error, RequestValidationError):
+            return validation_fault(error).response()
         if not isinstance(error, PappiError):
             raise error
         fault = fault_of(error, audience)
@@ -150,19 +182,8 @@ def _explain_errors(app: Service, audience: Audience) -> None:
             log_failure(error, route_of(request.scope))
         return fault.response()
 
-    def http_error(_request: Request, error: Exception) -> Response:
-        if not isinstance(error, HTTPException):
-            raise error
-        return http_fault(error).response()
-
-    def validation_error(_request: Request, error: Exception) -> Response:
-        if not isinstance(error, RequestValidationError):
-            raise error
-        return validation_fault(error).response()
-
-    app.add_exception_handler(PappiError, pappi_error)
-    app.add_exception_handler(HTTPException, http_error)
-    app.add_exception_handler(RequestValidationError, validation_error)
+    for kind in (PappiError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, explain)
 
 
 def route_of(scope: Scope) -> str:
@@ -181,13 +202,8 @@ class Observed:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+            raise NotImplementedError("only HTTP is served")
         client = scope.get("client")
-        with asked_by(client[0] if client else "") as asked:
-            await self._observe(asked.id, scope, receive, send)
-
-    async def _observe(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
         began = time.monotonic()
         status = 0
 
@@ -195,13 +211,14 @@ class Observed:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message = {**message, "headers": _dressed(message["headers"], name)}
+                message = {**message, "headers": _dressed(message["headers"], request)}
             await send(message)
 
-        try:
-            await self._app(scope, receive, watch)
-        finally:
-            self._note(scope, status, time.monotonic() - began)
+        with request_from(client[0] if client else "") as request:
+            try:
+                await self._app(scope, receive, watch)
+            finally:
+                self._note(scope, status, time.monotonic() - began)
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         bearer = scope.get(BEARER)
@@ -213,11 +230,11 @@ class Observed:
 
 def _dressed(headers: list[tuple[bytes, bytes]], name: str) -> list[tuple[bytes, bytes]]:
     """What every reply says: keep no copy, and do not guess what this is."""
-    found = MutableHeaders(raw=list(headers))
-    found["X-Request-Id"] = name
-    found["X-Content-Type-Options"] = "nosniff"
-    found.setdefault("Cache-Control", "no-store")
-    return found.raw
+    dressed = MutableHeaders(raw=list(headers))
+    dressed["X-Request-Id"] = name
+    dressed["X-Content-Type-Options"] = "nosniff"
+    dressed.setdefault("Cache-Control", "no-store")
+    return dressed.raw
 
 
 class Addressed:
@@ -232,7 +249,7 @@ class Addressed:
         self._url = url
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] not in _PROBES:
+        if scope["path"] not in _PROBES:
             if not self._url.is_asked(Headers(scope=scope).get("host", "")):
                 await MISDIRECTED.response()(scope, receive, send)
                 return
@@ -258,19 +275,19 @@ class Contained:
             await self._app(scope, receive, watch)
         except Exception as error:  # noqa: BLE001 - its words may quote data, and stay here
             log_failure(error, route_of(scope))
-            if scope["type"] == "http" and not started:
+            if not started:
                 await INTERNAL.response()(scope, receive, send)
 
 
 class Closing:
     """Refuses what comes after the service was told to stop; what is under way goes on."""
 
-    def __init__(self, app: ASGIApp, closed: Closed) -> None:
+    def __init__(self, app: ASGIApp, closed: Event) -> None:
         self._app = app
         self._closed = closed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._closed.now and scope["type"] == "http" and scope["path"] != "/health":
+        if self._closed.is_set() and scope["path"] != "/health":
             await STOPPING.response()(scope, receive, send)
             return
         await self._app(scope, receive, send)

@@ -16,6 +16,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pappi.service.problems import Fault
+from pappi.service.settings import Settings
 
 _REMEMBERED = 10_000
 # The bytes of a form with a key and where to go then, and room to spare.
@@ -53,7 +54,7 @@ def too_many(seconds: float) -> Fault:
     wait = max(1, math.ceil(seconds))
     return Fault(
         "too-many-requests",
-        "there were too many requests in a short time",
+        "too many requests in a short time",
         f"wait {wait} s before the next",
         headers={"Retry-After": str(wait)},
     )
@@ -70,7 +71,7 @@ class _Gone(Exception):
 class Bodies:
     """Takes in a whole body, of any framing, up to a size and within a time.
 
-    Of whoever has shown no key no more is kept than a form to sign in with.
+    A caller without a key can send no more than a sign-in form.
     """
 
     def __init__(self, app: ASGIApp, most_bytes: int, seconds: float) -> None:
@@ -79,31 +80,29 @@ class Bodies:
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         most = self._most if BEARER in scope else min(self._most, _WITHOUT_KEY)
-        if _announced(scope) > most:
-            await _too_large(most).response()(scope, receive, send)
-            return
+        length = Headers(scope=scope).get("content-length", "")
+        announced = length if length.isascii() and length.isdigit() and len(length) < 16 else 0
         try:
             async with asyncio.timeout(self._seconds):
-                body = await _read(receive, most)
+                body = None if int(announced) > most else await _read(receive, most)
         except _Gone:
             return  # half a body is none, and nobody waits for a reply
         except TimeoutError:
-            slow = Fault("too-slow", f"a body has to arrive within {self._seconds:g} s")
+            slow = Fault("too-slow", f"the body must arrive within {self._seconds:g} s")
             await slow.response()(scope, receive, send)
             return
         if body is None:
-            await _too_large(most).response()(scope, receive, send)
+            # What is left of the body is not read: the connection cannot be used again.
+            too_large = Fault(
+                "too-large",
+                f"the body may have at most {most:,} bytes",
+                "send less",
+                headers={"Connection": "close"},
+            )
+            await too_large.response()(scope, receive, send)
             return
         await self._app(scope, _replayed(body, receive), send)
-
-
-def _announced(scope: Scope) -> int:
-    length = Headers(scope=scope).get("content-length", "")
-    return int(length) if length.isascii() and length.isdigit() and len(length) < 16 else 0
 
 
 async def _read(receive: Receive, most: int) -> bytes | None:
@@ -121,16 +120,6 @@ async def _read(receive: Receive, most: int) -> bytes | None:
     return bytes(body)
 
 
-def _too_large(most: int) -> Fault:
-    # What is left of the body is not read: the connection cannot be used again.
-    return Fault(
-        "too-large",
-        f"a body may have {most:,} bytes",
-        "send less",
-        headers={"Connection": "close"},
-    )
-
-
 def _replayed(body: bytes, receive: Receive) -> Receive:
     """The body in one piece, and after it whatever else there is to hear."""
     pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
@@ -142,7 +131,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 class Turns:
-    """So many requests at once; a number of others wait, and the rest is told to come later.
+    """A limited number of requests at once; some others wait, and the rest must try later.
 
     Both applications share the process's cores: the owner's stop switch must not have to wait
     until fifty analysts have their answers. What evaluates PPIs has turns of its own, so
@@ -150,49 +139,44 @@ class Turns:
     behind themselves: of one key only a few requests are worked on, and a few more wait.
     """
 
-    def __init__(
-        self, app: ASGIApp, releasing: int, others: int, waiting: int, of_one: int, queued: int
-    ) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
-        self._releasing = asyncio.Semaphore(releasing)
-        self._others = asyncio.Semaphore(others)
-        self._room = waiting
-        self._of_one = of_one
-        self._most_of_one = of_one + queued
+        self._releasing = asyncio.Semaphore(settings.releases_at_once)
+        self._others = asyncio.Semaphore(settings.analysts_at_once)
+        self._room = settings.analysts_waiting
+        self._of_one = settings.one_at_once
+        self._most_of_one = settings.one_at_once + settings.one_waiting
         self._own: dict[str, tuple[asyncio.Semaphore, list[None]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or BEARER not in scope:
+        if BEARER not in scope:
             await self._app(scope, receive, send)
             return
         turns = self._releasing if scope["path"] in _RELEASING else self._others
         key = scope[BEARER].record.id
         own, here = self._own.setdefault(key, (asyncio.Semaphore(self._of_one), []))
         if len(here) >= self._most_of_one or (turns.locked() and self._room == 0):
-            busy = Fault("busy", "too many requests wait already", headers={"Retry-After": "2"})
+            busy = Fault(
+                "busy", "too many requests are already waiting", headers={"Retry-After": "2"}
+            )
             await busy.response()(scope, receive, send)
             return
         here.append(None)
         try:
             async with own:
-                await self._in_turn(turns, scope, receive, send)
+                self._room -= 1
+                try:
+                    await turns.acquire()
+                finally:
+                    self._room += 1
+                try:
+                    await self._app(scope, receive, send)
+                finally:
+                    turns.release()
         finally:
             here.pop()
             if not here:
                 self._own.pop(key, None)
-
-    async def _in_turn(
-        self, turns: asyncio.Semaphore, scope: Scope, receive: Receive, send: Send
-    ) -> None:
-        self._room -= 1
-        try:
-            await turns.acquire()
-        finally:
-            self._room += 1
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            turns.release()
 
 
 _RELEASING = frozenset({"/release", "/rehearse", "/workbench/release", "/workbench/rehearse"})

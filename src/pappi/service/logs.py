@@ -6,7 +6,7 @@ from. It never has a body, a query, a path as it was asked for, a case or a valu
 failure it has the kind and not the words, which may quote data. What libraries say comes in
 the same form: of uvicorn's words the templates, of all others' where they were said.
 
-No sender can fill the disk: there are so many lines a minute of each key, address and kind.
+No sender can fill the disk: lines per minute are limited for each key, address and kind.
 What is kept back is counted, here and in the metrics.
 """
 
@@ -18,16 +18,17 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-from pappi.mechanisms.noise import secret_bytes
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+
+from pappi.mechanisms import secret_bytes
 from pappi.service.limits import Buckets
-from pappi.service.metrics import Seen
 
 LOGGER = logging.getLogger("pappi.service")
 _FIELDS = "pappi"
@@ -42,31 +43,24 @@ _OF_AN_EVENT = 600
 _OF_A_LIBRARY = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The request that is being answered: an id of our own, and whose it is."""
-
-    id: str
-    client: str
-
-
-_ASKED: ContextVar[Asked | None] = ContextVar("asked", default=None)
+# The request that is being answered: an id of our own, and whose it is.
+_CURRENT: ContextVar[Mapping[str, str] | None] = ContextVar("request", default=None)
 
 
 @contextmanager
-def asked_by(client: str) -> Iterator[Asked]:
-    """Every line until the end is about this request, from whichever thread it comes."""
-    asked = Asked(secret_bytes(_ID_BYTES).hex(), client[:_LONGEST_ADDRESS])
-    token = _ASKED.set(asked)
+def request_from(client: str) -> Iterator[str]:
+    """Every line until the end is about the request with this id, from whichever thread."""
+    name = secret_bytes(_ID_BYTES).hex()
+    token = _CURRENT.set({"request": name, "client": client[:_LONGEST_ADDRESS]})
     try:
-        yield asked
+        yield name
     finally:
-        _ASKED.reset(token)
+        _CURRENT.reset(token)
 
 
-def _of_the_request() -> dict[str, str]:
-    asked = _ASKED.get()
-    return {} if asked is None else {"request": asked.id, "client": asked.client}
+def _log(level: int, event: str, **fields: str | float | None) -> None:
+    """Our own line: about the request that is being answered, if there is one."""
+    LOGGER.log(level, event, extra={_FIELDS: {**(_CURRENT.get() or {}), **fields}})
 
 
 class JsonLines(logging.Formatter):
@@ -96,7 +90,7 @@ def _said(record: logging.LogRecord) -> dict[str, Any]:
 
 
 class Paced(logging.Filter):
-    """Keeps lines back of whoever, or whatever, causes too many."""
+    """Drops lines from any source that causes too many."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -131,32 +125,32 @@ class Paced(logging.Filter):
 
 
 def log_request(seen: Seen) -> None:
-    fields = {
-        "application": seen.application,
-        "method": seen.method if len(seen.method) <= 10 else "other",
-        "route": seen.route,
-        "status": seen.status,
-        "key": seen.key,
-        "seconds": round(seen.seconds, 3),
-    }
-    LOGGER.info("request", extra={_FIELDS: {**_of_the_request(), **fields}})
+    _log(
+        logging.INFO,
+        "request",
+        application=seen.application,
+        method=seen.method if len(seen.method) <= 10 else "other",
+        route=seen.route,
+        status=seen.status,
+        key=seen.key,
+        seconds=round(seen.seconds, 3),
+    )
 
 
 def log_failure(error: Exception, route: str) -> None:
     """The kind of what went wrong: its words may quote data."""
     code = getattr(error, "code", None)
-    fields = {"route": route, "error": type(error).__name__, "code": code}
-    LOGGER.error("failure", extra={_FIELDS: {**_of_the_request(), **fields}})
+    _log(logging.ERROR, "failure", route=route, error=type(error).__name__, code=code)
 
 
 def log_refused(reason: str, client: str) -> None:
     """A connection that was ended before there was a request."""
-    LOGGER.warning("refused", extra={_FIELDS: {"reason": reason, "client": client}})
+    _log(logging.WARNING, "refused", reason=reason, client=client)
 
 
 def log_act(event: str, **fields: str | int) -> None:
     """Something the service itself did, such as to start."""
-    LOGGER.info(event, extra={_FIELDS: fields})
+    _log(logging.INFO, event, **fields)
 
 
 def write_logs(to: TextIO | None = None) -> None:
@@ -172,3 +166,65 @@ def write_logs(to: TextIO | None = None) -> None:
         logger.handlers = []
         logger.propagate = True
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
+
+
+# --- counts and durations of requests, for Prometheus -----------------------------------------
+#
+# Labels are the application, the route's template, the method and the status: nothing of a
+# request's content, nothing derived from data. Durations are measured outside the time grid,
+# so those of analysts' requests lie on it.
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_METHODS = frozenset({"GET", "POST", "PUT", "DELETE"})
+_STEPS = (1, 2, 4, 8, 20, 40, 120, 240)
+_OWNER_SECONDS = (0.005, 0.02, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One request that was answered, as far as anyone may know of it."""
+
+    application: str
+    route: str
+    method: str
+    status: int
+    key: str | None
+    seconds: float
+
+
+class Metrics:
+    """The counters of one process, for both applications."""
+
+    def __init__(self, grid_seconds: float) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "pappi_requests",
+            "Requests answered.",
+            ("application", "route", "method", "status"),
+            registry=self._registry,
+        )
+        self._analyst_seconds = Histogram(
+            "pappi_analyst_request_seconds",
+            "Time until a reply left, on the time grid.",
+            ("route",),
+            buckets=tuple(step * grid_seconds for step in _STEPS),
+            registry=self._registry,
+        )
+        self._owner_seconds = Histogram(
+            "pappi_owner_request_seconds",
+            "Time until a reply left.",
+            ("route",),
+            buckets=_OWNER_SECONDS,
+            registry=self._registry,
+        )
+
+    def count(self, seen: Seen) -> None:
+        # A method is the sender's own word: an unknown one must not make a new label.
+        method = seen.method if seen.method in _METHODS else "other"
+        self._requests.labels(seen.application, seen.route, method, str(seen.status)).inc()
+        analyst = seen.application == "analyst"
+        durations = self._analyst_seconds if analyst else self._owner_seconds
+        durations.labels(seen.route).observe(seen.seconds)
+
+    def text(self) -> str:
+        return generate_latest(self._registry).decode("utf-8")

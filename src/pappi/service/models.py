@@ -1,4 +1,4 @@
-"""What requests look like: strict, closed, and bounded in length. Replies: `reply_models`.
+"""What requests look like: strict, closed, and bounded in length. For replies see `replies`.
 
 Amounts of ε and wanted accuracies are decimals written as text, never floats, so that what
 was asked for is what is charged. Days are ISO dates. The OpenAPI documents are made of these.
@@ -7,13 +7,36 @@ was asked for is what is charged. Days are ISO dates. The OpenAPI documents are 
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, Literal
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+)
 
-from pappi.values.privacy import UNDER_REPLACE
+from pappi.custody import NewLog
+from pappi.errors import UsageError
+from pappi.ppinot import Notation
+from pappi.session import from_wire
+from pappi.values import (
+    UNDER_REPLACE,
+    Adjacency,
+    Calendar,
+    CaseBorder,
+    Kind,
+    Per,
+    Right,
+    Role,
+    Terms,
+    Vocabulary,
+)
 
 MOST_DEFINITIONS = 1_000_000
+Member = TypeVar("Member")
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
 """Of a log."""
@@ -25,13 +48,11 @@ Text = Annotated[str, Field(min_length=1, max_length=1_000)]
 Exact = Annotated[str, Field(pattern=r"^-?[0-9]{1,40}([./][0-9]{1,40})?$", examples=["2.5"])]
 """A number as a decimal, or as a fraction such as 1/3."""
 Range = Annotated[list[Exact], Field(min_length=2, max_length=2)]
-Notation = Literal["yaml", "json", "java", "text", "bpmn"]
-UnitName = Literal["day", "week", "month", "quarter", "year"]
-KindName = Literal["number", "text", "truth", "duration", "time"]
-RightName = Literal["preview", "release", "read", "capture", "manage"]
-AdjacencyName = Annotated[
-    Literal["add-remove", "replace"], Field(description=f"Under replace: {UNDER_REPLACE}")
-]
+# Not strict: JSON has the value of a member, never the member itself.
+Choice = Annotated[Member, Field(strict=False)]
+ABOUT_ADJACENCY = Field(description=f"Under replace: {UNDER_REPLACE}")
+Once = AfterValidator(lambda names: list(dict.fromkeys(names)))
+"""Of a list: what comes twice counts once."""
 
 
 def _as_day(written: object) -> object:
@@ -53,12 +74,12 @@ def _as_instant(written: object) -> object:
     if not isinstance(written, str) or len(written) > 40:
         raise ValueError("write a time as 2025-12-31T23:59:59Z")
     try:
-        found = datetime.fromisoformat(written)
+        instant = datetime.fromisoformat(written)
     except ValueError:
         raise ValueError("there is no such time") from None
-    if found.tzinfo is None:
+    if instant.tzinfo is None:
         raise ValueError("a time needs its offset from UTC, or Z")
-    return found
+    return instant
 
 
 Instant = Annotated[
@@ -78,20 +99,20 @@ class _Request(BaseModel):
 class Blocks(_Request):
     """A log's blocks: every `count` calendar units."""
 
-    unit: UnitName = "month"
+    unit: Choice[Calendar] = Calendar.MONTH
     count: Annotated[int, Field(ge=1, le=366)] = 1
 
 
 class Unit(_Request):
-    """Whom the guarantee protects: without a column a case, with one a person."""
+    """The privacy unit: a case, or with a column the person it identifies."""
 
     column: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     max_cases: Annotated[int, Field(ge=1, le=1_000)] = 1
-    per: Literal["log", "block"] = "log"
+    per: Choice[Per] = Per.LOG
 
 
 class DefaultBounds(_Request):
-    """What a case contributes where a PPI does not say: from, to, as exact numbers.
+    """Default contribution bounds for PPIs that name none: from, to, as exact numbers.
 
     Durations are in seconds.
     """
@@ -105,28 +126,48 @@ class DefaultBounds(_Request):
 
 
 class Definitions(_Request):
-    """PPIs as text, in any notation; `log` names their log if the text does not."""
+    """PPIs as text, in any notation; `log` names their log if the text does not.
+
+    With a `total`, all of them together have that ε in each block, by one draw where that is
+    better.
+    """
 
     definitions: Annotated[str, Field(min_length=1, max_length=MOST_DEFINITIONS)]
-    notation: Notation | None = None
+    notation: Choice[Notation] | None = None
     log: Name | None = None
+    total: Amount | None = None
 
 
 class ToPreview(Definitions):
-    """ε for each PPI, or the typical error to be reached; not both."""
+    """ε for each PPI, or the margin of error (95 %) to aim for; not both."""
 
     epsilon: Amount | None = None
     accuracy: Annotated[str, Field(min_length=1, max_length=60, examples=["6 h"])] | None = None
 
 
+class ToReplay(Definitions):
+    """With `smooth`, also what smoothing makes of the released values."""
+
+    smooth: bool = False
+
+
 class ToRehearse(Definitions):
-    """As for a release: the same can be sent to both."""
+    """The same body as for a release."""
 
     epsilon: Amount | None = None
+    smooth: bool = False
 
 
 class ToRelease(Definitions):
+    """`smooth` also smooths the series, and `whole` spends that share of ε on the whole time.
+
+    With the name of a `price`, nothing is charged unless that is still the price.
+    """
+
     epsilon: Amount | None = None
+    smooth: bool = False
+    whole: Amount | None = None
+    price: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
 
 
 class ToSubscribe(Definitions):
@@ -139,29 +180,44 @@ class ToSubscribe(Definitions):
 # --- what the owner sends ---------------------------------------------------------------
 
 
-class NewLog(_Request):
-    """An empty log, to be fed with events: everything that is public about it."""
+class ToCreate(_Request):
+    """An empty log that will capture events: all its public facts."""
 
     name: Name
     first: Day
     timezone: Annotated[str, Field(min_length=1, max_length=64)] = "UTC"
-    anchor: Literal["case start", "case end"] = "case end"
+    anchor: Choice[CaseBorder] = CaseBorder.END
     blocks: Blocks = Blocks()
     unit: Unit = Unit()
-    adjacency: AdjacencyName = "add-remove"
+    adjacency: Annotated[Choice[Adjacency], ABOUT_ADJACENCY] = Adjacency.ADD_REMOVE
     block_budget: Amount = "1"
     total_budget: Amount | None = None
     expected_cases: Annotated[int, Field(ge=1, le=10**9)] | None = None
-    activities: Annotated[list[Text], Field(max_length=10_000)]
-    attributes: Annotated[dict[Text, KindName], Field(max_length=1_000)] = {}
+    activities: Annotated[list[Text], Field(max_length=10_000), Once]
+    attributes: Annotated[dict[Text, Choice[Kind]], Field(max_length=1_000)] = {}
     keys: Annotated[
-        dict[Text, Annotated[list[Text], Field(max_length=1_000)]], Field(max_length=1_000)
+        dict[Text, Annotated[list[Text], Field(max_length=1_000), Once]], Field(max_length=1_000)
     ] = {}
     bounds: DefaultBounds = DefaultBounds()
 
+    def new(self) -> NewLog:
+        """As custody takes it."""
+        keys = {name: tuple(keys) for name, keys in self.keys.items()}
+        try:
+            terms = from_wire(Terms, self.model_dump(mode="json"))
+        except (ValueError, ZeroDivisionError):  # everything but the bounds was checked above
+            raise UsageError(
+                "bounds are two numbers, the smaller first", hint='write e.g. ["0", "60"]'
+            ) from None
+        return NewLog(first=self.first, keys=keys, terms=terms)
+
+    def vocabulary(self) -> Vocabulary:
+        named = self.model_dump(mode="json", include={"activities", "attributes"})
+        return from_wire(Vocabulary, named)
+
 
 class ToSeal(_Request):
-    """Up to which day, the first of a block: what is sealed stays so."""
+    """The first day that stays unsealed, the first of a block. Sealing cannot be undone."""
 
     until: Day
 
@@ -175,7 +231,7 @@ class ToErase(_Request):
 
 
 class ToGrant(_Request):
-    """What each block may spend, and the log in all."""
+    """What each block may spend, and the log in total."""
 
     per_block: Amount
     total: Amount | None = None
@@ -188,19 +244,19 @@ class ToGrantAnalyst(_Request):
 
 
 class NewKey(_Request):
-    """A key of an analyst or an owner: with all rights of the role, until it is revoked.
+    """A key for an analyst or an owner. By default it has all rights of the role and never expires.
 
     Or with some of the rights (analysts: preview, release; owners: read, capture, manage),
     or until it expires.
     """
 
-    role: Literal["analyst", "owner"]
+    role: Choice[Role]
     name: Person
-    rights: Annotated[list[RightName], Field(min_length=1, max_length=5)] | None = None
+    rights: Annotated[list[Choice[Right]], Field(min_length=1, max_length=5)] | None = None
     expires: Instant | None = None
 
 
 class ToStop(_Request):
-    """Why all releases are refused from now on."""
+    """Why all answers are stopped."""
 
     reason: Annotated[str, Field(min_length=1, max_length=200)]

@@ -6,68 +6,41 @@ Every act is on record under the name of the key that did it.
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Annotated
+from operator import attrgetter
+from typing import Annotated, Any, NoReturn
 
-from fastapi import Path
+from fastapi import Depends, Path, Request
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 
-from pappi.custody.capture import event_of
-from pappi.custody.door import Custody
-from pappi.service.definitions import catalogue_in
-from pappi.service.events import REQUEST_BODY, SentEvents, events_in
-from pappi.service.keys import Asking, Bearer, Doorkeeper, keyring_of
+from pappi.custody import Custody, Erased, IssuedKey, event_of
+from pappi.errors import InputError
+from pappi.ledger import Verification
+from pappi.service import models, replies
+from pappi.service.keys import Asking, Authenticator, Bearer, Sessions
 from pappi.service.layers import Frame, Service, frame_of, new_service
-from pappi.service.metrics import MEDIA_TYPE
-from pappi.service.models import (
-    Definitions,
-    Name,
-    NewKey,
-    NewLog,
-    Person,
-    ToErase,
-    ToGrant,
-    ToGrantAnalyst,
-    ToSeal,
-    ToStop,
-)
-from pappi.service.paging import After, Limit, page_of
+from pappi.service.logs import MEDIA_TYPE
+from pappi.service.models import Name, Person
 from pappi.service.problems import Audience
-from pappi.service.replies import (
-    charges_reply,
-    exact_reply,
-    grant_reply,
-    key_reply,
-    log_reply,
-    trail_entry,
+from pappi.service.routes import (
+    LOG,
+    After,
+    Limit,
+    add_common_routes,
+    add_route,
+    catalogue_in,
+    page_of,
+    run_subscriptions,
 )
-from pappi.service.reply_models import (
-    CapturedReply,
-    ChargesReply,
-    ErasedReply,
-    ExactReply,
-    GrantReply,
-    GrantsReply,
-    IssuedKeyReply,
-    KeyReply,
-    KeysReply,
-    LogReply,
-    LogsReply,
-    SealedReply,
-    StoppedReply,
-    TrailReply,
-    VerifiedReply,
-)
-from pappi.service.requests import rights_in, terms_in, vocabulary_in
-from pappi.service.routes import LOG, add_common_routes, add_route
-from pappi.service.sessions import Sessions
 from pappi.service.settings import Settings
-from pappi.service.standing import run_standing
 from pappi.service.web.console import add_console
-from pappi.service.web.signing import add_way_in
-from pappi.values.access import Right, Role
-from pappi.values.epsilon import Epsilon
-from pappi.workspace import Workspace
+from pappi.service.web.signing import add_sign_in
+from pappi.session import Workspace
+from pappi.store import Captured
+from pappi.values import Epsilon, Grant, KeyRecord, PublicLog, Right
 
 LogName = Annotated[Name, Path()]
 AnalystName = Annotated[Person, Path()]
@@ -81,52 +54,51 @@ def owner_app(
     """The application for the owner of a workspace; `frame` is shared with the analysts'."""
     frame = frame or frame_of(settings or Settings())
     workspace = frame.paced(workspace)
-    limits = frame.settings
-    sessions = Sessions(limits.session_hours, limits.session_idle_minutes)
-    doorkeeper = Doorkeeper(Audience.OWNER, keyring_of(workspace), sessions)
-    app = new_service("PaPPI, for the owner", doorkeeper, frame)
+    sessions = Sessions(frame.settings.session_hours, frame.settings.session_idle_minutes)
+    authenticator = Authenticator(Audience.OWNER, workspace, sessions)
+    app = new_service("PaPPI, for the owner", authenticator, frame)
     add_common_routes(app, Right.READ, workspace.logs)
-    desk = OwnerDesk(workspace, frame)
-    _add_log_routes(app, desk)
-    _add_office_routes(app, desk)
-    add_way_in(app, doorkeeper, frame.settings)
+    view = OwnerView(workspace, frame)
+    _add_log_routes(app, view)
+    _add_access_routes(app, view)
+    add_sign_in(app, authenticator, frame.settings)
     add_console(app, workspace)
     return app
 
 
-def _add_log_routes(app: Service, desk: OwnerDesk) -> None:
+def _add_log_routes(app: Service, view: OwnerView) -> None:
     read, manage, changed = Right.READ, Right.MANAGE, (*LOG, _CONFLICT)
-    add_route(app, "GET", "/logs", desk.logs, read)
-    add_route(app, "POST", "/logs", desk.create_log, manage, (_CONFLICT,))
-    add_route(app, "GET", "/logs/{log}", desk.log, read, LOG)
-    add_route(app, "GET", "/logs/{log}/releases", desk.releases, read, LOG)
+    add_route(app, "GET", "/logs", view.logs, read)
+    add_route(app, "POST", "/logs", view.create_log, manage, (_CONFLICT,))
+    add_route(app, "GET", "/logs/{log}", view.log, read, LOG)
+    add_route(app, "GET", "/logs/{log}/releases", view.releases, read, LOG)
     events, body = (415, *changed), REQUEST_BODY
     add_route(
-        app, "POST", "/logs/{log}/events", desk.capture, Right.CAPTURE, events, openapi_extra=body
+        app, "POST", "/logs/{log}/events", view.capture, Right.CAPTURE, events, openapi_extra=body
     )
-    add_route(app, "POST", "/logs/{log}/seal", desk.seal, manage, changed)
-    add_route(app, "POST", "/logs/{log}/erase", desk.erase, manage, changed)
-    add_route(app, "PUT", "/logs/{log}/budget", desk.grant, manage, LOG)
-    add_route(app, "GET", "/logs/{log}/analysts", desk.analysts, read, LOG)
-    add_route(app, "PUT", "/logs/{log}/analysts/{name}", desk.grant_analyst, manage, LOG)
-    add_route(app, "DELETE", "/logs/{log}/analysts/{name}", desk.withdraw, manage, LOG)
-    add_route(app, "POST", "/exact", desk.exact, manage, LOG)
+    add_route(app, "POST", "/logs/{log}/seal", view.seal, manage, changed)
+    add_route(app, "POST", "/logs/{log}/erase", view.erase, manage, changed)
+    add_route(app, "PUT", "/logs/{log}/budget", view.grant, manage, LOG)
+    add_route(app, "GET", "/logs/{log}/analysts", view.analysts, read, LOG)
+    add_route(app, "PUT", "/logs/{log}/analysts/{name}", view.grant_analyst, manage, LOG)
+    add_route(app, "DELETE", "/logs/{log}/analysts/{name}", view.withdraw, manage, LOG)
+    add_route(app, "POST", "/exact", view.exact, manage, LOG)
 
 
-def _add_office_routes(app: Service, desk: OwnerDesk) -> None:
+def _add_access_routes(app: Service, view: OwnerView) -> None:
     read, manage = Right.READ, Right.MANAGE
-    add_route(app, "GET", "/keys", desk.keys, read)
-    add_route(app, "POST", "/keys", desk.issue_key, manage)
-    add_route(app, "DELETE", "/keys/{key}", desk.revoke_key, manage, (404,))
-    add_route(app, "GET", "/stop", desk.stopped, read)
-    add_route(app, "POST", "/stop", desk.stop, manage)
-    add_route(app, "POST", "/resume", desk.resume, manage)
-    add_route(app, "GET", "/trail", desk.trail, read)
-    add_route(app, "GET", "/ledger", desk.verify, read)
-    add_route(app, "GET", "/metrics", desk.metrics, read, response_class=PlainTextResponse)
+    add_route(app, "GET", "/keys", view.keys, read)
+    add_route(app, "POST", "/keys", view.issue_key, manage)
+    add_route(app, "DELETE", "/keys/{key}", view.revoke_key, manage, (404,))
+    add_route(app, "GET", "/stop", view.stopped, read)
+    add_route(app, "POST", "/stop", view.stop, manage)
+    add_route(app, "POST", "/resume", view.resume, manage)
+    add_route(app, "GET", "/trail", view.trail, read)
+    add_route(app, "GET", "/ledger", view.verify, read)
+    add_route(app, "GET", "/metrics", view.metrics, read, response_class=PlainTextResponse)
 
 
-class OwnerDesk:
+class OwnerView:
     """One method a route."""
 
     def __init__(self, workspace: Workspace, frame: Frame) -> None:
@@ -136,131 +108,190 @@ class OwnerDesk:
 
     # --- logs and their data ---
 
-    def logs(self, bearer: Asking) -> LogsReply:
+    def logs(self, bearer: Asking) -> replies.Logs:
         """Every log, and what is declared about it."""
-        return LogsReply(logs=[log_reply(log) for log in self._door(bearer).logs()])
+        return replies.Logs(tuple(log.public for log in self._custody(bearer).logs()))
 
-    def log(self, log: LogName, bearer: Asking) -> LogReply:
+    def log(self, log: LogName, bearer: Asking) -> PublicLog:
         """What is declared about a log."""
-        return log_reply(self._door(bearer).log(log))
+        return self._custody(bearer).log(log).public
 
-    def create_log(self, asked: NewLog, bearer: Asking) -> LogReply:
-        """Declare an empty log, to be fed with events."""
-        door = self._door(bearer)
-        return log_reply(door.create_log(asked.name, terms_in(asked), vocabulary_in(asked)))
+    def create_log(self, sent: models.ToCreate, bearer: Asking) -> PublicLog:
+        """Declare an empty log that will capture events."""
+        custody = self._custody(bearer)
+        return custody.create_log(sent.name, sent.new(), sent.vocabulary()).public
 
-    def capture(self, log: LogName, events: SentEvents, bearer: Asking) -> CapturedReply:
-        """Take events in, all or none; they are durable when this answers."""
-        found = [event_of(event, number) for number, event in enumerate(events_in(events), start=1)]
-        captured = self._door(bearer).capture(log, found)
-        return CapturedReply(accepted=captured.accepted, duplicates=captured.duplicates)
+    def capture(self, log: LogName, events: SentEvents, bearer: Asking) -> Captured:
+        """Capture events, all or none; they are durable once this returns."""
+        batch = [event_of(event, number) for number, event in enumerate(events_in(events), start=1)]
+        return self._custody(bearer).capture(log, batch)
 
-    def seal(self, log: LogName, asked: ToSeal, bearer: Asking) -> SealedReply:
-        """Seal time up to a day: it can be asked about, and late events no longer change it."""
-        sealed = self._door(bearer).seal(log, asked.until)
-        return SealedReply(
-            log=sealed.log,
-            until=sealed.until,
-            cases=sealed.cases,
-            events=sealed.events,
-            late=sealed.late,
-            standing=run_standing(self._workspace),
-        )
+    def seal(self, log: LogName, sent: models.ToSeal, bearer: Asking) -> replies.SealedLog:
+        """Seal time up to a day: it can be queried, and late events no longer change it."""
+        sealed = self._custody(bearer).seal(log, sent.until)
+        return replies.SealedLog(**asdict(sealed), standing=run_subscriptions(self._workspace))
 
-    def erase(self, log: LogName, asked: ToErase, bearer: Asking) -> ErasedReply:
+    def erase(self, log: LogName, sent: models.ToErase, bearer: Asking) -> Erased:
         """Delete cases, persons or blocks from disk; what was released stays on record."""
-        door = self._door(bearer)
-        erased = door.erase(log, cases=asked.cases, persons=asked.persons, blocks=asked.blocks)
-        return ErasedReply(cases=erased.cases, events=erased.events)
+        custody = self._custody(bearer)
+        return custody.erase(log, cases=sent.cases, persons=sent.persons, blocks=sent.blocks)
 
-    def exact(self, asked: Definitions, bearer: Asking) -> ExactReply:
-        """The values without noise, for the owner's eyes only; each look is on record."""
-        catalogue = catalogue_in(asked)
-        return exact_reply(catalogue.log, self._door(bearer).exact(catalogue))
+    def exact(self, sent: models.Definitions, bearer: Asking) -> replies.ExactAnswers:
+        """The values without noise, for the owner only; each view is recorded."""
+        catalogue = catalogue_in(sent)
+        return replies.ExactAnswers(catalogue.log, self._custody(bearer).exact(catalogue))
 
     # --- budgets and who may spend them ---
 
-    def grant(self, log: LogName, asked: ToGrant, bearer: Asking) -> LogReply:
+    def grant(self, log: LogName, sent: models.ToGrant, bearer: Asking) -> PublicLog:
         """Set what each block of a log, and all together, may spend."""
-        total = None if asked.total is None else Epsilon.of(asked.total)
-        return log_reply(self._door(bearer).grant(log, Epsilon.of(asked.per_block), total))
+        total = None if sent.total is None else Epsilon.of(sent.total)
+        return self._custody(bearer).grant(log, Epsilon.of(sent.per_block), total).public
 
-    def analysts(self, log: LogName, bearer: Asking) -> GrantsReply:
+    def analysts(self, log: LogName, bearer: Asking) -> replies.Grants:
         """Who may ask about a log."""
-        door = self._door(bearer)
-        door.log(log)
-        found = [grant_reply(grant) for grant in door.grants() if grant.log == log]
-        return GrantsReply(log=log, analysts=found)
+        custody = self._custody(bearer)
+        custody.log(log)
+        return replies.Grants(log, tuple(grant for grant in custody.grants() if grant.log == log))
 
     def grant_analyst(
-        self, log: LogName, name: AnalystName, asked: ToGrantAnalyst, bearer: Asking
-    ) -> GrantReply:
-        """Let an analyst ask about a log, and spend so much of each block."""
-        epsilon = Epsilon.of(asked.per_block)
-        return grant_reply(self._door(bearer).grant_analyst(log, name, epsilon))
+        self, log: LogName, name: AnalystName, sent: models.ToGrantAnalyst, bearer: Asking
+    ) -> Grant:
+        """Let an analyst query a log and spend up to this much of each block."""
+        epsilon = Epsilon.of(sent.per_block)
+        return self._custody(bearer).grant_analyst(log, name, epsilon)
 
-    def withdraw(self, log: LogName, name: AnalystName, bearer: Asking) -> GrantsReply:
-        """Let an analyst no longer ask about a log, nor their standing questions; who still may."""
-        door = self._door(bearer)
-        door.log(log)
+    def withdraw(self, log: LogName, name: AnalystName, bearer: Asking) -> replies.Grants:
+        """Withdraw an analyst's access to a log, and end their subscriptions."""
+        custody = self._custody(bearer)
+        custody.log(log)
         self._workspace.withdraw(log, name, bearer.name)
         return self.analysts(log, bearer)
 
     def releases(
         self, log: LogName, bearer: Asking, after: After = 0, limit: Limit = None
-    ) -> ChargesReply:
+    ) -> replies.Charges:
         """Every charge to a log, by whom, and when it was released."""
-        charges = partial(self._door(bearer).charges, log)
-        page, more = page_of(charges, after, limit, self._settings)
-        return charges_reply(log, page, more)
+        charges = partial(self._custody(bearer).charges, log)
+        page, following = page_of(charges, after, limit, self._settings, attrgetter("seq"))
+        return replies.Charges(log, tuple(map(replies.OwnersCharge.of, page)), following)
 
     # --- keys, the stop switch, the record ---
 
-    def keys(self, bearer: Asking) -> KeysReply:
+    def keys(self, bearer: Asking) -> replies.Keys:
         """Every key, without its secret."""
-        records = self._door(bearer).all_keys()
-        return KeysReply(keys=[key_reply(record) for record in records])
+        return replies.Keys(tuple(self._custody(bearer).all_keys()))
 
-    def issue_key(self, asked: NewKey, bearer: Asking) -> IssuedKeyReply:
-        """A new key; its secret is shown this once."""
-        door = self._door(bearer)
-        issued = door.issue_key(Role(asked.role), asked.name, rights_in(asked), asked.expires)
-        return IssuedKeyReply(key=key_reply(issued.record), secret=issued.secret)
+    def issue_key(self, sent: models.NewKey, bearer: Asking) -> IssuedKey:
+        """Issue a key; its secret is shown only once."""
+        custody = self._custody(bearer)
+        return custody.issue_key(sent.role, sent.name, sent.rights, sent.expires)
 
-    def revoke_key(self, key: KeyId, bearer: Asking) -> KeyReply:
-        """Refuse a key from now on."""
-        return key_reply(self._door(bearer).revoke_key(key))
+    def revoke_key(self, key: KeyId, bearer: Asking) -> KeyRecord:
+        """Revoke a key."""
+        return self._custody(bearer).revoke_key(key)
 
-    def stopped(self, bearer: Asking) -> StoppedReply:
-        """Whether nothing is answered, and why."""
-        reason = self._door(bearer).stopped()
-        return StoppedReply(stopped=reason is not None, reason=reason)
+    def stopped(self, bearer: Asking) -> replies.StopSwitch:
+        """Whether all answers are stopped, and why."""
+        reason = self._custody(bearer).stopped()
+        return replies.StopSwitch(reason is not None, reason)
 
-    def stop(self, asked: ToStop, bearer: Asking) -> StoppedReply:
-        """Refuse every answer to every analyst, until resumed."""
-        self._door(bearer).stop(asked.reason)
+    def stop(self, sent: models.ToStop, bearer: Asking) -> replies.StopSwitch:
+        """Stop all answers to all analysts until resumed."""
+        self._custody(bearer).stop(sent.reason)
         return self.stopped(bearer)
 
-    def resume(self, bearer: Asking) -> StoppedReply:
+    def resume(self, bearer: Asking) -> replies.StopSwitch:
         """Answer again."""
-        self._door(bearer).resume()
+        self._custody(bearer).resume()
         return self.stopped(bearer)
 
-    def trail(self, bearer: Asking, after: After = 0, limit: Limit = None) -> TrailReply:
+    def trail(self, bearer: Asking, after: After = 0, limit: Limit = None) -> replies.Trail:
         """The audit trail: every act, charge and release, oldest first."""
-        page, more = page_of(self._door(bearer).trail, after, limit, self._settings)
-        return TrailReply(entries=[trail_entry(entry) for entry in page], next=more)
+        entries = self._custody(bearer).trail
+        return replies.Trail(*page_of(entries, after, limit, self._settings, attrgetter("seq")))
 
-    def verify(self, bearer: Asking) -> VerifiedReply:
+    def verify(self, bearer: Asking) -> Verification:
         """Check the ledger's chain from its first entry to its last."""
-        found = self._door(bearer).verify()
-        return VerifiedReply(
-            verifies=found.ok, entries=found.entries, head=found.head, problem=found.problem
-        )
+        return self._custody(bearer).verify()
 
     def metrics(self) -> PlainTextResponse:
         """Counts and durations of requests, for Prometheus."""
         return PlainTextResponse(self._metrics.text(), media_type=MEDIA_TYPE)
 
-    def _door(self, bearer: Bearer) -> Custody:
+    def _custody(self, bearer: Bearer) -> Custody:
         return self._workspace.custody_of(bearer.name)
+
+
+# --- events as they are sent for capture: a JSON array, or a JSON object per line -------------
+
+ARRAY = "application/json"
+LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
+_ITEM = {
+    "type": "object",
+    "required": ["id", "case", "activity", "time"],
+    "properties": {
+        "id": {"type": "string", "minLength": 1, "maxLength": 1000},
+        "case": {"type": "string", "minLength": 1, "maxLength": 1000},
+        "activity": {"type": "string", "minLength": 1, "maxLength": 1000},
+        "time": {"type": "string", "format": "date-time"},
+        "attributes": {
+            "type": "object",
+            "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
+        },
+    },
+    "additionalProperties": False,
+}
+REQUEST_BODY = {
+    "requestBody": {
+        "required": True,
+        "description": "Repeating an event with the same id and content is not an error.",
+        "content": {
+            ARRAY: {"schema": {"type": "array", "maxItems": 10_000, "items": _ITEM}},
+            "application/x-ndjson": {"schema": {"type": "string"}},
+        },
+    }
+}
+"""For the OpenAPI document: bodies of captures are read by hand, a line at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A body as it came, to be read in a thread: reading takes its time."""
+
+    body: bytes
+    kind: str
+
+
+async def _sent(request: Request) -> Batch:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return Batch(await request.body(), kind)
+
+
+SentEvents = Annotated[Batch, Depends(_sent)]
+
+
+def events_in(batch: Batch) -> list[Any]:
+    """The objects in a body; what each of them says is for custody to judge."""
+    body, kind = batch.body, batch.kind
+    if kind in LINES:
+        lines = enumerate(body.split(b"\n"), start=1)
+        return [_json(line, f"line {number}") for number, line in lines if line.strip()]
+    if kind != ARRAY:
+        raise HTTPException(415)
+    events = _json(body, "the body")
+    if not isinstance(events, list):
+        raise InputError("events are sent as an array", hint="send [{…}, …], or NDJSON")
+    return events
+
+
+def _json(text: bytes, place: str) -> Any:  # noqa: ANN401 - whatever JSON says
+    """Fails with the place alone: what is written there may be personal."""
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise InputError(f"{place} is not JSON", hint="send UTF-8 without NaN") from None
+
+
+def _no_constant(_name: str) -> NoReturn:
+    raise ValueError("NaN and infinities are not JSON")

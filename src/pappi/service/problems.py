@@ -8,7 +8,7 @@ everything about the workspace itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -18,7 +18,8 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from pappi.errors import DefinitionError, PappiError, Problem, harmless
+from pappi.errors import DefinitionError, PappiError, harmless
+from pappi.session import to_wire
 
 MEDIA_TYPE = "application/problem+json"
 _MOST_PROBLEMS = 100
@@ -33,41 +34,41 @@ class Audience(StrEnum):
 
 _STATUS_AND_TITLE: Mapping[str, tuple[int, str]] = MappingProxyType(
     {
-        "usage": (400, "The request makes no sense"),
+        "usage": (400, "The request is not valid"),
         "malformed": (400, "The request cannot be read"),
         "not-authenticated": (401, "No valid key"),
-        "budget-exceeded": (402, "It costs more than is left"),
-        "not-allowed": (403, "This key may not do that"),
-        "not-found": (404, "There is nothing here"),
+        "budget-exceeded": (402, "Not enough budget left"),
+        "not-allowed": (403, "This key lacks the right"),
+        "not-found": (404, "Not found"),
         "unknown-log": (404, "No such log"),
-        "method-not-allowed": (405, "Not with this method"),
+        "method-not-allowed": (405, "Method not allowed"),
         "too-slow": (408, "The request took too long to arrive"),
-        "frozen": (409, "Nobody knows what is left"),
-        "conflict": (409, "It contradicts what is there"),
+        "frozen": (409, "This block is frozen"),
+        "conflict": (409, "Conflict with the current state"),
         "too-large": (413, "The request is too large"),
-        "unsupported-media-type": (415, "Not in this format"),
-        "misdirected": (421, "Not under this name"),
-        "invalid-request": (422, "The request is not in the right form"),
+        "unsupported-media-type": (415, "Unsupported format"),
+        "misdirected": (421, "Unknown host name"),
+        "invalid-request": (422, "The request has the wrong form"),
         "input": (422, "The data cannot be read"),
         "log-format": (422, "The events cannot be read"),
         "definition": (422, "The definitions have problems"),
-        "refused": (422, "This is not answered"),
+        "refused": (422, "This is refused"),
         "not-releasable": (422, "This cannot be released"),
         "too-many-requests": (429, "Too many requests"),
-        "internal": (500, "A defect of the service"),
+        "internal": (500, "Internal error"),
         "release-failed": (500, "The release was not completed"),
         "workspace": (503, "The service cannot answer now"),
         "ledger-unavailable": (503, "The service cannot answer now"),
         "ledger-broken": (503, "The service cannot answer now"),
         "ledger-rolled-back": (503, "The service cannot answer now"),
         "stopped": (503, "The owner has stopped all releases"),
-        "busy": (503, "Too much to do"),
-        "stopping": (503, "The service is being stopped"),
+        "busy": (503, "The service is busy"),
+        "stopping": (503, "The service is stopping"),
     }
 )
 CODES = frozenset(_STATUS_AND_TITLE)
-_LATER = "try again later; tell the owner if it lasts"
-_UNWELL = "the service cannot answer at the moment"
+_LATER = "try again later; tell the owner if it keeps failing"
+_UNWELL = "the service cannot answer right now"
 # What the workspace says about itself names paths and causes: the owner's alone.
 _ABOUT_THE_WORKSPACE = frozenset(
     {"workspace", "ledger-unavailable", "ledger-broken", "ledger-rolled-back"}
@@ -90,7 +91,7 @@ class Fault:
 
     def record(self) -> dict[str, Any]:
         status, title = _STATUS_AND_TITLE[self.code]
-        found: dict[str, Any] = {
+        record: dict[str, Any] = {
             "type": f"urn:pappi:error:{self.code}",
             "title": title,
             "status": status,
@@ -98,20 +99,20 @@ class Fault:
             "detail": self.detail,
             "hint": self.hint,
         }
-        return {**found, "problems": list(self.problems)} if self.problems else found
+        return {**record, "problems": list(self.problems)} if self.problems else record
 
     def response(self) -> Response:
         return JSONResponse(self.record(), self.status, self.headers, MEDIA_TYPE)
 
 
-INTERNAL = Fault("internal", "the service failed; this is a defect of pappi", _LATER)
+INTERNAL = Fault("internal", "the service failed; this is a bug in pappi", _LATER)
 MISDIRECTED = Fault(
     "misdirected",
-    "the service does not answer under this name",
-    "use its public address; a proxy has to pass on the Host header",
+    "the service does not answer to this host name",
+    "use its public address; a proxy must pass on the Host header",
 )
 STOPPING = Fault(
-    "stopping", "the service is being stopped", "try again later", headers={"Retry-After": "10"}
+    "stopping", "the service is stopping", "try again later", headers={"Retry-After": "10"}
 )
 
 
@@ -129,27 +130,12 @@ def fault_of(error: PappiError, audience: Audience) -> Fault:
     if audience is Audience.ANALYST and code in _ABOUT_THE_WORKSPACE:
         return Fault(code, _UNWELL, _LATER)
     if isinstance(error, DefinitionError):
-        return _definition_fault(error)
+        count = len(error.problems)
+        detail = "the definitions have a problem" if count == 1 else f"{count} problems were found"
+        problems = tuple(map(to_wire, error.problems[:_MOST_PROBLEMS]))
+        return Fault("definition", detail, problems=problems)
     headers = {"WWW-Authenticate": "Bearer"} if code == "not-authenticated" else {}
     return Fault(code, harmless(error.message), harmless(error.hint), headers=headers)
-
-
-def _definition_fault(error: DefinitionError) -> Fault:
-    count = len(error.problems)
-    detail = "the definitions have a problem" if count == 1 else f"{count} problems were found"
-    shown = error.problems[:_MOST_PROBLEMS]
-    return Fault("definition", detail, problems=tuple(problem_record(one) for one in shown))
-
-
-def problem_record(problem: Problem) -> dict[str, Any]:
-    """One thing wrong with a definition; lines and columns count from 1."""
-    return {
-        "line": problem.position.line,
-        "column": problem.position.column,
-        "message": problem.message,
-        "hint": problem.hint,
-        "level": problem.level,
-    }
 
 
 # --- what the framework finds ---------------------------------------------------------
@@ -157,26 +143,24 @@ def problem_record(problem: Problem) -> dict[str, Any]:
 
 def validation_fault(error: RequestValidationError) -> Fault:
     """What is wrong with the form of a request: where, and pydantic's sentence; no value."""
-    found = error.errors()
     problems = tuple(
-        {"place": harmless(_place(one["loc"])), "message": harmless(str(one["msg"]))}
-        for one in found[:_MOST_PROBLEMS]
+        # The place is where in the request: body.epsilon, query.limit.
+        {
+            "place": harmless(".".join(map(str, wrong["loc"]))),
+            "message": harmless(str(wrong["msg"])),
+        }
+        for wrong in error.errors()[:_MOST_PROBLEMS]
     )
-    return Fault("invalid-request", "the request is not in the form it should have", "", problems)
-
-
-def _place(parts: Iterable[object]) -> str:
-    """Where in the request: body.epsilon, query.limit."""
-    return ".".join(str(part) for part in parts)
+    return Fault("invalid-request", "the request does not have the expected form", "", problems)
 
 
 _BY_STATUS: Mapping[int, Fault] = MappingProxyType(
     {
         400: Fault("malformed", "the request cannot be read"),
         404: Fault("not-found", "there is nothing at this address", "see /openapi.json"),
-        405: Fault("method-not-allowed", "this address does not answer to this method"),
+        405: Fault("method-not-allowed", "this address does not support this method"),
         413: Fault("too-large", "the body is too large"),
-        415: Fault("unsupported-media-type", "the body is not in a format that is read here"),
+        415: Fault("unsupported-media-type", "the body is not in a supported format"),
     }
 )
 

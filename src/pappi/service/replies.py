@@ -1,275 +1,323 @@
-"""Answers, quotes, accounts and declarations, in the look of the replies.
+"""What replies look like: objects of a session's own types, written by its codec.
 
-The same records the command line prints, with every ε as an exact decimal and the privacy
-unit in its parts, so that a client can build the same objects again.
+A route returns one of these; `session.wire` writes it, and `reply_model` makes of the same
+description the model that the OpenAPI document shows and every reply is checked against.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
-from typing import Any, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pappi.budget.journal import ChargeRecord
-from pappi.custody.door import TrailEntry as Recorded
+from pydantic import BaseModel, ConfigDict, create_model
+
+from pappi.checkpoint import PastRelease, Price, what_was_charged
+from pappi.custody import Sealed, TrailEntry
 from pappi.errors import Problem
-from pappi.ppinot.model import Catalogue
-from pappi.report.budgets import BudgetLine
-from pappi.report.quotes import quote_record
-from pappi.report.records import answer_record, exact_record
-from pappi.service.models import (
-    Blocks,
-    Unit,
+from pappi.ledger import ChargeRecord, Forecast
+from pappi.service.models import ABOUT_ADJACENCY, Amount, Blocks, DefaultBounds, Unit
+from pappi.session import is_named, wire_fields
+from pappi.store import SavedQuery, Subscription
+from pappi.values import (
+    Adjacency,
+    BudgetLine,
+    CaseBorder,
+    Epsilon,
+    ExactAnswer,
+    Grant,
+    Grid,
+    KeyRecord,
+    PrivacyUnit,
+    PublicLog,
+    Quote,
+    Right,
+    Role,
+    Series,
 )
-from pappi.service.models import (
-    DefaultBounds as BoundsReply,
-)
-from pappi.service.problems import problem_record
-from pappi.service.reply_models import (
-    AnswerReply,
-    BudgetLineReply,
-    BudgetReply,
-    ChargeItem,
-    ChargesReply,
-    CheckedPpi,
-    CheckReply,
-    ExactAnswerReply,
-    ExactReply,
-    GrantReply,
-    GuaranteeReply,
-    KeyReply,
-    LogReply,
-    PreviewReply,
-    ProblemItem,
-    QuoteReply,
-    RehearsalReply,
-    ReleaseItem,
-    ReleaseReply,
-    ReleasesReply,
-    SeriesReply,
-    StandingItem,
-    TargetReply,
-    TrailEntry,
-)
-from pappi.service.requests import SECOND_US
-from pappi.values.access import Grant, KeyRecord
-from pappi.values.answers import Answer, ExactAnswer, Guarantee, Series, ShownTarget
-from pappi.values.bounds import Bounds, DefaultBounds
-from pappi.values.epsilon import Epsilon
-from pappi.values.privacy import PrivacyUnit
-from pappi.values.quotes import Quote
+from pappi.values import DefaultBounds as DeclaredBounds
 
 
-class Declared(Protocol):
-    """A log's declaration, by the one thing that is needed of it here."""
-
-    def to_json(self) -> Mapping[str, Any]: ...
+class _Reply(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def log_reply(log: Declared) -> LogReply:
-    found = log.to_json()
-    unit, count = found["blocks"]
-    total = found["total_budget"]
-    return LogReply(
-        name=found["name"],
-        timezone=found["timezone"],
-        anchor=found["anchor"],
-        blocks=Blocks(unit=unit, count=count),
-        first=found["first"],
-        until=found["until"],
-        unit=unit_reply(PrivacyUnit.from_json(found["unit"])),
-        adjacency=found["adjacency"],
-        block_budget=str(Epsilon(found["block_budget"])),
-        total_budget=None if total is None else str(Epsilon(total)),
-        expected_cases=found["expected_cases"],
-        activities=list(found["activities"]),
-        attributes=dict(found["attributes"]),
-        keys=dict(found["keys"]),
-        bounds=_default_bounds(DefaultBounds.from_json(found["bounds"])),
-    )
+class ProblemItem(_Reply):
+    """One problem: in definitions with line and column, in a request with its location."""
+
+    message: str
+    hint: str = ""
+    level: Literal["error", "warning"] = "error"
+    line: int | None = None
+    column: int | None = None
+    place: str | None = None
 
 
-def _default_bounds(declared: DefaultBounds) -> BoundsReply:
-    durations, counts = declared.durations, declared.counts
-    return BoundsReply(
-        durations=None if durations is None else _range(durations, SECOND_US),
-        counts=None if counts is None else _range(counts),
-        attributes={name: _range(bounds) for name, bounds in declared.attributes.items()},
-    )
+class ProblemReply(_Reply):
+    """Any failure, as in RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    hint: str
+    problems: list[ProblemItem] = []
 
 
-def _range(bounds: Bounds, unit: int = 1) -> list[str]:
-    return [str(bounds.low / unit), str(bounds.high / unit)]
+class Health(_Reply):
+    """That the service runs."""
+
+    status: Literal["ok"] = "ok"
 
 
-def unit_reply(unit: PrivacyUnit) -> Unit:
-    return Unit(column=unit.column, max_cases=unit.max_cases, per=unit.per.value)
+# --- to analysts ------------------------------------------------------------------------------
 
 
-def budget_reply(log: str, lines: Iterable[BudgetLine]) -> BudgetReply:
-    return BudgetReply(log=log, blocks=[_budget_line(line) for line in lines])
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """The logs you may ask about."""
+
+    logs: tuple[PublicLog, ...]
 
 
-def _budget_line(line: BudgetLine) -> BudgetLineReply:
-    return BudgetLineReply(
-        block=line.block,
-        limit=str(line.limit),
-        spent=str(line.spent),
-        held=str(line.held),
-        own_limit=None if line.own_limit is None else str(line.own_limit),
-        own_used=str(line.own_used),
-        left=str(line.left),
-    )
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What each block of a log may spend, and has spent."""
+
+    log: str
+    blocks: tuple[BudgetLine, ...]
 
 
-def releases_reply(
-    log: str, charges: Sequence[ChargeRecord], analyst: str, more: int | None
-) -> ReleasesReply:
-    """For one analyst: which charges are theirs, and not whose the others are."""
-    items = [
-        ReleaseItem(
-            **_charge(one),
-            time=datetime.fromisoformat(one.at).isoformat(timespec="seconds"),
-            released=one.released_at is not None,
-            mine=one.charge.analyst == analyst,
-        )
-        for one in charges
-    ]
-    return ReleasesReply(log=log, releases=items, next=more)
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """One page, oldest first; `next` is what to ask the next page `after`."""
+
+    log: str
+    releases: tuple[PastRelease, ...]
+    next: int | None
 
 
-def charges_reply(log: str, charges: Sequence[ChargeRecord], more: int | None) -> ChargesReply:
-    items = [
-        ChargeItem(
-            **_charge(one), time=one.at, released=one.released_at, analyst=one.charge.analyst
-        )
-        for one in charges
-    ]
-    return ChargesReply(log=log, releases=items, next=more)
+@dataclass(frozen=True, slots=True)
+class CheckedPpi:
+    """A PPI by its id and name."""
+
+    id: str
+    name: str
 
 
-def _charge(found: ChargeRecord) -> dict[str, Any]:
-    charge = found.charge
-    question: Mapping[str, Any] = charge.question
-    return {
-        "number": found.seq,
-        "ppi": question["ppi"],
-        "mechanisms": [part["mechanism"] for part in question["parts"]],
-        "blocks": [account.block for account in charge.accounts],
-        "epsilon": str(charge.amount),
-    }
+@dataclass(frozen=True, slots=True)
+class CheckedDefinitions:
+    """Valid definitions; the warnings say why some of them cannot be released."""
+
+    log: str
+    ppis: tuple[CheckedPpi, ...]
+    warnings: tuple[Problem, ...]
 
 
-def check_reply(catalogue: Catalogue, warnings: Iterable[Problem]) -> CheckReply:
-    return CheckReply(
-        log=catalogue.log,
-        ppis=[CheckedPpi(id=ppi.id, name=ppi.name) for ppi in catalogue.ppis],
-        warnings=[ProblemItem(**problem_record(warning)) for warning in warnings],
-    )
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A quote for each PPI."""
+
+    log: str
+    quotes: tuple[Quote, ...]
 
 
-def preview_reply(log: str, quotes: Iterable[Quote]) -> PreviewReply:
-    return PreviewReply(log=log, quotes=[_quote(quote) for quote in quotes])
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """What asking everything together costs; `name` can be sent with a release."""
+
+    log: str
+    price: Price
 
 
-def _quote(quote: Quote) -> QuoteReply:
-    exact = {"name": quote.name, "epsilon": str(quote.epsilon)}
-    return QuoteReply.model_validate({**quote_record(quote), **exact})
+@dataclass(frozen=True, slots=True)
+class Forecasts:
+    """How long the budget lasts: of each PPI, and of all together; null is free."""
+
+    log: str
+    forecasts: tuple[Forecast | None, ...]
+    outlook: Forecast | None
 
 
-def release_reply(log: str, series: Iterable[Series]) -> ReleaseReply:
-    return ReleaseReply(log=log, series=[_series(one) for one in series])
+@dataclass(frozen=True, slots=True)
+class ReleasedSeries:
+    """The answers of each PPI, period by period."""
+
+    log: str
+    series: tuple[Series, ...]
 
 
-def rehearsal_reply(log: str, series: Iterable[Series]) -> RehearsalReply:
-    return RehearsalReply(log=log, series=[_series(one) for one in series])
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What a release would look like: simulated figures, about nobody."""
+
+    log: str
+    series: tuple[Series, ...]
+    rehearsal: Literal[True] = True
 
 
-def _series(series: Series) -> SeriesReply:
-    return SeriesReply(
-        ppi=series.ppi,
-        name=series.name,
-        unit=series.unit,
-        sentence=series.sentence,
-        target=None if series.target is None else _target(series.target),
-        group_targets={group: _target(target) for group, target in series.group_targets},
-        clipping=series.clipping,
-        caution=series.caution,
-        rehearsal=series.rehearsed,
-        answers=[_answer(answer) for answer in series.answers],
-    )
+@dataclass(frozen=True, slots=True)
+class Subscriptions:
+    """Your subscriptions."""
+
+    standing: tuple[Subscription, ...]
 
 
-def _target(target: ShownTarget) -> TargetReply:
-    tolerated = None if target.tolerated is None else _target(target.tolerated)
-    return TargetReply(low=target.low, high=target.high, text=target.text, tolerated=tolerated)
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How many reservations were released."""
+
+    cancelled: int
 
 
-def _answer(answer: Answer) -> AnswerReply:
-    exact = {"guarantee": _guarantee(answer.guarantee), "charged": str(answer.charged)}
-    return AnswerReply.model_validate({**answer_record(answer), **exact})
+@dataclass(frozen=True, slots=True)
+class SavedQueries:
+    """The latest first."""
+
+    saved: tuple[SavedQuery, ...]
 
 
-def _guarantee(guarantee: Guarantee) -> GuaranteeReply:
-    return GuaranteeReply(
-        epsilon=str(guarantee.epsilon),
-        unit=unit_reply(guarantee.unit),
-        adjacency=guarantee.adjacency.value,
-        mechanism=guarantee.mechanism,
-    )
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The saved query; null if it is too long, or the list is full."""
+
+    saved: SavedQuery | None
 
 
-def exact_reply(log: str, answers: Iterable[ExactAnswer]) -> ExactReply:
-    found = [ExactAnswerReply.model_validate(exact_record(answer)) for answer in answers]
-    return ExactReply(log=log, answers=found)
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """That a saved query is gone."""
+
+    forgotten: str
 
 
-# --- what only the owner sees, but for standing questions -------------------------------
+# --- to the owner -----------------------------------------------------------------------------
 
 
-class Standing(Protocol):
-    """A question that stands, by its public parts."""
+@dataclass(frozen=True, slots=True)
+class OwnersCharge:
+    """A charge as the owner sees it: whose it is, and when it was released."""
 
-    @property
-    def id(self) -> str: ...
-    @property
-    def log(self) -> str: ...
-    @property
-    def definitions(self) -> str: ...
-    @property
-    def epsilon(self) -> Epsilon | None: ...
-    @property
-    def first(self) -> date: ...
-    @property
-    def until(self) -> date: ...
+    number: int
+    time: str
+    released: str | None
+    ppi: str
+    mechanisms: tuple[str, ...]
+    blocks: tuple[str, ...]
+    epsilon: Epsilon
+    analyst: str
 
-
-def standing_item(question: Standing) -> StandingItem:
-    return StandingItem(
-        id=question.id,
-        log=question.log,
-        definitions=question.definitions,
-        epsilon=None if question.epsilon is None else str(question.epsilon),
-        first=question.first,
-        until=question.until,
-    )
+    @classmethod
+    def of(cls, record: ChargeRecord) -> OwnersCharge:
+        charge = record.charge
+        known = what_was_charged(charge)
+        return cls(record.seq, record.at, record.released_at, **known, analyst=charge.analyst)
 
 
-def grant_reply(grant: Grant) -> GrantReply:
-    return GrantReply(log=grant.log, analyst=grant.analyst, per_block=str(grant.per_block))
+@dataclass(frozen=True, slots=True)
+class Charges:
+    """Charges of a log, oldest first."""
+
+    log: str
+    releases: tuple[OwnersCharge, ...]
+    next: int | None
 
 
-def key_reply(record: KeyRecord) -> KeyReply:
-    return KeyReply(
-        id=record.id,
-        role=record.role.value,
-        name=record.name,
-        rights=sorted(record.rights),
-        created=record.created.isoformat(),
-        expires=None if record.expires is None else record.expires.isoformat(),
-        revoked=record.revoked,
-    )
+@dataclass(frozen=True, slots=True)
+class ExactAnswers:
+    """Exact values, for the owner alone."""
+
+    log: str
+    answers: tuple[ExactAnswer, ...]
 
 
-def trail_entry(entry: Recorded) -> TrailEntry:
-    return TrailEntry(number=entry.seq, time=entry.at, kind=entry.kind, what=dict(entry.what))
+@dataclass(frozen=True, slots=True)
+class SealedLog(Sealed):
+    """What was sealed, how many late events were set aside, and subscriptions answered."""
+
+    standing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grants:
+    """What analysts have been granted."""
+
+    log: str
+    analysts: tuple[Grant, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StopSwitch:
+    """Whether all answers are stopped, and why."""
+
+    stopped: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """All keys, without their secrets."""
+
+    keys: tuple[KeyRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """Entries of the ledger, in words."""
+
+    entries: tuple[TrailEntry, ...]
+    next: int | None
+
+
+# --- the same, for the OpenAPI document ---------------------------------------------------------
+
+# What the codec writes in a form of its own, or more is known about than that it is text.
+_WRITTEN_AS: Mapping[Any, Any] = {
+    Adjacency: Annotated[Literal[tuple(map(str, Adjacency))], ABOUT_ADJACENCY],
+    CaseBorder: str,
+    DeclaredBounds: DefaultBounds,
+    Epsilon: Amount,
+    Grid: Blocks,
+    PrivacyUnit: Unit,
+    Problem: ProblemItem,
+    Right: str,
+    Role: str,
+    datetime: str,
+    get_type_hints(TrailEntry)["what"]: dict[str, Any],  # any JSON
+}
+
+
+@cache
+def reply_model(kind: type) -> type[BaseModel]:
+    """What an object of this dataclass is on the wire: closed, so that nothing else can come."""
+    known: dict[str, Any] = {}
+    for wired in wire_fields(kind):
+        default = ... if wired.required else None
+        if get_origin(wired.kind) is Literal:
+            (default,) = get_args(wired.kind)
+        known[wired.name] = (_annotation(wired.kind, kind), default)
+    return create_model(kind.__name__, __base__=_Reply, __doc__=kind.__doc__, **known)
+
+
+def _annotation(kind: Any, within: type) -> Any:  # noqa: ANN401 - annotations are of any type
+    if kind in _WRITTEN_AS:
+        return _WRITTEN_AS[kind]
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return Union[tuple(_annotation(member, within) for member in inner)]  # noqa: UP007 - at run time
+    if is_named(kind):
+        return dict[str, _annotation(get_args(inner[0])[1], within)]  # type: ignore[misc]
+    if origin in (tuple, frozenset):
+        return list[_annotation(inner[0], within)]  # type: ignore[misc]
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+        return dict[str, _annotation(inner[1], within)]  # type: ignore[misc]
+    if kind is within:
+        return kind.__name__
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return Literal[tuple(member.value for member in kind)]
+    return reply_model(kind) if hasattr(kind, "__dataclass_fields__") else kind

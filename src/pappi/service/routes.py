@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import is_dataclass
 from http import HTTPStatus
-from typing import Any
+from inspect import signature
+from typing import Annotated, Any, TypeVar
 
+from fastapi import Query
+
+from pappi.checkpoint import catalogue_of, refuse_both
+from pappi.errors import PappiError, Problem
+from pappi.ppinot import Catalogue, notation_of, parse_definitions
 from pappi.service.keys import needs
 from pappi.service.layers import Service
-from pappi.service.reply_models import (
-    Health,
-    ProblemReply,
-)
-from pappi.values.access import Right
+from pappi.service.logs import log_failure
+from pappi.service.models import Definitions
+from pappi.service.replies import Health, ProblemReply, reply_model
+from pappi.service.settings import Settings
+from pappi.session import Workspace, to_wire
+from pappi.values import Right
 
 # What can happen to any request with a key: it, its key, its body or the workspace is no good.
 _ANY = (400, 401, 403, 408, 413, 422, 429, 500, 503)
@@ -32,6 +40,11 @@ def add_route(
     **more: Any,  # noqa: ANN401 - FastAPI's own options
 ) -> None:
     """The reply's shape is the endpoint's return annotation; the summary is its docstring."""
+    summary = _first_line(endpoint)
+    returned = signature(endpoint, eval_str=True).return_annotation
+    if is_dataclass(returned) and isinstance(returned, type):
+        more["response_model"] = reply_model(returned)
+        endpoint = _writing(endpoint)
     app.add_api_route(
         path,
         endpoint,
@@ -39,10 +52,20 @@ def add_route(
         dependencies=[needs(right)],
         responses=_documented((*_ANY, *failures)),
         operation_id=f"{method.lower()}{_words(path)}",
-        summary=_first_line(endpoint),
+        summary=summary,
         description=" ",
         **more,
     )
+
+
+def _writing(endpoint: Endpoint) -> Endpoint:
+    """The endpoint, with what it returns written by the codec that its clients read with."""
+
+    def written(**given: Any) -> Any:  # noqa: ANN401 - the endpoint's own parameters, and JSON
+        return to_wire(endpoint(**given))
+
+    written.__signature__ = signature(endpoint, eval_str=True)  # type: ignore[attr-defined]
+    return written
 
 
 def add_page(app: Service, method: str, path: str, endpoint: Endpoint, right: Right) -> None:
@@ -53,7 +76,7 @@ def add_page(app: Service, method: str, path: str, endpoint: Endpoint, right: Ri
 
 
 def add_common_routes(app: Service, right: Right, check: Callable[[], object]) -> None:
-    """For whoever runs the service; and the OpenAPI document, for whoever has a key."""
+    """Health checks for operators, and the OpenAPI document for key holders."""
 
     def health() -> Health:
         """The process runs."""
@@ -94,3 +117,59 @@ def _words(path: str) -> str:
 
 def _first_line(endpoint: Endpoint) -> str:
     return (endpoint.__doc__ or "").strip().split("\n")[0].removesuffix(".")
+
+
+# --- what requests have in common --------------------------------------------------------------
+
+After = Annotated[int, Query(ge=0, le=2**53, description="Only entries after this number.")]
+Limit = Annotated[int | None, Query(ge=1, le=100_000, description="Entries in one reply.")]
+
+
+Entry = TypeVar("Entry")
+
+
+def page_of(
+    entries: Callable[[int, int], Iterable[Entry]],
+    after: int,
+    limit: int | None,
+    settings: Settings,
+    number: Callable[[Entry], int],
+) -> tuple[tuple[Entry, ...], int | None]:
+    """A page of what `entries` gives after a number, and the number the next begins after.
+
+    One entry more than the page has is asked for, to see whether there is a next one.
+    """
+    length = min(limit or settings.page, settings.longest_page)
+    page = tuple(entries(after, length + 1))
+    return page[:length], number(page[length - 1]) if len(page) > length else None
+
+
+# Stands for a file's name in positions, of which only line and column are shown.
+_PLACE = "definitions"
+
+
+def catalogue_in(sent: Definitions) -> Catalogue:
+    return with_remarks(sent)[0]
+
+
+def with_remarks(sent: Definitions) -> tuple[Catalogue, tuple[Problem, ...]]:
+    """The catalogue a request has as text, and what its notation leaves to be said about it."""
+    text = sent.definitions
+    notation = sent.notation or notation_of(text)
+    reading = parse_definitions(text, notation, _PLACE, sent.log)
+    refuse_both(getattr(sent, "epsilon", None), sent.total, getattr(sent, "accuracy", None))
+    catalogue = catalogue_of(reading.catalogue, sent.total)
+    return catalogue, tuple(reading.remarks)
+
+
+def run_subscriptions(workspace: Workspace) -> int:
+    """How many were released; if one fails, the seal holds all the same."""
+    try:
+        runs = workspace.run_subscriptions()
+    except PappiError as error:
+        log_failure(error, "subscriptions")
+        return 0
+    for run in runs:
+        if run.problem is not None:
+            log_failure(run.problem, "subscriptions")
+    return sum(1 for run in runs if run.problem is None)

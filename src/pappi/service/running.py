@@ -3,7 +3,7 @@
 Nothing that happens at the analysts' port may keep the owner from the stop switch. Each
 server has an event loop and worker threads of its own, so that the owner never waits in the
 analysts' line. Of the descriptors some are never given to analysts' connections. And a
-loop takes few connections at a time, so that a crowd at the door cannot hold all descriptors
+loop takes few connections at a time, so that a crowd cannot hold all descriptors
 before anybody has counted it.
 
 On SIGTERM or SIGINT nothing new is taken, and what is under way is finished: what was
@@ -18,31 +18,39 @@ has found something wrong, every request is refused.
 from __future__ import annotations
 
 import asyncio
+import ipaddress
+import json
+import re
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Any
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pappi.errors import LedgerBroken, LedgerUnavailable, UsageError
 from pappi.service.analyst import analyst_app
-from pappi.service.connections import Allowed, guarded
-from pappi.service.layers import Closed, Service, frame_of
-from pappi.service.logs import log_act, log_failure, write_logs
+from pappi.service.layers import Service, frame_of
+from pappi.service.logs import log_act, log_failure, log_refused, write_logs
 from pappi.service.owner import owner_app
-from pappi.service.settings import Settings, networks_in
-from pappi.workspace import Workspace
+from pappi.service.problems import MEDIA_TYPE, Fault
+from pappi.service.settings import Network, Settings, networks_in
+from pappi.session import Workspace
 
 _BACKLOG = 1_024
 # Connections a loop takes before it looks at them; a few such handfuls are under way at once.
 _AT_A_TIME = 16
 # Descriptors that analysts' connections never get: for those under way to be counted, the
-# ledger, the events and the log. The owner's connections come on top.
+# ledger, the events and the log. The owner's connections are extra.
 _RESERVED = 156
 _WATCH = "ledger"
 _AGAIN_SECONDS = 60.0
@@ -74,8 +82,8 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         # asyncio takes as many at a time as it lets wait; more may wait than are taken.
-        for found in sockets or ():
-            found.listen(_BACKLOG)
+        for listening in sockets or ():
+            listening.listen(_BACKLOG)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -107,17 +115,17 @@ class LedgerWatch:
 
     def _verifies(self) -> bool:
         try:
-            found = self._workspace.verify(self._go_on)
+            verified = self._workspace.verify(self._go_on)
         except _EndedError:
             return False
         except Exception as error:  # noqa: BLE001 - told to the log, and tried again
             log_failure(error, _WATCH)
             return False
-        if found.ok:
-            log_act("verified", entries=found.entries)
+        if verified.ok:
+            log_act("verified", entries=verified.entries)
         else:
-            log_failure(LedgerBroken(found.problem), _WATCH)
-        return found.ok
+            log_failure(LedgerBroken(verified.problem), _WATCH)
+        return verified.ok
 
     def _go_on(self, _seq: int) -> None:
         if self._ended.is_set():
@@ -131,21 +139,23 @@ class _EndedError(Exception):
 class Running:
     """Two listening sockets and what answers on them."""
 
-    def __init__(self, workspace: Workspace, asked: Addresses, settings: Settings) -> None:
-        _refuse_broken(workspace)
+    def __init__(self, workspace: Workspace, wanted: Addresses, settings: Settings) -> None:
+        try:
+            workspace.logs()
+        except LedgerBroken:
+            raise
+        except LedgerUnavailable as error:  # out of reach: it may come back
+            log_failure(error, _WATCH)
         frame = frame_of(settings)
-        self._closed: Closed = frame.closed
+        self._closed = frame.closed
         self._workspace = workspace
         self._watch = LedgerWatch(workspace, settings.verify_hours)
-        self._sockets = [_listening(address) for address in (asked.analyst, asked.owner)]
-        apps = (
-            analyst_app(workspace, frame=frame),
-            owner_app(workspace, frame=frame),
-        )
+        self._sockets = [_listening(address) for address in (wanted.analyst, wanted.owner)]
+        apps = analyst_app(workspace, frame=frame), owner_app(workspace, frame=frame)
         allowed = _allowed(settings)
         self._servers = [_server(*pair, settings) for pair in zip(apps, allowed, strict=True)]
-        analyst, owner = (_address(found) for found in self._sockets)
-        self.addresses = Addresses(analyst, owner)
+        names = [listening.getsockname() for listening in self._sockets]
+        self.addresses = Addresses(*(Address(str(name[0]), int(name[1])) for name in names))
 
     def run(self) -> None:
         """Serve until `stop`, or a signal."""
@@ -160,23 +170,27 @@ class Running:
                 served.result()
         finally:
             self._watch.end()
-            for found in self._sockets:
-                found.close()
+            for listening in self._sockets:
+                listening.close()
             self._workspace.close()
         log_act("stopped")
 
     def stop(self) -> None:
         """Take nothing new and finish what is under way; asked again, do not wait."""
-        again = self._closed.now
-        self._closed.now = True
+        again = self._closed.is_set()
+        self._closed.set()
         for server in self._servers:
             server.should_exit = True
             server.force_exit = again
 
-    async def _serve_owners(self, server: _Server, found: socket.socket) -> None:
-        _on_signals(self.stop)
+    async def _serve_owners(self, server: _Server, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGTERM, signal.SIGINT):
+            # Not in a thread other than the main one, and not on Windows.
+            with suppress(NotImplementedError, ValueError, RuntimeError):
+                loop.add_signal_handler(name, self.stop)
         try:
-            await server.serve([found])
+            await server.serve([listening])
         finally:
             self._end()
 
@@ -188,7 +202,7 @@ class Running:
 
 def serve(
     workspace: Workspace,
-    asked: Addresses,
+    wanted: Addresses,
     settings: Settings,
     tell: Callable[[Addresses], None],
 ) -> None:
@@ -196,43 +210,21 @@ def serve(
     write_logs()
     # Verifying computes for long without a pause: nobody is to wait for their turn beside it.
     sys.setswitchinterval(_TURN_SECONDS)
-    running = Running(workspace, asked, settings)
+    running = Running(workspace, wanted, settings)
     tell(running.addresses)
     running.run()
 
 
-def _refuse_broken(workspace: Workspace) -> None:
-    """Not even begin with a ledger that is damaged; one that is out of reach may come back."""
-    try:
-        workspace.logs()
-    except LedgerBroken:
-        raise
-    except LedgerUnavailable as error:
-        log_failure(error, _WATCH)
-
-
-def _on_signals(stop: Callable[[], None]) -> None:
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        # Not in a thread other than the main one, and not on Windows.
-        with suppress(NotImplementedError, ValueError, RuntimeError):
-            loop.add_signal_handler(name, stop)
-
-
 def _allowed(settings: Settings) -> tuple[Allowed, Allowed]:
     """What connections of analysts and of the owner may do."""
-    given, proxies = settings, networks_in(settings.trusted_proxies)
-    analysts = min(given.analyst_connections, room_for(descriptors(), given.owner_connections))
-    owners = given.owner_connections
-    times = given.head_seconds, given.reply_seconds
-    return (
-        Allowed(analysts, given.address_connections, *times, proxies),
-        Allowed(owners, owners, *times, proxies),
-    )
+    owners = settings.owner_connections
+    analysts = min(settings.analyst_connections, room_for(descriptors(), owners))
+    rest = settings.head_seconds, settings.reply_seconds, networks_in(settings.trusted_proxies)
+    return Allowed(analysts, settings.address_connections, *rest), Allowed(owners, owners, *rest)
 
 
 def room_for(descriptors: int, owners: int) -> int:
-    """How many connections analysts may have of so many descriptors.
+    """How many of the descriptors analysts may use for connections.
 
     >>> room_for(1_024, 100), room_for(65_536, 100), room_for(256, 100)
     (768, 65280, 64)
@@ -272,20 +264,249 @@ def _listening(address: Address) -> socket.socket:
     """Bound before anything is said to run: a port in use is one clear sentence."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     # With its protocol named: else asyncio leaves Nagle's algorithm on, and replies 40 ms late.
-    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((address.host, address.port))
-        found.listen(_BACKLOG)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((address.host, address.port))
+        listening.listen(_BACKLOG)
     except (OSError, OverflowError):
-        found.close()
+        listening.close()
         raise UsageError(
             f"{address.host} port {address.port} cannot be used",
             hint="choose other ports with --analyst-port and --owner-port",
         ) from None
-    return found
+    return listening
 
 
-def _address(found: socket.socket) -> Address:
-    name: Sequence[object] = found.getsockname()
-    return Address(str(name[0]), int(str(name[1])))
+# --- what a connection must keep to before there is a request: in time, number, form ----------
+#
+# uvicorn waits for ever for the rest of a request's head, and takes every connection it is
+# offered. Whoever opens a thousand and says half a word on each would hold all descriptors of
+# the process. Here a head has a time to arrive in, an idle connection a time to be used again,
+# and connections are limited: in all, and per address. Others must try again later.
+#
+# How a message is framed must be read by everybody in the same way (RFC 9112, 2.2, 5.2, 6.1):
+# a proxy that sees one request where we see two can be made to pass on what it would not.
+# So a head with two framings, a line that ends in LF alone or a folded line is refused, and so
+# are fields after a body, which would have to be read as carefully, and other versions of HTTP.
+
+_END_OF_HEAD = re.compile(rb"\n\r?\n")
+_SLOPPY = re.compile(rb"(?<!\r)\n|\n[ \t]")
+_LONGEST_HEAD = 16_384
+_BUSY = Fault(
+    "busy",
+    "too many connections are open",
+    "close some, or try again later",
+    headers={"Retry-After": "2"},
+)
+_MALFORMED = Fault("malformed", "the request cannot be read")
+_SLOW = Fault("too-slow", "the request header took too long to arrive")
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What the connections of one server may do.
+
+    Behind a proxy everybody comes from its address: it counts in all, not per address.
+    """
+
+    most: int
+    most_per_address: int
+    head_seconds: float
+    reply_seconds: float
+    proxies: tuple[Network, ...] = ()
+
+    def reason_against(self, address: str, everyone: list[str]) -> str:
+        """Why a connection from an address cannot be had beside those that are open."""
+        if len(everyone) >= self.most:
+            return "connections in all"
+        proxy = address and any(_parsed(address) in network for network in self.proxies)
+        if everyone.count(address) >= self.most_per_address and not proxy:
+            return "connections of one address"
+        return ""
+
+
+@lru_cache(maxsize=1_024)
+def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    return ipaddress.ip_address(address)
+
+
+class StrictConnection(h11.Connection):
+    """Reads only what can be read in one way."""
+
+    def __init__(self) -> None:
+        super().__init__(h11.SERVER, _LONGEST_HEAD)
+        self._unread = b""
+        self._chunked = False
+
+    def receive_data(self, data: bytes) -> None:
+        super().receive_data(data)
+        self._unread = self.trailing_data[0]
+
+    def next_event(self) -> Any:  # noqa: ANN401 - as h11 has it
+        if self.their_state is h11.IDLE:
+            _require_plain(self.trailing_data[0])
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._chunked = _is_chunked(event)
+        elif isinstance(event, h11.EndOfMessage) and self._chunked:
+            end = len(self._unread) - len(self.trailing_data[0])
+            if event.headers or not self._unread.endswith(b"\r\n", 0, end):
+                raise h11.RemoteProtocolError("something after the last chunk")
+        return event
+
+
+def _is_chunked(request: h11.Request) -> bool:
+    """How a body is framed, if everybody sees it so."""
+    names = {bytes(name) for name, _ in request.headers}
+    chunked = b"transfer-encoding" in names
+    if chunked and (b"content-length" in names or request.http_version != b"1.1"):
+        raise h11.RemoteProtocolError("two framings")
+    if request.http_version not in (b"1.0", b"1.1"):
+        raise h11.RemoteProtocolError("another version of HTTP")
+    return chunked
+
+
+def _require_plain(received: bytes) -> None:
+    """Of a head that is complete: every line ends in CRLF, and none goes on in the next.
+
+    h11 limits what has come of a head that is not complete; this does, however it has come.
+    """
+    end = _END_OF_HEAD.search(received)
+    if end is None:
+        return
+    if end.end() > _LONGEST_HEAD or _SLOPPY.search(received, 0, end.end()):
+        raise h11.RemoteProtocolError("a head too long, or a line that can be read in two ways")
+
+
+class _Timer:
+    """Something to be done later, once, unless it is cancelled."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._handle: asyncio.TimerHandle | None = None
+
+    @property
+    def runs(self) -> bool:
+        return self._handle is not None
+
+    def start(self, seconds: float, then: Callable[[], None]) -> None:
+        self.cancel()
+        self._handle = self._loop.call_later(seconds, then)
+
+    def cancel(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+
+class GuardedConnection(H11Protocol):
+    """uvicorn's protocol, with an end to every wait and a limit to every number."""
+
+    allowed: Allowed
+
+    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - uvicorn's own
+        super().__init__(*given, **named)
+        self.conn = StrictConnection()
+        self._head_due = _Timer(self.loop)
+        self._reply_due = _Timer(self.loop)
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        others = [_peer(connection) for connection in self.connections]
+        super().connection_made(transport)
+        reason = self.allowed.reason_against(_peer(self), others)
+        if reason:
+            log_refused(reason, _peer(self))
+            self._end_with(_BUSY)
+        else:
+            self._mind_the_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_due.cancel()
+        self._reply_due.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._mind_the_head()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._mind_the_head()
+        if self.transport.is_closing():  # which waits until the last of the reply was read
+            self._mind_the_reply()
+
+    def _mind_the_head(self) -> None:
+        """A deadline from the first moment without a request under way; bytes do not move it.
+
+        A connection that waits in between two requests has the time to be used again instead.
+        """
+        under_way = self.cycle is not None and not self.cycle.response_complete
+        if under_way or self.timeout_keep_alive_task is not None or self.transport.is_closing():
+            self._head_due.cancel()
+        elif not self._head_due.runs:
+            self._head_due.start(self.allowed.head_seconds, self._too_slow)
+
+    def _too_slow(self) -> None:
+        log_refused("head too slow", _peer(self))
+        # Whoever has not said anything is not waiting for a reply either.
+        self._end_with(_SLOW if self.conn.trailing_data[0] else None)
+
+    def pause_writing(self) -> None:
+        """The other side does not read its reply: that, too, has to end."""
+        super().pause_writing()
+        self._mind_the_reply()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if not self.transport.is_closing():
+            self._reply_due.cancel()
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._mind_the_reply()
+
+    def _mind_the_reply(self) -> None:
+        self._reply_due.start(self.allowed.reply_seconds, self.transport.abort)
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - as uvicorn calls it
+        """In the form of every failure."""
+        self._end_with(_MALFORMED)
+
+    def _end_with(self, fault: Fault | None) -> None:
+        """A last word, where none was said yet, and no waiting until it was heard."""
+        self._head_due.cancel()
+        if fault is not None and self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.write(_last_word(fault))
+        self.transport.close()
+        self._mind_the_reply()
+
+
+def guarded(allowed: Allowed) -> type[GuardedConnection]:
+    """The protocol of one server."""
+
+    class Guarded(GuardedConnection):
+        pass
+
+    Guarded.allowed = allowed
+    return Guarded
+
+
+def _peer(connection: object) -> str:
+    client = getattr(connection, "client", None)
+    return str(client[0]) if client else ""
+
+
+def _last_word(fault: Fault) -> bytes:
+    body = json.dumps(fault.record()).encode("ascii")
+    headers = {
+        "Content-Type": MEDIA_TYPE,
+        "Content-Length": len(body),
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+        "Connection": "close",
+        **fault.headers,
+    }
+    first = f"HTTP/1.1 {fault.status} {HTTPStatus(fault.status).phrase}"
+    lines = (first, *(f"{name}: {value}" for name, value in headers.items()), "", "")
+    return "\r\n".join(lines).encode("ascii") + body

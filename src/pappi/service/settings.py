@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from pappi.checkpoint.pace import GRID_SECONDS
+from pappi.checkpoint import GRID_SECONDS
 from pappi.errors import UsageError
 
 MEGABYTE = 1_000_000
@@ -22,16 +22,17 @@ def networks_in(text: str) -> tuple[Network, ...]:
     >>> networks_in("127.0.0.1, 10.0.0.0/8")
     (IPv4Network('127.0.0.1/32'), IPv4Network('10.0.0.0/8'))
     """
-    found = []
+    networks = []
     for written in filter(None, (part.strip() for part in text.split(","))):
         try:
-            found.append(ipaddress.ip_network(written))
+            networks.append(ipaddress.ip_network(written))
         except ValueError:
             raise UsageError(
                 f"{written!r} is not the address of a proxy",
-                hint="write addresses or networks such as 10.0.0.2 or 10.0.0.0/24, with commas",
+                hint="write addresses or networks such as 10.0.0.2 or 10.0.0.0/24, separated by "
+                "commas",
             ) from None
-    return tuple(found)
+    return tuple(networks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +131,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
-            found = getattr(self, name)
-            if not isinstance(found, str) and not found > 0:
-                raise UsageError(f"the setting {name} must be above 0, not {found}")
+            value = getattr(self, name)
+            if not isinstance(value, str) and not value > 0:
+                raise UsageError(f"the setting {name} must be above 0, not {value}")
         networks_in(self.trusted_proxies)
         for url in (self.public_url, self.owner_url):
             if url:

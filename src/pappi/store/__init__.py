@@ -1,1 +1,152 @@
-"""Where things live: events in DuckDB, declarations and the ledger in SQLite."""
+"""Where things live: a workspace's files, its events, and what holds by its ledger.
+
+workspace       the files of a workspace: creating, finding, opening one
+declarations    a log as its owner declares it: what is public, and where its events are
+sources         events that stay where they are, in a database or in files of somebody else
+registry        what holds now: a fold over the acts in the journal
+ledger_session  one verified ledger kept open, with its registry
+events          event logs in DuckDB: importing, growing, erasing, looking up
+inbox           captured events, until time is sealed over them
+migration       a workspace that an earlier version wrote, brought to today's layout
+"""
+
+from typing import TYPE_CHECKING
+
+from pappi.lazy import lazy_imports
+from pappi.store.declarations import LogDeclaration, today
+from pappi.store.ledger_session import LedgerSession
+from pappi.store.registry import (
+    Registry,
+    SavedQuery,
+    Subscription,
+    acts_on,
+    day_of,
+    digest_of,
+    key_payload,
+    saved_query_payload,
+    subscription_payload,
+)
+from pappi.store.sources import (
+    EventSource,
+    Form,
+    MappedColumn,
+    SourceRead,
+    System,
+    place_text,
+    require_public,
+    same_place,
+    secret_name,
+    system_of,
+)
+from pappi.store.workspace import (
+    LAYOUT,
+    MARKER,
+    WorkspaceFiles,
+    create_workspace,
+    find_root,
+    find_workspace,
+    open_workspace,
+    sync_folder,
+    write_durably,
+)
+
+if TYPE_CHECKING:
+    from pappi.store.events.file import (
+        FIRST_POSITION,
+        POSITION,
+        changing,
+        column,
+        drop_events,
+        event_tables,
+        exclusive,
+        open_beside,
+        open_readonly,
+        staging,
+        successor,
+        swap_in,
+        table,
+        table_names,
+    )
+    from pappi.store.events.importing import import_events
+    from pappi.store.events.lookup import Lookup
+    from pappi.store.events.parts import NewVersion, Versioned, create_events, erase_cases
+    from pappi.store.inbox import (
+        Captured,
+        CapturedEvent,
+        Inbox,
+        InboxReader,
+        OpenCase,
+        Value,
+        case_digests,
+        open_inbox,
+        person_digests,
+        person_text,
+    )
+    from pappi.store.migration import migrate
+else:
+    __getattr__ = lazy_imports(__name__)
+
+__all__ = [
+    "FIRST_POSITION",
+    "LAYOUT",
+    "MARKER",
+    "POSITION",
+    "Captured",
+    "CapturedEvent",
+    "EventSource",
+    "Form",
+    "Inbox",
+    "InboxReader",
+    "LedgerSession",
+    "LogDeclaration",
+    "Lookup",
+    "MappedColumn",
+    "NewVersion",
+    "OpenCase",
+    "Registry",
+    "SavedQuery",
+    "SourceRead",
+    "Subscription",
+    "System",
+    "Value",
+    "Versioned",
+    "WorkspaceFiles",
+    "acts_on",
+    "case_digests",
+    "changing",
+    "column",
+    "create_events",
+    "create_workspace",
+    "day_of",
+    "digest_of",
+    "drop_events",
+    "erase_cases",
+    "event_tables",
+    "exclusive",
+    "find_root",
+    "find_workspace",
+    "import_events",
+    "key_payload",
+    "migrate",
+    "open_beside",
+    "open_inbox",
+    "open_readonly",
+    "open_workspace",
+    "person_digests",
+    "person_text",
+    "place_text",
+    "require_public",
+    "same_place",
+    "saved_query_payload",
+    "secret_name",
+    "staging",
+    "subscription_payload",
+    "successor",
+    "swap_in",
+    "sync_folder",
+    "system_of",
+    "table",
+    "table_names",
+    "today",
+    "write_durably",
+]

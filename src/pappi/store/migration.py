@@ -12,30 +12,69 @@ that a migration is on its way, the old files move into a folder of their own, t
 take their places, and the marker is written last. Cut off at whatever point, the same command
 again begins anew, or finishes what was begun; anew also if somebody went on with the old ledger
 meanwhile. A ledger in PostgreSQL is changed where it is, in one transaction.
+
+Until layout 3 charges named their analyst within the question, a log's declaration knew neither
+totals nor keys, and a subscription did not say whether it was asked by grant. Such a ledger is
+rewritten: the new journal has the same entries in the same order and at the same times, in today's
+form; its opening names the last digest of the old one, which stays as it is in the folder of what
+was replaced. Questions that mean the same as today get the key they would have today
+(`checkpoint/questions.py`), and so are replayed and completed: those of semantics 2, unless they
+are about the last n cases or about a scope with an anchor of its own, and of semantics 1 plain sums
+and means. The numbers on record are the same; a mean of semantics 1 is estimated from them as
+today, a little better than it was then. The other questions stay on record, and spent; asked again,
+they are new.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pappi.budget.journal import FORMAT, REFORMAT, reformat_payload
+import duckdb
+import sqlglot
+from sqlglot import exp
+
 from pappi.errors import LedgerBroken, WorkspaceError
-from pappi.mechanisms.noise import secret_bytes
-from pappi.store.events.lock import exclusive
-from pappi.store.events.upgrading import add_first_positions, lacks_first_positions
-from pappi.store.ledger import journal_in_postgres, journal_in_sqlite, open_in_sqlite
-from pappi.store.ledger.journal import Journal
-from pappi.store.ledger.rules import no_step
-from pappi.store.mark import Mark
-from pappi.store.rewriting import needs_rewriting, rewrite
+from pappi.ledger import (
+    FORMAT,
+    GUARDS,
+    TABLES,
+    Entry,
+    EntryKind,
+    Fault,
+    Journal,
+    Mark,
+    bare_journal,
+    broken,
+    canonical_json,
+    extend,
+    no_step,
+    open_ledger,
+    opening_payload,
+    reformat_payload,
+    standing,
+    verified,
+)
+from pappi.mechanisms import secret_bytes
+from pappi.store.events.file import (
+    CANONICAL,
+    FIRST_POSITION,
+    POSITION,
+    STORED,
+    attach,
+    column,
+    detach,
+    exclusive,
+    table,
+)
 from pappi.store.workspace import (
     KEY_BYTES,
     LAYOUT,
@@ -46,6 +85,7 @@ from pappi.store.workspace import (
     write_durably,
     write_marker,
 )
+from pappi.values import JSON, Epsilon
 
 _DRAFT = ".migrating"
 _READY = "ready.json"
@@ -101,7 +141,7 @@ def _to_layout_4(draft: Draft) -> None:
 def _to_format_3(journal: Journal) -> None:
     """What changes in a ledger of format 2; inside one transaction."""
     journal.add_snapshots()
-    journal.append(REFORMAT, reformat_payload())
+    journal.append(EntryKind.REFORMAT, reformat_payload())
 
 
 # From each layout to the next: what changes in files, and in the ledger's database. A ledger
@@ -154,8 +194,8 @@ def _end_of(ledger: Path) -> str:
 
 
 def _ready(draft: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((draft / _READY).read_text(encoding="utf-8"))
-    return found
+    ready: dict[str, Any] = json.loads((draft / _READY).read_text(encoding="utf-8"))
+    return ready
 
 
 def _prepare(
@@ -174,14 +214,14 @@ def _prepare(
             on_files(draft)
     on_step("drafted")
     files = sorted(draft.root.iterdir())
-    for each in files:
-        each.chmod(0o600)
-        with each.open("rb+") as file:
+    for new_file in files:
+        new_file.chmod(0o600)
+        with new_file.open("rb+") as file:
             os.fsync(file.fileno())
     new = {**marker, "layout": LAYOUT}
     ready = {
         "before": layout,
-        "files": [each.name for each in files],
+        "files": [new_file.name for new_file in files],
         "marker": new,
         "end": end,
         "kept": _new_folder(draft.source),
@@ -196,7 +236,7 @@ def _new_folder(root: Path) -> str:
     """For what is replaced: another than that of an earlier migration, whose files stay."""
     name = f"before-layout-{LAYOUT}"
     names = (name, *(f"{name}-{number}" for number in range(2, 1_000)))
-    return next(each for each in names if not (root / each).exists())
+    return next(folder for folder in names if not (root / folder).exists())
 
 
 def _drafted_ledger(draft: Draft, steps: Steps) -> str:
@@ -212,11 +252,11 @@ def _drafted_ledger(draft: Draft, steps: Steps) -> str:
         copied.unlink()
     else:
         copied.replace(draft.ledger)
-        with closing(journal_in_sqlite(draft.ledger)) as journal, journal.writing():
+        with closing(bare_journal(draft.ledger)) as journal, journal.writing():
             for _, on_ledger in steps:
                 if on_ledger is not None:
                     on_ledger(journal)
-    with open_in_sqlite(draft.ledger) as ledger:
+    with open_ledger(draft.ledger) as ledger:
         opening = ledger.opening
         WorkspaceFiles(draft.root).mark.begin(ledger.head())
     with closing(sqlite3.connect(draft.ledger)) as connection:
@@ -232,7 +272,7 @@ def _finish(root: Path, folder: Path, on_step: Callable[[str], None]) -> Migrati
     kept.mkdir(mode=0o700, exist_ok=True)
     url = WorkspaceFiles(root).ledger_url()
     if url is not None:
-        with closing(journal_in_postgres(url)) as journal:
+        with closing(bare_journal(url)) as journal:
             _change_in_place(journal, ready["before"])
             last = journal.last()
             if last is not None:
@@ -244,7 +284,7 @@ def _finish(root: Path, folder: Path, on_step: Callable[[str], None]) -> Migrati
             continue
         if place.exists() and not old.exists():
             if place == root / "ledger.sqlite" and _is_outdated(root, folder):
-                raise _in_use("somebody has written into the ledger meanwhile")
+                raise _in_use("somebody wrote to the ledger in the meantime")
             place.replace(old)
             on_step(f"put {name} away")
         new.replace(place)
@@ -274,7 +314,7 @@ def _alone(root: Path) -> Iterator[None]:
     ledger = root / "ledger.sqlite"
     url = WorkspaceFiles(root).ledger_url()
     if url is not None:
-        with closing(journal_in_postgres(url)) as journal:
+        with closing(bare_journal(url)) as journal:
             if journal.run(_OTHERS) != [(0,)]:
                 raise _in_use("another session has the ledger's database open")
         yield
@@ -297,6 +337,291 @@ def _alone(root: Path) -> Iterator[None]:
 def _in_use(detail: str) -> WorkspaceError:
     return WorkspaceError(
         "the workspace is in use",
-        hint="end every server and command that has it open, then try again",
+        hint="stop every server and command that has it open, then try again",
         detail=detail,
     )
+
+
+# --- a ledger whose entries have an older form ---------------------------------------
+
+
+_ENTRIES = "SELECT seq, at, kind, body, digest FROM journal ORDER BY seq"
+_IDENTITY_BYTES = 16
+_ALIKE = 2
+_TODAY = 3
+
+
+def needs_rewriting(ledger: Path) -> bool:
+    """Whether some entry is not in today's form."""
+    entries = _entries(ledger)
+    opening = next(entries)
+    return int(opening.payload["format"]) < _ALIKE or any(
+        _Translation().of(entry) != entry.payload for entry in entries
+    )
+
+
+def rewrite(old: Path, new: Path) -> None:
+    """Rewrite the ledger in the file `old` into the file `new`."""
+    journal = list(_translated(list(_entries(old))))
+    standing_now = standing(journal)
+    with closing(sqlite3.connect(new)) as connection, connection:
+        for statement in TABLES:
+            connection.execute(statement)
+        rows = [(e.seq, e.at, e.kind, e.body, e.digest) for e in journal]
+        connection.executemany("INSERT INTO journal VALUES (?, ?, ?, ?, ?)", rows)
+        last = standing_now.last
+        connection.execute("INSERT INTO head VALUES (1, ?, ?)", (last.seq, last.digest))
+        connection.executemany(
+            "INSERT INTO account VALUES (?, ?, ?, ?, ?)",
+            [(a.log, a.block, a.analyst, b.spent.nano, b.held.nano)
+             for a, b in standing_now.balances.items()],
+        )  # fmt: skip
+        connection.executemany(
+            "INSERT INTO cell VALUES (?, ?, ?, ?)",
+            [(key, c.reserved, c.charged, c.released) for key, c in standing_now.cells.items()],
+        )
+        for statement in GUARDS:
+            connection.execute(statement)
+
+
+def _entries(ledger: Path) -> Iterator[Entry]:
+    """The entries of an old journal, each checked to follow on the one before it."""
+    with closing(sqlite3.connect(ledger)) as connection:
+        try:
+            yield from verified(Entry(*row) for row in connection.execute(_ENTRIES))
+        except Fault as fault:
+            raise broken(ledger.name, fault.sentence) from fault
+        except sqlite3.Error as error:
+            raise broken(ledger.name, str(error)) from error
+
+
+def _translated(old: list[Entry]) -> Iterator[Entry]:
+    translation = _Translation()
+    end = old[-1]
+    identity = secret_bytes(_IDENTITY_BYTES).hex()
+    continues = {"format": old[0].payload["format"], "seq": end.seq, "digest": end.digest}
+    last = extend(
+        None, old[0].at, EntryKind.OPENING, {**opening_payload(identity), "continues": continues}
+    )
+    yield last
+    for entry in old[1:]:
+        last = extend(last, entry.at, entry.kind, translation.of(entry))
+        yield last
+
+
+class _Translation:
+    """Goes from the first entry to the last: what a later one means may depend on earlier."""
+
+    def __init__(self) -> None:
+        self._keys: dict[str, str] = {}
+        self._granted: set[tuple[str, str]] = set()
+
+    def of(self, entry: Entry) -> Mapping[str, Any]:
+        payload = entry.payload
+        match entry.kind:
+            case "declare":
+                return _declaration(payload)
+            case "grant":
+                self._granted.add((payload["log"], payload["analyst"]))
+            case "stand":
+                granted = (payload["log"], payload["analyst"]) in self._granted
+                return {"granted": granted, **payload}
+            case "charge" | "reserve":
+                return self._charge(payload)
+            case "release" | "cancel":
+                return {**payload, "key": self._keys.get(payload["key"], payload["key"])}
+        return payload
+
+    def _charge(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        question = dict(payload["question"])
+        analyst = payload.get("analyst", question.pop("analyst", ""))
+        key = payload["key"]
+        today = _as_today(question)
+        if today is not None:
+            question = dict(today)
+            identified = {name: part for name, part in question.items() if name != "ppi"}
+            key = hashlib.sha256(canonical_json(identified).encode("ascii")).hexdigest()
+            self._keys[payload["key"]] = key
+        return {**payload, "key": key, "analyst": analyst, "question": question}
+
+
+def _as_today(question: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The same question as it would be written today, if it means the same today."""
+    if question["semantics"] == 1:
+        return _of_the_first(question)
+    if question["semantics"] == _ALIKE and "last_cases" in question:
+        plain = question["last_cases"] is None and question["own_anchor"] is None
+        return {**question, "semantics": _TODAY} if plain else None
+    return None
+
+
+# What was added to the model later, with what it was by default.
+_ADDED: Mapping[str, Mapping[str, Any]] = {
+    "AggregatedMeasure": {"bounding": "declared"},
+    "TimeMeasure": {
+        "calendar": None,
+        "cycles": None,
+        "end_pick": "last",
+        "open_cycle": "left out",
+        "running": None,
+        "start_pick": "first",
+    },
+    "CountMeasure": {},
+    "DataMeasure": {},
+    "Occurs": {"among": None, "occurrence": "every"},
+    "Binary": {},
+    "Bounds": {},
+    "Name": {},
+    "Text": {},
+}
+_MECHANISMS = {("sum", "laplace"), ("mean", "two-bin")}
+
+
+def _of_the_first(question: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """A sum or a mean over all cases; its noise and its numbers have not changed since."""
+    match question:
+        case {
+            "adjacency": "add-remove",
+            "unit": "case",
+            "groups": [None],
+            "parts": [{"inputs": [{"filter": None, "within": None, "percent": None} as measure]}],
+        }:
+            (part,) = question["parts"]
+        case _:
+            return None
+    inputs = _completed(measure)
+    if (measure["function"], part["mechanism"]) not in _MECHANISMS or inputs is None:
+        return None
+    if not isinstance(measure["base"].get("start", ""), str):
+        return None  # from or to an activity: which of several counts was settled later
+    paid = str(Epsilon(question["epsilon"]).fraction)
+    today = {**part, "inputs": [inputs], "epsilon": paid, "settings": []}
+    scope = {"own_anchor": None, "last_cases": None, "cases": None}
+    return {**question, **scope, "parts": [today], "semantics": _TODAY}
+
+
+def _completed(node: JSON) -> JSON:
+    """A part of the model with what was added to it later; None if it is of another kind."""
+    if not isinstance(node, dict):
+        return node
+    if str(node.get("is")) not in _ADDED:
+        return None
+    parts = {name: _completed(part) for name, part in node.items()}
+    if any(completed is None and node[name] is not None for name, completed in parts.items()):
+        return None
+    return {**_ADDED[str(node["is"])], **parts}
+
+
+def _declaration(declared: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What was not declared yet, as it held."""
+    missing = {
+        "data": declared["table"],
+        "total_budget": None,
+        "keys": {},
+        "bounds": {"attributes": {}, "counts": None, "durations": None},
+    }
+    return {**missing, **declared}
+
+
+# --- event tables without the column first_pos ---------------------------------------
+
+
+_FILE = "upgraded"
+_FILLED = "pappi_filled"
+_TABLES = "SELECT table_name FROM duckdb_tables() WHERE database_name = $1"
+_VIEWS = "SELECT view_name, sql FROM duckdb_views() WHERE database_name = $1 AND NOT internal"
+_COLUMNS = """
+SELECT column_name FROM duckdb_columns() WHERE database_name = $1 AND table_name = $2
+ORDER BY column_index
+"""
+
+
+def lacks_first_positions(database: Path) -> bool:
+    """Whether some event table was written before there was the column `first_pos`."""
+    with closing(duckdb.connect()) as connection:
+        connection.execute(f"{attach(str(database), _FILE)} (READ_ONLY)")
+        return bool(_lacking(connection))
+
+
+def add_first_positions(database: Path) -> None:
+    """Give every event table of the file the column, and every view that unites tables.
+
+    A case lies wholly in one table, and its positions follow on each other.
+    """
+    with closing(duckdb.connect()) as connection:
+        connection.execute(attach(str(database), _FILE))
+        connection.execute(f"USE {_FILE}")
+        connection.begin()
+        views = connection.execute(_VIEWS, [_FILE]).fetchall()
+        for name, _ in views:
+            connection.execute(f"DROP VIEW {table(name).sql('duckdb')}")
+        for name in _lacking(connection):
+            _fill(connection, name)
+        for _, written in views:
+            connection.execute(_with_first_position(written))
+        connection.commit()
+        connection.execute("USE memory")
+        connection.execute(detach(_FILE))
+
+
+def _lacking(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    tables = [name for (name,) in connection.execute(_TABLES, [_FILE]).fetchall()]
+    lacking = [name for name in tables if not _has_first_positions(connection, name)]
+    for name in lacking:
+        attributes = _columns(connection, name)[len(CANONICAL) :]
+        if FIRST_POSITION in map(str.casefold, attributes):
+            raise WorkspaceError(
+                f"a log has an attribute called {FIRST_POSITION}, which is now the name of a "
+                "column of PaPPI's own",
+                hint="nothing was changed; this workspace can be used with the version of pappi "
+                "that wrote it",
+            )
+    return lacking
+
+
+def _has_first_positions(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+    """By its values, too: an attribute may have had that name before."""
+    if _columns(connection, name)[: len(STORED)] != STORED:
+        return False
+    said = exp.cast(column(FIRST_POSITION), "VARCHAR")
+    first = exp.cast(_first_position(), "VARCHAR")
+    pairs = exp.select(exp.alias_(said, "said"), exp.alias_(first, "first"))
+    rows = pairs.from_(table(name, _FILE)).subquery("pairs")
+    different = exp.select("1").from_(rows).where("said IS DISTINCT FROM first").limit(1)
+    return not connection.execute(different.sql("duckdb")).fetchall()
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, ...]:
+    return tuple(c for (c,) in connection.execute(_COLUMNS, [_FILE, name]).fetchall())
+
+
+def _first_position() -> exp.Window:
+    return exp.Window(this=exp.Min(this=column(POSITION)), partition_by=[column(CANONICAL[0])])
+
+
+def _fill(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    attributes = _columns(connection, name)[len(CANONICAL) :]
+    rows = (
+        exp.select(
+            *map(column, CANONICAL),
+            exp.alias_(_first_position(), FIRST_POSITION, quoted=True),
+            *map(column, attributes),
+        )
+        .from_(table(name))
+        .order_by(column(POSITION))
+    )
+    created = exp.Create(this=table(_FILLED), kind="TABLE", expression=rows)
+    connection.execute(created.sql("duckdb"))
+    connection.execute(f"DROP TABLE {table(name).sql('duckdb')}")
+    renamed = f"ALTER TABLE {table(_FILLED).sql('duckdb')} RENAME TO {table(name).sql('duckdb')}"
+    connection.execute(renamed)
+
+
+def _with_first_position(view: str) -> str:
+    """The same view, each of its SELECTs with the column behind the canonical ones."""
+    written = sqlglot.parse_one(view, dialect="duckdb")
+    for select in written.find_all(exp.Select):
+        named = [expression.name for expression in select.expressions]
+        if tuple(named[:5]) != STORED:
+            select.expressions.insert(len(CANONICAL), column(FIRST_POSITION))
+    return written.sql("duckdb")

@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from pappi.errors import UsageError, WorkspaceError
-from pappi.ppinot.wording import listed
+from pappi.ppinot import listed
 
 _LONGEST = 2_000
 _SPARK_OPTIONS = ("use_ssl", "user_id")
@@ -30,7 +30,7 @@ _LIBPQ_OPTIONS = (
 )
 
 
-_NOT_PUBLIC = "a source's address is declared, and so must not hold a password or token"
+_NOT_PUBLIC = "a source's address is recorded, so it must not contain a password or token"
 
 
 class System(StrEnum):
@@ -41,17 +41,10 @@ class System(StrEnum):
     PARQUET = "parquet"
 
 
-@dataclass(frozen=True, slots=True)
-class _Driver:
-    """What of other packages reads a system, and the extra that brings it."""
-
-    extra: str
-    modules: tuple[str, ...]
-
-
-_DRIVERS: Mapping[System, _Driver] = {
-    System.POSTGRES: _Driver("postgres", ("adbc_driver_postgresql", "adbc_driver_manager")),
-    System.SPARK: _Driver("spark", ("pyspark", "grpc", "pandas")),
+# The extra that brings what reads a system, and its modules.
+_DRIVERS: Mapping[System, tuple[str, tuple[str, ...]]] = {
+    System.POSTGRES: ("postgres", ("adbc_driver_postgresql", "adbc_driver_manager")),
+    System.SPARK: ("spark", ("pyspark", "grpc", "pandas")),
 }
 _PORTS: Mapping[System, int] = {System.POSTGRES: 5432, System.SPARK: 15002}
 
@@ -82,8 +75,8 @@ class MappedColumn:
         return [self.column, str(self.form)]
 
     @classmethod
-    def from_json(cls, found: tuple[str, str]) -> MappedColumn:
-        column, form = found
+    def from_json(cls, written: tuple[str, str]) -> MappedColumn:
+        column, form = written
         return cls(column, Form(form))
 
 
@@ -113,18 +106,18 @@ class EventSource:
     @property
     def where(self) -> str:
         """Where it is, for people."""
-        return place_told(self.url, self.table)
+        return place_text(self.url, self.table)
 
     def require_ready(self) -> None:
         """Refuse before anything is charged what could not be read from here anyway.
 
         These are facts about the configuration; the source itself is not looked at.
         """
-        driver = _DRIVERS.get(self.system)
-        if driver and not all(map(find_spec, driver.modules)):
+        extra, modules = _DRIVERS.get(self.system, ("", ()))
+        if not all(map(find_spec, modules)):
             raise WorkspaceError(
                 "the driver for this log's source is not installed; nothing was charged",
-                hint=f"pip install 'pappi[{driver.extra}]'",
+                hint=f"pip install 'pappi[{extra}]'",
             )
         if self.guarded and self.password() is None:
             raise WorkspaceError(
@@ -143,26 +136,27 @@ class EventSource:
             "activity": self.activity.to_json(),
             "time": self.time.to_json(),
             "order": None if self.order is None else self.order.to_json(),
-            "attributes": {name: each.to_json() for name, each in self.attributes.items()},
+            "attributes": {name: mapped.to_json() for name, mapped in self.attributes.items()},
             "secret": self.secret,
             **({"guarded": True} if self.guarded else {}),
         }
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> EventSource:
-        order = found["order"]
+    def from_json(cls, written: Mapping[str, Any]) -> EventSource:
+        order = written["order"]
         return cls(
-            url=found["url"],
-            table=tuple(found["table"]),
-            case=MappedColumn.from_json(found["case"]),
-            activity=MappedColumn.from_json(found["activity"]),
-            time=MappedColumn.from_json(found["time"]),
+            url=written["url"],
+            table=tuple(written["table"]),
+            case=MappedColumn.from_json(written["case"]),
+            activity=MappedColumn.from_json(written["activity"]),
+            time=MappedColumn.from_json(written["time"]),
             order=None if order is None else MappedColumn.from_json(order),
             attributes={
-                name: MappedColumn.from_json(each) for name, each in found["attributes"].items()
+                name: MappedColumn.from_json(mapped)
+                for name, mapped in written["attributes"].items()
             },
-            secret=found["secret"],
-            guarded=found.get("guarded", False),
+            secret=written["secret"],
+            guarded=written.get("guarded", False),
         )
 
 
@@ -189,22 +183,22 @@ def secret_name(log: str) -> str:
 
 def system_of(url: str) -> System:
     scheme, colon, _ = url.partition(":")
-    names = {"postgres": System.POSTGRES, **{str(each): each for each in System}}
+    names = {"postgres": System.POSTGRES, **{str(system): system for system in System}}
     if not colon or scheme not in names:
         raise UsageError(
-            "a source is in PostgreSQL, known to Spark, or Parquet files",
+            "a source is in PostgreSQL, in Spark, or in Parquet files",
             hint="write postgresql://user@host/database, sc://host:15002 or parquet:PATH",
         )
     return names[scheme]
 
 
-def place_told(url: str, table: Sequence[str] = ()) -> str:
+def place_text(url: str, table: Sequence[str] = ()) -> str:
     """An address and a table in words. Nothing secret can be declared, and nothing is shown that
     could be: neither a password nor what follows a question mark.
 
-    >>> place_told("postgresql://ann:secret@host/shop?sslmode=require", ("sales", "orders"))
+    >>> place_text("postgresql://ann:secret@host/shop?sslmode=require", ("sales", "orders"))
     'postgresql://ann@host/shop, table sales.orders'
-    >>> place_told("parquet:/data/claims/2024-0?.parquet")
+    >>> place_text("parquet:/data/claims/2024-0?.parquet")
     'parquet:/data/claims/2024-0?.parquet'
     """
     shown = url
@@ -216,9 +210,9 @@ def place_told(url: str, table: Sequence[str] = ()) -> str:
     return f"{shown}, table {'.'.join(table)}" if table else shown
 
 
-def same_place(one: EventSource, other: EventSource) -> bool:
+def same_place(source: EventSource, other: EventSource) -> bool:
     """Whether two sources are plainly the same rows; different names for them are not seen."""
-    return _identity(one) == _identity(other)
+    return _identity(source) == _identity(other)
 
 
 def _identity(source: EventSource) -> tuple[object, ...]:
@@ -236,7 +230,9 @@ def require_public(url: str, secret: str) -> None:
     """Refuse an address that cannot be declared: with a password, or settings of its own."""
     system = system_of(url)
     if len(url) > _LONGEST or not url.isprintable():
-        raise UsageError(f"a source's address is printable and has up to {_LONGEST} characters")
+        raise UsageError(
+            f"a source's address must be printable and have at most {_LONGEST} characters"
+        )
     if system is System.PARQUET:
         _require_public_files(url)
         return
@@ -250,8 +246,8 @@ def require_public(url: str, secret: str) -> None:
     allowed = _SPARK_OPTIONS if system is System.SPARK else _LIBPQ_OPTIONS
     if names - set(allowed) or parts.fragment:
         raise UsageError(
-            f"the address of a source can set {listed(allowed, 'and')}",
-            hint="leave other settings out",
+            f"the address of a source can only set {listed(allowed, 'and')}",
+            hint="remove the other settings",
         )
 
 
@@ -261,8 +257,8 @@ def _require_public_files(url: str) -> None:
     if mark and ("@" in rest.partition("/")[0] or "?" in rest):
         raise UsageError(
             _NOT_PUBLIC,
-            hint="leave out what stands before an @ or after a ?; have the files where they can "
-            "be read without",
+            hint="remove what comes before an @ or after a ?; keep the files where no "
+            "credentials are needed",
         )
 
 
@@ -285,9 +281,6 @@ def _options(parts: SplitResult, system: System) -> list[tuple[str, str]]:
     query = parse_qsl(parts.query, keep_blank_values=True)
     if system is System.POSTGRES:
         return query
-    pairs = (each.partition("=") for each in _after_host(parts).split(";") if each)
+    after_host = f"{parts.netloc.partition(';')[2]};{parts.path.lstrip('/')}"
+    pairs = (option.partition("=") for option in after_host.split(";") if option)
     return [*query, *((name.strip().lower(), value) for name, _, value in pairs)]
-
-
-def _after_host(parts: SplitResult) -> str:
-    return f"{parts.netloc.partition(';')[2]};{parts.path.lstrip('/')}"

@@ -17,23 +17,20 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
-from pappi.mechanisms.noise import secret_bytes
-from pappi.store.ledger import (
+from pappi.ledger import (
     Ledger,
-    create_in_postgres,
-    create_in_sqlite,
-    open_in_postgres,
-    open_in_sqlite,
-    unverified_in_postgres,
-    unverified_in_sqlite,
+    MarkFile,
+    create_ledger,
+    no_step,
+    open_ledger,
+    unverified_ledger,
 )
-from pappi.store.ledger.rules import no_step
-from pappi.store.mark import MarkFile
+from pappi.mechanisms import secret_bytes
 
 LAYOUT = 4
 MIGRATING = "migrating"
@@ -86,37 +83,28 @@ class WorkspaceFiles:
         return self._open_ledger(no_step, None)
 
     def _open_ledger(self, on_step: Callable[[str], None], mark: MarkFile | None) -> Ledger:
-        url = self.ledger_url()
-        if url is None:
-            ledger = open_in_sqlite(self.ledger, on_step=on_step, key=self.key(), mark=mark)
-        else:
-            ledger = open_in_postgres(url, on_step=on_step, key=self.key(), mark=mark)
-        return self._own(ledger)
+        place = self.ledger_place()
+        return self._own(open_ledger(place, on_step=on_step, key=self.key(), mark=mark))
 
     def ledger_to_verify(self) -> Ledger:
         """The ledger on a connection of its own, not verified."""
+        return self._own(unverified_ledger(self.ledger_place(), self.mark))
+
+    def ledger_place(self) -> Path | str:
+        """Its file, or the address of the database it is in."""
         url = self.ledger_url()
-        if url is None:
-            return self._own(unverified_in_sqlite(self.ledger, self.mark))
-        return self._own(unverified_in_postgres(url, self.mark))
+        return self.ledger if url is None else url
 
     def _own(self, ledger: Ledger) -> Ledger:
-        try:
-            own = ledger.opening == self.opening
-        except BaseException:
-            ledger.close()
-            raise
-        if not own:
-            ledger.close()
-            raise LedgerBroken(
-                "the ledger found is not the one this workspace was made with",
-                hint="without its own nobody knows what is already spent: restore it",
-            )
-        try:
+        with ExitStack() as unless_own:
+            unless_own.callback(ledger.close)
+            if ledger.opening != self.opening:
+                raise LedgerBroken(
+                    "this is not the ledger the workspace was created with",
+                    hint="without the right one nobody knows what is already spent: restore it",
+                )
             ledger.require_marked()
-        except BaseException:
-            ledger.close()
-            raise
+            unless_own.pop_all()
         return ledger
 
     def ledger_url(self) -> str | None:
@@ -142,8 +130,10 @@ def create_workspace(root: Path, ledger_url: str | None = None) -> WorkspaceFile
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         root.chmod(0o700)
     except OSError as problem:
-        raise WorkspaceError(f"{root} cannot be made: {problem.strerror}") from None
-    with _create_ledger(root, ledger_url) as ledger:
+        raise WorkspaceError(f"{root} cannot be created: {problem.strerror}") from None
+    with create_ledger(WorkspaceFiles(root).ledger if ledger_url is None else ledger_url) as ledger:
+        if ledger_url is not None:
+            _write_secret(root / _URL, ledger_url.encode("utf-8"))  # it may hold a password
         files = WorkspaceFiles(root, ledger.opening)
         files.mark.begin(ledger.head())
     _write_secret(root / _KEY, secret_bytes(KEY_BYTES))
@@ -189,16 +179,8 @@ def _readable(directory: Path) -> Iterator[None]:
     except OSError as problem:
         raise WorkspaceError(
             f"{directory} cannot be read: {problem.strerror}",
-            hint="a workspace is its owner's alone: check whose it is, and who you are",
+            hint="only its owner can read a workspace: check its owner and your user",
         ) from None
-
-
-def _create_ledger(root: Path, url: str | None) -> Ledger:
-    if url is None:
-        return create_in_sqlite(WorkspaceFiles(root).ledger)
-    ledger = create_in_postgres(url)
-    _write_secret(root / _URL, url.encode("utf-8"))  # it may hold a password
-    return ledger
 
 
 def _write_secret(path: Path, content: bytes) -> None:
@@ -220,10 +202,10 @@ def read_marker(root: Path) -> dict[str, object]:
         raise WorkspaceError(f"{root} is not a workspace", hint=f"make one with: pappi init {root}")
     marker = root / MARKER
     try:
-        found = json.loads(marker.read_text(encoding="utf-8"))
+        content = json.loads(marker.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise WorkspaceError(f"{marker} cannot be read", detail=str(problem)) from None
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def write_marker(root: Path, marker: Mapping[str, object]) -> None:
@@ -259,13 +241,13 @@ def _refuse_other_layout(root: Path, layout: object) -> None:
         return
     if layout == MIGRATING:
         raise WorkspaceError(
-            f"{root} is being migrated, or its migration was cut off",
+            f"{root} is being migrated, or its migration was interrupted",
             hint="finish it with: pappi migrate",
         )
     if isinstance(layout, int) and layout < LAYOUT:
         raise WorkspaceError(
             f"{root} has layout {layout}, this version of pappi reads layout {LAYOUT}",
-            hint="bring it up to date with: pappi migrate",
+            hint="upgrade it with: pappi migrate",
         )
     raise WorkspaceError(
         f"{root} has layout {layout}, which this version of pappi does not know: "

@@ -66,7 +66,7 @@ def require_name(name: str, of: str) -> str:
     """The name of an analyst or of a key's bearer: it appears in records and addresses."""
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"this cannot name {of}",
+            f"this is not a valid name for {of}",
             hint="use up to 64 letters, digits and . _ @ -, beginning with a letter",
         )
     return name

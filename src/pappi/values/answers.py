@@ -1,13 +1,18 @@
-"""What crosses the checkpoint: a value with its uncertainty and its guarantee.
+"""What an analyst is given: a quote before anything is spent, and then the answers.
 
-Everything here has already been released, or is a public fact; it may be shown,
-stored and drawn without further cost.
+An answer is a value with its uncertainty and its guarantee. Everything here has already been
+released, or is a public fact; it may be shown, stored and drawn without further cost.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
+from itertools import pairwise
+from typing import Protocol
 
 from pappi.values.epsilon import Epsilon
 from pappi.values.periods import Period
@@ -15,6 +20,10 @@ from pappi.values.privacy import Adjacency, PrivacyUnit
 
 REHEARSAL = "Rehearsal: all cases are made up, nothing was released"
 """What stands wherever rehearsed answers are shown."""
+
+
+CONFIDENCE = 0.95
+"""Of the intervals of answers."""
 
 
 class Verdict(StrEnum):
@@ -44,60 +53,204 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """The promise an answer was released under."""
+    """The promise an answer was released under; `shared_by` so many PPIs that one draw answers."""
 
     epsilon: Epsilon
     unit: PrivacyUnit
     adjacency: Adjacency
     mechanism: str
+    shared_by: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class ShownTarget:
     """A target in the unit the answers are shown in; None is no limit on that side.
 
-    `tolerated` is the range that is still amber, if there is one.
+    `text` says whether the limits themselves are good enough, for readers and for comparisons;
+    `low_included` and `high_included` say it for `judge`. `tolerated` is the range that is still
+    amber, if there is one.
     """
 
     low: float | None
     high: float | None
     text: str
     tolerated: ShownTarget | None = None
+    low_included: bool = field(default=True, compare=False)
+    high_included: bool = field(default=True, compare=False)
+
+
+# --- the one way to judge ---------------------------------------------------------------------
+
+Number = float | Fraction
+
+
+class TargetRange(Protocol):
+    """A range the value should lie in: of a definition, or as it is shown."""
+
+    @property
+    def low(self) -> Number | None: ...
+
+    @property
+    def high(self) -> Number | None: ...
+
+    @property
+    def low_included(self) -> bool: ...
+
+    @property
+    def high_included(self) -> bool: ...
+
+
+def judge(target: TargetRange, low: Number, high: Number) -> Verdict:
+    """The verdict on a value that lies between `low` and `high`, both included.
+
+    >>> week = ShownTarget(None, 7.0, "below 7 days", high_included=False)
+    >>> [str(judge(week, *interval)) for interval in ((5.0, 6.9), (5.0, 7.0), (7.0, 8.0))]
+    ['met', 'undecided', 'missed']
+    """
+    if math.isnan(low) or math.isnan(high):
+        return Verdict.UNDECIDED
+    if _reaches(target, low) and _stays_below(target, high):
+        return Verdict.MET
+    apart = not _reaches(target, high) or not _stays_below(target, low)
+    return Verdict.MISSED if apart else Verdict.UNDECIDED
+
+
+def bands_between(
+    target: TargetRange, tolerated: TargetRange, low: Number, high: Number
+) -> tuple[Band, ...]:
+    """The bands a value between `low` and `high`, both included, may lie in, best first.
+
+    >>> week, ten = ShownTarget(None, 7.0, "at most 7"), ShownTarget(None, 10.0, "at most 10")
+    >>> [str(band) for band in bands_between(week, ten, 6.0, 8.0)]
+    ['green', 'amber']
+    """
+    if math.isnan(low) or math.isnan(high):
+        return tuple(Band)
+    limits = (target.low, target.high, tolerated.low, tolerated.high)
+    inside = sorted({limit for limit in limits if limit is not None and low < limit < high})
+    touched = {_band(target, tolerated, value) for value in _samples([low, *inside, high])}
+    return tuple(band for band in Band if band in touched)
+
+
+def _band(target: TargetRange, tolerated: TargetRange, value: Number) -> Band:
+    if _holds(target, value):
+        return Band.GREEN
+    return Band.AMBER if _holds(tolerated, value) else Band.RED
+
+
+def _holds(target: TargetRange, value: Number) -> bool:
+    return _reaches(target, value) and _stays_below(target, value)
+
+
+def _reaches(target: TargetRange, value: Number) -> bool:
+    if target.low is None:
+        return True
+    return value >= target.low if target.low_included else value > target.low
+
+
+def _stays_below(target: TargetRange, value: Number) -> bool:
+    if target.high is None:
+        return True
+    return value <= target.high if target.high_included else value < target.high
+
+
+def _samples(ends: list[Number]) -> Iterator[Number]:
+    """Values that see all there is between the first and the last: the ends, and in between."""
+    yield from ends
+    for low, high in pairwise(ends):
+        if low < high:
+            yield _between(low, high)
+
+
+def _between(low: Number, high: Number) -> Fraction:
+    if low == -math.inf:
+        return Fraction(0) if high == math.inf else Fraction(high) - 1
+    return Fraction(low) + 1 if high == math.inf else (Fraction(low) + Fraction(high)) / 2
+
+
+# --- answers ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class ExactAnswer:
-    """A non-private value. For the owner's eyes only."""
+    """A non-private value. For the owner's eyes only.
+
+    `clipped` is the value of the same cases, each cut to the public bounds of what it may
+    contribute: `cases` have a value, and `beyond` of them lie outside. Without public bounds both
+    are None. Of a formula, the variable with the most cases beyond tells.
+    """
 
     ppi: str
     period: Period
     group: str | None
     value: float | None
     unit: str
+    clipped: float | None = None
+    cases: int = 0
+    beyond: int | None = None
+
+
+# --- what a release says about its answer -----------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class NoisyBins:
+class TwoBinLikelihood:
     """Two released sums in units of their Laplace noise's scale: of a part, and of the rest.
 
     Without noise they would be n·p and n·(1 − p), for an answer that lies the share p of the
-    way from `low` to `high`, in the unit of the answer, and an unknown number n ≥ 0.
+    way from `low` to `high`, and an unknown number n ≥ 0.
     """
 
     first: float
     second: float
-    low: float
-    high: float
+    low: float = 0.0
+    high: float = 1.0
+
+    def rescaled(self, origin: float, step: float) -> TwoBinLikelihood:
+        """The same about (answer − origin)/step."""
+        low, high = (self.low - origin) / step, (self.high - origin) / step
+        return TwoBinLikelihood(self.first, self.second, low, high)
 
 
 @dataclass(frozen=True, slots=True)
-class NoisyValue:
-    """The answer itself with Laplace noise, in its unit; None is no limit of its range."""
+class LaplaceLikelihood:
+    """The answer itself with Laplace noise; None is no limit of its range."""
 
     at: float
     scale: float
-    low: float | None
-    high: float | None
+    low: float | None = 0.0
+    high: float | None = 1.0
+
+    def rescaled(self, origin: float, step: float) -> LaplaceLikelihood:
+        """The same about (answer − origin)/step."""
+        low, high = (None if e is None else (e - origin) / step for e in (self.low, self.high))
+        return LaplaceLikelihood((self.at - origin) / step, self.scale / step, low, high)
+
+
+@dataclass(frozen=True, slots=True)
+class RankLikelihood:
+    """A point of a lattice, drawn by rank: to be the largest value of all cases, or the smallest.
+
+    Its law depends on every case. Known are the point, the lattice's step and the range.
+    """
+
+    at: float
+    step: float = 0.0
+    smallest: bool = False
+    low: float = 0.0
+    high: float = 1.0
+
+    def rescaled(self, origin: float, step: float) -> RankLikelihood:
+        """The same about (answer − origin)/step."""
+        at, low, high = ((each - origin) / step for each in (self.at, self.low, self.high))
+        return RankLikelihood(at, self.step / step, self.smallest, low, high)
+
+
+Likelihood = TwoBinLikelihood | LaplaceLikelihood | RankLikelihood
+"""How likely the released numbers are, for each possible answer: see `pappi.series`.
+
+A mechanism gives it in internal units, and an answer has it in its own unit.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +263,7 @@ class Smoothed:
     value: float
     interval: Interval
     verdict: Verdict | None
-    chance_met: float | None
+    probability_met: float | None
     bands: tuple[Band, ...] = ()
 
 
@@ -118,14 +271,22 @@ class Smoothed:
 class Answer:
     """A released value; None where a formula has none, as in a noisy division by zero.
 
-    The value is also None where only a verdict was asked for. `chance_met` says how sure
-    one may be that the target is met, `ceiling` where values were cut off, in the unit of
+    The value is also None where only a verdict was asked for. `probability_met` says how
+    sure one may be that the target is met, a confidence (`Smoothed` has a posterior
+    probability), `ceiling` where values were cut off, in the unit of
     the answer, if that was chosen privately. `bands` are the colours the interval touches,
     best first: one alone is sure, several say what the noise leaves open. There are none
     without a tolerated range.
 
-    `evidence` is what was released, where its law depends on the answer alone. `smoothed` is
-    there if smoothing was asked for and possible; all other fields stay those of the release.
+    `possible` is where the value can lie at all, by public facts: an interval that reaches so far
+    says nothing. `cases_margin` is the margin of the number of cases at 95 %, and 0 where that is
+    public. A period that is `perhaps_empty`, by what was released, has no firm verdict.
+
+    `likelihood` is what the release says about the answer, where its mechanism knows. `smoothed`
+    is there if smoothing was asked for and possible; all other fields stay those of the release.
+
+    One draw may answer several PPIs: `simultaneous` is an interval that holds together with those
+    of all the others, with the same confidence.
     """
 
     ppi: str
@@ -139,11 +300,15 @@ class Answer:
     guarantee: Guarantee
     charged: Epsilon
     replayed: bool
-    chance_met: float | None = None
+    probability_met: float | None = None
     ceiling: float | None = None
     bands: tuple[Band, ...] = ()
-    evidence: NoisyBins | NoisyValue | None = None
+    likelihood: Likelihood | None = None
     smoothed: Smoothed | None = None
+    simultaneous: Interval | None = None
+    possible: Interval | None = None
+    cases_margin: float | None = None
+    perhaps_empty: bool = False
 
     @property
     def best(self) -> Answer | Smoothed:
@@ -155,7 +320,8 @@ class Answer:
 class Series:
     """All answers of one PPI, ready to be shown: one line of periods (per group).
 
-    `clipping` says what the bounds did to the cases: values are of the clipped cases.
+    `clipping` says what the bounds did to the cases: values are of the clipped cases. `covers`
+    names what the intervals hold: "the clipped mean".
     `caution` says where the mechanism answers something near to what was asked.
     `group_targets` go before `target` in their groups. `smoothing` says what smoothing did, if
     it was asked for. `rehearsed` answers are about made-up cases: never a release.
@@ -172,6 +338,7 @@ class Series:
     group_targets: tuple[tuple[str, ShownTarget], ...] = ()
     smoothing: str = ""
     rehearsed: bool = False
+    covers: str = ""
 
     @property
     def warning(self) -> str:
@@ -192,3 +359,110 @@ class Series:
         """Every target, the common one first."""
         common = () if self.target is None else (self.target,)
         return common + tuple(target for _, target in self.group_targets)
+
+
+# --- quotes ---------------------------------------------------------------------------
+
+
+MARGIN_CONFIDENCE = 0.95
+"""Default confidence level of a margin."""
+
+CONFIDENCES = (0.5, 0.8, 0.9, MARGIN_CONFIDENCE, 0.99)
+"""At which a quote says how far off the value may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorQuantile:
+    """The noise keeps the value within ±`within`, in the PPI's unit, with that confidence.
+
+    Wherever the values lie, unless the quote says what it `assumes`.
+    """
+
+    confidence: float
+    within: float
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedSet:
+    """One way to release a PPI: the functions that carry the noise, each with its share of ε.
+
+    `mechanisms` are theirs in the same order, and `mechanism` tells them in one text. With its
+    predicted error, and its margin at 95 % where one can be promised.
+    """
+
+    functions: tuple[str, ...]
+    mechanism: str | None
+    typical_error: float | None
+    reason: str = ""
+    shares: tuple[float, ...] = ()
+    chosen: bool = False
+    margin: float | None = None
+    mechanisms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The price of one PPI.
+
+    Errors are in the PPI's unit, predicted for the assumed number of cases in a period and group
+    (`cases_note` says why so many); None is no useful prediction. `typical_error` is the root mean
+    square. `margin` says within what the noise keeps the value with 95 % confidence, wherever the
+    values lie in their bounds, and `quantiles` the same for other confidences. Of a verdict alone,
+    they say how far from its target a value must lie to be told apart. `fewer` says what fewer
+    cases would change. `interval_half_width` is half of what the interval of the answer will
+    typically be wide, where values lie mostly low in their bounds; None of ratios and formulas.
+
+    Where nothing known beforehand bounds the error, there is no margin, and `margin_note` says
+    why. The quantiles then hold only under what the quote `assumes` of the values; if that is
+    empty as well, no law tells.
+
+    `new_charges` counts the cells that have not been released before, each of which costs
+    `epsilon`. `clipping` says what is known of the error that bounds make, which is not in
+    the errors above; `advice` what to ask instead, where this cannot be answered well.
+
+    Under a `total` for a whole catalogue, `together` are the PPIs that one draw answers, itself
+    among them; `epsilon` is then that of the draw, which they pay together. `apart` is the margin
+    it would have if each PPI were released by itself, at an equal part of the total.
+    """
+
+    ppi: str
+    name: str
+    unit: str
+    epsilon: Epsilon
+    functions: tuple[str, ...]
+    mechanism: str
+    typical_error: float | None
+    assumed_cases: int
+    charges: int
+    new_charges: int
+    options: tuple[QuotedSet, ...]
+    shares: tuple[float, ...] = ()
+    clipping: str = ""
+    advice: str = ""
+    quantiles: tuple[ErrorQuantile, ...] = ()
+    margin_note: str = ""
+    assumes: str = ""
+    fewer: str = ""
+    target: ShownTarget | None = None
+    verdict_only: bool = False
+    mechanisms: tuple[str, ...] = ()
+    total: Epsilon | None = None
+    together: tuple[str, ...] = ()
+    apart: float | None = None
+    cases_note: str = ""
+    interval_half_width: float | None = None
+
+    @property
+    def margin(self) -> float | None:
+        """What is promised at 95 %."""
+        return None if self.assumes else self.half_width
+
+    @property
+    def half_width(self) -> float | None:
+        """The margin; or else what would be one, if what the quote assumes were so."""
+        return self.within(MARGIN_CONFIDENCE)
+
+    def within(self, confidence: float) -> float | None:
+        """The half-width at one of the confidences of the quote."""
+        known = {quantile.confidence: quantile.within for quantile in self.quantiles}
+        return known.get(confidence)

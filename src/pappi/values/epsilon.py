@@ -34,7 +34,7 @@ class Epsilon:
         except InvalidOperation:
             raise UsageError(f"{amount!r} is not an epsilon", hint="write e.g. 0.1") from None
         if not decimal.is_finite() or not 0 <= decimal <= MOST:
-            raise UsageError(f"epsilon must be an amount from 0 to {MOST:,}")
+            raise UsageError(f"epsilon must be from 0 to {MOST:,}")
         if decimal != round(decimal, 9):
             raise UsageError("epsilon has at most 9 decimals")
         return cls(int(decimal * NANO))
@@ -59,3 +59,34 @@ class Epsilon:
 
 
 ZERO = Epsilon(0)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetLine:
+    """How much of a block's budget is spent, and how much is held for subscriptions.
+
+    An analyst with a share of the budget also has their own limits. A block is
+    `frozen` if a part of the ledger was lost, so that nobody knows what is left of it.
+    """
+
+    block: str
+    limit: Epsilon
+    spent: Epsilon
+    held: Epsilon = ZERO
+    own_limit: Epsilon | None = None
+    own_used: Epsilon = ZERO
+    frozen: bool = False
+
+    @property
+    def left(self) -> Epsilon:
+        if self.frozen:
+            return ZERO
+        left = self.limit - self.spent - self.held
+        if self.own_limit is not None:
+            left = min(left, self.own_limit - self.own_used)
+        return max(left, ZERO)
+
+    @property
+    def share(self) -> float:
+        """The part that is spent, from 0 to 1; a block without budget counts as used up."""
+        return min(self.spent.nano / self.limit.nano, 1.0) if self.limit.nano else 1.0

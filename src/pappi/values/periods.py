@@ -31,9 +31,6 @@ class Period:
     start: date
     end: date
 
-    def overlaps(self, other: Period) -> bool:
-        return self.start < other.end and other.start < self.end
-
     def borders_us(self, zone: ZoneInfo) -> tuple[int, int]:
         return midnight_us(self.start, zone), midnight_us(self.end, zone)
 
@@ -66,11 +63,10 @@ class Grid:
             raise ValueError(f"a grid of {self.count} {self.unit}s never moves on")
 
     def periods(self, first: date, until: date) -> tuple[Period, ...]:
-        """All periods of the grid that contain a day of [first, until)."""
         return tuple(self.walk(first, until))
 
     def walk(self, first: date, until: date) -> Iterator[Period]:
-        """The same, one after the other."""
+        """The periods of the grid that contain a day of [first, until), one after the other."""
         start = self.start_of(first)
         while start < until:
             end = self._end_of(start)
@@ -109,6 +105,27 @@ class Grid:
         return f"every {self.unit}" if self.count == 1 else f"every {self.count} {self.unit}s"
 
 
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """The days a log is declared to cover, [first, until), and how they are cut into blocks."""
+
+    first: date
+    until: date
+    blocks: Grid
+    today: date = date.max
+
+    @property
+    def now(self) -> date:
+        """The day that recent time ends before: today, or the end of a log of the past."""
+        return min(self.today, self.until)
+
+    @property
+    def covered(self) -> Period:
+        """All blocks that contain a day of the log."""
+        blocks = self.blocks.periods(self.first, self.until)
+        return Period(blocks[0].start, blocks[-1].end)
+
+
 def midnight_us(day: date, zone: ZoneInfo) -> int:
     """The instant a day begins in a zone, as UTC microseconds."""
     return (datetime.combine(day, time(), zone) - _EPOCH) // _MICROSECOND
@@ -139,17 +156,11 @@ def _next(start: date, unit: Calendar) -> date:
             return start + timedelta(days=1)
         case Calendar.WEEK:
             return start + timedelta(weeks=1)
-        case Calendar.MONTH:
-            return _months_later(start, 1)
-        case Calendar.QUARTER:
-            return _months_later(start, 3)
+        case Calendar.MONTH | Calendar.QUARTER:
+            years, month = divmod(start.month + (2 if unit is Calendar.QUARTER else 0), 12)
+            return date(start.year + years, month + 1, 1)
         case Calendar.YEAR:
             return date(start.year + 1, 1, 1)
-
-
-def _months_later(start: date, months: int) -> date:
-    years, month = divmod(start.month - 1 + months, 12)
-    return date(start.year + years, month + 1, 1)
 
 
 def _name(start: date, unit: Calendar) -> str:

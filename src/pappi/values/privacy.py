@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 from pappi.errors import UsageError
-from pappi.values.plain_data import JSON
+
+JSON: TypeAlias = "bool | int | str | Sequence[JSON] | Mapping[str, JSON] | None"
+"""Plain data that is hashed and kept: without floats, which have no one spelling."""
 
 # Beyond this, noise that hides so many cases leaves nothing to see.
 MOST_CASES = 1000
@@ -62,23 +64,19 @@ class PrivacyUnit:
     per: Per = Per.LOG
 
     def __post_init__(self) -> None:
-        if self.column is None:
-            self._refuse_bound_without_person()
-        elif not self.column.strip():
+        if self.column is None and (self.max_cases, self.per) != (1, Per.LOG):
+            raise UsageError(
+                "a bound on a person's cases needs the attribute that tells persons apart",
+                hint="name it as the unit's column, or use one case as the unit",
+            )
+        if self.column is not None and not self.column.strip():
             raise UsageError(
                 "the privacy unit names no attribute", hint="name one, such as patient_id"
             )
         if not 1 <= self.max_cases <= MOST_CASES:
             raise UsageError(
-                f"a person counts with 1 to {MOST_CASES:,} cases, not {self.max_cases:,}",
+                f"a person can count with 1 to {MOST_CASES:,} cases, not {self.max_cases:,}",
                 hint="noise grows in proportion to that number: keep it small",
-            )
-
-    def _refuse_bound_without_person(self) -> None:
-        if (self.max_cases, self.per) != (1, Per.LOG):
-            raise UsageError(
-                "a bound on a person's cases needs the attribute that tells persons apart",
-                hint="name it as the unit's column, or let the unit be one case",
             )
 
     def require_neighbours(self, adjacency: Adjacency) -> None:
@@ -96,12 +94,12 @@ class PrivacyUnit:
         return {"column": self.column, "max_cases": self.max_cases, "per": str(self.per)}
 
     @classmethod
-    def from_json(cls, found: str | Mapping[str, Any]) -> PrivacyUnit:
-        if isinstance(found, str):
-            if found != _CASE:
-                raise UsageError(f"'{found}' is not a privacy unit", hint=f"write '{_CASE}'")
+    def from_json(cls, written: str | Mapping[str, Any]) -> PrivacyUnit:
+        if isinstance(written, str):
+            if written != _CASE:
+                raise UsageError(f"'{written}' is not a privacy unit", hint=f"write '{_CASE}'")
             return CASE
-        return cls(found["column"], found["max_cases"], Per(found["per"]))
+        return cls(written["column"], written["max_cases"], Per(written["per"]))
 
     def __str__(self) -> str:
         if self.column is None:

@@ -18,8 +18,7 @@ from functools import lru_cache
 from itertools import accumulate
 from zoneinfo import ZoneInfo
 
-from pappi.values.working_places import public_holidays
-from pappi.values.working_time import Week, WorkingCalendar
+from pappi.values.working_time import Week, WorkingCalendar, public_holidays
 
 DAY_US = 24 * 60 * 60 * 1_000_000
 _MINUTE_US = 60 * 1_000_000
@@ -67,7 +66,7 @@ class DayTable:
 
 
 @lru_cache(maxsize=4)
-def working_days(
+def working_days_of(
     calendar: WorkingCalendar, log_zone: ZoneInfo, first: date, until: date
 ) -> DayTable:
     """The table of the UTC days in [first, until), within the years 2 to 9998."""
@@ -78,8 +77,13 @@ def working_days(
     hours = _LocalHours(calendar, first.year - 1, until.year + 1)
     rows: list[list[Span]] = [[] for _ in range(start, end)]
     for stretch in _stretches(zone, start, end):
-        for span in _worked(stretch, hours):
-            _enter(span, rows, start)
+        for span_start, span_end in _worked(stretch, hours):
+            # No longer than a day: it touches one UTC day, or two.
+            day = span_start // DAY_US
+            midnight = (day + 1) * DAY_US
+            _append(rows[day - start], span_start, min(span_end, midnight))
+            if span_end > midnight:
+                _append(rows[day + 1 - start], midnight, span_end)
     return _table(rows, start)
 
 
@@ -93,7 +97,7 @@ class _LocalHours:
 
     def __init__(self, calendar: WorkingCalendar, first_year: int, last_year: int) -> None:
         self._usual = _week_us(calendar.week)
-        self._seasonal = _seasonal(calendar)
+        self._seasons = [(season, _week_us(season.week)) for season in calendar.seasons]
         self._free = {day.toordinal() - _EPOCH_DAY for day in calendar.holidays}
         for place in calendar.countries:
             days = public_holidays(place, first_year, last_year)
@@ -102,11 +106,9 @@ class _LocalHours:
     def of(self, day: int) -> tuple[Span, ...]:
         if day in self._free:
             return ()
-        week = self._usual
-        if self._seasonal:
-            called = date.fromordinal(day + _EPOCH_DAY)
-            week = self._seasonal.get((called.month, called.day), week)
-        return week[(day + _EPOCH_DAY - 1) % 7]
+        called = date.fromordinal(day + _EPOCH_DAY)
+        weeks = (week for season, week in self._seasons if season.holds(called.month, called.day))
+        return next(weeks, self._usual)[called.weekday()]
 
 
 def _week_us(week: Week) -> _WeekUs:
@@ -114,18 +116,6 @@ def _week_us(week: Week) -> _WeekUs:
         tuple((window.start * _MINUTE_US, window.end * _MINUTE_US) for window in day)
         for day in week
     )
-
-
-def _seasonal(calendar: WorkingCalendar) -> dict[tuple[int, int], _WeekUs]:
-    """The weeks of the seasons, by month and day."""
-    days = [(month, day) for month in range(1, 13) for day in range(1, 32)]
-    return {
-        called: week
-        for season in calendar.seasons
-        for week in [_week_us(season.week)]
-        for called in days
-        if season.holds(*called)
-    }
 
 
 # --- from the wall clock to UTC -----------------------------------------------------------
@@ -177,16 +167,6 @@ def _worked(stretch: _Stretch, hours: _LocalHours) -> Iterator[Span]:
 
 
 # --- the rows -----------------------------------------------------------------------------
-
-
-def _enter(span: Span, rows: list[list[Span]], first_day: int) -> None:
-    """Put a span, no longer than a day, into the one or two UTC days it touches."""
-    start, end = span
-    day = start // DAY_US
-    midnight = (day + 1) * DAY_US
-    _append(rows[day - first_day], start, min(end, midnight))
-    if end > midnight:
-        _append(rows[day + 1 - first_day], midnight, end)
 
 
 def _append(row: list[Span], start: int, end: int) -> None:

@@ -7,40 +7,93 @@ Written in one line, the same in every notation, and read back from it:
 
 Hours may be `always` or `closed` instead of times; days left out are all seven. Hours that
 end before they begin end the next morning, and from then on are that morning's: of its
-season, and not worked if it is a holiday. `working_days` counts the time.
+season, and not worked if it is a holiday.
+
+Zones and countries are public names that come from packages: zones from `zoneinfo`, countries
+and their subdivisions from `holidays`, which is imported only when a calendar names a country.
+`working_days` counts the time.
 """
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import pairwise
+from difflib import get_close_matches
+from functools import cache
+from itertools import groupby, pairwise, takewhile
+from zoneinfo import available_timezones
 
-from pappi.values.working_places import echo, known_country, known_zone
-from pappi.values.working_week import (
-    DayOfYear,
-    Hours,
-    Season,
-    Week,
-    Window,
-    check_week,
-    hours_of,
-    joined,
-    runs,
-    season_of,
-    week_lines,
-    week_of,
-)
-
-__all__ = ["Season", "Week", "Window", "WorkingCalendar", "joined", "parse_calendar"]
-
+DAY_MINUTES = 24 * 60
+MOST_WINDOWS = 12
+"""Of a day: every one of them is a column of the table of days."""
 MOST_SEASONS, MOST_DATES, MOST_COUNTRIES = 24, 2_000, 40
 MOST_TEXT = 60_000
 """More than the longest calendar takes, so that every one can be read back."""
 
+_LONG_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_LONG_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_DAYS, _MONTHS = (tuple(name[:3] for name in names) for names in (_LONG_DAYS, _LONG_MONTHS))
+_LEAP_YEAR = 2000
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_ECHOED = 40
+_LISTED = 20
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Window:
+    """Part of a day, in minutes after midnight: from `start` up to but not including `end`."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end <= DAY_MINUTES:
+            raise ValueError(f"hours begin before they end, within a day, not {self}")
+
+    def __str__(self) -> str:
+        return f"{_clock(self.start)}-{_clock(self.end)}"
+
+
+Week = tuple[tuple[Window, ...], ...]
+"""The windows of each day, Monday first: seven of them, in order, with time between any two."""
+DayOfYear = tuple[int, int]
+"""Month and day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Season:
+    """A part of every year with hours of its own: from one (month, day) to another, included.
+
+    It may lie over New Year. 29 February stands for the end of February in other years.
+    """
+
+    first: DayOfYear
+    last: DayOfYear
+    week: Week
+
+    def __post_init__(self) -> None:
+        _check_week(self.week)
+        for month, day in (self.first, self.last):
+            _check_day_of_year(month, day)
+
+    def holds(self, month: int, day: int) -> bool:
+        if self.first <= self.last:
+            return self.first <= (month, day) <= self.last
+        return not self.last < (month, day) < self.first
+
+    @property
+    def dates(self) -> str:
+        """
+        >>> Season((6, 15), (9, 15), ((),) * 7).dates
+        '15 Jun to 15 Sep'
+        """
+        return " to ".join(f"{day} {_MONTHS[month - 1]}" for month, day in (self.first, self.last))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +115,35 @@ class WorkingCalendar:
     zone: str | None = None
 
     def __post_init__(self) -> None:
-        check_week(self.week)
+        _check_week(self.week)
         _check_seasons(self.seasons)
         _check_dates(self.holidays)
         _check_countries(self.countries)
         if self.zone is not None:
-            _check_spelling(self.zone, known_zone(self.zone))
-
-    def week_on(self, month: int, day: int) -> Week:
-        """The week that holds on a day of the year: a season's, or the usual one."""
-        return next((each.week for each in self.seasons if each.holds(month, day)), self.week)
+            _check_spelling(self.zone, _known_zone(self.zone))
 
     def __str__(self) -> str:
         return "; ".join(_written(self))
 
 
-# --- what makes a calendar one ------------------------------------------------------------
+# --- what makes a calendar one -------------------------------------------------------
+
+
+def _check_week(week: Week) -> None:
+    if len(week) != len(_DAYS):
+        raise ValueError(f"a week has seven days, not {len(week)}")
+    for day, windows in zip(_DAYS, week, strict=True):
+        if len(windows) > MOST_WINDOWS:
+            raise ValueError(f"{day} has more than {MOST_WINDOWS} windows")
+        if any(window.end >= following.start for window, following in pairwise(windows)):
+            raise ValueError(f"the windows of {day} are not in order, with time between them")
+
+
+def _check_day_of_year(month: int, day: int) -> None:
+    try:
+        date(_LEAP_YEAR, month, day)
+    except ValueError:
+        raise ValueError(f"no year has a day {day} in month {month}") from None
 
 
 def _check_seasons(seasons: tuple[Season, ...]) -> None:
@@ -86,15 +152,15 @@ def _check_seasons(seasons: tuple[Season, ...]) -> None:
     if list(seasons) != sorted(seasons, key=lambda season: season.first):
         raise ValueError("seasons are not in order of their first days")
     # In that order only neighbours can overlap; beyond New Year the last one's is the first.
-    for one, other in pairwise((*seasons, *seasons[:1]) if len(seasons) > 1 else ()):
-        if one.holds(*other.first):
-            raise ValueError(f"two seasons overlap: {one.dates}, and {other.dates}")
+    for earlier, later in pairwise((*seasons, *seasons[:1]) if len(seasons) > 1 else ()):
+        if earlier.holds(*later.first):
+            raise ValueError(f"two seasons overlap: {earlier.dates}, and {later.dates}")
 
 
 def _check_dates(days: tuple[date, ...]) -> None:
     if len(days) > MOST_DATES:
         raise ValueError(f"a calendar has at most {MOST_DATES} free days")
-    if any(one >= other for one, other in pairwise(days)):
+    if any(day >= following for day, following in pairwise(days)):
         raise ValueError("free days are not in order, each once")
 
 
@@ -104,21 +170,21 @@ def _check_countries(countries: tuple[str, ...]) -> None:
     if len(set(countries)) < len(countries):
         raise ValueError("a country is named twice")
     for country in countries:
-        _check_spelling(country, known_country(country))
+        _check_spelling(country, _known_country(country))
 
 
 def _check_spelling(written: str, known: str) -> None:
     if written != known:
-        raise ValueError(f"{echo(written)} is written {known}")
+        raise ValueError(f"{_echo(written)} is written {known}")
 
 
-# --- writing ------------------------------------------------------------------------------
+# --- writing -------------------------------------------------------------------------
 
 
 def _written(calendar: WorkingCalendar) -> Iterator[str]:
-    yield from week_lines(calendar.week)
+    yield from _week_lines(calendar.week)
     for season in calendar.seasons:
-        yield from (f"{season.dates} {hours}" for hours in week_lines(season.week))
+        yield from (f"{season.dates} {hours}" for hours in _week_lines(season.week))
     if calendar.holidays:
         yield "except " + ", ".join(_dates(calendar.holidays))
     if calendar.countries:
@@ -127,31 +193,65 @@ def _written(calendar: WorkingCalendar) -> Iterator[str]:
         yield f"in {calendar.zone}"
 
 
+def _week_lines(week: Week) -> Iterator[str]:
+    """Days with the same hours together: `Mon-Fri 09:00-17:00`, then `Sat 09:00-13:00`."""
+    if not any(week):
+        yield "closed"
+    elif set(week) == {(Window(0, DAY_MINUTES),)}:
+        yield "always"
+    else:
+        for windows in dict.fromkeys(filter(None, week)):
+            numbers = [number for number in range(len(_DAYS)) if week[number] == windows]
+            yield f"{_day_names(numbers)} {' '.join(map(str, windows))}"
+
+
+def _day_names(numbers: Sequence[int]) -> str:
+    return ", ".join(
+        _DAYS[first] if first == last else f"{_DAYS[first]}-{_DAYS[last]}"
+        for first, last in _runs(numbers)
+    )
+
+
+def _clock(minutes: int) -> str:
+    return f"{minutes // 60:02}:{minutes % 60:02}"
+
+
 def _dates(days: Sequence[date]) -> Iterator[str]:
-    for first, last in runs([day.toordinal() for day in days]):
+    for first, last in _runs([day.toordinal() for day in days]):
         start, end = date.fromordinal(first), date.fromordinal(last)
         yield start.isoformat() if start == end else f"{start} to {end}"
 
 
-# --- reading ------------------------------------------------------------------------------
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each run of consecutive numbers.
+
+    >>> list(_runs([1, 2, 3, 5]))
+    [(1, 3), (5, 5)]
+    """
+    for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        members = [number for _, number in run]
+        yield members[0], members[-1]
+
+
+# --- reading -------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class _Reading:
     """What the parts of a line have said so far; hours by season, None for the usual ones."""
 
-    hours: dict[tuple[DayOfYear, DayOfYear] | None, list[Hours]] = field(default_factory=dict)
+    hours: dict[tuple[DayOfYear, DayOfYear] | None, list[_Hours]] = field(default_factory=dict)
     holidays: set[date] = field(default_factory=set)
     countries: dict[str, None] = field(default_factory=dict)
     zone: str | None = None
 
     def calendar(self) -> WorkingCalendar:
         if not self.hours:
-            raise ValueError("a calendar says hours, as in Mon-Fri 09:00-17:00, or always")
-        weeks = [(dates, week_of(parts)) for dates, parts in self.hours.items()]
+            raise ValueError("a calendar gives hours, as in Mon-Fri 09:00-17:00, or always")
+        weeks = [(dates, _week_of(parts)) for dates, parts in self.hours.items()]
         seasons = [Season(*dates, week) for dates, week in weeks if dates is not None]
         return WorkingCalendar(
-            dict(weeks).get(None, week_of([])),
+            dict(weeks).get(None, _week_of([])),
             tuple(sorted(seasons, key=lambda season: season.first)),
             tuple(sorted(self.holidays)),
             tuple(self.countries),
@@ -172,7 +272,7 @@ def parse_calendar(text: str) -> WorkingCalendar:
         try:
             _read(part, reading)
         except ValueError as wrong:
-            raise ValueError(f"in {echo(part.replace(' ,', ','))}: {wrong}") from None
+            raise ValueError(f"in {_echo(part.replace(' ,', ','))}: {wrong}") from None
     return reading.calendar()
 
 
@@ -188,22 +288,15 @@ def _read(part: str, reading: _Reading) -> None:
         case "except":
             _read_exception(rest, reading)
         case "in":
-            _read_zone(rest, reading)
+            zone = _known_zone(rest)
+            if reading.zone not in (None, zone):
+                raise ValueError(f"the zone is {reading.zone} already, and a calendar has only one")
+            reading.zone = zone
         case _:
-            _read_hours(part.replace(",", " ").split(), reading)
-
-
-def _read_hours(words: list[str], reading: _Reading) -> None:
-    season = season_of(words)
-    hours = hours_of(words if season is None else words[5:])
-    reading.hours.setdefault(season, []).append(hours)
-
-
-def _read_zone(name: str, reading: _Reading) -> None:
-    zone = known_zone(name)
-    if reading.zone not in (None, zone):
-        raise ValueError(f"the zone is {reading.zone} already, and there is only one")
-    reading.zone = zone
+            words = part.replace(",", " ").split()
+            season = _season_of(words)
+            hours = _hours_of(words if season is None else words[5:])
+            reading.hours.setdefault(season, []).append(hours)
 
 
 def _read_exception(rest: str, reading: _Reading) -> None:
@@ -212,7 +305,7 @@ def _read_exception(rest: str, reading: _Reading) -> None:
         if len(words) < 3 or words[1].lower() != "in":
             raise ValueError("the country is missing, as in except holidays in ES, DE-BY")
         places = [place.strip() for place in " ".join(words[2:]).split(",")]
-        reading.countries |= dict.fromkeys(map(known_country, places[: MOST_COUNTRIES + 1]))
+        reading.countries |= dict.fromkeys(map(_known_country, places[: MOST_COUNTRIES + 1]))
         return
     for days in rest.split(","):
         _read_days(days.strip(), reading)
@@ -223,7 +316,7 @@ def _read_days(written: str, reading: _Reading) -> None:
     start = _read_date(first)
     end = _read_date(last) if last else start
     if not start <= end:
-        raise ValueError(f"{echo(written)} ends before it begins")
+        raise ValueError(f"{_echo(written)} ends before it begins")
     if (end - start).days + len(reading.holidays) > MOST_DATES:
         raise ValueError(f"a calendar has at most {MOST_DATES} free days")
     reading.holidays.update(map(date.fromordinal, range(start.toordinal(), end.toordinal() + 1)))
@@ -232,8 +325,246 @@ def _read_days(written: str, reading: _Reading) -> None:
 def _read_date(word: str) -> date:
     # Only the plain form: fromisoformat knows others, which say nothing to a reader.
     if not _DATE.fullmatch(word):
-        raise ValueError(f"a date is written as in 2014-12-24, not {echo(word)}")
+        raise ValueError(f"a date is written as in 2014-12-24, not {_echo(word)}")
     try:
         return date.fromisoformat(word)
     except ValueError:
-        raise ValueError(f"no calendar has a day {word}") from None
+        raise ValueError(f"{word} is not a valid date") from None
+
+
+# --- reading hours -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Hours:
+    """What one part of the line says: on these days these hours, in minutes after midnight.
+
+    An end after 1440 is in the morning of the next day.
+    """
+
+    days: tuple[int, ...]
+    spans: tuple[tuple[int, int], ...]
+
+
+def _season_of(words: Sequence[str]) -> tuple[DayOfYear, DayOfYear] | None:
+    """The season a part begins with, as five words: `15 Jun to 15 Sep`; None without one."""
+    if not (words and words[0].isascii() and words[0].isdigit()):
+        return None
+    if len(words) < 5 or words[2].lower() != "to":
+        raise ValueError("a season is written as in 15 Jun to 15 Sep")
+    return _read_day_of_year(words[0], words[1]), _read_day_of_year(words[3], words[4])
+
+
+def _read_day_of_year(day: str, month: str) -> DayOfYear:
+    if not (day.isascii() and day.isdigit() and len(day) <= 2):
+        raise ValueError(f"a season is written as in 15 Jun to 15 Sep, without {_echo(day)}")
+    number = _named(month, _LONG_MONTHS, "month") + 1
+    _check_day_of_year(number, int(day))
+    return number, int(day)
+
+
+def _hours_of(words: Sequence[str]) -> _Hours:
+    """The days and hours of a part, without its season."""
+    days = tuple(takewhile(lambda word: not _is_hours(word), words))
+    hours = [word.lower() for word in words[len(days) :]]
+    numbers = dict.fromkeys(number for word in days for number in _read_weekdays(word))
+    if not hours:
+        raise ValueError("hours are missing, as in Mon-Fri 09:00-17:00")
+    return _Hours(tuple(numbers) or tuple(range(len(_DAYS))), _read_spans(hours))
+
+
+def _is_hours(word: str) -> bool:
+    return word[0].isdigit() or word.lower() in {"always", "closed"}
+
+
+def _read_weekdays(word: str) -> Iterator[int]:
+    first, dash, last = word.partition("-")
+    start = _named(first, _LONG_DAYS, "day")
+    end = _named(last, _LONG_DAYS, "day") if dash else start
+    for step in range((end - start) % len(_DAYS) + 1):
+        yield (start + step) % len(_DAYS)
+
+
+def _read_spans(words: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    if words == ["always"]:
+        return ((0, DAY_MINUTES),)
+    if words == ["closed"]:
+        return ()
+    for word in words:
+        if not word[0].isdigit():
+            raise ValueError(f"{_echo(word)} is not a span of hours; separate parts with ';'")
+    spans = sorted(_read_span(word) for word in words)
+    if any(span[1] > following[0] for span, following in pairwise(spans)):
+        raise ValueError("hours of the same day overlap")
+    return tuple(spans)
+
+
+def _read_span(word: str) -> tuple[int, int]:
+    first, _, last = word.partition("-")
+    start, end = _read_clock(first, word), _read_clock(last, word)
+    if start in (end, DAY_MINUTES):
+        raise ValueError(f"{_echo(word)} has no length; a whole day is 00:00-24:00")
+    return start, end if start < end else end + DAY_MINUTES
+
+
+def _read_clock(word: str, span: str) -> int:
+    hour, _, minute = word.partition(":")
+    digits = word.isascii() and hour.isdigit() and minute.isdigit()
+    if not (digits and len(hour) <= 2 and len(minute) == 2 and int(minute) < 60):
+        raise ValueError(f"hours are written as in 09:00-17:00, not {_echo(span)}")
+    minutes = 60 * int(hour) + int(minute)
+    if minutes > DAY_MINUTES:
+        raise ValueError(f"a day has no {_echo(word)}; its last minute ends at 24:00")
+    return minutes
+
+
+def _week_of(parts: Sequence[_Hours]) -> Week:
+    """The week that several parts make; ValueError if two of them speak of the same day."""
+    windows: list[list[Window]] = [[] for _ in _DAYS]
+    days: set[int] = set()
+    for part in parts:
+        if twice := days.intersection(part.days):
+            raise ValueError(f"{_DAYS[min(twice)]} has hours twice: write them all in one place")
+        days.update(part.days)
+        for day in part.days:
+            for start, end in part.spans:
+                windows[day].append(Window(start, min(end, DAY_MINUTES)))
+                if end > DAY_MINUTES:
+                    windows[(day + 1) % len(_DAYS)].append(Window(0, end - DAY_MINUTES))
+    return tuple(_joined(day) for day in windows)
+
+
+def _joined(windows: Sequence[Window]) -> tuple[Window, ...]:
+    """Windows in order, those that touch or overlap as one.
+
+    >>> [str(window) for window in _joined([Window(540, 1020), Window(0, 540)])]
+    ['00:00-17:00']
+    """
+    apart: list[Window] = []
+    for window in sorted(windows):
+        if apart and window.start <= apart[-1].end:
+            apart[-1] = Window(apart[-1].start, max(window.end, apart[-1].end))
+        else:
+            apart.append(window)
+    return tuple(apart)
+
+
+# --- zones and countries -------------------------------------------------------------
+
+
+def _known_zone(name: str) -> str:
+    """The zone's own spelling; ValueError if there is none.
+
+    >>> _known_zone("europe/madrid")
+    'Europe/Madrid'
+    """
+    zones = _zones()
+    if name.lower() in zones:
+        return zones[name.lower()]
+    cities = {lower.rpartition("/")[2]: zone for lower, zone in zones.items() if "/" in lower}
+    fits = _suggestion(_meant(name, {**cities, **zones}), "a zone such as Europe/Madrid")
+    raise ValueError(f"no time zone is called {_echo(name)}; {fits}")
+
+
+@cache
+def _zones() -> dict[str, str]:
+    return {name.lower(): name for name in sorted(available_timezones())}
+
+
+def _known_country(name: str) -> str:
+    """A country's code, or with a dash one of its subdivisions; ValueError if there is none.
+
+    >>> _known_country("de-by")
+    'DE-BY'
+    """
+    code, dash, part = name.partition("-")
+    country = _country(code.strip())
+    return f"{country}-{_subdivision(country, part.strip())}" if dash else country
+
+
+def _country(written: str) -> str:
+    codes = _codes()
+    if written.upper() in codes.values():
+        return written.upper()
+    fits = _suggestion(_meant(written, codes), "a code such as ES or DE-BY")
+    raise ValueError(f"no country with known holidays has the code {_echo(written)}; {fits}")
+
+
+def _subdivision(country: str, written: str) -> str:
+    parts, called = _subdivisions(country)
+    by_lower = {part.lower(): part for part in parts}
+    if written.lower() in by_lower:
+        return by_lower[written.lower()]
+    if not parts:
+        raise ValueError(f"holidays are the same all over {country}: write {country} alone")
+    named = {name.lower(): code for name, code in called.items()}
+    meant = _meant(written, {**named, **by_lower})
+    known = ", ".join(parts[:_LISTED]) + (", …" if len(parts) > _LISTED else "")
+    fits = _suggestion(meant and f"{country}-{meant}", f"one of {known}")
+    raise ValueError(f"{country} has no part {_echo(written)}; {fits}")
+
+
+@cache
+def _codes() -> dict[str, str]:
+    """Two-letter codes by every name a country has."""
+    from holidays.registry import COUNTRIES
+
+    named: dict[str, str] = {}
+    for called, names in COUNTRIES.items():
+        for name in (called, *names):
+            named[name.lower().replace("_", " ")] = names[1]
+    return named
+
+
+@cache
+def _subdivisions(country: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The codes of a country's subdivisions, and their codes by name."""
+    from holidays import country_holidays
+
+    entity = type(country_holidays(country))
+    return tuple(entity.subdivisions), dict(getattr(entity, "subdivisions_aliases", {}))
+
+
+def public_holidays(place: str, first_year: int, last_year: int) -> frozenset[date]:
+    """The public holidays of a country or subdivision, as far as the package knows them.
+
+    It knows some only for certain years, and says so in a warning; the days it does not
+    know are working days here.
+    """
+    from holidays import country_holidays
+
+    country, _, part = place.partition("-")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        years = range(first_year, last_year + 1)
+        return frozenset(country_holidays(country, subdiv=part or None, years=years))
+
+
+# --- helping with names --------------------------------------------------------------
+
+
+def _named(word: str, names: tuple[str, ...], what: str) -> int:
+    """The number of a day or month by its name, in full or its first three letters."""
+    for number, name in enumerate(names):
+        if word.lower() in (name[:3].lower(), name.lower()):
+            return number
+    short = [name[:3] for name in names]
+    meant = _meant(word, {name.lower(): name for name in (*short, *names)}, cutoff=0.6)
+    fits = _suggestion(meant, f"one of {', '.join(short)}")
+    raise ValueError(f"no {what} is called {_echo(word)}; {fits}")
+
+
+def _suggestion(meant: str | None, otherwise: str) -> str:
+    return f"did you mean '{meant}'?" if meant else f"use {otherwise}"
+
+
+def _meant(word: str, by_lower: dict[str, str], cutoff: float = 0.75) -> str | None:
+    if len(word) > _ECHOED:
+        return None
+    close = get_close_matches(word.lower(), by_lower, n=1, cutoff=cutoff)
+    return by_lower[close[0]] if close else None
+
+
+def _echo(written: str) -> str:
+    """What was written, short and without control codes."""
+    return repr(written if len(written) <= _ECHOED else written[: _ECHOED - 1] + "…")

@@ -13,30 +13,31 @@ from pappi.ppinot.expressions.nodes import (
     Apply,
     Binary,
     Choose,
-    Duration,
+    DurationLiteral,
     Expression,
     Function,
-    Instant,
+    InstantLiteral,
     IsMissing,
     Name,
     Negate,
     Not,
-    Number,
+    NumberLiteral,
     OneOf,
     Operator,
-    Text,
-    Truth,
+    TextLiteral,
+    TruthLiteral,
 )
 from pappi.ppinot.wording import CONTROL, did_you_mean, listed, quoted
-from pappi.values.vocabulary import Kind
+from pappi.values import Kind
 
 Names = Mapping[str, Kind | None]
 
 _LITERALS: dict[type[Expression], Kind] = {
-    Number: Kind.NUMBER,
-    Truth: Kind.TRUTH,
-    Duration: Kind.DURATION,
-    Instant: Kind.TIME,
+    NumberLiteral: Kind.NUMBER,
+    TextLiteral: Kind.TEXT,
+    TruthLiteral: Kind.TRUTH,
+    DurationLiteral: Kind.DURATION,
+    InstantLiteral: Kind.TIME,
 }
 
 _ARITHMETIC: dict[tuple[Operator, Kind, Kind], Kind] = {
@@ -66,10 +67,22 @@ _VERBS = {
     Operator.REMAINDER: "{left} has no remainder by {right}",
 }
 
+_HINTS = {
+    frozenset({Kind.NUMBER, Kind.DURATION}): "give the number a unit of time, as in 24 hours",
+    frozenset({Kind.TEXT, Kind.TIME}): "write a date without quotes, as in 2014-01-31",
+    frozenset({Kind.TEXT, Kind.NUMBER}): "write a number without quotes",
+    frozenset({Kind.TRUTH, Kind.NUMBER}): "to count a condition c as 1 or 0, write (c ? 1 : 0)",
+}
 _EQUALITY = (Operator.EQUAL, Operator.UNEQUAL)
 _LOGIC = (Operator.AND, Operator.OR)
 _QUANTITIES = (Kind.NUMBER, Kind.DURATION)
 _ORDERED = (Kind.NUMBER, Kind.DURATION, Kind.TIME)
+_TAKES = {
+    Function.ABS: _QUANTITIES,
+    Function.ROUND: (Kind.NUMBER,),
+    Function.MIN: _ORDERED,
+    Function.MAX: _ORDERED,
+}
 
 _WITH_ARTICLE = {
     Kind.NUMBER: "a number",
@@ -98,17 +111,7 @@ def with_article(kind: Kind) -> str:
 
 def mismatch_hint(left: Kind, right: Kind) -> str:
     """What is usually meant when two kinds meet that do not go together."""
-    match {left, right}:
-        case kinds if kinds == {Kind.NUMBER, Kind.DURATION}:
-            return "give the number a unit of time, as in 24 hours"
-        case kinds if kinds == {Kind.TEXT, Kind.TIME}:
-            return "write a date without quotes, as in 2014-01-31"
-        case kinds if kinds == {Kind.TEXT, Kind.NUMBER}:
-            return "write a number without quotes"
-        case kinds if kinds == {Kind.TRUTH, Kind.NUMBER}:
-            return "to count a condition c as 1 or 0, write (c ? 1 : 0)"
-        case _:
-            return ""
+    return _HINTS.get(frozenset({left, right}), "")
 
 
 class _Finder:
@@ -139,26 +142,19 @@ class _Finder:
                 return self._choose(expression)
             case Apply():
                 return self._apply(expression)
-            case Text():
-                return self._text(expression)
+            case TextLiteral() if CONTROL.search(expression.value):
+                # Half a character is nothing that a database, or any notation, could take.
+                self._report(expression.position, "this text contains a control character")
+                return Kind.TEXT
             case _:
                 return _LITERALS[type(expression)]
-
-    def _text(self, text: Text) -> Kind:
-        """Half a character is nothing that a database, or any notation, could take."""
-        if CONTROL.search(text.value):
-            self._report(text.position, "this text holds a control character")
-        return Kind.TEXT
 
     def _name(self, name: Name) -> Kind | None:
         if name.name in self._names:
             return self._names[name.name]
         known = f"known here: {listed(self._names, 'and')}" if self._names else ""
-        self._report(
-            name.position,
-            f"unknown {self._noun} {quoted(name.name)}",
-            did_you_mean(name.name, self._names, known),
-        )
+        hint = did_you_mean(name.name, self._names, known)
+        self._report(name.position, f"unknown {self._noun} {quoted(name.name)}", hint)
         return None
 
     def _among(self, operand: Expression, kinds: tuple[Kind, ...], need: str) -> Kind | None:
@@ -167,7 +163,7 @@ class _Finder:
         if kind is None or kind in kinds:
             return kind
         wanted = " or ".join(map(with_article, kinds))
-        self._report(operand.position, f"{need} {wanted}, and this is {with_article(kind)}")
+        self._report(operand.position, f"{need} {wanted}, but this is {with_article(kind)}")
         return None
 
     def _truth(self, operand: Expression, need: str) -> Kind:
@@ -182,7 +178,11 @@ class _Finder:
         left, right = self.find(expression.left), self.find(expression.right)
         if expression.operator in _VERBS:
             return self._arithmetic(expression, left, right)
-        self._comparison(expression, left, right)
+        self._alike(expression.position, left, right)
+        if expression.operator not in _EQUALITY and (None in (left, right) or left == right):
+            for kind in {left, right} & {Kind.TEXT, Kind.TRUTH}:
+                message = f"{with_article(kind or Kind.TEXT)} has no order"
+                self._report(expression.position, message, "compare it with == or != or in (…)")
         return Kind.TRUTH
 
     def _arithmetic(self, expression: Binary, left: Kind | None, right: Kind | None) -> Kind | None:
@@ -190,31 +190,15 @@ class _Finder:
             return None
         result = _ARITHMETIC.get((expression.operator, left, right))
         if result is None:
-            said = _VERBS[expression.operator].format(
-                left=with_article(left), right=with_article(right)
-            )
-            self._report(expression.position, said, mismatch_hint(left, right))
+            a, b = with_article(left), with_article(right)
+            message = _VERBS[expression.operator].format(left=a, right=b)
+            self._report(expression.position, message, mismatch_hint(left, right))
         return result
-
-    def _comparison(self, expression: Binary, left: Kind | None, right: Kind | None) -> None:
-        self._alike(expression.position, left, right)
-        if expression.operator in _EQUALITY:
-            return
-        for kind in {left, right} & {Kind.TEXT, Kind.TRUTH}:
-            if left is None or right is None or left == right:
-                self._report(
-                    expression.position,
-                    f"{with_article(kind or Kind.TEXT)} has no order",
-                    "compare it with == or != or in (…)",
-                )
 
     def _alike(self, position: Position, left: Kind | None, right: Kind | None) -> None:
         if left is not None and right is not None and left != right:
-            self._report(
-                position,
-                f"{with_article(left)} cannot be compared with {with_article(right)}",
-                mismatch_hint(left, right),
-            )
+            message = f"{with_article(left)} cannot be compared with {with_article(right)}"
+            self._report(position, message, mismatch_hint(left, right))
 
     def _one_of(self, expression: OneOf) -> Kind:
         kind = self.find(expression.operand)
@@ -226,37 +210,23 @@ class _Finder:
         self._truth(expression.condition, "'?' needs")
         then, otherwise = self.find(expression.then), self.find(expression.otherwise)
         if then is not None and otherwise is not None and then != otherwise:
-            self._report(
-                expression.position,
-                "both sides of ':' must be of one kind, "
-                f"not {with_article(then)} and {with_article(otherwise)}",
-                mismatch_hint(then, otherwise),
-            )
+            kinds = f"{with_article(then)} and {with_article(otherwise)}"
+            message = f"both sides of ':' must be of the same kind, not {kinds}"
+            self._report(expression.position, message, mismatch_hint(then, otherwise))
             return None
         return then if otherwise is None else otherwise
 
     def _apply(self, expression: Apply) -> Kind | None:
-        match expression.function:
-            case Function.ABS:
-                return self._single(expression, _QUANTITIES)
-            case Function.ROUND:
-                return self._single(expression, (Kind.NUMBER,))
-            case Function.MIN | Function.MAX:
-                return self._extreme(expression)
-
-    def _single(self, expression: Apply, kinds: tuple[Kind, ...]) -> Kind | None:
-        name = f"'{expression.function}'"
-        if len(expression.arguments) != 1:
+        name, kinds = f"'{expression.function}'", _TAKES[expression.function]
+        takes_one = expression.function in (Function.ABS, Function.ROUND)
+        if takes_one and len(expression.arguments) != 1:
             self._report(expression.position, f"{name} takes one value")
-        found = [self._among(each, kinds, f"{name} needs") for each in expression.arguments]
-        return found[0]
-
-    def _extreme(self, expression: Apply) -> Kind | None:
-        name = f"'{expression.function}'"
-        if len(expression.arguments) < 2:
+        elif not takes_one and len(expression.arguments) < 2:
             self._report(expression.position, f"{name} takes two values or more")
-        found = [self._among(each, _ORDERED, f"{name} needs") for each in expression.arguments]
-        known = [kind for kind in found if kind is not None]
+        given = [self._among(value, kinds, f"{name} needs") for value in expression.arguments]
+        if takes_one:
+            return given[0]
+        known = [kind for kind in given if kind is not None]
         for kind in known[1:]:
             self._alike(expression.position, known[0], kind)
         return known[0] if known else None

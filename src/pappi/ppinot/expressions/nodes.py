@@ -1,4 +1,4 @@
-"""The abstract syntax of expressions.
+"""The abstract syntax of expressions, and ways to walk through them.
 
 Positions take part in error messages, never in equality: the same expression
 written in two places is one expression.
@@ -6,6 +6,7 @@ written in two places is one expression.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -46,29 +47,29 @@ class Function(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Number(Located):
+class NumberLiteral(Located):
     value: Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Text(Located):
+class TextLiteral(Located):
     value: str
 
 
 @dataclass(frozen=True, slots=True)
-class Truth(Located):
+class TruthLiteral(Located):
     value: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Duration(Located):
+class DurationLiteral(Located):
     """A literal such as `90 days`, in microseconds."""
 
     microseconds: Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Instant(Located):
+class InstantLiteral(Located):
     """A literal date or date and time, as UTC microseconds."""
 
     ts_us: int
@@ -107,7 +108,7 @@ class OneOf(Located):
     """`operand in (choice, …)`; the choices are literals."""
 
     operand: Expression
-    choices: tuple[Literal, ...]
+    choices: tuple[AnyLiteral, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,5 +131,64 @@ class Apply(Located):
     arguments: tuple[Expression, ...]
 
 
-Literal = Number | Text | Truth | Duration | Instant
-Expression = Literal | Name | Negate | Not | Binary | OneOf | IsMissing | Choose | Apply
+AnyLiteral = NumberLiteral | TextLiteral | TruthLiteral | DurationLiteral | InstantLiteral
+Expression = AnyLiteral | Name | Negate | Not | Binary | OneOf | IsMissing | Choose | Apply
+
+
+# --- walking through an expression ----------------------------------------------------
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """The operands of a node, in the order they are written."""
+    match expression:
+        case Negate() | Not() | IsMissing():
+            return (expression.operand,)
+        case Binary():
+            return (expression.left, expression.right)
+        case OneOf():
+            return (expression.operand, *expression.choices)
+        case Choose():
+            return (expression.condition, expression.then, expression.otherwise)
+        case Apply():
+            return expression.arguments
+        case _:
+            return ()
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """Every node, a node before its operands; without recursion."""
+    waiting = [expression]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(children(node)))
+
+
+def names_in(expression: Expression) -> frozenset[str]:
+    """The names an expression depends on."""
+    return frozenset(node.name for node in walk(expression) if isinstance(node, Name))
+
+
+def divisor_depth(expression: Expression) -> int:
+    """How often a divisor lies inside a divisor: 1 in a / b, 2 in a / (b / c)."""
+    deepest = 0
+    waiting = [(expression, 0)]
+    while waiting:
+        node, level = waiting.pop()
+        deepest = max(deepest, level)
+        if isinstance(node, Binary) and node.operator in (Operator.DIVIDE, Operator.REMAINDER):
+            waiting += [(node.left, level), (node.right, level + 1)]
+        else:
+            waiting.extend((child, level) for child in children(node))
+    return deepest
+
+
+def height(expression: Expression) -> int:
+    """The longest way down from the root, in nodes; without recursion."""
+    tallest = 0
+    waiting = [(expression, 1)]
+    while waiting:
+        node, level = waiting.pop()
+        tallest = max(tallest, level)
+        waiting.extend((child, level + 1) for child in children(node))
+    return tallest

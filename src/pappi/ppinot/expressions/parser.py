@@ -1,4 +1,4 @@
-"""Tokens into an expression: a small Pratt parser.
+"""Text into an expression: a lexer and a small Pratt parser.
 
 Operators, loosest first:
 
@@ -18,27 +18,245 @@ stack, whatever an analyst writes.
 
 from __future__ import annotations
 
-from pappi.errors import DefinitionError, Position
-from pappi.ppinot.expressions.lexer import Origin, Token, TokenKind, located, refusal, tokens
-from pappi.ppinot.expressions.literals import duration, literal, negative
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import Enum, auto
+from fractions import Fraction
+
+from pappi.errors import DefinitionError, Position, Problem
 from pappi.ppinot.expressions.nodes import (
     NOWHERE,
+    AnyLiteral,
     Apply,
     Binary,
     Choose,
+    DurationLiteral,
     Expression,
     Function,
+    InstantLiteral,
     IsMissing,
-    Literal,
     Name,
     Negate,
     Not,
-    Number,
+    NumberLiteral,
     OneOf,
     Operator,
+    TextLiteral,
+    TruthLiteral,
+    divisor_depth,
+    height,
 )
-from pappi.ppinot.expressions.walk import divisor_depth, height
 from pappi.ppinot.wording import did_you_mean, listed, quoted
+from pappi.values import DURATIONS, duration_unit
+
+# --- tokens ---------------------------------------------------------------------------
+#
+# Every character of the text is looked at a bounded number of times, and a
+# character the grammar has no use for is refused with the way to write it here.
+
+
+Origin = Callable[[int], Position]
+"""Where the character at an offset of an expression stands in its file."""
+
+MAX_LENGTH = 4_000
+MAX_DIGITS = 40
+
+KEYWORDS = frozenset({"and", "or", "not", "in", "is", "true", "false"})
+
+
+class TokenKind(Enum):
+    NUMBER = auto()
+    INSTANT = auto()
+    TEXT = auto()
+    NAME = auto()
+    QUOTED_NAME = auto()
+    KEYWORD = auto()
+    SYMBOL = auto()
+    END = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of the grammar: what it says, and what was written to say it."""
+
+    kind: TokenKind
+    value: str
+    start: int
+    written: str
+
+    def is_keyword(self, word: str) -> bool:
+        return self.kind is TokenKind.KEYWORD and self.value == word
+
+    def is_symbol(self, *symbols: str) -> bool:
+        return self.kind is TokenKind.SYMBOL and self.value in symbols
+
+    def __str__(self) -> str:
+        return "the end" if self.kind is TokenKind.END else quoted(self.written)
+
+
+_SPACE = re.compile(r"\s*")
+IDENTIFIER = re.compile(r"[^\W\d]\w*(?::[^\W\d]\w*)*")
+_PATTERNS = {
+    TokenKind.INSTANT: re.compile(
+        r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
+        r"(?:Z|[+-][0-9]{2}:[0-9]{2})?)?(?![0-9])"
+    ),
+    TokenKind.NUMBER: re.compile(r"[0-9]+(?:\.[0-9]+)?"),
+    TokenKind.NAME: IDENTIFIER,
+    TokenKind.SYMBOL: re.compile(r"==|!=|<=|>=|&&|\|\||[<>+\-*/%()\[\],?:!]"),
+}
+_AS_KEYWORD = {word: word for word in KEYWORDS} | {"&&": "and", "||": "or", "!": "not"}
+_ESCAPES = {"\\": "\\", '"': '"', "'": "'", "`": "`", "n": "\n", "t": "\t"}
+
+_STRANGERS = {
+    "=": "to compare, write '=='",
+    "&": "write 'and'",
+    "|": "write 'or'",
+    ".": "there is no attribute access; a name with a dot in it goes in backticks, `like.this`",
+    "“": 'use plain quotes: "…"',
+    "”": 'use plain quotes: "…"',
+    "‘": "use plain quotes: '…'",
+    "’": "use plain quotes: '…'",
+    "−": "use the plain minus: -",
+    "≤": "write '<='",
+    "≥": "write '>='",
+    "≠": "write '!='",
+    "^": "there are no powers; multiply instead",
+    "@": "variables from outside cannot be used",
+}
+
+
+def located(text: str, start: Position) -> Origin:
+    """The origin of a text that was written in one piece from `start` on."""
+    lines = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def origin(offset: int) -> Position:
+        line = bisect_right(lines, offset) - 1
+        before = start.column if line == 0 else 1
+        return Position(start.file, start.line + line, before + offset - lines[line])
+
+    return origin
+
+
+def refusal(position: Position, message: str, hint: str = "") -> DefinitionError:
+    """The error that an expression with one problem raises."""
+    return DefinitionError([Problem(position, message, hint)])
+
+
+def _tokens(text: str, origin: Origin) -> Iterator[Token]:
+    """All tokens of a text and an END after them."""
+    if len(text) > MAX_LENGTH:
+        message = f"this expression has {len(text):,} characters; at most {MAX_LENGTH:,} are read"
+        raise refusal(origin(0), message)
+    offset = _after_space(text, 0)
+    while offset < len(text):
+        token = _token(text, offset, origin)
+        yield token
+        offset = _after_space(text, offset + len(token.written))
+    yield Token(TokenKind.END, "", len(text), "")
+
+
+def _after_space(text: str, offset: int) -> int:
+    space = _SPACE.match(text, offset)
+    return space.end() if space else offset
+
+
+def _token(text: str, start: int, origin: Origin) -> Token:
+    character = text[start]
+    if character in "'\"`":
+        return _quotation(text, start, origin)
+    matches = ((kind, pattern.match(text, start)) for kind, pattern in _PATTERNS.items())
+    kind, match = next(((kind, match) for kind, match in matches if match), (None, None))
+    if kind is None or match is None:
+        hint = _STRANGERS.get(character, "")
+        raise refusal(origin(start), f"{quoted(character)} is not allowed here", hint)
+    written = match.group()
+    if kind is TokenKind.NUMBER and len(written) > MAX_DIGITS:
+        raise refusal(origin(start), f"this number has more than {MAX_DIGITS} digits")
+    if keyword := _AS_KEYWORD.get(written.lower()):
+        return Token(TokenKind.KEYWORD, keyword, start, written)
+    return Token(kind, written, start, written)
+
+
+def _quotation(text: str, start: int, origin: Origin) -> Token:
+    quote = text[start]
+    characters: list[str] = []
+    offset = start + 1
+    while offset < len(text) and text[offset] != quote:
+        if text[offset] != "\\":
+            characters.append(text[offset])
+            offset += 1
+            continue
+        escape = text[offset : offset + 2]
+        if escape[1:] not in _ESCAPES:
+            hint = "write \\\\ for a backslash, \\n for a new line, \\t for a tab"
+            message = f"{quoted(escape)} is not a valid escape inside quotes"
+            raise refusal(origin(offset), message, hint)
+        characters.append(_ESCAPES[escape[1:]])
+        offset += 2
+    if offset >= len(text):
+        raise refusal(origin(start), f"this quoted text never ends: the closing {quote} is missing")
+    kind = TokenKind.QUOTED_NAME if quote == "`" else TokenKind.TEXT
+    if kind is TokenKind.QUOTED_NAME and not characters:
+        raise refusal(origin(start), "there is no name between these backticks")
+    return Token(kind, "".join(characters), start, text[start : offset + 1])
+
+
+# --- literals -------------------------------------------------------------------------
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _literal(token: Token, place: Position) -> AnyLiteral:
+    """The value a token stands for."""
+    match token.kind:
+        case TokenKind.NUMBER:
+            return NumberLiteral(Fraction(token.value), position=place)
+        case TokenKind.TEXT:
+            return TextLiteral(token.value, position=place)
+        case TokenKind.INSTANT:
+            return _instant(token, place)
+        case TokenKind.KEYWORD if token.value in ("true", "false"):
+            return TruthLiteral(token.value == "true", position=place)
+    raise refusal(place, f"expected a value, found {token}")
+
+
+def _duration(number: NumberLiteral, word: Token, place: Position) -> DurationLiteral:
+    """A number with the unit word behind it, as in `90 days`."""
+    unit = duration_unit(word.value)
+    if unit is None:
+        hint = did_you_mean(word.value, DURATIONS, f"the units are {listed(DURATIONS, 'and')}")
+        raise refusal(place, f"{word} is not a unit of time", hint)
+    return DurationLiteral(unit.read(number.value), position=number.position)
+
+
+def _negative(value: AnyLiteral) -> AnyLiteral:
+    """The value with a minus before it, inside a list of choices."""
+    match value:
+        case NumberLiteral():
+            return NumberLiteral(-value.value, position=value.position)
+        case DurationLiteral():
+            return DurationLiteral(-value.microseconds, position=value.position)
+    raise refusal(value.position, "only a number or a duration can be negative")
+
+
+def _instant(token: Token, place: Position) -> InstantLiteral:
+    """A date or time without a zone is UTC; a date alone is its midnight."""
+    try:
+        moment = datetime.fromisoformat(token.value)
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        since = aware.astimezone(UTC) - _EPOCH
+    except (ValueError, OverflowError):
+        message = f"{token} is not a valid date"
+        raise refusal(place, message, "write e.g. 2014-01-31") from None
+    return InstantLiteral(since // timedelta(microseconds=1), position=place)
+
+
+# --- expressions ----------------------------------------------------------------------
 
 MAX_DEPTH = 50
 # A database tests a divisor for zero, and may copy it to do so: nested, they would multiply.
@@ -54,7 +272,7 @@ _POWERS = {
     **dict.fromkeys(["*", "/", "%"], _PRODUCT),
 }
 _CLOSING = {"(": ")", "[": "]"}
-_NOTHING = frozenset({"null", "none", "nil", "nan", "na"})
+NOTHING = frozenset({"null", "none", "nil", "nan", "na"})
 
 
 def parse_expression(text: str, origin: Position | Origin = NOWHERE) -> Expression:
@@ -64,25 +282,19 @@ def parse_expression(text: str, origin: Position | Origin = NOWHERE) -> Expressi
     True
     """
     at = located(text, origin) if isinstance(origin, Position) else origin
-    expression = _Parser(tokens(text, at), at).whole()
+    expression = _Parser(text, at).whole()
     if height(expression) > MAX_DEPTH:
-        raise refusal(
-            at(0),
-            f"this expression is more than {MAX_DEPTH} operations deep",
-            "a long chain of 'or' on one name is shorter as: name in (…, …)",
-        )
+        hint = "a long chain of 'or' on one name is shorter as: name in (…, …)"
+        raise refusal(at(0), f"this expression is more than {MAX_DEPTH} operations deep", hint)
     if divisor_depth(expression) > MAX_DIVISORS:
-        raise refusal(
-            at(0),
-            f"more than {MAX_DIVISORS} divisors are nested in each other here",
-            "a / (b / c) is the same as a * c / b",
-        )
+        message = f"more than {MAX_DIVISORS} divisors are nested in each other here"
+        raise refusal(at(0), message, "a / (b / c) is the same as a * c / b")
     return expression
 
 
 class _Parser:
-    def __init__(self, found: list[Token], origin: Origin) -> None:
-        self._tokens = found
+    def __init__(self, text: str, origin: Origin) -> None:
+        self._tokens = list(_tokens(text, origin))
         self._origin = origin
         self._index = 0
         self._depth = 0
@@ -115,25 +327,26 @@ class _Parser:
     def _refusal(self, token: Token, message: str, hint: str = "") -> DefinitionError:
         return refusal(self._place(token), message, hint)
 
-    def _descend(self, token: Token) -> None:
+    @contextmanager
+    def _nested(self, token: Token) -> Iterator[None]:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise self._refusal(token, f"this is nested more than {MAX_DEPTH} levels deep")
+        yield
+        self._depth -= 1
 
     # --- operators --------------------------------------------------------------------
 
     def _expression(self) -> Expression:
-        self._descend(self._next)
-        expression = self._operation(_OR)
-        if question := self._accept("?"):
-            then = self._expression()
-            if not self._accept(":"):
-                raise self._no_colon(question)
-            expression = Choose(
-                expression, then, self._expression(), position=self._place(question)
-            )
-        self._depth -= 1
-        return expression
+        with self._nested(self._next):
+            expression = self._operation(_OR)
+            if question := self._accept("?"):
+                then = self._expression()
+                if not self._accept(":"):
+                    raise self._no_colon(question)
+                place = self._place(question)
+                expression = Choose(expression, then, self._expression(), position=place)
+            return expression
 
     def _operation(self, loosest: int) -> Expression:
         """An operation of operators that bind at least as tightly as `loosest`."""
@@ -141,7 +354,9 @@ class _Parser:
         while (power := self._power()) >= loosest:
             if power == _COMPARISON:
                 left = self._comparison(left)
-                self._refuse_chain()
+                if self._power() == _COMPARISON:
+                    hint = "write 'a < b and b < c' instead of 'a < b < c'"
+                    raise self._refusal(self._next, "comparisons cannot be chained", hint)
             else:
                 token = self._take()
                 right = self._operation(power + 1)
@@ -174,22 +389,11 @@ class _Parser:
                 right = self._operation(_COMPARISON + 1)
                 return Binary(Operator(token.value), left, right, position=place)
 
-    def _refuse_chain(self) -> None:
-        if self._power() == _COMPARISON:
-            raise self._refusal(
-                self._next,
-                "comparisons cannot be chained",
-                "write 'a < b and b < c' instead of 'a < b < c'",
-            )
-
     def _expect_missing(self) -> None:
         token = self._take()
-        if token.kind is not TokenKind.NAME or token.value.lower() not in {"missing", *_NOTHING}:
-            raise self._refusal(
-                token,
-                f"expected 'missing' after 'is', found {token}",
-                "write 'x is missing' or 'x is not missing'; to compare, write '=='",
-            )
+        if token.kind is not TokenKind.NAME or token.value.lower() not in {"missing", *NOTHING}:
+            hint = "write 'x is missing' or 'x is not missing'; to compare, write '=='"
+            raise self._refusal(token, f"expected 'missing' after 'is', found {token}", hint)
 
     # --- operands ---------------------------------------------------------------------
 
@@ -198,19 +402,11 @@ class _Parser:
         if token.is_keyword("not"):
             if loosest > _NOT:
                 raise self._refusal(token, "'not' binds too loosely here", "write '(not …)'")
-            self._descend(self._take())
-            negation = Not(self._operation(_NOT), position=self._place(token))
-            self._depth -= 1
-            return negation
+            with self._nested(self._take()):
+                return Not(self._operation(_NOT), position=self._place(token))
         if token.is_symbol("-"):
-            self._descend(self._take())
-            negative = Negate(self._operation(_SIGN), position=self._place(token))
-            self._depth -= 1
-            return negative
-        return self._primary()
-
-    def _primary(self) -> Expression:
-        token = self._next
+            with self._nested(self._take()):
+                return Negate(self._operation(_SIGN), position=self._place(token))
         if token.is_symbol("("):
             self._take()
             inside = self._expression()
@@ -226,19 +422,17 @@ class _Parser:
             return Name(token.value, position=self._place(token))
         if self._next.is_symbol("("):
             return self._call(token)
-        if token.value.lower() in _NOTHING:
-            raise self._refusal(
-                token, f"there is no value {token}", "to ask for it, write 'x is missing'"
-            )
+        if token.value.lower() in NOTHING:
+            hint = "to ask for it, write 'x is missing'"
+            raise self._refusal(token, f"there is no value {token}", hint)
         return Name(token.value, position=self._place(token))
 
     def _call(self, token: Token) -> Expression:
         names = [function.value for function in Function]
         if token.value not in names:
             known = f"the functions are {listed(names, 'and')}"
-            raise self._refusal(
-                token, f"there is no function {token}", did_you_mean(token.value, names, known)
-            )
+            hint = did_you_mean(token.value, names, known)
+            raise self._refusal(token, f"there is no function {token}", hint)
         opening = self._take()
         arguments = [self._expression()]
         while self._accept(","):
@@ -248,21 +442,15 @@ class _Parser:
 
     def _close(self, opening: Token) -> None:
         if not self._accept(closing := _CLOSING[opening.value]):
-            column = self._place(opening).column
-            raise self._refusal(
-                self._next,
-                f"expected '{closing}' for the '{opening.value}' in column {column}, "
-                f"found {self._next}",
-            )
+            opened = f"the '{opening.value}' in column {self._place(opening).column}"
+            message = f"expected '{closing}' for {opened}, found {self._next}"
+            raise self._refusal(self._next, message)
 
-    def _choices(self) -> tuple[Literal, ...]:
+    def _choices(self) -> tuple[AnyLiteral, ...]:
         opening = self._next
         if not opening.is_symbol("(", "["):
-            raise self._refusal(
-                opening,
-                f"expected a list after 'in', found {opening}",
-                "write e.g. channel in ('phone', 'web')",
-            )
+            message = f"expected a list after 'in', found {opening}"
+            raise self._refusal(opening, message, "write e.g. channel in ('phone', 'web')")
         self._take()
         choices = [self._choice()]
         while self._accept(","):
@@ -270,20 +458,19 @@ class _Parser:
         self._close(opening)
         return tuple(choices)
 
-    def _choice(self) -> Literal:
+    def _choice(self) -> AnyLiteral:
         token = self._next
         if token.kind in (TokenKind.NAME, TokenKind.QUOTED_NAME):
-            raise self._refusal(
-                token,
-                f"a list holds fixed values, not the name {token}",
-                f'for a text, write "{token.value[:40]}"',
-            )
-        return negative(self._literal()) if self._accept("-") else self._literal()
+            message = f"a list holds fixed values, not the name {token}"
+            raise self._refusal(token, message, f'for a text, write "{token.value[:40]}"')
+        return _negative(self._literal()) if self._accept("-") else self._literal()
 
-    def _literal(self) -> Literal:
-        value = literal(self._take(), self._origin)
-        if isinstance(value, Number) and self._next.kind is TokenKind.NAME:
-            return duration(value, self._take(), self._origin)
+    def _literal(self) -> AnyLiteral:
+        token = self._take()
+        value = _literal(token, self._place(token))
+        if isinstance(value, NumberLiteral) and self._next.kind is TokenKind.NAME:
+            word = self._take()
+            return _duration(value, word, self._place(word))
         return value
 
     # --- explaining -------------------------------------------------------------------
@@ -291,17 +478,14 @@ class _Parser:
     def _no_colon(self, question: Token) -> DefinitionError:
         previous = self._tokens[self._index - 1]
         glued = previous.kind is TokenKind.NAME and ":" in previous.value
-        return self._refusal(
-            self._next,
-            f"expected ':' for the '?' in column {self._place(question).column}, "
-            f"found {self._next}",
-            f"{quoted(previous.value)} is one name; put spaces around ':'" if glued else "",
-        )
+        hint = f"{quoted(previous.value)} is one name; put spaces around ':'" if glued else ""
+        opened = f"the '?' in column {self._place(question).column}"
+        return self._refusal(self._next, f"expected ':' for {opened}, found {self._next}", hint)
 
     def _leftover(self) -> DefinitionError:
         token = self._next
         if token.is_symbol(")", "]"):
-            return self._refusal(token, f"nothing was opened that this {token} could close")
+            return self._refusal(token, f"there is no opening bracket for this {token}")
         previous = self._tokens[self._index - 1]
         names = (TokenKind.NAME, TokenKind.QUOTED_NAME)
         hint = ""

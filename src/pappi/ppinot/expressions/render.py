@@ -10,26 +10,26 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
-from pappi.ppinot.expressions.lexer import IDENTIFIER, KEYWORDS
 from pappi.ppinot.expressions.nodes import (
+    AnyLiteral,
     Apply,
     Binary,
     Choose,
-    Duration,
+    DurationLiteral,
     Expression,
-    Instant,
+    InstantLiteral,
     IsMissing,
-    Literal,
     Name,
     Negate,
     Not,
-    Number,
+    NumberLiteral,
     OneOf,
     Operator,
-    Text,
-    Truth,
+    TextLiteral,
+    TruthLiteral,
 )
-from pappi.values.units import DURATIONS
+from pappi.ppinot.expressions.parser import IDENTIFIER, KEYWORDS, NOTHING
+from pappi.values import DURATIONS
 
 _CHOOSE, _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGN, _ATOM = range(9)
 
@@ -42,10 +42,9 @@ _POWERS = {
     Operator.DIVIDE: _PRODUCT,
     Operator.REMAINDER: _PRODUCT,
 }
-_UNREADABLE = KEYWORDS | {"null", "none", "nil", "nan", "na"}
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": "\\t"})
 # Days are the largest: more people think in 28 days than in 4 weeks.
-_UNITS = ("days", "hours", "minutes", "seconds", "milliseconds", "microseconds")
+UNITS = ("days", "hours", "minutes", "seconds", "milliseconds", "microseconds")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -79,13 +78,18 @@ def _render(expression: Expression) -> tuple[str, int]:
         case Not():
             return _negation(expression.operand)
         case Binary():
-            return _binary(expression)
+            power = _POWERS.get(expression.operator, _COMPARISON)
+            # Comparisons do not chain, so their left operand must bind tighter as well.
+            left = _within(expression.left, power + (power == _COMPARISON))
+            return f"{left} {expression.operator} {_within(expression.right, power + 1)}", power
         case OneOf():
             return _membership(expression, "in"), _COMPARISON
         case IsMissing():
             return _within(expression.operand, _SUM) + " is missing", _COMPARISON
         case Choose():
-            return _choice(expression), _CHOOSE
+            condition = _within(expression.condition, _OR)
+            then, otherwise = render(expression.then), render(expression.otherwise)
+            return f"{condition} ? {then} : {otherwise}", _CHOOSE
         case Apply():
             arguments = ", ".join(map(render, expression.arguments))
             return f"{expression.function}({arguments})", _ATOM
@@ -103,80 +107,61 @@ def _negation(operand: Expression) -> tuple[str, int]:
             return "not " + _within(operand, _NOT), _NOT
 
 
-def _binary(expression: Binary) -> tuple[str, int]:
-    power = _POWERS.get(expression.operator, _COMPARISON)
-    # Comparisons do not chain, so their left operand must bind tighter as well.
-    left = _within(expression.left, power + 1 if power == _COMPARISON else power)
-    right = _within(expression.right, power + 1)
-    return f"{left} {expression.operator} {right}", power
-
-
 def _membership(expression: OneOf, word: str) -> str:
     choices = ", ".join(_literal(choice)[0] for choice in expression.choices)
     return f"{_within(expression.operand, _SUM)} {word} ({choices})"
 
 
-def _choice(expression: Choose) -> str:
-    condition = _within(expression.condition, _OR)
-    return f"{condition} ? {render(expression.then)} : {render(expression.otherwise)}"
-
-
-def _literal(literal: Literal) -> tuple[str, int]:
+def _literal(literal: AnyLiteral) -> tuple[str, int]:
     match literal:
-        case Number():
+        case NumberLiteral():
             return _number(literal.value)
-        case Duration():
-            return _duration(literal.microseconds)
-        case Text():
+        case DurationLiteral():
+            unit = whole_unit(literal.microseconds)
+            return _number(literal.microseconds / DURATIONS[unit], f" {unit}")
+        case TextLiteral():
             return quote_text(literal.value), _ATOM
-        case Truth():
+        case TruthLiteral():
             return ("true" if literal.value else "false"), _ATOM
-        case Instant():
+        case InstantLiteral():
             return _instant(literal.ts_us), _ATOM
 
 
 def _name(name: str) -> str:
-    if IDENTIFIER.fullmatch(name) and name.lower() not in _UNREADABLE:
+    if IDENTIFIER.fullmatch(name) and name.lower() not in KEYWORDS | NOTHING:
         return name
     return "`" + name.translate(_ESCAPES).replace("`", "\\`") + "`"
 
 
-def _number(value: Fraction) -> tuple[str, int]:
-    decimal = _decimal(abs(value))
-    if decimal is None:
-        return f"{value.numerator} / {value.denominator}", _PRODUCT
-    return (decimal, _ATOM) if value >= 0 else (f"-{decimal}", _SIGN)
+def _number(value: Fraction, unit: str = "") -> tuple[str, int]:
+    places = decimal_places(value)
+    if places is None:
+        return f"{value.numerator}{unit} / {value.denominator}", _PRODUCT
+    digits = str(abs(value.numerator) * 10**places // value.denominator).zfill(places + 1)
+    decimal = f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    word = unit.removesuffix("s") if abs(value) == 1 else unit
+    return (decimal + word, _ATOM) if value >= 0 else (f"-{decimal}{word}", _SIGN)
 
 
-def _duration(microseconds: Fraction) -> tuple[str, int]:
-    unit = _largest_whole_unit(microseconds)
-    count = microseconds / DURATIONS[unit]
-    word = unit.removesuffix("s") if abs(count) == 1 else unit
-    decimal = _decimal(abs(count))
-    if decimal is None:
-        return f"{count.numerator} {unit} / {count.denominator}", _PRODUCT
-    return (f"{decimal} {word}", _ATOM) if count >= 0 else (f"-{decimal} {word}", _SIGN)
+def whole_unit(microseconds: Fraction) -> str:
+    """The largest unit of time of which a duration is a whole number."""
+    whole = (unit for unit in UNITS if (microseconds / DURATIONS[unit]).denominator == 1)
+    return next(whole, "microseconds") if microseconds else "seconds"
 
 
-def _largest_whole_unit(microseconds: Fraction) -> str:
-    if microseconds == 0:
-        return "seconds"
-    whole = (unit for unit in _UNITS if (microseconds / DURATIONS[unit]).denominator == 1)
-    return next(whole, "microseconds")
+def decimal_places(value: Fraction) -> int | None:
+    """How many digits a number has after its point; None if they never end.
 
-
-def _decimal(value: Fraction) -> str | None:
-    """The finite decimal form of a fraction, if it has one."""
+    >>> decimal_places(Fraction(1, 8)), decimal_places(Fraction(1, 3))
+    (3, None)
+    """
     rest, places = value.denominator, 0
     for prime in (2, 5):
         power = 0
         while rest % prime == 0:
             rest, power = rest // prime, power + 1
         places = max(places, power)
-    if rest != 1:
-        return None
-    digits = str(value.numerator * 10**places // value.denominator).zfill(places + 1)
-    return f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    return places if rest == 1 else None
 
 
 def _instant(ts_us: int) -> str:

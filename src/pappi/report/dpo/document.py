@@ -7,59 +7,55 @@ rests on verifies. If it does not, that is all the document says.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import groupby
 
-from pappi.report.dpo.facts import Chain, LogFacts, Pack
+from pappi.report.describe import listed_up_to
+from pappi.report.dpo.facts import Act, Chain, LogFacts, Look, Pack, ReleaseRow, Share
 from pappi.report.dpo.processing import BLANK, Entry, declared_facts, record_of_processing
 from pappi.report.dpo.promise import bounds_of, compared_text, late_data, not_covered
-from pappi.report.dpo.style import DPO_CSS
-from pappi.report.dpo.tables import (
-    accounts_table,
-    acts_table,
-    erasures_table,
-    keys_table,
-    looks_table,
-    name,
-    releases_table,
-    shares_table,
-)
-from pappi.report.elements import Element, Node, el
-from pappi.report.page_style import PAGE_CSS
+from pappi.report.elements import Cell, Element, Node, bdi, el, table
+from pappi.report.safe_text import shortened
+from pappi.report.style import DPO_CSS, PAGE_CSS, document_html
+from pappi.report.wording import epsilons_text
+from pappi.values import BudgetLine, KeyRecord, Period
 
 _TITLE = "Data-protection pack"
-# The page forbids itself everything but its own style, wherever it is opened.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_FOR_WHOM = "For the owner and the data protection officer only. "
+_EXACT = (
+    "It contains exact numbers, such as how many cases were erased, that the guarantee does not "
+    "protect. Do not share it with analysts or publish it."
+)
+_ABOUT_RELEASES = (
+    "All cells of one query share a row. A cell is charged once, in every block it may touch, and "
+    "answered once. Repeating a query returns the recorded answer: it costs nothing and adds no "
+    "entry. A charge stays spent, with or without a result."
+)
+_ABOUT_LOOKS = (
+    "The owner can compute values without noise. Each time is recorded in the ledger before any "
+    "event is read. Copying the files of the workspace, or reading a source without PaPPI, leaves "
+    "no entry here."
+)
 
 
 def dpo_html(pack: Pack, generated: str) -> str:
     """The document as a page of its own."""
-    title = _titled(pack)
-    page = el(
-        "html",
+    title = f"{_TITLE}: {pack.logs[0].public.name}" if len(pack.logs) == 1 else _TITLE
+    return document_html(
+        title,
+        el("a", "Skip to the document", class_="skip", href="#dpo"),
         el(
-            "head",
-            el("meta", charset="utf-8"),
-            el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            el("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-            el("meta", name="referrer", content="no-referrer"),
-            el("title", title),
-            el("style", PAGE_CSS + DPO_CSS),
+            "header",
+            el("h1", bdi(title)),
+            el("p", f"Made on {generated} from the ledger and the declarations of workspace ",
+               bdi(f"“{pack.workspace}”"), ". No event was read.", class_="muted"),
         ),
-        el(
-            "body",
-            el("a", "Skip to the document", class_="skip", href="#dpo"),
-            el(
-                "header",
-                el("h1", name(title)),
-                el("p", f"Made on {generated} from the ledger and the declarations of workspace ",
-                   name(f"“{pack.workspace}”"), ". No event was read.", class_="muted"),
-            ),
-            el("main", dpo_body(pack), id="dpo"),
-            el("footer", el("p", "Made by PaPPI.")),
-        ),
-        lang="en",
+        el("main", dpo_body(pack), id="dpo"),
+        el("footer", el("p", "Made by PaPPI.")),
+        style=PAGE_CSS + DPO_CSS,
     )  # fmt: skip
-    return f"<!DOCTYPE html>\n{page}\n"
 
 
 def dpo_body(pack: Pack) -> Element:
@@ -68,15 +64,15 @@ def dpo_body(pack: Pack) -> Element:
         return el("div", _alarm(pack.chain), class_="dpo")
     return el(
         "div",
-        _notice(),
+        el("section", el("p", el("strong", _FOR_WHOM), _EXACT), class_="card notice"),
         _stopped(pack),
         _contents(pack.logs),
         *(_log(log, number) for number, log in enumerate(pack.logs, start=1)),
         el(
             "section",
             el("h2", "The workspace"),
-            _card("What was done", acts_table(pack.acts)),
-            _card("Keys", keys_table(pack.keys)),
+            _card("What was done", _acts(pack.acts)),
+            _card("Keys", _keys(pack.keys)),
             _verification(pack.chain),
             class_="whole",
         ),
@@ -84,26 +80,12 @@ def dpo_body(pack: Pack) -> Element:
     )
 
 
-def _titled(pack: Pack) -> str:
-    return f"{_TITLE}: {pack.logs[0].name}" if len(pack.logs) == 1 else _TITLE
-
-
-def _notice() -> Element:
-    return el(
-        "section",
-        el("p", el("strong", "For the owner and the data protection officer only. "),
-           "This document holds exact numbers, such as how many cases were erased, that the "
-           "guarantee does not protect. Do not hand it to analysts, and do not publish it."),
-        class_="card notice",
-    )  # fmt: skip
-
-
 def _stopped(pack: Pack) -> Element | None:
     if pack.stopped is None:
         return None
     return el(
         "section",
-        el("p", el("strong", "All answers are stopped at the moment: "), name(pack.stopped)),
+        el("p", el("strong", "All answers are currently stopped: "), bdi(pack.stopped)),
         class_="card alarm",
     )
 
@@ -114,7 +96,7 @@ def _contents(logs: Sequence[LogFacts]) -> Element | None:
     if not logs:
         return el("p", "This workspace has no log yet.")
     links = [
-        el("li", el("a", name(log.name), href=f"#log-{number}"))
+        el("li", el("a", bdi(log.public.name), href=f"#log-{number}"))
         for number, log in enumerate(logs, start=1)
     ]
     return el("nav", el("h2", f"{len(logs):,} logs"), el("ul", *links), aria_label="Logs")
@@ -126,18 +108,25 @@ def _contents(logs: Sequence[LogFacts]) -> Element | None:
 def _log(log: LogFacts, number: int) -> Element:
     return el(
         "section",
-        el("h2", "Log ", name(log.name), id=f"log-{number}"),
+        el("h2", "Log ", bdi(log.public.name), id=f"log-{number}"),
         _promise(log),
-        _card("What is not covered", _bullets(not_covered(log)), el("h4", "Late data"),
-              el("p", late_data(log))),
-        _card("What is declared, and so public", _facts(declared_facts(log))),
-        _card("Privacy budget", accounts_table(log), shares_table(log.shares)),
-        _card("Every release", _about_releases(), releases_table(log.releases)),
-        _card("Who looked at exact values", _about_looks(), looks_table(log.looks)),
-        _card("Erasures", erasures_table(log)),
+        _card(
+            "What is not covered",
+            el("ul", *(el("li", bdi(text)) for text in not_covered(log))),
+            el("h4", "Late data"),
+            el("p", late_data(log)),
+        ),
+        _card(
+            "What is declared, and therefore public",
+            el("dl", *(_pair(label, bdi(text)) for label, text in declared_facts(log))),
+        ),
+        _card("Privacy budget", _accounts(log), _shares(log.shares)),
+        _card("Every release", el("p", _ABOUT_RELEASES, class_="lead"), _releases(log.releases)),
+        _card("Who viewed exact values", el("p", _ABOUT_LOOKS, class_="lead"), _looks(log.looks)),
+        _card("Erasures", _erasures(log)),
         _processing(record_of_processing(log)),
         class_="log",
-    )  # fmt: skip
+    )
 
 
 def _promise(log: LogFacts) -> Element:
@@ -150,30 +139,6 @@ def _promise(log: LogFacts) -> Element:
         el("p", compared_text(log), class_="muted"),
         class_="card promise",
     )
-
-
-def _about_releases() -> Element:
-    return el(
-        "p",
-        "The cells of one question share a row: a cell is charged once, in every block it may "
-        "touch, and answered once. Asking the same again is answered from the record, costs "
-        "nothing and is no entry. What is charged stays spent, with or without a result.",
-        class_="lead",
-    )
-
-
-def _about_looks() -> Element:
-    return el(
-        "p",
-        "The owner may compute values without noise. Each time is an entry of the ledger, written "
-        "before any event is read. What is copied from the files of the workspace, or from a "
-        "source, without PaPPI leaves no entry here.",
-        class_="lead",
-    )
-
-
-def _facts(facts: Sequence[tuple[str, str]]) -> Element:
-    return el("dl", *(_pair(label, name(text)) for label, text in facts))
 
 
 def _processing(entries: Sequence[Entry]) -> Element:
@@ -190,7 +155,7 @@ def _pair(label: str, *text: Node) -> Element:
 
 
 def _filled(entry: Entry) -> list[Node]:
-    known: list[Node] = [el("p", name(text)) for text in entry.known]
+    known: list[Node] = [el("p", bdi(text)) for text in entry.known]
     if entry.blank:
         known.append(el("span", f"{BLANK}: {entry.blank}", class_="blank"))
     return known
@@ -203,13 +168,13 @@ def _verification(chain: Chain) -> Element:
     return _card(
         "Verification of the ledger",
         el("p", el("span", "✓ The ledger verifies. ", class_="ok"),
-           f"Each of its {chain.entries:,} entries carries the digest of the one before, and what "
-           "is spent adds up to the charges on record."),
+           f"Each of its {chain.entries:,} entries carries the digest of the previous one, and the "
+           "amounts spent match the recorded charges."),
         el("p", "Digest of the last entry: ", el("code", chain.head)),
         el("p", "Check it again with ", el("code", "pappi audit ledger"), ", which prints number "
-           "of entries and digest. The chain shows every later change of an entry. It cannot show "
-           "a ledger that was written anew as a whole, or put back to an earlier state: keep this "
-           "digest somewhere else, and compare."),
+           "of entries and digest. The chain reveals any later change to an entry. It cannot "
+           "reveal a ledger that was rewritten as a whole or rolled back: keep this digest "
+           "somewhere else and compare."),
     )  # fmt: skip
 
 
@@ -217,19 +182,239 @@ def _alarm(chain: Chain) -> Element:
     return el(
         "section",
         el("h2", "✗ The ledger does not verify"),
-        el("p", el("strong", name(chain.problem))),
-        el("p", "What was published, spent and erased cannot be told from it, and no guarantee can "
-           "be stated. Nothing is answered until the owner has restored the ledger from a backup."),
-        el("p", f"Entries in order before the problem: {chain.entries:,}. Check it with ",
+        el("p", el("strong", bdi(chain.problem))),
+        el("p", "It cannot show what was published, spent and erased, so no guarantee can be "
+        "stated. Nothing is answered until the owner restores the ledger from a backup."),
+        el("p", f"Valid entries before the problem: {chain.entries:,}. Check it with ",
            el("code", "pappi audit ledger"), "."),
         class_="card alarm",
         role="alert",
     )  # fmt: skip
 
 
-def _bullets(texts: Sequence[str]) -> Element:
-    return el("ul", *(el("li", name(text)) for text in texts))
-
-
 def _card(heading: str, *content: Node) -> Element:
     return el("section", el("h3", heading), *content, class_="card")
+
+
+_MOST_RUNS = 400
+_MOST_ACTS = 500
+_NAMED = 3
+_LETTERS = 80
+
+
+def _table(
+    caption: str,
+    headers: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    numbers: Iterable[int] = (),
+    words: Iterable[int] = (),
+) -> Element:
+    """Scrolls sideways on narrow screens; columns of `words` break between words only."""
+    styles = dict.fromkeys(numbers, "number") | dict.fromkeys(words, "words")
+    # No landmark: several logs have the same tables.
+    return el("div", table(caption, headers, rows, styles), class_="wide", role="group",
+              aria_label=caption, tabindex=0)  # fmt: skip
+
+
+def _rest(count: int, what: str, command: str) -> Element | None:
+    if count <= 0:
+        return None
+    return el("p", f"{count:,} {what} are not shown; ", el("code", command), " lists them all.")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Blocks one after the other whose accounts are alike."""
+
+    label: str
+    line: BudgetLine
+    blocks: int
+
+
+def runs_of(lines: Iterable[BudgetLine]) -> list[Run]:
+    runs = []
+    for _, group in groupby(lines, key=lambda line: (line.limit, line.spent, line.held)):
+        alike = list(group)
+        first, last = alike[0].block, alike[-1].block
+        label = first if len(alike) == 1 else f"{first} … {last}"
+        runs.append(Run(label, alike[0], len(alike)))
+    return runs
+
+
+def _accounts(log: LogFacts) -> Element:
+    runs = runs_of(log.accounts)
+    if not runs:
+        return el("p", "There are no blocks yet: nothing has been sealed.")
+    shown = runs
+    if len(runs) > _MOST_RUNS:
+        shown = sorted(runs, key=lambda run: run.line.spent, reverse=True)[:_MOST_RUNS]
+    rows: list[Sequence[Cell]] = []
+    for run in shown:
+        amounts = (run.line.spent, run.line.held, run.line.left, run.line.limit)
+        rows.append((bdi(run.label), f"{run.blocks:,}", *map(str, amounts)))
+    headers = ("Blocks", "Number", "ε spent", "ε reserved", "ε left", "ε limit")
+    caption = "Budget of every block; blocks with equal budgets share a row"
+    rest = _rest(len(runs) - len(shown), "less charged rows", "pappi budget")
+    return el("div", _table(caption, headers, rows, numbers=range(1, 6)), rest)
+
+
+def _shares(shares: Sequence[Share]) -> Element:
+    if not shares:
+        return el("p", "No analyst has access, and nobody has asked.")
+    rows = [
+        (bdi(share.analyst), str(share.per_block or "no share"), str(share.most_in_a_block))
+        for share in shares
+    ]
+    headers = ("Analyst", "ε granted in each block", "Most ε spent in a block")
+    return _table("Analysts, their shares and their spending", headers, rows, numbers=(1, 2))
+
+
+# --- releases -------------------------------------------------------------------------
+
+
+def _releases(rows: Sequence[ReleaseRow]) -> Element:
+    if not rows:
+        return el("p", "Nothing has been asked about this log yet.")
+    charged, reserved = sum(row.charged for row in rows), sum(row.reserved for row in rows)
+    held = f" and {_counted(reserved, 'reservation')}" if reserved else ""
+    caption = f"{_counted(charged, 'charge')}{held} in {_counted(len(rows), 'row')}"
+    if any(row.questions > 1 for row in rows):
+        caption += "; rows are grouped, and `pappi trail` lists each release"
+    headers = ("Indicator", "Asked by", "Asked on", "Covers", "Mechanism", "ε each", "Cells",
+               "Most ε in a block", "State")  # fmt: skip
+    cells = [_release_cells(row) for row in rows]
+    return _table(caption, headers, cells, numbers=(5, 6, 7), words=(2, 3, 4, 8))
+
+
+def _release_cells(row: ReleaseRow) -> Sequence[Cell]:
+    more = f" ({row.questions:,} questions)" if row.questions > 1 else ""
+    return (
+        bdi(f"{_some(row.ppis)}{more}"),
+        bdi(_some(row.analysts)),
+        _days(row.asked_first[:10], row.asked_last[:10]),
+        _covered(row.first, row.end),
+        ", ".join(row.mechanisms),
+        epsilons_text((row.epsilon_least, row.epsilon_most)),
+        f"{row.cells:,}",
+        str(row.block_most),
+        state_text(row),
+    )
+
+
+def state_text(row: ReleaseRow) -> str:
+    counts = {
+        "released": row.released,
+        "charged without a result": row.incomplete,
+        "reserved": row.reserved,
+    }
+    present = {state: count for state, count in counts.items() if count}
+    if len(present) == 1:
+        return next(iter(present))
+    return ", ".join(f"{count:,} {state}" for state, count in present.items())
+
+
+def _covered(first: date, end: date) -> Cell:
+    """From the first to the last day, or the name of the period."""
+    label = Period(first, end).label
+    return _days(label) if " to " not in label else _days(first, end - timedelta(days=1))
+
+
+def _days(first: object, last: object = None) -> Cell:
+    """A day, a moment, or a first and a last day: each stays in one piece."""
+    days = [el("span", str(first))]
+    if last is not None and first != last:
+        return [*days, " – ", el("span", str(last))]
+    return days
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def _some(names: Sequence[str], of: int = 0) -> str:
+    return listed_up_to([shortened(name, _LETTERS) for name in names], _NAMED, of)
+
+
+# --- acts -----------------------------------------------------------------------------
+
+
+def _erasures(log: LogFacts) -> Element:
+    if log.source:
+        return el("p", "Events are erased at their source: erasures there are not recorded here.")
+    if not log.erasures:
+        return el("p", "Nothing has been erased.")
+    shown = log.erasures[-_MOST_ACTS:]
+    rows = [
+        (when(erasure.at), bdi(erasure.by), ", ".join(erasure.kinds), f"{erasure.cases:,}",
+         f"{erasure.events:,}")
+        for erasure in shown
+    ]  # fmt: skip
+    headers = ("When (UTC)", "By", "Named by", "Cases", "Events")
+    rest = _rest(len(log.erasures) - len(shown), "earlier erasures", "pappi trail")
+    return el("div", _table("Erasures: how much, never which", headers, rows, numbers=(3, 4)), rest)
+
+
+def _looks(looks: Sequence[Look]) -> Element:
+    """Who looked at exact values and how often; then each time, the latest of many."""
+    if not looks:
+        return el("p", "Nobody has viewed exact values through PaPPI.")
+    shown = looks[-_MOST_ACTS:]
+    rows = [
+        (f"{look.seq:,}", _days(when(look.at)), bdi(look.by), bdi(_some(look.ppis, look.count)))
+        for look in shown
+    ]
+    headers = ("Entry", "When (UTC)", "By", "Indicators")
+    caption = f"{_counted(len(shown), 'view')} of exact values, oldest first"
+    views = _table(caption, headers, rows, numbers=(0,), words=(1,))
+    rest = _rest(len(looks) - len(shown), "earlier looks", "pappi trail")
+    return el("div", _lookers(looks), views, rest)
+
+
+def _lookers(looks: Sequence[Look]) -> Element:
+    of: dict[str, list[Look]] = {}
+    for look in looks:
+        of.setdefault(look.by, []).append(look)
+    rows = [
+        (bdi(who), f"{len(their):,}", _days(when(their[0].at)), _days(when(their[-1].at)))
+        for who, their in sorted(of.items())
+    ]
+    headers = ("Who", "Times", "First (UTC)", "Last (UTC)")
+    caption = "Who viewed exact values, and how often"
+    return _table(caption, headers, rows, numbers=(1,), words=(2, 3))
+
+
+def _acts(acts: Sequence[Act]) -> Element:
+    if not acts:
+        return el("p", "Nothing has been recorded.")
+    shown = acts[-_MOST_ACTS:]
+    rows = [
+        (f"{act.seq:,}", _days(when(act.at)), bdi(act.log or "all"), bdi(act.what), bdi(act.by))
+        for act in shown
+    ]
+    headers = ("Entry", "When (UTC)", "Log", "What", "By")
+    caption = f"{_counted(len(shown), 'act')}, oldest first"
+    rest = _rest(len(acts) - len(shown), "earlier acts", "pappi trail")
+    return el("div", _table(caption, headers, rows, numbers=(0,), words=(1,)), rest)
+
+
+def _keys(keys: Sequence[KeyRecord]) -> Element:
+    if not keys:
+        return el("p", "No service key has been issued.")
+    rows = [
+        (bdi(key.id), bdi(key.name), str(key.role), ", ".join(sorted(key.rights)),
+         when(key.created.isoformat()),
+         "never" if key.expires is None else when(key.expires.isoformat()),
+         "revoked" if key.revoked else "no")
+        for key in keys
+    ]  # fmt: skip
+    headers = ("Key", "Name", "Role", "Rights", "Created (UTC)", "Expires (UTC)", "Revoked")
+    return _table("Service keys, by public id", headers, rows)
+
+
+def when(at: str) -> str:
+    """
+    >>> when("2026-11-15T20:09:10.775214+00:00")
+    '2026-11-15 20:09'
+    """
+    return at[:16].replace("T", " ")

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pappi.report.dpo.facts import LogFacts, Pack, Share
+from pappi.report.dpo.facts import LogFacts, Pack, ReleaseRow, Share
 from pappi.report.dpo.processing import BLANK, Entry, declared_facts, record_of_processing
 from pappi.report.dpo.promise import bounds_of, compared_text, late_data, not_covered
-from pappi.report.dpo.releases import ReleaseRow
-from pappi.values.access import KeyRecord
-from pappi.values.epsilon import Epsilon
+from pappi.values import Epsilon, KeyRecord
 
 
 def pack_record(pack: Pack, generated: str) -> dict[str, Any]:
@@ -37,7 +35,7 @@ def pack_record(pack: Pack, generated: str) -> dict[str, Any]:
 
 def _log(log: LogFacts) -> dict[str, Any]:
     return {
-        "log": log.name,
+        "log": log.public.name,
         "source": log.source or None,
         "guarantee": [
             {"of": bound.of, "epsilon": _text(bound.epsilon), "sentence": bound.sentence}
@@ -46,13 +44,13 @@ def _log(log: LogFacts) -> dict[str, Any]:
         "compares": compared_text(log),
         "not_covered": list(not_covered(log)),
         "late_data": late_data(log),
-        "unit": log.unit.to_json(),
-        "adjacency": str(log.adjacency),
+        "unit": log.terms.unit.to_json(),
+        "adjacency": str(log.terms.adjacency),
         "declared": dict(declared_facts(log)),
-        "first": log.first.isoformat(),
-        "sealed_until": log.until.isoformat(),
-        "block_budget": str(log.block_budget),
-        "total_budget": _text(log.total_budget),
+        "first": log.public.first.isoformat(),
+        "sealed_until": log.public.until.isoformat(),
+        "block_budget": str(log.terms.block_budget),
+        "total_budget": _text(log.terms.total_budget),
         "accounts": [
             {
                 "block": line.block,

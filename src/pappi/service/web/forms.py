@@ -1,14 +1,17 @@
-"""What a page's form sent, as a mapping of names to texts."""
+"""What a page's form sent, and forms that could not be carried out: shown again with the reason."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request
 
-from pappi.errors import UsageError
+from pappi.errors import Conflict, InputError, Refused, UsageError
 
 _MOST_FIELDS = 500
 
@@ -56,3 +59,47 @@ async def form_of(request: Request) -> Form:
 
 
 Sent = Annotated[Form, Depends(form_of)]
+_CORRECTABLE = (UsageError, Refused, Conflict, InputError)
+STATUS = HTTPStatus.BAD_REQUEST
+_DAY = 10
+_LONGEST = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class FormError:
+    """What is wrong with one form of a page; without a name, nothing is."""
+
+    form: str = ""
+    message: str = ""
+    hint: str = ""
+    typed: Mapping[str, str] = field(default_factory=dict)
+
+    def value(self, form: str, name: str, otherwise: str = "") -> str:
+        """What to show in a field: what was typed, if it was in this form and is not endless."""
+        typed = self.typed[name] if form == self.form else otherwise
+        return typed if len(typed) <= _LONGEST else ""
+
+
+NO_ERROR = FormError()
+
+
+def attempt(form: str, sent: Form, act: Callable[[], object]) -> FormError:
+    """Carry a form out; what its sender can put right comes back, the rest is raised."""
+    try:
+        act()
+    except _CORRECTABLE as error:
+        return FormError(form, _sentence(error.message), _sentence(error.hint), sent)
+    return NO_ERROR
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def day_in(text: str, what: str) -> date:
+    try:
+        if len(text) == _DAY:
+            return date.fromisoformat(text)
+    except ValueError:
+        pass
+    raise UsageError(f"this is not a day {what}", hint="write it as 2026-12-31")

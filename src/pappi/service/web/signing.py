@@ -1,55 +1,53 @@
-"""The way in and out: a key begins a session, whose cookie opens the pages."""
+"""What anybody may see: the way in and out, where a key begins a session, and the glossary."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
 from pappi.errors import NotAllowed, NotAuthenticated, NotFound
-from pappi.service.keys import Doorkeeper, typed_key
-from pappi.service.layers import Service
-from pappi.service.limits import Buckets, too_many
-from pappi.service.places import (
+from pappi.service.keys import (
+    GLOSSARY,
     HOME,
     ROOT,
     SIGN_IN,
     SIGN_OUT,
     STATIC,
+    Authenticator,
     cookie_name,
     is_home,
+    typed_key,
 )
+from pappi.service.layers import Service
+from pappi.service.limits import Buckets, too_many
 from pappi.service.settings import Settings
-from pappi.service.web.assets import assets
 from pappi.service.web.forms import Sent
-from pappi.service.web.rendering import page
+from pappi.service.web.rendering import assets, page
 
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
-def add_way_in(app: Service, doorkeeper: Doorkeeper, settings: Settings) -> None:
-    """Sign-in, sign-out, and what the pages are dressed in: open to anybody."""
-    desk = SignInDesk(doorkeeper, settings)
-    _open(app, "GET", ROOT, desk.root)
-    _open(app, "GET", SIGN_IN, desk.form)
-    _open(app, "POST", SIGN_IN, desk.sign_in)
-    _open(app, "POST", SIGN_OUT, desk.sign_out)
-    _open(app, "GET", f"{STATIC}{{name}}", desk.static)
+def add_sign_in(app: Service, authenticator: Authenticator, settings: Settings) -> None:
+    """Sign-in, sign-out, the glossary, style sheets and script: open to anybody."""
+    views = SignInView(authenticator, settings)
+    for method, path, endpoint in (
+        ("GET", ROOT, views.root),
+        ("GET", SIGN_IN, views.form),
+        ("POST", SIGN_IN, views.sign_in),
+        ("POST", SIGN_OUT, views.sign_out),
+        ("GET", GLOSSARY, views.glossary),
+        ("GET", f"{STATIC}{{name}}", views.static),
+    ):
+        app.add_api_route(path, endpoint, methods=[method], include_in_schema=False)
 
 
-def _open(app: Service, method: str, path: str, endpoint: Callable[..., Any]) -> None:
-    app.add_api_route(path, endpoint, methods=[method], include_in_schema=False)
-
-
-class SignInDesk:
+class SignInView:
     """One method a route."""
 
-    def __init__(self, doorkeeper: Doorkeeper, settings: Settings) -> None:
-        self._doorkeeper = doorkeeper
-        self._audience = doorkeeper.audience
-        self._home = HOME[doorkeeper.audience]
+    def __init__(self, authenticator: Authenticator, settings: Settings) -> None:
+        self._authenticator = authenticator
+        self._audience = authenticator.audience
+        self._home = HOME[authenticator.audience]
         self._seconds = int(settings.session_hours * 3600)
         self._failures = Buckets(settings.failures_per_minute)
 
@@ -66,15 +64,15 @@ class SignInDesk:
         """A key for a cookie; the session one had before is over."""
         try:
             secret = typed_key(sent["key"])
-            self._doorkeeper.bearer_of(secret)
+            self._authenticator.bearer_of(secret)
         except (NotAuthenticated, NotAllowed) as error:
             return self._refused(request, sent["next"], error)
-        self._doorkeeper.sessions.end(self._doorkeeper.token_in(request))
-        token = self._doorkeeper.sessions.begin(secret)
+        self._authenticator.sessions.end(self._authenticator.token_in(request))
+        token = self._authenticator.sessions.begin(secret)
         return self._sent_on(request, self._onward(sent["next"]), token, self._seconds)
 
     def sign_out(self, request: Request) -> Response:
-        self._doorkeeper.sessions.end(self._doorkeeper.token_in(request))
+        self._authenticator.sessions.end(self._authenticator.token_in(request))
         return self._sent_on(request, SIGN_IN, "", 0)
 
     def _sent_on(self, request: Request, path: str, token: str, seconds: int) -> Response:
@@ -90,18 +88,21 @@ class SignInDesk:
         )
         return reply
 
+    def glossary(self) -> Response:
+        """What the words on the pages mean."""
+        return page("glossary.html")
+
     def static(self, name: str) -> Response:
-        found = assets().get(name)
-        if found is None:
+        asset = assets().get(name)
+        if asset is None:
             raise NotFound("there is nothing at this address")
-        return Response(
-            found.content, media_type=found.media_type, headers={"Cache-Control": _FOR_EVER}
-        )
+        headers = {"Cache-Control": _FOR_EVER}
+        return Response(asset.content, media_type=asset.media_type, headers=headers)
 
     def _signed_in(self, request: Request) -> bool:
         try:
-            secret = self._doorkeeper.sessions.key_behind(self._doorkeeper.token_in(request))
-            self._doorkeeper.bearer_of(secret)
+            secret = self._authenticator.sessions.key_behind(self._authenticator.token_in(request))
+            self._authenticator.bearer_of(secret)
         except (NotAuthenticated, NotAllowed):
             return False
         return True
@@ -113,9 +114,7 @@ class SignInDesk:
         if wait:
             return too_many(wait).response()
         wrong = isinstance(error, NotAuthenticated)
-        failure = (
-            "This key does not open anything here." if wrong else f"{error.message}: {error.hint}"
-        )
+        failure = "This key is not valid here." if wrong else f"{error.message}: {error.hint}"
         status = 401 if wrong else 403
         return page("sign_in.html", status, audience=self._audience, next=onward, failure=failure)
 

@@ -1,9 +1,14 @@
-"""Looking cases up in a log's events: by anchor, by person, by id."""
+"""Looking into a log's events: cases by anchor, by person, by id; and whether they can be read.
+
+`require_events` looks at the file, the names and types of columns, never at a row: no refusal
+depends on data.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +17,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from pappi.errors import WorkspaceError
-from pappi.eventlog.log import CASE, TIME
-from pappi.ppinot.model import CaseBorder
-from pappi.store.events import open_readonly
-from pappi.store.events.names import CANONICAL, POSITION
-from pappi.store.events.sql import column, table
-from pappi.values.vocabulary import Kind
+from pappi.eventlog import CASE, TIME
+from pappi.store.events.file import CANONICAL, POSITION, STORED, column, open_readonly, table
+from pappi.values import CaseBorder, Kind
 
 _GIVEN = "given"
 _BATCH = 20_000
@@ -82,8 +84,8 @@ class Lookup:
             if given is not None:
                 connection.register(_GIVEN, given)
             try:
-                found = connection.execute(query.sql("duckdb"))
-                while rows := found.fetchmany(_BATCH):
+                cursor = connection.execute(query.sql("duckdb"))
+                while rows := cursor.fetchmany(_BATCH):
                     yield from rows
             except duckdb.Error as error:
                 raise WorkspaceError(
@@ -103,3 +105,65 @@ def _all_given() -> exp.Select:
 
 def _number(value: int) -> exp.Expression:
     return exp.Literal.number(value) if value >= 0 else exp.Neg(this=exp.Literal.number(-value))
+
+
+# --- whether the events could be read, found out before anything is charged ----------
+
+
+_TYPES = dict(zip(STORED, ("VARCHAR", "BIGINT", "BIGINT", "VARCHAR", "BIGINT"), strict=True))
+_WHOLE, _FLOAT = "BIGINT", "DOUBLE"
+_ATTRIBUTE_TYPES = {
+    Kind.TEXT: ("VARCHAR",),
+    Kind.TRUTH: ("BOOLEAN",),
+    Kind.NUMBER: (_WHOLE, _FLOAT),
+}
+_HEADERS = 3 * 4096  # in front of a DuckDB file's blocks
+# Blocks that are free may lie beyond the end of the file.
+_SIZE = """
+SELECT block_size, used_blocks FROM pragma_database_size() WHERE database_name = 'events'
+"""
+_HINT = "nothing was charged; the owner restores the file from a backup, or imports the log again"
+
+
+def require_events(database: Path, name: str, attributes: Mapping[str, Kind]) -> None:
+    """Refuse a file that is missing, cut off or foreign, or that lacks the log as it is declared.
+
+    A file that was looked at is looked at again only if it has changed.
+    """
+    try:
+        status = database.stat()
+    except OSError as error:
+        raise WorkspaceError(
+            f"the events file {database.name} is missing", hint=_HINT, detail=str(error)
+        ) from None
+    identity = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    _require(database, identity, name, tuple(attributes.items()))
+
+
+@lru_cache(maxsize=256)
+def _require(
+    database: Path, identity: tuple[int, ...], name: str, attributes: tuple[tuple[str, Kind], ...]
+) -> None:
+    kinds = {attribute: kind for attribute, kind in attributes if attribute not in CANONICAL}
+    columns = (*STORED, *kinds)
+    with closing(open_readonly(database)) as connection:
+        try:
+            ((block, count),) = connection.execute(_SIZE).fetchall()
+            query = exp.select(*map(column, columns)).from_(table(name)).sql("duckdb")
+            types = connection.execute(f"DESCRIBE {query}").fetchall()
+        except duckdb.Error as error:
+            raise WorkspaceError(
+                f"the events file {database.name} does not hold this log as it is declared",
+                hint=_HINT,
+                detail=str(error),
+            ) from None
+    if _HEADERS + block * count > identity[2]:
+        raise WorkspaceError(f"the events file {database.name} is cut off", hint=_HINT)
+    actual = [row[1] for row in types]
+    expected: list[tuple[str, ...]] = [(sql_type,) for sql_type in _TYPES.values()]
+    expected += [_ATTRIBUTE_TYPES.get(kind, (_WHOLE,)) for kind in kinds.values()]
+    if any(sql_type not in allowed for sql_type, allowed in zip(actual, expected, strict=True)):
+        raise WorkspaceError(
+            f"the events file {database.name} does not have the columns this version reads",
+            hint=_HINT,
+        )

@@ -7,6 +7,9 @@
 A new version never changes what an older one shows, so whoever still has the older declaration
 reads a consistent log. What has a higher version than the declared one is left over from a seal
 that was cut off: nobody's, and dropped with the next change.
+
+Erasing cases must leave no byte of them in the file. Deleting rows would only mark them: what stays
+is copied into a fresh file, which takes the old one's place.
 """
 
 from __future__ import annotations
@@ -18,18 +21,34 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
 from pappi.errors import WorkspaceError
-from pappi.eventlog.log import ACTIVITY, CASE, TIME, EventReader, no_progress
-from pappi.store.events import changing, event_tables
-from pappi.store.events.canonical import numbered_cases, running_number
-from pappi.store.events.names import FIRST_POSITION, POSITION, STORED, table_names
-from pappi.store.events.replacing import successor, swap_in
-from pappi.store.events.spool import SPOOL, Spool
-from pappi.store.events.sql import attach, column, detach, table
-from pappi.values.vocabulary import Kind
+from pappi.eventlog import ACTIVITY, CASE, TIME, EventReader, no_progress
+from pappi.store.events.file import (
+    FIRST_POSITION,
+    POSITION,
+    STORED,
+    attach,
+    changing,
+    column,
+    detach,
+    event_tables,
+    spill_folder,
+    successor,
+    swap_in,
+    table,
+    table_names,
+)
+from pappi.store.events.importing import (
+    SPOOL,
+    Spool,
+    numbered_cases,
+    running_number,
+)
+from pappi.values import Kind
 
 # A query over more parts than this spends its time on planning: then they become one.
 MOST_PARTS = 32
@@ -56,8 +75,8 @@ class Versioned:
 
     @classmethod
     def of(cls, name: str) -> Versioned:
-        found = re.fullmatch(r"(.+)_v([0-9]+)", name)
-        return cls(name, 1) if found is None else cls(found[1], int(found[2]))
+        match = re.fullmatch(r"(.+)_v([0-9]+)", name)
+        return cls(name, 1) if match is None else cls(match[1], int(match[2]))
 
     @property
     def next(self) -> Versioned:
@@ -75,8 +94,8 @@ class Versioned:
         """The version that a part or view of this log belongs to; None for other logs'."""
         if name == self.base:
             return 1
-        found = re.fullmatch(rf"{re.escape(self.base)}_[pv]([0-9]+)", name)
-        return None if found is None else int(found[1])
+        match = re.fullmatch(rf"{re.escape(self.base)}_[pv]([0-9]+)", name)
+        return None if match is None else int(match[1])
 
 
 def create_events(database: Path, name: str, attributes: Mapping[str, Kind]) -> None:
@@ -110,7 +129,7 @@ def create_events(database: Path, name: str, attributes: Mapping[str, Kind]) -> 
 class NewVersion:
     """The next version of a log: what `reader` gives, after what the current version has.
 
-    Cases that are `reopened` are read anew: the current version has them, the next one only
+    Cases that are `reopened` are read again: the current version has them, the next one only
     what the reader gives of them.
     """
 
@@ -125,18 +144,13 @@ class NewVersion:
             new = successor(database, folder)
             connection = spool.connection
             connection.execute(attach(str(new), SUCCESSOR))
-            self._leave_out(connection)
+            cases = pa.table({CASE: pa.array(sorted(self.reopened), pa.string())})
+            connection.register(_LEFT_OUT, cases)
             connection.begin()
             self._add(connection)
             connection.commit()
             connection.execute(detach(SUCCESSOR))
         return new
-
-    def _leave_out(self, connection: duckdb.DuckDBPyConnection) -> None:
-        import pyarrow as pa
-
-        cases = pa.table({CASE: pa.array(sorted(self.reopened), pa.string())})
-        connection.register(_LEFT_OUT, cases)
 
     def _add(self, connection: duckdb.DuckDBPyConnection) -> None:
         drop_leftovers(connection, self.current)
@@ -206,26 +220,26 @@ def drop_leftovers(connection: duckdb.DuckDBPyConnection, declared: Versioned) -
 
 def _drop_outdated(connection: duckdb.DuckDBPyConnection, newest: Versioned) -> None:
     """Views that nobody reads any more, and parts that no view has."""
-    found = relations(connection, newest)
+    stored = relations(connection, newest)
     oldest = newest.number - _KEPT_VERSIONS
-    views = [name for name, kind in found if kind == "VIEW"]
+    views = [name for name, kind in stored if kind == "VIEW"]
     kept = [name for name in views if (newest.number_of(name) or 0) > oldest]
     used = {part for view in kept for part in _parts(connection, Versioned.of(view))}
     if oldest < 1:
         used.add(newest.base)
-    for name, kind in found:
+    for name, kind in stored:
         if name not in used and name not in kept:
             connection.execute(f"DROP {kind} {table(name, SUCCESSOR).sql('duckdb')}")
 
 
 def relations(connection: duckdb.DuckDBPyConnection, log: Versioned) -> list[tuple[str, str]]:
     """The log's tables and views in the successor: name, and TABLE or VIEW; views first."""
-    found = connection.execute(
+    stored = connection.execute(
         "SELECT view_name, 'VIEW' FROM duckdb_views() WHERE database_name = $1 AND NOT internal "
         "UNION ALL SELECT table_name, 'TABLE' FROM duckdb_tables() WHERE database_name = $1",
         [SUCCESSOR],
     ).fetchall()
-    return [(name, kind) for name, kind in found if log.number_of(name) is not None]
+    return [(name, kind) for name, kind in stored if log.number_of(name) is not None]
 
 
 def _parts(connection: duckdb.DuckDBPyConnection, version: Versioned) -> tuple[str, ...]:
@@ -242,5 +256,39 @@ def _parts(connection: duckdb.DuckDBPyConnection, version: Versioned) -> tuple[s
             hint="it does not belong to this ledger: restore both from the same backup",
         )
     written = sqlglot.parse_one(row[0], dialect="duckdb")
-    names = {one.name: None for one in written.find_all(exp.Table)}
+    names = {named.name: None for named in written.find_all(exp.Table)}
     return tuple(sorted(names.keys() - {version.view}, key=lambda n: version.number_of(n) or 0))
+
+
+# --- erasing -------------------------------------------------------------------------
+
+
+_FRESH = "fresh"
+_ERASED = "erased"
+
+
+def erase_cases(database: Path, declared: Versioned, cases: Iterable[str]) -> None:
+    """Rewrite the file without these cases, in every version of the log."""
+    gone = pa.table({CASE: pa.array(list(cases), pa.string())})
+    with changing(database) as folder:
+        fresh = folder / "fresh.duckdb"
+        spill = str(folder / "spill")
+        with closing(duckdb.connect(config={"temp_directory": spill})) as connection:
+            connection.execute(attach(str(successor(database, folder)), SUCCESSOR))
+            connection.execute(attach(str(fresh), _FRESH))
+            connection.register(_ERASED, gone)
+            drop_leftovers(connection, declared)
+            for name, kind in relations(connection, declared):
+                if kind == "TABLE":
+                    connection.execute(_without(name))
+            connection.execute(f"COPY FROM DATABASE {SUCCESSOR} TO {_FRESH}")
+            connection.execute(detach(_FRESH))
+        swap_in(fresh, database)
+    # What queries that were killed had put aside. One that runs now may fail, and be repeated.
+    for left in spill_folder(database).glob("*"):
+        left.unlink(missing_ok=True)
+
+
+def _without(name: str) -> str:
+    source, case = table(name, SUCCESSOR).sql("duckdb"), column(CASE).sql("duckdb")
+    return f"DELETE FROM {source} WHERE {case} IN (SELECT {case} FROM {_ERASED})"  # noqa: S608

@@ -1,17 +1,55 @@
-"""The owner's pages: what was asked, what it cost, what is left, and who may ask.
+"""The owner's pages, and the right each of them needs: looking READ, every form MANAGE.
 
-desk          what every page has: a door, the visitor's rights, the stop banner
-wrongs        forms that could not be carried out, shown again with what was typed
-overview      every log at a glance (strips), the latest charges, the stop switch
-charges       charges as rows that can be read
-log_page      one log: declarations (log_facts), budgets, analysts, charges
-logs          … and the forms about it: budgets, shares, sealing
-erasing       … and deletion, in two steps
+view          what every page has
+overview      every log at a glance, the latest charges, the stop switch
+logs          one log: what is declared, budgets, analysts, sealing, deletion in two steps
 keys          keys: issued, shown once, revoked
-trail         the record of everything in words (entry_words), and whether it verifies
-protection    the data-protection pack
+record        charges and acts in words, whether the ledger verifies, the data-protection pack
 """
 
-from pappi.service.web.console.adding import add_console
+from __future__ import annotations
+
+from functools import partial
+
+from pappi.service.layers import Service
+from pappi.service.routes import Endpoint, add_page
+from pappi.service.web.console.keys import KeysView
+from pappi.service.web.console.logs import LogView
+from pappi.service.web.console.overview import OverviewView
+from pappi.service.web.console.record import ProtectionView, TrailView
+from pappi.session import Workspace
+from pappi.values import Right
+
+
+def add_console(app: Service, workspace: Workspace) -> None:
+    """Looking needs READ; every form needs MANAGE."""
+    see, do = partial(_page, app, "GET", Right.READ), partial(_page, app, "POST", Right.MANAGE)
+    overview = OverviewView(workspace)
+    see("/console", overview.overview)
+    do("/console/stop", overview.stop)
+    do("/console/resume", overview.resume)
+    log = LogView(workspace)
+    see("/console/logs/{log}", log.log)
+    do("/console/logs/{log}/budget", log.grant)
+    do("/console/logs/{log}/analysts", log.grant_analyst)
+    do("/console/logs/{log}/withdraw", log.withdraw)
+    do("/console/logs/{log}/seal", log.seal)
+    do("/console/logs/{log}/erase", log.erase)
+    keys = KeysView(workspace)
+    see("/console/keys", keys.keys)
+    do("/console/keys", keys.issue)
+    do("/console/keys/revoke", keys.revoke)
+    trail = TrailView(workspace)
+    see("/console/trail", trail.trail)
+    see("/console/trail/{number}", trail.entry)
+    protection = ProtectionView(workspace)
+    see("/console/protection", protection.all_logs)
+    see("/console/protection/{log}", protection.log)
+    see("/console/protection-document", protection.document)
+
+
+def _page(app: Service, method: str, right: Right, path: str, endpoint: Endpoint) -> None:
+    add_page(app, method, path, endpoint, right)
+
 
 __all__ = ["add_console"]

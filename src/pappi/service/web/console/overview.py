@@ -1,22 +1,58 @@
-"""Every log at a glance, what was asked lately, and the switch that stops it all."""
+"""Every log at a glance, the latest charges, and the stop switch."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from starlette.responses import Response
 
-from pappi.custody.door import Custody
-from pappi.report.budgets import BudgetLine
-from pappi.report.elements import Element
+from pappi.custody import Custody
+from pappi.report import Element, budget_text, el, painted
 from pappi.service.keys import Asking, Bearer
-from pappi.service.web.console.charges import charge_rows
-from pappi.service.web.console.desk import Desk, Done, PageNumber, back_to, log_address, said
-from pappi.service.web.console.strips import strip
-from pappi.service.web.console.wrongs import RIGHT, STATUS, Wrong, attempt
-from pappi.service.web.forms import Sent
-from pappi.store.declarations import LogDeclaration
-from pappi.values.epsilon import Epsilon
+from pappi.service.web.console.record import charge_rows
+from pappi.service.web.console.view import Done, View, back_to, log_address, said
+from pappi.service.web.forms import NO_ERROR, STATUS, FormError, Sent, attempt
+from pappi.service.web.rendering import PageNumber
+from pappi.store import LogDeclaration
+from pappi.values import BudgetLine
+
+_HEIGHT = 44
+_SLOT = 10
+_GAP = 2
+# Few blocks keep the width of a column instead of growing into slabs.
+_LEAST = 12
+
+
+def budget_strip(lines: Sequence[BudgetLine]) -> Element:
+    """Of each block, from below: what is spent, what is held, and what is left."""
+    return el(
+        "svg",
+        painted("path", "unspent", d=_columns(1.0 for _ in lines)),
+        painted("path", "band", d=_columns(map(_used, lines)), fill_opacity=0.45),
+        painted("path", "spent", d=_columns(line.share for line in lines)),
+        class_="strip",
+        viewBox=f"0 0 {_SLOT * max(len(lines), _LEAST)} {_HEIGHT}",
+        preserveAspectRatio="none",
+        role="img",
+        aria_label=budget_text(lines),
+    )
+
+
+def _used(line: BudgetLine) -> float:
+    """Spent and held, as a share of the limit."""
+    whole = line.spent.nano + line.held.nano
+    return min(whole / line.limit.nano, 1.0) if line.limit.nano else 1.0
+
+
+def _columns(shares: Iterable[float]) -> str:
+    parts = []
+    for number, share in enumerate(shares):
+        high = round(_HEIGHT * share, 1)
+        if high:
+            left = number * _SLOT + _GAP / 2
+            parts.append(f"M{left:g} {_HEIGHT}v-{high:g}h{_SLOT - _GAP}v{high:g}z")
+    return "".join(parts)
+
 
 _LOGS = 20
 _BLOCKS = 36
@@ -24,7 +60,7 @@ _CELLS = 400
 _ROWS = 12
 
 
-class OverviewDesk(Desk):
+class OverviewView(View):
     """The first page, and the stop switch on it."""
 
     def overview(self, bearer: Asking, done: Done = "", page: PageNumber = 1) -> Response:
@@ -33,69 +69,52 @@ class OverviewDesk(Desk):
 
     def stop(self, sent: Sent, bearer: Asking) -> Response:
         """Refuse every answer, until resumed."""
-        wrong = attempt("stop", sent, lambda: self._door(bearer).stop(sent["reason"]))
-        if wrong is RIGHT:
+        form_error = attempt("stop", sent, lambda: self._custody(bearer).stop(sent["reason"]))
+        if form_error is NO_ERROR:
             # The banner is confirmation enough.
             return back_to("/console")
-        return self._shown(bearer, wrong=wrong)
+        return self._shown(bearer, form_error=form_error)
 
     def resume(self, bearer: Asking) -> Response:
         """Answer again."""
-        self._door(bearer).resume()
+        self._custody(bearer).resume()
         return back_to("/console", "resumed")
 
     def _shown(
-        self, bearer: Bearer, done: str = "", page: int = 1, wrong: Wrong = RIGHT
+        self, bearer: Bearer, done: str = "", page: int = 1, form_error: FormError = NO_ERROR
     ) -> Response:
-        door = self._door(bearer)
-        logs = door.logs()
+        custody = self._custody(bearer)
+        logs = custody.logs()
         here = logs[(page - 1) * _LOGS : page * _LOGS]
-        latest = door.latest_charges(limit=_CELLS)
+        latest = custody.latest_charges(limit=_CELLS)
         return self._page(
             "overview.html",
             bearer,
-            STATUS if wrong.form else 200,
+            STATUS if form_error.form else 200,
             done=done,
-            wrong=wrong,
-            logs=[_card(log, door) for log in here],
+            form_error=form_error,
+            logs=[_card(log, custody) for log in here],
             page=page,
             more=len(logs) > page * _LOGS,
             charges=charge_rows(latest.charges)[:_ROWS],
         )
 
 
-@dataclass(frozen=True, slots=True)
-class LogCard:
+def _card(log: LogDeclaration, custody: Custody) -> dict[str, object]:
     """One log, in a few numbers."""
-
-    name: str
-    address: str
-    sealed: str
-    unit: str
-    blocks: str
-    tightest: BudgetLine | None
-    used: Epsilon
-    total: Epsilon | None
-    strip: Element
-    first: str
-    last: str
-    analysts: tuple[str, ...]
-
-
-def _card(log: LogDeclaration, door: Custody) -> LogCard:
-    spending = door.spending(log.name)
+    spending = custody.spending(log.name)
     lines = spending.lines[-_BLOCKS:]
-    return LogCard(
-        name=log.name,
-        address=log_address(log.name),
-        sealed="" if log.first == log.until else str(log.until),
-        unit=str(log.unit),
-        blocks=str(log.blocks),
-        tightest=min(spending.lines, key=lambda line: line.left, default=None),
-        used=spending.in_all.used,
-        total=log.total_budget,
-        strip=strip(lines),
-        first=lines[0].block if lines else "",
-        last=lines[-1].block if lines else "",
-        analysts=tuple(one.analyst for one in spending.analysts if one.per_block is not None),
-    )
+    return {
+        "name": log.name,
+        "address": log_address(log.name),
+        "sealed": "" if log.public.first == log.public.until else str(log.public.until),
+        "unit": str(log.terms.unit),
+        "blocks": str(log.terms.blocks),
+        "tightest": min(spending.lines, key=lambda line: line.left, default=None),
+        "used": spending.in_all.used,
+        "total": log.terms.total_budget,
+        "strip": budget_strip(lines),
+        "first": lines[0].block if lines else "",
+        "last": lines[-1].block if lines else "",
+        "analysts": [one.analyst for one in spending.analysts if one.per_block is not None],
+    }

@@ -1,18 +1,33 @@
-"""Composing a question, seeing what it costs, and asking it."""
+"""A question before it is asked: composed or written, previewed, rehearsed, released."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
+from pappi.checkpoint import MOST_AT_ACCURACY, Price, catalogue_of, refuse_too_many
 from pappi.errors import Conflict, NotAuthenticated, NotFound, PappiError
-from pappi.ppinot.model import Catalogue
-from pappi.ppinot.notations import notation_of, parse_definitions
-from pappi.report.html import series_card
+from pappi.ledger import Forecast
+from pappi.ppinot import Catalogue, Ppi, notation_of, parse_definitions, sentence, write_yaml
+from pappi.report import (
+    assumption_text,
+    composition_figure,
+    composition_table,
+    error_caption,
+    error_figure,
+    error_table,
+    forecast_lines,
+    left_text,
+    percent,
+    set_lines,
+    three_digits,
+    with_unit,
+)
 from pappi.service.keys import Asking, Bearer
 from pappi.service.models import Name
 from pappi.service.problems import Audience, fault_of
@@ -20,17 +35,237 @@ from pappi.service.web.forms import Form, Sent
 from pappi.service.web.workbench.composing import (
     DIRECTIONS,
     PERIODS,
+    SHAPES,
     Composer,
     composed,
     composer,
+    shapes_for,
 )
-from pappi.service.web.workbench.doors import door_of, workbench_page
-from pappi.service.web.workbench.previews import Preview, preview_of
-from pappi.service.web.workbench.shapes import SHAPES, shapes_for
-from pappi.store.declarations import LogDeclaration
-from pappi.values.epsilon import Epsilon
-from pappi.workspace import Workspace
+from pappi.service.web.workbench.view import View, cards_of
+from pappi.session import Analyst
+from pappi.values import BudgetLine, Epsilon, PublicLog, Quote
 
+_LADDER = tuple(map(Epsilon.of, ("0.02", "0.05", "0.1", "0.2", "0.5", "1")))
+# The slider reaches from what hardly costs anything to what takes a block's whole budget.
+_LEAST = Epsilon.of("0.01")
+_DEAREST = 1.0
+# At most this many PPIs have charts on one page; use the command line for more.
+MOST_ON_A_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class PpiPreview:
+    """One PPI before its release; `accuracy` is what was asked for, if anything was."""
+
+    number: int
+    ppi: Ppi
+    quote: Quote
+    forecast: Forecast | None
+    accuracy: str
+    ladder: list[dict[str, object]]
+    left: Epsilon | None
+
+    @property
+    def after(self) -> str:
+        """The budget before and after, where it is tightest."""
+        if self.forecast is None or self.left is None or self.forecast.price > self.left:
+            return ""
+        rest = self.left - self.forecast.price
+        return f"Block {self.forecast.tightest} has ε {self.left} left now, and {rest} afterwards."
+
+    @property
+    def within(self) -> str:
+        margin = self.quote.half_width
+        return "not known" if margin is None else _margin_text(margin, self.quote)
+
+    @property
+    def apart(self) -> str:
+        """The margin it would have if each PPI under a total were asked by itself."""
+        return "" if self.quote.apart is None else _margin_text(self.quote.apart, self.quote)
+
+    @property
+    def holds(self) -> str:
+        """How sure it is that the value lies within, or what that rests on."""
+        return f"if {self.quote.assumes}" if self.quote.assumes else "95 % confidence"
+
+    @property
+    def share(self) -> str:
+        return "nothing" if self.forecast is None else percent(self.forecast.share)
+
+    @property
+    def lasts(self) -> tuple[str, ...]:
+        if self.forecast is None:
+            return ("Already released: repeating it is free.",)
+        return forecast_lines(self.forecast)
+
+    @property
+    def slider(self) -> dict[str, object] | None:
+        """From the finest accuracy to the coarsest, in the PPI's unit."""
+        quote, finest = self.quote, _DEAREST
+        if self.forecast is not None and self.forecast.share > 0:
+            finest = max(float(self.forecast.price) / self.forecast.share, 2 * float(_LEAST))
+        margin = quote.half_width
+        if margin is None or margin <= 0 or not math.isfinite(margin):
+            return None
+        spent = margin * float(quote.epsilon)
+        ends = {"finest": spent / finest, "coarsest": spent / float(_LEAST)}
+        return {**ends, "at": margin, "unit": quote.unit}
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A catalogue before its release, at the ε that each PPI was found to need."""
+
+    catalogue: Catalogue
+    ppis: tuple[PpiPreview, ...]
+    price: Price
+    together: Forecast | None
+
+    @property
+    def definitions(self) -> str:
+        """What would be released, with every ε in it."""
+        return write_yaml(self.catalogue)
+
+    @property
+    def price_text(self) -> str:
+        return price_text(self.price)
+
+    @property
+    def set_lines(self) -> list[str]:
+        return set_lines([each.quote for each in self.ppis])
+
+    @property
+    def lasts(self) -> tuple[str, ...]:
+        """Of several PPIs together; of one alone it is said beside it."""
+        if self.together is None or len(self.ppis) == 1:
+            return ()
+        return forecast_lines(self.together)
+
+    @property
+    def fits(self) -> bool:
+        return self.together is None or self.together.more > 0
+
+
+def price_text(price: Price) -> str:
+    """For a button: what pressing it costs.
+
+    >>> from pappi.values.epsilon import ZERO
+    >>> price_text(Price(0, 0, 0, ZERO, ZERO, ""))
+    'free: already released'
+    >>> tenth = Epsilon.of("0.1")
+    >>> price_text(Price(24, 0, 12, tenth, tenth, ""))
+    '24 new figures, ε 0.1 in each of 12 blocks'
+    """
+    if price.is_free:
+        return "free: already released"
+    figures = f"{price.figures:,} new figure{'' if price.figures == 1 else 's'}"
+    aside = ", partly reserved earlier" if price.reserved else ""
+    return f"{figures}, {_in_blocks(price)}{aside}"
+
+
+def paid_text(paid: Price, budget: Sequence[BudgetLine]) -> str:
+    """What the figures on record have cost, and what is left of the budget."""
+    if paid.is_free:
+        return ""
+    return f"Charged for these figures, once: {_in_blocks(paid)}. {left_text(budget)}"
+
+
+def _in_blocks(price: Price) -> str:
+    upto = "" if price.least == price.most else "up to "
+    where = "one block" if price.blocks == 1 else f"each of {price.blocks:,} blocks"
+    return f"{upto}ε {price.most} in {where}"
+
+
+def preview_of(
+    session: Analyst,
+    catalogue: Catalogue,
+    accuracies: Mapping[int, str],
+    epsilons: Mapping[int, Epsilon],
+) -> Preview:
+    """Quotes of every PPI, each at the accuracy, or the ε, that is wanted of it."""
+    refuse_too_many(catalogue, MOST_AT_ACCURACY if accuracies else MOST_ON_A_PAGE)
+    taken = tuple(
+        replace(ppi, epsilon=epsilons.get(number, ppi.epsilon))
+        for number, ppi in enumerate(catalogue.ppis)
+    )
+    settled = tuple(_settled(session, replace(catalogue, ppis=taken), accuracies))
+    chosen = replace(catalogue, ppis=tuple(ppi for ppi, _ in settled))
+    forecasts = session.forecasts(chosen)
+    lines = session.budget(catalogue.log)
+    left = {line.block: line.left for line in lines}
+    ppis = tuple(
+        PpiPreview(
+            number,
+            ppi,
+            quote,
+            forecast,
+            accuracies.get(number, ""),
+            _ladder(session, chosen, quote, forecast, lines),
+            left.get((forecast and forecast.tightest) or ""),
+        )
+        for number, ((ppi, quote), forecast) in enumerate(zip(settled, forecasts, strict=True))
+    )
+    return Preview(chosen, ppis, session.price(chosen), session.outlook(chosen))
+
+
+def _settled(
+    session: Analyst, catalogue: Catalogue, accuracies: Mapping[int, str]
+) -> Iterator[tuple[Ppi, Quote]]:
+    """Every PPI with its quote; those of which an accuracy is wanted at the ε it costs.
+
+    Under a total the others share what these leave.
+    """
+    ppis = []
+    for number, ppi in enumerate(catalogue.ppis):
+        if wanted := accuracies.get(number):
+            alone = replace(catalogue, ppis=(ppi,), total=None)
+            (quote,) = session.preview(alone, accuracy=wanted)
+            ppis.append(replace(ppi, epsilon=quote.epsilon))
+        else:
+            ppis.append(ppi)
+    quotes = session.preview(replace(catalogue, ppis=tuple(ppis)))
+    for ppi, quote in zip(ppis, quotes, strict=True):
+        yield ppi if catalogue.total is not None else replace(ppi, epsilon=quote.epsilon), quote
+
+
+def _ladder(
+    session: Analyst,
+    catalogue: Catalogue,
+    quote: Quote,
+    forecast: Forecast | None,
+    lines: Sequence[BudgetLine],
+) -> list[dict[str, object]]:
+    """What other accuracies cost; for one PPI alone, as it takes a plan for each step."""
+    if len(catalogue.ppis) > 1 or not lines:
+        return []
+    cells = 1.0 if forecast is None else float(forecast.price) / float(quote.epsilon)
+    limit = min(float(min(line.limit, line.own_limit or line.limit)) for line in lines)
+    left = min(float(line.left) for line in lines)
+    margins = session.margins(catalogue, _LADDER)
+    return [
+        {
+            "within": _margin_text(margin, quote),
+            "epsilon": epsilon,
+            "share": percent(cells * float(epsilon) / limit) if limit else "all",
+            "fits": cells * float(epsilon) <= left,
+        }
+        for epsilon, margin in zip(_LADDER, margins, strict=True)
+        if margin is not None
+    ]
+
+
+def _margin_text(margin: float, quote: Quote) -> str:
+    return f"±{with_unit(three_digits(margin), quote.unit)}"
+
+
+# What the template draws of each PPI.
+_DRAWN = {
+    draw.__name__: draw
+    for draw in (
+        *(sentence, composition_figure, composition_table),
+        *(error_figure, error_table, error_caption, assumption_text),
+    )
+}
 _PLACE = "definitions"
 _NUMBERED = re.compile(r"(accuracy|take)-(\d{1,3})")
 
@@ -43,72 +278,66 @@ class Draft:
     definitions: str = ""
 
 
-class AskingDesk:
+class AskingView(View):
     """One method a page."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
 
     def form(self, log: Name, bearer: Asking, shape: str = "time", question: str = "") -> Response:
         """An empty sentence, or a question to be changed."""
-        door = door_of(self._workspace, bearer)
-        about = door.log(log)
-        kept = next((each for each in door.kept(log) if each.id == question), None)
-        draft = Draft(_composer(about, shape, {}), kept.definitions if kept else "")
-        return self._page(about, bearer, draft)
+        session = bearer.session_in(self._workspace)
+        about = session.log(log)
+        saved = next((query for query in session.saved(log) if query.id == question), None)
+        draft = Draft(_composer(about, shape, {}), saved.definitions if saved else "")
+        return self._asked(about, bearer, draft)
 
     def preview(self, log: Name, sent: Sent, bearer: Asking) -> Response:
         """What a question would cost, in the words of the sentence or of the notation."""
-        door = door_of(self._workspace, bearer)
-        about = door.log(log)
+        session = bearer.session_in(self._workspace)
+        about = session.log(log)
         draft = Draft(_composer(about, sent["shape"], sent), sent["definitions"])
         try:
             if sent["do"] == "compose" and draft.composer is not None:
                 draft = Draft(draft.composer, composed(draft.composer, log))
-            catalogue = _catalogue(draft.definitions, log)
-            found = preview_of(door, catalogue, _accuracies(sent), _taken(sent))
+            catalogue = catalogue_of(_catalogue(draft.definitions, log), sent["total"] or None)
+            preview = preview_of(session, catalogue, _accuracies(sent), _taken(sent))
         except NotAuthenticated:
             raise
         except PappiError as error:
-            return self._page(about, bearer, draft, error=error)
-        return self._page(about, bearer, draft, preview=found)
+            return self._asked(about, bearer, draft, error=error)
+        return self._asked(about, bearer, draft, preview=preview)
 
     def rehearse(self, sent: Sent, bearer: Asking) -> Response:
         """The same question, about made-up cases."""
-        door = door_of(self._workspace, bearer)
+        session = bearer.session_in(self._workspace)
         catalogue = _catalogue(sent["definitions"], sent["log"])
-        cards = [
-            series_card(one, f"ppi-{number}")
-            for number, one in enumerate(door.rehearse(catalogue), start=1)
-        ]
-        return workbench_page(
+        return self._page(
             "rehearsal.html",
             bearer,
             log=catalogue.log,
-            cards=cards,
+            cards=cards_of(session.rehearse(catalogue)),
             definitions=sent["definitions"],
         )
 
     def release(self, sent: Sent, bearer: Asking) -> Response:
         """Charge and release, if the price is still the one that was named; then show it."""
-        door = door_of(self._workspace, bearer)
+        session = bearer.session_in(self._workspace)
         catalogue = _catalogue(sent["definitions"], sent["log"])
         try:
-            released = door.release_at(catalogue, sent["price"])
+            released = session.release(catalogue, price=sent["price"])
         except Conflict:
-            about = door.log(catalogue.log)
+            about = session.log(catalogue.log)
             draft = Draft(_composer(about, "", {}), sent["definitions"])
-            now = preview_of(door, catalogue, {}, {})
-            return self._page(about, bearer, draft, preview=now, changed=True)
-        kept = door.keep(catalogue)
-        if kept is not None:
-            return RedirectResponse(f"/workbench/questions/{quote(kept.id)}", 303)
-        cards = [series_card(one, f"ppi-{n}") for n, one in enumerate(released, start=1)]
-        return workbench_page("released.html", bearer, log=catalogue.log, cards=cards)
+            now = preview_of(session, catalogue, {}, {})
+            return self._asked(about, bearer, draft, preview=now, changed=True)
+        saved = session.save(catalogue)
+        if saved is not None:
+            return RedirectResponse(f"/workbench/questions/{quote(saved.id)}", 303)
+        paid = paid_text(session.paid(catalogue), session.budget(catalogue.log))
+        cards = cards_of(released)
+        return self._page("released.html", bearer, log=catalogue.log, cards=cards, paid=paid)
 
-    def _page(
+    def _asked(
         self,
-        about: LogDeclaration,
+        about: PublicLog,
         bearer: Bearer,
         draft: Draft,
         preview: Preview | None = None,
@@ -117,7 +346,7 @@ class AskingDesk:
         changed: bool = False,
     ) -> Response:
         fault = None if error is None else fault_of(error, Audience.ANALYST)
-        return workbench_page(
+        return self._page(
             "ask.html",
             bearer,
             200 if fault is None else fault.status,
@@ -129,10 +358,11 @@ class AskingDesk:
             preview=preview,
             problem=None if fault is None else fault.record(),
             changed=changed,
+            **_DRAWN,
         )
 
 
-def _composer(about: LogDeclaration, shape: str, sent: Mapping[str, str]) -> Composer | None:
+def _composer(about: PublicLog, shape: str, sent: Mapping[str, str]) -> Composer | None:
     """The sentence of that shape, or of the first that the log has words for."""
     possible = shapes_for(about.vocabulary)
     if not possible:
@@ -160,5 +390,5 @@ def _taken(sent: Form) -> dict[int, Epsilon]:
 
 
 def _numbered(sent: Form, field: str) -> dict[int, str]:
-    found = ((_NUMBERED.fullmatch(name), sent[name]) for name in sent)
-    return {int(m[2]): text for m, text in found if m and m[1] == field and text}
+    fields = ((_NUMBERED.fullmatch(name), sent[name]) for name in sent)
+    return {int(m[2]): text for m, text in fields if m and m[1] == field and text}

@@ -1,17 +1,216 @@
-"""From filled-in blanks to a catalogue in YAML."""
+"""PPIs as sentences with blanks: what can be composed without knowing the notation.
+
+A shape has a sentence, some of whose pieces are blanks, and says which measure the filled-in
+sentence stands for. The result is a catalogue like any other, in YAML, to be read and changed.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import yaml
 
-from pappi.ppinot.catalogue import parse_catalogue, write_yaml
-from pappi.service.web.workbench.shapes import Blank, Shape
-from pappi.values.vocabulary import Vocabulary
+from pappi.errors import UsageError
+from pappi.ppinot import parse_catalogue, write_yaml
+from pappi.values import Kind, Vocabulary
+
+Filled = Mapping[str, str]
+Measured = tuple[dict[str, Any], dict[str, Any]]
+"""A measure, and what stands beside it in a PPI: bounds and unit."""
+CASE_START, CASE_END = "case start", "case end"
+
+
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """A place in a sentence to be filled in: with one of some options, or with what is typed."""
+
+    name: str
+    label: str
+    options: tuple[tuple[str, str], ...] = ()
+    value: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        return not self.options
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A sort of PPI, its sentence, and the unit its target is in: None is the one filled in."""
+
+    id: str
+    called: str
+    pieces: Callable[[Vocabulary], tuple[str | Blank, ...]]
+    measured: Callable[[Filled], Measured]
+    target_unit: str | None = ""
+
+
+_FIGURES = (("mean", "average"), ("median", "median"), ("max", "longest"), ("min", "shortest"))
+_AMOUNTS = (("mean", "average"), ("sum", "sum"), ("max", "largest"), ("min", "smallest"))
+_UNITS = (("hours", "hours"), ("days", "days"), ("minutes", "minutes"))
+
+
+def _activities(vocabulary: Vocabulary) -> tuple[tuple[str, str], ...]:
+    return tuple((name, name) for name in vocabulary.activities)
+
+
+def _numbers(vocabulary: Vocabulary) -> tuple[tuple[str, str], ...]:
+    return tuple((n, n) for n, kind in vocabulary.attributes.items() if kind is Kind.NUMBER)
+
+
+def _moment(chosen: str) -> Any:  # noqa: ANN401 - a word or a mapping, as the notation has it
+    return chosen.removeprefix("#") if chosen.startswith("#") else {"activity": chosen}
+
+
+def _moments(vocabulary: Vocabulary, border: str) -> tuple[tuple[str, str], ...]:
+    """The border of a case among the activities; marked, as an activity may be called so."""
+    called = {CASE_START: "the case's first event", CASE_END: "the case's last event"}[border]
+    return ((f"#{border}", called), *_activities(vocabulary))
+
+
+# --- how long ---------------------------------------------------------------------------
+
+
+def _time_pieces(vocabulary: Vocabulary) -> tuple[str | Blank, ...]:
+    return (
+        "The",
+        Blank("figure", "figure", _FIGURES),
+        "time from",
+        Blank("from", "from", _moments(vocabulary, CASE_START)),
+        "to",
+        Blank("to", "to", _moments(vocabulary, CASE_END)),
+        "in",
+        Blank("unit", "unit", _UNITS, "days"),
+        ", where longer times count as",
+        Blank("most", "longest time that counts", value="30"),
+        ".",
+    )
+
+
+def _time_measured(filled: Filled) -> Measured:
+    unit = filled["unit"]
+    time = {"from": _moment(filled["from"]), "to": _moment(filled["to"])}
+    measure = {filled["figure"]: {"time": time, "unit": unit}}
+    return measure, {"bounds": [f"0 {unit}", f"{filled['most']} {unit}"]}
+
+
+# --- how many in time, how many at all --------------------------------------------------
+
+
+def _within_pieces(vocabulary: Vocabulary) -> tuple[str | Blank, ...]:
+    return (
+        "The share of cases in which",
+        Blank("to", "what should happen", _activities(vocabulary)),
+        "comes within",
+        Blank("limit", "time limit", value="3"),
+        Blank("unit", "unit", _UNITS, "hours"),
+        "of",
+        Blank("from", "from", _moments(vocabulary, CASE_START)),
+        ".",
+    )
+
+
+def _within_measured(filled: Filled) -> Measured:
+    delay = {"from": _moment(filled["from"]), "to": {"first": _moment(filled["to"])}}
+    condition = f"delay <= {filled['limit']} {filled['unit']}"
+    return {"share": {"derive": condition, "delay": {"time": delay}}}, {}
+
+
+def _cases_pieces(figure: str, vocabulary: Vocabulary) -> tuple[str | Blank, ...]:
+    happens = Blank("activity", "what happens", _activities(vocabulary))
+    return (f"The {figure} of cases in which", happens, "happens.")
+
+
+def _cases_measured(function: str, filled: Filled) -> Measured:
+    return {function: {"condition": {"activity": filled["activity"]}}}, {}
+
+
+# --- how often, how much ----------------------------------------------------------------
+
+
+def _often_pieces(vocabulary: Vocabulary) -> tuple[str | Blank, ...]:
+    return (
+        "How often",
+        Blank("activity", "what happens", _activities(vocabulary)),
+        "happens in a case, on average, where higher counts count as",
+        Blank("most", "highest count", value="10"),
+        ".",
+    )
+
+
+def _often_measured(filled: Filled) -> Measured:
+    count = {"count": {"activity": filled["activity"]}}
+    return {"mean": count}, {"bounds": [0, _number(filled["most"])]}
+
+
+def _data_pieces(vocabulary: Vocabulary) -> tuple[str | Blank, ...]:
+    return (
+        "The",
+        Blank("figure", "figure", _AMOUNTS),
+        "of",
+        Blank("attribute", "attribute", _numbers(vocabulary)),
+        "as last recorded in a case, clipped to at least",
+        Blank("least", "lower bound", value="0"),
+        "and at most",
+        Blank("most", "upper bound", value="1000"),
+        ".",
+    )
+
+
+def _data_measured(filled: Filled) -> Measured:
+    bounds = [_number(filled["least"]), _number(filled["most"])]
+    return {filled["figure"]: {"data": filled["attribute"]}}, {"bounds": bounds}
+
+
+def _number(text: str) -> Any:  # noqa: ANN401 - a number if it is one; else the notation complains
+    try:
+        return int(text)
+    except ValueError:
+        try:
+            return float(text)
+        except ValueError:
+            return text
+
+
+SHAPES: Mapping[str, Shape] = {
+    shape.id: shape
+    for shape in (
+        Shape("time", "Duration", _time_pieces, _time_measured, None),
+        Shape("within", "On-time rate", _within_pieces, _within_measured, "%"),
+        Shape(
+            "share",
+            "Share of cases",
+            partial(_cases_pieces, "share"),
+            partial(_cases_measured, "share"),
+            "%",
+        ),
+        Shape(
+            "number",
+            "Number of cases",
+            partial(_cases_pieces, "number"),
+            partial(_cases_measured, "sum"),
+        ),
+        Shape("often", "Frequency", _often_pieces, _often_measured),
+        Shape("data", "Amount", _data_pieces, _data_measured),
+    )
+}
+
+
+def shapes_for(vocabulary: Vocabulary) -> tuple[Shape, ...]:
+    """The shapes whose every blank has something to choose from."""
+    return tuple(
+        shape
+        for shape in SHAPES.values()
+        if all(
+            isinstance(piece, str) or piece.options or piece.value
+            for piece in shape.pieces(vocabulary)
+        )
+    )
+
 
 PERIODS = ("day", "week", "month", "quarter", "year")
 DIRECTIONS = ("below", "at most", "above", "at least")
@@ -63,12 +262,34 @@ def composed(filled: Composer, log: str) -> str:
     measure, beside = filled.shape.measured(filled.filled)
     name = filled.name or _called(filled)
     ppi: dict[str, Any] = {"id": _id(name), "name": name, "measure": measure, **beside}
-    if filled.direction and filled.target:
-        unit = filled.shape.target_unit(filled.filled)
-        ppi["target"] = f"{filled.direction} {filled.target} {unit}".strip()
+    if filled.direction or filled.target:
+        _refuse_half_a_target(filled)
+        ppi["target"] = f"{filled.direction} {filled.target} {_target_unit(filled)}".strip()
     ppi["scope"] = f"every {filled.period}"
     text = yaml.safe_dump({"log": log, "ppis": [ppi]}, sort_keys=False, allow_unicode=True)
     return write_yaml(parse_catalogue(text, _PLACE))
+
+
+def _target_unit(filled: Composer) -> str:
+    """Behind a plain number; a small share is asked about, so no sign is put behind it here."""
+    unit = filled.shape.target_unit
+    if not isinstance(_number(filled.target), int | float) or unit == "%":
+        return ""
+    return filled.filled["unit"] if unit is None else unit
+
+
+def _refuse_half_a_target(filled: Composer) -> None:
+    """What was typed is never dropped: half a target is no wish for none."""
+    if not filled.direction:
+        raise UsageError(
+            f"the target {filled.target} has no direction",
+            hint=f"choose {', '.join(DIRECTIONS[:-1])} or {DIRECTIONS[-1]} before it, or empty it",
+        )
+    if not filled.target:
+        raise UsageError(
+            f"the value should be {filled.direction} … what?",
+            hint="type a number, or choose anything instead",
+        )
 
 
 def _called(filled: Composer) -> str:
@@ -89,5 +310,5 @@ def _id(name: str) -> str:
     ('mean-time-in-days', 'ppi')
     """
     words: Sequence[str] = re.findall(r"[a-z0-9]+", name.lower())
-    found = "-".join(words)[:60].strip("-")
-    return found if found[:1].isalpha() else "ppi"
+    identity = "-".join(words)[:60].strip("-")
+    return identity if identity[:1].isalpha() else "ppi"

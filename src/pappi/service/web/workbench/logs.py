@@ -3,54 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from fastapi import Query
 from starlette.responses import Response
 
-from pappi.report.budgets import BudgetLine
-from pappi.report.elements import Element
-from pappi.report.gauge import budget_gauge, budget_table
-from pappi.report.wording import compared
+from pappi.report import Element, budget_gauge, compared, describe_log, horizon_text
 from pappi.service.keys import Asking
 from pappi.service.models import Name
-from pappi.service.web.workbench.doors import door_of, workbench_page
-from pappi.store.declarations import LogDeclaration
-from pappi.workspace import Workspace
+from pappi.service.web.rendering import PageNumber, block_page
+from pappi.service.web.workbench.view import View
+from pappi.values import BudgetLine, PublicLog
 
 # A card shows how things stand lately; the log's own page shows all of it.
 _LATEST = 12
 _ROWS = 60
-
-PageNumber = Annotated[int, Query(ge=1, le=10**6)]
 
 
 @dataclass(frozen=True, slots=True)
 class LogCard:
     """One log at a glance."""
 
-    log: LogDeclaration
+    log: PublicLog
     lines: tuple[BudgetLine, ...]
-    questions: int
-    wanted_page: int = 1
+    queries: int = 0
 
     @property
     def gauge(self) -> Element:
         return budget_gauge(self.lines[-_LATEST:])
-
-    @property
-    def table(self) -> Element:
-        """Pages are counted from the newest block; within a page time runs forwards."""
-        end = len(self.lines) - (self.page - 1) * _ROWS
-        return budget_table(self.lines[max(end - _ROWS, 0) : end])
-
-    @property
-    def page(self) -> int:
-        return min(self.wanted_page, self.pages)
-
-    @property
-    def pages(self) -> int:
-        return max(-(-len(self.lines) // _ROWS), 1)
 
     @property
     def whole_gauge(self) -> Element:
@@ -58,33 +36,39 @@ class LogCard:
 
     @property
     def protects(self) -> str:
-        unit = self.log.unit
+        unit = self.log.terms.unit
         return "each case" if unit.column is None else f"each “{unit.column}”"
 
     @property
     def compared(self) -> str:
-        return compared([self.log.adjacency], self.log.unit)
+        return compared([self.log.terms.adjacency], self.log.terms.unit)
+
+    @property
+    def days(self) -> str:
+        return horizon_text(self.log)
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        return describe_log(self.log)
 
 
-class LogsDesk:
+class LogsView(View):
     """One method a page."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
 
     def overview(self, bearer: Asking) -> Response:
         """Every log one may ask about."""
-        door = door_of(self._workspace, bearer)
-        kept = door.kept()
+        session = bearer.session_in(self._workspace)
+        about = [query.log for query in session.saved()]
         cards = [
-            LogCard(log, door.budget(log.name), sum(each.log == log.name for each in kept))
-            for log in door.logs()
+            LogCard(log, session.budget(log.name), about.count(log.name)) for log in session.logs()
         ]
-        return workbench_page("overview.html", bearer, cards=cards, standing=door.standing())
+        subscriptions = session.subscriptions()
+        return self._page("overview.html", bearer, cards=cards, subscriptions=subscriptions)
 
     def log(self, log: Name, bearer: Asking, blocks: PageNumber = 1) -> Response:
         """What is public about a log."""
-        door = door_of(self._workspace, bearer)
-        kept = door.kept(log)
-        card = LogCard(door.log(log), door.budget(log), len(kept), blocks)
-        return workbench_page("log.html", bearer, card=card, kept=kept)
+        session = bearer.session_in(self._workspace)
+        card = LogCard(session.log(log), session.budget(log))
+        return self._page(
+            "log.html", bearer, card=card, blocks=block_page(card.lines, blocks, _ROWS)
+        )

@@ -1,43 +1,42 @@
-"""Questions that were asked: shown again from the record, which is free; or asked for ever."""
+"""Saved queries: shown again from the record, which is free; and subscriptions to them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
 from typing import Annotated
 
 from fastapi import Path, Query
 from starlette.responses import RedirectResponse, Response
 
-from pappi.errors import NotFound, UsageError
-from pappi.ppinot.catalogue import parse_catalogue
-from pappi.ppinot.model import Catalogue
-from pappi.report.html import series_card
-from pappi.report.spreadsheet import csv_text
+from pappi.errors import NotFound
+from pappi.ppinot import Catalogue, parse_catalogue
+from pappi.report import csv_text
 from pappi.service.keys import Asking
-from pappi.service.web.forms import Sent
-from pappi.service.web.workbench.doors import door_of, workbench_page
-from pappi.service.web.workbench.previews import price_text
-from pappi.store.register import KeptQuestion
-from pappi.workspace import Analyst, Workspace
+from pappi.service.web.forms import Sent, day_in
+from pappi.service.web.workbench.asking import paid_text, price_text
+from pappi.service.web.workbench.view import View, cards_of
+from pappi.session import Analyst
+from pappi.store import SavedQuery
 
 QuestionId = Annotated[str, Path(max_length=64)]
 _PLACE = "definitions"
 _HOME = "/workbench/questions"
-# Charts of so many PPIs in one page; the others are on the next.
+# At most this many PPIs have charts on one page; the others are on the next.
 _ON_A_PAGE = 10
 
 
-class QuestionsDesk:
+class QuestionsView(View):
     """One method a page."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-
     def all(self, bearer: Asking) -> Response:
-        """Every question one has asked, and those that stand."""
-        door = door_of(self._workspace, bearer)
-        return workbench_page("questions.html", bearer, kept=door.kept(), standing=door.standing())
+        """The analyst's saved queries and subscriptions."""
+        session = bearer.session_in(self._workspace)
+        return self._page(
+            "questions.html",
+            bearer,
+            saved=session.saved(),
+            subscriptions=session.subscriptions(),
+        )
 
     def one(
         self,
@@ -47,68 +46,67 @@ class QuestionsDesk:
         after: Annotated[int, Query(ge=0, le=10_000)] = 0,
     ) -> Response:
         """What is on record about a question; what is not yet is named with its price."""
-        door = door_of(self._workspace, bearer)
-        kept = self._kept(door, question)
-        catalogue = _catalogue(kept)
+        session = bearer.session_in(self._workspace)
+        saved = _saved(session, question)
+        catalogue = _catalogue(saved)
         shown = replace(catalogue, ppis=catalogue.ppis[after : after + _ON_A_PAGE])
-        series = door.replay(shown, smooth=smooth)
-        price = door.price(catalogue)
-        return workbench_page(
+        series = session.replay(shown, smooth=smooth)
+        price = session.price(catalogue)
+        return self._page(
             "question.html",
             bearer,
-            question=kept,
+            question=saved,
             names=[ppi.name for ppi in catalogue.ppis],
-            cards=[series_card(one, f"ppi-{n}") for n, one in enumerate(series, start=1)],
+            cards=cards_of(series),
             figures=sum(len(one.answers) for one in series),
             price=price,
             price_text=price_text(price),
+            paid=paid_text(session.paid(catalogue), session.budget(saved.log)),
             smooth=smooth,
             after=after,
             next=after + _ON_A_PAGE if after + _ON_A_PAGE < len(catalogue.ppis) else None,
-            standing=[each for each in door.standing() if each.definitions == kept.definitions],
-            log=door.log(kept.log),
+            subscriptions=[
+                subscription
+                for subscription in session.subscriptions()
+                if subscription.definitions == saved.definitions
+            ],
+            log=session.log(saved.log),
         )
 
     def csv(self, question: QuestionId, bearer: Asking) -> Response:
         """The figures of a question, for a spreadsheet."""
-        door = door_of(self._workspace, bearer)
-        found = door.replay(_catalogue(self._kept(door, question)))
+        session = bearer.session_in(self._workspace)
+        released = session.replay(_catalogue(_saved(session, question)))
         return Response(
-            csv_text(found.to_records()),
+            csv_text(released.to_records()),
             media_type="text/csv; charset=utf-8",
             headers={"Content-Disposition": 'attachment; filename="figures.csv"'},
         )
 
     def forget(self, question: QuestionId, bearer: Asking) -> Response:
-        """Strike a question off the list."""
-        door_of(self._workspace, bearer).forget(question)
+        """Remove a saved query from the list."""
+        bearer.session_in(self._workspace).forget(question)
         return RedirectResponse(_HOME, 303)
 
-    def stand(self, question: QuestionId, sent: Sent, bearer: Asking) -> Response:
-        """Ask it again about every block to come, up to a day."""
-        door = door_of(self._workspace, bearer)
-        kept = self._kept(door, question)
-        door.subscribe(_catalogue(kept), _day(sent["until"]))
-        return RedirectResponse(f"{_HOME}/{kept.id}", 303)
+    def subscribe(self, question: QuestionId, sent: Sent, bearer: Asking) -> Response:
+        """Subscribe: release it for every new block, up to a day."""
+        session = bearer.session_in(self._workspace)
+        saved = _saved(session, question)
+        session.subscribe(_catalogue(saved), day_in(sent["until"], "to subscribe until"))
+        return RedirectResponse(f"{_HOME}/{saved.id}", 303)
 
     def end(self, question: QuestionId, bearer: Asking) -> Response:
-        """Give up what is still reserved for a standing question."""
-        door_of(self._workspace, bearer).unsubscribe(question)
+        """End a subscription and free its remaining reservations."""
+        bearer.session_in(self._workspace).unsubscribe(question)
         return RedirectResponse(_HOME, 303)
 
-    def _kept(self, door: Analyst, identity: str) -> KeptQuestion:
-        for each in door.kept():
-            if each.id == identity:
-                return each
-        raise NotFound("there is no such question among yours", hint="see the list of them")
+
+def _saved(session: Analyst, identity: str) -> SavedQuery:
+    for query in session.saved():
+        if query.id == identity:
+            return query
+    raise NotFound("you have no such question", hint="see My questions")
 
 
-def _catalogue(kept: KeptQuestion) -> Catalogue:
-    return parse_catalogue(kept.definitions, _PLACE)
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise UsageError("this is not a day", hint="write e.g. 2027-12-31") from None
+def _catalogue(query: SavedQuery) -> Catalogue:
+    return parse_catalogue(query.definitions, _PLACE)

@@ -1,0 +1,386 @@
+"""What is asked: definitions become plans, and plans become releases with a price and a key.
+
+All of it is a function of the request and of the owner's declarations, so every refusal here
+says nothing about data.
+
+1. A PPI becomes a plan: with the log's default bounds, at the ε it names.
+2. A plan becomes releases, one per cell. A release is about the functions that carry noise:
+   names, targets and formulas above them do not enter its key, so two PPIs that differ in those
+   alone share it. Same key, same answer.
+3. What would be too much is refused while that is still free: the journal keeps every answer for
+   ever, and some measures look at the events again and again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+
+from pappi.errors import Problem, Refused, UsageError
+from pappi.ledger import Account, Charge, canonical_json, canonical_object
+from pappi.mechanisms import mechanism_names
+from pappi.planning import (
+    DEAREST,
+    Cell,
+    Plan,
+    cells_of,
+    epsilon_for,
+    periods_of,
+    plan_error_law,
+    plan_ppi,
+    plan_set,
+    wanted_accuracy,
+)
+from pappi.ppinot import (
+    Catalogue,
+    DerivedSingleInstance,
+    EventCondition,
+    Occurrence,
+    Occurs,
+    Pick,
+    Ppi,
+    SingleInstance,
+    TimeMeasure,
+    anchor_time,
+    canonical_form,
+    composition_tree,
+    definitions_in,
+    leaves,
+    notation_of,
+    parse_definitions,
+    reduced_form,
+    require_sound,
+    with_default_bounds,
+)
+from pappi.store import LogDeclaration, Registry
+from pappi.values import JSON, CaseBorder, Epsilon, Horizon, PublicLog
+
+Definitions = str | Path | Catalogue
+"""The path of a file in any notation, or its text if it has several lines or is JSON or XML."""
+
+Amount = Epsilon | str | float | Decimal
+"""An ε as people write it."""
+
+_TEXT = "definitions"
+
+
+def catalogue_of(definitions: Definitions, total: Amount | None = None) -> Catalogue:
+    """The catalogue; under one ε for all its PPIs, if such a total is given."""
+    catalogue = with_remarks(definitions)[0]
+    return catalogue if total is None else replace(catalogue, total=epsilon_of(total))
+
+
+def with_remarks(definitions: Definitions) -> tuple[Catalogue, tuple[Problem, ...]]:
+    """The catalogue, and what its notation leaves to be said about it."""
+    if isinstance(definitions, Catalogue):
+        return definitions, ()
+    if is_text(definitions):
+        text = str(definitions)
+        reading = parse_definitions(text, notation_of(text), _TEXT)
+    else:
+        reading = definitions_in(definitions)
+    return reading.catalogue, tuple(reading.remarks)
+
+
+def is_text(definitions: str | Path) -> bool:
+    """Whether these are definitions themselves, and not where they are.
+
+    >>> is_text("waiting.yaml"), is_text("log: orders\\nppis: []"), is_text('{"log": "orders"}')
+    (False, True, True)
+    """
+    if isinstance(definitions, Path):
+        return False
+    return "\n" in definitions or definitions.lstrip()[:1] in ("{", "[", "<")
+
+
+def epsilon_of(amount: Amount) -> Epsilon:
+    return amount if isinstance(amount, Epsilon) else Epsilon.of(amount)
+
+
+def refuse_both(epsilon: Amount | None, total: Amount | None, accuracy: str | None = None) -> None:
+    """A price is said in one way: for each PPI, for all of them, or by what it buys."""
+    named = {"epsilon": epsilon, "total": total, "accuracy": accuracy}
+    given = [name for name, value in named.items() if value is not None]
+    if len(given) > 1:
+        raise UsageError(
+            f"send either {' or '.join(given)}, not both", hint="leave one of them out"
+        )
+
+
+def epsilon_if_any(amount: Amount | None) -> Epsilon | None:
+    return None if amount is None else epsilon_of(amount)
+
+
+# --- plans -----------------------------------------------------------------------------------
+
+DEFAULT_EPSILON = Epsilon.of("0.1")
+LEAST_EPSILON = Epsilon.of("0.001")
+
+
+def checked_log(registry: Registry, among: Collection[str], catalogue: Catalogue) -> LogDeclaration:
+    """The log a catalogue is about, if every word of the catalogue fits it."""
+    log = registry.log(catalogue.log, among)
+    require_sound(catalogue, log.public.vocabulary, mechanism_names())
+    return log
+
+
+def planned(ppi: Ppi, epsilon: Epsilon | None, log: PublicLog) -> Plan:
+    """By public facts alone: an analyst can make the same plan on a machine of their own."""
+    return plan_ppi(_settled(ppi, log), _epsilon(ppi, epsilon), log)
+
+
+def plans_of(catalogue: Catalogue, epsilon: Epsilon | None, log: PublicLog) -> tuple[Plan, ...]:
+    """Of each PPI; as one set, if the catalogue has a total and no ε is asked for each."""
+    if catalogue.total is None or epsilon is not None:
+        return tuple(planned(ppi, epsilon, log) for ppi in catalogue.ppis)
+    for amount in (catalogue.total, *(ppi.epsilon for ppi in catalogue.ppis if ppi.epsilon)):
+        _refuse_tiny(amount)
+    return plan_set([_settled(ppi, log) for ppi in catalogue.ppis], catalogue.total, log)
+
+
+def at_accuracy(ppi: Ppi, accuracy: str, log: PublicLog, counted: int | None = None) -> Ppi:
+    """The PPI with the epsilon that its wanted accuracy costs."""
+    ppi = _settled(ppi, log)
+    wanted = wanted_accuracy(accuracy, ppi)
+    if wanted is None:
+        raise UsageError(
+            f"'{accuracy}' is not an accuracy for a value in {ppi.unit.name or 'plain numbers'}",
+            hint='write e.g. "6 h", "2 %" or a plain number; add a confidence from 50 % to 99 %: '
+            '"6 h, 90 %"',
+        )
+    epsilon = epsilon_for(ppi, wanted, log, counted)
+    if epsilon is None:
+        raise _unaffordable(ppi, accuracy, log)
+    return replace(ppi, epsilon=epsilon)
+
+
+def _unaffordable(ppi: Ppi, accuracy: str, log: PublicLog) -> Refused:
+    if plan_error_law(plan_ppi(ppi, DEAREST, log)) is None:
+        return Refused(
+            f"no accuracy can be promised for PPI '{ppi.id}': its clipping bound is chosen "
+            "privately",
+            hint="give an epsilon, or declare public bounds",
+        )
+    return Refused(
+        f"no epsilon up to {DEAREST} keeps PPI '{ppi.id}' within ±{accuracy.strip(' ±')}",
+        hint="ask for less accuracy, or declare tighter bounds",
+    )
+
+
+def _settled(ppi: Ppi, log: PublicLog) -> Ppi:
+    """The PPI with everything that the log's declarations add to it."""
+    return with_default_bounds(reduced_form(ppi, log.terms.anchor), log.terms.bounds)
+
+
+def _epsilon(ppi: Ppi, asked: Epsilon | None) -> Epsilon:
+    epsilon = asked or ppi.epsilon or DEFAULT_EPSILON
+    _refuse_tiny(epsilon)
+    return epsilon
+
+
+def _refuse_tiny(epsilon: Epsilon) -> None:
+    if epsilon < LEAST_EPSILON:
+        raise UsageError(
+            f"an epsilon of {epsilon} is below {LEAST_EPSILON}: the answer would be pure noise",
+            hint="use an epsilon of e.g. 0.1",
+        )
+
+
+# --- releases --------------------------------------------------------------------------------
+
+# Changes when a mechanism's law or the meaning of a measure does: older releases
+# then answer older questions only.
+SEMANTICS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One cell of one PPI's plan: charged once, released once."""
+
+    plan: Plan
+    cell: Cell
+    charge: Charge
+
+    @property
+    def key(self) -> str:
+        return self.charge.key
+
+    @property
+    def figures(self) -> int:
+        """How many answers it gives: one per period and group."""
+        return len(self.cell.periods) * len(self.plan.groups)
+
+
+def releases_of(
+    plan: Plan,
+    log: LogDeclaration,
+    analyst: str,
+    horizon: Horizon | None = None,
+    *,
+    cells: Sequence[Cell] | None = None,
+) -> tuple[Release, ...]:
+    """What a plan asks within a log's horizon, or within another: what is yet to come.
+
+    All of it, or only what it asks in some of its cells.
+    """
+    query = _query(plan, log)
+    # Most of it is the same for every cell, and is written once.
+    written = {name: canonical_json(part) for name, part in query.items()}
+    if cells is None:
+        cells = cells_of(plan.ppi.scope, horizon or log.horizon)
+    charges = ((cell, _charge(plan, cell, log, query, written, analyst)) for cell in cells)
+    return tuple(Release(plan, cell, charge) for cell, charge in charges)
+
+
+def release_in(cell: Cell, plan: Plan, log: LogDeclaration, analyst: str) -> Release:
+    """What a plan asks in one cell."""
+    query = _query(plan, log)
+    written = {name: canonical_json(part) for name, part in query.items()}
+    return Release(plan, cell, _charge(plan, cell, log, query, written, analyst))
+
+
+def _frontier(plan: Plan, cell: Cell, log: LogDeclaration) -> dict[str, JSON]:
+    """How far the log was sealed, if the answer to the same question will change with that."""
+    goes_on = any(block.end > log.public.until for block in cell.blocks)
+    if plan.ppi.scope.anchor is None and not goes_on:
+        return {}
+    return {"sealed": log.public.until.isoformat()}
+
+
+def _charge(
+    plan: Plan,
+    cell: Cell,
+    log: LogDeclaration,
+    query: Mapping[str, JSON],
+    written: Mapping[str, str],
+    analyst: str,
+) -> Charge:
+    """Who asks, and under which name, goes on record; the key does not depend on it."""
+    periods: JSON = [canonical_form(period) for period in cell.periods]
+    own = {**_frontier(plan, cell, log), "periods": periods}
+    asked = canonical_object({**written, **{name: canonical_json(own[name]) for name in own}})
+    key = hashlib.sha256(asked.encode("ascii")).hexdigest()
+    accounts = tuple(Account(log.name, block.label) for block in cell.blocks)
+    named: dict[str, JSON] = {"ppi": ", ".join(plan.together) or plan.ppi.id}
+    if plan.total is not None:
+        named["total"] = plan.total.nano
+    return Charge(key, accounts, plan.epsilon, {**named, **query, **own}, analyst)
+
+
+def _query(plan: Plan, log: LogDeclaration) -> dict[str, JSON]:
+    return {
+        "semantics": SEMANTICS,
+        "log": log.name,
+        "data": log.data,
+        "timezone": log.terms.timezone,
+        "anchor": str(log.terms.anchor),
+        "unit": log.terms.unit.to_json(),
+        "adjacency": str(log.terms.adjacency),
+        "epsilon": plan.epsilon.nano,
+        "groups": list(plan.groups),
+        # Which cases a period has; what they are cut into is in the periods themselves.
+        "own_anchor": canonical_form(plan.ppi.scope.anchor),
+        "last_cases": plan.ppi.scope.last_cases,
+        "cases": canonical_form(plan.ppi.scope.cases),
+        "parts": [
+            {
+                "inputs": canonical_form(part.inputs),
+                "mechanism": part.mechanism.recorded_name,
+                "epsilon": str(part.mechanism.epsilon),
+                "settings": canonical_form(part.settings),
+            }
+            for part in plan.measurements
+        ],
+    }
+
+
+# --- limits ----------------------------------------------------------------------------------
+
+MOST_ANSWERS = 20_000
+MOST_BUCKETS = 500_000
+MOST_LOOKS = 64
+MOST_CALENDARS = 8
+MOST_MEASURES = 2_000
+MOST_PPIS = 200
+MOST_AT_ACCURACY = 50
+MOST_ACCOUNTS = 20_000
+_FEWER_ANSWERS = "fewer PPIs, groups or periods"
+
+
+def refuse_too_many(catalogue: Catalogue, most: int = MOST_PPIS) -> None:
+    """Called before planning, which takes time for every PPI."""
+    _refuse_beyond(len(catalogue.ppis), most, "PPIs at once", "fewer of them")
+
+
+def refuse_too_many_answers(plans: Sequence[Plan], horizon: Horizon) -> None:
+    """Called before cells become releases, which takes time too."""
+    answers = 0
+    for plan in plans:
+        answers += len(plan.groups) * len(periods_of(plan.ppi.scope, horizon))
+        _refuse_beyond(answers, MOST_ANSWERS, "answers or more at once", _FEWER_ANSWERS)
+
+
+def refuse_too_much(releases: Sequence[Release]) -> None:
+    """Nothing, or the reason why a request is too large."""
+    answers = sum(release.figures for release in releases)
+    _refuse_beyond(answers, MOST_ANSWERS, "answers at once", _FEWER_ANSWERS)
+    accounts = sum(len(release.cell.blocks) for release in releases)
+    _refuse_beyond(accounts, MOST_ACCOUNTS, "blocks to charge", "shorter periods or less time")
+    parts = ((release, part) for release in releases for part in release.plan.measurements)
+    buckets = sum(one.figures * (part.buckets or 0) * len(part.inputs) for one, part in parts)
+    hint = "fewer buckets, variables, groups or periods"
+    _refuse_beyond(buckets, MOST_BUCKETS, "values of buckets", hint)
+    read = dict.fromkeys(measure for release in releases for measure in _read(release))
+    _refuse_beyond(len(read), MOST_MEASURES, "different measures of a case", "fewer of them")
+    looks = sum(map(_looks, read))
+    hint = "fewer cycles, onsets, sequences, first ends or stopped clocks"
+    _refuse_beyond(looks, MOST_LOOKS, "looks at neighbouring events", hint)
+    calendars = {measure.calendar for measure in read if isinstance(measure, TimeMeasure)} - {None}
+    _refuse_beyond(len(calendars), MOST_CALENDARS, "working calendars", "fewer of them")
+
+
+def _refuse_beyond(wanted: int, most: int, what: str, hint: str) -> None:
+    if wanted > most:
+        message = f"this asks for {wanted:,} {what}; the limit is {most:,}"
+        raise Refused(message, hint=f"ask for {hint}")
+
+
+def _read(release: Release) -> Iterator[SingleInstance]:
+    """Every measure of a case that a release reads, and all they are derived from."""
+    for part in release.plan.measurements:
+        for measure in part.inputs:
+            for leaf in leaves(composition_tree(measure)):
+                yield from _with_variables(leaf.measure)
+    scope = release.plan.ppi.scope
+    if scope.anchor is not None:
+        yield anchor_time(scope.anchor)
+    if scope.cases is not None:
+        yield from _with_variables(scope.cases)
+
+
+def _with_variables(measure: SingleInstance) -> Iterator[SingleInstance]:
+    yield measure
+    if isinstance(measure, DerivedSingleInstance):
+        for _, variable in measure.variables:
+            yield from _with_variables(variable)
+
+
+def _looks(measure: SingleInstance) -> int:
+    """How often a measure looks at the events again, beyond the scan that all share."""
+    if isinstance(measure, TimeMeasure):
+        ends = sum(_windows(each) for each in (measure.start, measure.end))
+        again = measure.cycles is not None or measure.end_pick is Pick.FIRST
+        return ends + again + 2 * (measure.running is not None)
+    condition = getattr(measure, "when", None)
+    return 0 if condition is None else _windows(condition)
+
+
+def _windows(condition: EventCondition | CaseBorder) -> int:
+    if isinstance(condition, CaseBorder):
+        return 0
+    if isinstance(condition, Occurs):
+        return int(condition.occurrence is Occurrence.ONSET)
+    return 1 + _windows(condition.first) + _windows(condition.then)

@@ -1,0 +1,512 @@
+"""A session on this machine: every verb of an analyst, and the release protocol behind them.
+
+1. Parse, check, plan, price: functions of the request, the declarations and the
+   ledger. Every refusal happens here.
+2. Charge all of it, durably, in one transaction.
+3. Read the cases, draw, record. Evaluation is total, so this always completes. Results go on
+   record on a time grid that begins with the charge (`pace`).
+4. Answer from the record. A crash after 2 stays charged, and the same request
+   completes that release at no new cost; an identical request is a replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from pappi.checkpoint.access import Caller, Rules, refuse_stopped
+from pappi.checkpoint.answers import Released, series_of
+from pappi.checkpoint.counts import counted_cases, with_counted_cases
+from pappi.checkpoint.facts import Checked, PastRelease
+from pappi.checkpoint.levels import released_in_levels
+from pappi.checkpoint.pace import AT_ONCE, Pace
+from pappi.checkpoint.prices import (
+    UNPAID,
+    Price,
+    budget_lines,
+    forecast_of,
+    half_width_of,
+    price_of,
+    quote_of,
+    remaining_budget,
+)
+from pappi.checkpoint.queries import (
+    MOST_AT_ACCURACY,
+    Amount,
+    Definitions,
+    Release,
+    at_accuracy,
+    catalogue_of,
+    checked_log,
+    epsilon_if_any,
+    epsilon_of,
+    planned,
+    plans_of,
+    refuse_both,
+    refuse_too_many,
+    refuse_too_many_answers,
+    refuse_too_much,
+    releases_of,
+    with_remarks,
+)
+from pappi.checkpoint.saved import forget, save, saved_by
+from pappi.checkpoint.sets import with_record
+from pappi.checkpoint.subscriptions import (
+    end,
+    releases_due,
+    subscribe,
+    subscriber,
+    subscriptions_of,
+)
+from pappi.errors import Conflict, PappiError, Problem, Refused, ReleaseFailed, UsageError
+from pappi.ledger import Forecast, KeyState, Ledger, RemainingBudget
+from pappi.ppinot import Catalogue
+from pappi.series import smoothed_all
+from pappi.store import (
+    LedgerSession,
+    LogDeclaration,
+    Registry,
+    SavedQuery,
+    Subscription,
+    WorkspaceFiles,
+)
+from pappi.values import BudgetLine, Epsilon, PublicLog, Quote, Series
+
+if TYPE_CHECKING:
+    from pappi.audit import Subject, SubjectReport
+
+Step = Callable[[str], None]
+"""Called with the name of each step of the protocol; tests place their faults here."""
+
+
+def go_on(_step: str) -> None:
+    """Nothing happens between the steps."""
+
+
+class LocalSession:
+    """What an analyst can do: ask what it would cost, ask, and see the budget.
+
+    It is the only way from an analyst to a log. Definitions are the path of a file, the text
+    itself, or a catalogue.
+    """
+
+    def __init__(
+        self,
+        ledger_session: LedgerSession,
+        caller: Caller,
+        on_step: Step = go_on,
+        pace: Pace = AT_ONCE,
+    ) -> None:
+        self._ledger_session = ledger_session
+        self._caller = caller
+        self._on_step = on_step
+        self._pace = pace
+
+    # --- what is public, and what is left ---
+
+    def logs(self) -> tuple[PublicLog, ...]:
+        """What is public about each log this analyst may ask about."""
+        with self._permitted() as (_, registry):
+            names = sorted(self._caller.logs(registry))
+        return tuple(registry.logs[name].public for name in names)
+
+    def log(self, name: str) -> PublicLog:
+        """What is public about a log."""
+        with self._permitted() as (_, registry):
+            return registry.log(name, self._caller.logs(registry)).public
+
+    def budget(self, log: str) -> tuple[BudgetLine, ...]:
+        """What each block of a log may spend, and has spent; a function of the ledger alone."""
+        with self._permitted() as (ledger, registry):
+            declared = registry.log(log, self._caller.logs(registry))
+            return budget_lines(declared, ledger.balances(log), registry, self._caller.name)
+
+    def releases(
+        self, log: str, after: int = 0, limit: int | None = None
+    ) -> tuple[PastRelease, ...]:
+        """Past releases of a log, by anyone, oldest first: repeating them is free."""
+        with self._permitted() as (ledger, registry):
+            registry.log(log, self._caller.logs(registry))
+            charges = ledger.charges(log, after, limit)
+        return tuple(PastRelease.of(record, self._caller.name) for record in charges)
+
+    # --- before anything is spent ---
+
+    def check(self, definitions: Definitions) -> Checked:
+        """Check definitions; raises DefinitionError with every problem found."""
+        catalogue, remarks = with_remarks(definitions)
+        warnings = (*remarks, *self.unreleasable(catalogue))
+        return Checked(catalogue.log, tuple(ppi.id for ppi in catalogue.ppis), warnings)
+
+    def unreleasable(self, definitions: Definitions) -> list[Problem]:
+        """Why PPIs could not be released, all at once; reads no data, spends nothing."""
+        catalogue = catalogue_of(definitions)
+        with self._open_for(catalogue) as (_, log):
+            pass
+        problems = []
+        for ppi in catalogue.ppis:
+            try:
+                refuse_too_many_answers([planned(ppi, None, log.public)], log.horizon)
+            except Refused as refusal:
+                message = refusal.message.removeprefix(f"{ppi.position}: ")
+                problems.append(Problem(ppi.position, message, refusal.hint, "warning"))
+        return problems
+
+    def preview(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None = None,
+        *,
+        accuracy: str | None = None,
+        total: Amount | None = None,
+    ) -> tuple[Quote, ...]:
+        """Cost and expected error of every PPI, or what an accuracy costs; nothing is spent."""
+        refuse_both(epsilon, total, accuracy)
+        amount, catalogue = epsilon_if_any(epsilon), catalogue_of(definitions, total)
+        if accuracy is not None:
+            refuse_too_many(catalogue, MOST_AT_ACCURACY)
+        with self._open_for(catalogue) as (ledger, log):
+            counts = [counted_cases(ledger, ppi, log) for ppi in catalogue.ppis]
+            if accuracy is not None:
+                ppis = tuple(
+                    at_accuracy(ppi, accuracy, log.public, counted)
+                    for ppi, counted in zip(catalogue.ppis, counts, strict=True)
+                )
+                catalogue = replace(catalogue, ppis=ppis, total=None)
+            by_plan = self._by_plan(catalogue, amount, ledger, log)
+            refuse_too_much([release for own in by_plan for release in own])
+            states = ledger.states(release.key for own in by_plan for release in own)
+        quotes = []
+        for own, counted in zip(by_plan, counts, strict=True):
+            unpaid = [release for release in own if states[release.key] in UNPAID]
+            dearest = max(unpaid or own, key=lambda release: release.charge.amount)
+            plan = with_counted_cases(dearest.plan, log, counted)
+            quotes.append(quote_of(plan, log.public, len(own), len(unpaid)))
+        return tuple(quotes)
+
+    def margins(
+        self, definitions: Definitions, epsilons: Sequence[Epsilon]
+    ) -> tuple[float | None, ...]:
+        """What accuracy each epsilon buys of the first PPI, in its unit; None is not known."""
+        catalogue = catalogue_of(definitions)
+        with self._open_for(catalogue) as (ledger, log):
+            ppi = catalogue.ppis[0]
+            counted = counted_cases(ledger, ppi, log)
+            plans = (planned(ppi, epsilon, log.public) for epsilon in epsilons)
+            return tuple(half_width_of(with_counted_cases(plan, log, counted)) for plan in plans)
+
+    def price(self, definitions: Definitions) -> Price:
+        """What asking all PPIs together costs, at the ε each of them names."""
+        catalogue = catalogue_of(definitions)
+        with self._open_for(catalogue) as (ledger, log):
+            releases = self._releases(catalogue, None, ledger, log)
+            return price_of(releases, ledger.states(release.key for release in releases))
+
+    def paid(self, definitions: Definitions) -> Price:
+        """What was charged, once and by whomever, for all that is on record of a catalogue."""
+        catalogue = catalogue_of(definitions)
+        with self._open_for(catalogue) as (ledger, log):
+            releases = self._releases(catalogue, None, ledger, log)
+            states = ledger.states(release.key for release in releases)
+        known = [one for one in releases if states[one.key] is KeyState.RELEASED]
+        return price_of(known, dict.fromkeys(states, KeyState.NEW))
+
+    def forecasts(self, definitions: Definitions) -> tuple[Forecast | None, ...]:
+        """How long the budget lasts if each PPI is asked, at the ε it names; None if it is free."""
+        remaining, log, unpaid = self._unpaid(catalogue_of(definitions))
+        return tuple(forecast_of(releases, remaining, log) for releases in unpaid)
+
+    def outlook(self, definitions: Definitions) -> Forecast | None:
+        """The same for all PPIs together."""
+        remaining, log, unpaid = self._unpaid(catalogue_of(definitions))
+        return forecast_of([release for own in unpaid for release in own], remaining, log)
+
+    def rehearse(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None = None,
+        *,
+        smooth: bool = False,
+        total: Amount | None = None,
+    ) -> Released:
+        """What a release would look like, on made-up cases: no data is read, nothing is spent."""
+        from pappi.checkpoint.rehearsal import rehearsed
+
+        refuse_both(epsilon, total)
+        catalogue = catalogue_of(definitions, total)
+        with self._open_for(catalogue) as (_, log):
+            pass
+        series = rehearsed(catalogue, epsilon_if_any(epsilon), log)
+        return Released(smoothed_all(series) if smooth else series)
+
+    def audited(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None = None,
+        *,
+        total: Amount | None = None,
+    ) -> tuple[Subject, ...]:
+        """What each PPI would release, for `pappi.audit` to examine."""
+        refuse_both(epsilon, total)
+        catalogue = catalogue_of(definitions, total)
+        with self._open_for(catalogue) as (_, log):
+            pass
+        return subjects_of(catalogue, epsilon_if_any(epsilon), log.public)
+
+    def audit(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None = None,
+        *,
+        total: Amount | None = None,
+        pairs: int = 2_000,
+        samples: int = 10_000,
+    ) -> tuple[SubjectReport, ...]:
+        """The exact worst loss of each PPI's release, and its sampler against its law."""
+        from pappi.audit import audit_subject
+
+        subjects = self.audited(definitions, epsilon, total=total)
+        return tuple(audit_subject(subject, pairs, samples) for subject in subjects)
+
+    # --- releases ---
+
+    def release(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None = None,
+        *,
+        smooth: bool = False,
+        whole: Amount | None = None,
+        price: str | None = None,
+        total: Amount | None = None,
+    ) -> Released:
+        """Charge and release every PPI of a catalogue, or none; what was released is replayed.
+
+        `epsilon` is for each PPI; a `total` is for all of them, by one draw where that is better.
+        `smooth` also draws the periods of a series towards each other, from what was released
+        alone; `whole` spends that share of ε on the whole time. With the name of a `price`,
+        nothing happens unless that is still the price.
+        """
+        refuse_both(epsilon, total)
+        amount, catalogue = epsilon_if_any(epsilon), catalogue_of(definitions, total)
+        if whole is not None:
+            if not smooth or price is not None or catalogue.total is not None:
+                raise UsageError("`whole` needs `smooth`, and takes no `price` and no `total`")
+            share = epsilon_of(whole).fraction
+            levels = released_in_levels(self.release, catalogue, amount, share)
+            return Released(smoothed_all(levels))
+        with self._open_for(catalogue) as (ledger, log):
+            releases = self._releases(catalogue, amount, ledger, log)
+            if price is not None:
+                states = ledger.states(release.key for release in releases)
+                _refuse_other_price(price_of(releases, states), price)
+            series = self.answer(ledger, releases, log)
+        return Released(smoothed_all(series) if smooth else series)
+
+    def replay(
+        self, definitions: Definitions, *, smooth: bool = False, total: Amount | None = None
+    ) -> Released:
+        """What of a catalogue was released before, at the ε it names: costs nothing, ever.
+
+        A PPI of which nothing has been released yet is not among the series.
+        """
+        catalogue = catalogue_of(definitions, total)
+        with self._open_for(catalogue) as (ledger, log):
+            releases = self._releases(catalogue, None, ledger, log)
+            states = ledger.states(release.key for release in releases)
+            known = [one for one in releases if states[one.key] is KeyState.RELEASED]
+            results = ledger.results(release.key for release in known)
+            # Remembered before it is shown: whoever recorded it may not have come to do that.
+            self._ledger_session.registry(ledger)
+            series = series_of(known, states, results, log)
+        return Released(smoothed_all(series) if smooth else series)
+
+    def answer(
+        self, ledger: Ledger, releases: Sequence[Release], log: LogDeclaration
+    ) -> tuple[Series, ...]:
+        """Steps 2 to 4 of the protocol: the only place that charges, reads cases and records."""
+        refuse_too_much(releases)
+        _refuse_unready(ledger, releases, log, self._ledger_session.files)
+        rules = Rules(self._ledger_session, ledger, self._caller, log)
+        charges = [release.charge for release in releases]
+        states = ledger.charge(charges, rules.limit, rules.permit)
+        self._on_step("charged")
+        results: Mapping[str, Any] = {}
+        undrawn = {one.key: one for one in releases if states[one.key] is not KeyState.RELEASED}
+        if undrawn:
+            with self._pace():
+                drawn = self._draw(list(undrawn.values()), log)
+            self._on_step("drawn")
+            results = ledger.record(drawn)
+            self._on_step("recorded")
+        earlier = ledger.results(one.key for one in releases if one.key not in results)
+        # Remembers what was just written: an older ledger put in its place will be noticed.
+        self._ledger_session.registry(ledger)
+        return series_of(releases, states, {**results, **earlier}, log)
+
+    def _draw(self, releases: Sequence[Release], log: LogDeclaration) -> dict[str, Any]:
+        # Imported here: a replay, which reads no case, does without numpy's and DuckDB's start-up.
+        from pappi.checkpoint.draw import draw_cells
+
+        files = self._ledger_session.files
+        try:
+            return draw_cells(files.events, releases, log, files.key())
+        except Exception as error:  # noqa: BLE001 - a library's own words may quote data
+            raise ReleaseFailed(detail=_cause(error)) from None
+
+    # --- subscriptions and saved queries ---
+
+    def subscribe(
+        self,
+        definitions: Definitions,
+        until: date,
+        epsilon: Amount | None = None,
+        *,
+        total: Amount | None = None,
+    ) -> Subscription:
+        """Reserve what a catalogue costs in every block to come up to a day."""
+        refuse_both(epsilon, total)
+        amount, catalogue = epsilon_if_any(epsilon), catalogue_of(definitions, total)
+        return subscribe(self._ledger_session, self._caller, catalogue, until, amount)
+
+    def subscriptions(self) -> tuple[Subscription, ...]:
+        """This analyst's subscriptions."""
+        return subscriptions_of(self._ledger_session, self._caller)
+
+    def unsubscribe(self, identity: str) -> int:
+        """End a subscription and free its remaining reservations; returns how many."""
+        return end(self._ledger_session, self._caller, identity)
+
+    def save(self, definitions: Definitions) -> SavedQuery | None:
+        """Save a query for this analyst; None if there is no room for it."""
+        return save(self._ledger_session, self._caller, catalogue_of(definitions))
+
+    def saved(self, log: str | None = None) -> tuple[SavedQuery, ...]:
+        """This analyst's saved queries, the latest first; for one log, or for all."""
+        return saved_by(self._ledger_session, self._caller, log)
+
+    def forget(self, identity: str) -> None:
+        """Remove a saved query; what was released stays on record."""
+        forget(self._ledger_session, self._caller, identity)
+
+    # --- what the verbs share ---
+
+    @contextmanager
+    def _permitted(self) -> Iterator[tuple[Ledger, Registry]]:
+        with self._ledger_session.ledger() as ledger:
+            registry = self._ledger_session.registry(ledger)
+            self._caller.permit(registry)
+            yield ledger, registry
+
+    @contextmanager
+    def _open_for(self, catalogue: Catalogue) -> Iterator[tuple[Ledger, LogDeclaration]]:
+        """The ledger and the log of a sound catalogue, while nothing is stopped."""
+        with self._permitted() as (ledger, registry):
+            refuse_stopped(registry)
+            refuse_too_many(catalogue)
+            yield ledger, checked_log(registry, self._caller.logs(registry), catalogue)
+
+    def _releases(
+        self, catalogue: Catalogue, epsilon: Epsilon | None, ledger: Ledger, log: LogDeclaration
+    ) -> list[Release]:
+        """Everything a catalogue asks for, as far as that is not too much."""
+        by_plan = self._by_plan(catalogue, epsilon, ledger, log)
+        releases = [release for own in by_plan for release in own]
+        refuse_too_much(releases)
+        return releases
+
+    def _by_plan(
+        self, catalogue: Catalogue, epsilon: Epsilon | None, ledger: Ledger, log: LogDeclaration
+    ) -> list[tuple[Release, ...]]:
+        """The same, of each PPI by itself."""
+        plans = plans_of(catalogue, epsilon, log.public)
+        refuse_too_many_answers(plans, log.horizon)
+        by_plan = [releases_of(plan, log, self._caller.name) for plan in plans]
+        if any(plan.total is not None for plan in plans):
+            return with_record(by_plan, ledger, log, self._caller.name)
+        return by_plan
+
+    def _unpaid(
+        self, catalogue: Catalogue
+    ) -> tuple[RemainingBudget, LogDeclaration, list[list[Release]]]:
+        """What is left, and of each PPI the releases that nobody has paid for yet."""
+        refuse_too_many(catalogue)
+        with self._permitted() as (ledger, registry):
+            log = checked_log(registry, self._caller.logs(registry), catalogue)
+            grant = registry.grants.get((log.name, self._caller.name))
+            share = None if grant is None else grant.per_block
+            remaining = remaining_budget(log, ledger.balances(log.name), self._caller.name, share)
+            by_plan = self._by_plan(catalogue, None, ledger, log)
+            states = ledger.states(release.key for own in by_plan for release in own)
+        new = [[one for one in own if states[one.key] is KeyState.NEW] for own in by_plan]
+        return remaining, log, new
+
+
+def subjects_of(
+    catalogue: Catalogue, epsilon: Epsilon | None, log: PublicLog
+) -> tuple[Subject, ...]:
+    """What each PPI would release, as a subject of the audit: public facts tell it all."""
+    from pappi.checkpoint.audits import subject_of
+
+    # One draw is one subject, whatever it answers.
+    every = plans_of(catalogue, epsilon, log)
+    plans = [plan for plan in every if plan.ppi.id == (plan.together or (plan.ppi.id,))[0]]
+    return tuple(subject_of(plan, log.terms.adjacency, log.terms.unit.max_cases) for plan in plans)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The result of running a subscription: the releases that were due, or why there are none."""
+
+    subscription: Subscription
+    series: tuple[Series, ...] = ()
+    problem: PappiError | None = None
+
+
+def run_due(
+    ledger_session: LedgerSession, on_step: Step = go_on, pace: Pace = AT_ONCE
+) -> Iterator[Run]:
+    """Release what is due for every subscription: its sealed blocks, once each.
+
+    One after the other, each at the pace of a release: when the next one is charged would
+    else tell how long the one before took. One failure must not keep the others from theirs.
+    """
+    with ledger_session.ledger() as ledger:
+        registry = ledger_session.registry(ledger)
+        for subscription in registry.subscriptions.values():
+            log = registry.logs[subscription.log]
+            session = LocalSession(ledger_session, subscriber(subscription), on_step, pace)
+            try:
+                due = releases_due(ledger, subscription, log)
+                if due:
+                    yield Run(subscription, session.answer(ledger, due, log))
+            except PappiError as problem:
+                yield Run(subscription, problem=problem)
+
+
+def _refuse_unready(
+    ledger: Ledger, releases: Sequence[Release], log: LogDeclaration, files: WorkspaceFiles
+) -> None:
+    """What is known beforehand to fail is not charged; a replay reads nothing."""
+    states = ledger.states(release.key for release in releases)
+    if any(state is not KeyState.RELEASED for state in states.values()):
+        log.require_ready(files.events)
+        files.key()
+
+
+def _cause(error: Exception) -> str:
+    """For the owner alone; an error of ours keeps what a driver said as its own detail."""
+    said = f"{type(error).__name__}: {error}"
+    inner = error.detail if isinstance(error, PappiError) else ""
+    return f"{said} ({inner})" if inner else said
+
+
+def _refuse_other_price(price: Price, named: str) -> None:
+    if price.name != named:
+        raise Conflict(
+            "the price has changed since you saw it",
+            hint="nothing was charged; check the new price",
+        )

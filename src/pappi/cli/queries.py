@@ -1,0 +1,452 @@
+"""`pappi preview`, `rehearse`, `release`, `subscription`, `budget`; and `exact`, for the owner."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pappi import report
+from pappi.cli.options import (
+    AS_JSON,
+    CATALOGUE,
+    EPSILON,
+    TOTAL,
+    catalogue_in,
+    chosen_catalogue,
+    console,
+    make_folder,
+    now,
+    open_workspace,
+    options,
+    verified_in_full,
+    workspace_option,
+    write_private,
+)
+from pappi.ppinot import Ppi
+from pappi.values import ZERO, BudgetLine, PublicLog, Quote, Series
+
+if TYPE_CHECKING:
+    from pappi.ledger import Forecast
+
+
+_ONLY = click.option(
+    "--ppi", "only", multiple=True, metavar="ID", help="Only this PPI; repeatable."
+)
+_ANALYST = click.option(
+    "--analyst",
+    default="analyst",
+    show_default=True,
+    help="Analyst who subscribes and whose share pays.",
+)
+_CHARTS = click.option(
+    "--svg", type=click.Path(file_okay=False, path_type=Path), help="Write charts to DIR."
+)
+_of_a_release = options(
+    CATALOGUE,
+    _ONLY,
+    EPSILON,
+    TOTAL,
+    click.option(
+        "--smooth",
+        is_flag=True,
+        help="Also smooth: pull periods towards each other; see docs/smoothing.md.",
+    ),
+    click.option("--csv", "as_csv", is_flag=True, help="Print CSV."),
+    _CHARTS,
+    click.option(
+        "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a report to FILE."
+    ),
+    workspace_option,
+    AS_JSON,
+)
+
+
+@click.command()
+@CATALOGUE
+@_ONLY
+@workspace_option
+@AS_JSON
+def exact(catalogue: Path, only: Sequence[str], workspace: str | None, *, as_json: bool) -> None:
+    """Owner only: show exact, non-private values. Every look is recorded: see `pappi trail`."""
+    answers = open_workspace(workspace).exact(chosen_catalogue(catalogue, only))
+    if as_json:
+        click.echo(_json({"answers": [report.exact_record(answer) for answer in answers]}))
+        return
+    click.echo("Exact values, not private: for the owner only.")
+    for ppi in dict.fromkeys(answer.ppi for answer in answers):
+        console().print(report.exact_table([one for one in answers if one.ppi == ppi]))
+
+
+@click.command()
+@CATALOGUE
+@_ONLY
+@EPSILON
+@TOTAL
+@click.option(
+    "--accuracy",
+    metavar="MARGIN",
+    help='Find the ε for this margin of error: "6 h" (95 % confidence) or "6 h, 90 %".',
+)
+@click.option(
+    "--options", is_flag=True, help="Also show other ways to release each PPI, and their margins."
+)
+@_CHARTS
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page to FILE."
+)
+@workspace_option
+@AS_JSON
+def preview(
+    catalogue: Path,
+    only: Sequence[str],
+    epsilon: str | None,
+    total: str | None,
+    accuracy: str | None,
+    svg: Path | None,
+    html: Path | None,
+    workspace: str | None,
+    *,
+    options: bool,
+    as_json: bool,
+) -> None:
+    """Show the cost and expected error of every PPI. Reads no data and spends nothing."""
+    if sum(given is not None for given in (epsilon, total, accuracy)) > 1:
+        raise click.UsageError("use --epsilon, --total or --accuracy, one of them")
+    chosen = chosen_catalogue(catalogue, only, total)
+    analyst = open_workspace(workspace).checkpoint()
+    quotes = analyst.preview(chosen, epsilon, accuracy=accuracy)
+    lines = analyst.budget(chosen.log)
+    previewed = list(zip(chosen.ppis, quotes, strict=True))
+    priced = chosen
+    if chosen.total is None or epsilon is not None or accuracy is not None:
+        ppis = (replace(ppi, epsilon=quote.epsilon) for ppi, quote in previewed)
+        priced = replace(chosen, ppis=tuple(ppis), total=None)
+    foreseen = analyst.outlook(priced)
+    if svg is not None:
+        write_preview_charts(previewed, lines, svg)
+    if html is not None:
+        make_folder(html.parent)
+        page = report.preview_html(f"Preview: {chosen.log}", previewed, lines, foreseen, now())
+        _write_file("Page", html, page)
+    if as_json:
+        click.echo(_json({"quotes": [report.quote_record(quote) for quote in quotes]}))
+    else:
+        # A confidence was named: show what holds with others than the usual one.
+        margins = options or "," in (accuracy or "")
+        show_preview(quotes, lines, foreseen, margins=margins, options=options)
+
+
+def _refuse_both(epsilon: str | None, total: str | None) -> None:
+    if epsilon is not None and total is not None:
+        raise click.UsageError("use either --epsilon or --total, not both")
+
+
+@click.command()
+@_of_a_release
+def rehearse(
+    catalogue: Path,
+    only: Sequence[str],
+    epsilon: str | None,
+    total: str | None,
+    svg: Path | None,
+    html: Path | None,
+    workspace: str | None,
+    *,
+    smooth: bool,
+    as_csv: bool,
+    as_json: bool,
+) -> None:
+    """Show what a release would look like, on made-up cases. Reads no data and spends nothing."""
+    _refuse_both(epsilon, total)
+    chosen = chosen_catalogue(catalogue, only, total)
+    analyst = open_workspace(workspace).checkpoint()
+    for folder in (svg, html.parent if html else None):
+        make_folder(folder)
+    series = analyst.rehearse(chosen, epsilon, smooth=smooth)
+    _write_files(analyst.log(chosen.log), series, (), svg, html)
+    if as_json:
+        record = report.smoothed_record if smooth else report.answer_record
+        answers = [{**record(a), "rehearsal": True} for one in series for a in one.answers]
+        click.echo(_json({"rehearsal": True, "answers": answers}))
+    elif as_csv:
+        click.echo(report.csv_text(series.to_records()), nl=False)
+    else:
+        _print_tables(series)
+        click.echo("A rehearsal on made-up cases. No data was read, nothing was charged.")
+
+
+@click.command()
+@_of_a_release
+@click.option(
+    "--whole",
+    metavar="SHARE",
+    help="With --smooth: spend this share of ε on the whole time, e.g. 0.5, and the rest on the "
+    "periods.",
+)
+def release(
+    catalogue: Path,
+    only: Sequence[str],
+    epsilon: str | None,
+    total: str | None,
+    whole: str | None,
+    svg: Path | None,
+    html: Path | None,
+    workspace: str | None,
+    *,
+    smooth: bool,
+    as_csv: bool,
+    as_json: bool,
+) -> None:
+    """Charge the budget and release every PPI; earlier releases are repeated for free."""
+    if whole is not None and not smooth:
+        raise click.UsageError("--whole needs --smooth")
+    _refuse_both(epsilon, total)
+    chosen = chosen_catalogue(catalogue, only, total)
+    analyst = open_workspace(workspace).checkpoint()
+    for folder in (svg, html.parent if html else None):
+        make_folder(folder)
+    before = analyst.budget(chosen.log)
+    series = analyst.release(chosen, epsilon, smooth=smooth, whole=whole)
+    budget_lines = analyst.budget(chosen.log)
+    _write_files(analyst.log(chosen.log), series, budget_lines, svg, html)
+    answers = [answer for one in series for answer in one.answers]
+    if as_json:
+        record = report.smoothed_record if smooth else report.answer_record
+        click.echo(_json({"answers": [record(answer) for answer in answers]}))
+    elif as_csv:
+        flat = report.flat_smoothed_record if smooth else report.flat_record
+        click.echo(report.csv_text([flat(answer) for answer in answers]), nl=False)
+    else:
+        show_release(series, before, budget_lines)
+
+
+@click.group(invoke_without_command=True)
+@click.option("--log", "log_name", metavar="NAME", help="Only this log.")
+@workspace_option
+@AS_JSON
+@click.pass_context
+def budget(
+    context: click.Context, log_name: str | None, workspace: str | None, *, as_json: bool
+) -> None:
+    """Show what each block may spend and has spent, and whether the ledger verifies."""
+    context.obj = workspace or context.obj
+    if context.invoked_subcommand is not None:
+        return
+    opened = open_workspace(workspace)
+    verified = verified_in_full(opened)
+    names = [log_name] if log_name else [log.name for log in opened.logs()]
+    lines = {name: opened.checkpoint().budget(name) for name in names}
+    if as_json:
+        click.echo(_json(_budget_record(lines, verified.entries, verified.head)))
+        return
+    for name, blocks in lines.items():
+        click.echo(f"Log '{name}'")
+        console().print(report.budget_table(blocks))
+    head = f"{verified.entries}:{verified.head[:16]}"
+    click.echo(f"The ledger verifies: {verified.entries} entries, head {head}")
+
+
+@budget.command()
+@click.argument("log_name", metavar="LOG")
+@click.argument("epsilon")
+@click.option("--total", metavar="EPS", help="Limit for all blocks together.")
+@workspace_option
+def grant(log_name: str, epsilon: str, total: str | None, workspace: str | None) -> None:
+    """Owner only: set the total epsilon that each block of LOG may spend."""
+    terms = open_workspace(workspace).grant(log_name, epsilon, total).terms
+    in_all = f", and all blocks together ε {terms.total_budget}" if terms.total_budget else ""
+    each = f"Each {terms.blocks.unit} of '{log_name}' may now spend ε {terms.block_budget}"
+    click.echo(f"{each}{in_all}.")
+
+
+@click.group()
+def subscription() -> None:
+    """Subscriptions: budget is reserved in advance, answers are released block by block."""
+
+
+@subscription.command()
+@CATALOGUE
+@click.option(
+    "--until",
+    type=click.DateTime(["%Y-%m-%d"]),
+    required=True,
+    help="Reserve budget in every whole block that ends by this day.",
+)
+@EPSILON
+@TOTAL
+@_ANALYST
+@workspace_option
+def add(
+    catalogue: Path,
+    until: datetime,
+    epsilon: str | None,
+    total: str | None,
+    analyst: str,
+    workspace: str | None,
+) -> None:
+    """Subscribe to a catalogue: reserve its cost in every future block."""
+    session = open_workspace(workspace).checkpoint(analyst)
+    added = session.subscribe(catalogue_in(catalogue), until.date(), epsilon, total=total)
+    click.echo(f"Subscription {added.id}: {added.first} up to {added.until}.")
+    click.echo("Each block is released once it is sealed: pappi subscription run")
+
+
+@subscription.command("list")
+@_ANALYST
+@workspace_option
+def list_(analyst: str, workspace: str | None) -> None:
+    """List the subscriptions."""
+    for listed in open_workspace(workspace).checkpoint(analyst).subscriptions():
+        click.echo(f"{listed.id}  '{listed.log}', {listed.first} up to {listed.until}")
+
+
+@subscription.command()
+@click.argument("identity", metavar="ID")
+@_ANALYST
+@workspace_option
+def end(identity: str, analyst: str, workspace: str | None) -> None:
+    """End a subscription and free its remaining reservations."""
+    cells = open_workspace(workspace).checkpoint(analyst).unsubscribe(identity)
+    click.echo(f"Ended; {cells} reservations released.")
+
+
+@subscription.command()
+@workspace_option
+def run(workspace: str | None) -> None:
+    """Release what is due for every subscription."""
+    opened = open_workspace(workspace)
+    runs = opened.run_subscriptions()
+    for due in runs:
+        analyst, log = due.subscription.analyst, due.subscription.log
+        click.echo(f"Subscription {due.subscription.id} of {analyst}:")
+        _print_tables(due.series)
+        if due.series:
+            click.echo(_RESERVED)
+            click.echo(report.left_text(opened.checkpoint(analyst).budget(log)))
+        if due.problem is not None:
+            click.echo(f"  not released: {due.problem.message}")
+    if not runs:
+        click.echo("Nothing to do: every sealed block has been released.")
+
+
+_NOTHING = "Charged: nothing new."
+_RESERVED = "Charged: what was reserved in advance."
+
+
+def _print_tables(series: Iterable[Series]) -> None:
+    out = console()
+    for one in series:
+        out.print(report.answers_table(one))
+
+
+def show_release(
+    series: Sequence[Series], before: Sequence[BudgetLine], after: Sequence[BudgetLine]
+) -> None:
+    """Tables of values, then what it cost and what is left."""
+    _print_tables(series)
+    answers = [answer for one in series for answer in one.answers]
+    replayed = sum(answer.replayed for answer in answers)
+    if replayed:
+        click.echo(
+            f"{replayed} of {len(answers)} answers were released before and cost nothing new."
+        )
+    # What an analyst reserved counts as used: turning it into a charge takes nothing more.
+    reserved = any(answer.charged > ZERO for answer in answers)
+    click.echo(report.charged_text(before, after) or (_RESERVED if reserved else _NOTHING))
+    click.echo(report.left_text(after))
+
+
+def show_preview(
+    quotes: Sequence[Quote],
+    lines: Sequence[BudgetLine],
+    foreseen: Forecast | None,
+    *,
+    margins: bool,
+    options: bool,
+) -> None:
+    """Prices and margins, what to ask instead, and how long the budget lasts."""
+    out = console()
+    out.print(report.quotes_table(quotes))
+    if margins:
+        out.print(report.quantiles_table(quotes))
+    for quote in quotes if options else ():
+        out.print(report.options_table(quote))
+    for line in (*report.set_lines(quotes), *report.advice_lines(quotes)):
+        click.echo(line)
+    click.echo(report.left_text(lines))
+    for line in report.forecast_lines(foreseen) if foreseen else ():
+        click.echo(line)
+
+
+def _write_files(
+    log: PublicLog,
+    series: Sequence[Series],
+    lines: Sequence[BudgetLine],
+    charts: Path | None,
+    page: Path | None,
+) -> None:
+    if charts is not None:
+        for one in series:
+            _write_file("Chart", charts / f"{one.ppi}.svg", report.series_svg(one))
+    if page is not None:
+        write_report(log, series, lines, page)
+
+
+def write_report(
+    log: PublicLog, series: Sequence[Series], lines: Sequence[BudgetLine], path: Path
+) -> None:
+
+    facts = (
+        ("Log", log.name),
+        ("Horizon", f"{log.first} up to {log.until}, {log.terms.timezone}"),
+        ("Privacy unit", f"one {log.terms.unit}, {log.terms.adjacency}"),
+        ("Budget", f"ε {log.terms.block_budget} per {log.terms.blocks.unit}"),
+    )
+    page = report.report_html(f"Process performance: {log.name}", series, lines, facts, now())
+    _write_file("Report", path, page)
+
+
+def write_preview_charts(
+    previewed: Iterable[tuple[Ppi, Quote]], lines: Sequence[BudgetLine], directory: Path
+) -> None:
+    """The expected error and the tree of each PPI, and the budget of the log."""
+
+    make_folder(directory)
+    for ppi, quote in previewed:
+        figures = report.error_figure(quote), report.composition_figure(ppi, quote)
+        for name, figure in zip(("error", "tree"), figures, strict=True):
+            _write_file("Chart", directory / f"{ppi.id}-{name}.svg", report.standalone(figure))
+    _write_file("Chart", directory / "budget.svg", report.standalone(report.budget_gauge(lines)))
+
+
+def _write_file(what: str, path: Path, text: str) -> None:
+    write_private(path, text)
+    click.echo(f"{what}: {path}", err=True)
+
+
+def _budget_record(
+    lines: Mapping[str, Sequence[BudgetLine]], entries: int, head: str
+) -> dict[str, Any]:
+    accounts = [
+        {
+            "log": name,
+            "block": line.block,
+            "limit": float(line.limit),
+            "spent": float(line.spent),
+            "reserved": float(line.held),
+            "left": float(line.left),
+        }
+        for name, blocks in lines.items()
+        for line in blocks
+    ]
+    return {"accounts": accounts, "ledger": {"entries": entries, "head": head}}
+
+
+def _json(record: dict[str, Any]) -> str:
+    return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)

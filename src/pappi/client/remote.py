@@ -1,0 +1,469 @@
+"""A session behind a service: the same verbs, sent as requests and read back as the same types.
+
+A release is the same however often it is asked for: if the connection breaks after the charge,
+asking again completes it at no new cost. So requests are sent again where that is safe; only what
+would make a second subscription, or end one, is not.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+from urllib.parse import quote as url_part
+
+from pappi import errors
+from pappi.audit import SubjectReport, audit_subject
+from pappi.checkpoint import (
+    Amount,
+    Checked,
+    Definitions,
+    PastRelease,
+    Price,
+    Released,
+    catalogue_of,
+    epsilon_if_any,
+    epsilon_of,
+    is_text,
+    refuse_both,
+    subjects_of,
+)
+from pappi.errors import (
+    DefinitionError,
+    InputError,
+    NotAuthenticated,
+    PappiError,
+    Problem,
+    ReleaseFailed,
+    UsageError,
+)
+from pappi.ledger import Forecast
+from pappi.ppinot import Catalogue, write_yaml
+from pappi.session import Session, from_wire
+from pappi.store import SavedQuery, Subscription
+from pappi.values import BudgetLine, PublicLog, Quote, Series
+
+try:
+    import httpx
+except ModuleNotFoundError:
+    raise ModuleNotFoundError(
+        "pappi.client needs httpx: install it with pip install 'pappi[client]'", name="httpx"
+    ) from None
+
+_TEXT = "definitions"
+_NOTATIONS = {".yaml": "yaml", ".yml": "yaml", ".bpmn": "bpmn", ".xml": "bpmn", ".txt": "text"}
+_PAGE = 1_000
+_ATTEMPTS = 4
+_LONGEST_WAIT = 30.0
+# The service has said to come again; it has done nothing.
+_AGAIN = frozenset({"too-many-requests", "busy", "stopping"})
+
+# Whatever may be wrong with a reply; a UsageError is about an amount that is none.
+_UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    UsageError,
+    ValueError,
+)
+
+Json = Any
+Sleep = Callable[[float], object]
+Sent = tuple[dict[str, Any], str]
+"""The body of a request, and the file that problems are about."""
+Value = TypeVar("Value")
+
+
+class ServiceError(PappiError):
+    """The service could not be reached, did not understand, or was not understood."""
+
+    code = "service"
+    exit_code = 15
+
+    def __init__(self, message: str, *, hint: str = "", status: int | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+
+
+class Client:
+    """An analyst's session with a PaPPI service.
+
+    Definitions are the path of a file, the text itself if it has several lines or is JSON or
+    XML, or a catalogue. Amounts of ε are best written as text, such as "0.1".
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        timeout: float = 120.0,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Sleep = time.sleep,
+    ) -> None:
+        self._http = httpx.Client(
+            base_url=url,
+            headers={"Authorization": f"Bearer {key}"},
+            timeout=timeout,
+            transport=transport,
+        )
+        self._sleep = sleep
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    # --- what is public, and what is left ---
+
+    def logs(self) -> tuple[PublicLog, ...]:
+        """The logs you may ask about, and what is public about each."""
+        return _part(tuple[PublicLog, ...], self._get("/logs"), "logs")
+
+    def log(self, name: str) -> PublicLog:
+        """What is public about a log."""
+        return _part(PublicLog, self._get(f"/logs/{_in_path(name)}"))
+
+    def budget(self, log: str) -> tuple[BudgetLine, ...]:
+        """What each block of a log may spend, and has spent."""
+        reply = self._get(f"/logs/{_in_path(log)}/budget")
+        return _part(tuple[BudgetLine, ...], reply, "blocks")
+
+    def releases(
+        self, log: str, after: int = 0, limit: int | None = None
+    ) -> tuple[PastRelease, ...]:
+        """Past releases of a log, by anyone, oldest first: repeating them is free."""
+        releases: list[PastRelease] = []
+        following: int | None = after
+        while following is not None and (limit is None or len(releases) < limit):
+            missing = _PAGE if limit is None else min(_PAGE, limit - len(releases))
+            path = f"/logs/{_in_path(log)}/releases"
+            reply = self._get(path, after=following, limit=missing)
+            page = _part(tuple[PastRelease, ...], reply, "releases")
+            releases.extend(page)
+            following = reply.get("next") if page else None
+        return tuple(releases)
+
+    # --- before anything is spent ---
+
+    def check(self, definitions: Definitions, *, notation: str | None = None) -> Checked:
+        """Check definitions; raises DefinitionError with every problem found."""
+        sent = _sent(definitions, notation)
+        reply = self._post("/check", sent)
+        ppis = _part(tuple[Mapping[str, str], ...], reply, "ppis")
+        warnings = _part(tuple[Problem, ...], reply, "warnings")
+        return Checked(
+            _part(str, reply, "log"),
+            tuple(ppi["id"] for ppi in ppis),
+            tuple(in_file(warning, sent[1]) for warning in warnings),
+        )
+
+    def preview(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None = None,
+        *,
+        accuracy: str | None = None,
+        total: Amount | None = None,
+        notation: str | None = None,
+    ) -> tuple[Quote, ...]:
+        """Cost and expected error of every PPI, or what an accuracy costs; nothing is spent."""
+        sent = _sent(definitions, notation, epsilon, total, accuracy=accuracy)
+        return _part(tuple[Quote, ...], self._post("/preview", sent), "quotes")
+
+    def price(self, definitions: Definitions, *, notation: str | None = None) -> Price:
+        """What asking all PPIs together costs, at the ε each of them names."""
+        return _part(Price, self._post("/price", _sent(definitions, notation)), "price")
+
+    def forecasts(
+        self, definitions: Definitions, *, notation: str | None = None
+    ) -> tuple[Forecast | None, ...]:
+        """How long the budget lasts if each PPI is asked, at the ε it names; None if it is free."""
+        reply = self._post("/forecast", _sent(definitions, notation))
+        return _part(tuple[Forecast | None, ...], reply, "forecasts")
+
+    def outlook(self, definitions: Definitions, *, notation: str | None = None) -> Forecast | None:
+        """The same for all PPIs together."""
+        reply = self._post("/forecast", _sent(definitions, notation))
+        return _part_if_any(Forecast, reply, "outlook")
+
+    def rehearse(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None = None,
+        *,
+        smooth: bool = False,
+        total: Amount | None = None,
+        notation: str | None = None,
+    ) -> Released:
+        """What a release would look like, on made-up cases: no data is read, nothing is spent."""
+        sent = _sent(definitions, notation, epsilon, total, smooth=smooth or None)
+        return _released(self._post("/rehearse", sent))
+
+    def audit(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None = None,
+        *,
+        total: Amount | None = None,
+        pairs: int = 2_000,
+        samples: int = 10_000,
+    ) -> tuple[SubjectReport, ...]:
+        """The exact worst loss of each PPI's release, and its sampler against its law.
+
+        The service only checks the definitions. What would be released follows from what is
+        public about the log, and is audited here: its word need not be taken for it.
+        """
+        refuse_both(epsilon, total)
+        catalogue = catalogue_of(definitions, total)
+        self.check(catalogue)
+        subjects = subjects_of(catalogue, epsilon_if_any(epsilon), self.log(catalogue.log))
+        return tuple(audit_subject(subject, pairs, samples) for subject in subjects)
+
+    # --- releases ---
+
+    def release(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None = None,
+        *,
+        smooth: bool = False,
+        whole: Amount | None = None,
+        price: str | None = None,
+        total: Amount | None = None,
+        notation: str | None = None,
+    ) -> Released:
+        """Charge and release every PPI, or none; what was released is replayed.
+
+        `smooth` also draws the periods of a series towards each other, from what was released
+        alone; `whole` spends that share of ε on the whole time. With the name of a `price`,
+        nothing happens unless that is still the price.
+        """
+        share = None if whole is None else str(epsilon_of(whole))
+        more = {"smooth": smooth or None, "whole": share, "price": price}
+        sent = _sent(definitions, notation, epsilon, total, **more)
+        return _released(self._post("/release", sent))
+
+    def replay(
+        self,
+        definitions: Definitions,
+        *,
+        smooth: bool = False,
+        total: Amount | None = None,
+        notation: str | None = None,
+    ) -> Released:
+        """What was released before, at the ε the definitions name: costs nothing, ever."""
+        sent = _sent(definitions, notation, None, total, smooth=smooth or None)
+        return _released(self._post("/replay", sent))
+
+    # --- subscriptions and saved queries ---
+
+    def subscribe(
+        self,
+        definitions: Definitions,
+        until: date,
+        epsilon: Amount | None = None,
+        *,
+        total: Amount | None = None,
+        notation: str | None = None,
+    ) -> Subscription:
+        """Reserve what every block up to a day costs; each is released once it is sealed."""
+        sent = _sent(definitions, notation, epsilon, total, until=until.isoformat())
+        return _part(Subscription, self._post("/standing", sent, repeatable=False))
+
+    def subscriptions(self) -> tuple[Subscription, ...]:
+        """Your subscriptions."""
+        return _part(tuple[Subscription, ...], self._get("/standing"), "standing")
+
+    def unsubscribe(self, identity: str) -> int:
+        """End a subscription and free its remaining reservations; returns how many."""
+        return _part(int, self._delete(f"/standing/{_in_path(identity)}"), "cancelled")
+
+    def save(self, definitions: Definitions, *, notation: str | None = None) -> SavedQuery | None:
+        """Save a query for you to find again; None if there is no room for it."""
+        reply = self._post("/saved", _sent(definitions, notation))
+        return _part_if_any(SavedQuery, reply, "saved")
+
+    def saved(self, log: str | None = None) -> tuple[SavedQuery, ...]:
+        """Your saved queries, the latest first; for one log, or for all."""
+        reply = self._get("/saved", **({} if log is None else {"log": log}))
+        return _part(tuple[SavedQuery, ...], reply, "saved")
+
+    def forget(self, identity: str) -> None:
+        """Remove a saved query; what was released stays on record."""
+        self._delete(f"/saved/{_in_path(identity)}")
+
+    # --- requests ---
+
+    def _get(self, path: str, **query: str | int) -> Json:
+        return self._ask("GET", path, query=query)
+
+    def _post(self, path: str, sent: Sent, *, repeatable: bool = True) -> Json:
+        return self._ask("POST", path, *sent, repeatable=repeatable)
+
+    def _delete(self, path: str) -> Json:
+        return self._ask("DELETE", path, repeatable=False)
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        file: str = "",
+        *,
+        query: Mapping[str, str | int] | None = None,
+        repeatable: bool = True,
+    ) -> Json:
+        for attempt in range(1, _ATTEMPTS + 1):
+            last = attempt == _ATTEMPTS
+            try:
+                reply = self._http.request(method, path, json=body, params=query)
+            except httpx.TransportError as problem:
+                if last or not (repeatable or isinstance(problem, httpx.ConnectError)):
+                    raise ServiceError(
+                        f"the service did not answer ({type(problem).__name__})",
+                        hint="check the address; repeating the same query costs nothing new",
+                    ) from None
+                self._sleep(2.0 ** (attempt - 2))
+                continue
+            content = _json(reply)
+            if reply.is_success:
+                return content
+            again = isinstance(content, Mapping) and content.get("code") in _AGAIN
+            if last or not again:
+                raise error_of(reply.status_code, content, file)
+            self._sleep(_wait(reply))
+        raise AssertionError("the last attempt either answers or raises")
+
+
+_REMOTE: type[Session] = Client
+
+
+# --- what is sent -------------------------------------------------------------------------------
+
+
+def _sent(
+    definitions: Definitions,
+    notation: str | None,
+    epsilon: Amount | None = None,
+    total: Amount | None = None,
+    **more: object,
+) -> Sent:
+    text, known, file = _text_of(definitions)
+    body = {
+        "definitions": text,
+        "notation": notation or known,
+        "epsilon": None if epsilon is None else str(epsilon_of(epsilon)),
+        "total": None if total is None else str(epsilon_of(total)),
+        **more,
+    }
+    return {name: item for name, item in body.items() if item is not None}, file
+
+
+def _text_of(definitions: Definitions) -> tuple[str, str | None, str]:
+    """Definitions as text, the notation they are known to have, and the file they are in."""
+    if isinstance(definitions, Catalogue):
+        return write_yaml(definitions), "yaml", _TEXT
+    if is_text(definitions):
+        return str(definitions), None, _TEXT
+    path = Path(definitions)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError):
+        raise InputError(
+            f"{path} cannot be read as UTF-8 text", hint="give the path of a file with PPIs"
+        ) from None
+    return text, _NOTATIONS.get(path.suffix.lower()), str(path)
+
+
+def _in_path(name: str) -> str:
+    """One part of a path, whatever the name holds."""
+    return url_part(name, safe="")
+
+
+# --- what comes back ------------------------------------------------------------------------------
+
+
+def _part(kind: type[Value], reply: Json, name: str = "") -> Value:
+    """What a part of a reply, or all of it, stands for; what is not understood is one error."""
+    try:
+        return from_wire(kind, reply[name] if name else reply)
+    except _UNREADABLE:
+        raise ServiceError(
+            "the reply cannot be understood", hint="use the same version of pappi as the service"
+        ) from None
+
+
+def _part_if_any(kind: type[Value], reply: Json, name: str) -> Value | None:
+    nothing = isinstance(reply, Mapping) and reply.get(name, ...) is None
+    return None if nothing else _part(kind, reply, name)
+
+
+def _released(reply: Json) -> Released:
+    return Released(_part(tuple[Series, ...], reply, "series"))
+
+
+def _json(reply: httpx.Response) -> Json:
+    try:
+        return reply.json()
+    except ValueError:
+        if reply.is_success:
+            raise ServiceError("the reply is not JSON: is this a PaPPI service?") from None
+        return None
+
+
+def _wait(reply: httpx.Response) -> float:
+    written = reply.headers.get("retry-after", "")
+    seconds = float(written) if written.isascii() and written.isdigit() else 1.0
+    return min(seconds, _LONGEST_WAIT)
+
+
+# --- failures, as the errors the library itself would raise ---------------------------------------
+
+# Those that are made of a message and a hint.
+_BY_CODE: Mapping[str, type[PappiError]] = {
+    kind.code: kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type)
+    and issubclass(kind, PappiError)
+    and kind.__init__ is PappiError.__init__
+}
+
+
+def error_of(status: int, body: object, file: str) -> PappiError:
+    """The error a reply stands for; `file` is where definitions were read."""
+    fault = body if isinstance(body, Mapping) else {}
+    code, message, hint = (str(fault.get(name, "")) for name in ("code", "detail", "hint"))
+    if code == DefinitionError.code:
+        problems = from_wire(tuple[Problem, ...], fault.get("problems", ()))
+        return DefinitionError([in_file(problem, file) for problem in problems])
+    if code == ReleaseFailed.code:
+        return ReleaseFailed(detail="")
+    if code == NotAuthenticated.code:
+        return NotAuthenticated()
+    if code in _BY_CODE:
+        return _BY_CODE[code](message, hint=hint)
+    if isinstance(items := fault.get("problems"), list) and items:
+        listed = (f"{item.get('place')}: {item.get('message')}" for item in items)
+        message = f"{message}: {'; '.join(listed)}"
+    return ServiceError(message or f"the service answered {status}", hint=hint, status=status)
+
+
+def in_file(problem: Problem, file: str) -> Problem:
+    """A problem as the service tells it, with the file that only its sender knows."""
+    return replace(problem, position=replace(problem.position, file=file))

@@ -1,0 +1,433 @@
+"""What the owner of a workspace can do with it. Every act is an entry of the journal."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from itertools import islice, takewhile
+
+from pappi.custody.capture import Sealed, capture, grows, require_here, seal, seal_source
+from pappi.custody.erasure import Erased, Request, erase
+from pappi.custody.exact import exact_answers, look_payload
+from pappi.custody.imports import (
+    Declarations,
+    Imported,
+    NewLog,
+    Progress,
+    create_log,
+    import_log,
+    inspect_log,
+    sweep,
+)
+from pappi.custody.names import Selection, refuse_unwithdrawable, select_names
+from pappi.custody.pack import gather_pack
+from pappi.custody.sources import Added, SourceMapping, add_log
+from pappi.custody.trail import ChargePage, Spending, charges_before, spending_of
+from pappi.errors import NotFound, UsageError
+from pappi.eventlog import EventReader
+from pappi.ledger import ChargeRecord, Entry, EntryKind, Ledger, Mark, Verification, no_progress
+from pappi.ledger import Progress as Watch
+from pappi.mechanisms import mechanism_names, secret_bytes
+from pappi.ppinot import Catalogue, require_sound
+from pappi.report import Pack
+from pappi.store import (
+    Captured,
+    CapturedEvent,
+    LedgerSession,
+    LogDeclaration,
+    Registry,
+    digest_of,
+    key_payload,
+    today,
+)
+from pappi.values import (
+    JSON,
+    RIGHTS,
+    Epsilon,
+    ExactAnswer,
+    Grant,
+    KeyRecord,
+    Right,
+    Role,
+    Vocabulary,
+    require_name,
+)
+
+_REASON = 200
+_ID_BYTES = 6
+_SECRET_BYTES = 32
+_KEPT_BACK = frozenset({"digest", "result"})
+
+
+@dataclass(frozen=True, slots=True)
+class TrailEntry:
+    """One entry of the journal, without key digests and released numbers."""
+
+    seq: int
+    at: str
+    kind: str
+    what: Mapping[str, JSON]
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedKey:
+    """A new key. The secret is shown to its bearer once, and found nowhere afterwards."""
+
+    record: KeyRecord
+    secret: str = field(repr=False)
+
+
+class Custody:
+    """The owner's side of a workspace. Never hand it to an analyst.
+
+    `by` is who acts: it goes on record with every act.
+    """
+
+    def __init__(self, session: LedgerSession, by: str = "owner") -> None:
+        self._session = session
+        self._by = require_name(by, "an owner")
+
+    def import_log(
+        self, name: str, reader: EventReader, new: NewLog, progress: Progress
+    ) -> Imported:
+        """Import a log and declare it, all or nothing."""
+        with self._session.ledger() as ledger:
+            return import_log(self._declarations(ledger), name, reader, new, progress)
+
+    def inspect_log(
+        self, name: str, reader: EventReader, new: NewLog, progress: Progress
+    ) -> Imported:
+        """What importing this log would declare; nothing is imported or recorded."""
+        with self._session.ledger() as ledger:
+            return inspect_log(self._declarations(ledger), name, reader, new, progress)
+
+    def select_names(
+        self,
+        name: str,
+        reader: EventReader,
+        new: NewLog,
+        selection: Selection,
+        progress: Progress,
+    ) -> Vocabulary:
+        """The names of the terms that enough cases have, for a price charged to every block."""
+        with self._opened() as (ledger, registry):
+            files = self._session.files
+            return select_names(
+                files, ledger, registry.logs, name, reader, new, selection, progress
+            )
+
+    def add_log(self, name: str, given: SourceMapping, new: NewLog) -> Added:
+        """Declare a log whose events stay where they are; its source is only ever read."""
+        with self._session.ledger() as ledger:
+            return add_log(self._declarations(ledger), name, given, new)
+
+    def create_log(self, name: str, new: NewLog, vocabulary: Vocabulary) -> LogDeclaration:
+        """Declare an empty log that will capture events; nothing is sealed yet."""
+        with self._session.ledger() as ledger:
+            return create_log(self._declarations(ledger), name, new, vocabulary)
+
+    def capture(self, name: str, events: Sequence[CapturedEvent]) -> Captured:
+        """Capture events; they are on disk when this returns, and can be queried once sealed."""
+        log = self.log(name)
+        require_here(log, "captured")
+        return capture(self._session.files.inbox, log, events)
+
+    def grows(self, name: str) -> bool:
+        """Whether a log grows, from a source or by capture; an imported one does not."""
+        return grows(self._session.files.inbox, self.log(name))
+
+    def seal(self, name: str, until: date | None = None) -> Sealed:
+        """Seal time up to a day so that it can be queried; later events for it are set aside.
+
+        Without a day, a growing log is sealed up to its last complete block.
+        """
+        log = self.log(name)
+        if until is None and not self.grows(name):
+            raise UsageError(
+                "this log was imported, and nothing has been captured since",
+                hint="sealing would add empty time that cannot be removed; if you want that, name "
+                "the day",
+            )
+        with self._session.ledger() as ledger:
+
+            def commit(sealed: LogDeclaration) -> None:
+                table, end = sealed.table, sealed.public.until
+                self._change(ledger, name, lambda now: replace(now.sealed(end), table=table))
+
+            files = self._session.files
+            if log.source is not None:
+                return seal_source(files, lambda: self.log(name), until, commit)
+            sweep(self._declarations(ledger))
+            return seal(files, lambda: self.log(name), until, today(log.terms.zone), commit)
+
+    def erase(
+        self,
+        name: str,
+        cases: Sequence[str] = (),
+        persons: Sequence[str] = (),
+        blocks: Sequence[str] = (),
+    ) -> Erased:
+        """Delete cases, persons or blocks from disk; what was released stays on record."""
+        require_here(self.log(name), "erased")
+        request = Request(tuple(cases), tuple(persons), tuple(blocks))
+        with self._session.ledger() as ledger:
+
+            def note(erased: Erased) -> None:
+                what: dict[str, JSON] = {"log": name, "by what": list(erased.kinds)}
+                self._act(
+                    ledger,
+                    EntryKind.ERASE,
+                    {**what, "cases": erased.cases, "events": erased.events},
+                )
+
+            sweep(self._declarations(ledger))
+            return erase(self._session.files, lambda: self.log(name), request, note)
+
+    def withdraw_names(
+        self, name: str, activities: Sequence[str] = (), attributes: Sequence[str] = ()
+    ) -> LogDeclaration:
+        """Take activities and attributes out of a log's vocabulary that nothing has used yet.
+
+        No new query can use them. Anyone who has seen them still knows them, and the events stay.
+        """
+        if not activities and not attributes:
+            raise UsageError("name an activity or an attribute to withdraw")
+        names = {"activity": tuple(activities), "attribute": tuple(attributes)}
+        with self._session.ledger() as ledger:
+
+            def act() -> Mapping[str, JSON]:
+                registry = self._session.registry(ledger)
+                refuse_unwithdrawable(ledger, registry, registry.log(name), names)
+                return {
+                    "log": name,
+                    "activities": list(activities),
+                    "attributes": list(attributes),
+                    "by": self._by,
+                }
+
+            ledger.append(EntryKind.WITHDRAW_NAMES, act)
+        return self.log(name)
+
+    def logs(self) -> tuple[LogDeclaration, ...]:
+        with self._opened() as (_, registry):
+            return tuple(registry.logs.values())
+
+    def log(self, name: str) -> LogDeclaration:
+        with self._opened() as (_, registry):
+            return registry.log(name)
+
+    def grant(self, name: str, per_block: Epsilon, total: Epsilon | None = None) -> LogDeclaration:
+        """Set what each block of a log, and all together, may spend; what is spent stays spent."""
+        if per_block.nano == 0 or (total is not None and total.nano == 0):
+            raise UsageError("a budget of 0 allows no answers", hint="grant e.g. 2")
+        with self._session.ledger() as ledger:
+            return self._change(ledger, name, lambda log: log.with_budget(per_block, total))
+
+    def grant_analyst(self, name: str, analyst: str, per_block: Epsilon) -> Grant:
+        """Let an analyst query a log and spend up to this much of each block's budget."""
+        require_name(analyst, "an analyst")
+        if per_block.nano == 0:
+            raise UsageError("a budget of 0 allows no answers", hint="grant e.g. 0.5, or withdraw")
+        with self._opened() as (ledger, registry):
+            grant = Grant(registry.log(name).name, analyst, per_block)
+            what: dict[str, JSON] = {"log": grant.log, "analyst": analyst}
+            what["per_block"] = per_block.nano
+            self._act(ledger, EntryKind.GRANT, what)
+            return grant
+
+    def withdraw(self, name: str, analyst: str) -> None:
+        """Withdraw an analyst's access to a log."""
+        with self._opened() as (ledger, registry):
+            if (name, analyst) not in registry.grants:
+                raise NotFound("there is no such grant", hint="list the grants")
+            self._act(ledger, EntryKind.WITHDRAW, {"log": name, "analyst": analyst})
+
+    def grants(self) -> tuple[Grant, ...]:
+        with self._opened() as (_, registry):
+            return tuple(registry.grants.values())
+
+    def issue_key(
+        self,
+        role: Role,
+        name: str,
+        rights: Collection[Right] | None = None,
+        expires: datetime | None = None,
+    ) -> IssuedKey:
+        """A new key, for an owner or for the analyst of that name."""
+        issued = _new_key(role, name, rights, expires)
+        with self._opened() as (ledger, _):
+            self._act(ledger, EntryKind.KEY, key_payload(issued.record, digest_of(issued.secret)))
+        return issued
+
+    def revoke_key(self, identity: str) -> KeyRecord:
+        """Revoke a key; revoking it again changes nothing."""
+        with self._opened() as (ledger, registry):
+            if identity not in registry.keys:
+                raise NotFound("there is no key with this id", hint="list the keys")
+            key = registry.keys[identity]
+            if not key.revoked:
+                self._act(ledger, EntryKind.REVOKE, {"id": identity})
+            return replace(key, revoked=True)
+
+    def all_keys(self) -> tuple[KeyRecord, ...]:
+        with self._opened() as (_, registry):
+            return tuple(registry.keys.values())
+
+    def key_of(self, secret: str, now: datetime) -> KeyRecord:
+        """Whose key this is; NotAuthenticated if it is nobody's."""
+        with self._opened() as (_, registry):
+            return registry.key_of(secret, now)
+
+    def stop(self, reason: str) -> None:
+        """Refuse every answer, including replays, until `resume`. Analysts see the reason."""
+        if not reason.strip() or len(reason) > _REASON or not reason.isprintable():
+            raise UsageError(f"a stop needs a reason of up to {_REASON} printable characters")
+        with self._opened() as (ledger, _):
+            self._act(ledger, EntryKind.STOP, {"reason": reason.strip()})
+
+    def resume(self) -> None:
+        with self._opened() as (ledger, registry):
+            if registry.stopped is not None:
+                self._act(ledger, EntryKind.RESUME, {})
+
+    def stopped(self) -> str | None:
+        """The reason why nothing is answered, or None."""
+        with self._opened() as (_, registry):
+            return registry.stopped
+
+    def trail(self, after: int = 0, limit: int = 100) -> tuple[TrailEntry, ...]:
+        """What happened after an entry of the journal, oldest first."""
+        with self._session.ledger() as ledger:
+            return tuple(map(_trail_entry, islice(ledger.entries(after + 1), limit)))
+
+    def declared_before(self, entries: Collection[TrailEntry]) -> Mapping[int, Mapping[str, JSON]]:
+        """What was declared of the same log before each declaration among the entries."""
+        wanted = {entry.seq for entry in entries if entry.kind == EntryKind.DECLARE}
+        latest: dict[str, Mapping[str, JSON]] = {}
+        before: dict[int, Mapping[str, JSON]] = {}
+        if not wanted:
+            return before
+        with self._session.ledger() as ledger:
+            for act in takewhile(
+                lambda act: act.seq <= max(wanted), ledger.acts(EntryKind.DECLARE)
+            ):
+                payload = act.payload
+                if act.seq in wanted and payload["name"] in latest:
+                    before[act.seq] = latest[payload["name"]]
+                latest[payload["name"]] = payload
+        return before
+
+    def charges(
+        self, name: str, after: int = 0, limit: int | None = None
+    ) -> tuple[ChargeRecord, ...]:
+        """The charges that touched a log, after an entry of the journal, oldest first."""
+        with self._opened() as (ledger, registry):
+            return ledger.charges(registry.log(name).name, after, limit)
+
+    def latest_charges(
+        self, log: str | None = None, before: int | None = None, limit: int = 100
+    ) -> ChargePage:
+        """The charges of a log, or of all, before an entry of the journal: newest first."""
+        with self._opened() as (ledger, registry):
+            if log is not None:
+                registry.log(log)
+            end = _length(registry) + 1
+            return charges_before(ledger, log, end if before is None else min(before, end), limit)
+
+    def spending(self, name: str) -> Spending:
+        """What each block of a log, all together and each analyst may spend, and have spent."""
+        with self._opened() as (ledger, registry):
+            return spending_of(registry.log(name), ledger.balances(name), registry)
+
+    def length(self) -> int:
+        """How many entries the journal has."""
+        with self._opened() as (_, registry):
+            return _length(registry)
+
+    def exact(self, catalogue: Catalogue) -> tuple[ExactAnswer, ...]:
+        """The non-private values of a catalogue; the view is recorded first."""
+        files = self._session.files
+        with self._opened() as (ledger, registry):
+            log = registry.log(catalogue.log)
+            require_sound(catalogue, log.public.vocabulary, mechanism_names())
+            # Durable when it returns: without the record no event is read.
+            self._act(ledger, EntryKind.EXACT, look_payload(catalogue))
+        log.require_ready(files.events)
+        return exact_answers(files.events, catalogue, log, files.key())
+
+    def verify(self, progress: Watch = no_progress) -> Verification:
+        """Check the whole ledger, from its first entry to its last; nobody waits for it."""
+        return self._session.verify(progress)
+
+    def contains(self, mark: Mark) -> bool:
+        """Whether the ledger still has an entry that was noted earlier."""
+        with self._opened() as (ledger, _):
+            return ledger.contains(mark)
+
+    def pack(self, log: str | None = None) -> Pack:
+        """What a data protection officer asks about a log, or about all; reads no event."""
+        return gather_pack(self._session, log)
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Ledger, Registry]]:
+        with self._session.ledger() as ledger:
+            yield ledger, self._session.registry(ledger)
+
+    def _declarations(self, ledger: Ledger) -> Declarations:
+        return Declarations(
+            files=self._session.files,
+            known=lambda: self._session.registry(ledger).logs,
+            number=lambda: len(ledger.acts(EntryKind.DECLARE)) + 1,
+            declare=lambda log: self._act(ledger, EntryKind.DECLARE, log.to_json()),
+        )
+
+    def _change(
+        self, ledger: Ledger, name: str, change: Callable[[LogDeclaration], LogDeclaration]
+    ) -> LogDeclaration:
+        """Declare a log anew, from what is declared at that moment: no other change is lost."""
+        declared: list[LogDeclaration] = []
+
+        def act() -> Mapping[str, JSON]:
+            declared.append(change(self._session.registry(ledger).log(name)))
+            return {**declared[0].to_json(), "by": self._by}
+
+        ledger.append(EntryKind.DECLARE, act)
+        return declared[0]
+
+    def _act(self, ledger: Ledger, kind: str, what: Mapping[str, JSON]) -> None:
+        ledger.append(kind, {**what, "by": self._by})
+
+
+def _length(registry: Registry) -> int:
+    return registry.last.seq if registry.last else 0
+
+
+def _trail_entry(entry: Entry) -> TrailEntry:
+    what = {name: item for name, item in entry.payload.items() if name not in _KEPT_BACK}
+    return TrailEntry(entry.seq, entry.at, entry.kind, what)
+
+
+def _new_key(
+    role: Role, name: str, rights: Collection[Right] | None, expires: datetime | None
+) -> IssuedKey:
+    """A key with all rights of its role, or with some of them."""
+    require_name(name, f"the bearer of an {role}'s key")
+    chosen = RIGHTS[role] if rights is None else frozenset(rights)
+    if not chosen or not chosen <= RIGHTS[role]:
+        raise UsageError(
+            f"an {role}'s key can have the rights {', '.join(sorted(RIGHTS[role]))}",
+            hint="name at least one of them; leave the option out for all",
+        )
+    now = datetime.now(UTC)
+    if expires is not None and (expires.tzinfo is None or expires <= now):
+        raise UsageError(
+            "the expiry of a key must lie in the future",
+            hint="write e.g. 2027-01-31T00:00:00+00:00",
+        )
+    identity = secret_bytes(_ID_BYTES).hex()
+    random = base64.urlsafe_b64encode(secret_bytes(_SECRET_BYTES)).rstrip(b"=").decode("ascii")
+    record = KeyRecord(identity, role, name, chosen, now, expires)
+    return IssuedKey(record, f"pappi_{identity}_{random}")

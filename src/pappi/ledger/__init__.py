@@ -1,0 +1,90 @@
+"""The ledger: accounts, charges, and the journal that proves them.
+
+ledger     `Ledger`: charge before anything is drawn, record, replay, verify; opening one
+accounts   when a charge may be made, and how long a budget lasts
+entries    what the entries of the journal mean, and what they add up to
+chain      canonical JSON and a hash chain: the past cannot be changed unnoticed
+snapshots  what is kept beside the journal: signed sums, and how far it had come
+database   the contract between the rules and a database
+sqlite     the ledger in a SQLite file
+postgres   the ledger in PostgreSQL, for several servers (imported when it is used)
+"""
+
+from pappi.ledger.accounts import (
+    Account,
+    Charge,
+    Forecast,
+    KeyState,
+    RemainingBudget,
+    demand,
+    forecast,
+)
+from pappi.ledger.chain import Entry, Fault, canonical_json, canonical_object, extend, verified
+from pappi.ledger.database import Journal, broken, utc_now
+from pappi.ledger.entries import (
+    FORMAT,
+    Balance,
+    ChargeRecord,
+    EntryKind,
+    cancelled_in,
+    charge_of,
+    opening_payload,
+    reformat_payload,
+    reserved_in,
+    standing,
+)
+from pappi.ledger.ledger import (
+    Ledger,
+    Progress,
+    Verification,
+    bare_journal,
+    create_ledger,
+    no_progress,
+    no_step,
+    open_ledger,
+    unverified_ledger,
+)
+from pappi.ledger.snapshots import Mark, MarkFile
+from pappi.ledger.sqlite import GUARDS, TABLES
+
+__all__ = [
+    "FORMAT",
+    "GUARDS",
+    "TABLES",
+    "Account",
+    "Balance",
+    "Charge",
+    "ChargeRecord",
+    "Entry",
+    "EntryKind",
+    "Fault",
+    "Forecast",
+    "Journal",
+    "KeyState",
+    "Ledger",
+    "Mark",
+    "MarkFile",
+    "Progress",
+    "RemainingBudget",
+    "Verification",
+    "bare_journal",
+    "broken",
+    "cancelled_in",
+    "canonical_json",
+    "canonical_object",
+    "charge_of",
+    "create_ledger",
+    "demand",
+    "extend",
+    "forecast",
+    "no_progress",
+    "no_step",
+    "open_ledger",
+    "opening_payload",
+    "reformat_payload",
+    "reserved_in",
+    "standing",
+    "unverified_ledger",
+    "utc_now",
+    "verified",
+]

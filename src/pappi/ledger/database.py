@@ -1,0 +1,201 @@
+"""The contract between the ledger's rules and the database it lives in.
+
+A database gives transactions and runs fixed statements in a common, small SQL with `?` for
+values; what a journal is made of is the same everywhere, and is here. Everything fails
+closed: whatever a database reports becomes an error, never a permission. A commit that
+failed half-way may have reached the disk; then epsilon is charged that was not used, which
+the same question completes. The other way round cannot happen.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from pappi.errors import LedgerBroken, LedgerUnavailable
+from pappi.ledger.chain import START, Entry, Fault, extend, require_follows
+from pappi.ledger.entries import FORMAT, EntryKind, format_of, opening_payload
+from pappi.mechanisms import secret_bytes
+from pappi.values import JSON
+
+Clock: TypeAlias = Callable[[], datetime]
+
+DAMAGED = "what is stored is damaged"
+
+_BATCH = 1_000
+_IDENTITY_BYTES = 16
+_COLUMNS = "seq, at, kind, body, digest"
+# Each entry with the digest before it: what is read by itself is checked by itself.
+_WITH_THE_ONE_BEFORE = """
+SELECT entry.seq, entry.at, entry.kind, entry.body, entry.digest, earlier.digest
+FROM journal AS entry LEFT JOIN journal AS earlier ON earlier.seq = entry.seq - 1
+"""
+_FROM = f"SELECT {_COLUMNS} FROM journal WHERE seq >= ? ORDER BY seq LIMIT {_BATCH}"  # noqa: S608
+_OF_KIND = f"""
+{_WITH_THE_ONE_BEFORE}
+WHERE entry.kind = ? AND entry.seq > ? ORDER BY entry.seq LIMIT {_BATCH}
+"""
+_ENTRY = f"{_WITH_THE_ONE_BEFORE} WHERE entry.seq = ?"
+_LAST = f"{_WITH_THE_ONE_BEFORE} ORDER BY entry.seq DESC LIMIT 1"
+_ADD = f"INSERT INTO journal ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)"  # noqa: S608
+_HEAD = "SELECT seq, digest FROM head"
+_START_HEAD = "INSERT INTO head (id, seq, digest) VALUES (1, ?, ?)"
+_MOVE_HEAD = "UPDATE head SET seq = ?, digest = ?"
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def broken(name: str, sentence: str) -> LedgerBroken:
+    """The refusal to work with a ledger that contradicts itself."""
+    return LedgerBroken(
+        f"the ledger {name} does not verify: {sentence}",
+        hint="nothing is released until the owner has restored it from a backup",
+    )
+
+
+class Journal(ABC):
+    """One open connection to a ledger's database; threads take turns."""
+
+    def __init__(self, name: str, clock: Clock) -> None:
+        self.name = name
+        self._clock = clock
+        self._turn = threading.RLock()
+        self._process = os.getpid()
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    @abstractmethod
+    def writing(self) -> AbstractContextManager[None]:
+        """One transaction, alone among all processes: durable at the end, or undone."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[None]:
+        """One moment of the ledger, whatever others write meanwhile."""
+
+    @abstractmethod
+    def run(self, statement: str, *values: object) -> list[Any]:
+        """Run one statement and fetch all it gives."""
+
+    @abstractmethod
+    def check_file(self) -> None:
+        """Raise the first Fault that the database itself finds; reads everything."""
+
+    @abstractmethod
+    def has_ledger_shape(self) -> bool:
+        """Whether the tables and their guards are exactly those of a ledger."""
+
+    @abstractmethod
+    def add_snapshots(self) -> None:
+        """The table for snapshots, which came with format 3; only while `writing`."""
+
+    def check_shape(self) -> None:
+        """Raise a Fault if the tables or their guards are not those of a ledger."""
+        if not self.has_ledger_shape():
+            raise Fault(None, "its tables or their guards are not those of a PaPPI ledger")
+
+    def _refuse_forked(self) -> None:
+        # No database's connection survives a fork: two processes would believe they hold one
+        # lock, or read each other's answers.
+        if os.getpid() != self._process:
+            raise LedgerUnavailable("the ledger was opened by another process; open it again")
+
+    def begin(self) -> None:
+        """The first entry; only while `writing`."""
+        self.append(EntryKind.OPENING, opening_payload(secret_bytes(_IDENTITY_BYTES).hex()))
+
+    def append(self, kind: str, payload: Mapping[str, JSON]) -> Entry:
+        """Extend the chain; only while `writing`."""
+        (entry,) = self.append_all(kind, [payload])
+        return entry
+
+    def append_all(self, kind: str, payloads: Iterable[Mapping[str, JSON]]) -> list[Entry]:
+        """Extend the chain by as many entries; the head moves once, to the last of them."""
+        before = last = self.last()
+        added = []
+        for payload in payloads:
+            at = self._clock().astimezone(UTC).isoformat(timespec="microseconds")
+            last = extend(last, at, kind, payload)
+            self.run(_ADD, last.seq, last.at, last.kind, last.body, last.digest)
+            added.append(last)
+        if added:
+            move = _START_HEAD if before is None else _MOVE_HEAD
+            self.run(move, added[-1].seq, added[-1].digest)
+        return added
+
+    def format(self) -> int:
+        """The format this journal was begun in, or last brought to; ours if it is empty."""
+        said = (*self.entries_of(EntryKind.OPENING), *self.entries_of(EntryKind.REFORMAT))
+        try:
+            return max(map(format_of, said), default=FORMAT)
+        except (Fault, ValueError) as problem:
+            raise broken(self.name, DAMAGED) from problem
+
+    def last(self) -> Entry | None:
+        """The newest entry, if the head record agrees that it is."""
+        last = self._one(_LAST)
+        try:
+            self.check_head(last)
+        except Fault as fault:
+            raise broken(self.name, fault.sentence) from fault
+        return last
+
+    def found(self, seq: int) -> Entry | None:
+        return self._one(_ENTRY, seq)
+
+    def entry(self, seq: int) -> Entry:
+        """One entry, whose digest is that of its content and of the digest before it."""
+        stored = self.found(seq)
+        if stored is None:
+            raise broken(self.name, f"entry {seq} is missing")
+        return stored
+
+    def entries(self, first: int = 1) -> Iterator[Entry]:
+        """The entries from a number on, some at a time; whoever reads them checks the chain."""
+        for some in self.batches(first):
+            yield from some
+
+    def batches(self, first: int = 1) -> Iterator[list[Entry]]:
+        """The same, as they are fetched."""
+        while rows := self.run(_FROM, first):
+            yield [self._entry(row) for row in rows]
+            first = rows[-1][0] + 1
+
+    def entries_of(self, kind: str, after: int = 0) -> Iterator[Entry]:
+        """The entries of a kind that come after a number, some at a time, each checked."""
+        while rows := self.run(_OF_KIND, kind, after):
+            yield from map(self._checked, rows)
+            after = rows[-1][0]
+
+    def check_head(self, last: Entry | None) -> None:
+        """Raise a Fault unless the head record agrees that the journal ends here."""
+        if self.run(_HEAD) != ([(last.seq, last.digest)] if last else []):
+            end = last.seq if last else 0
+            raise Fault(end + 1, f"the journal ends at entry {end}, but its head record does not")
+
+    def _one(self, statement: str, *values: object) -> Entry | None:
+        rows = self.run(statement, *values)
+        return self._checked(rows[0]) if rows else None
+
+    def _checked(self, row: tuple[object, ...]) -> Entry:
+        *columns, before = row
+        entry = self._entry(tuple(columns))
+        try:
+            require_follows(entry, START if entry.seq == 1 else str(before))
+        except Fault as fault:
+            raise broken(self.name, fault.sentence) from fault
+        return entry
+
+    def _entry(self, row: tuple[object, ...]) -> Entry:
+        match row:
+            case (int(seq), str(at), str(kind), str(body), str(digest)):
+                return Entry(seq, at, kind, body, digest)
+            case _:
+                raise broken(self.name, DAMAGED)

@@ -1,0 +1,384 @@
+"""What the entries of a ledger's journal mean, and what they add up to.
+
+Six kinds belong to the ledger itself: `ledger` opens the journal, `reserve` sets a price
+aside, `cancel` gives up what was set aside, `charge` spends, `release` puts the result of
+a charged cell on record, `format` says from where on the journal is of a newer format. The
+other kinds are acts of the owner and are only kept. What an unknown kind means nobody can
+know, so a journal that has one is refused.
+
+A `Story` adds a journal up again, and in doing so checks that it is a possible one: nothing
+is charged twice, and nothing is released that was not charged before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pappi.ledger.accounts import Account, Charge, KeyState
+from pappi.ledger.chain import Entry, Fault, canonical_json
+from pappi.values import JSON, ZERO, Epsilon
+
+
+class EntryKind:
+    """The kinds of entries. A new kind is a new format: who does not know it must not go on."""
+
+    OPENING = "ledger"
+    RESERVE = "reserve"
+    CANCEL = "cancel"
+    CHARGE = "charge"
+    RELEASE = "release"
+    REFORMAT = "format"
+    # Acts: what the register folds (`store/registry.py`), and what is only kept.
+    DECLARE = "declare"
+    GRANT = "grant"
+    WITHDRAW = "withdraw"
+    KEY = "key"
+    REVOKE = "revoke"
+    STOP = "stop"
+    RESUME = "resume"
+    STAND = "stand"
+    END = "end"
+    KEEP = "keep"
+    FORGET = "forget"
+    ERASE = "erase"
+    ROLLBACK = "rollback"
+    WITHDRAW_NAMES = "withdraw-names"
+    EXACT = "exact"
+
+
+LEDGERS_OWN = frozenset(
+    {
+        EntryKind.OPENING,
+        EntryKind.RESERVE,
+        EntryKind.CANCEL,
+        EntryKind.CHARGE,
+        EntryKind.RELEASE,
+        EntryKind.REFORMAT,
+    }
+)
+ACTS = frozenset(kind for name, kind in vars(EntryKind).items() if name.isupper()) - LEDGERS_OWN
+# Unless it decides nothing, whoever reads it: then it begins like this.
+HARMLESS = "note-"
+
+FORMAT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Where in the journal a key was reserved, charged and released, as far as it has come."""
+
+    reserved: int | None = None
+    charged: int | None = None
+    released: int | None = None
+
+    def as_of(self, seq: int) -> Cell | None:
+        """The cell as it was after an entry; None if it was not there yet.
+
+        A reservation that was given up later leaves no trace, and is not seen either.
+        """
+        reserved, charged, released = (
+            number if number is not None and number <= seq else None
+            for number in (self.reserved, self.charged, self.released)
+        )
+        if reserved is None and charged is None and released is None:
+            return None
+        return Cell(reserved, charged, released)
+
+    @property
+    def state(self) -> KeyState:
+        if self.released is not None:
+            return KeyState.RELEASED
+        return KeyState.RESERVED if self.charged is None else KeyState.PENDING
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What an account has spent, and what is reserved in it for subscriptions."""
+
+    spent: Epsilon = ZERO
+    held: Epsilon = ZERO
+
+    @property
+    def used(self) -> Epsilon:
+        return self.spent + self.held
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeRecord:
+    """A charge as it stands in the journal; `released_at` is None while it is pending."""
+
+    seq: int
+    at: str
+    charge: Charge
+    released_at: str | None
+
+    @property
+    def released(self) -> bool:
+        return self.released_at is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a journal adds up to."""
+
+    last: Entry
+    balances: Mapping[Account, Balance]
+    cells: Mapping[str, Cell]
+
+
+def opening_payload(identity: str) -> Mapping[str, JSON]:
+    """With an identity of its own no ledger can be taken for another."""
+    return {"format": FORMAT, "identity": identity}
+
+
+def reformat_payload() -> Mapping[str, JSON]:
+    return {"format": FORMAT}
+
+
+def format_of(entry: Entry) -> int:
+    """The format that an opening or a `format` entry says the journal has from there on."""
+    written = entry.payload.get("format")
+    if type(written) is not int:
+        raise Fault(entry.seq, f"entry {entry.seq} names no format")
+    return written
+
+
+def is_known(kind: str) -> bool:
+    """Whether this version can tell what an entry of that kind decides."""
+    return kind in LEDGERS_OWN or kind in ACTS or kind.startswith(HARMLESS)
+
+
+def charge_payload(charge: Charge) -> Mapping[str, JSON]:
+    """Of a charge, and of a reservation: a charge to be made later."""
+    return {
+        "key": charge.key,
+        "accounts": [[account.log, account.block] for account in charge.accounts],
+        "amount": charge.amount.nano,
+        "analyst": charge.analyst,
+        "question": charge.question,
+    }
+
+
+def charge_of(entry: Entry) -> Charge:
+    """The charge an entry stands for."""
+    return _charge(entry.payload)
+
+
+def reserve_payload(charges: Sequence[Charge]) -> Mapping[str, JSON]:
+    """All that is set aside at once. What their questions have in common is written once."""
+    names = sorted({name for charge in charges for name in charge.question})
+    values: list[JSON] = []
+    places: dict[str, int] = {}
+
+    def place(value: JSON) -> int:
+        number = places.setdefault(canonical_json(value), len(values))
+        if number == len(values):
+            values.append(value)
+        return number
+
+    def question(charge: Charge) -> JSON:
+        parts = charge.question
+        return [place(parts[name]) if name in parts else None for name in names]
+
+    written = [{**charge_payload(charge), "question": question(charge)} for charge in charges]
+    return {"names": names, "values": values, "charges": written}
+
+
+def reserved_in(payload: Mapping[str, Any]) -> Mapping[str, Charge]:
+    """What a reservation sets aside, by key; before format 3 each was an entry of its own."""
+    if "charges" not in payload:
+        charge = _charge(payload)
+        return {charge.key: charge}
+    names, values = payload["names"], payload["values"]
+    reserved: dict[str, Charge] = {}
+    for written in payload["charges"]:
+        parts = zip(names, written["question"], strict=True)
+        question = {name: values[place] for name, place in parts if place is not None}
+        charge = _charge({**written, "question": question})
+        if charge.key in reserved:
+            raise ValueError("it reserves a key twice")
+        reserved[charge.key] = charge
+    return reserved
+
+
+def _charge(payload: Mapping[str, Any]) -> Charge:
+    return Charge(
+        payload["key"],
+        tuple(Account(log, block) for log, block in payload["accounts"]),
+        Epsilon(payload["amount"]),
+        payload["question"],
+        payload["analyst"],
+    )
+
+
+def release_payload(key: str, result: JSON) -> Mapping[str, JSON]:
+    return {"key": key, "result": result}
+
+
+def cancel_payload(reserved: Mapping[str, int]) -> Mapping[str, JSON]:
+    """Of keys, each with the entry that reserved it."""
+    return {"cells": [[key, seq] for key, seq in reserved.items()]}
+
+
+def cancelled_in(payload: Mapping[str, Any]) -> Mapping[str, int | None]:
+    """What is given up, and where it was reserved; before format 3 a key, an entry each."""
+    if "cells" not in payload:
+        return {payload["key"]: None}
+    return dict(payload["cells"])
+
+
+def result_of(entry: Entry) -> JSON:
+    """The released result an entry put on record."""
+    result: JSON = entry.payload["result"]
+    return result
+
+
+def keys_in(kind: str, payload: Mapping[str, Any]) -> Iterable[str]:
+    """The keys whose cells an entry changes."""
+    match kind:
+        case EntryKind.CHARGE | EntryKind.RELEASE:
+            return (payload["key"],)
+        case EntryKind.RESERVE:
+            return [charge["key"] for charge in payload.get("charges", (payload,))]
+        case EntryKind.CANCEL:
+            return cancelled_in(payload)
+        case _:
+            return ()
+
+
+def standing(entries: Iterable[Entry]) -> Standing:
+    """Add a whole journal up, or raise the first Fault in its story."""
+    story = Story()
+    for entry in entries:
+        story.take(entry, payload_in(entry))
+    if story.last is None:
+        raise Fault(1, "the journal is empty")
+    cells = {key: cell for key, cell in story.cells.items() if cell is not None}
+    return Standing(story.last, story.balances, cells)
+
+
+def payload_in(entry: Entry) -> Mapping[str, Any]:
+    """The payload of an entry, or a Fault if it has none."""
+    try:
+        payload = entry.payload
+    except ValueError as error:
+        raise Fault(entry.seq, f"entry {entry.seq} is invalid: {error}") from error
+    if not isinstance(payload, dict):
+        raise Fault(entry.seq, f"entry {entry.seq} is invalid: it has no payload")
+    return payload
+
+
+class Story:
+    """The sums so far, from a journal's beginning or from an entry up to which they are known.
+
+    `before` gives the cell of a key as it was where the story, or its present chapter, begins;
+    `reserved` what an entry from before the beginning has reserved. Before a journal begins there
+    is neither. A long story is told in chapters, so that not all of its cells are in memory:
+    `turn_the_page` forgets those of the chapter that ends.
+    """
+
+    def __init__(
+        self,
+        balances: Mapping[Account, Balance] | None = None,
+        before: Callable[[str], Cell | None] = lambda _key: None,
+        reserved: Callable[[str, int], Charge | None] = lambda _key, _seq: None,
+    ) -> None:
+        self.last: Entry | None = None
+        self.balances: dict[Account, Balance] = dict(balances or {})
+        self.cells: dict[str, Cell | None] = {}
+        self.held: dict[str, tuple[int, Charge]] = {}
+        self.charged = self.released = self.charged_from_reserve = 0
+        self._before = before
+        self._reserved = reserved
+
+    def take(self, entry: Entry, payload: Mapping[str, Any]) -> None:
+        if (entry.kind == EntryKind.OPENING) is not (entry.seq == 1):
+            raise Fault(entry.seq, f"entry {entry.seq} is out of place: one opening, at the start")
+        if not is_known(entry.kind):
+            raise Fault(entry.seq, f"entry {entry.seq} is of a kind this version does not know")
+        try:
+            match entry.kind:
+                case EntryKind.RESERVE:
+                    self._reserve(entry, payload)
+                case EntryKind.CANCEL:
+                    self._cancel(entry, payload)
+                case EntryKind.CHARGE:
+                    self._charge(entry, payload)
+                case EntryKind.RELEASE:
+                    self._release(entry, payload)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise Fault(entry.seq, f"entry {entry.seq} is invalid: {error}") from error
+        self.last = entry
+
+    def turn_the_page(self) -> None:
+        """End a chapter."""
+        self.cells = {}
+
+    def _cell(self, key: str) -> Cell | None:
+        if key in self.cells:
+            return self.cells[key]
+        if key in self.held:
+            return Cell(reserved=self.held[key][0])
+        return self._before(key)
+
+    def _reserve(self, entry: Entry, payload: Mapping[str, Any]) -> None:
+        for key, charge in reserved_in(payload).items():
+            if self._cell(key) is not None:
+                raise Fault(entry.seq, f"entry {entry.seq} reserves a key that is known already")
+            self.cells[key] = Cell(reserved=entry.seq)
+            self.held[key] = entry.seq, charge
+            self._add(charge, held=1)
+
+    def _cancel(self, entry: Entry, payload: Mapping[str, Any]) -> None:
+        for key, seq in cancelled_in(payload).items():
+            cell = self._cell(key)
+            charge = self._held(key, seq)
+            if charge is None or (cell is not None and cell.charged is not None):
+                raise Fault(
+                    entry.seq, f"entry {entry.seq} gives up a reservation that does not exist"
+                )
+            self.cells[key] = None
+            self._add(charge, held=-1)
+
+    def _charge(self, entry: Entry, payload: Mapping[str, Any]) -> None:
+        charge = _charge(payload)
+        cell = self._cell(charge.key) or Cell()
+        if cell.charged is not None:
+            raise Fault(entry.seq, f"entry {entry.seq} charges the same key a second time")
+        if cell.reserved is not None:
+            held = self._held(charge.key, cell.reserved)
+            if held is None or not charge.costs_the_same_as(held):
+                raise Fault(entry.seq, f"entry {entry.seq} charges another price than was reserved")
+            self._add(held, held=-1)
+            self.charged_from_reserve += 1
+        self.cells[charge.key] = replace(cell, charged=entry.seq)
+        self.charged += 1
+        self._add(charge, spent=1)
+
+    def _release(self, entry: Entry, payload: Mapping[str, Any]) -> None:
+        key = payload["key"]
+        cell = self._cell(key)
+        if cell is None or cell.charged is None:
+            raise Fault(entry.seq, f"entry {entry.seq} releases what was never charged")
+        if cell.released is not None:
+            raise Fault(entry.seq, f"entry {entry.seq} releases the same key a second time")
+        self.cells[key] = replace(cell, released=entry.seq)
+        self.released += 1
+
+    def _held(self, key: str, seq: int | None) -> Charge | None:
+        """What is set aside for a key, and no longer after this."""
+        reserved = self.held.pop(key, None)
+        if reserved is None:
+            return None if seq is None else self._reserved(key, seq)
+        at, charge = reserved
+        return charge if seq in (None, at) else None
+
+    def _add(self, charge: Charge, *, spent: int = 0, held: int = 0) -> None:
+        for account, amount in charge.costs:
+            now = self.balances.get(account, Balance())
+            self.balances[account] = Balance(
+                Epsilon(now.spent.nano + spent * amount.nano),
+                Epsilon(now.held.nano + held * amount.nano),
+            )

@@ -1,0 +1,632 @@
+"""Joint: all means, shares and sums of a set from one draw, at one ε.
+
+A dashboard asks for many numbers about the same cases. Released one by one, k of them get ε/k
+each. Here one draw over what a case can contribute to all of them together has the whole ε, with
+noise in the shape of that hull (`hull`, with the proof). Every function of the set is read off
+the same noisy integers: `JointMember` is one of them, and all members of a set have the same law,
+so they are one release.
+
+A member's value is put on a lattice, and counts as u = 2k − K in {−K..K}: how far it lies from the
+middle of its bounds. Members that a case has together or not at all form a *presence class*, and
+share its number of cases T. A mean is the middle plus U/T, a sum half of U + T·(lowest + highest).
+Sums, and whatever every case has, belong to the class of all cases: there, a case without a
+value adds 0 to a sum.
+
+*replace*: where every case has every value, T is public. One case in the place of another moves u
+by 2K at most: noise over the sums alone, in the shape of their box, has the whole ε. Elsewhere a
+replaced case is one less and one more, and the planner halves ε.
+
+Which class a case is in is decided by its own values, whatever was declared: a case that has one
+value of a class but not another counts as the middle for that. So the proof holds for any data.
+
+**The noise of one member.** With v = 2u/K′ and t the noise of its class, K′ = 2K, a mean at the
+share p of its bounds has the pivot v − λt, λ = 2p − 1, and a sum v + μt. In a single class, given
+the larger radius r both are uniform within ±r, and r has the chances (r+1)·Π(K′ᵢr + 1)·e^(−εr).
+With further classes these weigh the radii of theirs. Tails and intervals are sums over the mixture.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pappi.mechanisms.hull import BoxLaw, HullLaw, Spans
+from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
+from pappi.mechanisms.laws import Law, Outcome
+from pappi.mechanisms.mechanism import Estimate, Mechanism, Values, clamp, counted
+from pappi.mechanisms.pivot import share_hull
+from pappi.mechanisms.prediction import Chances, ErrorLaw, Floats, Scenario
+from pappi.mechanisms.tails import significance
+from pappi.values import (
+    Adjacency,
+    Bounds,
+    LaplaceLikelihood,
+    Likelihood,
+    TwoBinLikelihood,
+)
+
+_DRAWN_IN = 3
+_LARGEST_TABLE = 96
+_TURNS = 33
+_TRUTHS = 17
+_HALVINGS = 12
+_TILT = 0.75
+_PLACES = 33
+_LEAST_UNIT = 1e-6
+_MOST_RADII = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What a case contributes to one function of a set: a value within bounds."""
+
+    function: str
+    bounds: Bounds
+    integral: bool
+
+    @property
+    def is_sum(self) -> bool:
+        return self.function == "sum"
+
+    @property
+    def lattice(self) -> Lattice:
+        if self.is_sum:
+            low, high = min(self.bounds.low, Fraction(0)), max(self.bounds.high, Fraction(0))
+            return Lattice.through_zero(Bounds(low, high), integral=self.integral)
+        return Lattice.over(self.bounds, RANGE_STEPS, integral=self.integral)
+
+    @property
+    def span(self) -> int:
+        """K′: u lies within ±K′/2."""
+        return 2 * self.lattice.span
+
+    @property
+    def skew(self) -> Fraction:
+        """μ of a sum: how far zero lies from the middle of what a case adds, as a share of half."""
+        lattice = self.lattice
+        return Fraction(lattice.lowest + lattice.highest, lattice.span)
+
+    def places(self, values: Values) -> NDArray[np.int64]:
+        """u of every case; the middle where it has no value, or nothing added to a sum."""
+        missing = np.isnan(values)
+        lattice = self.lattice
+        points = 2 * lattice.snap(np.where(missing, 0.0, values)) - lattice.lowest - lattice.highest
+        return points if self.is_sum else np.where(missing, 0, points)
+
+
+@dataclass(frozen=True, slots=True)
+class PresenceClass:
+    """Functions that a case is part of together, or of none; `everyone` is in it if it says so."""
+
+    members: tuple[Contribution, ...]
+    everyone: bool
+
+    @property
+    def spans(self) -> Spans:
+        return tuple(member.span for member in self.members)
+
+    def statistics(self, columns: Values) -> Outcome:
+        """U of each member, and T."""
+        rows = columns
+        if not self.everyone:
+            rows = columns[~np.isnan(columns).all(axis=1)]
+        sums = (total(m.places(rows[:, i])) for i, m in enumerate(self.members))
+        return *sums, len(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class JointMember(Mechanism):
+    """One function of a set; `index` says which, counted through all classes."""
+
+    name: ClassVar[str] = "joint"
+
+    classes: tuple[PresenceClass, ...]
+    index: int
+
+    def __post_init__(self) -> None:
+        Mechanism.__post_init__(self)
+        if self.adjacency is Adjacency.REPLACE and not self.knows_number:
+            raise ValueError("under replace, only a set of values that every case has is released")
+
+    @property
+    def answers_for(self) -> int:
+        return self.width
+
+    @property
+    def width(self) -> int:
+        return sum(len(each.members) for each in self.classes)
+
+    @property
+    def knows_number(self) -> bool:
+        """Whether every case is in every class: then under replace its size is public."""
+        return all(each.everyone for each in self.classes)
+
+    @property
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """All of the set: the same for each of its members."""
+        return (("set", written_set(self.classes)),)
+
+    def law(self, values: Values) -> Law:
+        rows, start = values.reshape(-1, self.width), 0
+        numbers: list[int] = []
+        for each in self.classes:
+            numbers.extend(each.statistics(rows[:, start : start + len(each.members)]))
+            start += len(each.members)
+        spans = tuple(each.spans for each in self.classes)
+        if self.adjacency is Adjacency.REPLACE:
+            return BoxLaw(tuple(numbers), spans, self.epsilon)
+        return HullLaw(tuple(numbers), spans, self.epsilon)
+
+    # --- what was released, of this member
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Its class, and its place in the class."""
+        index = self.index
+        for number, each in enumerate(self.classes):
+            if index < len(each.members):
+                return number, index
+            index -= len(each.members)
+        raise IndexError(self.index)
+
+    @property
+    def member(self) -> Contribution:
+        number, index = self.place
+        return self.classes[number].members[index]
+
+    def _noisy(self, noisy: Outcome) -> tuple[float, float]:
+        """v and t: twice its sum in cases, and the number of cases."""
+        number, index = self.place
+        start = sum(len(each.members) + 1 for each in self.classes[:number])
+        size = len(self.classes[number].members)
+        return 2 * noisy[start + index] / self.member.span, float(noisy[start + size])
+
+    def _bins(self, noisy: Outcome) -> tuple[float, float]:
+        """As two bins, in cases: how much of them lies above, and below."""
+        v, t = self._noisy(noisy)
+        return max((t + v) / 2, 0.0), max((t - v) / 2, 0.0)
+
+    @property
+    def _noise(self) -> Noise:
+        number, _ = self.place
+        spans = tuple(each.spans for each in self.classes)
+        if self.adjacency is Adjacency.REPLACE:
+            return box_noise(tuple(span for each in spans for span in each), self.epsilon)
+        return class_noise(spans, number, self.epsilon)
+
+    def estimate(self, noisy: Outcome) -> Estimate:
+        v, t = self._noisy(noisy)
+        if self.member.is_sum:  # t counts all cases, also those that a filter leaves out of it
+            return Estimate(self._sum(v, t))
+        return counted(self._mean(self._share(v, t)), t, self._noise.number_quantile)
+
+    def _share(self, v: float, t: float) -> float:
+        if self.adjacency is Adjacency.REPLACE:
+            return clamp((1 + v / t) / 2, 0.0, 1.0) if t else 0.5
+        shares = _drawn_in(np.array([v]), np.array([t]), self._noise.unit)
+        return float(shares[0])
+
+    def _sum(self, v: float, t: float) -> float:
+        return (
+            float(self.member.lattice.step)
+            * self.member.span
+            / 4
+            * (v + float(self.member.skew) * t)
+        )
+
+    def _mean(self, share: float) -> float:
+        return float(self.bounds.low) + float(self.bounds.width) * share
+
+    def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
+        """For the mean or sum of the clipped values; rounding is included."""
+        return self._interval(noisy, confidence)
+
+    def interval_for_all(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
+        """One that holds, with this confidence, together with those of all other members."""
+        number, _ = self.place
+        size = len(self.classes[number].members)
+        rarely = (1 - confidence) * size / self.width
+        return self._interval(noisy, *_level_of_each(self._noise, self.member.span, size, rarely))
+
+    def _interval(
+        self, noisy: Outcome, confidence: float, tilt: float = 0.0
+    ) -> tuple[float, float]:
+        noise, span = self._noise, self.member.span
+        v, t = self._noisy(noisy)
+        if self.member.is_sum:
+            away = noise.quantile(-float(self.member.skew), span, confidence, tilt)
+            rounding = self.member.lattice.rounding * max(t, 0.0)
+            return self._sum(v - away, t) - rounding, self._sum(v + away, t) + rounding
+        if self.adjacency is Adjacency.REPLACE:
+            away = noise.quantile(0.0, span, confidence, tilt)
+            low, high = (
+                (
+                    clamp((1 + (v - away) / t) / 2, 0.0, 1.0),
+                    clamp((1 + (v + away) / t) / 2, 0.0, 1.0),
+                )
+                if t
+                else (0.0, 1.0)
+            )
+        else:
+            above, below = self._bins(noisy)
+
+            def accepted(p: float) -> bool:
+                off = 2 * abs((1 - p) * above - p * below)
+                return off <= noise.quantile(2 * p - 1, span, confidence, tilt)
+
+            low, high = share_hull(above, below, accepted)
+            estimate = self._share(v, t)
+            low, high = min(low, estimate), max(high, estimate)
+        rounding, ends = (
+            self.member.lattice.rounding,
+            (float(self.bounds.low), float(self.bounds.high)),
+        )
+        return clamp(self._mean(low) - rounding, *ends), clamp(self._mean(high) + rounding, *ends)
+
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        noise, span = self._noise, self.member.span
+        v, t = self._noisy(noisy)
+        if self.member.is_sum:
+            off = v - (
+                limit / (float(self.member.lattice.step) * span / 4) - float(self.member.skew) * t
+            )
+            rarely = noise.tail(abs(off), -float(self.member.skew), span) / 2
+            return 1 - rarely if off < 0 else rarely
+        share = (limit - float(self.bounds.low)) / float(self.bounds.width)
+        if not 0 <= share < 1:
+            return float(share >= 1)
+        if self.adjacency is Adjacency.REPLACE:
+            off, turn = v - (2 * share - 1) * t, 0.0
+        else:
+            above, below = self._bins(noisy)
+            off, turn = 2 * ((1 - share) * above - share * below), 2 * share - 1
+        rarely = noise.tail(abs(off), turn, span) / 2
+        return 1 - rarely if off < 0 else rarely
+
+    def likelihood(self, noisy: Outcome) -> Likelihood | None:
+        """As if it were Laplace noise of the same size, whose longer tails claim less."""
+        v, t = self._noisy(noisy)
+        noise, (low, high) = self._noise, self.output_range
+        if self.member.is_sum:
+            scale = self._sum(noise.deviation(-float(self.member.skew)), 0.0) / math.sqrt(2)
+            ends = (end if math.isfinite(end) else None for end in (low, high))
+            return LaplaceLikelihood(self._sum(v, t), scale, *ends)
+        if self.adjacency is Adjacency.ADD_REMOVE:
+            return TwoBinLikelihood((t + v) / 2 / noise.unit, (t - v) / 2 / noise.unit, low, high)
+        if not t:
+            return None
+        scale = float(self.bounds.width) * noise.unit / t / math.sqrt(2)
+        return LaplaceLikelihood(self._mean((1 + v / t) / 2), scale, low, high)
+
+    def value_in(self, inputs: tuple[float, ...]) -> float | None:
+        return inputs[self.index]
+
+    @property
+    def output_range(self) -> tuple[float, float]:
+        if self.member.is_sum:
+            low = 0.0 if self.bounds.low >= 0 else -math.inf
+            return low, 0.0 if self.bounds.high <= 0 else math.inf
+        return float(self.bounds.low), float(self.bounds.high)
+
+    # --- what is predicted
+
+    def predicted_error(self, cases: float, at: float | None) -> float:
+        noise = self._noise
+        if self.member.is_sum:
+            turned = noise.deviation(-float(self.member.skew))
+            return float(self.member.lattice.step) * self.member.span / 4 * turned
+        width = float(self.bounds.width)
+        share = 0.5 if at is None else clamp((at - float(self.bounds.low)) / width, 0.0, 1.0)
+        cases = max(cases, 0.0)
+        v, t = noise.points()
+        if self.adjacency is Adjacency.REPLACE:
+            guesses = np.clip(share + v / (2 * cases), 0.0, 1.0) if cases else np.full(1, 0.5)
+        else:
+            guesses = _drawn_in((2 * share - 1) * cases + v, cases + t, noise.unit)
+        return width * math.sqrt(float(np.mean((guesses - share) ** 2)))
+
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst wherever it lies
+        noise, span = self._noise, self.member.span
+        if self.member.is_sum:
+            unit, turn = float(self.member.lattice.step) * span / 4, -float(self.member.skew)
+            return ErrorLaw(lambda t: noise.tail(t / unit, turn, span), shrinks=False, start=unit)
+        width, known = float(self.bounds.width), self.adjacency is Adjacency.REPLACE
+
+        def one_side(at: float, off: float) -> float:
+            """How likely a mean is estimated beyond `at`, which is so far from it."""
+            if not 0 < at < 1:
+                return 0.0
+            return noise.tail(2 * off * cases, 0.0 if known else 2 * at - 1, span) / 2
+
+        def beyond(distance: float) -> float:
+            """At the truth for which it is worst."""
+            off = distance / width
+            if off >= 1:
+                return 0.0
+            truths = (*np.linspace(0, 1, _TRUTHS), off, 1 - off)
+            return max(one_side(p + off, off) + one_side(p - off, off) for p in truths)
+
+        return ErrorLaw(lru_cache(maxsize=256)(beyond), start=width)
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        v, t = self._noise.points(chances)
+        if self.member.is_sum:
+            unit = float(self.member.lattice.step) * self.member.span / 4
+            return scenario.value + unit * (v + float(self.member.skew) * t)
+        low, width = float(self.bounds.low), float(self.bounds.width)
+        share, cases = (scenario.value - low) / width, scenario.cases
+        if self.adjacency is Adjacency.REPLACE:
+            return low + width * np.clip(share + v / (2 * cases), 0.0, 1.0)
+        return low + width * _drawn_in((2 * share - 1) * cases + v, cases + t, self._noise.unit)
+
+
+def joint_members(
+    classes: tuple[PresenceClass, ...], epsilon: Fraction, adjacency: Adjacency
+) -> tuple[Mechanism, ...]:
+    """Every function of a set, in the order of its classes: all of them are one release."""
+    members = (member for each in classes for member in each.members)
+    return tuple(
+        JointMember(member.bounds, epsilon, adjacency, member.integral, classes, index)
+        for index, member in enumerate(members)
+    )
+
+
+def _drawn_in(v: Floats, t: Floats, unit: float) -> Floats:
+    """The share, drawn towards the middle where the noise is large: as in `two_bin`."""
+    above, below = np.maximum((t + v) / 2, 0.0) / unit, np.maximum((t - v) / 2, 0.0) / unit
+    both = above + below
+    towards = _DRAWN_IN / (1 + both)
+    return np.asarray((above + towards) / (both + 2 * towards))
+
+
+def written_set(classes: tuple[PresenceClass, ...]) -> str:
+    """As it enters the key of a release; `read_set` reads it back from the record."""
+    return json.dumps(
+        [
+            [
+                "all" if each.everyone else "some",
+                [
+                    [m.function, str(m.bounds.low), str(m.bounds.high), m.integral, m.span]
+                    for m in each.members
+                ],
+            ]
+            for each in classes
+        ]
+    )
+
+
+def read_set(text: str) -> tuple[PresenceClass, ...] | None:
+    """None if today's lattices are not those it was released on."""
+    written: list[tuple[str, list[tuple[str, str, str, bool, int]]]] = json.loads(text)
+    classes = tuple(
+        PresenceClass(
+            tuple(
+                Contribution(function, Bounds(Fraction(low), Fraction(high)), integral)
+                for function, low, high, integral, _ in members
+            ),
+            everyone=who == "all",
+        )
+        for who, members in written
+    )
+    return classes if written_set(classes) == text else None
+
+
+# --- the noise of one member ----------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """Of v and t, as a mixture: v uniform within ±radius, t within ±`spreads` of `numbers`.
+
+    v has steps of 2/K′, so within a radius r it is at most half a step from a continuous one.
+    """
+
+    radii: Floats
+    numbers: Floats
+    spreads: Floats
+    weights: Floats
+
+    @property
+    def unit(self) -> float:
+        """The scale of two-bin's noise that errs as much in the middle, in cases; never none."""
+        return max(self.deviation(0.0) / 2, _LEAST_UNIT)
+
+    def deviation(self, turn: float) -> float:
+        """Of v − turn·t."""
+        of_t = self.numbers**2 + self.spreads**2 / 3
+        return math.sqrt(float(self.weights @ (self.radii**2 / 3 + turn**2 * of_t)))
+
+    def points(self, chances: Chances | None = None) -> tuple[Floats, Floats]:
+        """Equally likely noises."""
+        chances = chances or Chances(0)
+        so_far = np.cumsum(self.weights)
+        drawn = np.searchsorted(so_far, chances.uniform(0) * so_far[-1]).clip(max=len(so_far) - 1)
+        v = self.radii[drawn] * (2 * chances.uniform(1) - 1)
+        return v, self.numbers[drawn] + self.spreads[drawn] * (2 * chances.uniform(2) - 1)
+
+    def tail(self, distance: float, turn: float, span: int) -> float:
+        """At least P(|v − turn·t| ≥ distance): as if v were continuous, and half a step closer."""
+        step = 1 / span
+        away = distance - step
+        if away <= 0:
+            return 1.0
+        reach, slope = self.radii + step, np.maximum(abs(turn) * self.spreads, 1e-9)
+        beyond = np.zeros_like(reach)
+        for shift in (turn * self.numbers, -turn * self.numbers):
+            left = reach - away - shift
+            # The mean of (left − slope·y)⁺ over y from −1 to 1.
+            square = np.maximum(left + slope, 0.0) ** 2 - np.maximum(left - slope, 0.0) ** 2
+            beyond += square / (4 * slope)
+        return min(float(self.weights @ (beyond / (2 * reach))), 1.0)
+
+    def number_quantile(self, confidence: float) -> float:
+        """How far t is off at most, with that confidence; 0 where it is public."""
+        return _number_quantile(self, confidence)
+
+    def quantile(self, turn: float, span: int, confidence: float, tilt: float = 0.0) -> float:
+        """How far v − turn·t is off at most, with that confidence; straight between some turns.
+
+        With a tilt it is surer the further it is turned.
+        """
+        place = abs(turn) * (_TURNS - 1)
+        low = min(int(place), _TURNS - 2)
+        ends = [_quantile(self, n, span, _tilted(confidence, n, tilt)) for n in (low, low + 1)]
+        return ends[0] + (place - low) * (ends[1] - ends[0])
+
+
+@lru_cache(maxsize=1024)
+def _number_quantile(noise: Noise, confidence: float) -> float:
+    spreads = np.maximum(noise.spreads, 1e-9)
+
+    def beyond(distance: float) -> float:
+        sides = ((spreads - distance + side * noise.numbers) / (2 * spreads) for side in (1, -1))
+        return float(noise.weights @ sum(np.clip(each, 0.0, 1.0) for each in sides))
+
+    low, high = 0.0, float((np.abs(noise.numbers) + noise.spreads).max())
+    while high - low > 1e-5 * max(high, 1.0):
+        middle = (low + high) / 2
+        low, high = (middle, high) if beyond(middle) > 1 - confidence else (low, middle)
+    return high
+
+
+@lru_cache(maxsize=4096)
+def _quantile(noise: Noise, number: int, span: int, confidence: float) -> float:
+    alpha, turn = significance(confidence), number / (_TURNS - 1)
+    low, high = 0.0, 3 * float(noise.radii.max() + 1)
+    while high - low > 1e-5 * high:
+        middle = (low + high) / 2
+        if noise.tail(middle, turn, span) > alpha:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _tilted(confidence: float, number: int, tilt: float) -> float:
+    return 1 - (1 - confidence) * (1 - tilt * number / (_TURNS - 1))
+
+
+@lru_cache(maxsize=1024)
+def _level_of_each(noise: Noise, span: int, members: int, rarely: float) -> tuple[float, float]:
+    """The confidence and tilt for each member of a class at which hardly one of them is off.
+
+    Given the radius and t, members are independent. Where their values lie is not known, so at
+    every radius and t the turn counts that is worst there: no mixture of turns is worse. Of few
+    members the union bound is better.
+    """
+    union = 1 - rarely / members
+    low, high = 1 - rarely, union
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if _all_within(noise, span, members, middle) < 1 - rarely:
+            low = middle
+        else:
+            high = middle
+    return (high, _TILT) if high < union else (union, 0.0)
+
+
+def _all_within(noise: Noise, span: int, members: int, confidence: float) -> float:
+    radii = np.maximum(noise.radii, 1e-9)[:, None]
+    places = np.linspace(-1, 1, _PLACES)[None, :]
+    t = noise.numbers[:, None] + noise.spreads[:, None] * places
+    worst = np.ones_like(t)
+    for number in range(0, _TURNS, _TURNS // 8):
+        turn = number / (_TURNS - 1)
+        away = _quantile(noise, number, span, _tilted(confidence, number, _TILT))
+        inside = np.minimum(turn * t + away, radii) - np.maximum(turn * t - away, -radii)
+        worst = np.minimum(worst, np.clip(inside / (2 * radii), 0.0, 1.0))
+    return float(noise.weights @ (worst**members).mean(axis=1))
+
+
+@lru_cache(maxsize=256)
+def class_noise(classes: tuple[Spans, ...], number: int, epsilon: Fraction) -> Noise:
+    """Of the members of one class, in a set of these."""
+    size = sum(len(spans) + 1 for spans in classes)
+    furthest = size + 2 + 6 * math.sqrt(size + 2) + 18
+    if len(classes) == 1:
+        return _alone(classes[0], float(epsilon), furthest)
+    if epsilon >= furthest / _LARGEST_TABLE:
+        return _tabled(
+            classes, number, float(epsilon), math.ceil(furthest / min(float(epsilon), 1.0))
+        )
+    return _continuous(classes, number, float(epsilon), furthest)
+
+
+def _alone(spans: Spans, epsilon: float, furthest: float) -> Noise:
+    """A single class: given r, both are uniform, and t has steps of 2."""
+    radii = _radii(epsilon, furthest)
+    weights = np.exp(-epsilon * radii) * (radii + 1) * _product(spans, radii)
+    return _kept(radii, np.zeros_like(radii), radii + 1, weights)
+
+
+def _tabled(classes: tuple[Spans, ...], number: int, epsilon: float, reach: int) -> Noise:
+    """Exactly, by the radii A and B at which the class has its own: see `hull`."""
+    more, less = np.meshgrid(np.arange(reach + 1.0), np.arange(reach + 1.0), indexing="ij")
+    others = np.exp(-epsilon * (more + less))
+    upto = np.arange(2 * reach + 1.0)
+    for place, spans in enumerate(classes):
+        if place != number:
+            sums = np.concatenate(([0.0], np.cumsum(_product(spans, upto))))
+            a, b = more.astype(np.int64), less.astype(np.int64)
+            others *= sums[a + b + 1] - sums[a] + sums[a + b] - sums[b]
+    ends = np.cumsum(others[:, ::-1], axis=1)[:, ::-1]  # this A, and B or more
+    ends[:-1] += np.cumsum(others[::-1], axis=0)[::-1][1:]  # more than this A, and B
+    radii = more + less
+    weights = ends * _product(classes[number], upto)[radii.astype(np.int64)]
+    return _kept(radii.ravel(), (more - less).ravel(), np.ones(radii.size), weights.ravel())
+
+
+def _continuous(classes: tuple[Spans, ...], number: int, epsilon: float, furthest: float) -> Noise:
+    """As ε goes to 0, in the middle of cells: a little wider than at any ε."""
+    step = furthest / _LARGEST_TABLE
+    middles = (np.arange(_LARGEST_TABLE) + 0.5) * step
+    more, less = np.meshgrid(middles, middles, indexing="ij")
+    both = more + less
+    others = np.exp(-both)
+    for place, spans in enumerate(classes):
+        if place != number:
+            power, largest = len(spans) + 1, 2 * furthest
+            of_both, of_more, of_less = ((x / largest) ** power for x in (both, more, less))
+            others *= 2 * of_both - of_more - of_less
+    ends = np.cumsum(others[:, ::-1], axis=1)[:, ::-1] - others / 2
+    ends += np.cumsum(others[::-1], axis=0)[::-1] - others / 2
+    weights = ends * (both / (2 * furthest)) ** len(classes[number])
+    radii, numbers = (both / epsilon).ravel(), ((more - less) / epsilon).ravel()
+    return _kept(radii, numbers, np.full(radii.size, step / epsilon), weights.ravel())
+
+
+def _radii(epsilon: float, furthest: float) -> Floats:
+    """All that matter; of very many only some, spread evenly."""
+    last = math.ceil(furthest / min(epsilon, 1.0))
+    return np.linspace(0.0, last, min(last, _MOST_RADII) + 1)
+
+
+def _product(spans: Spans, radii: Floats) -> Floats:
+    """Π (K·r + 1) for each radius, as a share of the last."""
+    product, last = np.ones_like(radii), radii[-1]
+    for span in spans:
+        product *= (span * radii + 1) / (span * last + 1)
+    return product
+
+
+def _kept(radii: Floats, numbers: Floats, spreads: Floats, weights: Floats) -> Noise:
+    """Without what happens next to never."""
+    kept = weights > weights.max() * 1e-9
+    weights = weights[kept] / weights[kept].sum()
+    return Noise(radii[kept], numbers[kept], spreads[kept], weights)
+
+
+@lru_cache(maxsize=256)
+def box_noise(spans: Spans, epsilon: Fraction) -> Noise:
+    """Where the number of cases is public: v is uniform within ±2r, r the radius of the box."""
+    furthest = len(spans) + 1 + 6 * math.sqrt(len(spans) + 1) + 18
+    radii = _radii(float(epsilon), furthest)
+    weights = np.exp(-float(epsilon) * radii) * _product(tuple(2 * k for k in spans), radii)
+    return _kept(2 * radii, np.zeros_like(radii), np.zeros_like(radii), weights)

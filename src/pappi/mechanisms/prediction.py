@@ -1,0 +1,298 @@
+"""What is predicted of a release before it is drawn: how far off it will be, and how often.
+
+From public facts only: no case is seen and nothing is drawn. Floats, for predicted errors;
+nothing here decides what is released.
+
+- `ErrorLaw`, the distribution of |error|. Of the assumed number of cases it is a *promise*: it
+  holds wherever the values lie in their bounds, because each mechanism takes its law at the
+  truth for which it is worst. Where nothing that is known beforehand bounds the error but the
+  whole range, it rests on an assumption, which it names (`assumes`).
+- *Reference scenarios* (`Scenario`): how the values of cases are taken to lie in their bounds,
+  where nothing is known of them. `Chances` are the equally likely chances at which a
+  mechanism says what may come out in a scenario; formulas are evaluated there.
+- The tails of noise that the mechanisms' error laws are made from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pappi.mechanisms import tails
+
+Floats = NDArray[np.float64]
+Tail = Callable[[float], float]
+"""How likely it is to be off by more than t ≥ 0 in one direction; never rises."""
+
+Beyond = Callable[[float], float]
+"""How likely it is to be off by more than t ≥ 0 in either; never rises."""
+
+EVENLY_BETWEEN = "the values are spread evenly between the bounds"
+OVER_OCTAVES = "the values are spread evenly over the orders of magnitude between the bounds"
+MIDDLE_WHOLE = "the whole lies in the middle of its bounds"
+
+_CLOSE = 1e-5  # how far above the smallest distance a search may stop
+_MOST_STEPS = 60
+_LARGEST_DISTANCE = 1e300
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorLaw:
+    """The distribution of |error|, in internal units."""
+
+    beyond: Beyond
+    """P(|error| > t): never rises with t."""
+
+    assumes: str = ""
+    """What must be so for it to hold; empty if it holds wherever the values lie."""
+
+    shrinks: bool = True
+    """Whether more cases make the error smaller, at most in proportion."""
+
+    start: float = 1.0
+    """A distance of the right order, from which to search."""
+
+    def keeps(self, distance: float, confidence: float) -> bool:
+        """Whether the error stays within a distance, with that confidence."""
+        return self.beyond(distance) <= (1 - confidence) * (1 + 1e-12)
+
+    def within(self, confidence: float) -> float:
+        """The smallest distance the error keeps to, or just above; infinite if there is none."""
+        allowed = 1 - confidence
+        low, above = 0.0, self._excess(0.0, allowed)
+        if above <= 0:
+            return 0.0
+        if self._excess(_LARGEST_DISTANCE, allowed) > 0:
+            return math.inf
+        high = self.start if 0 < self.start < math.inf else 1.0
+        while (below := self._excess(high, allowed)) > 0:
+            low, above, high = high, below, 2 * high
+        return self._search(low, above, high, below, allowed)
+
+    def _search(self, low: float, above: float, high: float, below: float, allowed: float) -> float:
+        """By the logarithm of the tail, which is nearly straight; halving where that is slow.
+
+        Each guess is moved a little to the side that was not seen last, so that both ends
+        close in. What is given back was seen to be enough.
+        """
+        side = 1.0
+        for step in range(_MOST_STEPS):
+            gap = high - low
+            if gap <= _CLOSE * high:
+                break
+            guess = low + gap * above / (above - below)
+            if step % 3 == 2 or not math.isfinite(guess):
+                guess = low + gap / 2
+            guess += side * min(_CLOSE * high / 3, gap / 4)
+            excess = self._excess(guess, allowed)
+            if excess <= 0:
+                high, below, side = guess, excess, -1.0
+            else:
+                low, above, side = guess, excess, 1.0
+        return high
+
+    def _excess(self, distance: float, allowed: float) -> float:
+        """How much too often the error is larger, as a logarithm; not above 0 is seldom enough."""
+        often = self.beyond(distance)
+        return math.log(often / (allowed * (1 + 1e-12))) if often > 0 else -math.inf
+
+
+# --- reference scenarios ------------------------------------------------------------------
+
+PLACES = np.linspace(0, 1, 513)
+_CHANCES, _TURN = 509, 116
+_COLUMNS_EACH = 3
+_COLUMNS = 512
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fill:
+    """How values lie in their bounds: which share of them is below each of the `PLACES`."""
+
+    below: Floats
+    mean: float
+
+    def quantile(self, share: float) -> float:
+        return float(np.interp(share, self.below, PLACES))
+
+
+EVENLY = Fill(PLACES, 1 / 2)
+MIDDLE = Fill(PLACES**3 * (10 - 15 * PLACES + 6 * PLACES**2), 1 / 2)
+LOW = Fill(1 - (1 - PLACES) ** 5, 1 / 6)
+FILLS = (EVENLY, MIDDLE, LOW)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scenario:
+    """What one function is about: its noise-free value, and that of each input it reads."""
+
+    cases: int
+    value: float
+    inputs: tuple[float, ...]
+    fill: Fill
+
+
+@dataclass(frozen=True, slots=True)
+class Chances:
+    """Equally likely chances for the function with that index: the same in every run.
+
+    A rank-1 lattice: every column has all chances once, and no two are in step. Each function
+    has three columns of its own.
+    """
+
+    index: int
+
+    def exactly(self, value: float) -> Floats:
+        return np.full(_CHANCES, value)
+
+    def uniform(self, column: int = 0) -> Floats:
+        return _uniform(_COLUMNS_EACH * self.index + column)
+
+    def laplace(self, column: int = 0) -> Floats:
+        """Laplace noise of scale 1."""
+        return _laplace(_COLUMNS_EACH * self.index + column)
+
+    def hexagonal(self) -> tuple[Floats, Floats]:
+        """Noise on two sums, as in `noise.hexagonal_laplace`, of scale 1."""
+        return _hexagonal(_COLUMNS_EACH * self.index)
+
+
+@lru_cache(maxsize=_COLUMNS)
+def _uniform(column: int) -> Floats:
+    turned = np.arange(_CHANCES) * pow(_TURN, column, _CHANCES) % _CHANCES
+    return np.asarray((turned + 0.5) / _CHANCES)
+
+
+@lru_cache(maxsize=_COLUMNS)
+def _laplace(column: int) -> Floats:
+    away = _uniform(column) - 0.5
+    return np.asarray(-np.sign(away) * np.log1p(-2 * np.abs(away)))
+
+
+@lru_cache(maxsize=_COLUMNS)
+def _hexagonal(column: int) -> tuple[Floats, Floats]:
+    corners = np.array([(1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1), (0, -1)])
+    corner = np.floor(6 * _uniform(column)).astype(np.int64)
+    i, j = -np.log(_uniform(column + 1)), -np.log(_uniform(column + 2))
+    (ux, uy), (vx, vy) = corners[corner].T, corners[(corner + 1) % 6].T
+    return i * ux + j * vx, i * uy + j * vy
+
+
+def places_drawn(exponents: Floats, chances: Floats) -> Floats:
+    """Places drawn by exp(−exponent), to the nearest of the `PLACES` or so."""
+    weights = np.exp(exponents.min() - exponents)
+    mass = np.concatenate(([0.0], (weights[1:] + weights[:-1]).cumsum()))
+    return np.asarray(np.interp(chances * mass[-1], mass, PLACES))
+
+
+# --- tails of noise -----------------------------------------------------------------------
+
+_COARSE = 8  # noise of so few steps is summed over step by step
+_CELLS = 81  # three tenths of the scale each
+_FURTHEST = 12.0  # scales; beyond lies less than 1e-5 of the noise
+_SMALLEST_DEVIATION = 1e-12
+_NOTHING_LEFT = 800.0  # scales; beyond lies less than the smallest float
+NEAR, APART, TRUTHS = 5.0, 0.125, 9
+"""True shares to try: up to so many noise scales from an end, so far apart, and so many others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tails:
+    """The error of a value: too low by more than t, and too high by more than t."""
+
+    down: Tail
+    up: Tail
+
+    def beyond(self, distance: float) -> float:
+        return min(self.down(distance) + self.up(distance), 1.0)
+
+
+def laplace_tails(scale: Fraction, step: float) -> Tails:
+    """Discrete Laplace noise of a scale in steps: exact."""
+
+    furthest = _NOTHING_LEFT * max(float(scale), 1.0) * step
+
+    def tail(t: float) -> float:
+        if t >= furthest:
+            return 0.0
+        # Rounding must not make a noise of exactly k steps count as further than k steps.
+        return tails.tail(scale, math.floor(t / step * (1 + 1e-12)) + 1) / 2
+
+    return Tails(tail, tail)
+
+
+def anywhere_in(noise: Tails, width: float) -> Beyond:
+    """Of a value kept in a range, where the same noise is worst: in the middle, or at an end."""
+
+    def beyond(t: float) -> float:
+        if t >= width:
+            return 0.0
+        return noise.beyond(t) if 2 * t < width else max(noise.down(t), noise.up(t))
+
+    return beyond
+
+
+def atom_tails(errors: Floats) -> Tails:
+    """Equally likely errors; one that is not a number has no value, whatever the distance."""
+    return weighted_tails(errors, np.full(len(errors), 1 / len(errors)))
+
+
+def weighted_tails(errors: Floats, weights: Floats) -> Tails:
+    missing = np.isnan(errors)
+    lost = float(weights[missing].sum()) / 2
+    low, high = np.where(missing, 0.0, -errors), np.where(missing, 0.0, errors)
+    return Tails(
+        lambda t: lost + float(weights[low > t].sum()),
+        lambda t: lost + float(weights[high > t].sum()),
+    )
+
+
+def score_tails(below: float, down: float, above: float, up: float) -> Tails:
+    """A point drawn by exp(−score), where scores grow evenly from 0 at the answer.
+
+    They reach `down` at the low end of the range, which is `below` away, and `up` at the high end.
+    """
+    left, right = _mass(below, down, below), _mass(above, up, above)
+    whole = left + right
+
+    def share(room: float, exponent: float, mass: float) -> Tail:
+        return lambda t: max(mass - _mass(room, exponent, min(t, room)), 0.0) / whole
+
+    return Tails(share(below, down, left), share(above, up, right))
+
+
+def _mass(room: float, exponent: float, upto: float) -> float:
+    """∫ e^(−x·t/room) dt from 0 to `upto`, x the exponent."""
+    if exponent < 1e-9 or room <= 0:
+        return upto
+    return room / exponent * -math.expm1(-exponent * upto / room)
+
+
+def signal(one_case: int, scale: Fraction) -> float:
+    """How much one case weighs beside noise of scale 1."""
+    return one_case * math.sqrt(2) / max(tails.deviation(scale), _SMALLEST_DEVIATION)
+
+
+@lru_cache(maxsize=256)
+def noise_grid(scale: Fraction) -> tuple[Floats, Floats]:
+    """Noise and its chances: all of the law if it is coarse, else on a grid of fine cells."""
+    if scale <= _COARSE:
+        reach = math.ceil(_FURTHEST * scale) + 1
+        noise = np.arange(-reach, reach + 1, dtype=np.float64)
+        weights = np.exp(-np.abs(noise) / float(scale))
+    else:
+        noise = np.linspace(-_FURTHEST, _FURTHEST, _CELLS) * float(scale)
+        weights = np.exp(-np.abs(noise) / float(scale))
+    return noise, weights / weights.sum()
+
+
+def at_least(k: Floats, scale: float) -> Floats:
+    """P(Z ≥ k) for discrete Laplace Z and whole k of either sign."""
+    far = np.exp(np.where(k > 0, -k, k - 1) / scale) / (1 + math.exp(-1 / scale))
+    return np.where(k > 0, far, 1 - far)

@@ -1,0 +1,131 @@
+"""How many cases one figure is expected to have: what every forecast rests on.
+
+The owner declares the cases of a block. A figure is about one period and one group of a PPI,
+and has as many as its period has blocks, times the share that is in its group and passes its
+filters. All of it follows from the definition and from what is declared. Of a group nothing is
+declared but that it is one of several, so the cases are divided evenly; of a filter nothing at
+all, so the analyst may guess (`Ppi.expected`), and else all cases are assumed to pass.
+
+A period of a grid has its usual length; what is not cut by a grid is as long as it is in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+
+from pappi.ppinot import Ppi, Scope, aggregated_measures
+from pappi.values import Calendar, Grid, Period, PublicLog
+
+_YEAR = Fraction(3_652_425, 10_000)
+_DAYS = {
+    Calendar.DAY: Fraction(1),
+    Calendar.WEEK: Fraction(7),
+    Calendar.MONTH: _YEAR / 12,
+    Calendar.QUARTER: _YEAR / 4,
+    Calendar.YEAR: _YEAR,
+}
+"""The usual length of a calendar's units; so a quarter has three months, exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCases:
+    """How many cases a figure is assumed to have, at least one, and what that rests on."""
+
+    cases: int
+    because: str
+
+
+def expected_cases(log: PublicLog, ppi: Ppi, counted: int | None = None) -> ExpectedCases:
+    """The cases of one period and group; `counted`, where an earlier release has told them.
+
+    >>> from pappi.ppinot import parse_catalogue
+    >>> from pappi.values import Terms, Vocabulary
+    >>> days = {"first": date(2024, 1, 1), "until": date(2025, 1, 1)}
+    >>> names, terms = Vocabulary(("Pay",)), Terms(expected_cases=100)
+    >>> log = PublicLog(name="orders", vocabulary=names, terms=terms, **days)
+    >>> text = "log: orders\\nppis: [{id: n, measure: {number: cases}, scope: every quarter}]"
+    >>> expected_cases(log, parse_catalogue(text).ppis[0])
+    ExpectedCases(cases=300, because='about 300 cases in a quarter: 100 declared per month')
+    """
+    groups = _groups(log, ppi)
+    where = _period_words(ppi.scope) + (" and group" if groups > 1 else "")
+    if counted is not None:
+        return _told(Fraction(counted), where, ["a noisy count that is on record"])
+    terms, latest = log.terms, ppi.scope.last_cases
+    cases = terms.cases * blocks_in(log, ppi.scope)
+    how = "assumed" if terms.expected_cases is None else "declared"
+    reasons = [f"{terms.cases:,} {how} per {_length(terms.blocks)}"]
+    if latest is not None:
+        cases = min(cases, Fraction(latest))
+        reasons.append(f"the latest {latest:,} of them")
+    if groups > 1:
+        reasons.append(f"evenly over {groups:,} groups")
+    if ppi.expected is not None:
+        reasons.append(f"of which {100 * float(ppi.expected):g} % count, by your guess")
+    elif _chooses(ppi):
+        reasons.append("all of which pass the filter, as its share is not known")
+    return _told(cases / groups * (1 if ppi.expected is None else ppi.expected), where, reasons)
+
+
+def blocks_in(log: PublicLog, scope: Scope) -> Fraction:
+    """How many of the log's blocks a period of a scope is as long as."""
+    if scope.grid is not None:
+        return _days(scope.grid) / _days(log.terms.blocks)
+    first, until = scope.start or log.first, scope.until or log.until
+    whole = blocks_between(log, max(first, log.first), min(until, log.until))
+    if scope.recent is None:
+        return whole
+    recent = _days(Grid(scope.recent.unit, scope.recent.count)) / _days(log.terms.blocks)
+    return min(recent, whole)
+
+
+def blocks_between(log: PublicLog, first: date, until: date) -> Fraction:
+    """Whole blocks and parts of blocks; one, if there is no such time yet."""
+    blocks = log.terms.blocks.walk(first, until)
+    return sum((_part(block, first, until) for block in blocks), Fraction(0)) or Fraction(1)
+
+
+def _part(block: Period, first: date, until: date) -> Fraction:
+    inside = min(block.end, until) - max(block.start, first)
+    return Fraction(inside.days, (block.end - block.start).days)
+
+
+def _days(grid: Grid) -> Fraction:
+    return grid.count * _DAYS[grid.unit]
+
+
+def _groups(log: PublicLog, ppi: Ppi) -> int:
+    """Of how many groups one is: those that are declared, and those that are asked for."""
+    groupings = (measure.grouping for _, measure in aggregated_measures(ppi.measure))
+    grouping = next((each for each in groupings if each is not None), None)
+    if grouping is None:
+        return 1
+    declared = log.vocabulary.keys.get(grouping.by.attribute, ())
+    return len({*declared, *grouping.keys})
+
+
+def _chooses(ppi: Ppi) -> bool:
+    """Whether it is about some of the cases only."""
+    filters = (measure.filter for _, measure in aggregated_measures(ppi.measure))
+    return ppi.scope.cases is not None or any(each is not None for each in filters)
+
+
+def _told(cases: Fraction, where: str, reasons: Sequence[str]) -> ExpectedCases:
+    whole = max(1, round(cases))
+    said = "1 case" if whole == 1 else f"{whole:,} cases"
+    return ExpectedCases(whole, f"about {said} in {where}: {', '.join(reasons)}")
+
+
+def _period_words(scope: Scope) -> str:
+    if scope.grid is not None:
+        return f"{'a ' if scope.grid.count == 1 else ''}{_length(scope.grid)}"
+    if scope.recent is not None:
+        return f"the last {_length(Grid(scope.recent.unit, scope.recent.count))}"
+    return "the whole time" if scope.start is None and scope.until is None else "the time asked for"
+
+
+def _length(grid: Grid) -> str:
+    return str(grid.unit) if grid.count == 1 else f"{grid.count} {grid.unit}s"

@@ -1,0 +1,597 @@
+"""PPIs in a BPMN 2.0 model: the `ppiset` extension that Visual PPINOT draws.
+
+Measures, connectors and PPIs of the diagram become the objects of PPINOT's meta-model. What these
+mean is said once, in `notations.metamodel`; problems carry the line of the XML element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from xml.parsers import expat
+
+from pappi.errors import Position
+from pappi.ppinot.expressions.parser import refusal
+from pappi.ppinot.notations.document import (
+    MAX_FILE,
+    ListNode,
+    MapNode,
+    Node,
+    Problems,
+    Reading,
+    ScalarNode,
+)
+from pappi.ppinot.notations.metamodel.conditions import (
+    BPMN,
+    DATA,
+    GENERIC,
+    INSTANT,
+    PROPERTY,
+    STATE,
+    STATES,
+)
+from pappi.ppinot.notations.metamodel.documents import reading_of
+from pappi.ppinot.wording import quoted
+
+NAMESPACE = "http://www.isa.us.es/ppinot"
+MAX_NESTING = 100
+MAX_ELEMENTS = 10_000
+# Measures refer to each other and may be shared; written out, shared ones multiply.
+MAX_MEASURES = 2_000
+MAX_DEPTH = 12
+
+
+def read_bpmn(
+    text: str, file: str = "<bpmn>", log: str | None = None, *, lifecycle: bool = True
+) -> Reading:
+    """The catalogue of a BPMN model's PPIs; DefinitionError with every problem in it.
+
+    `log` names the log they are about. Without `lifecycle` every event of it is a completion.
+    """
+    problems = Problems()
+    model = read_elements(text, file)
+    ppis: list[Node] = []
+    for process, element in model.sets:
+        ppis += _Translation(process, element, model.flow, problems).nodes()
+    if not ppis and not problems.found:
+        problems.add(model.sets[0][1].position, "this set of PPIs is empty")
+    place = Position(file, 1, 1)
+    root = _record({"ppis": _listing(ppis, place)}, place)
+    unread = chain.from_iterable(element.unread() for _, element in model.sets)
+    return reading_of(root, log, problems, lifecycle=lifecycle, besides=unread)
+
+
+# --- XML into elements ----------------------------------------------------------------
+# The file is an adversary's: no document type and no entities are read, its size and depth are
+# bounded, and only what is needed is kept. Names of elements and attributes are compared without
+# capitals, since the versions of the schema differ in them.
+
+_SEPARATOR = " "
+_TEXT = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of a set of PPIs; names in small letters. `read` is what was looked up in it."""
+
+    tag: str
+    attributes: dict[str, str]
+    position: Position
+    children: list[Element] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    read: set[str] = field(default_factory=set)
+
+    def get(self, name: str) -> str:
+        """An attribute, empty if it is not there."""
+        self.read.add(name)
+        return self.attributes.get(name, "").strip()
+
+    @property
+    def text(self) -> str:
+        self.read.add(_TEXT)
+        return "".join(self.texts).strip()
+
+    def unread(self) -> Iterator[tuple[str, Position]]:
+        """What stands in it, and in what is inside, and was never looked up."""
+        if _TEXT not in self.read and "".join(self.texts).strip():
+            yield self.tag, self.position
+        for name, value in self.attributes.items():
+            if name not in self.read and value.strip():
+                yield name, self.position
+        for child in self.children:
+            yield from child.unread()
+
+    def child(self, tag: str) -> Element | None:
+        return next((child for child in self.children if child.tag == tag), None)
+
+
+@dataclass(frozen=True, slots=True)
+class FlowElement:
+    """An element of the process: a task, an event, a data object, the process itself."""
+
+    tag: str
+    name: str
+
+
+def read_elements(text: str, file: str) -> Model:
+    """What a file holds; DefinitionError if it is not XML, or unfit to be read."""
+    start = Position(file, 1, 1)
+    if len(text) > MAX_FILE:
+        raise refusal(start, f"the file has more than {MAX_FILE:,} characters")
+    model = Model(file)
+    try:
+        model.parser.Parse(text.removeprefix("\ufeff"), True)  # noqa: FBT003 - pyexpat's own
+    except expat.ExpatError as error:
+        place = Position(file, error.lineno, error.offset + 1)
+        raise refusal(place, f"malformed XML: {expat.ErrorString(error.code)}") from None
+    except UnicodeError:
+        raise refusal(start, "this is not valid XML text") from None
+    if not model.sets:
+        raise refusal(start, f"there is no ppiset in the namespace {NAMESPACE} in this file")
+    return model
+
+
+class Model:
+    """The sets of PPIs in a file, with the process around each, and all BPMN elements by id."""
+
+    def __init__(self, file: str) -> None:
+        self.sets: list[tuple[str, Element]] = []
+        self.flow: dict[str, FlowElement] = {}
+        self.parser = expat.ParserCreate(namespace_separator=_SEPARATOR)
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._data
+        self.parser.StartDoctypeDeclHandler = self._refuse_declaration
+        self.parser.EntityDeclHandler = self._refuse_declaration
+        self._file = file
+        self._depth = 0
+        self._count = 0
+        self._open: list[Element] = []
+        self._processes: list[tuple[int, str]] = []
+        self._namespace: str | None = None
+
+    def _place(self) -> Position:
+        line, column = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber
+        return Position(self._file, line, column + 1)
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > MAX_NESTING:
+            raise refusal(self._place(), f"this is nested more than {MAX_NESTING} levels deep")
+        namespace, _, tag = name.rpartition(_SEPARATOR)
+        tag = tag.lower()
+        if self._namespace is None:
+            self._namespace = namespace
+        if self._open or (namespace == NAMESPACE and tag == "ppiset"):
+            self._keep(tag, attributes)
+        elif namespace == self._namespace:
+            # Ids in other extensions need not be unique, and name nothing of the process.
+            self._note(tag, attributes)
+
+    def _keep(self, tag: str, attributes: dict[str, str]) -> None:
+        self._count += 1
+        if self._count > MAX_ELEMENTS:
+            raise refusal(self._place(), f"the file has more than {MAX_ELEMENTS:,} PPI elements")
+        plain = {
+            name.rpartition(_SEPARATOR)[2].lower(): value for name, value in attributes.items()
+        }
+        element = Element(tag, plain, self._place())
+        if self._open:
+            self._open[-1].children.append(element)
+        else:
+            self.sets.append((self._processes[-1][1] if self._processes else "", element))
+        self._open.append(element)
+
+    def _note(self, tag: str, attributes: dict[str, str]) -> None:
+        name, identifier = attributes.get("name", "").strip(), attributes.get("id", "")
+        if tag == "process":
+            self._processes.append((self._depth, name or identifier))
+        if identifier in self.flow:
+            raise refusal(self._place(), f"the id {quoted(identifier)} appears twice")
+        if identifier:
+            self.flow[identifier] = FlowElement(tag, name)
+
+    def _end(self, _name: str) -> None:
+        if self._open:
+            self._open.pop()
+        elif self._processes and self._processes[-1][0] == self._depth:
+            self._processes.pop()
+        self._depth -= 1
+
+    def _data(self, text: str) -> None:
+        if self._open:
+            self._open[-1].texts.append(text)
+
+    def _refuse_declaration(self, *_declaration: object) -> None:
+        message = "document type and entity declarations are not accepted in a BPMN model"
+        hint = "remove the <!DOCTYPE …> part: entities can expand without bound"
+        raise refusal(self._place(), message, hint)
+
+
+# --- measures -------------------------------------------------------------------------
+
+Fields = dict[str, str | Node | None]
+
+_KINDS = {
+    kind.lower(): kind
+    for kind in (
+        *("CountMeasure", "TimeMeasure", "DataMeasure", "StateConditionMeasure"),
+        *("DataPropertyConditionMeasure", "AggregatedMeasure"),
+        *("DerivedSingleInstanceMeasure", "DerivedMultiInstanceMeasure"),
+    )
+}
+_TO_ELEMENT, _TO_DATA = "appliestoelementconnector", "appliestodataconnector"
+_TIME = "timeconnector"
+_USES, _AGGREGATES, _GROUPED = "uses", "aggregates", "isgroupedby"
+_CONNECTORS = (_TO_ELEMENT, _TO_DATA, _TIME, _USES, _AGGREGATES, _GROUPED)
+
+_PROCESS = ("process", "participant")
+_BORDERS = {"startevent": "START", "endevent": "END"}
+
+
+class _Translation:
+    """One set of PPIs as objects of the meta-model; what is wrong in it becomes a problem."""
+
+    def __init__(
+        self, process: str, root: Element, flow: Mapping[str, FlowElement], problems: Problems
+    ) -> None:
+        self._process = process
+        self._problems = problems
+        self._flow = flow
+        self._from: dict[str, list[Element]] = {}
+        for element in root.children:
+            if element.tag in _CONNECTORS:
+                self._from.setdefault(element.get("sourceref"), []).append(element)
+        self._ppis = [element for element in root.children if element.tag == "ppi"]
+        self._tops = [element for element in root.children if element.tag.endswith("measure")]
+        self._measures = {
+            element.get("id"): element
+            for top in self._tops
+            for element in (top, *top.children)
+            if element.get("id") and element.tag.endswith("measure")
+        }
+        self._count = 0
+        self._groups: tuple[str, ...] = ()
+
+    def nodes(self) -> list[Node]:
+        """The PPIs; without any, the measures that no other measure is made of."""
+        if self._ppis:
+            return [node for node in map(self._ppi, self._ppis) if node is not None]
+        parts = {
+            connector.get("targetref")
+            for measure in self._measures.values()
+            for tag in (_USES, _AGGREGATES)
+            for connector in self._of(measure, tag)
+        }
+        whole = [top for top in self._tops if top.get("id") not in parts]
+        return [node for top in whole if (node := self._measure(top, 0)) is not None]
+
+    def _ppi(self, ppi: Element) -> Node | None:
+        self._groups = tuple(dict.fromkeys(target.get("value") for target in _composed(ppi)))
+        reference = ppi.get("measuredby")
+        measure = self._measures.get(reference)
+        if measure is None:
+            message = (
+                f"this PPI is measured by {quoted(reference)}, which is not a measure in this file"
+            )
+            self._problems.add(ppi.position, message)
+            return None
+        measured = self._measure(measure, 0)
+        if measured is None:
+            return None
+        measured_by: Fields = {"measuredBy": measured, "process": self._process}
+        return _record({**_ppi_fields(ppi, self._problems), **measured_by}, ppi.position)
+
+    def _measure(self, measure: Element, depth: int) -> MapNode | None:
+        self._count += 1
+        if depth > MAX_DEPTH or self._count > MAX_MEASURES:
+            message = "measures refer to each other in a circle, or too often"
+            self._problems.add(measure.position, message)
+            return None
+        fields = self._fields(measure, depth)
+        if fields is None:
+            return None
+        described: Fields = {
+            "id": measure.get("id"),
+            "name": measure.get("name"),
+            "kind": _KINDS[measure.tag],
+            "unitOfMeasure": measure.get("unitofmeasure"),
+            "description": measure.get("description"),
+            # A PPI says its process itself; a measure that becomes one has to.
+            "process": "" if self._ppis or depth else self._process,
+        }
+        return _record({**described, **fields}, measure.position)
+
+    def _fields(self, measure: Element, depth: int) -> Fields | None:
+        """What is particular to the kind of measure; None with a problem."""
+        match _KINDS.get(measure.tag):
+            case "CountMeasure":
+                tag = _TO_DATA if self._of(measure, _TO_DATA) else _TO_ELEMENT
+                connector = self._one(measure, tag, "an element")
+                when = None if connector is None else self._instant(connector)
+                return None if when is None else {"when": when}
+            case "TimeMeasure":
+                return self._time(measure)
+            case "AggregatedMeasure":
+                return self._aggregated(measure, depth)
+            case "StateConditionMeasure":
+                connector = self._one(measure, _TO_ELEMENT, "an element")
+                state = None if connector is None else self._state_of(connector)
+                return None if state is None else {"condition": state}
+            case "DataMeasure" | "DataPropertyConditionMeasure" as kind:
+                connector = self._one(measure, _TO_DATA, "a data object")
+                if connector is None:
+                    return None
+                holds = _property(connector)
+                if kind != "DataMeasure":
+                    return {"condition": holds}
+                return {"dataContentSelection": _selection(connector), "precondition": holds}
+            case None:
+                message = f"unknown kind of measure {quoted(measure.tag)}"
+                self._problems.add(measure.position, message)
+                return None
+            case _:
+                return self._derived(measure, depth)
+
+    def _time(self, measure: Element) -> Fields | None:
+        connectors = self._of(measure, _TIME)
+        ends = [
+            (connector.get("type") or connector.get("conditiontype")).lower()
+            for connector in connectors
+        ]
+        if sorted(ends) != ["from", "to"]:
+            message = "a time measure needs one connector 'from' and one 'to'"
+            self._problems.add(measure.position, message)
+            return None
+        instants = [self._instant(connector) for connector in connectors]
+        if None in instants:
+            return None
+        kind = measure.get("timemeasuretype").upper() or "LINEAR"
+        function = measure.get("singleinstanceaggfunction")
+        between: Fields = dict(zip(ends, instants, strict=True))
+        return {**between, "timeMeasureType": kind, "singleInstanceAggFunction": function}
+
+    def _derived(self, measure: Element, depth: int) -> Fields | None:
+        connectors = self._of(measure, _USES)
+        names = [connector.get("variable") for connector in connectors]
+        if len(set(names)) < len(names):
+            message = "two measures of a formula have the same variable"
+            self._problems.add(measure.position, message)
+            return None
+        used = [self._referred(connector, depth) for connector in connectors]
+        if None in used:
+            return None
+        variables: Fields = dict(zip(names, used, strict=True))
+        formula = measure.get("function")
+        return {"function": formula, "usedMeasureMap": _record(variables, measure.position)}
+
+    def _aggregated(self, measure: Element, depth: int) -> Fields | None:
+        inner = next((child for child in measure.children if child.tag.endswith("measure")), None)
+        if inner is not None:
+            base = self._measure(inner, depth + 1)
+        else:
+            connector = self._one(measure, _AGGREGATES, "the measure it aggregates")
+            base = None if connector is None else self._referred(connector, depth)
+        if base is None:
+            return None
+        function = measure.get("aggregationfunction")
+        return {"aggregationFunction": function, "baseMeasure": base, **self._grouping(measure)}
+
+    def _grouping(self, measure: Element) -> Fields:
+        connectors = self._of(measure, _GROUPED)
+        if not connectors:
+            return {}
+        place = connectors[0].position
+        keys = tuple(filter(None, map(str.strip, connectors[0].get("keys").split(","))))
+        by = [
+            _record({"kind": "DataMeasure", "dataContentSelection": _selection(to)}, to.position)
+            for to in connectors
+        ]
+        groups = keys or self._groups
+        return {
+            "groupedBy": _listing(by, place),
+            "keys": _listing(groups, place) if groups else None,
+        }
+
+    def _referred(self, connector: Element, depth: int) -> MapNode | None:
+        reference = connector.get("targetref")
+        measure = self._measures.get(reference)
+        if measure is None:
+            message = f"there is no measure with the id {quoted(reference)} in this set"
+            self._problems.add(connector.position, message)
+            return None
+        return self._measure(measure, depth + 1)
+
+    # --- connectors ---------------------------------------------------------------------
+    # The arrows of the diagram, from a measure to the element of the process it is about, which
+    # they name by its id; its name is the activity in the log. One to the process or its pool, or
+    # to a start or end event without a name, is about the case as a whole. A state that is none of
+    # an activity's is one of the data: an expression that becomes true.
+
+    def _of(self, measure: Element, tag: str) -> list[Element]:
+        """The connectors of a kind that come from a measure."""
+        connectors = self._from.get(measure.get("id"), [])
+        return [connector for connector in connectors if connector.tag == tag]
+
+    def _one(self, measure: Element, tag: str, what: str) -> Element | None:
+        """The only connector of a kind; a problem if there are none or several."""
+        connectors = self._of(measure, tag)
+        if len(connectors) == 1:
+            return connectors[0]
+        message = f"the measure {quoted(measure.get('id'))} needs one connector to {what}"
+        self._problems.add(measure.position, f"{message}, and has {len(connectors)}")
+        return None
+
+    def _instant(self, connector: Element) -> MapNode | None:
+        """When the element of a connector enters a state."""
+        target = self._target(connector)
+        if target is None:
+            return None
+        state = connector.get("state")
+        fields: Fields
+        if target.tag.startswith("data") or (state and state.upper() not in STATES):
+            fields = {"changesToState": _data_state(connector)}
+        elif target.tag in _PROCESS or (not target.name and target.tag in _BORDERS):
+            changes = _state(connector, _BORDERS.get(target.tag, state))
+            fields = {"element": "process", "changesToState": changes}
+        elif target.name:
+            # An arrow without a state is about the activity, whatever happens to it.
+            fields = {
+                "appliesTo": target.name,
+                "element": "activity",
+                "lifecycle": "" if state else "any",
+                "changesToState": _state(connector, state or "END"),
+            }
+        else:
+            reference = quoted(connector.get("targetref"))
+            message = f"the element {reference} has no name to look up in the log"
+            self._problems.add(connector.position, message)
+            return None
+        return _record({"kind": INSTANT, **fields}, connector.position)
+
+    def _state_of(self, connector: Element) -> MapNode | None:
+        """In which state an element is."""
+        target = self._target(connector)
+        if target is None:
+            return None
+        is_data = target.tag.startswith("data")
+        state = _data_state(connector) if is_data else _state(connector, connector.get("state"))
+        fields: Fields = {"kind": STATE, "appliesTo": target.name, "state": state}
+        return _record(fields, connector.position)
+
+    def _target(self, connector: Element) -> FlowElement | None:
+        reference = connector.get("targetref")
+        if reference not in self._flow:
+            message = f"there is no element with the id {quoted(reference)} in this file"
+            self._problems.add(connector.position, message)
+        return self._flow.get(reference)
+
+
+def _state(connector: Element, state: str) -> MapNode:
+    key = GENERIC if state.upper() in _BORDERS.values() else BPMN
+    return _record({key: state}, connector.position)
+
+
+def _data_state(connector: Element) -> MapNode:
+    name = _record({"name": connector.get("state")}, connector.position)
+    return _record({DATA: name}, connector.position)
+
+
+def _property(connector: Element) -> MapNode | None:
+    """What is true of the data; None if the connector does not say."""
+    states = connector.get("states") or connector.get("state")
+    restriction = connector.get("restriction")
+    if not restriction and not states:
+        return None
+    fields: Fields = {"kind": PROPERTY, "restriction": restriction, "states": states}
+    return _record(fields, connector.position)
+
+
+def _selection(connector: Element) -> MapNode:
+    return _record({"selection": connector.get("datacontentselection")}, connector.position)
+
+
+# --- PPIs: who, what for, which target, over which cases -------------------------------
+
+_SIMPLE, _COMPOSED = "simpletarget", "composedtarget"
+
+
+def _ppi_fields(ppi: Element, problems: Problems) -> Fields:
+    """The fields of a PPI but for its measure."""
+    for key in ("target", "scope"):
+        if ppi.get(key):
+            message = f"the {key} of a PPI must be an element; this text has no known form"
+            problems.add(ppi.position, message)
+    of_groups = [_limits(target) for target in _composed(ppi)]
+    return {
+        "id": ppi.get("id"),
+        "name": ppi.get("name"),
+        "goals": _texts(ppi, "goals", "goal"),
+        "responsible": _text(ppi, "responsible"),
+        "informed": _texts(ppi, "informed", "inform"),
+        "comments": _text(ppi, "comments") or ppi.get("description"),
+        "target": _target(ppi, problems),
+        "groupTargets": _listing(of_groups, ppi.position) if of_groups else None,
+        "scope": _scope(ppi, problems),
+    }
+
+
+def _text(ppi: Element, tag: str) -> str:
+    child = ppi.child(tag)
+    return ppi.get(tag) if child is None else child.text
+
+
+def _texts(ppi: Element, tag: str, item: str) -> Node | None:
+    child = ppi.child(tag)
+    if child is None:
+        said = [ppi.get(tag)]
+    else:
+        said = [text.text for text in child.children if text.tag == item]
+    texts = [text for text in said if text]
+    return _listing(texts, ppi.position) if texts else None
+
+
+def _target(ppi: Element, problems: Problems) -> Node | None:
+    target = ppi.child("target")
+    if target is None:
+        return None
+    for kind in target.children:
+        if kind.tag not in (_SIMPLE, _COMPOSED):
+            message = f"unknown kind of target {quoted(kind.tag)}"
+            problems.add(kind.position, message, "write simpleTarget or composedTarget")
+    simple = target.child(_SIMPLE)
+    return None if simple is None else _limits(simple)
+
+
+def _limits(target: Element) -> Node:
+    limits = {"refMin": target.get("lowerbound"), "refMax": target.get("upperbound")}
+    return _record({"value": target.get("value"), **limits}, target.position)
+
+
+def _composed(ppi: Element) -> list[Element]:
+    """The targets of single groups."""
+    target = ppi.child("target")
+    composed = target and target.child(_COMPOSED)
+    return [child for child in composed.children if child.tag == "target"] if composed else []
+
+
+def _scope(ppi: Element, problems: Problems) -> Node | None:
+    scope = ppi.child("scope")
+    if scope is None or not scope.children:
+        return None
+    chosen = scope.children[0]
+    fields: Fields
+    if chosen.tag == "simpletimefilter":
+        names = ("period", "frequency", "relative")
+        fields = {"kind": "SimpleTimeFilter", **{name: chosen.get(name) for name in names}}
+    elif chosen.tag == "lastinstancesfilter":
+        number = chosen.get("numberofinstances")
+        fields = {"kind": "LastInstancesFilter", "numberOfInstances": number}
+    else:
+        message = f"unknown kind of scope {quoted(chosen.tag)}"
+        problems.add(chosen.position, message, "write simpleTimeFilter or lastInstancesFilter")
+        return None
+    return _record(fields, chosen.position)
+
+
+# --- nodes: each value stands where its element does ----------------------------------
+
+
+def _scalar(value: str, position: Position) -> ScalarNode:
+    return ScalarNode(value, position, plain=False, in_braces=False, origin=lambda _: position)
+
+
+def _record(fields: Mapping[str, str | Node | None], position: Position) -> MapNode:
+    """An object; what is empty is left out."""
+    entries = [
+        (_scalar(key, position), _scalar(value, position) if isinstance(value, str) else value)
+        for key, value in fields.items()
+        if value is not None and value != ""
+    ]
+    return MapNode(tuple(entries), position)
+
+
+def _listing(nodes: Sequence[Node | str], position: Position) -> ListNode:
+    items = (_scalar(node, position) if isinstance(node, str) else node for node in nodes)
+    return ListNode(tuple(items), position)

@@ -1,0 +1,15 @@
+"""The objects of PPINOT's own meta-model, which PPINOT JSON writes out and BPMN diagrams draw.
+
+What the Java reference implementation has is read and written in its own words: `kind`, states as
+wrapper objects, `SimpleTimeFilter`, `refMin`. What it lacks stands in fields of our own, so that
+every catalogue can be written and read back. Java ignores fields it does not know; so do we. But a
+feature that would change a value and that we do not have is a problem, never ignored.
+
+fields       looking things up in objects, exactly, and reporting what does not fit
+conditions   conditions on events, states of activities, expressions in Java's words
+durations    units of time and schedules
+measures     measures of one case and of many
+documents    PPIs with their scopes and targets, and whole documents
+
+Each module reads and writes what it is about.
+"""

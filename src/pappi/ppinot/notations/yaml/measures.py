@@ -1,0 +1,646 @@
+"""Measures as they are written: of one case, and of many.
+
+Whether `derive` is about one case or about many depends on where it stands: under an aggregation
+it is about one case, elsewhere about many.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, Generic, TypeVar
+
+from pappi.ppinot.expressions.kinds import with_article
+from pappi.ppinot.expressions.nodes import Expression, Name, names_in, walk
+from pappi.ppinot.model import (
+    EVERY_CASE,
+    AggregatedMeasure,
+    Aggregation,
+    ConditionMeasure,
+    CountMeasure,
+    Cycles,
+    DataMeasure,
+    DerivedMultiInstance,
+    DerivedSingleInstance,
+    EventCondition,
+    Grouping,
+    Missing,
+    MultiInstance,
+    OpenCycle,
+    Pick,
+    SingleInstance,
+    StateMeasure,
+    TimeMeasure,
+    measure_kind,
+)
+from pappi.ppinot.notations.building import MAX_SUGGESTED, misplaced_parts
+from pappi.ppinot.notations.document import MapNode, Node, Problems, ScalarNode
+from pappi.ppinot.notations.yaml.conditions import (
+    ACTIVITY,
+    CONDITION,
+    FORMULA,
+    INSTANT,
+    TEST,
+    TRANSITION,
+    activity_in,
+    instant_of,
+    transition_in,
+)
+from pappi.ppinot.notations.yaml.layout import Literal
+from pappi.ppinot.notations.yaml.quantities import BOUNDS, TIME_UNIT, WrittenBounds
+from pappi.ppinot.notations.yaml.shapes import (
+    Entries,
+    Field,
+    ListOf,
+    Named,
+    OneOf,
+    Parts,
+    Record,
+    Shape,
+    Tagged,
+    Then,
+    Values,
+    Written,
+    attributes_read,
+    attributes_said,
+    one_word_of,
+    record_of,
+    words_of,
+)
+from pappi.ppinot.wording import did_you_mean, listed, quoted
+from pappi.values import CaseBorder, Kind, WorkingCalendar, parse_calendar
+
+M = TypeVar("M")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenMeasure(Generic[M]):
+    """A measure, with what was written inside it but belongs to the whole PPI.
+
+    `units` are those of its time measures; `bounds` those of its aggregations,
+    by the path of variables that leads to them ("" for the measure itself).
+    """
+
+    measure: M
+    units: tuple[ScalarNode, ...] = ()
+    bounds: Mapping[str, WrittenBounds] = field(default_factory=dict)
+
+
+Single = WrittenMeasure[SingleInstance]
+Multi = WrittenMeasure[MultiInstance]
+
+# --- formulas over variables that stand beside them -----------------------------------
+
+DERIVE: Field[Expression] = Field(
+    "derive", FORMULA, "a formula over the variables defined next to it", required=True
+)
+
+
+def variables(shape: Shape[M], *taken: str) -> Entries[M]:
+    """Entries for the variables of a formula; the words `taken` mean something else there."""
+    hint = f"use letters, digits and _; {listed(taken, 'and')} are taken"
+    others = "|".join(f"{word}$" for word in taken)
+    return Entries("a variable", hint, shape, rf"^(?!{others})[A-Za-z_][A-Za-z0-9_]*$")
+
+
+def variables_match(values: Values, problems: Problems) -> bool:
+    """Whether the formula uses exactly the variables beside it, and they are all sound."""
+    formula = values[DERIVE]
+    defined = {key.text: key for key, _ in values.named}
+    names = [node for node in walk(formula) if isinstance(node, Name)]
+    undefined = [name for name in names if name.name not in defined]
+    for name in undefined:
+        known = islice(defined, MAX_SUGGESTED)
+        hint = did_you_mean(name.name, known, "define it next to 'derive'")
+        problems.add(name.position, f"unknown variable {quoted(name.name)}", hint)
+    if undefined:
+        return False
+    used = names_in(formula)
+    unused = [key for text, key in defined.items() if text not in used]
+    for key in unused:
+        problems.add(key.position, f"the formula does not use the variable {quoted(key.text)}")
+    return not unused and all(written for _, written in values.named)
+
+
+def _derived_parts(written: WrittenMeasure[Any]) -> Parts | None:
+    measure = written.measure
+    if not isinstance(measure, DerivedSingleInstance | DerivedMultiInstance):
+        return None
+    missing = measure.missing if isinstance(measure, DerivedSingleInstance) else None
+    parts: dict[Field[Any] | str, Any] = {DERIVE: measure.formula, MISSING: missing}
+    return parts | {name: WrittenMeasure(inner) for name, inner in measure.variables}
+
+
+# --- working calendars ----------------------------------------------------------------
+#
+# Written where they are used, or named once for the whole catalogue.
+
+_EXAMPLE = "Mon-Fri 09:00-17:00"
+# These words are calendars already, or nearly.
+NAME_PATTERN = r"^(?!always$|closed$)[A-Za-z][A-Za-z0-9_\-]{0,63}$"
+
+
+def _described(node: ScalarNode, problems: Problems) -> WorkingCalendar | None:
+    try:
+        return parse_calendar(node.text)
+    except ValueError as error:
+        hint = f"write e.g. {_EXAMPLE}; except holidays in ES"
+        problems.add(node.position, f"this is not a calendar: {error}", hint)
+        return None
+
+
+def _named_or_described(node: ScalarNode, problems: Problems) -> WorkingCalendar | None:
+    name, known = node.text.strip(), problems.calendars
+    if not re.search(NAME_PATTERN, name):
+        return _described(node, problems)
+    if name not in known:
+        named = f"the calendars are {listed(known, 'and')}" if known else "name it in 'calendars'"
+        hint = did_you_mean(
+            name, islice(known, MAX_SUGGESTED), f"{named}, or write e.g. {_EXAMPLE}"
+        )
+        problems.add(node.position, f"unknown calendar {quoted(name)}", hint)
+    return known.get(name)
+
+
+_TEXT = Written("a calendar", _described, example=_EXAMPLE)
+CALENDAR = Field(
+    "calendar",
+    Written("a calendar, or the name of one", _named_or_described, example=_EXAMPLE),
+    "counts working time only: hours as in Mon-Fri 09:00-17:00, or the name of a calendar",
+)
+
+
+CALENDARS = Field(
+    "calendars",
+    Record(
+        "the calendars",
+        (),
+        lambda values, _: {key.text: calendar for key, calendar in values.named},
+        entries=Entries(
+            "a calendar's name",
+            "use letters, digits, - and _, starting with a letter",
+            _TEXT,
+            NAME_PATTERN,
+        ),
+    ),
+    "working calendars by name, for time measures",
+)
+
+
+def named_calendars(root: Node) -> Mapping[str, WorkingCalendar | None]:
+    """The calendars a catalogue names; what is wrong with them is told when it is read."""
+    node = root.get(CALENDARS.key) if isinstance(root, MapNode) else None
+    if not isinstance(node, MapNode):
+        return {}
+    return CALENDARS.shape.read(node, Problems()) or {}
+
+
+# === measures of one case =============================================================
+
+SINGLE: Named[Single] = Named("caseMeasure", lambda: _SINGLE)
+
+# --- counts and conditions ------------------------------------------------------------
+
+COUNT: Field[EventCondition] = Field(
+    "count", CONDITION, "how many events of the case satisfy this", required=True
+)
+IS_SO: Field[EventCondition] = Field(
+    "condition", CONDITION, "whether some event of the case satisfies this", required=True
+)
+
+# --- times ----------------------------------------------------------------------------
+
+START = Field("from", INSTANT, "the first of these instants starts the clock", required=True)
+END = Field("to", INSTANT, "the last of these instants stops the clock", required=True)
+CYCLES = Field(
+    "cycles",
+    one_word_of("what to do with several cycles", words_of(Cycles)),
+    "each start and the next end make a cycle; this says how the cycles of a case are combined",
+)
+OPEN = Field(
+    "open",
+    one_word_of("'left out' or 'no value'", words_of(OpenCycle)),
+    "what happens if a cycle never ends: it is left out, or the case has no value; left out if "
+    "not given",
+)
+WHILE: Field[Expression] = Field(
+    "while", TEST, "the clock runs only from an event that satisfies this to the next event"
+)
+
+_SWAP = "swap 'from' and 'to'"
+
+
+def _borders_fit(values: Values, problems: Problems) -> bool:
+    """A case starts and ends once: nothing is measured from its end, up to its start, or again."""
+    if values[START].moment is CaseBorder.END:
+        problems.add(values.place(START), "nothing happens after the end of a case", _SWAP)
+        return False
+    if values[END].moment is CaseBorder.START:
+        problems.add(values.place(END), "nothing happens before the start of a case", _SWAP)
+        return False
+    once = [end for end in (START, END) if isinstance(values[end].moment, CaseBorder)]
+    if values.get(CYCLES) is not None and once:
+        message = "a case starts and ends only once, so it has no cycles"
+        problems.add(values.place(once[0]), message, "name an activity, or remove 'cycles'")
+        return False
+    return True
+
+
+def _options_fit(values: Values, problems: Problems) -> bool:
+    """Cycles take every instant and no stopped clock; without them none can stay open."""
+    picked = [end for end in (START, END) if values[end].pick is not None]
+    if values.get(CYCLES) is None:
+        if values.get(OPEN) is not None:
+            problems.add(values.place(OPEN), "'open' applies to cycles only", "add 'cycles'")
+        return values.get(OPEN) is None
+    if picked:
+        message = "with cycles, every instant counts, not just the first or the last"
+        hint = "write the condition alone, or remove 'cycles'"
+        problems.add(values.place(picked[0]), message, hint)
+    if values.get(WHILE) is not None:
+        problems.add(values.place(WHILE), "a clock that stops makes no cycles", "remove one")
+    return not picked and values.get(WHILE) is None
+
+
+_CLOCK = {"cycles": CYCLES, "open_cycle": OPEN, "running": WHILE, "calendar": CALENDAR}
+
+
+def _time_between(values: Values, problems: Problems) -> TimeMeasure | None:
+    start, end = values[START], values[END]
+    fits = [_borders_fit(values, problems), _options_fit(values, problems)]
+    if not all(fits):
+        return None
+    picks = start.pick or Pick.FIRST, end.pick or Pick.LAST
+    return TimeMeasure(start.moment, end.moment, *picks, **attributes_read(values, **_CLOCK))
+
+
+def _time_parts(measure: TimeMeasure) -> Parts:
+    return {
+        START: instant_of(measure.start, measure.start_pick, Pick.FIRST),
+        END: instant_of(measure.end, measure.end_pick, Pick.LAST),
+        **attributes_said(measure, **_CLOCK),
+    }
+
+
+TIME = Field(
+    "time",
+    Record(
+        "a time measure",
+        (START, END, *_CLOCK.values()),
+        _time_between,
+        parts=_time_parts,
+    ),
+    "the time between two instants of the case",
+    required=True,
+)
+SHOWN_IN = Field("unit", TIME_UNIT, "the unit of time to show: hours if not given")
+
+
+# --- attributes -----------------------------------------------------------------------
+
+NAME = Field(
+    "attribute",
+    Written("an attribute", lambda node, _: node.text.strip(), example="amount"),
+    "the attribute",
+    required=True,
+)
+PICK = Field(
+    "pick",
+    one_word_of("'first' or 'last'", words_of(Pick)),
+    "at the first or the last event that carries the attribute; last if not given",
+)
+WHEN: Field[EventCondition] = Field("when", CONDITION, "only events that satisfy this")
+
+
+DATA = Field(
+    "data",
+    OneOf(
+        "an attribute",
+        text=Written(
+            "an attribute",
+            lambda node, _: DataMeasure(node.text.strip(), position=node.position),
+            example="amount",
+            text=lambda data: data.attribute if data == DataMeasure(data.attribute) else None,
+        ),
+        mapping=record_of("a data measure", DataMeasure, attribute=NAME, pick=PICK, when=WHEN),
+    ),
+    "the value of an attribute of the case",
+    required=True,
+)
+
+# --- states ---------------------------------------------------------------------------
+
+HOLDS: Field[Expression] = Field(
+    "is", TEST, "the condition that must hold at that event", required=True
+)
+OF: Field[Expression] = Field(
+    "of", TEST, "looks at the last event that satisfies this; at the last of the case if not given"
+)
+
+
+_STATE = record_of("a state", StateMeasure, of=OF, holds=HOLDS)
+
+
+def _state_parts(state: StateMeasure) -> Parts | None:
+    """Not for what has the short form: an activity, and the transition it is in."""
+    return None if activity_in(state.of) and transition_in(state.holds) else _STATE.parts(state)
+
+
+STATE = Field(
+    "state",
+    Tagged(
+        "a state",
+        {
+            "is": replace(_STATE, parts=_state_parts),
+            "activity": record_of("a state", StateMeasure, of=ACTIVITY, holds=TRANSITION),
+        },
+        strangers={"of": "say what must hold: {of: …, is: …}"},
+    ),
+    "whether a condition holds at the last event of a kind, such as the state of an activity",
+    required=True,
+)
+
+# --- formulas -------------------------------------------------------------------------
+
+MISSING = Field(
+    "missing",
+    one_word_of("'true', 'false' or 'left out'", words_of(Missing)),
+    "the result of the formula for a case where a variable has no value",
+)
+
+
+def _derived_case(values: Values, problems: Problems) -> Single | None:
+    if not variables_match(values, problems):
+        return None
+    inner: list[tuple[str, Single]] = [(key.text, written) for key, written in values.named]
+    measure = DerivedSingleInstance(
+        values[DERIVE],
+        tuple((name, written.measure) for name, written in inner),
+        values.get(MISSING),
+    )
+    if not _missing_fits(measure, values, problems):
+        return None
+    return WrittenMeasure(measure, tuple(unit for _, written in inner for unit in written.units))
+
+
+def _missing_fits(measure: DerivedSingleInstance, values: Values, problems: Problems) -> bool:
+    if measure.missing in (None, Missing.LEFT_OUT):
+        return True
+    kind = measure_kind(measure, None)
+    if kind is None or kind is Kind.TRUTH:
+        return True
+    message = f"this formula gives {with_article(kind)}, which is never {measure.missing}"
+    problems.add(values.place(MISSING), message, "write 'left out'")
+    return False
+
+
+_AGGREGATE_FIRST = {
+    ("number" if function is Aggregation.COUNT else function.value): (
+        "an aggregation combines many cases, but a measure of one case is needed here; "
+        "write count, time, data, condition, state or derive"
+    )
+    for function in Aggregation
+}
+
+
+def _of_one_case(record: Record[SingleInstance]) -> Then[SingleInstance, Single]:
+    return Then(record, WrittenMeasure, lambda written: written.measure)
+
+
+def _alone(
+    what: str, measure: Field[Any], kind: type[SingleInstance], *unit: Field[ScalarNode]
+) -> Record[Single]:
+    """A record with one field, which is the measure, and perhaps the unit to show it in."""
+
+    def build(values: Values, _: Problems) -> Single:
+        units = tuple(label for field in unit if (label := values.get(field)))
+        return WrittenMeasure(values[measure], units)
+
+    def parts(written: Single) -> Parts | None:
+        return {measure: written.measure} if isinstance(written.measure, kind) else None
+
+    return Record(what, (measure, *unit), build, parts=parts)
+
+
+_SINGLE: Tagged[Single] = Tagged(
+    "a measure of one case",
+    {
+        "derive": Record(
+            "a derived measure",
+            (DERIVE, MISSING),
+            _derived_case,
+            entries=variables(SINGLE, "derive", "missing"),
+            parts=_derived_parts,
+        ),
+        "count": _of_one_case(record_of("a count", CountMeasure, when=COUNT)),
+        "time": _alone("a time measure", TIME, TimeMeasure, SHOWN_IN),
+        "data": _alone("a data measure", DATA, DataMeasure),
+        "condition": _of_one_case(record_of("a condition", ConditionMeasure, when=IS_SO)),
+        "state": _alone("a state", STATE, StateMeasure),
+    },
+    strangers=_AGGREGATE_FIRST,
+)
+
+
+# === measures of many cases ===========================================================
+
+MULTI: Named[Multi] = Named("measure", lambda: _MULTI)
+
+WHERE = Field("where", SINGLE, "only cases for which this is true")
+AMONG = Field("among", SINGLE, "the cases that make up the whole: those for which this is true")
+CASE_BOUNDS = Field(
+    "bounds",
+    BOUNDS,
+    "the public clipping bounds on what one case contributes: "
+    "[low, high], [low, high, loose] or private",
+)
+WITHIN = Field(
+    "within",
+    Written("the name of a variable", lambda node, _: node.text, example="received"),
+    "the variable of the same formula that this is a part of, in every case",
+)
+
+
+def _percent(node: ScalarNode, problems: Problems) -> int | None:
+    if node.text.isascii() and node.text.isdigit() and 1 <= int(node.text) <= 99:
+        return int(node.text)
+    problems.add(node.position, f"expected a percentage from 1 to 99, found {quoted(node.text)}")
+    return None
+
+
+PERCENT = Field(
+    "percent",
+    Written(
+        "a percentage",
+        _percent,
+        example="90",
+        pattern=r"^\d{1,2}$",
+        types=("integer",),
+        text=Literal,
+    ),
+    "the percentage of cases that lie below, from 1 to 99",
+    required=True,
+)
+
+# --- groups ---------------------------------------------------------------------------
+
+
+KEYS = Field(
+    "keys",
+    ListOf(
+        "a list of keys",
+        Written(
+            "a key",
+            lambda node, _: node,
+            example="phone",
+            types=("string", "number", "boolean"),
+        ),
+    ),
+    "the public partitions: every group listed here is answered, and no other",
+    required=True,
+)
+
+
+def _grouping(values: Values, problems: Problems) -> Grouping | None:
+    keys: dict[str, None] = {}
+    for key in values[KEYS]:
+        if key.text in keys:
+            problems.add(key.position, f"the key {quoted(key.text)} appears twice")
+            return None
+        keys[key.text] = None
+    return Grouping(values[DATA], tuple(keys))
+
+
+BY = Field(
+    "by",
+    Record(
+        "a grouping",
+        (DATA, KEYS),
+        _grouping,
+        parts=lambda grouping: {DATA: grouping.by, KEYS: grouping.keys},
+    ),
+    "one value per group; the groups are public partitions, listed as keys",
+)
+
+# --- aggregations ---------------------------------------------------------------------
+
+
+_COUNTED: OneOf[Single] = OneOf(
+    "'cases', or a measure of one case",
+    text=one_word_of("'cases'", {"cases": WrittenMeasure(EVERY_CASE)}),
+    mapping=SINGLE,
+)
+
+
+def _aggregation(function: Aggregation, doc: str, *own: Field[Any]) -> Record[Multi]:
+    """An aggregation; `own` are the fields that no other has."""
+    counts = function is Aggregation.COUNT
+    shape: Shape[Single] = _COUNTED if counts else SINGLE
+    base = Field("number" if counts else function.value, shape, doc, required=True)
+    bounds = () if counts else (CASE_BOUNDS,)
+    among = tuple(field for field in own if field is AMONG)
+    others = tuple(field for field in own if field is not AMONG)
+
+    def build(values: Values, _: Problems) -> Multi:
+        condition = values.get(AMONG) or values.get(WHERE)
+        measure = AggregatedMeasure(
+            function,
+            values[base].measure,
+            condition.measure if condition else None,
+            **attributes_read(values, grouping=BY, within=WITHIN, percent=PERCENT),
+            position=values.position,
+        )
+        bounds = values.get(CASE_BOUNDS)
+        units = () if counts else values[base].units
+        return WrittenMeasure(measure, units, {} if bounds is None else {"": bounds})
+
+    def parts(written: Multi) -> Parts | None:
+        measure = written.measure
+        if not isinstance(measure, AggregatedMeasure) or measure.function is not function:
+            return None
+        condition = AMONG if among else WHERE
+        return {
+            base: WrittenMeasure(measure.base),
+            PERCENT: measure.percent,
+            condition: None if measure.filter is None else WrittenMeasure(measure.filter),
+            BY: measure.grouping,
+            WITHIN: measure.within,
+            CASE_BOUNDS: written.bounds.get(""),
+        }
+
+    return Record(
+        "a number of cases" if counts else f"a {function}",
+        (base, *among, WHERE, BY, *bounds, *others),
+        build,
+        at_most_one=(*among, WHERE) if among else (),
+        parts=parts,
+    )
+
+
+# --- formulas -------------------------------------------------------------------------
+
+
+def _derived_value(values: Values, problems: Problems) -> Multi | None:
+    if not variables_match(values, problems):
+        return None
+    if not values.named:
+        problems.add(values.position, "a derived measure needs a variable to derive from")
+        return None
+    inner: list[tuple[str, Multi]] = [(key.text, written) for key, written in values.named]
+    variables = tuple((name, written.measure) for name, written in inner)
+    misplaced = list(misplaced_parts(variables))
+    for _, measure, whole, sums in misplaced:
+        message = f"'within' must name another sum of this formula, not {quoted(whole)}"
+        problems.add(measure.position, message, did_you_mean(whole, sums))
+    if misplaced:
+        return None
+    units = tuple(unit for _, written in inner for unit in written.units)
+    bounds = {
+        f"{name}.{path}".rstrip("."): bounds
+        for name, written in inner
+        for path, bounds in written.bounds.items()
+    }
+    return WrittenMeasure(DerivedMultiInstance(values[DERIVE], variables), units, bounds)
+
+
+_AGGREGATE = {
+    key: f"it measures one case; say how to combine the cases, e.g. {{mean: {{{key}: …}}}}"
+    for key in ("time", "data")
+} | {
+    "count": "it measures one case; say how to combine the cases, e.g. {sum: {count: …}}",
+    "condition": "it measures one case; for the share of such cases, write {share: {condition: …}}",
+    "state": "it measures one case; for the share of such cases, write {share: {state: …}}",
+}
+
+_MULTI: Tagged[Multi] = Tagged(
+    "a measure of many cases",
+    {
+        "derive": Record(
+            "a derived measure",
+            (DERIVE,),
+            _derived_value,
+            # `value` is the name of the result among the bounds of a PPI.
+            entries=variables(MULTI, "derive", "value"),
+            parts=_derived_parts,
+        ),
+        "mean": _aggregation(Aggregation.MEAN, "the average over the cases"),
+        "sum": _aggregation(Aggregation.SUM, "the sum over the cases", WITHIN),
+        "min": _aggregation(Aggregation.MIN, "the smallest value of the cases"),
+        "max": _aggregation(Aggregation.MAX, "the largest value of the cases"),
+        "median": _aggregation(Aggregation.MEDIAN, "the middle value of the cases"),
+        "percentile": _aggregation(
+            Aggregation.PERCENTILE,
+            "the value below which the given percentage of cases lies",
+            PERCENT,
+        ),
+        "share": _aggregation(
+            Aggregation.SHARE, "the share of cases for which this is true", AMONG
+        ),
+        "number": _aggregation(
+            Aggregation.COUNT, "the number of cases, or of those that have a value of this measure"
+        ),
+    },
+    strangers=_AGGREGATE,
+)

@@ -1,0 +1,100 @@
+"""What is public about a log, in words: for the terminal, the console and the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from pappi.report.wording import compared
+from pappi.values import (
+    DURATIONS,
+    Bounds,
+    CaseBorder,
+    DefaultBounds,
+    PrivacyUnit,
+    PublicLog,
+    Terms,
+    Vocabulary,
+)
+
+Row = tuple[str, str]
+"""Label and text."""
+
+
+def describe_log(log: PublicLog) -> tuple[Row, ...]:
+    """All that is declared but for the names: `describe_vocabulary` lists them."""
+    terms = log.terms
+    anchor = "last" if terms.anchor is CaseBorder.END else "first"
+    expected = terms.expected_cases
+    cases = "not declared" if expected is None else f"{expected:,} per block ({terms.blocks})"
+    bounds = "; ".join(_bounds(terms.bounds)) or "none: each definition gives its own"
+    return (
+        ("Privacy unit", _unit_text(terms.unit)),
+        ("Neighbouring logs", f"{terms.adjacency}. {compared([terms.adjacency], terms.unit)}"),
+        ("Horizon", horizon_text(log)),
+        ("Time zone", terms.timezone),
+        ("Blocks", f"{terms.blocks}; a case belongs to the block of its {anchor} event"),
+        ("Budget", _budget_text(terms)),
+        ("Expected cases", cases),
+        ("Default bounds", bounds),
+    )
+
+
+def describe_vocabulary(names: Vocabulary, most: int | None = None) -> tuple[Row, ...]:
+    """The public names; of each kind up to `most` are listed, and the others counted.
+
+    >>> describe_vocabulary(Vocabulary(("Ask", "Pay", "Ship")), most=2)[0]
+    ('Activities', 'Ask, Pay and 1 more')
+    """
+    keys = (f"{name}: {listed_up_to(values, most)}" for name, values in names.keys.items())
+    return (
+        ("Activities", listed_up_to(names.activities, most)),
+        ("Attributes", listed_up_to(attributes_with_kinds(names), most)),
+        ("Public partitions", "; ".join(keys) or "none"),
+    )
+
+
+def attributes_with_kinds(names: Vocabulary) -> tuple[str, ...]:
+    return tuple(f"{name} ({kind})" for name, kind in names.attributes.items())
+
+
+def listed_up_to(names: Sequence[str], most: int | None, of: int = 0) -> str:
+    """The first names, and how many more there are; `of`, where not all of them are known."""
+    shown = ", ".join(names[:most]) or "none"
+    more = 0 if most is None else max(len(names), of) - most
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def horizon_text(log: PublicLog) -> str:
+    """The days that can be asked about; the last one is included."""
+    if log.is_empty:
+        return f"from {log.first}; nothing is sealed yet"
+    return f"{log.first} to {log.until - timedelta(days=1)}"
+
+
+def _unit_text(unit: PrivacyUnit) -> str:
+    if unit.column is None:
+        return str(unit)
+    return (
+        f"{unit}; further cases of the same {unit.column}, and cases without one or with several, "
+        "are dropped"
+    )
+
+
+def _budget_text(terms: Terms) -> str:
+    if terms.total_budget is None:
+        return f"ε {terms.block_budget} per block; no limit for all blocks together"
+    return f"ε {terms.block_budget} per block, ε {terms.total_budget} in all"
+
+
+def _bounds(defaults: DefaultBounds) -> Iterator[str]:
+    """What one case may contribute where a definition names no bounds."""
+    if defaults.durations is not None:
+        yield f"durations {_range(defaults.durations, DURATIONS['hours'])} hours"
+    if defaults.counts is not None:
+        yield f"counts {_range(defaults.counts)}"
+    yield from (f"{name} {_range(bounds)}" for name, bounds in defaults.attributes.items())
+
+
+def _range(bounds: Bounds, unit: int = 1) -> str:
+    return f"{float(bounds.low / unit):,.12g} to {float(bounds.high / unit):,.12g}"

@@ -1,0 +1,229 @@
+"""The record: charges as rows, every act in words, whether it verifies, and the pack made of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from html import escape
+from itertools import groupby
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import Query
+from starlette.responses import HTMLResponse, Response
+
+from pappi.custody import ChargePage, Custody, TrailEntry, What, entry_text
+from pappi.errors import NotFound
+from pappi.ledger import ChargeRecord, EntryKind
+from pappi.report import dpo_body, dpo_html, most_in_a_block, question_digest, shortened
+from pappi.service.keys import Asking, Bearer
+from pappi.service.web.console.view import PAGE, Before, EntryNumber, View, log_address, shown_time
+
+# A question in full may be long: what is longer is on a page of its own.
+_LONGEST_INLINE = 400
+_LONGEST_WORDS = 140
+_LONGEST_PAGE = 60_000
+_ENTRIES = 2 * PAGE
+# What a question over many periods leaves behind in one go.
+_TOGETHER = {
+    EntryKind.CHARGE: "{count} charges",
+    EntryKind.RELEASE: "{count} results recorded",
+    EntryKind.RESERVE: "{count} reservations",
+    EntryKind.CANCEL: "{count} reservations released",
+}
+_FEW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TrailRow:
+    """An entry in words; `raw` is empty if it is too long for a list."""
+
+    seq: int
+    at: str
+    time: str
+    kind: str
+    by: str
+    words: str
+    raw: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Entries of one kind in a row, newest first: a question has as many as it has cells."""
+
+    kind: str
+    rows: tuple[TrailRow, ...]
+
+    @property
+    def words(self) -> str:
+        return _TOGETHER[self.kind].format(count=len(self.rows))
+
+
+class TrailView(View):
+    """The audit trail."""
+
+    def trail(self, bearer: Asking, before: Before = None, verify: str = "") -> Response:
+        """What was done and asked, newest first."""
+        custody = self._custody(bearer)
+        length = custody.length()
+        end = min(before or length + 1, length + 1)
+        return self._page(
+            "trail.html",
+            bearer,
+            length=length,
+            runs=_runs(_before(custody, end)),
+            older=end - _ENTRIES if end - _ENTRIES > 1 else None,
+            newer=end + _ENTRIES if end <= length else None,
+            found=custody.verify() if verify else None,
+        )
+
+    def entry(self, number: EntryNumber, bearer: Asking) -> Response:
+        """One entry in full."""
+        custody = self._custody(bearer)
+        entries = custody.trail(number - 1, 1) if number > 0 else ()
+        if not entries:
+            raise NotFound("there is no such entry", hint="go back to the list of entries")
+        raw = _raw(entries[0])
+        return self._page(
+            "entry.html",
+            bearer,
+            row=_row(entries[0], custody.declared_before(entries).get(number)),
+            raw=raw[:_LONGEST_PAGE],
+            cut=len(raw) > _LONGEST_PAGE,
+        )
+
+
+def _before(custody: Custody, end: int) -> list[TrailRow]:
+    """Entries for a list, the newest first, in which none takes much room."""
+    start = max(end - _ENTRIES, 1)
+    entries = custody.trail(start - 1, end - start)
+    before = custody.declared_before(entries)
+    return [_short(_row(entry, before.get(entry.seq)), _raw(entry)) for entry in reversed(entries)]
+
+
+def _runs(rows: Sequence[TrailRow]) -> list[Run]:
+    """What is of one kind and one bearer together; what stands for itself, alone."""
+    runs: list[Run] = []
+    for (kind, _), alike in groupby(rows, lambda row: (row.kind, row.by)):
+        together = tuple(alike)
+        if kind in _TOGETHER and len(together) >= _FEW:
+            runs.append(Run(kind, together))
+        else:
+            runs.extend(Run(kind, (row,)) for row in together)
+    return runs
+
+
+def _short(row: TrailRow, raw: str) -> TrailRow:
+    fits = len(escape(raw)) <= _LONGEST_INLINE
+    return replace(row, words=shortened(row.words, _LONGEST_WORDS), raw=raw if fits else "")
+
+
+def _row(entry: TrailEntry, before: What | None) -> TrailRow:
+    return TrailRow(
+        seq=entry.seq,
+        at=entry.at,
+        time=shown_time(entry.at),
+        kind=entry.kind,
+        by=str(entry.what.get("by") or entry.what.get("analyst") or ""),
+        words=entry_text(entry.kind, entry.what, before),
+    )
+
+
+def _raw(entry: TrailEntry) -> str:
+    return json.dumps(entry.what, ensure_ascii=False, indent=1)
+
+
+CELLS = 500
+"""Cells fetched for a page: a query over many periods has as many."""
+_LONGEST_NAME = 80
+
+
+def charge_rows(charges: Sequence[ChargeRecord]) -> list[dict[str, Any]]:
+    """A row for the cells of one query that one analyst asked for at once, newest first.
+
+    `pending` of them have no result on record; `epsilon` is the most they cost a block.
+    """
+    return [_charge_row(list(cells)) for _, cells in groupby(charges, _alike)]
+
+
+def charges_page(found: ChargePage) -> tuple[list[dict[str, Any]], int | None]:
+    """The rows of one page, and before which entry the next one begins."""
+    rows = charge_rows(found.charges)
+    if len(rows) > PAGE:
+        return rows[:PAGE], rows[PAGE - 1]["seq"]
+    return rows, found.older
+
+
+def _alike(charged: ChargeRecord) -> tuple[str, str, str, int, str]:
+    """A name is the analyst's choice: other queries under the same one are other rows."""
+    charge = charged.charge
+    digest = question_digest(charge.question)
+    return charge.log, charge.analyst, str(charge.question["ppi"]), charge.amount.nano, digest
+
+
+def _charge_row(cells: Sequence[ChargeRecord]) -> dict[str, Any]:
+    newest, charge = cells[0], cells[0].charge
+    parts: Any = charge.question["parts"]
+    charged = [([account.block for account in c.charge.accounts], c.charge.amount) for c in cells]
+    return {
+        "seq": cells[-1].seq,
+        "at": newest.at,
+        "time": shown_time(newest.at),
+        "analyst": charge.analyst,
+        "ppi": shortened(str(charge.question["ppi"]), _LONGEST_NAME),
+        "log": charge.log,
+        "address": log_address(charge.log),
+        "mechanisms": ", ".join(dict.fromkeys(str(part["mechanism"]) for part in parts)),
+        "epsilon": most_in_a_block(charged),
+        "blocks": _span({block for blocks, _ in charged for block in blocks}),
+        "cells": len(cells),
+        "pending": sum(not cell.released for cell in cells),
+    }
+
+
+def _span(blocks: Collection[str]) -> str:
+    """Labels of one grid sort as the time they stand for."""
+    first, last = min(blocks), max(blocks)
+    return first if first == last else f"{first} … {last} ({len(blocks):,})"
+
+
+_DOCUMENT = "/console/protection-document"
+# What is longer is read as a document, not as a page.
+_LONGEST = 130_000
+LogOrAll = Annotated[str, Query(max_length=64)]
+
+
+class ProtectionView(View):
+    """The pack of one log, or of all."""
+
+    def all_logs(self, bearer: Asking) -> Response:
+        """Of every log."""
+        return self._shown(bearer, None)
+
+    def log(self, log: str, bearer: Asking) -> Response:
+        """Of one log."""
+        return self._shown(bearer, log)
+
+    def document(self, bearer: Asking, log: LogOrAll = "") -> Response:
+        """The pack as a file that stands by itself."""
+        pack = self._custody(bearer).pack(log or None)
+        today = datetime.now(UTC).date().isoformat()
+        # A log that is there has a name of letters, digits, - and _.
+        name = f"data-protection{f'-{log}' if log else ''}-{today}.html"
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return HTMLResponse(dpo_html(pack, today), headers=headers)
+
+    def _shown(self, bearer: Bearer, log: str | None) -> Response:
+        custody = self._custody(bearer)
+        body = dpo_body(custody.pack(log))
+        long = len(str(body).encode()) > _LONGEST
+        return self._page(
+            "protection.html",
+            bearer,
+            chosen=log,
+            logs=[declared.name for declared in custody.logs()],
+            body=None if long else body,
+            document=_DOCUMENT if log is None else f"{_DOCUMENT}?log={quote(log)}",
+        )

@@ -1,0 +1,79 @@
+"""What every page of the console has: custody in the visitor's name, rights, the stop banner."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import Path, Query
+from starlette.responses import RedirectResponse, Response
+
+from pappi.custody import Custody
+from pappi.service.keys import Bearer
+from pappi.service.web.rendering import page
+from pappi.session import Workspace
+from pappi.values import Right
+
+PAGE = 50
+"""Rows of a list on one page."""
+
+Done = Annotated[str, Query(max_length=40)]
+Before = Annotated[int | None, Query(ge=1, le=2**53)]
+EntryNumber = Annotated[int, Path(le=2**53)]
+
+# What the address says was done is a name for one of these sentences: nobody can make the
+# console say something else with a link.
+_DONE = {
+    "resumed": "Answering again.",
+    "granted": "The budget is set.",
+    "shared": "The analyst can now query this log.",
+    "withdrawn": "The analyst can no longer query this log, and their subscriptions have ended.",
+    "revoked": "The key is revoked. Its sessions have ended.",
+}
+
+
+class View:
+    """One method for each page, in the classes derived from it."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def _custody(self, bearer: Bearer) -> Custody:
+        return self._workspace.custody_of(bearer.name)
+
+    def _page(
+        self, template: str, bearer: Bearer, status: int = HTTPStatus.OK, **context: object
+    ) -> Response:
+        return page(
+            f"console/{template}",
+            status,
+            visitor=bearer.name,
+            may_manage=Right.MANAGE in bearer.record.rights,
+            stopped=self._custody(bearer).stopped(),
+            **{"done": "", **context},
+        )
+
+
+def said(done: str) -> str:
+    """The sentence that confirms an act."""
+    return _DONE.get(done, "")
+
+
+def back_to(path: str, done: str = "") -> Response:
+    """After a form: to a page that can be reloaded without doing it again."""
+    return RedirectResponse(f"{path}?done={done}" if done else path, HTTPStatus.SEE_OTHER)
+
+
+def log_address(log: str) -> str:
+    return f"/console/logs/{quote(log, safe='')}"
+
+
+def shown_time(at: str) -> str:
+    """A time of the journal for people; all are UTC.
+
+    >>> shown_time("2026-11-15T20:13:35.123456+00:00")
+    '2026-11-15 20:13'
+    """
+    return datetime.fromisoformat(at).astimezone(UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,152 @@
+"""What an analyst can do, wherever the log is: on this machine, or behind a service.
+
+`pappi.open(…).checkpoint("alice")` and `pappi.client.Client(…)` both are sessions: the same verbs,
+the same types, the same errors. Whatever takes a `Session` works with either.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Protocol
+
+from pappi.checkpoint import (
+    Amount,
+    Checked,
+    Definitions,
+    LocalSession,
+    PastRelease,
+    Price,
+    Released,
+)
+from pappi.ledger import Forecast
+from pappi.store import SavedQuery, Subscription
+from pappi.values import BudgetLine, PublicLog, Quote
+
+if TYPE_CHECKING:
+    from pappi.audit import SubjectReport
+
+
+class Session(Protocol):
+    """The verbs of an analyst.
+
+    Definitions are the path of a file, the text itself if it has several lines or is JSON or
+    XML, or a catalogue. Amounts of ε are best written as text, such as "0.1".
+    """
+
+    # --- what is public, and what is left ---
+
+    def logs(self) -> tuple[PublicLog, ...]:
+        """The logs one may ask about, and what is public about each."""
+
+    def log(self, name: str) -> PublicLog:
+        """What is public about a log."""
+
+    def budget(self, log: str) -> tuple[BudgetLine, ...]:
+        """What each block of a log may spend, and has spent."""
+
+    def releases(
+        self, log: str, after: int = 0, limit: int | None = None
+    ) -> tuple[PastRelease, ...]:
+        """Past releases of a log, by anyone, oldest first: repeating them is free."""
+
+    # --- before anything is spent ---
+
+    def check(self, definitions: Definitions) -> Checked:
+        """Check definitions; raises DefinitionError with every problem found."""
+
+    def preview(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None = None,
+        *,
+        accuracy: str | None = None,
+        total: Amount | None = None,
+    ) -> tuple[Quote, ...]:
+        """Cost and expected error of every PPI, or what an accuracy costs; nothing is spent.
+
+        `epsilon` is for each PPI; a `total` is for all of them, by one draw where that is better.
+        """
+
+    def price(self, definitions: Definitions) -> Price:
+        """What asking all PPIs together costs, at the ε each of them names."""
+
+    def forecasts(self, definitions: Definitions) -> tuple[Forecast | None, ...]:
+        """How long the budget lasts if each PPI is asked, at the ε it names; None if it is free."""
+
+    def outlook(self, definitions: Definitions) -> Forecast | None:
+        """The same for all PPIs together."""
+
+    def rehearse(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None = None,
+        *,
+        smooth: bool = False,
+        total: Amount | None = None,
+    ) -> Released:
+        """What a release would look like, on made-up cases: no data is read, nothing is spent."""
+
+    def audit(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None = None,
+        *,
+        total: Amount | None = None,
+        pairs: int = 2_000,
+        samples: int = 10_000,
+    ) -> tuple[SubjectReport, ...]:
+        """The exact worst loss of each PPI's release, and its sampler against its law."""
+
+    # --- releases ---
+
+    def release(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None = None,
+        *,
+        smooth: bool = False,
+        whole: Amount | None = None,
+        price: str | None = None,
+        total: Amount | None = None,
+    ) -> Released:
+        """Charge and release every PPI, or none; what was released is replayed.
+
+        `smooth` also draws the periods of a series towards each other, from what was released
+        alone; `whole` spends that share of ε on the whole time. With the name of a `price`,
+        nothing happens unless that is still the price.
+        """
+
+    def replay(
+        self, definitions: Definitions, *, smooth: bool = False, total: Amount | None = None
+    ) -> Released:
+        """What was released before, at the ε the definitions name: costs nothing, ever."""
+
+    # --- subscriptions and saved queries ---
+
+    def subscribe(
+        self,
+        definitions: Definitions,
+        until: date,
+        epsilon: Amount | None = None,
+        *,
+        total: Amount | None = None,
+    ) -> Subscription:
+        """Reserve what every block up to a day costs; each is released once it is sealed."""
+
+    def subscriptions(self) -> tuple[Subscription, ...]:
+        """This analyst's subscriptions."""
+
+    def unsubscribe(self, identity: str) -> int:
+        """End a subscription and free its remaining reservations; returns how many."""
+
+    def save(self, definitions: Definitions) -> SavedQuery | None:
+        """Save a query for this analyst; None if there is no room for it."""
+
+    def saved(self, log: str | None = None) -> tuple[SavedQuery, ...]:
+        """This analyst's saved queries, the latest first; for one log, or for all."""
+
+    def forget(self, identity: str) -> None:
+        """Remove a saved query; what was released stays on record."""
+
+
+_LOCAL: type[Session] = LocalSession

@@ -1,0 +1,212 @@
+"""A workspace in Python, as its owner has it: `pappi.open`, `pappi.create`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pappi.checkpoint import (
+    AT_ONCE,
+    Amount,
+    Caller,
+    Definitions,
+    LocalSession,
+    Pace,
+    Permit,
+    Run,
+    catalogue_of,
+    end_all,
+    epsilon_if_any,
+    epsilon_of,
+    run_due,
+)
+from pappi.errors import UsageError
+from pappi.eventlog import EventReader, ReadOptions, no_progress, open_log
+from pappi.ledger import Verification
+from pappi.ledger import no_progress as no_entry
+from pappi.store import (
+    LedgerSession,
+    LogDeclaration,
+    WorkspaceFiles,
+    create_workspace,
+    find_workspace,
+    open_workspace,
+)
+from pappi.values import ExactAnswer, Terms, require_name
+
+if TYPE_CHECKING:
+    from pappi.custody import Custody, Imported, NewLog, Progress, Selection
+
+
+class Workspace:
+    """The owner's view of a workspace; `checkpoint` gives an analyst's session."""
+
+    def __init__(self, files: WorkspaceFiles) -> None:
+        self.root = files.root
+        self._ledger_session = LedgerSession(files)
+        self._pace: Pace = AT_ONCE
+
+    def __repr__(self) -> str:
+        return f"<Workspace {str(self.root)!r}>"
+
+    @cached_property
+    def custody(self) -> Custody:
+        """Every act of the owner."""
+        return self.custody_of("owner")
+
+    def custody_of(self, owner: str) -> Custody:
+        """Custody for one of several owners: who did what is on record."""
+        # Imported here: an analyst's commands need none of it.
+        from pappi.custody import Custody
+
+        return Custody(self._ledger_session, owner)
+
+    def paced(self, pace: Pace) -> Workspace:
+        """The same workspace, in which results go on record at a pace: others may watch it."""
+        paced = copy(self)
+        paced._pace = pace  # noqa: SLF001 - its own class
+        return paced
+
+    def close(self) -> None:
+        """Close the ledger; the next call reopens it."""
+        self._ledger_session.close()
+
+    def import_log(
+        self,
+        source: object,
+        name: str | None = None,
+        *,
+        options: ReadOptions | None = None,
+        new: NewLog | None = None,
+        timezone: str | None = None,
+        progress: Progress = no_progress,
+    ) -> Imported:
+        """Import a file (XES, CSV, Parquet) or a frame, and declare it.
+
+        `timezone` is short for the same zone in `options` (how to read wall-clock
+        times) and in `new` (where a day begins).
+        """
+        reader, new = _opened(source, options, new, timezone)
+        return self.custody.import_log(name or log_name(source), reader, new, progress)
+
+    def inspect_log(
+        self,
+        source: object,
+        name: str | None = None,
+        *,
+        options: ReadOptions | None = None,
+        new: NewLog | None = None,
+        timezone: str | None = None,
+        progress: Progress = no_progress,
+    ) -> Imported:
+        """What `import_log` would take in and make public, for the owner to see beforehand.
+
+        Nothing is imported or recorded.
+        """
+        reader, new = _opened(source, options, new, timezone)
+        return self.custody.inspect_log(name or log_name(source), reader, new, progress)
+
+    def select_names(
+        self,
+        source: object,
+        new: NewLog,
+        selection: Selection,
+        name: str | None = None,
+        *,
+        options: ReadOptions | None = None,
+        progress: Progress = no_progress,
+    ) -> NewLog:
+        """What to import a log with, keeping only the names that it privately seems to have.
+
+        The names of `new` are the candidates. What it costs is charged to every block of the
+        future log, even if the import never happens.
+        """
+        reader = open_log(source, options, new.vocabulary)
+        called = name or log_name(source)
+        chosen = self.custody.select_names(called, reader, new, selection, progress)
+        return replace(new, vocabulary=chosen)
+
+    def logs(self) -> tuple[LogDeclaration, ...]:
+        """What is declared about each log."""
+        return self.custody.logs()
+
+    def log(self, name: str) -> LogDeclaration:
+        return self.custody.log(name)
+
+    def grant(self, log: str, per_block: Amount, total: Amount | None = None) -> LogDeclaration:
+        """Set the epsilon each block of a log may spend, and all of them together."""
+        return self.custody.grant(log, epsilon_of(per_block), epsilon_if_any(total))
+
+    def exact(self, catalogue: Definitions) -> tuple[ExactAnswer, ...]:
+        """The non-private values, for the owner only; the view is recorded first."""
+        return self.custody.exact(catalogue_of(catalogue))
+
+    def verify(self, progress: Callable[[int], None] = no_entry) -> Verification:
+        """Check the whole ledger; `progress` is called with the number of entries checked."""
+        return self.custody.verify(progress)
+
+    def withdraw(self, log: str, analyst: str, by: str = "owner") -> int:
+        """Withdraw an analyst's access to a log; returns how many subscriptions end."""
+        self.custody_of(by).withdraw(log, analyst)
+        return end_all(self._ledger_session, analyst, log)
+
+    def run_subscriptions(self) -> tuple[Run, ...]:
+        """Release what is due for every subscription."""
+        return tuple(run_due(self._ledger_session, pace=self._pace))
+
+    def checkpoint(self, analyst: str = "analyst") -> LocalSession:
+        """The session an analyst gets from the owner's hand: with every log."""
+        caller = Caller(require_name(analyst, "an analyst"))
+        return LocalSession(self._ledger_session, caller, pace=self._pace)
+
+    def granted_checkpoint(self, analyst: str, permit: Permit) -> LocalSession:
+        """The session of an analyst who comes by themselves: with the granted logs only.
+
+        `permit` is asked whenever something is decided, and again when it is charged.
+        """
+        caller = Caller(analyst, permit, only_granted=True)
+        return LocalSession(self._ledger_session, caller, pace=self._pace)
+
+
+def _opened(
+    source: object, options: ReadOptions | None, new: NewLog | None, timezone: str | None
+) -> tuple[EventReader, NewLog]:
+    from pappi.custody import NewLog
+
+    new = new or NewLog(terms=Terms(timezone=timezone or "UTC"))
+    return open_log(source, options or ReadOptions(timezone=timezone), new.vocabulary), new
+
+
+def create(root: str | Path, *, ledger: str | None = None) -> Workspace:
+    """Make a new workspace in an empty or new directory.
+
+    The ledger is a file in it, or in the PostgreSQL database whose URL is given.
+    """
+    return Workspace(create_workspace(Path(root), ledger))
+
+
+def open_at(root: str | Path) -> Workspace:
+    """Open the workspace in this directory."""
+    return Workspace(open_workspace(Path(root)))
+
+
+def find(start: Path) -> Workspace:
+    """Open the workspace of this directory or of the nearest one above it."""
+    return Workspace(find_workspace(start))
+
+
+def log_name(source: object) -> str:
+    """A file's name without its endings, as far as it can name a log; a frame must be named.
+
+    >>> log_name("orders 2024.csv.gz"), log_name("07_x.xes")
+    ('orders_2024', 'log_07_x')
+    """
+    if not isinstance(source, str | Path):
+        raise UsageError("a log that is not a file needs a name", hint="pass name=…")
+    name = re.sub(r"[^A-Za-z0-9_-]+", "_", Path(source).name.split(".")[0])[:60]
+    return name if name[:1].isalpha() else f"log_{name}".rstrip("_")

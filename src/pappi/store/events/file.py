@@ -1,0 +1,268 @@
+"""The workspace's DuckDB file of events: its names, one change at a time, all or nothing.
+
+A change is made on a copy inside a staging folder next to the file; the copy takes the file's place
+in one atomic step at the very end. Whatever goes wrong before that step, even a power cut, leaves
+the file exactly as it was, to the byte. Connections that are open meanwhile go on seeing the old
+content; open a new one to see the new. The lock is the operating system's and dies with its holder,
+so whatever an earlier change left behind can be swept as soon as the lock is held.
+
+Attribute names are anything a source system allows; the database folds upper and lower case
+together and the canonical columns are taken. Whoever comes later gets a number, so that every
+attribute keeps a column of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import duckdb
+from sqlglot import exp
+
+from pappi.errors import WorkspaceError
+from pappi.store.workspace import sync_folder
+
+POSITION = "pos"
+FIRST_POSITION = "first_pos"
+CANONICAL = ("case_id", POSITION, "ts_us", "activity")
+STORED = (*CANONICAL, FIRST_POSITION)
+# Not a column, but what conditions call the time of an event: it must not mean two things.
+RESERVED = (*STORED, "timestamp")
+
+
+def table_names(wanted: Iterable[str]) -> tuple[str, ...]:
+    """The names as they can stand in the table, in the same order.
+
+    >>> table_names(["cost", "Cost", "POS", "timestamp", ""])
+    ('cost', 'Cost (2)', 'POS (2)', 'timestamp (2)', 'unnamed')
+    """
+    taken = {name.casefold() for name in RESERVED}
+    names = []
+    for name in wanted:
+        chosen = _free(name or "unnamed", taken)
+        taken.add(chosen.casefold())
+        names.append(chosen)
+    return tuple(names)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    candidate, number = name, 1
+    while candidate.casefold() in taken:
+        number += 1
+        candidate = f"{name} ({number})"
+    return candidate
+
+
+# --- names as SQL, always quoted: an attribute may be called anything ----------------
+
+
+def column(name: str, of: str | None = None) -> exp.Column:
+    return exp.column(exp.to_identifier(name, quoted=True), table=of, quoted=True)
+
+
+def table(name: str, catalog: str | None = None) -> exp.Table:
+    identifier = exp.to_identifier(name, quoted=True)
+    if catalog is None:
+        return exp.Table(this=identifier)
+    return exp.Table(
+        this=identifier,
+        db=exp.to_identifier("main", quoted=True),
+        catalog=exp.to_identifier(catalog, quoted=True),
+    )
+
+
+def attach(path: str, catalog: str) -> str:
+    name = exp.to_identifier(catalog, quoted=True).sql("duckdb")
+    return f"ATTACH {exp.Literal.string(path).sql('duckdb')} AS {name}"
+
+
+def detach(catalog: str) -> str:
+    return f"DETACH {exp.to_identifier(catalog, quoted=True).sql('duckdb')}"
+
+
+# --- one change at a time, among threads and among processes -------------------------
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _acquire(file: BinaryIO) -> None:
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _acquire(file: BinaryIO) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def exclusive(database: Path) -> Iterator[None]:
+    """Holds the right to change this events file, or says that somebody else does."""
+    with _lock_file(database) as file:
+        try:
+            _acquire(file)
+        except OSError:
+            raise WorkspaceError(
+                "another import, seal or deletion is changing this workspace",
+                hint="wait until it has finished, then try again",
+            ) from None
+        yield
+
+
+def _lock_file(database: Path) -> BinaryIO:
+    try:
+        return database.with_name(f".{database.name}.lock").open("ab")
+    except OSError as error:
+        raise WorkspaceError(
+            f"the folder of {database.name} cannot be written: {error.strerror}",
+            hint="check that the workspace exists and that you may write to it",
+        ) from None
+
+
+# --- changing the file by making its successor and swapping it in --------------------
+
+
+_SUCCESSOR = "successor.duckdb"
+_EVENTS = "events"
+_NEXT = "successor"
+_COMPACT = "compact"
+# Several queries run at once; what does not fit is put aside on the disk.
+_MEMORY = "20%"
+
+
+def staging_prefix(database: Path) -> str:
+    return f".{database.name}.staging-"
+
+
+@contextmanager
+def staging(database: Path) -> Iterator[Path]:
+    """A folder for work in progress, ours alone, gone afterwards; sweeps what was left."""
+    with exclusive(database):
+        prefix = staging_prefix(database)
+        for entry in list(database.parent.iterdir()):
+            if entry.name.startswith(prefix):
+                shutil.rmtree(entry, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=prefix, dir=database.parent) as folder:
+            yield Path(folder)
+
+
+def successor(database: Path, folder: Path) -> Path:
+    """A copy of the file to change at will, or the place for the first one."""
+    log = database.with_name(f"{database.name}.wal")
+    if log.exists():  # never ours: what we change, we change in a copy
+        raise WorkspaceError(
+            f"another program has unfinished changes in {database.name}",
+            hint=f"close it; if none is running, open the file once with DuckDB to end {log.name}",
+        )
+    copy = folder / _SUCCESSOR
+    if database.exists():
+        with _explained():
+            shutil.copyfile(database, copy)
+    return copy
+
+
+def swap_in(new: Path, database: Path) -> None:
+    """Puts the finished, closed successor in the file's place, durably."""
+    with _explained():
+        new.chmod(0o600)
+        with new.open("rb+") as file:
+            os.fsync(file.fileno())
+        new.replace(database)
+    sync_folder(database.parent)
+
+
+@contextmanager
+def changing(database: Path) -> Iterator[Path]:
+    """A folder to make the file's successor in; with the database's own failures explained."""
+    try:
+        with staging(database) as folder:
+            yield folder
+    except duckdb.Error as error:
+        raise WorkspaceError(
+            "the events file could not be changed",
+            hint="check the free space on the disk; nothing was changed",
+            detail=str(error),
+        ) from error
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise WorkspaceError(
+            f"the events file could not be changed: {error.strerror}",
+            hint="check the free space on the disk; nothing was changed",
+            detail=str(error),
+        ) from error
+
+
+def spill_folder(path: Path) -> Path:
+    """Where queries put aside what does not fit in memory: never outside the workspace."""
+    return path.with_name(f"{path.name}.tmp")
+
+
+def open_readonly(database: Path) -> duckdb.DuckDBPyConnection:
+    """A connection that cannot change anything. Open one per piece of work, and close it:
+    a connection that stays open goes on seeing the file as it was.
+
+    The file is attached to a database of its own. Opened directly, it would be the one that
+    another connection of this process still has open under the same name: perhaps the old one.
+    """
+    spill = str(spill_folder(database))
+    connection = duckdb.connect(config={"temp_directory": spill, "memory_limit": _MEMORY})
+    try:
+        connection.execute(f"{attach(str(database), _EVENTS)} (READ_ONLY)")
+        connection.execute(f"USE {_EVENTS}")
+    except duckdb.Error as error:
+        connection.close()
+        raise WorkspaceError(
+            f"the events file {database.name} cannot be opened",
+            hint="check that the file exists, is readable and was made by PaPPI",
+            detail=str(error),
+        ) from None
+    return connection
+
+
+def open_beside(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """Another connection to the file as the first one sees it, for another thread."""
+    beside = connection.cursor()
+    beside.execute(f"USE {_EVENTS}")
+    return beside
+
+
+# --- the logs in the file ------------------------------------------------------------
+
+
+def event_tables(database: Path) -> tuple[str, ...]:
+    """The names of the logs in the file; none if there is no file yet."""
+    if not database.exists():
+        return ()
+    with closing(open_readonly(database)) as connection:
+        names = connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1")
+        return tuple(name for (name,) in names.fetchall())
+
+
+def drop_events(database: Path, name: str) -> None:
+    """Deletes an event table for good: the file is rewritten without its rows."""
+    with changing(database) as folder:
+        tables = event_tables(database)
+        if name not in tables:
+            raise WorkspaceError(
+                f"the workspace has no log called {name!r}",
+                hint=f"its logs are: {', '.join(tables) or 'none'}",
+            )
+        compact, spill = folder / "compact.duckdb", str(folder / "spill")
+        with closing(duckdb.connect(config={"temp_directory": spill})) as connection:
+            connection.execute(attach(str(successor(database, folder)), _NEXT))
+            connection.execute(attach(str(compact), _COMPACT))
+            connection.execute(f"DROP TABLE {table(name, _NEXT).sql('duckdb')}")
+            connection.execute(f"COPY FROM DATABASE {_NEXT} TO {_COMPACT}")
+            connection.execute(detach(_COMPACT))
+        swap_in(compact, database)

@@ -1,0 +1,378 @@
+"""What holds now: a fold over the acts in the ledger's journal.
+
+Logs as last declared, who was granted what, which keys are valid, whether everything is
+stopped, which subscriptions and saved queries there are. A registry is a value: advancing it gives
+a new one, so that whoever holds one sees one moment. The words of the journal are older: there a
+subscription is `standing`, a saved query `kept`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from pappi.errors import NotAuthenticated, UnknownLog
+from pappi.ledger import Entry, EntryKind
+from pappi.store.declarations import LogDeclaration
+from pappi.values import JSON, Epsilon, Grant, Grid, KeyRecord, Right, Role
+
+K = TypeVar("K")
+V = TypeVar("V")
+_NO_DIGEST = "0" * 64
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A catalogue to be released for every block from `first` on, as soon as it is sealed.
+
+    `granted`: asked by an analyst who may ask about granted logs only, and no longer asked
+    once the grant is withdrawn.
+    """
+
+    id: str
+    analyst: str
+    log: str
+    definitions: str
+    epsilon: Epsilon | None
+    first: date
+    until: date
+    granted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SavedQuery:
+    """A catalogue that an analyst has asked and wants to find again, with its ε in it.
+
+    `names` are those of its first PPIs, of which there are `count`.
+    """
+
+    id: str
+    analyst: str
+    log: str
+    definitions: str
+    names: tuple[str, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class DaysActs:
+    """How often somebody has done something on the last day they did it."""
+
+    day: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Frost:
+    """What nobody knows any more about a log: what was spent of it up to a day.
+
+    A part of the ledger was lost. Blocks that begin up to that day can no longer be charged; with
+    a total budget, which counts what every block has spent, none can.
+    """
+
+    day: date
+    whole: bool
+
+    def holds(self, log: LogDeclaration, block: str) -> bool:
+        """Whether an account of the log is frozen; of the log as a whole if no block is named."""
+        if self.whole or log.terms.total_budget is not None:
+            return True
+        if not block:
+            return False
+        return block not in _beginning_after(self.day, log.terms.blocks, int(block[:4]))
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """What the acts up to `last` add up to: what holds, not what has ever been.
+
+    `subscribed` and `saved` count what an analyst has subscribed to and saved on a day, ended and
+    forgotten ones included.
+    """
+
+    last: Entry | None = None
+    logs: Mapping[str, LogDeclaration] = field(default_factory=dict)
+    grants: Mapping[tuple[str, str], Grant] = field(default_factory=dict)
+    keys: Mapping[str, KeyRecord] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict, repr=False)
+    subscriptions: Mapping[str, Subscription] = field(default_factory=dict)
+    saved_queries: Mapping[str, SavedQuery] = field(default_factory=dict)
+    subscribed: Mapping[str, DaysActs] = field(default_factory=dict)
+    saved: Mapping[str, DaysActs] = field(default_factory=dict)
+    stopped: str | None = None
+    frozen: Mapping[str, Frost] = field(default_factory=dict)
+
+    def advanced(self, entries: Iterable[Entry]) -> Registry:
+        now, last = self, self.last
+        for last in entries:
+            take = _TAKE.get(last.kind)
+            if take is not None:
+                now = take(now, last)
+        return replace(now, last=last)
+
+    def to_json(self) -> dict[str, JSON]:
+        """As a ledger's snapshot keeps it; `last` is the snapshot's own entry."""
+        return {
+            "logs": [log.to_json() for log in self.logs.values()],
+            "grants": [_grant_payload(grant) for grant in self.grants.values()],
+            "keys": [
+                {
+                    **key_payload(key, self.digests[key.id]),
+                    "created": key.created.isoformat(),
+                    "revoked": key.revoked,
+                }
+                for key in self.keys.values()
+            ],
+            "standing": list(map(subscription_payload, self.subscriptions.values())),
+            "kept": list(map(saved_query_payload, self.saved_queries.values())),
+            "asked": {who: [acts.day, acts.count] for who, acts in self.subscribed.items()},
+            "keeping": {who: [acts.day, acts.count] for who, acts in self.saved.items()},
+            "stopped": self.stopped,
+            "frozen": {
+                log: [frost.day.isoformat(), frost.whole] for log, frost in self.frozen.items()
+            },
+        }
+
+    @classmethod
+    def from_json(cls, written: Any, last: Entry) -> Registry:  # noqa: ANN401 - JSON
+        logs = map(LogDeclaration.from_json, written["logs"])
+        grants = map(_grant_of, written["grants"])
+        return cls(
+            last=last,
+            logs={log.name: log for log in logs},
+            grants={(grant.log, grant.analyst): grant for grant in grants},
+            keys={
+                key["id"]: replace(_key_of(key, key["created"]), revoked=key["revoked"])
+                for key in written["keys"]
+            },
+            digests={key["id"]: key["digest"] for key in written["keys"]},
+            subscriptions={
+                subscription["id"]: _subscription_of(subscription)
+                for subscription in written["standing"]
+            },
+            saved_queries={query["id"]: _saved_query_of(query) for query in written["kept"]},
+            subscribed={who: DaysActs(*acts) for who, acts in written["asked"].items()},
+            saved={who: DaysActs(*acts) for who, acts in written["keeping"].items()},
+            stopped=written["stopped"],
+            frozen={
+                log: Frost(date.fromisoformat(day), whole)
+                for log, (day, whole) in written["frozen"].items()
+            },
+        )
+
+    def log(self, name: str, among: Collection[str] | None = None) -> LogDeclaration:
+        """A log, if it is there and among those that may be known."""
+        known = sorted(self.logs if among is None else among)
+        if name not in known or name not in self.logs:
+            raise UnknownLog(
+                f"there is no log called '{name}'; logs here: {', '.join(known) or 'none yet'}",
+                hint="check its name; the owner imports logs, and grants them to analysts",
+            )
+        return self.logs[name]
+
+    def is_frozen(self, log: LogDeclaration, block: str) -> bool:
+        """Whether a block, or a log as a whole, can no longer be charged."""
+        frost = self.frozen.get(log.name)
+        return frost is not None and frost.holds(log, block)
+
+    def granted_to(self, analyst: str) -> frozenset[str]:
+        """The logs an analyst may ask about."""
+        return frozenset(log for log, name in self.grants if name == analyst)
+
+    def key_of(self, secret: str, now: datetime) -> KeyRecord:
+        """Whose key this is. Takes the same time for a wrong key as for a right one."""
+        identity = secret.split("_", 2)[1] if secret.count("_") >= 2 else ""
+        digest = self.digests.get(identity, _NO_DIGEST)
+        if not hmac.compare_digest(digest, digest_of(secret)):
+            raise NotAuthenticated
+        key = self.keys[identity]
+        if key.revoked or (key.expires is not None and key.expires <= now):
+            raise NotAuthenticated
+        return key
+
+
+@lru_cache(maxsize=256)
+def _beginning_after(day: date, blocks: Grid, year: int) -> frozenset[str]:
+    """The blocks that begin after a day, of those that are called by a year."""
+    first, until = date(max(year - 1, 1), 1, 1), date(min(year + 2, date.max.year), 1, 1)
+    # A week is called by the year that most of it lies in.
+    return frozenset(block.label for block in blocks.walk(first, until) if block.start > day)
+
+
+def digest_of(secret: str) -> str:
+    """What is kept of a key: it is random and long, so one round of hashing protects it."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def key_payload(key: KeyRecord, digest: str) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "role": str(key.role),
+        "name": key.name,
+        "rights": sorted(map(str, key.rights)),
+        "expires": None if key.expires is None else key.expires.isoformat(),
+        "digest": digest,
+    }
+
+
+def subscription_payload(subscription: Subscription) -> dict[str, Any]:
+    return {
+        **asdict(subscription),
+        "epsilon": None if subscription.epsilon is None else subscription.epsilon.nano,
+        "first": subscription.first.isoformat(),
+        "until": subscription.until.isoformat(),
+    }
+
+
+def saved_query_payload(query: SavedQuery) -> dict[str, Any]:
+    return {**asdict(query), "names": list(query.names)}
+
+
+def _grant_payload(grant: Grant) -> dict[str, Any]:
+    return {"log": grant.log, "analyst": grant.analyst, "per_block": grant.per_block.nano}
+
+
+def _grant_of(payload: Mapping[str, Any]) -> Grant:
+    return Grant(payload["log"], payload["analyst"], Epsilon(payload["per_block"]))
+
+
+def _key_of(payload: Mapping[str, Any], created: str) -> KeyRecord:
+    expires = payload["expires"]
+    return KeyRecord(
+        id=payload["id"],
+        role=Role(payload["role"]),
+        name=payload["name"],
+        rights=frozenset(map(Right, payload["rights"])),
+        created=datetime.fromisoformat(created),
+        expires=None if expires is None else datetime.fromisoformat(expires),
+    )
+
+
+def _subscription_of(payload: Mapping[str, Any]) -> Subscription:
+    return Subscription(
+        id=payload["id"],
+        analyst=payload["analyst"],
+        log=payload["log"],
+        definitions=payload["definitions"],
+        epsilon=None if payload["epsilon"] is None else Epsilon(payload["epsilon"]),
+        first=date.fromisoformat(payload["first"]),
+        until=date.fromisoformat(payload["until"]),
+        granted=payload["granted"],
+    )
+
+
+def _saved_query_of(payload: Mapping[str, Any]) -> SavedQuery:
+    return SavedQuery(
+        id=payload["id"],
+        analyst=payload["analyst"],
+        log=payload["log"],
+        definitions=payload["definitions"],
+        names=tuple(payload["names"]),
+        count=payload["count"],
+    )
+
+
+def _one_more(acts: Mapping[str, DaysActs], who: str, entry: Entry) -> Mapping[str, DaysActs]:
+    day = day_of(datetime.fromisoformat(entry.at))
+    return {**acts, who: DaysActs(day, acts_on(acts, who, day) + 1)}
+
+
+def acts_on(acts: Mapping[str, DaysActs], who: str, day: str) -> int:
+    """How often somebody has done it on a day, which is the last one or later."""
+    last = acts.get(who)
+    return last.count if last is not None and last.day == day else 0
+
+
+def day_of(moment: datetime) -> str:
+    """The day of a moment, in UTC."""
+    return moment.astimezone(UTC).date().isoformat()
+
+
+def _without(held: Mapping[K, V], gone: K) -> dict[K, V]:
+    return {key: value for key, value in held.items() if key != gone}
+
+
+def _declare(registry: Registry, entry: Entry) -> Registry:
+    log = LogDeclaration.from_json(entry.payload)
+    return replace(registry, logs={**registry.logs, log.name: log})
+
+
+def _withdraw_names(registry: Registry, entry: Entry) -> Registry:
+    payload = entry.payload
+    log = registry.logs[payload["log"]].without_names(payload["activities"], payload["attributes"])
+    return replace(registry, logs={**registry.logs, log.name: log})
+
+
+def _grant(registry: Registry, entry: Entry) -> Registry:
+    grant = _grant_of(entry.payload)
+    return replace(registry, grants={**registry.grants, (grant.log, grant.analyst): grant})
+
+
+def _withdraw(registry: Registry, entry: Entry) -> Registry:
+    gone = (entry.payload["log"], entry.payload["analyst"])
+    return replace(registry, grants=_without(registry.grants, gone))
+
+
+def _key(registry: Registry, entry: Entry) -> Registry:
+    payload = entry.payload
+    key = _key_of(payload, entry.at)
+    digests = {**registry.digests, key.id: payload["digest"]}
+    return replace(registry, keys={**registry.keys, key.id: key}, digests=digests)
+
+
+def _revoke(registry: Registry, entry: Entry) -> Registry:
+    key = registry.keys[entry.payload["id"]]
+    return replace(registry, keys={**registry.keys, key.id: replace(key, revoked=True)})
+
+
+def _subscribe(registry: Registry, entry: Entry) -> Registry:
+    subscription = _subscription_of(entry.payload)
+    return replace(
+        registry,
+        subscriptions={**registry.subscriptions, subscription.id: subscription},
+        subscribed=_one_more(registry.subscribed, subscription.analyst, entry),
+    )
+
+
+def _save(registry: Registry, entry: Entry) -> Registry:
+    query = _saved_query_of(entry.payload)
+    return replace(
+        registry,
+        saved_queries={**registry.saved_queries, query.id: query},
+        saved=_one_more(registry.saved, query.analyst, entry),
+    )
+
+
+def _rollback(registry: Registry, entry: Entry) -> Registry:
+    frozen = {**registry.frozen}
+    for log, (day, whole) in entry.payload["frozen"].items():
+        before = frozen.get(log, Frost(date.min, whole=False))
+        until = max(before.day, date.fromisoformat(day))
+        frozen[log] = Frost(until, whole=before.whole or whole)
+    return replace(registry, frozen=frozen)
+
+
+_TAKE: Mapping[str, Callable[[Registry, Entry], Registry]] = {
+    EntryKind.DECLARE: _declare,
+    EntryKind.WITHDRAW_NAMES: _withdraw_names,
+    EntryKind.GRANT: _grant,
+    EntryKind.WITHDRAW: _withdraw,
+    EntryKind.KEY: _key,
+    EntryKind.REVOKE: _revoke,
+    EntryKind.STOP: lambda registry, entry: replace(registry, stopped=entry.payload["reason"]),
+    EntryKind.RESUME: lambda registry, _entry: replace(registry, stopped=None),
+    EntryKind.STAND: _subscribe,
+    EntryKind.END: lambda registry, entry: replace(
+        registry, subscriptions=_without(registry.subscriptions, entry.payload["id"])
+    ),
+    EntryKind.KEEP: _save,
+    EntryKind.FORGET: lambda registry, entry: replace(
+        registry, saved_queries=_without(registry.saved_queries, entry.payload["id"])
+    ),
+    EntryKind.ROLLBACK: _rollback,
+}

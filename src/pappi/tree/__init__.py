@@ -1,1 +1,0 @@
-"""The function composition tree of a PPI, and its admissible sets."""

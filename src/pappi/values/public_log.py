@@ -1,0 +1,251 @@
+"""What may be known about a log: the facts its owner has declared, and therefore made public.
+
+Planning, prices, documents and replies read a `PublicLog` and nothing else. Where the events are
+is no part of it (`store.LogDeclaration` adds that). Definitions are checked against the declared
+vocabulary, so that no refusal ever depends on what the data holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from pappi.values.epsilon import Epsilon
+from pappi.values.periods import Calendar, Grid
+from pappi.values.privacy import CASE, Adjacency, PrivacyUnit
+from pappi.values.working_days import DayTable, working_days_of
+from pappi.values.working_time import WorkingCalendar
+
+
+class Kind(StrEnum):
+    """What sort of value an attribute or an expression has."""
+
+    NUMBER = "number"
+    TEXT = "text"
+    TRUTH = "truth"
+    DURATION = "duration"
+    TIME = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Activity names, and attribute names with the kind of their values.
+
+    `keys` are values of attributes that may be known: the groups it makes sense to ask for.
+    """
+
+    activities: tuple[str, ...]
+    attributes: Mapping[str, Kind] = field(default_factory=dict)
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def without(self, activities: Collection[str], attributes: Collection[str]) -> Vocabulary:
+        """
+        >>> Vocabulary(("A", "B"), {"cost": Kind.NUMBER}).without(["B"], ["cost"])
+        Vocabulary(activities=('A',), attributes={}, keys={})
+        """
+        return Vocabulary(
+            tuple(name for name in self.activities if name not in activities),
+            {name: kind for name, kind in self.attributes.items() if name not in attributes},
+            {name: keys for name, keys in self.keys.items() if name not in attributes},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A declared range [low, high], in the internal unit of its measure.
+
+    Internal units: microseconds for durations, 0 and 1 for truth values, the
+    number itself otherwise.
+    """
+
+    low: Fraction
+    high: Fraction
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ValueError(
+                f"the lower bound must be below the upper one: {self.low} to {self.high}"
+            )
+
+    @property
+    def width(self) -> Fraction:
+        return self.high - self.low
+
+    @property
+    def magnitude(self) -> Fraction:
+        """The largest absolute value inside: what adding one case can move a sum by."""
+        return max(abs(self.low), abs(self.high))
+
+
+UNIT_INTERVAL = Bounds(Fraction(0), Fraction(1))
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultBounds:
+    """What the owner declares a case to contribute at most, where a definition does not say."""
+
+    durations: Bounds | None = None
+    counts: Bounds | None = None
+    attributes: Mapping[str, Bounds] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """As exact fractions: a float would round."""
+        return {
+            "durations": _written(self.durations),
+            "counts": _written(self.counts),
+            "attributes": {name: _written(bounds) for name, bounds in self.attributes.items()},
+        }
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> DefaultBounds:
+        durations, counts = written["durations"], written["counts"]
+        return cls(
+            None if durations is None else _read(durations),
+            None if counts is None else _read(counts),
+            {name: _read(bounds) for name, bounds in written["attributes"].items()},
+        )
+
+
+NO_DEFAULTS = DefaultBounds()
+
+
+def _written(bounds: Bounds | None) -> list[str] | None:
+    return None if bounds is None else [str(bounds.low), str(bounds.high)]
+
+
+def _read(written: list[str]) -> Bounds:
+    return Bounds(Fraction(written[0]), Fraction(written[1]))
+
+
+_MONTHLY = Grid(Calendar.MONTH)
+_ONE = Epsilon.of(1)
+_LIFETIME = 50
+# Used to predict errors where the owner has declared no expected number of cases.
+_ASSUMED_CASES = 100
+
+
+class CaseBorder(StrEnum):
+    """The first or the last event of a case, as an instant."""
+
+    START = "case start"
+    END = "case end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How a log is divided, protected and paid for: what an owner can say before seeing it.
+
+    A case lies in the block of its `anchor`, its first or its last event. `expected_cases` are
+    those of a block.
+    """
+
+    timezone: str = "UTC"
+    anchor: CaseBorder = CaseBorder.END
+    blocks: Grid = _MONTHLY
+    unit: PrivacyUnit = CASE
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+    block_budget: Epsilon = _ONE
+    total_budget: Epsilon | None = None
+    expected_cases: int | None = None
+    bounds: DefaultBounds = NO_DEFAULTS
+
+    def __post_init__(self) -> None:
+        self.unit.require_neighbours(self.adjacency)
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.timezone)
+
+    @property
+    def cases(self) -> int:
+        """How many cases to expect in a block: as declared, or as assumed."""
+        return self.expected_cases or _ASSUMED_CASES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicLog:
+    """All that is public about a log. It covers the days from `first` up to `until`, excluded.
+
+    >>> days = {"first": date(2024, 1, 1), "until": date(2024, 7, 1)}
+    >>> log = PublicLog(name="orders", vocabulary=Vocabulary(("Pay",)), **days)
+    >>> log.is_empty, str(log.terms.blocks), str(log.terms.unit)
+    (False, 'every month', 'case')
+    >>> PublicLog.from_json(log.to_json()) == log
+    True
+    """
+
+    name: str
+    first: date
+    until: date
+    vocabulary: Vocabulary
+    terms: Terms = field(default_factory=Terms)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no time is sealed yet, so that nothing can be asked about it."""
+        return self.first == self.until
+
+    def days(self, calendar: WorkingCalendar) -> DayTable:
+        """A working calendar's days: those of the log, and of a lifetime before and after it."""
+        first, until = self.first.year - _LIFETIME, self.until.year + _LIFETIME
+        return working_days_of(calendar, self.terms.zone, date(first, 1, 1), date(until, 1, 1))
+
+    def without_names(self, activities: Collection[str], attributes: Collection[str]) -> PublicLog:
+        """The log without these in its vocabulary, and without their bounds."""
+        bounds = self.terms.bounds
+        left = {name: b for name, b in bounds.attributes.items() if name not in attributes}
+        return replace(
+            self,
+            vocabulary=self.vocabulary.without(activities, attributes),
+            terms=replace(self.terms, bounds=replace(bounds, attributes=left)),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        terms, names = self.terms, self.vocabulary
+        return {
+            "name": self.name,
+            "timezone": terms.timezone,
+            "anchor": str(terms.anchor),
+            "blocks": [str(terms.blocks.unit), terms.blocks.count],
+            "first": self.first.isoformat(),
+            "until": self.until.isoformat(),
+            "unit": terms.unit.to_json(),
+            "adjacency": str(terms.adjacency),
+            "block_budget": terms.block_budget.nano,
+            "total_budget": None if terms.total_budget is None else terms.total_budget.nano,
+            "expected_cases": terms.expected_cases,
+            "activities": list(names.activities),
+            "attributes": {name: str(kind) for name, kind in names.attributes.items()},
+            "keys": {name: list(keys) for name, keys in names.keys.items()},
+            "bounds": terms.bounds.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> PublicLog:
+        """What `to_json` gave; what else is written beside it is left alone."""
+        unit, count = written["blocks"]
+        attributes = {name: Kind(kind) for name, kind in written["attributes"].items()}
+        keys = {name: tuple(values) for name, values in written["keys"].items()}
+        total = written["total_budget"]
+        return cls(
+            name=written["name"],
+            first=date.fromisoformat(written["first"]),
+            until=date.fromisoformat(written["until"]),
+            vocabulary=Vocabulary(tuple(written["activities"]), attributes, keys),
+            terms=Terms(
+                timezone=written["timezone"],
+                anchor=CaseBorder(written["anchor"]),
+                blocks=Grid(Calendar(unit), count),
+                unit=PrivacyUnit.from_json(written["unit"]),
+                adjacency=Adjacency(written["adjacency"]),
+                block_budget=Epsilon(written["block_budget"]),
+                total_budget=None if total is None else Epsilon(total),
+                expected_cases=written["expected_cases"],
+                bounds=DefaultBounds.from_json(written["bounds"]),
+            ),
+        )

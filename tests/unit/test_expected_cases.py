@@ -1,0 +1,290 @@
+"""Forecasts rest on the cases of a figure: those of a block, carried to period, group, filter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import date
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import pytest
+
+from benchmarks.forecast import (
+    CASES,
+    CUTS,
+    EPSILON,
+    LEAST,
+    MOST,
+    PERIODS,
+    PLACES,
+    UNITS,
+    Question,
+    amounts_at,
+    drawn_half_widths,
+    public_log,
+    ratios_elsewhere,
+)
+from pappi.checkpoint.prices import quote_of
+from pappi.checkpoint.queries import at_accuracy, planned, releases_of
+from pappi.custody import NewLog
+from pappi.errors import DefinitionError
+from pappi.planning import expected_cases
+from pappi.planning.expected import ExpectedCases
+from pappi.ppinot import Ppi, parse_catalogue, parse_definitions, write_definitions
+from pappi.store import LogDeclaration
+from pappi.values import Calendar, Epsilon, Grid, Period, PublicLog, Terms
+from tests.small_logs import claims, workspace_with
+
+LOG = public_log()
+MEAN = "mean: {data: amount}"
+BY_REGION = ", by: {data: region, keys: [north, east, south, west]}"
+ONLY_NORTH = ", where: {condition: region == 'north'}"
+
+
+def ppi(measure: str = MEAN, more: str = "scope: every month") -> Ppi:
+    text = f"log: made\nppis:\n  - {{id: p, measure: {{{measure}}}, {more}}}\n"
+    return parse_catalogue(text).ppis[0]
+
+
+def under(**terms: object) -> PublicLog:
+    return replace(LOG, terms=replace(LOG.terms, **terms))  # type: ignore[arg-type]
+
+
+# --- how many cases -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scope", "cases", "where"),
+    [
+        ("every day", 26, "a day"),
+        ("every week", 184, "a week"),
+        ("every month", 800, "a month"),
+        ("every 2 months", 1_600, "2 months"),
+        ("every quarter", 2_400, "a quarter"),
+        ("every year", 9_600, "a year"),
+        ("whole time", 19_200, "the whole time"),
+        ("last 6 months", 4_800, "the last 6 months"),
+        ("last 10 years", 19_200, "the last 10 years"),
+        ("between 2023-01-01 and 2023-03-31", 2_400, "the time asked for"),
+        ("last 50 cases", 50, "the whole time"),
+    ],
+)
+def test_cases_are_carried_to_the_length_of_a_period(scope: str, cases: int, where: str) -> None:
+    expected = expected_cases(LOG, ppi(more=f"scope: {scope}"))
+    assert expected.cases == cases
+    assert expected.because.startswith(f"about {cases:,} cases in {where}: 800 declared per month")
+
+
+def test_a_log_that_begins_within_a_block_has_a_part_of_its_cases() -> None:
+    half = replace(LOG, first=date(2024, 12, 17))
+    assert expected_cases(half, ppi(more="scope: whole time")).cases == round(CASES * 15 / 31)
+
+
+def test_blocks_of_another_length_have_their_own_cases() -> None:
+    weekly = under(blocks=Grid(Calendar.WEEK), expected_cases=70)
+    assert expected_cases(weekly, ppi(more="scope: every day")).cases == 10
+    expected = expected_cases(weekly, ppi())
+    assert expected.cases == 304
+    assert expected.because.endswith("70 declared per week")
+
+
+def test_where_nothing_is_declared_the_assumption_says_so() -> None:
+    expected = expected_cases(under(expected_cases=None), ppi(more="scope: every quarter"))
+    assert expected == ExpectedCases(300, "about 300 cases in a quarter: 100 assumed per month")
+
+
+def test_groups_share_the_cases_evenly_also_those_that_are_not_asked_for() -> None:
+    expected = expected_cases(LOG, ppi(MEAN + BY_REGION))
+    assert expected.cases == 200
+    assert expected.because == (
+        "about 200 cases in a month and group: 800 declared per month, evenly over 4 groups"
+    )
+    one = ", by: {data: region, keys: [north]}"
+    assert expected_cases(LOG, ppi(MEAN + one)).cases == 200
+    more = ", by: {data: region, keys: [north, elsewhere]}"
+    assert expected_cases(LOG, ppi(MEAN + more)).cases == 160
+
+
+@pytest.mark.parametrize(
+    "filtered",
+    [
+        ppi(MEAN + ONLY_NORTH),
+        ppi(more="scope: {every: month, cases: {condition: region == 'north'}}"),
+    ],
+    ids=["measure", "scope"],
+)
+def test_the_share_of_a_filter_is_not_known_unless_the_analyst_guesses_it(filtered: Ppi) -> None:
+    unknown = expected_cases(LOG, filtered)
+    assert unknown.cases == 800
+    assert unknown.because.endswith("all of which pass the filter, as its share is not known")
+    guessed = expected_cases(LOG, replace(filtered, expected=Fraction(3, 10)))
+    assert guessed.cases == 240
+    assert guessed.because.endswith("of which 30 % count, by your guess")
+
+
+def test_a_noisy_count_goes_before_what_is_declared_but_never_below_one() -> None:
+    assert expected_cases(LOG, ppi(), counted=312).cases == 312
+    assert "count that is on record" in expected_cases(LOG, ppi(), counted=312).because
+    assert expected_cases(LOG, ppi(), counted=-7).cases == 1
+
+
+# --- what a guess changes, and what it does not ---------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["30 %", "30%", "0.3"])
+def test_a_guess_is_read_and_written(text: str) -> None:
+    asked = ppi(MEAN + ONLY_NORTH, f"expected: {text}")
+    assert asked.expected == Fraction(3, 10)
+    catalogue = parse_catalogue("log: made\nppis: [{id: p, measure: {number: cases}}]")
+    catalogue = replace(catalogue, ppis=(asked,))
+    for notation in ("yaml", "json", "java", "text"):
+        written = write_definitions(catalogue, notation)
+        again = parse_definitions(written, notation, "f", "made").catalogue
+        assert again.ppis[0].expected == Fraction(3, 10)
+
+
+@pytest.mark.parametrize("text", ["0", "130 %", "30", "many"])
+def test_what_is_no_share_is_refused(text: str) -> None:
+    with pytest.raises(DefinitionError):
+        ppi(more=f"expected: {text}")
+
+
+def test_a_guess_changes_the_forecast_and_not_the_question() -> None:
+    log = LogDeclaration(data="made", table="made", public=LOG)
+    formula = "derive: a / b, a: {mean: {data: amount}}, b: {number: cases}"
+    for measure in (MEAN + ONLY_NORTH, formula):
+        asked = ppi(measure)
+        plans = [
+            planned(each, None, LOG) for each in (asked, replace(asked, expected=Fraction(1, 9)))
+        ]
+        keys = [releases_of(plan, log, "a")[0].key for plan in plans]
+        assert keys[0] == keys[1]
+        assert plans[1].expected.cases < plans[0].expected.cases
+        assert plans[1].predicted_error > plans[0].predicted_error
+
+
+# --- the benchmark in short: what a preview says is what a release has ----------------------------
+
+
+def half_width(question: Question, log: PublicLog) -> tuple[float, float]:
+    """As forecast, and as the median of a few releases of as many cases as there truly are."""
+    plan = planned(question.ppi, None, log)
+    forecast = quote_of(plan, log, 0, 0).interval_half_width
+    assert forecast is not None
+    declaration = LogDeclaration(data="made", table="made", public=log)
+    values = [_values(question, _true_cases(question))]
+    period = Period(log.first, log.until)
+    drawn = drawn_half_widths(plan, declaration, period, None, values, 15)
+    return forecast, median(drawn)
+
+
+def _true_cases(question: Question) -> int:
+    """Counted by hand, and apart from what is tested."""
+    days = {"every week": 7, "every month": 30.44, "every quarter": 91.31, "every year": 365.24}
+    cases = CASES * days.get(question.period, 2 * 365.24) / 30.44
+    return round(cases if question.cut == "all" else cases / 4)
+
+
+def _values(question: Question, cases: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    match question.function:
+        case "share":
+            return np.asarray(np.arange(cases) % 4 == 0, np.float64)
+        case "count":
+            return np.ones(cases)
+        case _:
+            return amounts_at(0.25, cases)
+
+
+SOME = [
+    *(Question(function, period) for function in ("mean", "median") for period in PERIODS),
+    *(Question("mean", "every month", cut) for cut in CUTS),
+    *(Question("share", "every quarter", cut) for cut in CUTS),
+    *(Question(function, "every week", "groups") for function in ("sum", "count")),
+]
+
+
+def off(questions: list[Question], log: PublicLog) -> list[Question]:
+    """Those whose forecast is not what a release has."""
+    pairs = ((question, *half_width(question, log)) for question in questions)
+    return [question for question, told, seen in pairs if not LEAST <= told / seen <= MOST]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_forecast_is_what_a_release_has(unit: str) -> None:
+    assert off(SOME, public_log(UNITS[unit])) == []
+
+
+def test_it_is_wherever_the_values_lie() -> None:
+    ratios = ratios_elsewhere("mean", "every month", 25)
+    assert len(ratios) == len(PLACES)
+    assert all(LEAST <= ratio <= MOST for ratio in ratios)
+
+
+@pytest.mark.parametrize("fault", ["length", "groups", "guess"])
+def test_a_forecast_that_ignores_what_it_rests_on_is_caught(
+    fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted: the same for each period, as it once was; for all groups; whatever the share."""
+    if fault == "length":
+        monkeypatch.setattr("pappi.planning.expected.blocks_in", lambda _log, _scope: Fraction(1))
+        means = [Question("mean", period) for period in PERIODS]
+        assert off(means, LOG) == [each for each in means if each.period != "every month"]
+    elif fault == "groups":
+        monkeypatch.setattr("pappi.planning.expected._groups", lambda _log, _ppi: 1)
+        assert off([grouped := Question("mean", "every month", "groups")], LOG) == [grouped]
+    else:
+        filtered = Question("mean", "every month", "filter")
+        assert off([filtered], LOG) == []
+        monkeypatch.setattr(Question, "ppi", property(lambda _: ppi(MEAN + ONLY_NORTH)))
+        assert off([filtered], LOG) == [filtered]
+
+
+@pytest.mark.parametrize(("period", "cut"), [*product(PERIODS, CUTS)])
+def test_an_accuracy_costs_the_epsilon_at_which_it_was_forecast(period: str, cut: str) -> None:
+    asked = Question("mean", period, cut).ppi
+    margin = quote_of(planned(asked, None, LOG), LOG, 0, 0).margin
+    assert margin is not None
+    bought = at_accuracy(replace(asked, epsilon=None), f"{margin * 1.0001:.9f}", LOG).epsilon
+    assert bought is not None
+    assert math.isclose(float(bought), float(EPSILON), rel_tol=0.01)
+
+
+# --- a count on record ----------------------------------------------------------------------------
+
+COUNT = "log: small\nppis:\n  - {id: n, measure: {number: cases}, scope: every month, epsilon: 1}\n"
+ASKED = (
+    "log: small\nppis:\n"
+    "  - {id: m, measure: {mean: {data: damage}}, bounds: [0, 1000], scope: every SCOPE}\n"
+)
+
+
+@pytest.mark.outside
+def test_a_count_on_record_makes_later_forecasts_truer_for_free(tmp_path: Path) -> None:
+    """300 cases in 3 months, of which nothing was declared: 1,000 a month are far too many."""
+    new = NewLog(first=date(2024, 1, 1), until=date(2024, 4, 1), terms=Terms(expected_cases=1_000))
+    session = workspace_with(tmp_path / "w", claims(300), new).checkpoint()
+    monthly, quarterly = (ASKED.replace("SCOPE", scope) for scope in ("month", "quarter"))
+    (before,), key = session.preview(monthly), session.price(monthly).name
+    assert before.assumed_cases == 1_000
+    session.release(COUNT)
+    spent = session.budget("small")
+    (after,), (other,) = session.preview(monthly), session.preview(quarterly)
+    assert 60 < after.assumed_cases < 160
+    assert "count that is on record" in after.cases_note
+    assert after.half_width > 3 * before.half_width  # type: ignore[operator]
+    assert other.assumed_cases == 3_000  # of another length of period nothing is on record
+    assert session.price(monthly).name == key  # the question is the same
+    assert session.budget("small") == spent
+    (bought,) = session.preview(monthly, accuracy=f"{after.half_width}")
+    assert float(bought.epsilon) == pytest.approx(0.1, rel=0.02)
+    (margin,) = session.margins(monthly, [Epsilon.of("0.1")])
+    assert margin == after.half_width
+
+
+def test_of_formulas_no_interval_is_forecast() -> None:
+    ratio = ppi("derive: a / b, a: {mean: {data: amount}}, b: {number: cases}")
+    assert quote_of(planned(ratio, None, LOG), LOG, 0, 0).interval_half_width is None
