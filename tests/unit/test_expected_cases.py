@@ -31,7 +31,7 @@ from benchmarks.forecast import (
 from pappi.checkpoint.prices import quote_of
 from pappi.checkpoint.queries import at_accuracy, planned, releases_of
 from pappi.custody import NewLog
-from pappi.errors import DefinitionError
+from pappi.errors import DefinitionError, UsageError
 from pappi.planning import expected_cases
 from pappi.planning.expected import ExpectedCases
 from pappi.ppinot import Ppi, parse_catalogue, parse_definitions, write_definitions
@@ -107,6 +107,26 @@ def test_groups_share_the_cases_evenly_also_those_that_are_not_asked_for() -> No
     assert expected_cases(LOG, ppi(MEAN + one)).cases == 200
     more = ", by: {data: region, keys: [north, elsewhere]}"
     assert expected_cases(LOG, ppi(MEAN + more)).cases == 160
+
+
+def test_of_groups_with_declared_weights_the_smallest_counts() -> None:
+    weighted = under(weights={"region": {"north": 5, "east": 3, "south": 1}})
+    expected = expected_cases(weighted, ppi(MEAN + BY_REGION))
+    assert expected.cases == 80
+    assert expected.because.endswith("10 % of them in 'south', the smallest group")
+    large = ", by: {data: region, keys: [north, east]}"
+    assert expected_cases(weighted, ppi(MEAN + large)).cases == 240
+
+
+@pytest.mark.outside
+def test_weights_belong_to_public_keys_and_are_declared_with_a_log(tmp_path: Path) -> None:
+    terms = Terms(weights={"channel": {"web": 5}})
+    with pytest.raises(UsageError, match="'web' has a weight, but is no public key of 'channel'"):
+        workspace_with(tmp_path / "refused", claims(8), NewLog(terms=terms))
+    sound = NewLog(terms=terms, keys={"channel": ("web", "phone")})
+    workspace = workspace_with(tmp_path / "taken", claims(8), sound)
+    assert workspace.log("small").terms.weights == {"channel": {"web": 5}}
+    assert "weights" not in LOG.to_json()
 
 
 @pytest.mark.parametrize(
@@ -234,7 +254,7 @@ def test_a_forecast_that_ignores_what_it_rests_on_is_caught(
         means = [Question("mean", period) for period in PERIODS]
         assert off(means, LOG) == [each for each in means if each.period != "every month"]
     elif fault == "groups":
-        monkeypatch.setattr("pappi.planning.expected._groups", lambda _log, _ppi: 1)
+        monkeypatch.setattr("pappi.planning.expected._smallest_group", lambda _log, _ppi: None)
         assert off([grouped := Question("mean", "every month", "groups")], LOG) == [grouped]
     else:
         filtered = Question("mean", "every month", "filter")

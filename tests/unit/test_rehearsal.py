@@ -425,6 +425,11 @@ def test_groups_and_blocks_have_the_cases_that_forecasts_expect() -> None:
     channels = dict(zip(log.case_ids, log.attributes["channel"], strict=True))
     assert log.cases == log.expected == 6_000
     assert all(2_800 < count < 3_200 for count in Counter(channels.values()).values())
+    uneven = make_synthetic_log(
+        under(weights={"channel": dict.fromkeys(channels.values(), 1) | {"web": 9}})
+    )
+    drawn = dict(zip(uneven.case_ids, uneven.attributes["channel"], strict=True))
+    assert Counter(drawn.values())["web"] > 0.8 * uneven.cases
     half = replace(under(expected_cases=1_000), first=date(2024, 1, 17), until=date(2024, 2, 1))
     assert make_synthetic_log(half).cases == round(1_000 * 15 / 31)
 

@@ -56,8 +56,8 @@ from pappi.values import (
     DefaultBounds,
     Kind,
     Period,
-    PrivacyUnit,
     PublicLog,
+    Terms,
     Vocabulary,
     midnight_us,
 )
@@ -102,6 +102,7 @@ def digest_of(log: PublicLog) -> bytes:
         *(terms.cases, terms.unit.to_json(), log.first.isoformat(), log.until.isoformat()),
         *(terms.bounds.to_json(), names.activities),
         *(list(names.attributes.items()), list(names.keys.items())),
+        *((terms.weights,) if terms.weights else ()),
     ]
     return hashlib.sha256(json.dumps(written, sort_keys=True).encode("ascii")).digest()
 
@@ -131,7 +132,7 @@ def make_synthetic_log(facts: PublicLog) -> SyntheticLog:
     expected = max(1, round(terms.cases * blocks_between(facts, facts.first, facts.until)))
     cases = max(1, min(MOST_CASES, expected, events // _SHORTEST))
     process = _Process.of(names.activities, min(_LONGEST, events // cases), chance)
-    attributes = attributes_of(names, terms.bounds, terms.unit, chance)
+    attributes = attributes_of(names, terms, chance)
     times = _Times.of(facts, blocks)
     columns: dict[str, list[Value | None]] = {each.name: [] for each in attributes}
     log = SyntheticLog([], [], [], columns, cases, len(blocks), expected)
@@ -252,23 +253,18 @@ class Attribute:
         return [self.draw(chance, times_us[0])] * len(times_us)
 
 
-def attributes_of(
-    vocabulary: Vocabulary,
-    bounds: DefaultBounds,
-    unit: PrivacyUnit,
-    chance: Chance,
-) -> tuple[Attribute, ...]:
+def attributes_of(vocabulary: Vocabulary, terms: Terms, chance: Chance) -> tuple[Attribute, ...]:
     """All attributes; that of persons never changes within a case and is never missing."""
     found = []
     for name, kind in vocabulary.attributes.items():
         keys = vocabulary.keys.get(name, ())
-        if name == unit.column:
-            found.append(Attribute(name, _persons(kind, keys, unit.max_cases), varies=False))
+        if name == terms.unit.column:
+            found.append(Attribute(name, _persons(kind, keys, terms.unit.max_cases), varies=False))
         elif kind is Kind.TEXT and keys:
-            found.append(Attribute(name, _texts(keys), varies=False))
+            found.append(Attribute(name, _texts(keys, terms.weights.get(name)), varies=False))
         else:
             varies = kind is Kind.TIME or chance.happens(_VARIES)
-            found.append(Attribute(name, _by_kind(kind, bounds, name), varies))
+            found.append(Attribute(name, _by_kind(kind, terms.bounds, name), varies))
     return tuple(found)
 
 
@@ -313,9 +309,12 @@ def _with_gaps(draw: Draw) -> Draw:
     return lambda chance, instant: None if chance.happens(_MISSING) else draw(chance, instant)
 
 
-def _texts(keys: tuple[str, ...]) -> Draw:
-    """One as often as another, as forecasts have it."""
-    return lambda chance, _: chance.choice(keys)
+def _texts(keys: tuple[str, ...], weights: Mapping[str, int] | None = None) -> Draw:
+    """As often as forecasts have it: by their declared weights, else one as often as another."""
+    if weights is None:
+        return lambda chance, _: chance.choice(keys)
+    weighted = Weighted({key: float(weights.get(key, 1)) for key in keys})
+    return lambda chance, _: weighted.draw(chance)
 
 
 def _persons(kind: Kind, keys: tuple[str, ...], most: int) -> Draw:

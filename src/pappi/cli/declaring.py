@@ -110,6 +110,13 @@ declaring_options = options(
         type=click.IntRange(min=1),
         help="Expected cases per block, used to predict errors; public.",
     ),
+    click.option(
+        "--weights",
+        multiple=True,
+        metavar="NAME=A:5,B:1",
+        help="How the expected cases are spread over the --keys of an attribute; repeatable. "
+        "[default: evenly]",
+    ),
 )
 
 
@@ -131,6 +138,7 @@ def terms_of(given: Mapping[str, Any]) -> NewLog:
             block_budget=Epsilon.of(given["budget"]),
             total_budget=Epsilon.of(given["total_budget"]) if given["total_budget"] else None,
             expected_cases=given["expected_cases"],
+            weights=dict(map(_weights, given["weights"])),
             bounds=_default_bounds(given["bounds"]),
         ),
     )
@@ -144,6 +152,19 @@ def _keys(given: str) -> tuple[str, tuple[str, ...]]:
             hint="write e.g. --keys resource=Ann,Bob",
         )
     return name, tuple(dict.fromkeys(value.strip() for value in values.split(",")))
+
+
+def _weights(given: str) -> tuple[str, dict[str, int]]:
+    name, _, pairs = given.partition("=")
+    weights = [pair.rpartition(":") for pair in pairs.split(",")]
+    if not name or not all(
+        key.strip() and weight.strip().isdecimal() for key, _, weight in weights
+    ):
+        raise UsageError(
+            f"'{given}' is not an attribute with the weights of its values",
+            hint="write e.g. --weights country=DE:5,FR:1",
+        )
+    return name, {key.strip(): int(weight) for key, _, weight in weights}
 
 
 def _default_bounds(given: Sequence[str]) -> DefaultBounds:

@@ -302,6 +302,7 @@ def _check_beforehand(new: NewLog, vocabulary: Vocabulary) -> None:
 
 def check_words(new: NewLog, vocabulary: Vocabulary) -> None:
     """Refuse public keys and bounds of attributes that the log does not have."""
+    _check_weights(new)
     for name in (*new.keys, *new.terms.bounds.attributes):
         if name not in vocabulary.attributes:
             known = f"its attributes are {listed(vocabulary.attributes, 'and')}"
@@ -309,6 +310,21 @@ def check_words(new: NewLog, vocabulary: Vocabulary) -> None:
                 f"this log has no attribute {quoted(name)}",
                 hint=did_you_mean(name, vocabulary.attributes, known),
             )
+
+
+def _check_weights(new: NewLog) -> None:
+    """Weights are those of public keys, and positive."""
+    for name, weights in new.terms.weights.items():
+        for key, weight in weights.items():
+            if key not in new.keys.get(name, ()):
+                raise UsageError(
+                    f"{quoted(key)} has a weight, but is no public key of {quoted(name)}",
+                    hint="declare it among the keys, e.g. --keys country=DE,FR",
+                )
+            if weight < 1:
+                raise UsageError(
+                    f"the weight of {quoted(key)} is not positive", hint="write 1 or more"
+                )
 
 
 def _zone(name: str) -> ZoneInfo:

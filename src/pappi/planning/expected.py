@@ -2,9 +2,10 @@
 
 The owner declares the cases of a block. A figure is about one period and one group of a PPI,
 and has as many as its period has blocks, times the share that is in its group and passes its
-filters. All of it follows from the definition and from what is declared. Of a group nothing is
-declared but that it is one of several, so the cases are divided evenly; of a filter nothing at
-all, so the analyst may guess (`Ppi.expected`), and else all cases are assumed to pass.
+filters. All of it follows from the definition and from what is declared. Groups have the weights
+that the owner declared, and the smallest one counts, so that no group does worse than told;
+without weights the cases are divided evenly. Of a filter nothing is declared, so the analyst may
+guess (`Ppi.expected`), and else all cases are assumed to pass.
 
 A period of a grid has its usual length; what is not cut by a grid is as long as it is in the log.
 """
@@ -50,8 +51,8 @@ def expected_cases(log: PublicLog, ppi: Ppi, counted: int | None = None) -> Expe
     >>> expected_cases(log, parse_catalogue(text).ppis[0])
     ExpectedCases(cases=300, because='about 300 cases in a quarter: 100 declared per month')
     """
-    groups = _groups(log, ppi)
-    where = _period_words(ppi.scope) + (" and group" if groups > 1 else "")
+    group = _smallest_group(log, ppi)
+    where = _period_words(ppi.scope) + ("" if group is None else " and group")
     if counted is not None:
         return _told(Fraction(counted), where, ["a noisy count that is on record"])
     terms, latest = log.terms, ppi.scope.last_cases
@@ -61,13 +62,14 @@ def expected_cases(log: PublicLog, ppi: Ppi, counted: int | None = None) -> Expe
     if latest is not None:
         cases = min(cases, Fraction(latest))
         reasons.append(f"the latest {latest:,} of them")
-    if groups > 1:
-        reasons.append(f"evenly over {groups:,} groups")
+    if group is not None:
+        reasons.append(group.because)
     if ppi.expected is not None:
         reasons.append(f"of which {100 * float(ppi.expected):g} % count, by your guess")
     elif _chooses(ppi):
         reasons.append("all of which pass the filter, as its share is not known")
-    return _told(cases / groups * (1 if ppi.expected is None else ppi.expected), where, reasons)
+    shares = (group.share if group else 1) * (1 if ppi.expected is None else ppi.expected)
+    return _told(cases * shares, where, reasons)
 
 
 def blocks_in(log: PublicLog, scope: Scope) -> Fraction:
@@ -97,14 +99,31 @@ def _days(grid: Grid) -> Fraction:
     return grid.count * _DAYS[grid.unit]
 
 
-def _groups(log: PublicLog, ppi: Ppi) -> int:
-    """Of how many groups one is: those that are declared, and those that are asked for."""
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """What share of all cases a group is expected to have, and why."""
+
+    share: Fraction
+    because: str
+
+
+def _smallest_group(log: PublicLog, ppi: Ppi) -> _Group | None:
+    """Of the groups that are asked for, among all that are declared; None where there is one."""
     groupings = (measure.grouping for _, measure in aggregated_measures(ppi.measure))
     grouping = next((each for each in groupings if each is not None), None)
     if grouping is None:
-        return 1
-    declared = log.vocabulary.keys.get(grouping.by.attribute, ())
-    return len({*declared, *grouping.keys})
+        return None
+    attribute = grouping.by.attribute
+    every = {*log.vocabulary.keys.get(attribute, ()), *grouping.keys}
+    weights = log.terms.weights.get(attribute)
+    if len(every) == 1:
+        return None
+    if weights is None:
+        return _Group(Fraction(1, len(every)), f"evenly over {len(every):,} groups")
+    smallest = min(grouping.keys, key=lambda key: weights.get(key, 1))
+    share = Fraction(weights.get(smallest, 1), sum(weights.get(key, 1) for key in every))
+    because = f"{100 * float(share):.3g} % of them in '{smallest}', the smallest group"
+    return _Group(share, because)
 
 
 def _chooses(ppi: Ppi) -> bool:

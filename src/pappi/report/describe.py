@@ -35,7 +35,7 @@ def describe_log(log: PublicLog) -> tuple[Row, ...]:
         ("Time zone", terms.timezone),
         ("Blocks", f"{terms.blocks}; a case belongs to the block of its {anchor} event"),
         ("Budget", _budget_text(terms)),
-        ("Expected cases", cases),
+        ("Expected cases", "; ".join([cases, *_weights(terms)])),
         ("Default bounds", bounds),
     )
 
@@ -79,6 +79,12 @@ def _unit_text(unit: PrivacyUnit) -> str:
         f"{unit}; further cases of the same {unit.column}, and cases without one or with several, "
         "are dropped"
     )
+
+
+def _weights(terms: Terms) -> Iterator[str]:
+    for name, weights in terms.weights.items():
+        spread = ", ".join(f"{key} {weight:,}" for key, weight in weights.items())
+        yield f"spread over {name} as {spread}"
 
 
 def _budget_text(terms: Terms) -> str:

@@ -193,6 +193,13 @@ class ToCreate(_Request):
     block_budget: Amount = "1"
     total_budget: Amount | None = None
     expected_cases: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    weights: Annotated[
+        dict[
+            Text,
+            Annotated[dict[Text, Annotated[int, Field(ge=1, le=10**9)]], Field(max_length=1_000)],
+        ],
+        Field(max_length=1_000),
+    ] = {}
     activities: Annotated[list[Text], Field(max_length=10_000), Once]
     attributes: Annotated[dict[Text, Choice[Kind]], Field(max_length=1_000)] = {}
     keys: Annotated[

@@ -141,7 +141,7 @@ class Terms:
     """How a log is divided, protected and paid for: what an owner can say before seeing it.
 
     A case lies in the block of its `anchor`, its first or its last event. `expected_cases` are
-    those of a block.
+    those of a block; `weights` say how they are spread over the values of an attribute.
     """
 
     timezone: str = "UTC"
@@ -152,6 +152,7 @@ class Terms:
     block_budget: Epsilon = _ONE
     total_budget: Epsilon | None = None
     expected_cases: int | None = None
+    weights: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     bounds: DefaultBounds = NO_DEFAULTS
 
     def __post_init__(self) -> None:
@@ -196,17 +197,19 @@ class PublicLog:
         return working_days_of(calendar, self.terms.zone, date(first, 1, 1), date(until, 1, 1))
 
     def without_names(self, activities: Collection[str], attributes: Collection[str]) -> PublicLog:
-        """The log without these in its vocabulary, and without their bounds."""
+        """The log without these in its vocabulary, and without their bounds and weights."""
         bounds = self.terms.bounds
         left = {name: b for name, b in bounds.attributes.items() if name not in attributes}
+        weights = {name: w for name, w in self.terms.weights.items() if name not in attributes}
         return replace(
             self,
             vocabulary=self.vocabulary.without(activities, attributes),
-            terms=replace(self.terms, bounds=replace(bounds, attributes=left)),
+            terms=replace(self.terms, bounds=replace(bounds, attributes=left), weights=weights),
         )
 
     def to_json(self) -> dict[str, Any]:
         terms, names = self.terms, self.vocabulary
+        weights = {name: dict(by_key) for name, by_key in terms.weights.items()}
         return {
             "name": self.name,
             "timezone": terms.timezone,
@@ -223,6 +226,7 @@ class PublicLog:
             "attributes": {name: str(kind) for name, kind in names.attributes.items()},
             "keys": {name: list(keys) for name, keys in names.keys.items()},
             "bounds": terms.bounds.to_json(),
+            **({"weights": weights} if weights else {}),
         }
 
     @classmethod
@@ -246,6 +250,7 @@ class PublicLog:
                 block_budget=Epsilon(written["block_budget"]),
                 total_budget=None if total is None else Epsilon(total),
                 expected_cases=written["expected_cases"],
+                weights=written.get("weights", {}),
                 bounds=DefaultBounds.from_json(written["bounds"]),
             ),
         )
