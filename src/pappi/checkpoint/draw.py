@@ -72,12 +72,13 @@ def read_cells(
 def _cell(release: Release, tables: Mapping[Period, CaseTable]) -> Iterator[CellValues]:
     for period in release.cell.periods:
         for group in release.plan.groups:
-            yield [_values(part, tables[period], group) for part in release.plan.measurements]
+            cases = tables[period].of_group(release.plan.grouping, group)
+            yield [_values(part, cases) for part in release.plan.measurements]
 
 
-def _values(part: Measurement, cases: CaseTable, group: str | None) -> NDArray[np.float64]:
+def _values(part: Measurement, cases: CaseTable) -> NDArray[np.float64]:
     """A value per case, or a row per case where a mechanism reads several measures."""
-    columns = [cases.contributions(measure, group) for measure in part.inputs]
+    columns = [cases.contributions(measure) for measure in part.inputs]
     if part.buckets:
         columns.append(cases.buckets(part.buckets).astype(np.float64))
     return columns[0] if len(columns) == 1 else np.column_stack(columns)

@@ -22,7 +22,6 @@ from pappi.ppinot import (
     AggregatedMeasure,
     Bounding,
     Catalogue,
-    MultiInstance,
     Ppi,
     aggregate,
     aggregated_measures,
@@ -75,15 +74,11 @@ def exact_answers(
 
 
 def _series(ppi: Ppi, tables: Mapping[Period, CaseTable]) -> Iterator[ExactAnswer]:
+    _, first = next(aggregated_measures(ppi.measure))  # measures of one PPI are grouped alike
+    grouping = first.grouping
     for period, cases in tables.items():
-        for group in _groups(ppi.measure):
-            yield _answer(ppi, period, group, cases)
-
-
-def _groups(measure: MultiInstance) -> tuple[str | None, ...]:
-    """The declared keys; measures of one PPI are grouped alike."""
-    _, first = next(aggregated_measures(measure))
-    return (None,) if first.grouping is None else first.grouping.keys
+        for group in (None,) if grouping is None else grouping.keys:
+            yield _answer(ppi, period, group, cases.of_group(grouping, group))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +104,7 @@ class _Part:
 
 def _answer(ppi: Ppi, period: Period, group: str | None, cases: CaseTable) -> ExactAnswer:
     parts = {
-        path: _Part.of(measure, cases.contributions(measure, group))
+        path: _Part.of(measure, cases.contributions(measure))
         for path, measure in aggregated_measures(ppi.measure)
     }
     value = value_above(ppi.measure, {path: part.value for path, part in parts.items()})

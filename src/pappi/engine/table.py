@@ -23,7 +23,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.ppinot import AggregatedMeasure, Scope, SingleInstance, anchor_time
+from pappi.ppinot import AggregatedMeasure, Grouping, Scope, SingleInstance, anchor_time
 from pappi.values import Horizon, Per, Period, PrivacyUnit
 
 Column = NDArray[Any]
@@ -31,6 +31,7 @@ Column = NDArray[Any]
 # Purposes of the keyed hash: which cases stay says nothing about who shares a bucket.
 _TRUNCATION, _BUCKETS, _LATEST = b"truncation", b"buckets", b"latest"
 _FEW = 64
+_COUNTED = 2**15
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,9 @@ class CaseTable:
     anchor_us: NDArray[np.float64]
     columns: Mapping[SingleInstance, Column]
     who: Who | None = None
+    _grouped: dict[Grouping, dict[str, CaseTable]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @classmethod
     def joined(cls, tables: Sequence[CaseTable]) -> CaseTable:
@@ -136,20 +140,39 @@ class CaseTable:
         columns = {measure: column[rows] for measure, column in self.columns.items()}
         return CaseTable(self.anchor_us[rows], columns, self.who and self.who.rows(rows))
 
-    def contributions(
-        self, measure: AggregatedMeasure, group: str | None = None
-    ) -> NDArray[np.float64]:
-        """One value per case; NaN for a case that does not count.
+    def of_group(self, grouping: Grouping | None, key: str | None) -> CaseTable:
+        """The cases of one group; all groups are told apart at once, when the first is asked for.
 
-        It counts if it has a finite value, passes the filter and is of the group. Cases
-        that do not count are passed on as such, because how many do may be private.
+        One pass numbers the cases by their key, and one stable sort puts each group together.
+        """
+        if grouping is None or key is None:
+            return self
+        if grouping not in self._grouped:
+            self._grouped[grouping] = dict(self._groups(grouping))
+        return self._grouped[grouping][key]
+
+    def _groups(self, grouping: Grouping) -> Iterator[tuple[str, CaseTable]]:
+        numbers = {key: number for number, key in enumerate(grouping.keys)}
+        column = self.columns[grouping.by]
+        # Numbers of 16 bits are sorted by counting.
+        size = np.int16 if len(numbers) < _COUNTED else np.int64
+        number = np.fromiter((numbers.get(key, -1) for key in column), size, column.size)
+        order = np.argsort(number, kind="stable")
+        cuts = np.searchsorted(number[order], np.arange(len(numbers) + 1))
+        gathered = self._rows(order)
+        for key, index in numbers.items():
+            yield key, gathered._rows(slice(cuts[index], cuts[index + 1]))  # noqa: SLF001
+
+    def contributions(self, measure: AggregatedMeasure) -> NDArray[np.float64]:
+        """One value per case; NaN for a case without a finite value, or that a filter leaves out.
+
+        Such cases are passed on, because how many there are may be private. A grouping is not
+        looked at: these are the cases of a group (`of_group`), or all of them.
         """
         values: NDArray[np.float64] = self.columns[measure.base]
         counts = np.isfinite(values)
         if measure.filter is not None:
             counts &= self.columns[measure.filter] == 1
-        if measure.grouping is not None:
-            counts &= self.columns[measure.grouping.by] == group
         return np.where(counts, values, np.nan)
 
 

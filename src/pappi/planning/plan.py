@@ -35,6 +35,7 @@ from pappi.ppinot import (
     AdmissibleSet,
     AggregatedMeasure,
     DerivedMultiInstance,
+    Grouping,
     Inner,
     NoiseOn,
     Ppi,
@@ -105,9 +106,13 @@ class Plan:
         return any(measurement.mechanism.covers_noise_only for measurement in self.measurements)
 
     @property
+    def grouping(self) -> Grouping | None:
+        """All its measures are grouped alike."""
+        return self.measurements[0].inputs[0].grouping
+
+    @property
     def groups(self) -> tuple[str | None, ...]:
-        grouping = self.measurements[0].inputs[0].grouping
-        return (None,) if grouping is None else grouping.keys
+        return (None,) if self.grouping is None else self.grouping.keys
 
 
 @dataclass(frozen=True, slots=True)
