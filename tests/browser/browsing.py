@@ -15,7 +15,14 @@ from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    Request,
+    expect,
+    sync_playwright,
+)
 
 import pappi
 from pappi.examples import EXAMPLES
@@ -38,6 +45,8 @@ _FLAGS = (
     "--disable-sync",
 )
 _SERIOUS = ("serious", "critical")
+PATIENCE_MS = 120_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @dataclass
@@ -107,7 +116,7 @@ class Stage:
             viewport={"width": size[0], "height": size[1]},
             reduced_motion="reduce",
         )
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(PATIENCE_MS)
         try:
             yield Visit(context.new_page(), home)
         finally:

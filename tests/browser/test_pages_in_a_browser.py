@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from pappi.service import Settings
-from tests.browser.browsing import Stage, Visit, needs_chromium, staged
+from tests.browser.browsing import PATIENCE_MS, Stage, Visit, needs_chromium, staged
 from tests.browser.tour import SCHEMES, console_tour, prepare, workbench_tour
 
 pytestmark = needs_chromium
@@ -44,15 +44,15 @@ def change_accuracy(visit: Visit, *, script: bool) -> None:
     """Finer by the slider, or by typing where there is no script to move one."""
     page = visit.page
     slider = page.locator("input[type=range]")
-    if not script:
+    before = page.locator("#cost-0").inner_text()
+    if script:
+        slider.focus()
+        for _ in range(20):
+            slider.press("ArrowLeft")
+    else:
         expect(slider).to_be_hidden()
         page.get_by_role("textbox", name="Within ±").fill("1")
         page.get_by_role("button", name="Update the price").click()
-        return
-    slider.focus()
-    before = page.locator("#cost-0").inner_text()
-    for _ in range(20):
-        slider.press("ArrowLeft")
     expect(page.locator("#cost-0")).not_to_have_text(before, use_inner_text=True)
     expect(page.locator("#cost-0")).not_to_have_attribute("aria-busy", "true")
 
@@ -87,7 +87,8 @@ def test_an_analyst_gets_a_chart_and_the_owner_sees_it_and_ends_it(
         expect(owner.page.locator("main")).to_contain_text(name)
         owner.page.get_by_role("link", name="Keys").click()
         row = owner.page.get_by_role("row").filter(has_text=name)
-        row.get_by_role("button", name=re.compile("Revoke")).click()
+        with owner.page.expect_response(lambda reply: reply.request.method == "POST"):
+            row.get_by_role("button", name=re.compile("Revoke")).click()
         visit.page.reload()
         expect(visit.page.get_by_label("Your key")).to_be_visible()
         visit.require_clean()
@@ -145,7 +146,9 @@ def test_a_policy_that_is_broken_would_be_noticed(stage: Stage) -> None:
         visit.page.evaluate("document.body.setAttribute('style', 'color: red')")
         visit.page.evaluate("document.body.append(new Image())")
         visit.page.evaluate("document.images[document.images.length - 1].src = '//a.invalid/x'")
-        visit.page.wait_for_timeout(100)
+        for _ in range(PATIENCE_MS // 100):
+            if len(visit.forbidden) < 2:
+                visit.page.wait_for_timeout(100)
         assert len(visit.forbidden) == 2
 
 

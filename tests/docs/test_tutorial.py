@@ -41,7 +41,6 @@ def run(page: str, folder: Path) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=240,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return done.stdout

@@ -61,7 +61,7 @@ def url(service: Served) -> Iterator[str]:
     thread.start()
     yield str(running.addresses.analyst)
     running.stop()
-    thread.join(timeout=30)
+    thread.join(timeout=120)
     assert not thread.is_alive()
 
 

@@ -125,7 +125,8 @@ def test_a_proxys_word_counts_if_it_is_trusted(
     with listening(workspace, settings) as addresses:
         url = str(addresses.analyst)
         headers = {"X-Forwarded-For": "192.0.2.7", "X-Forwarded-Proto": "https"}
-        reply = httpx.post(f"{url}/sign-out", headers={**headers, "Sec-Fetch-Site": "same-origin"})
+        headers["Sec-Fetch-Site"] = "same-origin"
+        reply = httpx.post(f"{url}/sign-out", headers=headers, timeout=60)
     cookie = reply.headers["set-cookie"].split("=")[0]
     assert cookie == ("__Host-pappi_workbench" if trusted else "pappi_workbench")
     (line,) = (record for record in caplog.records if record.msg == "request")

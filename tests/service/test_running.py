@@ -23,6 +23,7 @@ from pappi.service import Address, Addresses
 from pappi.service.running import Running
 from tests.service.served import LOG, QUICK, SOJOURN, served
 
+PATIENCE = 120.0
 ANYWHERE = Addresses(Address("127.0.0.1", 0), Address("127.0.0.1", 0))
 
 
@@ -34,7 +35,7 @@ def running_in_a_thread(running: Running) -> Iterator[threading.Thread]:
         yield thread
     finally:
         running.stop()
-        thread.join(timeout=30)
+        thread.join(PATIENCE)
 
 
 def test_stopping_finishes_what_is_under_way_and_takes_nothing_new(
@@ -48,7 +49,7 @@ def test_stopping_finishes_what_is_under_way_and_takes_nothing_new(
     def slowly(session: LocalSession, *given: Any, **named: Any) -> Released:  # noqa: ANN401
         series = release(session, *given, **named)
         begun.set()
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE)
         return series
 
     monkeypatch.setattr(LocalSession, "release", slowly)
@@ -56,18 +57,20 @@ def test_stopping_finishes_what_is_under_way_and_takes_nothing_new(
     url, headers = str(running.addresses.analyst), {"Authorization": f"Bearer {service.alice}"}
     with (
         running_in_a_thread(running) as thread,
-        httpx.Client(base_url=url, headers=headers) as open_before,
+        httpx.Client(base_url=url, headers=headers, timeout=PATIENCE) as open_before,
         ThreadPoolExecutor() as pool,
     ):
         assert open_before.get("/ready").status_code == 200
         asked = {"definitions": SOJOURN}
-        under_way = pool.submit(httpx.post, f"{url}/release", json=asked, headers=headers)
-        assert begun.wait(30)
+        under_way = pool.submit(
+            httpx.post, f"{url}/release", json=asked, headers=headers, timeout=PATIENCE
+        )
+        assert begun.wait(PATIENCE)
         running.stop()
         assert refused(open_before)
         go_on.set()
-        assert under_way.result(30).status_code == 200
-        thread.join(30)
+        assert under_way.result(PATIENCE).status_code == 200
+        thread.join(PATIENCE)
         assert not thread.is_alive()
     assert all(one.released_at for one in service.workspace.custody.charges(LOG))
 
@@ -119,11 +122,11 @@ def test_the_command_says_where_it_listens_and_ends_on_sigterm(tmp_path: Path) -
         try:
             said = [process.stdout.readline() for _ in range(2)]
             analyst, owner = (re.findall(r"http://\S+", line)[0] for line in said)
-            assert httpx.get(f"{analyst}/health").json() == {"status": "ok"}
+            assert httpx.get(f"{analyst}/health", timeout=PATIENCE).json() == {"status": "ok"}
             headers = {"Authorization": f"Bearer {key}"}
-            assert httpx.get(f"{owner}/logs", headers=headers).status_code == 200
+            assert httpx.get(f"{owner}/logs", headers=headers, timeout=PATIENCE).is_success
             process.send_signal(signal.SIGTERM)
-            assert process.wait(30) == 0
+            assert process.wait(PATIENCE) == 0
         finally:
             process.kill()
         lines = process.stderr.read()

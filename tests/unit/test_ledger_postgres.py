@@ -168,6 +168,7 @@ def test_a_writer_that_waits_too_long_is_told_who_is_in_the_way(
     with place.locked(), pytest.raises(WorkspaceError, match="another process has") as caught:
         ledger.charge([charge("a")], LIMITS)
     assert "ask again" in caught.value.hint
+    ledger._file.run("SET lock_timeout = '30s'")
     assert ledger.charge([charge("a")], LIMITS) == {"a": KeyState.NEW}
 
 
@@ -178,7 +179,7 @@ def test_vacuuming_and_writing_do_not_wait_for_each_other(
         ledger._file.append("grant", {})
         vacuuming = threading.Thread(target=place.execute, args=("VACUUM journal",))
         vacuuming.start()
-        vacuuming.join(timeout=30)
+        vacuuming.join(timeout=120)
         assert not vacuuming.is_alive()
 
 

@@ -7,7 +7,6 @@ import json
 import re
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -53,6 +52,7 @@ from pappi.values import (
     Per,
     PrivacyUnit,
     PublicLog,
+    Series,
     Terms,
     Vocabulary,
     midnight_us,
@@ -61,6 +61,7 @@ from pappi.values.answers import REHEARSAL
 from tests.leak.asked import FORMULAS, MEASURES, SCOPES, definitions
 from tests.leak.test_unit_leak import of_customers
 from tests.small_logs import claims, workspace_with
+from tests.work import calls_in
 
 pytestmark = pytest.mark.outside
 
@@ -159,15 +160,15 @@ def example(
     return name, workspace
 
 
-def test_the_example_logs_are_rehearsed_with_figures_and_in_no_time(
+def test_the_example_logs_are_rehearsed_with_figures_and_little_work(
     example: tuple[str, Workspace],
 ) -> None:
     name, workspace = example
     catalogue, analyst = EXAMPLES[name].catalogue_path, workspace.checkpoint()
     analyst.rehearse(catalogue)
-    begun = time.process_time()
-    found = analyst.rehearse(catalogue, "10", smooth=True)
-    assert time.process_time() - begun < 2  # and far less, where nothing else runs
+    found: list[Series] = []
+    calls = calls_in(lambda: found.extend(analyst.rehearse(catalogue, "10", smooth=True)))
+    assert calls < 5_000_000  # a second or two on a slow machine
     for series in found:
         assert any(answer.value for answer in series.answers), series.ppi
 
@@ -499,7 +500,7 @@ def test_who_wants_another_log_does_not_wait_until_one_is_made(
             made.append(facts.name)
             if facts.name == "slow":
                 begun.set()
-                assert go_on.wait(30)
+                assert go_on.wait(120)
             super().__init__(facts)
 
     monkeypatch.setattr(synthetic_log, "SyntheticEvents", Slow)
@@ -508,9 +509,9 @@ def test_who_wants_another_log_does_not_wait_until_one_is_made(
     with ThreadPoolExecutor(3) as threads:
         waiting = [threads.submit(cache.of, slow) for _ in range(2)]
         try:
-            assert begun.wait(30)
-            assert threads.submit(cache.of, quick).result(30).events.exists()
+            assert begun.wait(120)
+            assert threads.submit(cache.of, quick).result(120).events.exists()
         finally:
             go_on.set()
-        assert waiting[0].result(30) is waiting[1].result(30)
+        assert waiting[0].result(120) is waiting[1].result(120)
     assert made == ["slow", "quick"]

@@ -60,6 +60,7 @@ from pappi.ppinot.notations.sentences import (
     write_template,
 )
 from pappi.values import UNIT_INTERVAL, Calendar, CaseBorder, Grid, Kind, Vocabulary, parse_calendar
+from tests.work import calls_in
 
 ROOT = Path(__file__).parents[2]
 MONTH, QUARTER, YEAR = (Scope(Grid(Calendar(unit))) for unit in ("month", "quarter", "year"))
@@ -830,12 +831,17 @@ def test_problems_point_into_the_line_they_are_in() -> None:
         '"A" ',
     ],
 )
-def test_a_long_text_is_refused_at_once(piece: str) -> None:
-    text = (piece * 100_000)[:100_000]
+def test_a_text_is_refused_at_once_however_long_it_is(piece: str) -> None:
+    def refuse(size: int) -> None:
+        with pytest.raises(DefinitionError):
+            parse_measure((piece * size)[:size])
+
+    refuse(100)  # what is remembered is remembered from now on
+    assert calls_in(lambda: refuse(100_000)) == calls_in(lambda: refuse(25_000))
     started = time.process_time()
-    with pytest.raises(DefinitionError):
-        parse_measure(text)
-    assert time.process_time() - started < 0.1
+    refuse(100_000)
+    # Hundreds of times what it takes: only an expression that backtracks gets there.
+    assert time.process_time() - started < 2
 
 
 def test_a_megabyte_is_the_most() -> None:
@@ -1008,17 +1014,20 @@ def test_all_problems_of_a_template_are_found_at_once() -> None:
     ]
 
 
-@pytest.mark.outside
 @pytest.mark.parametrize(
-    "text",
-    ["x\n" * 400_000, "Log: x\n" + "PPI: a\n" * 140_000, "Log: x\nPPI: a\n" + "Goals:\n" * 9],
+    ("head", "line"),
+    [("", "x\n"), ("Log: x\n", "PPI: a\n"), ("Log: x\nPPI: a\n", "Goals:\n")],
 )
-def test_a_template_full_of_problems_is_refused_soon(text: str) -> None:
-    started = time.process_time()
-    with pytest.raises(DefinitionError) as refused:
-        read_template(text)
-    assert 1 <= len(refused.value.problems) <= 200
-    assert time.process_time() - started < 3
+def test_a_template_full_of_problems_is_refused_with_work_in_proportion_to_it(
+    head: str, line: str
+) -> None:
+    def refuse(lines: int) -> None:
+        with pytest.raises(DefinitionError) as refused:
+            read_template(head + line * lines)
+        assert 1 <= len(refused.value.problems) <= 200
+
+    refuse(10)  # what is remembered is remembered from now on
+    assert calls_in(lambda: refuse(24_000)) < 5 * calls_in(lambda: refuse(6_000))
 
 
 def test_a_template_without_a_log_says_so() -> None:
@@ -1129,7 +1138,7 @@ def test_refusals_of_the_guide_are_worded_so(said: str, problem: str) -> None:
 @pytest.mark.outside
 @pytest.mark.parametrize("code", [text for info, text in BLOCKS if info == "python"])
 def test_python_in_the_guide_runs(code: str) -> None:
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize(

@@ -528,13 +528,13 @@ def test_nobody_waits_while_the_whole_ledger_is_verified(
 
     def wait(_seq: int) -> None:
         halfway.set()
-        assert go_on.wait(30)
+        assert go_on.wait(120)
 
     with workspace_on(database, tmp_path) as workspace:
         found = []
         verifying = threading.Thread(target=lambda: found.append(workspace.verify(wait)))
         verifying.start()
-        assert halfway.wait(30)
+        assert halfway.wait(120)
         assert workspace.logs() == ()
         workspace.custody.stop("others write meanwhile")  # would wait for ever
         sharing = threading.Thread(target=lambda: found.append(workspace.verify()))

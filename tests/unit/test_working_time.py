@@ -28,6 +28,7 @@ from pappi.values import (
 )
 from pappi.values.working_days import DAY_US
 from tests.lengths import length
+from tests.work import calls_in
 
 HOUR_US = 3_600_000_000
 UTC_ZONE = ZoneInfo("UTC")
@@ -180,12 +181,18 @@ def test_no_line_does_anything_but_say_a_calendar_or_why_not(written: str) -> No
     assert "\x1b" not in said
 
 
-def test_reading_takes_time_in_proportion_to_the_line() -> None:
-    for written in ("Mon " * 15_000, "-" * 60_000, "(" * 60_000, "always, " * 7_500):
-        start = clock.process_time()
+@pytest.mark.parametrize("piece", ["Mon ", "-", "(", "always, "])
+def test_reading_takes_work_in_proportion_to_the_line(piece: str) -> None:
+    def refuse(size: int) -> None:
         with pytest.raises(ValueError, match=r"."):
-            parse_calendar(written)
-        assert clock.process_time() - start < 1
+            parse_calendar((piece * size)[:size])
+
+    refuse(100)  # what is remembered is remembered from now on
+    assert calls_in(lambda: refuse(60_000)) < 5 * calls_in(lambda: refuse(15_000))
+    start = clock.process_time()
+    refuse(60_000)
+    # Hundreds of times what it takes: only an expression that backtracks gets there.
+    assert clock.process_time() - start < 10
 
 
 @pytest.mark.parametrize(
@@ -376,17 +383,14 @@ def test_an_empty_stretch_of_time_has_an_empty_table() -> None:
     assert (len(table), table.windows) == (0, ())
 
 
-def test_a_table_of_120_years_is_made_in_less_than_half_a_second() -> None:
+def test_a_table_of_120_years_takes_a_few_calls_a_day() -> None:
     calendar = parse_calendar(
         "Mon-Fri 09:00-12:00 13:00-17:00; 15 Jun to 15 Sep Mon-Fri 08:00-15:00; in Europe/Madrid"
     )
-    taken = []
-    for _ in range(3):
-        working_days_of.cache_clear()
-        start = clock.process_time()
-        working_days_of(calendar, UTC_ZONE, date(1930, 1, 1), date(2050, 1, 1))
-        taken.append(clock.process_time() - start)
-    assert min(taken) < 0.5
+    first, until = date(1930, 1, 1), date(2050, 1, 1)
+    working_days_of.cache_clear()
+    calls = calls_in(lambda: working_days_of(calendar, UTC_ZONE, first, until))
+    assert calls < 50 * (until - first).days
 
 
 # --- the other implementation -------------------------------------------------------------
