@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from fractions import Fraction
 from textwrap import wrap
@@ -117,6 +117,8 @@ def terms_of(given: Mapping[str, Any]) -> NewLog:
     from pappi.custody import NewLog
 
     first, last = given["first"], given.get("until")
+    bounds = dict(map(_bounds, given["bounds"]))
+    durations, counts = bounds.pop("durations", None), bounds.pop("counts", None)
     return NewLog(
         first=first.date() if first else None,
         # On the command line the last day is meant to be included.
@@ -131,7 +133,7 @@ def terms_of(given: Mapping[str, Any]) -> NewLog:
             block_budget=Epsilon.of(given["budget"]),
             total_budget=Epsilon.of(given["total_budget"]) if given["total_budget"] else None,
             expected_cases=given["expected_cases"],
-            bounds=_default_bounds(given["bounds"]),
+            bounds=DefaultBounds(durations, counts, bounds),
         ),
     )
 
@@ -144,12 +146,6 @@ def _keys(given: str) -> tuple[str, tuple[str, ...]]:
             hint="write e.g. --keys resource=Ann,Bob",
         )
     return name, tuple(dict.fromkeys(value.strip() for value in values.split(",")))
-
-
-def _default_bounds(given: Sequence[str]) -> DefaultBounds:
-    bounds = dict(map(_bounds, given))
-    durations, counts = bounds.pop("durations", None), bounds.pop("counts", None)
-    return DefaultBounds(durations, counts, bounds)
 
 
 def _bounds(given: str) -> tuple[str, Bounds]:
