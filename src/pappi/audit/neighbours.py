@@ -41,31 +41,19 @@ def neighbours(
     if unit_cases > 1:
         if adjacency is not Adjacency.ADD_REMOVE:
             raise ValueError("a person with several cases is added or removed, never replaced")
-        yield from group_removals(data, unit_cases)
+        # Without so many cases, or without any if there are fewer; extremes go together.
+        size = min(unit_cases, len(data))
+        for gone in map(set, _choices(sorted(range(len(data)), key=data.__getitem__), size)):
+            if gone:
+                yield tuple(row for i, row in enumerate(data) if i not in gone)
         yield from group_additions(data, rows, unit_cases)
     if adjacency is Adjacency.ADD_REMOVE:
-        yield from removals(data)
-        yield from additions(data, rows)
+        for i in range(len(data)):
+            yield data[:i] + data[i + 1 :]
+        for row in rows:
+            yield (*data, row)
     else:
         yield from replacements(data, rows)
-
-
-def removals(data: Data) -> Iterator[Data]:
-    for i in range(len(data)):
-        yield data[:i] + data[i + 1 :]
-
-
-def additions(data: Data, rows: Sequence[Row]) -> Iterator[Data]:
-    for row in rows:
-        yield (*data, row)
-
-
-def group_removals(data: Data, size: int) -> Iterator[Data]:
-    """Without so many cases, or without any if there are fewer; extremes go together."""
-    size = min(size, len(data))
-    for gone in map(set, _choices(sorted(range(len(data)), key=data.__getitem__), size)):
-        if gone:
-            yield tuple(row for i, row in enumerate(data) if i not in gone)
 
 
 def _choices(places: Sequence[int], size: int) -> Iterator[Sequence[int]]:

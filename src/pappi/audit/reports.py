@@ -71,40 +71,34 @@ def report_record(report: SubjectReport) -> dict[str, Any]:
         "epsilon_float": float(subject.epsilon),
         "passed": report.passed,
         "failures": list(report.failures),
-        **_exact(report.exact),
-        "sampling": [_sampling(one) for one in report.sampling],
-        "black_box": [_black_box(one) for one in report.black_box],
-    }
-
-
-def _exact(report: AuditReport) -> dict[str, Any]:
-    return {
-        "pairs": report.pairs,
-        **_loss(report.worst),
-        "worst_pair": None if report.worst_pair is None else [_rows(d) for d in report.worst_pair],
-        "kinds": [{"kind": k.kind, "pairs": k.pairs, **_loss(k.worst)} for k in report.kinds],
-    }
-
-
-def _sampling(report: SamplingReport) -> dict[str, Any]:
-    return {
-        "test": report.test,
-        "samples": report.samples,
-        "cells": report.cells,
-        "p_value": _finite(report.p_value),
-        "passed": report.passed,
-        "failure": report.failure,
-    }
-
-
-def _black_box(report: BlackBoxReport) -> dict[str, Any]:
-    return {
-        "epsilon": str(report.epsilon),
-        "samples": report.samples,
-        "lower_bound": _finite(report.lower_bound),
-        "skipped": report.skipped,
-        "passed": report.passed,
-        "failure": report.failure,
+        "pairs": report.exact.pairs,
+        **_loss(report.exact.worst),
+        "worst_pair": None
+        if report.exact.worst_pair is None
+        else [_rows(d) for d in report.exact.worst_pair],
+        "kinds": [{"kind": k.kind, "pairs": k.pairs, **_loss(k.worst)} for k in report.exact.kinds],
+        "sampling": [
+            {
+                "test": one.test,
+                "samples": one.samples,
+                "cells": one.cells,
+                "p_value": _finite(one.p_value),
+                "passed": one.passed,
+                "failure": one.failure,
+            }
+            for one in report.sampling
+        ],
+        "black_box": [
+            {
+                "epsilon": str(one.epsilon),
+                "samples": one.samples,
+                "lower_bound": _finite(one.lower_bound),
+                "skipped": one.skipped,
+                "passed": one.passed,
+                "failure": one.failure,
+            }
+            for one in report.black_box
+        ],
     }
 
 

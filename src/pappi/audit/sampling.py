@@ -98,7 +98,22 @@ def _compare(trial: Trial, samples: int) -> tuple[str, int, float]:
     probabilities = {outcome: _probability(outcome, law) for outcome in counts}
     likely = {o: p for o, p in probabilities.items() if samples * p >= _LEAST_EXPECTED}
     if sum(likely.values()) > 1 - _MOST_UNEXPLAINED:
-        return "chi-square", *_chi_square(likely, counts, samples)
+        # Likely outcomes one by one, and all others together.
+        order = sorted(likely, key=lambda outcome: -likely[outcome])
+        expected = [samples * likely[outcome] for outcome in order]
+        observed: list[float] = [counts[outcome] for outcome in order]
+        if sum(expected) > samples * (1 + _ROUNDING):
+            raise SamplerUnsound(
+                "the probabilities of the output distribution add up to more than 1"
+            )
+        rest = samples - math.fsum(expected), samples - sum(observed)
+        if rest[0] >= _LEAST_EXPECTED:
+            expected, observed = [*expected, rest[0]], [*observed, rest[1]]
+        else:
+            expected[-1], observed[-1] = expected[-1] + rest[0], observed[-1] + rest[1]
+        if len(observed) < 2:
+            raise SamplerUnsound("one outcome is almost certain: the noise hides nothing")
+        return "chi-square", len(observed), chi_square_p(observed, expected)
     p, cells = box_p(outcomes, law)
     return "boxes", cells, p
 
@@ -111,29 +126,6 @@ def _probability(outcome: Outcome, law: Law) -> float:
     if not 0 < p <= 1 + _ROUNDING:
         raise SamplerUnsound("an outcome was drawn that the output distribution rules out")
     return p
-
-
-def _chi_square(
-    likely: Mapping[Outcome, float], counts: Mapping[Outcome, int], samples: int
-) -> tuple[int, float]:
-    """Likely outcomes one by one, and all others together."""
-    order = sorted(likely, key=lambda outcome: -likely[outcome])
-    expected = [samples * likely[outcome] for outcome in order]
-    observed: list[float] = [counts[outcome] for outcome in order]
-    if sum(expected) > samples * (1 + _ROUNDING):
-        raise SamplerUnsound("the probabilities of the output distribution add up to more than 1")
-    rest = samples - math.fsum(expected), samples - sum(observed)
-    if rest[0] >= _LEAST_EXPECTED:
-        expected, observed = [*expected, rest[0]], [*observed, rest[1]]
-    else:
-        expected[-1], observed[-1] = expected[-1] + rest[0], observed[-1] + rest[1]
-    return len(observed), _p(observed, expected)
-
-
-def _p(observed: Sequence[float], expected: Sequence[float]) -> float:
-    if len(observed) < 2:
-        raise SamplerUnsound("one outcome is almost certain: the noise hides nothing")
-    return chi_square_p(observed, expected)
 
 
 # --- where no outcome comes up often enough to be counted --------------------------------------

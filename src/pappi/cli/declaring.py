@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from fractions import Fraction
 from textwrap import wrap
@@ -124,6 +124,8 @@ def terms_of(given: Mapping[str, Any]) -> NewLog:
     from pappi.custody import NewLog
 
     first, last = given["first"], given.get("until")
+    bounds = dict(map(_bounds, given["bounds"]))
+    durations, counts = bounds.pop("durations", None), bounds.pop("counts", None)
     return NewLog(
         first=first.date() if first else None,
         # On the command line the last day is meant to be included.
@@ -139,7 +141,7 @@ def terms_of(given: Mapping[str, Any]) -> NewLog:
             total_budget=Epsilon.of(given["total_budget"]) if given["total_budget"] else None,
             expected_cases=given["expected_cases"],
             weights=dict(map(_weights, given["weights"])),
-            bounds=_default_bounds(given["bounds"]),
+            bounds=DefaultBounds(durations, counts, bounds),
         ),
     )
 
@@ -165,12 +167,6 @@ def _weights(given: str) -> tuple[str, dict[str, int]]:
             hint="write e.g. --weights country=DE:5,FR:1",
         )
     return name, {key.strip(): int(weight) for key, _, weight in weights}
-
-
-def _default_bounds(given: Sequence[str]) -> DefaultBounds:
-    bounds = dict(map(_bounds, given))
-    durations, counts = bounds.pop("durations", None), bounds.pop("counts", None)
-    return DefaultBounds(durations, counts, bounds)
 
 
 def _bounds(given: str) -> tuple[str, Bounds]:

@@ -184,13 +184,45 @@ def import_(
         read = opened.inspect_log if dry_run else opened.import_log
         imported = read(file, name, options=reading, new=new, progress=progress)
     if write is not None:
-        _write_declaration(write, imported.declaration)
+        from pappi.custody import declaration_text
+
+        try:
+            write.write_text(declaration_text(imported.declaration), encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{write} cannot be written: {error.strerror}") from None
     if as_json:
-        click.echo(json.dumps({"dry_run": dry_run, **_import_record(imported)}, indent=2))
+        report = imported.report
+        click.echo(
+            json.dumps(
+                {
+                    "dry_run": dry_run,
+                    "log": imported.declaration.name,
+                    "events": report.events,
+                    "cases": report.cases,
+                    "tied_events": report.tied,
+                    "events_without_time": report.without_time,
+                    "events_without_activity": report.without_activity,
+                    "missing": {column.name: column.missing for column in report.columns},
+                    "guesses": [str(guess) for guess in report.guesses],
+                    "notices": list(report.notices),
+                    "declared": imported.declaration.to_json(),
+                },
+                indent=2,
+            )
+        )
         return
     _show_import(imported, dry_run=dry_run)
     if dry_run:
-        _say_how_to_go_on(file, write)
+        click.echo("Nothing was imported, and nothing is public yet.")
+        if write is None:
+            click.echo("Next: repeat with --write FILE to get a declaration that you can edit.")
+        else:
+            where = f"{shlex.quote(str(file))} --declaration {shlex.quote(str(write))}"
+            click.echo(
+                printable(
+                    f"Next: edit {write}, then: pappi log import {where} (with the same options)"
+                )
+            )
 
 
 def _declared_terms(given: Mapping[str, Any]) -> NewLog:
@@ -229,28 +261,6 @@ def _selection(given: Mapping[str, Any]) -> Selection | None:
     return Selection(Epsilon.of(epsilon), names)
 
 
-def _write_declaration(path: Path, declared: LogDeclaration) -> None:
-    from pappi.custody import declaration_text
-
-    try:
-        path.write_text(declaration_text(declared), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _say_how_to_go_on(file: Path, written: Path | None) -> None:
-    click.echo("Nothing was imported, and nothing is public yet.")
-    if written is None:
-        click.echo("Next: repeat with --write FILE to get a declaration that you can edit.")
-    else:
-        where = f"{shlex.quote(str(file))} --declaration {shlex.quote(str(written))}"
-        click.echo(
-            printable(
-                f"Next: edit {written}, then: pappi log import {where} (with the same options)"
-            )
-        )
-
-
 def _reading(given: Mapping[str, Any]) -> ReadOptions:
     from pappi.eventlog import ReadOptions
 
@@ -280,22 +290,6 @@ def _progress_bar(label: str) -> Iterator[Progress]:
     with Progress(*columns, Remaining(), console=watching, transient=True, disable=piped) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _import_record(imported: Imported) -> dict[str, Any]:
-    report = imported.report
-    return {
-        "log": imported.declaration.name,
-        "events": report.events,
-        "cases": report.cases,
-        "tied_events": report.tied,
-        "events_without_time": report.without_time,
-        "events_without_activity": report.without_activity,
-        "missing": {column.name: column.missing for column in report.columns},
-        "guesses": [str(guess) for guess in report.guesses],
-        "notices": list(report.notices),
-        "declared": imported.declaration.to_json(),
-    }
 
 
 def _show_import(imported: Imported, *, dry_run: bool) -> None:

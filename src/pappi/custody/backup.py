@@ -214,7 +214,13 @@ def _unpacked(archive: Path, root: Path, there: Collection[str]) -> tuple[Backup
             raise InputError(f"{archive} is not a backup of a workspace")
         for name, digest in listed.items():
             if name != MARKER and name not in there:
-                _write(_content(opened, name), root / name)
+                path = root / name
+                path.unlink(missing_ok=True)
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                with os.fdopen(descriptor, "wb") as file:
+                    shutil.copyfileobj(_content(opened, name), file, _CHUNK)
+                    file.flush()
+                    os.fsync(file.fileno())
                 if _digest(root / name) != digest:
                     raise InputError(f"{name} in {archive} is damaged")
         marker = _content(opened, MARKER).read()
@@ -239,15 +245,6 @@ def _content(archive: tarfile.TarFile, name: str) -> IO[bytes]:
     if content is None:
         raise ValueError(f"{name} is no file")
     return content
-
-
-def _write(content: IO[bytes], path: Path) -> None:
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        shutil.copyfileobj(content, file, _CHUNK)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _digest(path: Path) -> str:

@@ -125,7 +125,9 @@ def _checked(event: CapturedEvent, log: LogDeclaration, number: int) -> Captured
     declared = log.public.vocabulary.attributes
     for name in event.attributes:
         if name not in declared:
-            raise _undeclared(name, declared, number)
+            known = f"declared are {listed(declared, 'and')}" if declared else "this log has none"
+            hint = did_you_mean(name, declared, known) if isinstance(name, str) else known
+            raise _wrong(number, "has an undeclared attribute", hint)
     coerced = {
         name: _value(value, declared[name], name, number)
         for name, value in event.attributes.items()
@@ -134,12 +136,6 @@ def _checked(event: CapturedEvent, log: LogDeclaration, number: int) -> Captured
     if isinstance(person, float):
         raise _wrong(number, "has a person that is not a whole number", "persons must stay apart")
     return replace(event, attributes=coerced)
-
-
-def _undeclared(name: object, declared: Mapping[str, Kind], number: int) -> InputError:
-    known = f"declared are {listed(declared, 'and')}" if declared else "this log has none"
-    hint = did_you_mean(name, declared, known) if isinstance(name, str) else known
-    return _wrong(number, "has an undeclared attribute", hint)
 
 
 def _value(value: object, kind: Kind, name: str, number: int) -> Value:
@@ -158,7 +154,12 @@ def _value(value: object, kind: Kind, name: str, number: int) -> Value:
         case Kind.TIME:
             return _time_us(value, field, number)
         case Kind.DURATION:
-            return _duration_us(value, field, number)
+            seconds = _number(value, field, number)
+            if abs(seconds) > _EXACT / _SECOND_US:
+                raise _wrong(
+                    number, f"has a duration beyond 285 years in {field}", "give it in seconds"
+                )
+            return round(seconds * _SECOND_US)
 
 
 def _number(value: object, field: str, number: int) -> int | float:
@@ -172,13 +173,6 @@ def _number(value: object, field: str, number: int) -> int | float:
     if abs(value) > _LARGEST:
         raise _wrong(number, f"has an integer of more than 64 bits in {field}")
     return value
-
-
-def _duration_us(value: object, field: str, number: int) -> int:
-    seconds = _number(value, field, number)
-    if abs(seconds) > _EXACT / _SECOND_US:
-        raise _wrong(number, f"has a duration beyond 285 years in {field}", "give it in seconds")
-    return round(seconds * _SECOND_US)
 
 
 def _name(value: object, field: str, number: int) -> str:
@@ -361,10 +355,24 @@ class _Seal:
         last = self.inbox.last()
         cases = self.inbox.open_cases(self.log.terms.anchor, last)
         late = self._late(cases)
-        chosen = [case for case in cases if case.id not in late and self._is_over(case)]
+        chosen = [
+            case
+            for case in cases
+            if case.id not in late
+            and (
+                case.anchor_us is not None
+                and case.anchor_us < midnight_us(self.until, self.log.terms.zone)
+            )
+        ]
         self.inbox.put_into_part(version.next.number, (case.id for case in chosen), last)
         self.on_step(Step.NOTED)
-        self._write(version, reopened)
+        attributes = self.log.public.vocabulary.attributes
+        reader = InboxReader(self.inbox, version.next.number, attributes)
+        new = NewVersion(version, attributes, reopened)
+        with changing(self.files.events) as folder:
+            finished = new.write(self.files.events, reader, folder)
+            self.on_step(Step.WRITTEN)
+            swap_in(finished, self.files.events)
         self.on_step(Step.SWAPPED)
         commit(replace(self.log.sealed(self.until), table=version.next.view))
         self.on_step(Step.DECLARED)
@@ -406,20 +414,6 @@ class _Seal:
         digests_of_cases = zip(cases, by_case, by_person, strict=True)
         return {case.id for case, *digests in digests_of_cases if not erased.isdisjoint(digests)}
 
-    def _is_over(self, case: OpenCase) -> bool:
-        return case.anchor_us is not None and case.anchor_us < midnight_us(
-            self.until, self.log.terms.zone
-        )
-
-    def _write(self, version: Versioned, reopened: frozenset[str]) -> None:
-        attributes = self.log.public.vocabulary.attributes
-        reader = InboxReader(self.inbox, version.next.number, attributes)
-        new = NewVersion(version, attributes, reopened)
-        with changing(self.files.events) as folder:
-            finished = new.write(self.files.events, reader, folder)
-            self.on_step(Step.WRITTEN)
-            swap_in(finished, self.files.events)
-
     def _lookup(self) -> Lookup:
         return Lookup(self.files.events, self.log.table, self.log.terms.anchor)
 
@@ -430,10 +424,10 @@ class _Seal:
 
 def _imported(row: tuple[Any, ...], names: tuple[str, ...]) -> CapturedEvent:
     case, position, time_us, activity, *values = row
-    present = {name: _finite(value) for name, value in zip(names, values, strict=True)}
+    # JSON has no word for what is no finite number; wherever it is read, it counts as
+    # missing.
+    present = {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in zip(names, values, strict=True)
+    }
     return CapturedEvent(str(position), case, activity, time_us, present)
-
-
-def _finite(value: Value) -> Value:
-    """JSON has no word for what is no finite number; wherever it is read, it counts as missing."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -125,18 +125,6 @@ def _check(log: LogDeclaration, request: Request) -> None:
     for value in (*request.cases, *request.persons):
         if not value or len(value) > LONGEST_TEXT or not is_unicode(value):
             raise UsageError("a case or person to erase has a name that no event can have")
-    _check_persons(log, request)
-    known = _sealed_blocks(log)
-    unknown = [label for label in request.blocks if label not in known]
-    if unknown:
-        ends = listed([*known][:1] + [*known][1:][-1:], "to")
-        raise UsageError(
-            f"{quoted(unknown[0])} is not a sealed block of this log",
-            hint=f"its blocks are {ends}" if known else "nothing is sealed yet",
-        )
-
-
-def _check_persons(log: LogDeclaration, request: Request) -> None:
     column = log.terms.unit.column
     if column is None and request.persons:
         raise UsageError(
@@ -149,4 +137,12 @@ def _check_persons(log: LogDeclaration, request: Request) -> None:
             "some would make others count instead, and the person would count more often than "
             "promised",
             hint=f"erase whole persons, with all their cases, by {quoted(column)}",
+        )
+    known = _sealed_blocks(log)
+    unknown = [label for label in request.blocks if label not in known]
+    if unknown:
+        ends = listed([*known][:1] + [*known][1:][-1:], "to")
+        raise UsageError(
+            f"{quoted(unknown[0])} is not a sealed block of this log",
+            hint=f"its blocks are {ends}" if known else "nothing is sealed yet",
         )

@@ -64,7 +64,6 @@ from pappi.values import (
     Grid,
     Kind,
     Period,
-    PrivacyUnit,
     PublicLog,
     Terms,
     Vocabulary,
@@ -172,7 +171,13 @@ def _read(
         """A log that cannot be declared is not imported."""
         _require_declared(report, new.vocabulary)
         _horizon(report, new)
-        _require_attribute(new.terms.unit, report)
+        names = [column.name for column in report.columns]
+        if new.terms.unit.column is not None and new.terms.unit.column not in names:
+            otherwise = f"its attributes are {listed(names, 'and')}" if names else "it has none"
+            raise UsageError(
+                f"this log has no attribute {quoted(new.terms.unit.column)} to identify persons",
+                hint=did_you_mean(new.terms.unit.column, names, otherwise),
+            )
         check_words(new, _vocabulary(report))
 
     try:
@@ -239,16 +244,6 @@ def create_log(
         return log
 
 
-def _require_attribute(unit: PrivacyUnit, report: ImportReport) -> None:
-    names = [column.name for column in report.columns]
-    if unit.column is not None and unit.column not in names:
-        otherwise = f"its attributes are {listed(names, 'and')}" if names else "it has none"
-        raise UsageError(
-            f"this log has no attribute {quoted(unit.column)} to identify persons",
-            hint=did_you_mean(unit.column, names, otherwise),
-        )
-
-
 def _require_case_level(events: Path, column: str, report: ImportReport) -> None:
     """A case of several persons would count for each: leaving one out would move the others."""
     vocabulary = _vocabulary(report)
@@ -279,25 +274,23 @@ def check_terms(name: str, new: NewLog, known: Collection[str]) -> None:
     if new.terms.block_budget.nano == 0:
         raise UsageError("a budget of 0 allows no answers", hint="give each block e.g. 1")
     if new.vocabulary is not None:
-        _check_beforehand(new, new.vocabulary)
+        if new.first is None or new.until is None:
+            raise UsageError(
+                "a declaration needs the first and last day of the log",
+                hint="use whole blocks, such as months, that cover its events",
+                options=(Option("first", flag="from"), Option("until")),
+            )
+        require_names(new.vocabulary.attributes)
+        if (
+            new.terms.unit.column is not None
+            and new.terms.unit.column not in new.vocabulary.attributes
+        ):
+            raise UsageError(
+                f"{quoted(new.terms.unit.column)}, which identifies persons, is not declared",
+                hint="declare this attribute with its kind",
+            )
+        check_words(new, new.vocabulary)
     _zone(new.terms.timezone)
-
-
-def _check_beforehand(new: NewLog, vocabulary: Vocabulary) -> None:
-    """A declaration is complete: nothing is left for the events to propose."""
-    if new.first is None or new.until is None:
-        raise UsageError(
-            "a declaration needs the first and last day of the log",
-            hint="use whole blocks, such as months, that cover its events",
-            options=(Option("first", flag="from"), Option("until")),
-        )
-    require_names(vocabulary.attributes)
-    if new.terms.unit.column is not None and new.terms.unit.column not in vocabulary.attributes:
-        raise UsageError(
-            f"{quoted(new.terms.unit.column)}, which identifies persons, is not declared",
-            hint="declare this attribute with its kind",
-        )
-    check_words(new, vocabulary)
 
 
 def check_words(new: NewLog, vocabulary: Vocabulary) -> None:

@@ -119,7 +119,13 @@ def select_names(
     log of the same name, the same names come back at no new cost.
     """
     check_terms(name, new, tuple(known))
-    candidates = _candidates(new)
+    vocabulary = new.vocabulary or Vocabulary(())
+    said = {new.terms.unit.column, *new.keys, *new.terms.bounds.attributes}
+    activities = tuple(("activity", name) for name in vocabulary.activities)
+    candidates = (
+        *activities,
+        *(("attribute", name) for name in vocabulary.attributes if name not in said),
+    )
     if new.vocabulary is None or not candidates:
         raise UsageError("there are no candidate names to select from")
     charge = _charge(name, new, selection, candidates)
@@ -157,17 +163,6 @@ def bounded_counts(
         for candidate in counted:
             counts[candidate] += 1
     return counts
-
-
-def _candidates(new: NewLog) -> tuple[Name, ...]:
-    """All names but those that the owner makes public by other words: unit, keys and bounds."""
-    vocabulary = new.vocabulary or Vocabulary(())
-    said = {new.terms.unit.column, *new.keys, *new.terms.bounds.attributes}
-    activities = tuple(("activity", name) for name in vocabulary.activities)
-    return (
-        *activities,
-        *(("attribute", name) for name in vocabulary.attributes if name not in said),
-    )
 
 
 def _charge(name: str, new: NewLog, selection: Selection, candidates: tuple[Name, ...]) -> Charge:

@@ -20,8 +20,6 @@ from pappi.ledger import (
     Charge,
     Entry,
     EntryKind,
-    Fault,
-    Ledger,
     cancelled_in,
     charge_of,
     reserved_in,
@@ -49,26 +47,21 @@ def gather_pack(session: LedgerSession, log: str | None) -> Pack:
     try:
         # All of a long journal is read: on a connection of its own, nobody waits for that.
         with session.files.ledger_to_verify() as ledger:
-            return _gathered(ledger, workspace, log)
-    except Fault as fault:
-        return Pack(workspace, Chain(0, "", fault.sentence))
+            verified = ledger.verify()
+            chain = Chain(verified.entries, verified.head, verified.problem)
+            if not chain.ok:
+                return Pack(workspace, chain)
+            walk = _Walk()
+            last = None
+            # What others write meanwhile is left to the next pack.
+            for last in islice(ledger.entries(), verified.entries):
+                walk.take(last)
+            if last is None or last.digest != verified.head:
+                changed = "the journal was changed while it was being read"
+                return Pack(workspace, Chain(0, "", changed))
+            return walk.pack(workspace, chain, log)
     except LedgerBroken as error:
         return Pack(workspace, Chain(0, "", error.message))
-
-
-def _gathered(ledger: Ledger, workspace: str, log: str | None) -> Pack:
-    verified = ledger.verify()
-    chain = Chain(verified.entries, verified.head, verified.problem)
-    if not chain.ok:
-        return Pack(workspace, chain)
-    walk = _Walk()
-    last = None
-    # What others write meanwhile is left to the next pack.
-    for last in islice(ledger.entries(), verified.entries):
-        walk.take(last)
-    if last is None or last.digest != verified.head:
-        raise Fault(None, "the journal was changed while it was being read")
-    return walk.pack(workspace, chain, log)
 
 
 class _Walk:
@@ -118,7 +111,11 @@ class _Walk:
     def _act(self, entry: Entry) -> None:
         before, self.registry = self.registry, self.registry.advanced([entry])
         payload = entry.payload
-        self.acts.append(_act_of(entry, payload, before))
+        log = _log_of(entry.kind, payload, before)
+        by = payload.get("by") or payload.get("analyst") or ""
+        earlier = before.logs.get(payload["name"]) if entry.kind == EntryKind.DECLARE else None
+        what = entry_text(entry.kind, payload, earlier.to_json() if earlier else None)
+        self.acts.append(Act(entry.seq, entry.at, by, what, log))
         if entry.kind == EntryKind.ERASE:
             kinds = tuple(payload["by what"])
             erasure = Erasure(entry.at, payload["by"], kinds, payload["cases"], payload["events"])
@@ -169,15 +166,6 @@ def _balances(asked: Iterable[Asked]) -> Balances:
     return {
         Account(*at): Balance(Epsilon(spent), Epsilon(held)) for at, (spent, held) in sums.items()
     }
-
-
-def _act_of(entry: Entry, payload: Mapping[str, Any], before: Registry) -> Act:
-    """An act in words; `before` is what held until then."""
-    log = _log_of(entry.kind, payload, before)
-    by = payload.get("by") or payload.get("analyst") or ""
-    earlier = before.logs.get(payload["name"]) if entry.kind == EntryKind.DECLARE else None
-    what = entry_text(entry.kind, payload, earlier.to_json() if earlier else None)
-    return Act(entry.seq, entry.at, by, what, log)
 
 
 def _log_of(kind: str, payload: Mapping[str, Any], before: Registry) -> str | None:

@@ -83,12 +83,29 @@ def add_log(declarations: Declarations, name: str, given: SourceMapping, new: Ne
         mapped = CheckedMapping(name, given, new.terms.timezone)
         source, kinds = mapped.source(), mapped.kinds()
         if not given.again:
-            _require_new(source, others)
+            # Each log has a budget: the same rows declared twice would have two.
+            for other in others:
+                if other.source and same_place(other.source, source):
+                    raise Conflict(
+                        f"these events are already the log {quoted(other.name)}; another log would "
+                        "give them a second budget, and what both spend adds up",
+                        hint=f"ask about {quoted(other.name)}, or use --again if you want both "
+                        "budgets",
+                    )
         events = declarations.files.events
         reading = SourceRead(source, scratch=events.with_name(f"{events.name}.tmp"))
         surveyed = survey(reading)
         log = _declared(f"source_{declarations.number()}", name, new, source, kinds, surveyed)
-        _require_case_level(log, reading)
+        # A case of several persons would count for each: leaving one out would move the
+        # others.
+        column = log.terms.unit.column
+        if column is not None and not case_level(
+            reading, log.table, [column], log.public.vocabulary
+        ):
+            raise UsageError(
+                f"the attribute {quoted(column)} has more than one value within a case",
+                hint="choose an attribute with one value per case",
+            )
         declarations.declare(log)
         return Added(surveyed, log)
 
@@ -105,17 +122,6 @@ def _require_own_secret(name: str, given: SourceMapping, others: Iterable[LogDec
                 f"{quoted(name)} and {quoted(other.name)} would take their passwords from the same "
                 f"variable, {variable}",
                 hint="choose a name that differs by more than -, _ and capital letters",
-            )
-
-
-def _require_new(source: EventSource, others: Iterable[LogDeclaration]) -> None:
-    """Each log has a budget: the same rows declared twice would have two."""
-    for other in others:
-        if other.source and same_place(other.source, source):
-            raise Conflict(
-                f"these events are already the log {quoted(other.name)}; another log would give "
-                "them a second budget, and what both spend adds up",
-                hint=f"ask about {quoted(other.name)}, or use --again if you want both budgets",
             )
 
 
@@ -158,16 +164,6 @@ def _horizon(surveyed: Survey, new: NewLog) -> tuple[date, date]:
     if first >= until:
         raise UsageError(f"the horizon from {first} to {until} is empty")
     return first, until
-
-
-def _require_case_level(log: LogDeclaration, reading: SourceRead) -> None:
-    """A case of several persons would count for each: leaving one out would move the others."""
-    column = log.terms.unit.column
-    if column is not None and not case_level(reading, log.table, [column], log.public.vocabulary):
-        raise UsageError(
-            f"the attribute {quoted(column)} has more than one value within a case",
-            hint="choose an attribute with one value per case",
-        )
 
 
 # --- the owner's column mapping, checked against the source --------------------------

@@ -23,16 +23,12 @@ def entry_text(kind: str, what: What, before: What | None = None) -> str:
     """An entry in words; of a log declared anew what changed, if what was `before` is given."""
     if kind == EntryKind.DECLARE:
         if before is not None:
-            return _changed(what, before)
+            parts = ((part(what), part(before)) for part in (_sealed, _budget))
+            changes = [f"{now} (before: {then})" for now, then in parts if now != then]
+            return f"Log {what['name']}: {'; '.join(changes) or 'declared again'}"
         return f"Log {what['name']} declared: {_sealed(what)}, {_budget(what)}{_read_at(what)}"
     words = _WORDS.get(kind)
     return words(what) if words else kind
-
-
-def _changed(what: What, before: What) -> str:
-    parts = ((part(what), part(before)) for part in (_sealed, _budget))
-    changes = [f"{now} (before: {then})" for now, then in parts if now != then]
-    return f"Log {what['name']}: {'; '.join(changes) or 'declared again'}"
 
 
 def _read_at(what: What) -> str:

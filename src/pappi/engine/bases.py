@@ -221,7 +221,16 @@ class Bases:
             case TimeMeasure():
                 yield from self._elapsed(measure)
             case DataMeasure():
-                yield self._named(measure, self._attribute(measure))
+                column, kind = event_column(self.vocabulary, measure.attribute)
+                plain = kind in (Kind.TEXT, Kind.TRUTH)
+                value = column if plain else as_double(column)
+                carried = present(column) if plain else is_finite(column)
+                if measure.when is not None:
+                    carried = exp.and_(carried, self.occurrences.holds(measure.when), copy=False)
+                pick = exp.ArgMin if measure.pick is Pick.FIRST else exp.ArgMax
+                yield self._named(
+                    measure, pick(this=value, expression=when(carried, POSITION.copy()))
+                )
 
     def _times(self, condition: EventCondition) -> exp.Expr:
         return exp.Count(this=when(self.occurrences.holds(condition), exp.Literal.number(1)))
@@ -275,17 +284,6 @@ class Bases:
 
     def _end(self, moment: Moment) -> End:
         return End(None if isinstance(moment, CaseBorder) else self.occurrences.holds(moment))
-
-    def _attribute(self, measure: DataMeasure) -> exp.Expr:
-        """The attribute at the first or last event that satisfies the condition and carries it."""
-        column, kind = event_column(self.vocabulary, measure.attribute)
-        plain = kind in (Kind.TEXT, Kind.TRUTH)
-        value = column if plain else as_double(column)
-        carried = present(column) if plain else is_finite(column)
-        if measure.when is not None:
-            carried = exp.and_(carried, self.occurrences.holds(measure.when), copy=False)
-        pick = exp.ArgMin if measure.pick is Pick.FIRST else exp.ArgMax
-        return pick(this=value, expression=when(carried, POSITION.copy()))
 
     def _who(self, identify: Identify) -> Iterator[exp.Expr]:
         yield column_named(CASE_ID)

@@ -475,9 +475,6 @@ class Lasted:
             case Cycles.MAX:
                 return np.maximum.reduceat(self.durations, starts)
             case Cycles.MEDIAN:
-                return self._medians(starts, count)
-
-    def _medians(self, starts: Places, count: Places) -> Floats:
-        ascending = self.durations[np.lexsort((self.durations, self.cases))]
-        low = ascending[starts + (count - 1) // 2]
-        return np.asarray(low + (ascending[starts + count // 2] - low) * 0.5)
+                ascending = self.durations[np.lexsort((self.durations, self.cases))]
+                low = ascending[starts + (count - 1) // 2]
+                return np.asarray(low + (ascending[starts + count // 2] - low) * 0.5)

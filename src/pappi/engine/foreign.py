@@ -95,21 +95,21 @@ class Foreign(SourceEngine):
             for number, part in enumerate(list(gathered_in(query))):
                 name = f"part {number}"
                 part.replace(exp.select(exp.Star(), copy=False).from_(table_named(name)))
-                connection.register(name, self._answered(part))
+                names = [column.alias_or_name for column in part.selects]
+                order_by_case(part)
+                rows = self._remote.arrow(self._written(part)).rename_columns(names)
+                connection.register(name, rows.sort_by(ORDER) if ORDER in names else rows)
             yield Duck(connection, self._calendars)
-
-    def _answered(self, part: exp.Select) -> pa.Table:
-        """What a part of a query gives, from the database that has the events."""
-        names = [column.alias_or_name for column in part.selects]
-        order_by_case(part)
-        rows = self._remote.arrow(self._written(part)).rename_columns(names)
-        return rows.sort_by(ORDER) if ORDER in names else rows
 
     def _written(self, part: exp.Select) -> str:
         dialect, numbers = self._remote.dialect, _Numbers()
         calendars = {days.name: days for days in self._calendars.values()}
         tables = list(part.find_all(exp.Table))
-        self._mark_truths(part)
+        attributes = self._reading.source.attributes.items()
+        truths = {name for name, column in attributes if column.form is Form.TRUTH}
+        for column in part.find_all(exp.Column):
+            if column.name in truths:
+                column.meta[TRUTH] = True
         numbers.rename(part)
         written_for(dialect, part)
         for table in (table for table in tables if table.name not in calendars):
@@ -119,13 +119,6 @@ class Foreign(SourceEngine):
             rows = _days(dialect, calendars[name], numbers)
             part.with_(exp.to_identifier(name, quoted=True), rows, copy=False)
         return written(part, dialect.name)
-
-    def _mark_truths(self, part: exp.Select) -> None:
-        attributes = self._reading.source.attributes.items()
-        truths = {name for name, column in attributes if column.form is Form.TRUTH}
-        for column in part.find_all(exp.Column):
-            if column.name in truths:
-                column.meta[TRUTH] = True
 
     def _events(self, numbers: _Numbers) -> exp.Select:
         dialect = self._remote.dialect
@@ -230,7 +223,14 @@ def _said(dialect: Dialect, node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Literal):
         return dialect.text(node.this) if node.is_string else node
     if isinstance(node, exp.Cast):
-        return _cast(dialect, node)
+        operand = node.this
+        if not any(node.to.is_type(kind) for kind in (_DOUBLE, _BIGINT, _TEXT)):
+            raise AssertionError(f"no engine but DuckDB is known to cast to {node.to.sql()}")
+        if node.to.is_type(_DOUBLE) and isinstance(operand, exp.Literal):
+            return dialect.double(operand.this)
+        if node.to.is_type(_DOUBLE) and isinstance(operand, exp.Neg) and operand.this.is_number:
+            return dialect.double(f"-{operand.this.this}")
+        return node
     if isinstance(node, _ARITHMETIC):
         return dialect.total(node) if node.meta.get(TOTAL) else node
     if isinstance(node, exp.In):
@@ -241,17 +241,6 @@ def _said(dialect: Dialect, node: exp.Expr) -> exp.Expr:
     if isinstance(node, _ALIKE):
         return node
     raise AssertionError(f"no engine but DuckDB is known to understand {type(node).__name__}")
-
-
-def _cast(dialect: Dialect, node: exp.Cast) -> exp.Expr:
-    operand = node.this
-    if not any(node.to.is_type(kind) for kind in (_DOUBLE, _BIGINT, _TEXT)):
-        raise AssertionError(f"no engine but DuckDB is known to cast to {node.to.sql()}")
-    if node.to.is_type(_DOUBLE) and isinstance(operand, exp.Literal):
-        return dialect.double(operand.this)
-    if node.to.is_type(_DOUBLE) and isinstance(operand, exp.Neg) and operand.this.is_number:
-        return dialect.double(f"-{operand.this.this}")
-    return node
 
 
 _BUILT: dict[type[exp.Expr], Callable[[Dialect, exp.Expr], exp.Expr]] = {

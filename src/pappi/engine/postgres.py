@@ -346,7 +346,16 @@ def opened_postgres(url: str, password: str | None) -> Iterator[PostgresSession]
         connect = partial(driver.connect, _address(url, password))
         connection = answered(connect, OPENING_SECONDS, _closed_when_open)
     with closing(PostgresSession(connection, password)) as session:
-        _require_utf8(session)
+        # Other encodings hold texts that cannot be had, and lack such as a definition
+        # may name. Whether a query fails would depend on the rows it looks at, and so
+        # tell about them.
+        (row,) = session.arrow(_OPENED).to_pylist()
+        if (row["s"], row["c"]) != ("UTF8", "UTF8"):
+            raise WorkspaceError(
+                "the database of this log's source does not keep its texts in UTF-8",
+                hint="read it from a copy of the database that has ENCODING 'UTF8', or import the "
+                "log",
+            )
         yield session
 
 
@@ -356,19 +365,6 @@ def _closed_when_open(connecting: Future[Any]) -> None:
             connected.result().close()
 
     connecting.add_done_callback(close)
-
-
-def _require_utf8(session: PostgresSession) -> None:
-    """Other encodings hold texts that cannot be had, and lack such as a definition may name.
-
-    Whether a query fails would depend on the rows it looks at, and so tell about them.
-    """
-    (row,) = session.arrow(_OPENED).to_pylist()
-    if (row["s"], row["c"]) != ("UTF8", "UTF8"):
-        raise WorkspaceError(
-            "the database of this log's source does not keep its texts in UTF-8",
-            hint="read it from a copy of the database that has ENCODING 'UTF8', or import the log",
-        )
 
 
 def _address(url: str, password: str | None) -> str:

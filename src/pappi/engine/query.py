@@ -91,7 +91,9 @@ class CaseQuery:
 
     def _outputs(self, which: Iterable[int], bases: exp.Select, *besides: exp.Expr) -> exp.Select:
         columns, query = self._columns, bases
-        for level in columns.derived_levels():
+        derived = [part for part in columns.names if isinstance(part, DerivedSingleInstance)]
+        derived.sort(key=_depth)
+        for _, level in groupby(derived, key=_depth):
             query = columns.derive(level, query)
         outputs = (alias(columns.output(self.measures[index]), f"m{index}") for index in which)
         select = exp.select(*besides, *outputs, copy=False)
@@ -218,12 +220,7 @@ class _Columns:
         distinct = dict.fromkeys(part for measure in measures for part in _parts(measure))
         return cls(vocabulary, {part: f"c{index}" for index, part in enumerate(distinct)})
 
-    def derived_levels(self) -> list[list[DerivedSingleInstance]]:
-        derived = [part for part in self.names if isinstance(part, DerivedSingleInstance)]
-        derived.sort(key=_depth)
-        return [list(level) for _, level in groupby(derived, key=_depth)]
-
-    def derive(self, level: Sequence[DerivedSingleInstance], below: exp.Select) -> exp.Select:
+    def derive(self, level: Iterable[DerivedSingleInstance], below: exp.Select) -> exp.Select:
         formulas = [alias(self._formula(part), self.names[part]) for part in level]
         return exp.select(exp.Star(), *formulas, copy=False).from_(
             below.subquery("below", copy=False), copy=False

@@ -138,9 +138,14 @@ def canonical_events(
     read = exp.select(*kept, *tied, copy=False).from_(table, copy=False)
     read = read.where(present(reader.read(source.case)), copy=False)
     keys = [named(TIME.name), *(tie.alias for tie in tied), *map(named, (*columns,)[2:])]
+    number = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[column_named(named(CASE_ID))],
+        order=exp.Order(expressions=[term for key in keys for term in _in_order(key)]),
+    )
     events = exp.select(
         *(column_named(named(name)) for name in columns),
-        alias(_running_number(keys, named), named(POSITION.name)),
+        alias(number, named(POSITION.name)),
         copy=False,
     ).from_(read.subquery("mapped", copy=False), copy=False)
     return events if reading.before_us is None else events.where(_before(reading.before_us, named))
@@ -150,14 +155,6 @@ def _tie(source: EventSource, number: int) -> str:
     """Called as no attribute is, in whatever case."""
     longest = max(map(len, source.attributes), default=0)
     return f"tie_{number}".ljust(longest + 1, "_")
-
-
-def _running_number(keys: Sequence[str], named: Named) -> exp.Expr:
-    return exp.Window(
-        this=exp.RowNumber(),
-        partition_by=[column_named(named(CASE_ID))],
-        order=exp.Order(expressions=[term for key in keys for term in _in_order(key)]),
-    )
 
 
 def _in_order(key: str) -> Iterator[exp.Expr]:
@@ -278,18 +275,14 @@ def explained(extra: str = "", secret: str | None = None) -> Iterator[None]:
             detail=str(error),
         ) from None
     except Exception as error:  # noqa: BLE001 - see above
+        text = f"{type(error).__name__}: {error}"
+        for written in {secret, quote(secret, safe="")} if secret else ():
+            text = text.replace(written, "…")
         raise WorkspaceError(
             "the source of this log cannot be read",
             hint="check its address, the password, and what its user may read",
-            detail=_without(secret, f"{type(error).__name__}: {error}"),
+            detail=text,
         ) from None
-
-
-def _without(secret: str | None, text: str) -> str:
-    """As it is, or as it is written in an address."""
-    for written in {secret, quote(secret, safe="")} if secret else ():
-        text = text.replace(written, "…")
-    return text
 
 
 def answered(ask: Callable[[], T], seconds: float, leave: Callable[[Future[T]], None]) -> T:

@@ -78,13 +78,19 @@ class CaseTable:
             raise LookupError("the cases of persons were read without their persons")
         present = np.array([person is not None for person in self.who.persons], dtype=np.bool_)
         rows = np.flatnonzero(present & np.isfinite(self.anchor_us))
-        person = _numbered(self.who.persons[rows])
+        # The same number for the same person. Not by sorting: a text may be of any
+        # length.
+        numbers: dict[object, int] = {}
+        person = np.array(
+            [numbers.setdefault(p, len(numbers)) for p in self.who.persons[rows]], dtype=np.int64
+        )
         block = _block_numbers(self.anchor_us[rows], horizon, zone)
         order = np.lexsort((self.who.rows(rows).ranks(_TRUNCATION), block, person))
         begins = _differs_from_last(person[order])
         if unit.per is Per.BLOCK:
             begins |= _differs_from_last(block[order])
-        chosen = order[_place_since(begins) < unit.max_cases]
+        index = np.arange(begins.size)
+        chosen = order[index - np.maximum.accumulate(np.where(begins, index, 0)) < unit.max_cases]
         return self._rows(rows[np.sort(chosen)])
 
     def buckets(self, count: int) -> NDArray[np.int64]:
@@ -239,12 +245,6 @@ def _last_at_most(
     return number
 
 
-def _numbered(persons: Iterable[object]) -> NDArray[np.int64]:
-    """The same number for the same person. Not by sorting: a text may be of any length."""
-    numbers: dict[object, int] = {}
-    return np.array([numbers.setdefault(p, len(numbers)) for p in persons], dtype=np.int64)
-
-
 def _block_numbers(
     anchors: NDArray[np.float64], horizon: Horizon, zone: ZoneInfo
 ) -> NDArray[np.intp]:
@@ -262,12 +262,6 @@ def _differs_from_last(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     differs = np.ones(values.size, dtype=np.bool_)
     differs[1:] = values[1:] != values[:-1]
     return differs
-
-
-def _place_since(begins: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """How many entries ago the last beginning was."""
-    index = np.arange(begins.size)
-    return index - np.maximum.accumulate(np.where(begins, index, 0))
 
 
 # --- periods of a scope --------------------------------------------------------------

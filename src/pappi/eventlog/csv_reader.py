@@ -98,8 +98,22 @@ class CsvReader:
         self._learn(lambda done, total: progress(done, 2 * total))
         row = 0
         for texts in self._source.batches(lambda done, total: progress(total + done, 2 * total)):
-            self._refuse_empty_case(texts.column(self._case), row)
-            yield self._typed_batch(texts)
+            empty = pc.index(texts.column(self._case), "").as_py()
+            if empty >= 0:
+                raise self._source.defect(
+                    row + empty,
+                    f"the case ({self._source.names[self._case]!r}) is empty",
+                    "every event must belong to a case; fill it in or remove the line",
+                )
+            arrays = {
+                CASE: texts.column(self._case),
+                ACTIVITY: blanked(texts.column(self._activity), ()),
+                TIME: self._times(texts),
+            }
+            for number, of in self._attributes.items():
+                read = self._clock.read if of.name == "time" else typed
+                arrays[attribute_field(number)] = read(texts.column(number), of)
+            yield pa.record_batch(arrays)
             row += texts.num_rows
 
     def description(self) -> Description:
@@ -126,7 +140,10 @@ class CsvReader:
                 self._seen[number].observe(texts.column(number))
         time = self._time_column()
         self._time = time
-        self._time_type = self._checked_time_type(time)
+        seen = self._seen[time]
+        if bad := seen.unreadable:
+            raise self._source.defect(bad.row, *bad.defect(self._source.names[time]))
+        self._time_type = seen.time_type()
         self._attributes = {
             number: self._attribute_type(number)
             for number in range(len(self._seen))
@@ -156,32 +173,6 @@ class CsvReader:
                 return number
         raise no_such_role(self.name, "timestamp", self._source.names, taken)
 
-    def _checked_time_type(self, number: int) -> ColumnType | None:
-        seen = self._seen[number]
-        if bad := seen.unreadable:
-            raise self._source.defect(bad.row, *bad.defect(self._source.names[number]))
-        return seen.time_type()
-
-    def _refuse_empty_case(self, column: ArrowArray, row: int) -> None:
-        empty = pc.index(column, "").as_py()
-        if empty >= 0:
-            raise self._source.defect(
-                row + empty,
-                f"the case ({self._source.names[self._case]!r}) is empty",
-                "every event must belong to a case; fill it in or remove the line",
-            )
-
-    def _typed_batch(self, texts: RecordBatch) -> RecordBatch:
-        arrays = {
-            CASE: texts.column(self._case),
-            ACTIVITY: blanked(texts.column(self._activity), ()),
-            TIME: self._times(texts),
-        }
-        for number, of in self._attributes.items():
-            read = self._clock.read if of.name == "time" else typed
-            arrays[attribute_field(number)] = read(texts.column(number), of)
-        return pa.record_batch(arrays)
-
     def _times(self, texts: RecordBatch) -> ArrowArray:
         if self._time is None or self._time_type is None:  # the column has no values at all
             return pa.nulls(texts.num_rows, pa.int64())
@@ -198,18 +189,15 @@ class CsvReader:
             yield from format_guess(self._time_type, self._seen[self._time], options)
         yield from self._clock.guesses()
         if options.missing is None:
-            yield from self._missing_guesses()
-
-    def _missing_guesses(self) -> Iterator[Guess]:
-        types = dict(self._attributes)
-        if self._time is not None and self._time_type is not None:
-            types[self._time] = self._time_type
-        columns: dict[str, list[str]] = {}
-        for number, of in sorted(types.items()):
-            for marker in of.missing:
-                columns.setdefault(marker, []).append(self._source.names[number])
-        for marker, names in columns.items():
-            yield Guess(repr(marker), f"means no value in {_listed(names)}", "missing")
+            types = dict(self._attributes)
+            if self._time is not None and self._time_type is not None:
+                types[self._time] = self._time_type
+            columns: dict[str, list[str]] = {}
+            for number, of in sorted(types.items()):
+                for marker in of.missing:
+                    columns.setdefault(marker, []).append(self._source.names[number])
+            for marker, holders in columns.items():
+                yield Guess(repr(marker), f"means no value in {_listed(holders)}", "missing")
 
     def _notices(self) -> Iterator[str]:
         yield from self._clock.notices()
@@ -239,7 +227,18 @@ class CsvSource:
         self.path = path
         self._options = options
         self.delimiter = options.delimiter or _guessed_delimiter(path)
-        self.names, self._header_lines = self._header()
+        with open_log_file(self.path) as file, _text(file) as text:
+            reader = csv.reader(self._lines(text), delimiter=self.delimiter)
+            names = next((row for row in _patiently(reader) if row), [])
+            lines = reader.line_num
+        if not any(names):
+            raise LogFormatError(
+                self.path.name, 1, "the file is empty", hint="give a CSV file with a header line"
+            )
+        self.names, self._header_lines = (
+            tuple(name or f"column {number}" for number, name in enumerate(names, 1)),
+            lines,
+        )
         refuse_many_columns(path.name, 1, len(self.names), options)
 
     def batches(self, progress: Progress) -> Iterator[RecordBatch]:
@@ -277,17 +276,6 @@ class CsvSource:
         )
         with reader:
             yield from reader
-
-    def _header(self) -> tuple[tuple[str, ...], int]:
-        with open_log_file(self.path) as file, _text(file) as text:
-            reader = csv.reader(self._lines(text), delimiter=self.delimiter)
-            names = next((row for row in _patiently(reader) if row), [])
-            lines = reader.line_num
-        if not any(names):
-            raise LogFormatError(
-                self.path.name, 1, "the file is empty", hint="give a CSV file with a header line"
-            )
-        return tuple(name or f"column {number}" for number, name in enumerate(names, 1)), lines
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """Line and fields of every data row, the way Arrow counts rows."""

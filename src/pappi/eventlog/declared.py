@@ -65,7 +65,11 @@ class DeclaredReader:
         return self._reader.name
 
     def batches(self, progress: Progress = no_progress) -> Batches:
-        yield self._nothing()  # the columns are there, whatever the file holds
+        arrays = {CASE: pa.array([], pa.string()), ACTIVITY: pa.array([], pa.string())}
+        arrays[TIME] = pa.array([], pa.int64())
+        for number, kind in enumerate(self._declared.attributes.values()):
+            arrays[attribute_field(number)] = pa.array([], _stored(kind))
+        yield pa.record_batch(arrays)  # the columns are there, whatever the file holds
         for batch in self._reader.batches(progress):
             yield self._as_declared(batch)
 
@@ -79,30 +83,21 @@ class DeclaredReader:
             tuple(columns), described.guesses, (*described.notices, *self._notices())
         )
 
-    def _nothing(self) -> RecordBatch:
-        arrays = {CASE: pa.array([], pa.string()), ACTIVITY: pa.array([], pa.string())}
-        arrays[TIME] = pa.array([], pa.int64())
-        for number, kind in enumerate(self._declared.attributes.values()):
-            arrays[attribute_field(number)] = pa.array([], _stored(kind))
-        return pa.record_batch(arrays)
-
     def _as_declared(self, batch: RecordBatch) -> RecordBatch:
         arrays = {name: batch.column(name) for name in (CASE, TIME)}
-        arrays[ACTIVITY] = self._named(batch.column(ACTIVITY))
+        activity = batch.column(ACTIVITY)
+        names = pa.array(self._declared.activities, pa.string())
+        known = pc.is_in(activity, value_set=names)
+        kept = pc.if_else(known, activity, pa.scalar(None, pa.string()))
+        self._unnamed += kept.null_count - activity.null_count
+        self._activities.update(pc.unique(kept.drop_null()).to_pylist())
+        arrays[ACTIVITY] = kept
         present = [c for c in self._reader.description().columns if c.field in batch.schema.names]
         sources = _sources(present, self._declared.attributes)
         for number, (name, kind) in enumerate(self._declared.attributes.items()):
             columns = [(batch.column(c.field), c.kind) for c in sources.get(name, ())]
             arrays[attribute_field(number)] = self._values(name, kind, columns, batch.num_rows)
         return pa.record_batch(arrays)
-
-    def _named(self, activity: ArrowArray) -> ArrowArray:
-        names = pa.array(self._declared.activities, pa.string())
-        known = pc.is_in(activity, value_set=names)
-        kept = pc.if_else(known, activity, pa.scalar(None, pa.string()))
-        self._unnamed += kept.null_count - activity.null_count
-        self._activities.update(pc.unique(kept.drop_null()).to_pylist())
-        return kept
 
     def _values(
         self, name: str, kind: Kind, columns: Sequence[tuple[ArrowArray, Kind]], rows: int
@@ -128,17 +123,21 @@ class DeclaredReader:
             case Kind.TRUTH if of is Kind.TEXT:
                 return pc.equal(pc.utf8_lower(_matching(column, _TRUTH)), "true")
             case Kind.DURATION if of in (Kind.NUMBER, Kind.TEXT):
-                return _durations(_numbers(column, of))
+                # As everywhere where a duration is a number, it is one of
+                # seconds.
+                seconds = _numbers(column, of)
+                within = pc.less_equal(pc.abs(seconds), float(_LONGEST_SECONDS))
+                kept = pc.if_else(within, seconds, pa.scalar(None, pa.float64()))
+                return pc.round(pc.multiply(kept, float(_SECOND_US))).cast(pa.int64())
             case Kind.TIME if of is Kind.TEXT:
-                return self._times(column)
+                said, clock = (
+                    self._options.time_format,
+                    Clock(self._options.zone, self._options.z_is_utc),
+                )
+                formats = _PLAIN_TIMES if said is None else (time_format(said),)
+                read = (read_times(column, written, clock) for written in formats)
+                return pc.coalesce(*(pa.array(r.us, pa.int64(), mask=~r.readable) for r in read))
         return pa.nulls(len(column), _stored(kind))
-
-    def _times(self, column: ArrowArray) -> ArrowArray:
-        """Texts as times, in the format that was said, or else in any that needs no guess."""
-        said, clock = self._options.time_format, Clock(self._options.zone, self._options.z_is_utc)
-        formats = _PLAIN_TIMES if said is None else (time_format(said),)
-        read = (read_times(column, written, clock) for written in formats)
-        return pc.coalesce(*(pa.array(r.us, pa.int64(), mask=~r.readable) for r in read))
 
     def _notices(self) -> Iterator[str]:
         if self._unnamed:
@@ -177,21 +176,16 @@ def _sources(columns: Sequence[Column], declared: Collection[str]) -> dict[str, 
         if alike[kind] > 1:
             choices.append(f"{column.name} ({taken[column.name.casefold()]})")
         else:
-            choices += _numbered(column.name, declared)
+            choices += [
+                attribute
+                for attribute in declared
+                if re.fullmatch(rf"{re.escape(column.name)} \([0-9]+\)", attribute)
+            ]
         seen.add(kind)
         name = next((choice for choice in choices if choice in declared), None)
         if name is not None:
             sources.setdefault(name, []).append(column)
     return {name: sorted(group, key=lambda c: c.source_type) for name, group in sources.items()}
-
-
-def _numbered(name: str, declared: Collection[str]) -> list[str]:
-    """What is declared as `name (2)`, or with another number."""
-    return [
-        attribute
-        for attribute in declared
-        if re.fullmatch(rf"{re.escape(name)} \([0-9]+\)", attribute)
-    ]
 
 
 def _stored(kind: Kind) -> ArrowType:
@@ -212,13 +206,6 @@ def _numbers(column: ArrowArray, of: Kind) -> ArrowArray:
         exact = pc.and_(pc.less_equal(column, _EXACT), pc.greater_equal(column, -_EXACT))
         column = pc.if_else(exact, column, pa.scalar(None, column.type))
     return column.cast(pa.float64())
-
-
-def _durations(seconds: ArrowArray) -> ArrowArray:
-    """As everywhere where a duration is a number, it is one of seconds."""
-    within = pc.less_equal(pc.abs(seconds), float(_LONGEST_SECONDS))
-    kept = pc.if_else(within, seconds, pa.scalar(None, pa.float64()))
-    return pc.round(pc.multiply(kept, float(_SECOND_US))).cast(pa.int64())
 
 
 def _matching(column: ArrowArray, pattern: str) -> ArrowArray:

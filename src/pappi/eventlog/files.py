@@ -156,7 +156,28 @@ def open_log(
 
 def _reader(source: object, options: ReadOptions, kinds: Kinds | None) -> EventReader:
     if isinstance(source, str | Path):
-        return _file_reader(Path(source), options, kinds)
+        path = Path(source)
+        if not path.is_file():
+            what = "is a folder, not a file" if path.is_dir() else "does not exist"
+            raise InputError(f"{path} {what}", hint="check the path of the event log")
+        suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+        match suffixes[-1:]:
+            case [".xes"]:
+                from pappi.eventlog.xes import XesReader
+
+                return XesReader(path, options, kinds)
+            case [".csv" | ".tsv" | ".txt"]:
+                from pappi.eventlog.csv_reader import CsvReader
+
+                return CsvReader(path, options, kinds)
+            case [".parquet" | ".pq"]:
+                from pappi.eventlog.frames import FrameReader
+
+                return FrameReader.of_parquet(path, options, kinds)
+        raise InputError(
+            f"{path.name}: cannot tell from the name what kind of event log this is",
+            hint=f"PaPPI reads {_KNOWN}; rename the file if it is one of these",
+        )
     if hasattr(source, "__arrow_c_stream__"):
         from pappi.eventlog.frames import FrameReader
 
@@ -164,28 +185,4 @@ def _reader(source: object, options: ReadOptions, kinds: Kinds | None) -> EventR
     raise UsageError(
         f"cannot read an event log from a {type(source).__name__}",
         hint=f"give a path ({_KNOWN}), an Arrow table, or a pandas or polars data frame",
-    )
-
-
-def _file_reader(path: Path, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    if not path.is_file():
-        what = "is a folder, not a file" if path.is_dir() else "does not exist"
-        raise InputError(f"{path} {what}", hint="check the path of the event log")
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
-    match suffixes[-1:]:
-        case [".xes"]:
-            from pappi.eventlog.xes import XesReader
-
-            return XesReader(path, options, kinds)
-        case [".csv" | ".tsv" | ".txt"]:
-            from pappi.eventlog.csv_reader import CsvReader
-
-            return CsvReader(path, options, kinds)
-        case [".parquet" | ".pq"]:
-            from pappi.eventlog.frames import FrameReader
-
-            return FrameReader.of_parquet(path, options, kinds)
-    raise InputError(
-        f"{path.name}: cannot tell from the name what kind of event log this is",
-        hint=f"PaPPI reads {_KNOWN}; rename the file if it is one of these",
     )

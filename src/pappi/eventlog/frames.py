@@ -124,8 +124,22 @@ class FrameReader:
         names = {attribute_field(number): self._schema.names[number] for number in self._attributes}
         done = 0
         for batch in self._scan():
-            self._refuse_null_case(batch.column(self._case), done)
-            canonical = self._canonical(batch)
+            column = batch.column(self._case)
+            if column.null_count:
+                missing = pc.index(pc.is_null(column), value=True).as_py()
+                raise self._defect(
+                    done + missing,
+                    f"the case ({self._schema.names[self._case]!r}) is missing",
+                    "every event must belong to a case; fill it in or leave the row out",
+                )
+            arrays = {
+                CASE: _texts(batch.column(self._case)),
+                ACTIVITY: _texts(batch.column(self._activity)),
+                TIME: self._times(batch.column(self._time)),
+            }
+            for n, of in self._attributes.items():
+                arrays[attribute_field(n)] = of.convert(batch.column(n), self._clock)
+            canonical = pa.record_batch(arrays)
             refuse_long_texts(canonical, names, self._options, self._defect, done)
             yield canonical
             done += batch.num_rows
@@ -166,30 +180,11 @@ class FrameReader:
             self._clock.trust_z()
         self._written = self._seen.time_type()
 
-    def _refuse_null_case(self, column: ArrowArray, row: int) -> None:
-        if column.null_count:
-            missing = pc.index(pc.is_null(column), value=True).as_py()
-            raise self._defect(
-                row + missing,
-                f"the case ({self._schema.names[self._case]!r}) is missing",
-                "every event must belong to a case; fill it in or leave the row out",
-            )
-
     def _defect(
         self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
     ) -> LogFormatError:
         where = f"in row {row + 1}, {cause}"
         return LogFormatError(self._name, None, where, hint=hint, options=options)
-
-    def _canonical(self, batch: RecordBatch) -> RecordBatch:
-        arrays = {
-            CASE: _texts(batch.column(self._case)),
-            ACTIVITY: _texts(batch.column(self._activity)),
-            TIME: self._times(batch.column(self._time)),
-        }
-        for number, of in self._attributes.items():
-            arrays[attribute_field(number)] = of.convert(batch.column(number), self._clock)
-        return pa.record_batch(arrays)
 
     def _times(self, column: ArrowArray) -> ArrowArray:
         if self._written is not None:
@@ -199,10 +194,6 @@ class FrameReader:
             return of.convert(column, self._clock)
         if column.null_count == len(column):
             return pa.nulls(len(column), pa.int64())
-        return self._counted(column)
-
-    def _counted(self, column: ArrowArray) -> ArrowArray:
-        """Whole numbers as event times: only if the owner says what they count."""
         said = self._options.time_format
         if said is None or not pa.types.is_integer(column.type):
             raise LogFormatError(

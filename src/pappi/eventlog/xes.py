@@ -89,7 +89,13 @@ class XesReader:
     """
 
     def __init__(self, path: Path, options: ReadOptions, kinds: Kinds | None = None) -> None:
-        _refuse_options(options)
+        for name in ("delimiter", "case", "activity", "timestamp"):
+            if getattr(options, name) is not None:
+                raise UsageError(
+                    f"an XES file already says what its {name} is",
+                    hint="leave this option out",
+                    options=(Option(name),),
+                )
         self._path = path
         self._options = options
         self._kinds = kinds
@@ -244,17 +250,6 @@ class XesReader:
         yield from self._clock.notices()
 
 
-def _refuse_options(options: ReadOptions) -> None:
-    """What would be passed over in silence."""
-    for name in ("delimiter", "case", "activity", "timestamp"):
-        if getattr(options, name) is not None:
-            raise UsageError(
-                f"an XES file already says what its {name} is",
-                hint="leave this option out",
-                options=(Option(name),),
-            )
-
-
 def _behind(place: int) -> int:
     """The place behind the end of a trace that was found; 0 if none was."""
     return place + len(END_OF_TRACE) if place >= 0 else 0
@@ -292,7 +287,13 @@ class XesParser:
             step = text[begin : begin + _STEP]
             self._fed += len(step)
             self._parse(step, final=False)
-            self._refuse_endless()
+            # Of a tag that goes on, expat reads all anew with every step.
+            if self._fed - self._parser.CurrentByteIndex > self._longest:
+                raise self._defect(
+                    f"a tag or text that does not end within {self._longest >> 20} MB",
+                    "shorten such values, or raise the limit",
+                    (Option("longest_text"),),
+                )
             yield from self.document.taken()
 
     def skip(self, traces: bytes) -> Iterator[RecordBatch]:
@@ -310,25 +311,15 @@ class XesParser:
         try:
             self._parser.Parse(text, final)
         except expat.ExpatError as error:
-            raise self._malformed(error, final=final) from None
-
-    def _malformed(self, error: expat.ExpatError, *, final: bool) -> LogFormatError:
-        if final:
-            cause = "the XML ends too early: the file is truncated"
-            hint = "copy or download it again, and compare the size with the original"
-        else:
-            cause = f"malformed XML: {expat.ErrorString(error.code)}"
-            hint = "export the log again, or correct the file at this line"
-        return LogFormatError(self._file, error.lineno + self._lines_skipped, cause, hint=hint)
-
-    def _refuse_endless(self) -> None:
-        """Of a tag that goes on, expat reads all anew with every step."""
-        if self._fed - self._parser.CurrentByteIndex > self._longest:
-            raise self._defect(
-                f"a tag or text that does not end within {self._longest >> 20} MB",
-                "shorten such values, or raise the limit",
-                (Option("longest_text"),),
-            )
+            if final:
+                cause = "the XML ends too early: the file is truncated"
+                hint = "copy or download it again, and compare the size with the original"
+            else:
+                cause = f"malformed XML: {expat.ErrorString(error.code)}"
+                hint = "export the log again, or correct the file at this line"
+            raise LogFormatError(
+                self._file, error.lineno + self._lines_skipped, cause, hint=hint
+            ) from None
 
     def _defect(self, cause: str, hint: str, options: Sequence[Option] = ()) -> LogFormatError:
         line = self._parser.CurrentLineNumber + self._lines_skipped
@@ -448,7 +439,12 @@ class XesDocument:
         if self._nodes:
             self._nodes.pop()
         if self._depth == 2 and self._in_event:
-            self._end_event()
+            if self._extra:
+                self.columns.event_extra.put(self._row, extra_json(self._extra))
+            if len(self.columns.activity.values) <= self._row:
+                self._name_by_other_type()
+            self._in_event = False
+            self._row += 1
         elif self._depth == 1 and self._in_trace:
             self._end_trace()
 
@@ -576,14 +572,6 @@ class XesDocument:
     def _scope(self) -> list[Node]:
         return self._extra if self._in_event else self._trace_extra
 
-    def _end_event(self) -> None:
-        if self._extra:
-            self.columns.event_extra.put(self._row, extra_json(self._extra))
-        if len(self.columns.activity.values) <= self._row:
-            self._name_by_other_type()
-        self._in_event = False
-        self._row += 1
-
     def _name_by_other_type(self) -> None:
         """An activity written as a number, say, is the activity too, as text."""
         for typed in self._event_columns.values():
@@ -595,7 +583,24 @@ class XesDocument:
     def _end_trace(self) -> None:
         events = self._row - self._first_row
         if events:
-            self._spread_over_case(events)
+            name = self._case_name
+            if name is None:
+                self.unnamed_traces += 1
+                case_id = self._unused(f"unnamed ({self._digest()})")
+            elif name in self.case_ids:
+                self.duplicate_names += 1
+                case_id = self._unused(f"{name} ({self._digest()})")
+                if not self._name_in_column:
+                    self._trace_values.setdefault(self.columns.trace_column("string", _NAME), name)
+            else:
+                case_id = name
+            self.case_ids.add(case_id)
+            self.columns.case.put(self._first_row, case_id, events)
+            if self._trace_extra:
+                extra = extra_json(self._trace_extra)
+                self.columns.case_extra.put(self._first_row, extra, events)
+            for column, value in self._trace_values.items():
+                column.put(self._first_row, value, events)
         else:
             self.empty_traces += 1
         self._in_trace = False
@@ -606,35 +611,6 @@ class XesDocument:
         if self._row >= _ROWS_PER_BATCH:
             self.hand_over()
         self._at_trace_end()
-
-    def _spread_over_case(self, events: int) -> None:
-        """The trace's own attributes, repeated on each of its events."""
-        self.columns.case.put(self._first_row, self._new_case_id(), events)
-        if self._trace_extra:
-            extra = extra_json(self._trace_extra)
-            self.columns.case_extra.put(self._first_row, extra, events)
-        for column, value in self._trace_values.items():
-            column.put(self._first_row, value, events)
-
-    def _new_case_id(self) -> str:
-        """The trace's name, or something distinct if it has none or a used one.
-
-        By what the trace holds, and not by how many there were before: chance deals cases into
-        buckets by their ids, and one trace more must not deal all that follow anew.
-        """
-        name = self._case_name
-        if name is None:
-            self.unnamed_traces += 1
-            case_id = self._unused(f"unnamed ({self._digest()})")
-        elif name in self.case_ids:
-            self.duplicate_names += 1
-            case_id = self._unused(f"{name} ({self._digest()})")
-            if not self._name_in_column:
-                self._trace_values.setdefault(self.columns.trace_column("string", _NAME), name)
-        else:
-            case_id = name
-        self.case_ids.add(case_id)
-        return case_id
 
     def _digest(self) -> str:
         """Of the trace that ends here; the columns in an order of their own."""

@@ -60,14 +60,20 @@ class _Piece:
 
     def __init__(self, piece: bytes, layout: Layout, dates: DateReader) -> None:
         self._layout = layout
-        self._escaped = _has_entities(piece)
+        ampersands = piece.count(b"&")
+        if ampersands and len(_ENTITY_BYTES.findall(piece)) != ampersands:
+            raise Irregular
+        self._escaped = ampersands > 0
         self._dates = dates
         self._seen = DateReader(dates.zone)
         self._readers = value_readers(self._seen)
 
     def taken_into(self, columns: ColumnSet, case_ids: set[str]) -> RecordBatch:
         attributes = [(of, self._values(of)) for of in self._layout.attributes]
-        names = self._case_names([values for of, values in attributes if _names_case(of)])
+        named = [values for of, values in attributes if _names_case(of)]
+        if len(named) != 1 or len(named[0]) != self._layout.traces:
+            raise Irregular
+        names: list[str] = named[0].to_pylist()
         if len({*names}) != len(names) or not case_ids.isdisjoint(names):
             raise Irregular
         events = self._layout.events
@@ -87,13 +93,6 @@ class _Piece:
         case_ids.update(names)
         self._dates.add(self._seen)
         return pa.record_batch(arrays)
-
-    def _case_names(self, arrays: list[ArrowArray]) -> list[str]:
-        """The names of all traces: each has one, and it is a text."""
-        if len(arrays) != 1 or len(arrays[0]) != self._layout.traces:
-            raise Irregular
-        names: list[str] = arrays[0].to_pylist()
-        return names
 
     def _values(self, of: Attributes) -> ArrowArray:
         """One value for every attribute of the group, in the order of the file."""
@@ -131,14 +130,6 @@ class _Piece:
 
 def _names_case(of: Attributes) -> bool:
     return of.key == _NAME and not of.of_event
-
-
-def _has_entities(piece: bytes) -> bool:
-    """Whether any text is escaped; by names that every XML has, or by numbers."""
-    ampersands = piece.count(b"&")
-    if ampersands and len(_ENTITY_BYTES.findall(piece)) != ampersands:
-        raise Irregular
-    return ampersands > 0
 
 
 def _unescaped(texts: ArrowArray) -> ArrowArray:

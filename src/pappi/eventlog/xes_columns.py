@@ -140,9 +140,16 @@ class DateReader:
         if moment.tzinfo is None:
             self.without_offset += 1
             moment = moment.replace(tzinfo=self.zone or UTC)
-            self._note_change_of_clocks(moment)
+            first, second = moment.utcoffset(), moment.replace(fold=1).utcoffset()
+            if first is not None and second is not None and first != second:
+                self.skipped += first < second
+                self.twice += first > second
         if len(text) > _LONGEST_MICROSECOND_DATE:
-            self.finer += _has_finer_digits(text)
+            digits = text.replace(",", ".").partition(".")[2]
+            fraction = digits[
+                : next((i for i, c in enumerate(digits) if not c.isdigit()), len(digits))
+            ]
+            self.finer += fraction[6:].strip("0") != ""
         since = moment - _EPOCH
         return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
@@ -168,25 +175,12 @@ class DateReader:
         self.twice += read.twice
         return pa.array(read.us)
 
-    def _note_change_of_clocks(self, moment: datetime) -> None:
-        """As `times.instants` does it for many times at once."""
-        first, second = moment.utcoffset(), moment.replace(fold=1).utcoffset()
-        if first is not None and second is not None and first != second:
-            self.skipped += first < second
-            self.twice += first > second
-
     def add(self, other: DateReader) -> None:
         """What another one had to decide about the same log."""
         self.without_offset += other.without_offset
         self.finer += other.finer
         self.skipped += other.skipped
         self.twice += other.twice
-
-
-def _has_finer_digits(text: str) -> bool:
-    digits = text.replace(",", ".").partition(".")[2]
-    fraction = digits[: next((i for i, c in enumerate(digits) if not c.isdigit()), len(digits))]
-    return fraction[6:].strip("0") != ""
 
 
 # --- columns -------------------------------------------------------------------------
@@ -281,7 +275,15 @@ class ColumnSet:
 
     def described(self) -> tuple[Column, ...]:
         """The attribute columns that hold anything, each with its final name."""
-        return self._columns(_final_names(self._attributes))
+        families: dict[str, list[Buffer]] = defaultdict(list)
+        for buffer in self._attributes:
+            if buffer.count:
+                families[buffer.name].append(buffer)
+        names = {}
+        for family in families.values():
+            family.sort(key=lambda buffer: -buffer.count)
+            names.update({buffer.field: f"{buffer.name} ({buffer.type})" for buffer in family[1:]})
+        return self._columns(names)
 
     def by_key(self) -> tuple[Column, ...]:
         """The same, called by their keys alone: values of several types have the same name."""
@@ -301,19 +303,6 @@ class ColumnSet:
 
     def _optional(self) -> Iterable[Buffer]:
         return (*self._attributes, self.event_extra, self.case_extra)
-
-
-def _final_names(buffers: Iterable[Buffer]) -> dict[str, str]:
-    """The plain name for the most frequent type of a key, `key (type)` for the others."""
-    families: dict[str, list[Buffer]] = defaultdict(list)
-    for buffer in buffers:
-        if buffer.count:
-            families[buffer.name].append(buffer)
-    names = {}
-    for family in families.values():
-        family.sort(key=lambda buffer: -buffer.count)
-        names.update({buffer.field: f"{buffer.name} ({buffer.type})" for buffer in family[1:]})
-    return names
 
 
 # --- what fits no column -------------------------------------------------------------

@@ -237,7 +237,16 @@ class Ledger:
             raise broken(self._file.name, f"entry {after.seq} is not what it was")
         try:
             for entry in verified(entries, after):
-                self._refuse_unknown(entry)
+                # A newer version may write into the same ledger; what it
+                # decides must not be missed.
+                if entry.kind == EntryKind.REFORMAT:
+                    self._refuse_other_format()
+                elif not is_known(entry.kind):
+                    raise LedgerUnavailable(
+                        f"entry {entry.seq} of the ledger {self._file.name} is of a kind that this "
+                        "version of pappi does not know",
+                        hint="use the version of pappi that wrote it, or a later one",
+                    )
                 yield entry
         except Fault as fault:
             raise broken(self._file.name, fault.sentence) from fault
@@ -478,17 +487,6 @@ class Ledger:
                 "its -wal file; if it is lost: pappi ledger accept-rollback",
             )
 
-    def _refuse_unknown(self, entry: Entry) -> None:
-        """A newer version may write into the same ledger; what it decides must not be missed."""
-        if entry.kind == EntryKind.REFORMAT:
-            self._refuse_other_format()
-        elif not is_known(entry.kind):
-            raise LedgerUnavailable(
-                f"entry {entry.seq} of the ledger {self._file.name} is of a kind that this "
-                "version of pappi does not know",
-                hint="use the version of pappi that wrote it, or a later one",
-            )
-
     def _refuse_other_format(self) -> None:
         number = self._file.format()
         if number < FORMAT:
@@ -624,9 +622,22 @@ class Ledger:
         self._file.check_head(last)
         if dict(map(_balance, self._file.run(_ACCOUNTS))) != story.balances:
             raise Fault(None, "what is spent per block is not what the journal adds up to")
-        chapter.require_held(story.held)
+        # What is reserved to the end is reserved in the database, and no more.
+        cells = _cells_of(self._file, story.held)
+        if any(cells.get(key) != Cell(reserved=seq) for key, (seq, _) in story.held.items()):
+            raise Fault(None, _OTHER_KEYS)
         if start is None:
-            self._require_no_other_cells(story)
+            # Every entry was found in its cell; so cells that say more would be
+            # more in number.
+            held = len(story.held)
+            expected = (
+                story.charged + held,
+                story.charged_from_reserve + held,
+                story.charged,
+                story.released,
+            )
+            if self._file.run(_COUNTS) != [expected]:
+                raise Fault(None, _OTHER_KEYS)
         return _Sound(last, story.balances, forward)
 
     def _anchor(self, start: Snapshot) -> Entry:
@@ -638,18 +649,6 @@ class Ledger:
 
     def _reserved_in(self, key: str, seq: int) -> Charge | None:
         return self._reservation(seq).get(key)
-
-    def _require_no_other_cells(self, story: Story) -> None:
-        """Every entry was found in its cell; so cells that say more would be more in number."""
-        held = len(story.held)
-        expected = (
-            story.charged + held,
-            story.charged_from_reserve + held,
-            story.charged,
-            story.released,
-        )
-        if self._file.run(_COUNTS) != [expected]:
-            raise Fault(None, _OTHER_KEYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -694,12 +693,6 @@ class _Chapter:
             if stored != cell and not (stored is None and key in story.held):
                 raise Fault(None, _OTHER_KEYS)
         story.turn_the_page()
-
-    def require_held(self, held: Mapping[str, tuple[int, Charge]]) -> None:
-        """What is reserved to the end is reserved in the database, and no more."""
-        cells = _cells_of(self._file, held)
-        if any(cells.get(key) != Cell(reserved=seq) for key, (seq, _) in held.items()):
-            raise Fault(None, _OTHER_KEYS)
 
 
 def _cells_of(journal: Journal, keys: Iterable[str]) -> Mapping[str, Cell]:

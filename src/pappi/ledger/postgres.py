@@ -176,12 +176,6 @@ def statements() -> Iterator[str]:
     yield from _guards(_COLUMNS)
 
 
-def snapshot_statements() -> Iterator[str]:
-    """What adds the table for snapshots, which ledgers of the first formats do not have."""
-    yield _table(_SNAPSHOT)
-    yield from _guards((_SNAPSHOT,))
-
-
 def _table(table: str) -> str:
     parts = [f"{name} {kind}" for name, kind in _COLUMNS[table].items()]
     parts += [f"CONSTRAINT {name} {rule}" for name, rule in _CONSTRAINTS[table].items()]
@@ -368,7 +362,15 @@ class PostgresJournal(Journal):
     def start(self) -> None:
         """Create the tables and write the opening entry, or leave nothing behind."""
         with self.writing():
-            self._create_tables()
+            if _in_the_schema(self.run):
+                raise LedgerUnavailable(
+                    f"cannot create the ledger {NAME}: the schema {SCHEMA} is there and not empty",
+                    hint="a ledger is never overwritten; choose another database",
+                )
+            if self.run(f"SELECT to_regnamespace('{SCHEMA}')") == [(None,)]:
+                self.run(f"CREATE SCHEMA {SCHEMA}")
+            for statement in statements():
+                self.run(statement)
             self.begin()
         self._opened = self._identity(_IDENTITY)
 
@@ -399,18 +401,7 @@ class PostgresJournal(Journal):
         return len(shape) == len(set(shape)) and set(shape) == set(_shape())
 
     def add_snapshots(self) -> None:
-        for statement in snapshot_statements():
-            self.run(statement)
-
-    def _create_tables(self) -> None:
-        if _in_the_schema(self.run):
-            raise LedgerUnavailable(
-                f"cannot create the ledger {NAME}: the schema {SCHEMA} is there and not empty",
-                hint="a ledger is never overwritten; choose another database",
-            )
-        if self.run(f"SELECT to_regnamespace('{SCHEMA}')") == [(None,)]:
-            self.run(f"CREATE SCHEMA {SCHEMA}")
-        for statement in statements():
+        for statement in (_table(_SNAPSHOT), *_guards((_SNAPSHOT,))):
             self.run(statement)
 
     @contextmanager
@@ -426,15 +417,14 @@ class PostgresJournal(Journal):
                         hint="nothing was released; put the ledger back and ask again",
                     )
                 yield
-                self._commit()
+                done = self._connection.execute("COMMIT").statusmessage
+                # PostgreSQL answers so if a statement had failed before and nobody minded.
+                if done != "COMMIT":
+                    raise LedgerUnavailable(
+                        f"the ledger {NAME} rolled back what was written", hint=_HINT
+                    )
             finally:
                 self._roll_back()
-
-    def _commit(self) -> None:
-        done = self._connection.execute("COMMIT").statusmessage
-        # PostgreSQL answers so if a statement had failed before and nobody minded.
-        if done != "COMMIT":
-            raise LedgerUnavailable(f"the ledger {NAME} rolled back what was written", hint=_HINT)
 
     def _roll_back(self) -> None:
         if self._connection.info.transaction_status is TransactionStatus.IDLE:

@@ -178,7 +178,8 @@ class MarkFile:
             if now is None:
                 raise _lost(self._path, "is damaged")
             if now.seq < mark.seq:
-                _write(descriptor, mark, _older(slots))
+                older = min(range(_SLOTS), key=lambda slot: getattr(slots[slot], "seq", -1))
+                _write(descriptor, mark, older)
 
     def begin(self, mark: Mark) -> None:
         """A mark where there is none yet, or the owner has accepted what is lost."""
@@ -221,10 +222,6 @@ def _in_slot(content: bytes) -> Mark | None:
 
 def _newest(slots: list[Mark | None]) -> Mark | None:
     return max((mark for mark in slots if mark is not None), default=None)
-
-
-def _older(slots: list[Mark | None]) -> int:
-    return min(range(_SLOTS), key=lambda number: getattr(slots[number], "seq", -1))
 
 
 def _write(descriptor: int, mark: Mark, slot: int) -> None:

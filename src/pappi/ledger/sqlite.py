@@ -219,7 +219,10 @@ class SqliteJournal(Journal):
         """Raise the first Fault that SQLite itself finds in any page."""
         ((verdict,),) = self.run("PRAGMA integrity_check(1)")
         if verdict != "ok":
-            self._refuse_unread(verdict)
+            for number in map(int, re.findall(r"error code=? ?([0-9]+)", verdict)):
+                code = number & 0xFF
+                if code in _CAUSES or code == sqlite3.SQLITE_NOMEM:
+                    raise _unusable(code, self._path, verdict)
             raise Fault(None, f"{DAMAGED}: {verdict}")
 
     def has_ledger_shape(self) -> bool:
@@ -233,12 +236,9 @@ class SqliteJournal(Journal):
         for statement in (_SNAPSHOTS, *_SNAPSHOT_GUARDS):
             self.run(statement)
 
-    def _refuse_unread(self, verdict: str) -> None:
-        """What could not be read is not damaged: SQLite names the cause by its number."""
-        for number in map(int, re.findall(r"error code=? ?([0-9]+)", verdict)):
-            code = number & 0xFF
-            if code in _CAUSES or code == sqlite3.SQLITE_NOMEM:
-                raise _unusable(code, self._path, verdict)
+    def _refuse_nested(self) -> None:
+        if self._connection.in_transaction:
+            raise RuntimeError("a transaction of the ledger inside another one")
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
@@ -248,24 +248,17 @@ class SqliteJournal(Journal):
             self._connection.execute(begin)
             try:
                 # Only now: it may have waited for long, and the file been replaced meanwhile.
-                self._refuse_other_file()
+                # What is written into a file that has lost its name is lost with it.
+                if _identity(self._path) != self._opened:
+                    raise LedgerBroken(
+                        f"the ledger {self.name} was moved or replaced while it was in use",
+                        hint="nothing was released; put the ledger back and ask again",
+                    )
                 yield
                 self._connection.execute("COMMIT")
             finally:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
-
-    def _refuse_nested(self) -> None:
-        if self._connection.in_transaction:
-            raise RuntimeError("a transaction of the ledger inside another one")
-
-    def _refuse_other_file(self) -> None:
-        # What is written into a file that has lost its name is lost with it.
-        if _identity(self._path) != self._opened:
-            raise LedgerBroken(
-                f"the ledger {self.name} was moved or replaced while it was in use",
-                hint="nothing was released; put the ledger back and ask again",
-            )
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

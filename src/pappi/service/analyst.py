@@ -49,13 +49,7 @@ def analyst_app(
     authenticator = Authenticator(Audience.ANALYST, workspace, sessions)
     app = new_service("PaPPI, for analysts", authenticator, frame)
     add_common_routes(app, Right.PREVIEW, workspace.logs)
-    _add_routes(app, AnalystView(workspace, frame.settings))
-    add_sign_in(app, authenticator, frame.settings)
-    add_workbench(app, workspace)
-    return app
-
-
-def _add_routes(app: Service, view: AnalystView) -> None:
+    view = AnalystView(workspace, frame.settings)
     preview, release = Right.PREVIEW, Right.RELEASE
     add_route(app, "GET", "/logs", view.logs, preview)
     add_route(app, "GET", "/logs/{log}", view.log, preview, LOG)
@@ -74,6 +68,9 @@ def _add_routes(app: Service, view: AnalystView) -> None:
     add_route(app, "GET", "/saved", view.saved, preview, LOG)
     add_route(app, "POST", "/saved", view.save, release, LOG)
     add_route(app, "DELETE", "/saved/{query}", view.forget, release, (404,))
+    add_sign_in(app, authenticator, frame.settings)
+    add_workbench(app, workspace)
+    return app
 
 
 class AnalystView:

@@ -146,7 +146,21 @@ def new_service(title: str, authenticator: Authenticator, frame: Frame) -> Servi
         redirect_slashes=False,
     )
     app.router.route_class = GuardedRoute
-    _explain_errors(app, audience)
+
+    def explain(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException):
+            return http_fault(error).response()
+        if isinstance(error, RequestValidationError):
+            return validation_fault(error).response()
+        if not isinstance(error, PappiError):
+            raise error
+        fault = fault_of(error, audience)
+        if fault.status >= 500:
+            log_failure(error, route_of(request.scope))
+        return fault.response()
+
+    for kind in (PappiError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, explain)
     return app
 
 
@@ -167,23 +181,6 @@ def _middleware(authenticator: Authenticator, frame: Frame) -> list[Middleware]:
         Middleware(Bodies, most_bytes=most, seconds=settings.body_seconds),
         *([Middleware(Turns, settings=settings)] if analyst else []),
     ]
-
-
-def _explain_errors(app: Service, audience: Audience) -> None:
-    def explain(request: Request, error: Exception) -> Response:
-        if isinstance(error, HTTPException):
-            return http_fault(error).response()
-        if isinstance(error, RequestValidationError):
-            return validation_fault(error).response()
-        if not isinstance(error, PappiError):
-            raise error
-        fault = fault_of(error, audience)
-        if fault.status >= 500:
-            log_failure(error, route_of(request.scope))
-        return fault.response()
-
-    for kind in (PappiError, HTTPException, RequestValidationError):
-        app.add_exception_handler(kind, explain)
 
 
 def route_of(scope: Scope) -> str:
@@ -211,30 +208,29 @@ class Observed:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message = {**message, "headers": _dressed(message["headers"], request)}
+                dressed = MutableHeaders(raw=list(message["headers"]))
+                dressed["X-Request-Id"] = request
+                dressed["X-Content-Type-Options"] = "nosniff"
+                dressed.setdefault("Cache-Control", "no-store")
+                message = {**message, "headers": dressed.raw}
             await send(message)
 
         with request_from(client[0] if client else "") as request:
             try:
                 await self._app(scope, receive, watch)
             finally:
-                self._note(scope, status, time.monotonic() - began)
-
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        bearer = scope.get(BEARER)
-        key = bearer.record.id if isinstance(bearer, Bearer) else None
-        seen = Seen(self._audience, route_of(scope), scope["method"], status, key, seconds)
-        self._metrics.count(seen)
-        log_request(seen)
-
-
-def _dressed(headers: list[tuple[bytes, bytes]], name: str) -> list[tuple[bytes, bytes]]:
-    """What every reply says: keep no copy, and do not guess what this is."""
-    dressed = MutableHeaders(raw=list(headers))
-    dressed["X-Request-Id"] = name
-    dressed["X-Content-Type-Options"] = "nosniff"
-    dressed.setdefault("Cache-Control", "no-store")
-    return dressed.raw
+                bearer = scope.get(BEARER)
+                key = bearer.record.id if isinstance(bearer, Bearer) else None
+                seen = Seen(
+                    self._audience,
+                    route_of(scope),
+                    scope["method"],
+                    status,
+                    key,
+                    (time.monotonic() - began),
+                )
+                self._metrics.count(seen)
+                log_request(seen)
 
 
 class Addressed:

@@ -59,14 +59,6 @@ def owner_app(
     app = new_service("PaPPI, for the owner", authenticator, frame)
     add_common_routes(app, Right.READ, workspace.logs)
     view = OwnerView(workspace, frame)
-    _add_log_routes(app, view)
-    _add_access_routes(app, view)
-    add_sign_in(app, authenticator, frame.settings)
-    add_console(app, workspace)
-    return app
-
-
-def _add_log_routes(app: Service, view: OwnerView) -> None:
     read, manage, changed = Right.READ, Right.MANAGE, (*LOG, _CONFLICT)
     add_route(app, "GET", "/logs", view.logs, read)
     add_route(app, "POST", "/logs", view.create_log, manage, (_CONFLICT,))
@@ -83,6 +75,10 @@ def _add_log_routes(app: Service, view: OwnerView) -> None:
     add_route(app, "PUT", "/logs/{log}/analysts/{name}", view.grant_analyst, manage, LOG)
     add_route(app, "DELETE", "/logs/{log}/analysts/{name}", view.withdraw, manage, LOG)
     add_route(app, "POST", "/exact", view.exact, manage, LOG)
+    _add_access_routes(app, view)
+    add_sign_in(app, authenticator, frame.settings)
+    add_console(app, workspace)
+    return app
 
 
 def _add_access_routes(app: Service, view: OwnerView) -> None:

@@ -348,23 +348,18 @@ class StrictConnection(h11.Connection):
             _require_plain(self.trailing_data[0])
         event = super().next_event()
         if isinstance(event, h11.Request):
-            self._chunked = _is_chunked(event)
+            names = {bytes(name) for name, _ in event.headers}
+            chunked = b"transfer-encoding" in names
+            if chunked and (b"content-length" in names or event.http_version != b"1.1"):
+                raise h11.RemoteProtocolError("two framings")
+            if event.http_version not in (b"1.0", b"1.1"):
+                raise h11.RemoteProtocolError("another version of HTTP")
+            self._chunked = chunked
         elif isinstance(event, h11.EndOfMessage) and self._chunked:
             end = len(self._unread) - len(self.trailing_data[0])
             if event.headers or not self._unread.endswith(b"\r\n", 0, end):
                 raise h11.RemoteProtocolError("something after the last chunk")
         return event
-
-
-def _is_chunked(request: h11.Request) -> bool:
-    """How a body is framed, if everybody sees it so."""
-    names = {bytes(name) for name, _ in request.headers}
-    chunked = b"transfer-encoding" in names
-    if chunked and (b"content-length" in names or request.http_version != b"1.1"):
-        raise h11.RemoteProtocolError("two framings")
-    if request.http_version not in (b"1.0", b"1.1"):
-        raise h11.RemoteProtocolError("another version of HTTP")
-    return chunked
 
 
 def _require_plain(received: bytes) -> None:

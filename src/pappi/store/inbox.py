@@ -159,19 +159,17 @@ class Inbox:
                 )
             return False
         if person is not None:
-            self._require_same_person(event.case, person, number)
+            # A case of several persons would count for each: leaving one out would
+            # move the others.
+            known = self._connection.execute(_PERSON, (self._data, event.case)).fetchone()
+            if known is not None and known[0] != person:
+                raise InputError(
+                    f"event {number} gives its case a second person",
+                    hint="nothing in this batch was stored; the attribute of the privacy unit has "
+                    "one value in all events of a case",
+                )
         self._connection.execute(_ADD, row)
         return True
-
-    def _require_same_person(self, case: str, person: object, number: int) -> None:
-        """A case of several persons would count for each: leaving one out would move the others."""
-        known = self._connection.execute(_PERSON, (self._data, case)).fetchone()
-        if known is not None and known[0] != person:
-            raise InputError(
-                f"event {number} gives its case a second person",
-                hint="nothing in this batch was stored; the attribute of the privacy unit has "
-                "one value in all events of a case",
-            )
 
     def _row(
         self, event: CapturedEvent, imported: int, person_column: str | None
@@ -466,19 +464,15 @@ def _connect(path: Path) -> sqlite3.Connection:
             connection.execute(setting).close()
         ((version,),) = connection.execute("PRAGMA user_version").fetchall()
         if version != _VERSION:
-            _prepare(connection)
+            _keep_changes_in_a_log(connection)
+            with writing(connection):
+                for statement in _SCHEMA:
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {_VERSION}")
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    _keep_changes_in_a_log(connection)
-    with writing(connection):
-        for statement in _SCHEMA:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {_VERSION}")
 
 
 def _keep_changes_in_a_log(connection: sqlite3.Connection) -> None:

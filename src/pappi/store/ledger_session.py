@@ -51,7 +51,10 @@ class LedgerSession:
         try:
             yield ledger
         except LedgerUnavailable:
-            self._let_go(ledger)
+            with self._opening:
+                if self._ledger is ledger:
+                    self._ledger = None
+            ledger.close()
             raise
         self._renew_snapshot()
 
@@ -131,18 +134,16 @@ class LedgerSession:
         self._registry = now
         kept = start[0].seq if start else 0
         if ledger.snapshot_is_due and now.last is not None and now.last.seq == end:
-            self._keep(ledger, now)
+            # Without a snapshot everything works, if later: who may only read goes
+            # on.
+            try:
+                ledger.keep_snapshot(now.to_json())
+            except LedgerBroken:
+                raise
+            except LedgerUnavailable:
+                pass
             kept = end
         self._snapshot_at = kept + Ledger.snapshot_every
-
-    def _keep(self, ledger: Ledger, registry: Registry) -> None:
-        """Without a snapshot everything works, if later: who may only read goes on."""
-        try:
-            ledger.keep_snapshot(registry.to_json())
-        except LedgerBroken:
-            raise
-        except LedgerUnavailable:
-            pass
 
     def _renew_snapshot(self) -> None:
         """Every so many entries: open the ledger once more, on a connection of its own."""
@@ -159,12 +160,6 @@ class LedgerSession:
             self.close()
         finally:
             self._keeping.release()
-
-    def _let_go(self, ledger: Ledger) -> None:
-        with self._opening:
-            if self._ledger is ledger:
-                self._ledger = None
-        ledger.close()
 
 
 def _close_in(process: int, ledger: Ledger) -> None:

@@ -273,7 +273,12 @@ def _finish(root: Path, folder: Path, on_step: Callable[[str], None]) -> Migrati
     url = WorkspaceFiles(root).ledger_url()
     if url is not None:
         with closing(bare_journal(url)) as journal:
-            _change_in_place(journal, ready["before"])
+            with journal.writing():
+                if journal.format() < FORMAT:
+                    for number in range(ready["before"], LAYOUT):
+                        _, on_ledger = STEPS[number]
+                        if on_ledger is not None:
+                            on_ledger(journal)
             last = journal.last()
             if last is not None:
                 WorkspaceFiles(root).mark.begin(Mark(last.seq, last.digest))
@@ -294,15 +299,6 @@ def _finish(root: Path, folder: Path, on_step: Callable[[str], None]) -> Migrati
     on_step("done")
     shutil.rmtree(folder, ignore_errors=True)
     return Migration(ready["before"], LAYOUT, kept)
-
-
-def _change_in_place(journal: Journal, layout: int) -> None:
-    with journal.writing():
-        if journal.format() < FORMAT:
-            for number in range(layout, LAYOUT):
-                _, on_ledger = STEPS[number]
-                if on_ledger is not None:
-                    on_ledger(journal)
 
 
 @contextmanager
@@ -420,29 +416,32 @@ class _Translation:
         payload = entry.payload
         match entry.kind:
             case "declare":
-                return _declaration(payload)
+                missing = {
+                    "data": payload["table"],
+                    "total_budget": None,
+                    "keys": {},
+                    "bounds": {"attributes": {}, "counts": None, "durations": None},
+                }
+                return {**missing, **payload}
             case "grant":
                 self._granted.add((payload["log"], payload["analyst"]))
             case "stand":
                 granted = (payload["log"], payload["analyst"]) in self._granted
                 return {"granted": granted, **payload}
             case "charge" | "reserve":
-                return self._charge(payload)
+                question = dict(payload["question"])
+                analyst = payload.get("analyst", question.pop("analyst", ""))
+                key = payload["key"]
+                today = _as_today(question)
+                if today is not None:
+                    question = dict(today)
+                    identified = {name: part for name, part in question.items() if name != "ppi"}
+                    key = hashlib.sha256(canonical_json(identified).encode("ascii")).hexdigest()
+                    self._keys[payload["key"]] = key
+                return {**payload, "key": key, "analyst": analyst, "question": question}
             case "release" | "cancel":
                 return {**payload, "key": self._keys.get(payload["key"], payload["key"])}
         return payload
-
-    def _charge(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        question = dict(payload["question"])
-        analyst = payload.get("analyst", question.pop("analyst", ""))
-        key = payload["key"]
-        today = _as_today(question)
-        if today is not None:
-            question = dict(today)
-            identified = {name: part for name, part in question.items() if name != "ppi"}
-            key = hashlib.sha256(canonical_json(identified).encode("ascii")).hexdigest()
-            self._keys[payload["key"]] = key
-        return {**payload, "key": key, "analyst": analyst, "question": question}
 
 
 def _as_today(question: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -510,17 +509,6 @@ def _completed(node: JSON) -> JSON:
     if any(completed is None and node[name] is not None for name, completed in parts.items()):
         return None
     return {**_ADDED[str(node["is"])], **parts}
-
-
-def _declaration(declared: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What was not declared yet, as it held."""
-    missing = {
-        "data": declared["table"],
-        "total_budget": None,
-        "keys": {},
-        "bounds": {"attributes": {}, "counts": None, "durations": None},
-    }
-    return {**missing, **declared}
 
 
 # --- event tables without the column first_pos ---------------------------------------

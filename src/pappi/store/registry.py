@@ -119,7 +119,10 @@ class Registry:
         """As a ledger's snapshot keeps it; `last` is the snapshot's own entry."""
         return {
             "logs": [log.to_json() for log in self.logs.values()],
-            "grants": [_grant_payload(grant) for grant in self.grants.values()],
+            "grants": [
+                {"log": grant.log, "analyst": grant.analyst, "per_block": grant.per_block.nano}
+                for grant in self.grants.values()
+            ],
             "keys": [
                 {
                     **key_payload(key, self.digests[key.id]),
@@ -231,10 +234,6 @@ def subscription_payload(subscription: Subscription) -> dict[str, Any]:
 
 def saved_query_payload(query: SavedQuery) -> dict[str, Any]:
     return {**asdict(query), "names": list(query.names)}
-
-
-def _grant_payload(grant: Grant) -> dict[str, Any]:
-    return {"log": grant.log, "analyst": grant.analyst, "per_block": grant.per_block.nano}
 
 
 def _grant_of(payload: Mapping[str, Any]) -> Grant:

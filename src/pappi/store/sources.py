@@ -236,7 +236,17 @@ def require_public(url: str, secret: str) -> None:
     if system is System.PARQUET:
         _require_public_files(url)
         return
-    parts = _parts(url, system)
+    try:
+        parts = urlsplit(url)
+        readable = parts.port is None or parts.port > 0
+    except ValueError:
+        readable = False
+    # A password with a / or ? in it would pass for a path or a setting.
+    if not readable or (system is System.POSTGRES and "@" in parts.path + parts.query):
+        raise UsageError(
+            "this is not the address of a source",
+            hint="write e.g. postgresql://user@host/database; special characters as %40",
+        )
     names = {name for name, _ in _options(parts, system)}
     if parts.password or names & {"password", "token"}:
         raise UsageError(
@@ -260,21 +270,6 @@ def _require_public_files(url: str) -> None:
             hint="remove what comes before an @ or after a ?; keep the files where no "
             "credentials are needed",
         )
-
-
-def _parts(url: str, system: System) -> SplitResult:
-    try:
-        parts = urlsplit(url)
-        readable = parts.port is None or parts.port > 0
-    except ValueError:
-        readable = False
-    # A password with a / or ? in it would pass for a path or a setting.
-    if not readable or (system is System.POSTGRES and "@" in parts.path + parts.query):
-        raise UsageError(
-            "this is not the address of a source",
-            hint="write e.g. postgresql://user@host/database; special characters as %40",
-        )
-    return parts
 
 
 def _options(parts: SplitResult, system: System) -> list[tuple[str, str]]:

@@ -66,7 +66,15 @@ class SignInView:
             secret = typed_key(sent["key"])
             self._authenticator.bearer_of(secret)
         except (NotAuthenticated, NotAllowed) as error:
-            return self._refused(request, sent["next"], error)
+            wait = self._failures.wait_for(request.client.host if request.client else "")
+            if wait:
+                return too_many(wait).response()
+            wrong = isinstance(error, NotAuthenticated)
+            failure = "This key is not valid here." if wrong else f"{error.message}: {error.hint}"
+            status = 401 if wrong else 403
+            return page(
+                "sign_in.html", status, audience=self._audience, next=sent["next"], failure=failure
+            )
         self._authenticator.sessions.end(self._authenticator.token_in(request))
         token = self._authenticator.sessions.begin(secret)
         return self._sent_on(request, self._onward(sent["next"]), token, self._seconds)
@@ -106,17 +114,6 @@ class SignInView:
         except (NotAuthenticated, NotAllowed):
             return False
         return True
-
-    def _refused(
-        self, request: Request, onward: str, error: NotAuthenticated | NotAllowed
-    ) -> Response:
-        wait = self._failures.wait_for(request.client.host if request.client else "")
-        if wait:
-            return too_many(wait).response()
-        wrong = isinstance(error, NotAuthenticated)
-        failure = "This key is not valid here." if wrong else f"{error.message}: {error.hint}"
-        status = 401 if wrong else 403
-        return page("sign_in.html", status, audience=self._audience, next=onward, failure=failure)
 
     def _onward(self, wanted: str) -> str:
         """Where one wanted to go, if that is one of these pages and nowhere else."""

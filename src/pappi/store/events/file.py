@@ -136,15 +136,11 @@ _COMPACT = "compact"
 _MEMORY = "20%"
 
 
-def staging_prefix(database: Path) -> str:
-    return f".{database.name}.staging-"
-
-
 @contextmanager
 def staging(database: Path) -> Iterator[Path]:
     """A folder for work in progress, ours alone, gone afterwards; sweeps what was left."""
     with exclusive(database):
-        prefix = staging_prefix(database)
+        prefix = f".{database.name}.staging-"
         for entry in list(database.parent.iterdir()):
             if entry.name.startswith(prefix):
                 shutil.rmtree(entry, ignore_errors=True)

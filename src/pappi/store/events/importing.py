@@ -100,7 +100,7 @@ def _store(spool: Spool, new: Path, name: str, description: Description) -> Impo
     if in_order:
         connection.execute(copied_table(target, attributes))
     else:
-        spool.make_room_to_sort()
+        spool.limit_memory(_TO_SORT_MB)
         connection.execute(sorted_table(target, attributes))
     report = _report(connection, target, name, description)
     connection.commit()
@@ -187,23 +187,17 @@ class Spool:
         schema = pa.schema(
             {CASE: pa.string(), ACTIVITY: pa.string(), TIME: pa.int64(), SEQUENCE: pa.int64()}
         )
-        self._create(schema)
-        with closing(reader.batches(progress)) as batches:
-            for batch in batches:
-                self._add(batch)  # commits each: an open transaction would sit in memory
-        self._limit_memory()
-
-    def make_room_to_sort(self) -> None:
-        self._limit_memory(_TO_SORT_MB)
-
-    def close(self) -> None:
-        self.connection.close()
-
-    def _create(self, schema: pa.Schema) -> None:
         definition = exp.Schema(this=table(SPOOL), expressions=[_definition(f) for f in schema])
         self._run(exp.Create(this=definition, kind="TABLE"))
         self.fields = schema.names
-        self._limit_memory()
+        self.limit_memory()
+        with closing(reader.batches(progress)) as batches:
+            for batch in batches:
+                self._add(batch)  # commits each: an open transaction would sit in memory
+        self.limit_memory()
+
+    def close(self) -> None:
+        self.connection.close()
 
     def _add(self, batch: RecordBatch) -> None:
         numbers = pa.array(np.arange(self.events, self.events + batch.num_rows))
@@ -212,23 +206,20 @@ class Spool:
             if field.name not in self.fields:
                 self._run(exp.Alter(this=table(SPOOL), kind="TABLE", actions=[_definition(field)]))
                 self.fields.append(field.name)
-                self._limit_memory()
-        self._insert(numbered)
+                self.limit_memory()
+        names = numbered.schema.names
+        rows = exp.select(*map(column, names)).from_(table("batch"))
+        self.connection.register("batch", numbered)
+        self._run(exp.insert(rows, into=table(SPOOL), columns=[column(n).this for n in names]))
+        self.connection.unregister("batch")
         self.events += batch.num_rows
 
-    def _limit_memory(self, most: int = _MOST_MEMORY_MB) -> None:
+    def limit_memory(self, most: int = _MOST_MEMORY_MB) -> None:
         wide = max(0, len(self.fields) - _NARROW)
         millions = max(0, self.events // 1_000_000 - 1)
         narrow = _MEMORY_MB + _MEMORY_MB_PER_MILLION * millions
         limit = min(narrow, most) + _MEMORY_MB_PER_COLUMN * wide
         self.connection.execute(f"SET memory_limit = '{limit}MB'")
-
-    def _insert(self, batch: RecordBatch) -> None:
-        names = batch.schema.names
-        rows = exp.select(*map(column, names)).from_(table("batch"))
-        self.connection.register("batch", batch)
-        self._run(exp.insert(rows, into=table(SPOOL), columns=[column(n).this for n in names]))
-        self.connection.unregister("batch")
 
     def _run(self, statement: exp.Expression) -> None:
         self.connection.execute(statement.sql("duckdb"))

@@ -165,7 +165,11 @@ class NewVersion:
         connection.execute(created.sql("duckdb"))
         parts = (following.part,) if joined else (*older, following.part)
         connection.execute(f"USE {SUCCESSOR}")  # so that the view names its parts without the file
-        connection.execute(self._view(following.view, parts))
+        united = " UNION ALL ".join(
+            exp.select(*map(column, self._columns)).from_(table(part)).sql("duckdb")
+            for part in parts
+        )
+        connection.execute(f"CREATE VIEW {table(following.view).sql('duckdb')} AS {united}")
         connection.execute("USE staging")
         _drop_outdated(connection, following)
 
@@ -202,13 +206,6 @@ class NewVersion:
     @property
     def _columns(self) -> tuple[str, ...]:
         return (*STORED, *self.attributes)
-
-    def _view(self, name: str, parts: Iterable[str]) -> str:
-        united = " UNION ALL ".join(
-            exp.select(*map(column, self._columns)).from_(table(part)).sql("duckdb")
-            for part in parts
-        )
-        return f"CREATE VIEW {table(name).sql('duckdb')} AS {united}"
 
 
 def drop_leftovers(connection: duckdb.DuckDBPyConnection, declared: Versioned) -> None:
@@ -280,15 +277,13 @@ def erase_cases(database: Path, declared: Versioned, cases: Iterable[str]) -> No
             drop_leftovers(connection, declared)
             for name, kind in relations(connection, declared):
                 if kind == "TABLE":
-                    connection.execute(_without(name))
+                    source, case = table(name, SUCCESSOR).sql("duckdb"), column(CASE).sql("duckdb")
+                    connection.execute(
+                        f"DELETE FROM {source} WHERE {case} IN (SELECT {case} FROM {_ERASED})"  # noqa: S608
+                    )
             connection.execute(f"COPY FROM DATABASE {SUCCESSOR} TO {_FRESH}")
             connection.execute(detach(_FRESH))
         swap_in(fresh, database)
     # What queries that were killed had put aside. One that runs now may fail, and be repeated.
     for left in spill_folder(database).glob("*"):
         left.unlink(missing_ok=True)
-
-
-def _without(name: str) -> str:
-    source, case = table(name, SUCCESSOR).sql("duckdb"), column(CASE).sql("duckdb")
-    return f"DELETE FROM {source} WHERE {case} IN (SELECT {case} FROM {_ERASED})"  # noqa: S608

@@ -49,12 +49,20 @@ class KeysView(View):
         return back_to("/console/keys", "revoked")
 
     def _issued(self, sent: Form, bearer: Bearer) -> IssuedKey:
-        role = role_in(sent["role"])
+        text = sent["role"]
+        if text not in set(Role):
+            raise UsageError(
+                "a key is for either an analyst or an owner", hint="choose one of the two"
+            )
+        role = Role(text)
         expires = None
         if sent["expires"]:
             day = day_in(sent["expires"], "on which a key expires")
             expires = datetime.combine(day, time(), UTC)
-        return self._custody(bearer).issue_key(role, sent["name"], rights_in(sent, role), expires)
+        ticked = [right for right in _RIGHTS[role] if right in sent.all(_field(role))]
+        if not ticked:
+            raise UsageError(f"an {role}'s key needs a right", hint="tick at least one box")
+        return self._custody(bearer).issue_key(role, sent["name"], ticked, expires)
 
     def _shown(
         self, bearer: Bearer, done: str = "", page: int = 1, form_error: FormError = NO_ERROR
@@ -71,20 +79,6 @@ class KeysView(View):
             page=page,
             more=len(keys) > page * PAGE,
         )
-
-
-def role_in(text: str) -> Role:
-    if text not in set(Role):
-        raise UsageError("a key is for either an analyst or an owner", hint="choose one of the two")
-    return Role(text)
-
-
-def rights_in(sent: Form, role: Role) -> list[Right]:
-    """The rights ticked for the role: no box means no right, never all of them."""
-    ticked = [right for right in _RIGHTS[role] if right in sent.all(_field(role))]
-    if not ticked:
-        raise UsageError(f"an {role}'s key needs a right", hint="tick at least one box")
-    return ticked
 
 
 def _field(role: Role) -> str:
