@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import pandas as pd  # type: ignore[import-untyped]
@@ -51,6 +52,7 @@ from pappi.ppinot import (
 from pappi.session import Workspace
 from pappi.store import open_readonly
 from pappi.values import NUMBER, Calendar, Grid, Kind, Unit
+from tests.lengths import thinned
 from tests.shared_data import shared_data
 
 
@@ -349,12 +351,32 @@ class Loaded:
     frame: pd.DataFrame
 
 
-@pytest.fixture(scope="module", params=LOGS)
-def loaded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Loaded:
-    log = LOGS[request.param]
-    workspace = pappi.create(tmp_path_factory.mktemp("logs") / request.param)
-    workspace.import_log(shared_data(*log.file), "log")
-    return Loaded(log, workspace, _frame(workspace))
+def on_logs(measures: Iterable[str]) -> pytest.MarkDecorator:
+    """Every measure on every log; in `make test` on two of them, in turn, and on no large one."""
+    rows = [(log, number, name) for log in LOGS for number, name in enumerate(measures)]
+    turns = [("sepsis", "receipt"), ("roadtraffic", "bpic2013")]
+    kept = [place for place, (log, number, _) in enumerate(rows) if log in turns[number % 2]]
+    named = [(log, name) for log, _, name in rows]
+    return pytest.mark.parametrize(("log_name", "name"), thinned(named, kept))
+
+
+@pytest.fixture(scope="module")
+def load(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Loaded]:
+    """Each log is imported once."""
+
+    @cache
+    def load(name: str) -> Loaded:
+        log = LOGS[name]
+        workspace = pappi.create(tmp_path_factory.mktemp("logs") / name)
+        workspace.import_log(shared_data(*log.file), "log")
+        return Loaded(log, workspace, _frame(workspace))
+
+    return load
+
+
+@pytest.fixture
+def loaded(load: Callable[[str], Loaded], log_name: str) -> Loaded:
+    return load(log_name)
 
 
 def _frame(workspace: Workspace) -> pd.DataFrame:
@@ -369,7 +391,7 @@ def _frame(workspace: Workspace) -> pd.DataFrame:
 # --- case by case -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", OF_CASES)
+@on_logs(OF_CASES)
 def test_a_measure_has_the_same_value_in_every_case(loaded: Loaded, name: str) -> None:
     log = loaded.log
     if (name == "data, number" and not log.number) or (
@@ -450,7 +472,7 @@ _GRIDS = {None: None, "ME": Grid(Calendar.MONTH), "QE": Grid(Calendar.QUARTER)}
 _GRIDS |= {"YE": Grid(Calendar.YEAR), "W-SUN": Grid(Calendar.WEEK)}
 
 
-@pytest.mark.parametrize("name", OF_MANY)
+@on_logs(OF_MANY)
 def test_an_aggregate_has_the_same_value_in_every_period_and_group(
     loaded: Loaded, name: str
 ) -> None:
