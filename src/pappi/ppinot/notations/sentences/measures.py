@@ -252,108 +252,75 @@ _FUNCTIONS = {
 }
 _CLOCK = "[<business> ]duration[ in working time <calendar>][ while <running>] between "
 _BEHIND_CLOCK = "[ <open_cycle>][ if <among>]"
-_CLOCK_BLANKS: dict[str, Form[Any]] = {
+_BETWEEN = f"the {_CLOCK}<first> and <last>{_BEHIND_CLOCK}"
+_PAIRS = (
+    f"the <cycles> {_CLOCK}the pairs of [<start_pick> ]time instants when <start> "
+    f"and [<end_pick> ]when <end>{_BEHIND_CLOCK}"
+)
+_TIME_BLANKS: dict[str, Form[Any]] = {
     "business": Fixed({"business": True}),
     "calendar": Part(_read_calendar, lambda calendar, _: quote_text(str(calendar))),
     "running": EXPRESSION,
+    "first": INSTANT,
+    "last": INSTANT,
+    "cycles": Fixed({word: Cycles(it.value) for word, it in _FUNCTIONS.items()}),
+    "start": MOMENT,
+    "start_pick": Fixed({"last": Pick.LAST}),
+    "end": MOMENT,
+    "end_pick": Fixed({"first": Pick.FIRST}),
     "open_cycle": Fixed({"(no value if a pair stays open)": OpenCycle.NO_VALUE}),
     "among": EXPRESSION,
 }
 
 
-def _time(
-    cursor: Cursor,
-    first: Word,
-    start: tuple[Any, Pick],
-    end: tuple[Any, Pick],
-    said: dict[str, Any],
-) -> TimeMeasure:
+def _time(cursor: Cursor, word: Word, said: dict[str, Any]) -> TimeMeasure:
     """A duration; its precondition, which ppinot4py has, makes all other events vanish."""
-    (begins, start_pick), (ends, end_pick) = start, end
-    if begins is CaseBorder.END or ends is CaseBorder.START:
-        message = "time cannot be measured from the end of a case, or up to its start"
-        raise cursor.refusal(message, at=first)
-    if said.pop("business", False):
-        if cursor.reading.calendar is None:
-            message = "a business duration does not say which hours are working hours"
-            hint = 'write the duration in working time "Mon-Fri 09:00-17:00" between …'
-            raise cursor.refusal(message, hint, at=first)
+    for name, instant in (("start", said.pop("first", None)), ("end", said.pop("last", None))):
+        if instant is not None:
+            said[name] = instant[0]
+            said |= {f"{name}_pick": instant[1]} if instant[1] else {}
+    problem, hint = "", ""
+    if said["start"] is CaseBorder.END or said["end"] is CaseBorder.START:
+        problem = "time cannot be measured from the end of a case, or up to its start"
+    elif "cycles" in said and any(isinstance(said[end], CaseBorder) for end in ("start", "end")):
+        problem = "a case starts and ends only once, so it has no pairs"
+    elif "cycles" in said and "running" in said:
+        problem = "the time between pairs cannot be counted 'while' a condition holds"
+    elif said.pop("business", False):
         said["calendar"] = cursor.reading.calendar
+        if cursor.reading.calendar is None:
+            problem = "a business duration does not say which hours are working hours"
+            hint = 'write the duration in working time "Mon-Fri 09:00-17:00" between …'
+    if problem:
+        raise cursor.refusal(problem, hint, at=word)
     if (among := said.pop("among", None)) is not None:
-        begins, ends = among_events(begins, among), among_events(ends, among)
-    return TimeMeasure(begins, ends, start_pick, end_pick, **said)
+        said |= {end: among_events(said[end], among) for end in ("start", "end")}
+    return TimeMeasure(**said)
 
 
-def _linear(cursor: Cursor, first: Word, values: dict[str, Any]) -> TimeMeasure:
-    (start, start_pick), (end, end_pick) = values.pop("start"), values.pop("end")
-    picked = (start, start_pick or Pick.FIRST), (end, end_pick or Pick.LAST)
-    return _time(cursor, first, *picked, values)
-
-
-def _pairs(cursor: Cursor, first: Word, values: dict[str, Any]) -> TimeMeasure:
+def _time_values(measure: Measure) -> Mapping[str, Any] | None:
     """Which instants are picked means nothing for pairs, but is part of the measure."""
-    start, end = values.pop("start"), values.pop("end")
-    if isinstance(start, CaseBorder) or isinstance(end, CaseBorder):
-        message = "a case starts and ends only once, so it has no pairs"
-        raise cursor.refusal(message, at=first)
-    if "running" in values:
-        message = "the time between pairs cannot be counted 'while' a condition holds"
-        raise cursor.refusal(message, at=first)
-    picks = values.pop("start_pick", Pick.FIRST), values.pop("end_pick", Pick.LAST)
-    return _time(cursor, first, (start, picks[0]), (end, picks[1]), values)
-
-
-def _clock_values(measure: TimeMeasure) -> dict[str, Any]:
-    is_open = measure.open_cycle is OpenCycle.NO_VALUE
-    return {
+    if not isinstance(measure, TimeMeasure):
+        return None
+    said: dict[str, Any] = {
         "calendar": measure.calendar,
         "running": measure.running,
-        "open_cycle": measure.open_cycle if is_open else None,
+        "open_cycle": None if measure.open_cycle is OpenCycle.LEFT_OUT else measure.open_cycle,
     }
-
-
-def _linear_values(measure: Measure) -> Mapping[str, Any] | None:
-    if not isinstance(measure, TimeMeasure) or measure.cycles is not None:
-        return None
-    start = instant_of(measure.start, measure.start_pick, Pick.FIRST)
-    end = instant_of(measure.end, measure.end_pick, Pick.LAST)
-    return {"start": start, "end": end, **_clock_values(measure)}
-
-
-def _pairs_values(measure: Measure) -> Mapping[str, Any] | None:
-    if not isinstance(measure, TimeMeasure) or measure.cycles is None:
-        return None
-    return {
-        "cycles": measure.cycles,
-        "start": measure.start,
-        "end": measure.end,
-        "start_pick": None if measure.start_pick is Pick.FIRST else measure.start_pick,
-        "end_pick": None if measure.end_pick is Pick.LAST else measure.end_pick,
-        **_clock_values(measure),
+    if measure.cycles is None:
+        first = instant_of(measure.start, measure.start_pick, Pick.FIRST)
+        last = instant_of(measure.end, measure.end_pick, Pick.LAST)
+        return said | {"first": first, "last": last}
+    names = ("cycles", "start", "end")
+    picks = {
+        "start_pick": None if measure.start_pick is Pick.FIRST else Pick.LAST,
+        "end_pick": None if measure.end_pick is Pick.LAST else Pick.FIRST,
     }
+    return said | {name: getattr(measure, name) for name in names} | picks
 
 
-_LINEAR = Pattern(
-    f"the {_CLOCK}<start> and <end>{_BEHIND_CLOCK}",
-    {"start": INSTANT, "end": INSTANT, **_CLOCK_BLANKS},
-    _linear,
-    _linear_values,
-)
-_PAIRS = Pattern(
-    f"the <cycles> {_CLOCK}the pairs of [<start_pick> ]time instants when <start> "
-    f"and [<end_pick> ]when <end>{_BEHIND_CLOCK}",
-    {
-        "cycles": Fixed({word: Cycles(it.value) for word, it in _FUNCTIONS.items()}),
-        "start_pick": Fixed({"last": Pick.LAST}),
-        "end_pick": Fixed({"first": Pick.FIRST}),
-        "start": MOMENT,
-        "end": MOMENT,
-        **_CLOCK_BLANKS,
-    },
-    _pairs,
-    _pairs_values,
-)
-_NOUNS: Choice[SingleInstance] = Choice("a measure", (_COUNT, _LINEAR, _PAIRS, _DATA))
+_TIMES = tuple(Pattern(text, _TIME_BLANKS, _time, _time_values) for text in (_BETWEEN, _PAIRS))
+_NOUNS: Choice[SingleInstance] = Choice("a measure", (_COUNT, *_TIMES, _DATA))
 
 # --- formulas -------------------------------------------------------------------------
 # A list of variables inside another one ends where nothing in its own formula needs the next
