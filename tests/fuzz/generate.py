@@ -40,7 +40,6 @@ from tests.fuzz.vocabulary import VOCABULARY
 
 _KINDS = {**VOCABULARY.attributes, **EVENT_NAMES}
 _READING = Reading(
-    names=VOCABULARY,
     calendar=parse_calendar("Mon-Fri 09:00-17:00"),
     groups={"channel": ("phone", "web")},
     renamed={"concept:name": "activity"},

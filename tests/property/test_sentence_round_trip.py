@@ -57,7 +57,7 @@ from pappi.ppinot.notations.sentences import (
     read_template,
     write_template,
 )
-from pappi.values import UNIT_INTERVAL, CaseBorder, Kind, Vocabulary
+from pappi.values import UNIT_INTERVAL, CaseBorder
 from tests.property.models import catalogues, multi_instances, ppis, single_instances
 
 # --- every model comes back -----------------------------------------------------------
@@ -224,10 +224,7 @@ def test_names_that_are_words_of_a_sentence_do_not_change_it(
 
 # --- anything else --------------------------------------------------------------------
 
-VOCABULARY = Vocabulary(
-    ("A", "Create Fine", "no", "the case"), {"amount": Kind.NUMBER, "Debit amount": Kind.NUMBER}
-)
-READINGS = (Reading(), Reading(names=VOCABULARY), PPINOT4PY)
+READINGS = (Reading(), PPINOT4PY)
 PIECES = [
     *WORDS,
     *("cases in which", "grouped by", "filtered by", "the duration between", "each case counting"),

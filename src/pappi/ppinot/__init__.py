@@ -119,7 +119,7 @@ from pappi.ppinot.wording import did_you_mean, listed, quoted
 if TYPE_CHECKING:
     from pappi.ppinot.notations.java import ignored_by_java
     from pappi.ppinot.notations.objects import from_ppinot4py
-    from pappi.ppinot.notations.sentences.render import phrase, sentence
+    from pappi.ppinot.notations.sentences import phrase, sentence
     from pappi.ppinot.notations.yaml.layout import quoted_text
 else:
     __getattr__ = lazy_imports(__name__)

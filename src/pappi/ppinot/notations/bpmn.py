@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from xml.parsers import expat
 
-from pappi.errors import Position
+from pappi.errors import DefinitionError, Position
 from pappi.ppinot.expressions.parser import refusal
 from pappi.ppinot.notations.document import (
     MAX_FILE,
@@ -53,7 +53,7 @@ def read_bpmn(
     model = read_elements(text, file)
     ppis: list[Node] = []
     for process, element in model.sets:
-        ppis += _Translation(process, element, model.flow, problems).nodes()
+        ppis += _Translation(process, element, model.flow).nodes(problems)
     if not ppis and not problems.found:
         problems.add(model.sets[0][1].position, "this set of PPIs is empty")
     place = Position(file, 1, 1)
@@ -231,13 +231,10 @@ _BORDERS = {"startevent": "START", "endevent": "END"}
 
 
 class _Translation:
-    """One set of PPIs as objects of the meta-model; what is wrong in it becomes a problem."""
+    """One set of PPIs as objects of the meta-model; what is wrong in one is a DefinitionError."""
 
-    def __init__(
-        self, process: str, root: Element, flow: Mapping[str, FlowElement], problems: Problems
-    ) -> None:
+    def __init__(self, process: str, root: Element, flow: Mapping[str, FlowElement]) -> None:
         self._process = process
-        self._problems = problems
         self._flow = flow
         self._from: dict[str, list[Element]] = {}
         for element in root.children:
@@ -254,10 +251,8 @@ class _Translation:
         self._count = 0
         self._groups: tuple[str, ...] = ()
 
-    def nodes(self) -> list[Node]:
+    def nodes(self, problems: Problems) -> Iterator[Node]:
         """The PPIs; without any, the measures that no other measure is made of."""
-        if self._ppis:
-            return [node for node in map(self._ppi, self._ppis) if node is not None]
         parts = {
             connector.get("targetref")
             for measure in self._measures.values()
@@ -265,116 +260,91 @@ class _Translation:
             for connector in self._of(measure, tag)
         }
         whole = [top for top in self._tops if top.get("id") not in parts]
-        return [node for top in whole if (node := self._measure(top, 0)) is not None]
+        for element in self._ppis or whole:
+            try:
+                yield self._ppi(element) if self._ppis else self._measure(element, 0)
+            except DefinitionError as error:
+                problems.extend(error.problems)
 
-    def _ppi(self, ppi: Element) -> Node | None:
+    def _ppi(self, ppi: Element) -> Node:
         self._groups = tuple(dict.fromkeys(target.get("value") for target in _composed(ppi)))
         reference = ppi.get("measuredby")
-        measure = self._measures.get(reference)
-        if measure is None:
-            message = (
-                f"this PPI is measured by {quoted(reference)}, which is not a measure in this file"
-            )
-            self._problems.add(ppi.position, message)
-            return None
-        measured = self._measure(measure, 0)
-        if measured is None:
-            return None
-        measured_by: Fields = {"measuredBy": measured, "process": self._process}
-        return _record({**_ppi_fields(ppi, self._problems), **measured_by}, ppi.position)
+        if reference not in self._measures:
+            message = f"this PPI is measured by {quoted(reference)}"
+            raise refusal(ppi.position, f"{message}, which is not a measure in this file")
+        measured = self._measure(self._measures[reference], 0)
+        fields = {**_ppi_fields(ppi), "measuredBy": measured, "process": self._process}
+        return _record(fields, ppi.position)
 
-    def _measure(self, measure: Element, depth: int) -> MapNode | None:
+    def _measure(self, measure: Element, depth: int) -> MapNode:
         self._count += 1
         if depth > MAX_DEPTH or self._count > MAX_MEASURES:
             message = "measures refer to each other in a circle, or too often"
-            self._problems.add(measure.position, message)
-            return None
-        fields = self._fields(measure, depth)
-        if fields is None:
-            return None
+            raise refusal(measure.position, message)
         described: Fields = {
             "id": measure.get("id"),
             "name": measure.get("name"),
-            "kind": _KINDS[measure.tag],
+            "kind": _KINDS.get(measure.tag),
             "unitOfMeasure": measure.get("unitofmeasure"),
             "description": measure.get("description"),
             # A PPI says its process itself; a measure that becomes one has to.
             "process": "" if self._ppis or depth else self._process,
         }
-        return _record({**described, **fields}, measure.position)
+        return _record({**described, **self._fields(measure, depth)}, measure.position)
 
-    def _fields(self, measure: Element, depth: int) -> Fields | None:
-        """What is particular to the kind of measure; None with a problem."""
+    def _fields(self, measure: Element, depth: int) -> Fields:
+        """What is particular to the kind of measure."""
         match _KINDS.get(measure.tag):
             case "CountMeasure":
                 tag = _TO_DATA if self._of(measure, _TO_DATA) else _TO_ELEMENT
-                connector = self._one(measure, tag, "an element")
-                when = None if connector is None else self._instant(connector)
-                return None if when is None else {"when": when}
+                return {"when": self._instant(self._one(measure, tag, "an element"))}
             case "TimeMeasure":
                 return self._time(measure)
             case "AggregatedMeasure":
                 return self._aggregated(measure, depth)
             case "StateConditionMeasure":
-                connector = self._one(measure, _TO_ELEMENT, "an element")
-                state = None if connector is None else self._state_of(connector)
-                return None if state is None else {"condition": state}
+                return {"condition": self._state_of(self._one(measure, _TO_ELEMENT, "an element"))}
             case "DataMeasure" | "DataPropertyConditionMeasure" as kind:
                 connector = self._one(measure, _TO_DATA, "a data object")
-                if connector is None:
-                    return None
                 holds = _property(connector)
                 if kind != "DataMeasure":
                     return {"condition": holds}
                 return {"dataContentSelection": _selection(connector), "precondition": holds}
             case None:
-                message = f"unknown kind of measure {quoted(measure.tag)}"
-                self._problems.add(measure.position, message)
-                return None
+                raise refusal(measure.position, f"unknown kind of measure {quoted(measure.tag)}")
             case _:
                 return self._derived(measure, depth)
 
-    def _time(self, measure: Element) -> Fields | None:
-        connectors = self._of(measure, _TIME)
-        ends = [
-            (connector.get("type") or connector.get("conditiontype")).lower()
-            for connector in connectors
-        ]
-        if sorted(ends) != ["from", "to"]:
+    def _time(self, measure: Element) -> Fields:
+        ends = {
+            (to.get("type") or to.get("conditiontype")).lower(): to
+            for to in self._of(measure, _TIME)
+        }
+        if ends.keys() != {"from", "to"} or len(self._of(measure, _TIME)) > len(ends):
             message = "a time measure needs one connector 'from' and one 'to'"
-            self._problems.add(measure.position, message)
-            return None
-        instants = [self._instant(connector) for connector in connectors]
-        if None in instants:
-            return None
-        kind = measure.get("timemeasuretype").upper() or "LINEAR"
-        function = measure.get("singleinstanceaggfunction")
-        between: Fields = dict(zip(ends, instants, strict=True))
-        return {**between, "timeMeasureType": kind, "singleInstanceAggFunction": function}
+            raise refusal(measure.position, message)
+        return {
+            **{end: self._instant(connector) for end, connector in ends.items()},
+            "timeMeasureType": measure.get("timemeasuretype").upper() or "LINEAR",
+            "singleInstanceAggFunction": measure.get("singleinstanceaggfunction"),
+        }
 
-    def _derived(self, measure: Element, depth: int) -> Fields | None:
+    def _derived(self, measure: Element, depth: int) -> Fields:
         connectors = self._of(measure, _USES)
-        names = [connector.get("variable") for connector in connectors]
-        if len(set(names)) < len(names):
+        if len({connector.get("variable") for connector in connectors}) < len(connectors):
             message = "two measures of a formula have the same variable"
-            self._problems.add(measure.position, message)
-            return None
-        used = [self._referred(connector, depth) for connector in connectors]
-        if None in used:
-            return None
-        variables: Fields = dict(zip(names, used, strict=True))
+            raise refusal(measure.position, message)
+        variables = {to.get("variable"): self._referred(to, depth) for to in connectors}
         formula = measure.get("function")
         return {"function": formula, "usedMeasureMap": _record(variables, measure.position)}
 
-    def _aggregated(self, measure: Element, depth: int) -> Fields | None:
+    def _aggregated(self, measure: Element, depth: int) -> Fields:
         inner = next((child for child in measure.children if child.tag.endswith("measure")), None)
         if inner is not None:
             base = self._measure(inner, depth + 1)
         else:
             connector = self._one(measure, _AGGREGATES, "the measure it aggregates")
-            base = None if connector is None else self._referred(connector, depth)
-        if base is None:
-            return None
+            base = self._referred(connector, depth)
         function = measure.get("aggregationfunction")
         return {"aggregationFunction": function, "baseMeasure": base, **self._grouping(measure)}
 
@@ -394,14 +364,12 @@ class _Translation:
             "keys": _listing(groups, place) if groups else None,
         }
 
-    def _referred(self, connector: Element, depth: int) -> MapNode | None:
+    def _referred(self, connector: Element, depth: int) -> MapNode:
         reference = connector.get("targetref")
-        measure = self._measures.get(reference)
-        if measure is None:
-            message = f"there is no measure with the id {quoted(reference)} in this set"
-            self._problems.add(connector.position, message)
-            return None
-        return self._measure(measure, depth + 1)
+        if reference in self._measures:
+            return self._measure(self._measures[reference], depth + 1)
+        message = f"there is no measure with the id {quoted(reference)} in this set"
+        raise refusal(connector.position, message)
 
     # --- connectors ---------------------------------------------------------------------
     # The arrows of the diagram, from a measure to the element of the process it is about, which
@@ -414,21 +382,17 @@ class _Translation:
         connectors = self._from.get(measure.get("id"), [])
         return [connector for connector in connectors if connector.tag == tag]
 
-    def _one(self, measure: Element, tag: str, what: str) -> Element | None:
-        """The only connector of a kind; a problem if there are none or several."""
+    def _one(self, measure: Element, tag: str, what: str) -> Element:
+        """The only connector of a kind."""
         connectors = self._of(measure, tag)
         if len(connectors) == 1:
             return connectors[0]
         message = f"the measure {quoted(measure.get('id'))} needs one connector to {what}"
-        self._problems.add(measure.position, f"{message}, and has {len(connectors)}")
-        return None
+        raise refusal(measure.position, f"{message}, and has {len(connectors)}")
 
-    def _instant(self, connector: Element) -> MapNode | None:
+    def _instant(self, connector: Element) -> MapNode:
         """When the element of a connector enters a state."""
-        target = self._target(connector)
-        if target is None:
-            return None
-        state = connector.get("state")
+        target, state = self._target(connector), connector.get("state")
         fields: Fields
         if target.tag.startswith("data") or (state and state.upper() not in STATES):
             fields = {"changesToState": _data_state(connector)}
@@ -446,26 +410,23 @@ class _Translation:
         else:
             reference = quoted(connector.get("targetref"))
             message = f"the element {reference} has no name to look up in the log"
-            self._problems.add(connector.position, message)
-            return None
+            raise refusal(connector.position, message)
         return _record({"kind": INSTANT, **fields}, connector.position)
 
-    def _state_of(self, connector: Element) -> MapNode | None:
+    def _state_of(self, connector: Element) -> MapNode:
         """In which state an element is."""
         target = self._target(connector)
-        if target is None:
-            return None
         is_data = target.tag.startswith("data")
         state = _data_state(connector) if is_data else _state(connector, connector.get("state"))
         fields: Fields = {"kind": STATE, "appliesTo": target.name, "state": state}
         return _record(fields, connector.position)
 
-    def _target(self, connector: Element) -> FlowElement | None:
+    def _target(self, connector: Element) -> FlowElement:
         reference = connector.get("targetref")
-        if reference not in self._flow:
-            message = f"there is no element with the id {quoted(reference)} in this file"
-            self._problems.add(connector.position, message)
-        return self._flow.get(reference)
+        if reference in self._flow:
+            return self._flow[reference]
+        message = f"there is no element with the id {quoted(reference)} in this file"
+        raise refusal(connector.position, message)
 
 
 def _state(connector: Element, state: str) -> MapNode:
@@ -497,12 +458,12 @@ def _selection(connector: Element) -> MapNode:
 _SIMPLE, _COMPOSED = "simpletarget", "composedtarget"
 
 
-def _ppi_fields(ppi: Element, problems: Problems) -> Fields:
+def _ppi_fields(ppi: Element) -> Fields:
     """The fields of a PPI but for its measure."""
     for key in ("target", "scope"):
         if ppi.get(key):
             message = f"the {key} of a PPI must be an element; this text has no known form"
-            problems.add(ppi.position, message)
+            raise refusal(ppi.position, message)
     of_groups = [_limits(target) for target in _composed(ppi)]
     return {
         "id": ppi.get("id"),
@@ -511,9 +472,9 @@ def _ppi_fields(ppi: Element, problems: Problems) -> Fields:
         "responsible": _text(ppi, "responsible"),
         "informed": _texts(ppi, "informed", "inform"),
         "comments": _text(ppi, "comments") or ppi.get("description"),
-        "target": _target(ppi, problems),
+        "target": _target(ppi),
         "groupTargets": _listing(of_groups, ppi.position) if of_groups else None,
-        "scope": _scope(ppi, problems),
+        "scope": _scope(ppi),
     }
 
 
@@ -532,14 +493,14 @@ def _texts(ppi: Element, tag: str, item: str) -> Node | None:
     return _listing(texts, ppi.position) if texts else None
 
 
-def _target(ppi: Element, problems: Problems) -> Node | None:
+def _target(ppi: Element) -> Node | None:
     target = ppi.child("target")
     if target is None:
         return None
     for kind in target.children:
         if kind.tag not in (_SIMPLE, _COMPOSED):
             message = f"unknown kind of target {quoted(kind.tag)}"
-            problems.add(kind.position, message, "write simpleTarget or composedTarget")
+            raise refusal(kind.position, message, "write simpleTarget or composedTarget")
     simple = target.child(_SIMPLE)
     return None if simple is None else _limits(simple)
 
@@ -556,22 +517,22 @@ def _composed(ppi: Element) -> list[Element]:
     return [child for child in composed.children if child.tag == "target"] if composed else []
 
 
-def _scope(ppi: Element, problems: Problems) -> Node | None:
+_SCOPES = {
+    "simpletimefilter": ("SimpleTimeFilter", ("period", "frequency", "relative")),
+    "lastinstancesfilter": ("LastInstancesFilter", ("numberOfInstances",)),
+}
+
+
+def _scope(ppi: Element) -> Node | None:
     scope = ppi.child("scope")
     if scope is None or not scope.children:
         return None
     chosen = scope.children[0]
-    fields: Fields
-    if chosen.tag == "simpletimefilter":
-        names = ("period", "frequency", "relative")
-        fields = {"kind": "SimpleTimeFilter", **{name: chosen.get(name) for name in names}}
-    elif chosen.tag == "lastinstancesfilter":
-        number = chosen.get("numberofinstances")
-        fields = {"kind": "LastInstancesFilter", "numberOfInstances": number}
-    else:
+    if chosen.tag not in _SCOPES:
         message = f"unknown kind of scope {quoted(chosen.tag)}"
-        problems.add(chosen.position, message, "write simpleTimeFilter or lastInstancesFilter")
-        return None
+        raise refusal(chosen.position, message, "write simpleTimeFilter or lastInstancesFilter")
+    kind, names = _SCOPES[chosen.tag]
+    fields = {"kind": kind, **{name: chosen.get(name.lower()) for name in names}}
     return _record(fields, chosen.position)
 
 

@@ -23,8 +23,8 @@ from pappi.ppinot.notations.document import (
     Reading,
     read_document,
 )
-from pappi.ppinot.notations.metamodel.conditions import Json
 from pappi.ppinot.notations.metamodel.documents import document_json, reading_of, too_large
+from pappi.ppinot.notations.metamodel.fields import Json
 from pappi.ppinot.wording import quoted
 
 CHANGING = frozenset(

@@ -47,7 +47,7 @@ from pappi.ppinot.notations.building import (
     spellings,
 )
 from pappi.ppinot.notations.document import MapNode
-from pappi.ppinot.notations.metamodel.fields import Fields
+from pappi.ppinot.notations.metamodel.fields import Fields, Json
 from pappi.ppinot.wording import did_you_mean, listed, quoted
 from pappi.values import CaseBorder
 
@@ -371,8 +371,6 @@ def _operand(
 
 
 # --- writing --------------------------------------------------------------------------
-
-Json = dict[str, object]
 
 _BORDER_STATES = {border: state for state, border in _BORDERS.items()}
 _ORDERS = {order: word for word, order in ORDERS.items()}

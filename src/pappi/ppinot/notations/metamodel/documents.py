@@ -59,7 +59,7 @@ from pappi.ppinot.notations.document import (
     Problems,
     Reading,
 )
-from pappi.ppinot.notations.metamodel.conditions import Json, require_readable
+from pappi.ppinot.notations.metamodel.conditions import require_readable
 from pappi.ppinot.notations.metamodel.durations import (
     labelled,
     read_unit,
@@ -69,12 +69,19 @@ from pappi.ppinot.notations.metamodel.durations import (
 )
 from pappi.ppinot.notations.metamodel.fields import (
     Context,
+    Entries,
+    Entry,
     Fields,
+    Json,
     as_json,
-    exact,
+    attributes_read,
+    attributes_written,
+    choice_entry,
     nearest,
     present,
+    read_number,
     read_range,
+    read_share,
     unread,
 )
 from pappi.ppinot.notations.metamodel.measures import (
@@ -162,7 +169,6 @@ def _by_line(position: Position) -> tuple[int, int]:
 # --- PPIs -----------------------------------------------------------------------------
 
 _MOST_BUCKETS = 10**9
-_WANTED = {wanted.value: wanted for wanted in Wanted}
 
 
 def _ppi(
@@ -208,20 +214,19 @@ def _with_own_fields(ppi: Ppi, fields: Fields, time_unit: Unit | None) -> Ppi:
     unit = read_unit(fields, ppi.measure, ppi.unit)
     scale = time_unit.factor if time_unit else unit.factor
     limits = fields.object("valueRange", "a range such as {'low': 0, 'high': 100}")
-    privacy = fields.object("privacy")
+    said = attributes_read(fields, _WORDS)
+    if (privacy := fields.object("privacy")) is not None:
+        place = privacy.place("mechanism")
+        said |= attributes_read(privacy, _PRIVACY)
+        said["release"] = ReleaseChoice(**attributes_read(privacy, _RELEASE), position=place)
     return replace(
         ppi,
         unit=unit,
         target=_target(fields.object("target", "a target"), scale),
         value_range=None if limits is None else read_range(limits, unit.factor),
-        epsilon=None if privacy is None else _epsilon(privacy),
-        release=ReleaseChoice() if privacy is None else _release(privacy),
-        goals=fields.texts("goals"),
-        responsible=fields.text("responsible"),
-        informed=fields.texts("informed"),
         tolerated=_target(fields.object("tolerated", "a target"), scale),
         group_targets=_group_targets(fields, scale),
-        expected=None if privacy is None else _expected(privacy),
+        **said,
     )
 
 
@@ -367,17 +372,11 @@ def _target(fields: Fields | None, scale: Fraction) -> Target | None:
 
 def _limit(fields: Fields, key: str, scale: Fraction) -> Fraction | None:
     exact_key = f"{key}Exact" if f"{key}Exact" in fields else key
-    node = fields.scalar(exact_key, "a number")
-    if node is None:
-        return None
-    number = exact(node.text)
-    if number is None:
-        fields.refuse(exact_key, f"expected a number, found {quoted(node.text)}")
-        return None
-    if exact_key != key:
+    number = read_number(fields, exact_key)
+    if number is not None and exact_key != key:
         # Beside an exact limit stands the nearest number, for Java.
         fields.pass_over(key, json.dumps(nearest(number)))
-    return number * scale
+    return None if number is None else number * scale
 
 
 def _group_targets(fields: Fields, scale: Fraction) -> tuple[GroupTarget, ...]:
@@ -401,7 +400,7 @@ def _group_targets(fields: Fields, scale: Fraction) -> tuple[GroupTarget, ...]:
 # --- privacy --------------------------------------------------------------------------
 
 
-def _epsilon(fields: Fields, key: str = "epsilon") -> Epsilon | None:
+def _epsilon(fields: Fields, key: str) -> Epsilon | None:
     if key not in fields:
         return None
     try:
@@ -414,51 +413,50 @@ def _epsilon(fields: Fields, key: str = "epsilon") -> Epsilon | None:
     return epsilon
 
 
-def _expected(privacy: Fields) -> Fraction | None:
-    if "expected" not in privacy:
-        return None
-    share = exact(privacy.text("expected"))
-    if share is None or not 0 < share <= 1:
-        privacy.refuse("expected", "a share of cases is above 0 and at most 1", "write e.g. 0.3")
-        return None
-    return share
+def _read_noise(privacy: Fields, key: str) -> tuple[NoiseOn, ...] | None:
+    """Functions by name, or each with a mechanism and a share of its own."""
+    if not isinstance(privacy.get(key), MapNode):
+        return tuple(map(NoiseOn, privacy.texts(key))) or None
+    noise = []
+    for name, node in privacy.entries(key):
+        own = privacy.opened(node, "an object with 'mechanism' and 'share'")
+        said = {} if own is None else attributes_read(own, _NOISE)
+        place = node.position if own is None else own.place("mechanism")
+        noise.append(NoiseOn(name.text, **said, position=place))
+    return tuple(noise)
 
 
-def _release(privacy: Fields) -> ReleaseChoice:
-    # Functions by name, or each with a mechanism and a share of its own.
-    if isinstance(privacy.get("noise"), MapNode):
-        noise = [_noise_on(key.text, node, privacy) for key, node in privacy.entries("noise")]
-    else:
-        noise = [NoiseOn(name) for name in privacy.texts("noise")]
-    falloff = exact(privacy.text("falloff")) if "falloff" in privacy else None
-    if "falloff" in privacy and falloff is None:
-        privacy.refuse("falloff", "expected a number")
-    return ReleaseChoice(
-        answer=privacy.word("answer", _WANTED, "'value' or 'verdict'") or Wanted.VALUE,
-        mechanism=_mechanism(privacy),
-        noise=tuple(noise),
-        falloff=falloff,
-        buckets=privacy.whole("buckets", 1, _MOST_BUCKETS),
-        in_set=not privacy.flag("alone"),
-        position=privacy.place("mechanism"),
-    )
+def _noise_json(noise: tuple[NoiseOn, ...]) -> object:
+    if all(wish == NoiseOn(wish.function) for wish in noise):
+        return [wish.function for wish in noise]
+    return {wish.function: attributes_written(wish, _NOISE) for wish in noise}
 
 
-def _mechanism(fields: Fields) -> str | None:
-    """A name; capitals do not count."""
-    node = fields.scalar("mechanism", "a mechanism")
-    return None if node is None else node.text.lower()
-
-
-def _noise_on(function: str, node: Node, privacy: Fields) -> NoiseOn:
-    own = privacy.opened(node, "an object with 'mechanism' and 'share'")
-    if own is None:
-        return NoiseOn(function)
-    share = exact(own.text("share")) if "share" in own else None
-    if "share" in own and (share is None or not 0 < share <= 1):
-        own.refuse("share", "a share of epsilon is above 0 and at most 1", "write e.g. 0.3")
-        share = None
-    return NoiseOn(function, _mechanism(own), share, position=own.place("mechanism"))
+# Capitals of a mechanism do not count.
+_MECHANISM = Entry("mechanism", lambda fields, key: fields.text(key).lower() or None)
+_NOISE: Entries = {
+    "mechanism": _MECHANISM,
+    "share": Entry("share", lambda fields, key: read_share(fields, key, "epsilon"), as_json),
+}
+_RELEASE: Entries = {
+    "answer": choice_entry("answer", Wanted, "'value' or 'verdict'"),
+    "mechanism": _MECHANISM,
+    "noise": Entry("noise", _read_noise, _noise_json),
+    "falloff": Entry("falloff", read_number, as_json),
+    "buckets": Entry("buckets", lambda fields, key: fields.whole(key, 1, _MOST_BUCKETS)),
+    "in_set": Entry("alone", lambda fields, key: not fields.flag(key), lambda in_set: not in_set),
+}
+_PRIVACY: Entries = {
+    "epsilon": Entry("epsilon", _epsilon, str),
+    "expected": Entry("expected", lambda fields, key: read_share(fields, key, "cases"), as_json),
+}
+_WORDS: Entries = {
+    "goals": Entry("goals", Fields.texts, list),
+    "responsible": Entry("responsible", Fields.text),
+    "informed": Entry("informed", Fields.texts, list),
+    "comments": Entry("comments", Fields.text),
+}
+"""The attributes of a PPI that are written as they are."""
 
 
 # --- writing --------------------------------------------------------------------------
@@ -493,10 +491,7 @@ def _ppi_json(ppi: Ppi, shared: str) -> Json:
         "id": ppi.id,
         "name": ppi.name if ppi.name != ppi.id else "",
         "process": ppi.process if ppi.process != shared else "",
-        "goals": list(ppi.goals),
-        "responsible": ppi.responsible,
-        "informed": list(ppi.informed),
-        "comments": ppi.comments,
+        **attributes_written(ppi, _WORDS),
         "target": _target_json(ppi.target, scale),
         "scope": _scope_json(ppi.scope, ppi.process),
         "measuredBy": measure,
@@ -504,35 +499,9 @@ def _ppi_json(ppi: Ppi, shared: str) -> Json:
         "tolerated": _target_json(ppi.tolerated, scale),
         "groupTargets": [_group_target_json(group, scale) for group in ppi.group_targets],
         "valueRange": value_range,
-        "privacy": _privacy_json(ppi),
+        "privacy": attributes_written(ppi, _PRIVACY) | attributes_written(ppi.release, _RELEASE),
     }
     return {key: value for key, value in written.items() if value not in ("", [], {})}
-
-
-def _privacy_json(ppi: Ppi) -> Json:
-    release = ppi.release
-    written = {
-        "epsilon": None if ppi.epsilon is None else str(ppi.epsilon),
-        "answer": release.answer.value if release.answer is not Wanted.VALUE else None,
-        "mechanism": release.mechanism,
-        "noise": _noise_json(release.noise),
-        "falloff": None if release.falloff is None else as_json(release.falloff),
-        "buckets": release.buckets,
-        "alone": None if release.in_set else True,
-        "expected": None if ppi.expected is None else as_json(ppi.expected),
-    }
-    return present(written)
-
-
-def _noise_json(noise: tuple[NoiseOn, ...]) -> object:
-    if all(wish == NoiseOn(wish.function) for wish in noise):
-        return [wish.function for wish in noise] or None
-    return {
-        wish.function: present(
-            {"mechanism": wish.mechanism, "share": wish.share and as_json(wish.share)}
-        )
-        for wish in noise
-    }
 
 
 _WORDS_OF = {unit: word for word, unit in _PERIODS.items()}

@@ -11,10 +11,12 @@ without a finite decimal form is a text, "1/3"; a duration is a text with its un
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from dataclasses import fields as dataclass_fields
+from enum import StrEnum
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from pappi.errors import DefinitionError, Position
 from pappi.ppinot.expressions.nodes import Expression
@@ -222,6 +224,50 @@ def unread(root: Node, context: Context) -> Iterator[tuple[str, Position]]:
                 yield key.text, key.position
 
 
+# --- fields that are read and written -------------------------------------------------
+
+Json = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A field of an object: how its value is read, and how it is written."""
+
+    key: str
+    read: Callable[[Fields, str], Any]
+    write: Callable[[Any], object] = lambda value: value
+
+
+Entries = Mapping[str, Entry]
+"""The fields of an object, by the attributes they are read into and written from."""
+
+
+def word_entry(key: str, words: Mapping[str, T], what: str) -> Entry:
+    by_meaning = {meaning: word for word, meaning in words.items()}
+    return Entry(key, lambda fields, key: fields.word(key, words, what), by_meaning.get)
+
+
+def choice_entry(key: str, choices: type[StrEnum], what: str) -> Entry:
+    return word_entry(key, {choice.value: choice for choice in choices}, what)
+
+
+def attributes_read(fields: Fields, entries: Entries) -> dict[str, Any]:
+    """What an object says; the other attributes have their defaults."""
+    read = {name: entry.read(fields, entry.key) for name, entry in entries.items()}
+    return {name: value for name, value in read.items() if value is not None}
+
+
+def attributes_written(value: object, entries: Entries) -> Json:
+    """The fields of the attributes that have not their defaults."""
+    defaults = {own.name: own.default for own in dataclass_fields(cast("Any", value))}
+    said = {name: getattr(value, name) for name in entries}
+    return {
+        entry.key: entry.write(said[name])
+        for name, entry in entries.items()
+        if said[name] != defaults[name]
+    }
+
+
 # --- numbers and durations, exactly ---------------------------------------------------
 
 # A few hundred digits are more than any quantity has, and few enough to compute with at once.
@@ -288,6 +334,22 @@ def duration_text(microseconds: Fraction) -> str:
 def present(fields: Mapping[str, object]) -> dict[str, object]:
     """The fields that have a value."""
     return {key: value for key, value in fields.items() if value is not None}
+
+
+def read_share(fields: Fields, key: str, what: str) -> Fraction | None:
+    """A part of something, `what`."""
+    share = exact(fields.text(key))
+    if key not in fields or (share is not None and 0 < share <= 1):
+        return share
+    fields.refuse(key, f"a share of {what} is above 0 and at most 1", "write e.g. 0.3")
+    return None
+
+
+def read_number(fields: Fields, key: str) -> Fraction | None:
+    number = exact(fields.text(key))
+    if key in fields and number is None:
+        fields.refuse(key, f"expected a number, found {quoted(fields.text(key))}")
+    return number
 
 
 def read_range(fields: Fields, scale: Fraction) -> Bounds | None:

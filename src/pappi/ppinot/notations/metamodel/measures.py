@@ -41,7 +41,6 @@ from pappi.ppinot.notations.building import in_numbers, is_too_large, out_of_num
 from pappi.ppinot.notations.document import Node, ScalarNode
 from pappi.ppinot.notations.metamodel.conditions import (
     PROPERTY,
-    Json,
     condition_measure_json,
     events_json,
     expression_text,
@@ -66,6 +65,7 @@ from pappi.ppinot.notations.metamodel.durations import (
 from pappi.ppinot.notations.metamodel.fields import (
     Context,
     Fields,
+    Json,
     as_json,
     duration_text,
     present,

@@ -1,12 +1,11 @@
-"""The parts of a sentence that are no words of it: expressions, amounts, and how to compare them.
+"""The parts of a sentence that are no words of it: expressions, names, texts and amounts.
 
-In an expression, operands and operators take turns; in a sentence, words follow
-words. So an expression ends at the first word that stands where an operator
-would have to. The one word that both know is `and`: it goes on with the
-sentence where words follow that begin the next part of one.
+In an expression, operands and operators take turns; in a sentence, words follow words. So an
+expression ends at the first word that stands where an operator would have to. The one word that
+both know is `and`: it goes on with the sentence where words follow that begin the next instant.
 
-What is written into a sentence is put in parentheses where this rule would cut
-it short, or where its first word could begin something else.
+What is written into a sentence is put in parentheses where this rule would cut it short, or
+where a name in it could be taken for a word of the sentence.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pappi.ppinot.expressions.nodes import (
-    NOWHERE,
     AnyLiteral,
     DurationLiteral,
     Expression,
@@ -23,53 +21,34 @@ from pappi.ppinot.expressions.nodes import (
     InstantLiteral,
     Name,
     NumberLiteral,
-    Operator,
     TextLiteral,
 )
 from pappi.ppinot.expressions.parser import MAX_LENGTH, parse_expression
-from pappi.ppinot.expressions.render import render
+from pappi.ppinot.expressions.render import quote_text, render
 from pappi.ppinot.notations.building import substituted
+from pappi.ppinot.notations.sentences.patterns import Form, Part
 from pappi.ppinot.notations.sentences.words import Cursor, Word, WordKind, Words
-from pappi.ppinot.wording import did_you_mean, listed
+from pappi.ppinot.wording import quoted
 from pappi.values import DURATIONS, duration_unit
 
-OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "&&", "||", "?", ":", "=")
+_OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "&&", "||", "?", ":", "=")
 _PREFIXES = ("-", "!")
 _OPENING, _CLOSING = ("(", "["), (")", "]")
 _FUNCTIONS = tuple(function.value for function in Function)
 _NOTHING = ("missing", "null", "none", "nil", "nan", "na")
-_BETWEEN = ("and", "or", "in", "not", "is")
 _ATOMS = (WordKind.WORD, WordKind.NAME, WordKind.TEXT, WordKind.NUMBER, WordKind.DATE)
+# What may follow the `and` between two instants.
+_NEXT_INSTANT = ("the", "when", "first")
 
-_NEXT_PART = ("the", "when", "each", "every", "next", "first", "last", "its")
-_BORDERS = ("case", "start", "end")
-_COMPARATORS = {
-    Operator.LESS: ("less than", "below", "under", "fewer than", "shorter than"),
-    Operator.AT_MOST: ("at most", "no more than", "up to", "within"),
-    Operator.GREATER: ("more than", "above", "over", "longer than", "greater than"),
-    Operator.AT_LEAST: ("at least", "no less than"),
-    Operator.EQUAL: ("equal to", "exactly"),
-    Operator.UNEQUAL: ("not equal to", "not"),
-}
-_SYMBOLS = tuple(operator.value for operator in _COMPARATORS)
-COMPARING = (
-    *("less", "below", "under", "fewer", "shorter", "at", "no", "up", "within", "more", "above"),
-    *("over", "longer", "greater", "exactly"),
-)
-"""The words that say how much of something there is."""
-_OPENERS = (
-    *("it", "never", "without", "with", "there", "whether", "activity", "once", "twice"),
-    *("take", "takes", "lasts", *COMPARING),
-)
+# --- expressions ----------------------------------------------------------------------
 
 
-def expression(cursor: Cursor, thing: str) -> Expression:
+def read_expression(cursor: Cursor, thing: str = "a condition on events") -> Expression:
     """The expression that comes next; `thing` is what to call it if there is none."""
-    cursor.want_thing(thing)
     start = cursor.index
     end = end_of_expression(cursor.words, start)
     if end == start:
-        raise cursor.unexpected()
+        raise cursor.unexpected(thing)
     first, last = start, end
     is_bracketed = cursor.words[start].is_symbol("(") and cursor.words[end - 1].is_symbol(")")
     if is_bracketed and _after_brackets(cursor.words, start, cursor.words[end - 1].start) == end:
@@ -87,29 +66,25 @@ def in_the_log(cursor: Cursor, parsed: Expression) -> Expression:
     return substituted(parsed, {said: Name(name) for said, name in names.items()})
 
 
-def spoken(written: Expression) -> str:
+def spoken(expression: Expression, _unsaid: object = None) -> str:
     """An expression as it is written into a sentence."""
-    text = render(written)
-    words = Words(text, lambda _: NOWHERE)
+    text = render(expression)
+    words = Words(text)
     end = end_of_expression(words, 0)
     is_whole = words[end].kind is WordKind.END
     return text if is_whole and not _is_misleading(words, end) else f"({text})"
 
 
-def text_of(cursor: Cursor, word: Word) -> str:
-    """What stands between quotes."""
-    if word.written[0] in "“‘":
-        return word.written[1:-1]
-    origin = cursor.words.origin
-    match parse_expression(word.written, lambda offset: origin(word.start + offset)):
-        case TextLiteral(value):
-            return value
-        case Name(name):
-            return name
-    raise AssertionError("quotes hold a text, backticks a name")
+EXPRESSION: Form[Expression] = Part(read_expression, spoken)
 
 
-# --- the end of an expression ---------------------------------------------------------
+def _is_misleading(words: Words, end: int) -> bool:
+    """Whether a name in an expression could be taken for a word of the sentence."""
+    return any(
+        words[index].is_word(*_NEXT_INSTANT)
+        or (words[index].is_word(*_FUNCTIONS) and not words[index + 1].is_symbol("("))
+        for index in range(end)
+    )
 
 
 def end_of_expression(words: Words, start: int) -> int:
@@ -161,132 +136,164 @@ def _after_brackets(words: Words, index: int, limit: int) -> int:
 
 def _after_operator(words: Words, index: int) -> int | None:
     """Where the next operand stands, or None if the expression is over."""
-    word = words[index]
-    if word.is_symbol(*OPERATORS):
+    word, following = words[index], words[index + 1]
+    if word.is_symbol(*_OPERATORS):
         return index + 1
     if word.is_word("and", "or"):
-        return None if _goes_on(words, index + 1) else index + 1
+        return None if following.is_word(*_NEXT_INSTANT) else index + 1
     after = index + word.is_word("not")
     if words[after].is_word("in") and words[after + 1].is_symbol(*_OPENING):
         return after + 1
     return None
 
 
-def _goes_on(words: Words, index: int) -> bool:
-    """Whether the words behind an `and` begin the next part of a sentence."""
-    word, following = words[index], words[index + 1]
-    if word.is_word("when"):
-        return True
-    if word.kind is WordKind.TEXT:
-        # An activity that something is said of; an operand would have an operator behind it.
-        return following.kind is WordKind.WORD and not following.is_word(*_BETWEEN)
-    if word.is_word("activity", "lifecycle"):
-        return following.kind is WordKind.TEXT or following.is_word("transition")
-    if word.is_word(*_BORDERS):
-        return following.is_word("start", "end", "of")
-    return word.is_word(*_NEXT_PART) and following.kind in _ATOMS
+# --- names and texts ------------------------------------------------------------------
+
+_BEHIND_ATTRIBUTES = ("when", "is", "grouped", "filtered", "into", "among", "and", "if")
+_MOST_WORDS = 8
 
 
-def _is_misleading(words: Words, end: int) -> bool:
-    """Whether a name in an expression could be taken for a word of the sentence."""
-    for index in range(end):
-        word, following = words[index], words[index + 1]
-        if word.is_word(*_NEXT_PART):
-            return True
-        if word.is_word(*_FUNCTIONS) and not following.is_symbol("("):
-            return True
-        if word.is_word("and", "or") and following.kind is WordKind.TEXT and index + 2 == end:
-            return True
-    if words[0].kind is WordKind.TEXT:
-        # A text by itself is an activity.
-        return words[1].kind is WordKind.END or words[1].is_word("and", "or")
-    return words[0].is_word(*_OPENERS, *_BORDERS) and not is_operand(words, 0)
+def text_of(cursor: Cursor, word: Word) -> str:
+    """What stands between quotes or backticks; any other word as it is."""
+    if word.kind not in (WordKind.TEXT, WordKind.NAME):
+        return word.written
+    origin = cursor.words.origin
+    match parse_expression(word.written, lambda offset: origin(word.start + offset)):
+        case TextLiteral(text) | Name(text):
+            return text
+    raise AssertionError("quotes hold a text, backticks a name")
 
 
-def is_operand(words: Words, index: int) -> bool:
-    """Whether a word is part of an expression: an operator comes behind it."""
-    behind = words[index + 1]
-    return behind.is_symbol(*OPERATORS) or behind.is_word(*_BETWEEN)
+def _attribute(cursor: Cursor) -> str:
+    """An attribute, as the log calls it; ppinot4py has no quotes around several words."""
+    first = cursor.next
+    if first.is_word(*_BEHIND_ATTRIBUTES):
+        raise cursor.unexpected("an attribute")
+    last = cursor.take_kind("an attribute", WordKind.WORD, WordKind.NAME)
+    name = text_of(cursor, first)
+    if cursor.reading.renamed and first.kind is WordKind.WORD:
+        for _ in range(_MOST_WORDS):
+            if cursor.next.kind is not WordKind.WORD or cursor.next.is_word(*_BEHIND_ATTRIBUTES):
+                break
+            last = cursor.take()
+        name = cursor.words.text[first.start : last.end]
+    return cursor.reading.renamed.get(name, name)
 
+
+def _attribute_words(name: str, _unsaid: object = None) -> str:
+    written = render(Name(name))
+    return f"`{name}`" if name.lower() in _BEHIND_ATTRIBUTES and written == name else written
+
+
+ATTRIBUTE: Form[str] = Part(_attribute, _attribute_words)
+
+
+def read_variable(cursor: Cursor, thing: str = "a variable of the formula") -> str:
+    return text_of(cursor, cursor.take_kind(thing, WordKind.WORD, WordKind.NAME))
+
+
+VARIABLE: Form[str] = Part(read_variable, lambda name, _: render(Name(name)))
+
+
+def _keys(cursor: Cursor) -> tuple[str, ...]:
+    keys: dict[str, None] = {}
+    while True:
+        word = cursor.take_kind("a group in quotes", WordKind.TEXT)
+        key = text_of(cursor, word)
+        if key in keys:
+            raise cursor.refusal(f"the group {quoted(key)} appears twice", at=word)
+        keys[key] = None
+        ahead = cursor.index + 1
+        if not (cursor.next.is_symbol(",") or cursor.next.is_word("and")):
+            return tuple(keys)
+        if cursor.words[ahead].kind is not WordKind.TEXT:
+            return tuple(keys)
+        cursor.index = ahead
+
+
+def _keys_words(keys: tuple[str, ...], _unsaid: object) -> str:
+    *others, last = map(quote_text, keys)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+KEYS: Form[tuple[str, ...]] = Part(_keys, _keys_words)
 
 # --- amounts --------------------------------------------------------------------------
-
-_WRITTEN_OUT = "zero one two three four five six seven eight nine ten"
-COUNTS = {word: number for number, word in enumerate(_WRITTEN_OUT.split())}
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number, and the microseconds it stands for if it has a unit of time."""
+    """A number, and the unit of time behind it if it has one."""
 
     number: Fraction
-    unit: str
+    unit: str = ""
 
     @property
     def internal(self) -> Fraction:
         return self.number * DURATIONS[self.unit] if self.unit else self.number
 
 
-def amount(cursor: Cursor) -> Amount:
+def read_amount(cursor: Cursor) -> Amount:
     """A number, perhaps negative or a fraction, with a unit of time or without."""
     sign = -1 if cursor.next.is_symbol("-") and cursor.take() else 1
-    number = sign * plain_number(cursor)
+    number = sign * _number(cursor)
     unit = duration_unit(cursor.next.said) if cursor.next.kind is WordKind.WORD else None
     if unit is not None:
         cursor.take()
-    if cursor.next.is_symbol("/") and cursor.word(1).kind is WordKind.NUMBER:
+    if cursor.next.is_symbol("/") and cursor.words[cursor.index + 1].kind is WordKind.NUMBER:
         slash = cursor.take()
-        divisor = plain_number(cursor)
+        divisor = _number(cursor)
         if divisor == 0:
             raise cursor.refusal("nothing can be divided by 0", at=slash)
         number /= divisor
     return Amount(number, unit.name if unit else "")
 
 
-def plain_number(cursor: Cursor) -> Fraction:
-    if cursor.next.is_word(*COUNTS):
-        return Fraction(COUNTS[cursor.take().said])
-    word = cursor.accept_kind(WordKind.NUMBER, "a number")
-    if word is None:
-        raise cursor.unexpected()
-    return Fraction(word.written)
+def _number(cursor: Cursor) -> Fraction:
+    return Fraction(cursor.take_kind("a number", WordKind.NUMBER).written)
+
+
+def number_words(value: Fraction, _unsaid: object = None) -> str:
+    return render(NumberLiteral(value))
+
+
+NUMBER: Form[Fraction] = Part(lambda cursor: read_amount(cursor).number, number_words)
 
 
 def whole_number(cursor: Cursor, least: int, most: int, what: str) -> int:
     """A count between two limits; `what` is counted."""
-    word = cursor.next
-    number = plain_number(cursor)
+    word, number = cursor.next, _number(cursor)
     if number.denominator != 1 or not least <= number <= most:
         message = f"{what} are counted from {least:,} to {most:,}, not {word}"
         raise cursor.refusal(message, at=word)
     return int(number)
 
 
-def time_amount(cursor: Cursor) -> DurationLiteral:
-    """An amount that has a unit of time."""
-    size = amount(cursor)
-    if not size.unit:
-        units = f"the units are {listed(DURATIONS, 'and')}"
-        hint = did_you_mean(cursor.next.written, DURATIONS, units)
-        raise cursor.refusal(f"expected a unit of time, found {cursor.next}", hint)
-    return DurationLiteral(size.internal)
+# --- fixed values ---------------------------------------------------------------------
 
 
 def fixed_value(cursor: Cursor) -> AnyLiteral:
-    """A number, a duration, a text or a point in time."""
+    """A number, a duration such as `1 days 02:00:00`, a text or a point in time."""
     word, place = cursor.next, cursor.position
     if word.kind is WordKind.TEXT:
         return TextLiteral(text_of(cursor, cursor.take()), position=place)
     if word.kind is WordKind.DATE:
-        return date_value(cursor)
-    cursor.want_thing("a value")
-    size = amount(cursor)
-    if size.unit:
+        return _date(cursor)
+    if word.kind is WordKind.CLOCK:
+        return DurationLiteral(_clock(cursor), position=place)
+    if word.kind is not WordKind.NUMBER and not word.is_symbol("-"):
+        raise cursor.unexpected("a value")
+    size = read_amount(cursor)
+    if not size.unit:
+        return NumberLiteral(size.number, position=place)
+    behind = cursor.index + cursor.next.is_symbol(",")
+    if cursor.words[behind].kind is not WordKind.CLOCK:
         return DurationLiteral(size.internal, position=place)
-    return NumberLiteral(size.number, position=place)
+    cursor.index = behind
+    return DurationLiteral(size.internal + _clock(cursor), position=place)
 
 
-def date_value(cursor: Cursor) -> InstantLiteral:
+def _date(cursor: Cursor) -> InstantLiteral:
     """A date, which may have its time behind a space."""
     place, written = cursor.position, cursor.take().written
     if cursor.next.kind is WordKind.CLOCK:
@@ -298,25 +305,21 @@ def date_value(cursor: Cursor) -> InstantLiteral:
     raise AssertionError("a date is a point in time")
 
 
-# --- comparing ------------------------------------------------------------------------
+def _clock(cursor: Cursor) -> Fraction:
+    """The microseconds of a time such as 02:00:00."""
+    hours, minutes, seconds = cursor.take().written.split(":")
+    whole = int(hours) * DURATIONS["hours"] + int(minutes) * DURATIONS["minutes"]
+    return whole + Fraction(seconds) * DURATIONS["seconds"]
 
 
-def comparator(cursor: Cursor) -> Operator | None:
-    """How to compare, if that comes next."""
-    if cursor.next.is_symbol(*_SYMBOLS):
-        return Operator(cursor.take().written)
-    for operator, phrases in _COMPARATORS.items():
-        if cursor.also(*phrases):
-            return operator
+def _fixed_words(value: Expression, _unsaid: object) -> str | None:
+    """A value that is written in one piece; a third is not."""
+    match value:
+        case NumberLiteral() | DurationLiteral() if "/" not in (words := render(value)):
+            return words
+        case TextLiteral() | InstantLiteral():
+            return render(value)
     return None
 
 
-def comparison(cursor: Cursor) -> Operator:
-    """How to compare, with the verb before it: "is less than", "takes", "exceeds"."""
-    if cursor.also("exceeds"):
-        return Operator.GREATER
-    verb = cursor.accept("is", "are", "was", "takes", "take", "lasts", "of")
-    operator = comparator(cursor)
-    if operator is None and verb is None:
-        raise cursor.unexpected()
-    return operator or Operator.EQUAL
+VALUE: Form[AnyLiteral] = Part(fixed_value, _fixed_words)

@@ -1,21 +1,23 @@
-"""Measures of any kind: of one case, and of many.
+"""Measures of one case and of many, and the scopes they are asked for, in PPINOT's patterns.
 
-the <aggregation> of <measure of a case> [grouped by …] [filtered by …] [, each case …]
-the share of cases in which <statement> [among the cases in which <statement>]
-the number of cases [in which <statement>]
-the function <formula> where <variable> is <measure>, …
-whether <statement>
+The wording is that of ppinot4py's `str()` where it has one. Two forms of each truth value: a
+measure can stand for the value ("whether activity "A" occurs"), a statement can stand behind "in
+which" ("activity "A" occurs").
 
-They hold each other: a formula is over measures, a measure may be filtered by a statement, and a
-statement may be a formula.
+>>> average = 'the average of the duration between the start of the case and the end of the case'
+>>> phrase(parse_measure(average)) == average
+True
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from typing import Any
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Any, TypeVar, cast
 
+from pappi.errors import Position
 from pappi.ppinot.expressions.nodes import (
     Binary,
     DurationLiteral,
@@ -27,11 +29,18 @@ from pappi.ppinot.expressions.nodes import (
     names_in,
     walk,
 )
-from pappi.ppinot.expressions.parser import refusal
+from pappi.ppinot.expressions.parser import KEYWORDS, Origin, located, refusal
+from pappi.ppinot.expressions.render import quote_text, render
 from pappi.ppinot.model import (
     EVERY_CASE,
+    FIRST_DAY,
+    LAST_DAY,
+    MAX_CASES,
+    MAX_COUNT,
+    MAX_PERIODS,
     AggregatedMeasure,
     Aggregation,
+    Anchor,
     Bounding,
     ConditionMeasure,
     CountMeasure,
@@ -43,267 +52,535 @@ from pappi.ppinot.model import (
     Measure,
     Missing,
     MultiInstance,
-    Occurs,
+    OpenCycle,
     Pick,
+    Ppi,
+    Recent,
+    Scope,
     SingleInstance,
     StateMeasure,
     TimeMeasure,
     measure_kind,
 )
-from pappi.ppinot.notations.building import misplaced_parts, substituted, usual_bounds
+from pappi.ppinot.notations.building import (
+    has_too_many_periods,
+    misplaced_parts,
+    substituted,
+    usual_bounds,
+)
 from pappi.ppinot.notations.sentences.events import (
-    FOLLOWING,
-    HAPPENS,
-    at_noun,
-    at_public_attribute,
-    at_sequence,
-    data,
-    event_condition,
-    moment,
-    named_condition,
-    noun,
-    unquoted,
+    ACTIVITY,
+    CONDITION,
+    INSTANT,
+    MOMENT,
+    among_events,
+    condition_words,
+    instant_of,
 )
 from pappi.ppinot.notations.sentences.expressions import (
-    COMPARING,
-    COUNTS,
-    amount,
-    comparator,
-    comparison,
-    date_value,
-    expression,
+    ATTRIBUTE,
+    EXPRESSION,
+    KEYS,
+    VALUE,
+    VARIABLE,
     fixed_value,
-    is_operand,
-    plain_number,
+    read_amount,
+    read_expression,
+    read_variable,
+    spoken,
     text_of,
-    time_amount,
+    whole_number,
 )
-from pappi.ppinot.notations.sentences.render import MISSING, variable_name
-from pappi.ppinot.notations.sentences.words import Cursor, Word, WordKind
+from pappi.ppinot.notations.sentences.patterns import (
+    OPEN,
+    Choice,
+    Fixed,
+    Form,
+    Part,
+    Pattern,
+    pattern_of,
+)
+from pappi.ppinot.notations.sentences.words import Cursor, Reading, Word, WordKind
 from pappi.ppinot.wording import did_you_mean, quoted
-from pappi.values import DURATIONS, Bounds, Calendar, CaseBorder, Kind
+from pappi.values import (
+    DURATIONS,
+    Bounds,
+    Calendar,
+    CaseBorder,
+    Grid,
+    Kind,
+    WorkingCalendar,
+    parse_calendar,
+)
 
-_AGGREGATIONS = {
-    Aggregation.MEAN: ("average", "mean", "avg"),
-    Aggregation.SUM: ("sum", "total"),
-    Aggregation.MAX: ("maximum", "max", "longest", "highest"),
-    Aggregation.MIN: ("minimum", "min", "shortest", "lowest"),
-    Aggregation.MEDIAN: ("median",),
-    Aggregation.SHARE: ("share", "percentage", "proportion", "fraction", "ratio", "percent", "%"),
-}
+T = TypeVar("T")
+
+NOWHERE = Position("<sentence>", 1, 1)
+_READING = Reading()
 
 
-def measure(cursor: Cursor) -> Measure:
-    """The measure that comes next, in parentheses or not."""
+def parse_measure(
+    text: str, reading: Reading = _READING, *, origin: Position | Origin = NOWHERE
+) -> Measure:
+    """The measure a sentence says; DefinitionError says which words do not fit and what would."""
+    return whole(text, reading, origin, MEASURE.read)
+
+
+def parse_sentence(
+    text: str, reading: Reading = _READING, *, origin: Position | Origin = NOWHERE
+) -> tuple[MultiInstance, Scope | None]:
+    """A measure of many cases and the scope it is asked for, if the sentence names one."""
+
+    def asked(cursor: Cursor) -> tuple[MultiInstance, Scope | None]:
+        return MULTI.read(cursor), SCOPE.read(cursor) if cursor.accept(", for") else None
+
+    return whole(text, reading, origin, asked)
+
+
+def parse_scope(
+    text: str, reading: Reading = _READING, *, origin: Position | Origin = NOWHERE
+) -> Scope:
+    """A scope alone: "every month", "the last 100 cases"."""
+    return whole(text, reading, origin, SCOPE.read)
+
+
+def whole(text: str, reading: Reading, origin: Position | Origin, read: Callable[[Cursor], T]) -> T:
+    """What a text says, all of which has to be read."""
+    at = located(text, origin) if isinstance(origin, Position) else origin
+    cursor = Cursor(text, at, reading)
+    said = read(cursor)
+    cursor.index += cursor.next.is_symbol(".")
+    if cursor.next.kind is not WordKind.END:
+        raise cursor.unexpected("the end")
+    return said
+
+
+def sentence(ppi: Ppi) -> str:
+    """What a PPI says: "the average of the duration between …, for every month"."""
+    return f"{definition(ppi)}, for {SCOPE.write(ppi.scope)}"
+
+
+def definition(ppi: Ppi) -> str:
+    """The measure of a PPI; its unit tells the kind of attributes that are not declared."""
+    in_time = DURATIONS.get(ppi.unit.name) == ppi.unit.factor and ppi.unit.name != "microseconds"
+    return str(MEASURE.write(ppi.measure, Kind.DURATION if in_time else None))
+
+
+def phrase(measure: Measure) -> str:
+    """A measure of any kind, as part of a sentence."""
+    return str(MEASURE.write(measure))
+
+
+# --- measures of any kind -------------------------------------------------------------
+
+
+def _read_measure(cursor: Cursor) -> Measure:
     with cursor.nested():
         if not cursor.next.is_symbol("("):
-            return _measure(cursor)
+            return _MEASURES.read(cursor)
         cursor.take()
         # What is inside closes its own lists of variables.
         outside, cursor.waiting = cursor.waiting, []
-        inside = measure(cursor)
+        inside = _read_measure(cursor)
         cursor.waiting = outside
         cursor.expect(")")
         return inside
 
 
-def _measure(cursor: Cursor) -> Measure:
-    start = cursor.next
-    cursor.skip("the", "a", "an", "of")
-    if cursor.also("function"):
-        return _formula(cursor)
-    if cursor.also("whether"):
-        return _statement(cursor)
-    for function, phrases in _AGGREGATIONS.items():
-        if cursor.also(*phrases):
-            return _aggregated(cursor, function, start)
-    if cursor.next.kind in (WordKind.ORDINAL, WordKind.NUMBER) and cursor.word(1).is_word(
-        "percentile"
-    ):
-        return _aggregated(cursor, Aggregation.PERCENTILE, start, _percent(cursor))
-    if cursor.also("number of cases", "number of process instances"):
-        return _number_of_cases(cursor, start)
-    return data(cursor, Pick.LAST) if _at_attribute(cursor) else noun(cursor)
+def _of_many(cursor: Cursor) -> MultiInstance:
+    start, measure = cursor.next, _read_measure(cursor)
+    if isinstance(measure, MultiInstance):
+        return measure
+    message = "this measures one case; a PPI combines many"
+    hint = "say how: the average of …, the share of cases in which …"
+    raise cursor.refusal(message, hint, at=start)
 
 
-def _at_attribute(cursor: Cursor) -> bool:
-    """Whether an attribute stands for its last value."""
-    named = cursor.next.kind is WordKind.NAME or cursor.says("attribute")
-    return named or (not at_noun(cursor) and at_public_attribute(cursor))
+def _of_one(cursor: Cursor) -> SingleInstance:
+    start, measure = cursor.next, _read_measure(cursor)
+    if not isinstance(measure, MultiInstance):
+        return measure
+    message = "this must be a measure of one case, but it combines many"
+    hint = "as in the number of times …, the duration between …, whether …"
+    raise cursor.refusal(message, hint, at=start)
 
 
-def _single(cursor: Cursor) -> SingleInstance:
-    """A measure that is about one case."""
-    start = cursor.next
-    inner = measure(cursor)
-    if isinstance(inner, AggregatedMeasure | DerivedMultiInstance):
-        message = "this must be a measure of one case, but it combines many"
-        hint = "as in the number of times …, the duration between …, whether …"
-        raise cursor.refusal(message, hint, at=start)
-    return inner
+def _words(measure: Measure, unsaid: Kind | None = None) -> str | None:
+    return _MEASURES.write(measure, unsaid)
 
 
-# --- aggregations ---------------------------------------------------------------------
+def _read_statement(cursor: Cursor) -> SingleInstance:
+    return _STATEMENTS.read(cursor)
 
 
-def _aggregated(
-    cursor: Cursor, function: Aggregation, start: Word, percent: int | None = None
-) -> Measure:
-    place = cursor.place(start)
-    if function is Aggregation.SHARE:
-        cursor.expect("of")
-        cursor.expect(*CASES)
-        return _modified(cursor, AggregatedMeasure(function, in_which(cursor), position=place))
-    if cursor.also("of"):
-        base = _single(cursor)
-    elif cursor.also("number of cases"):
-        return _number_of_cases(cursor, start)
-    elif _at_attribute(cursor):
-        base = data(cursor, Pick.LAST)
-    elif any(cursor.says(word) for words in _AGGREGATIONS.values() for word in words):
-        base = _single(cursor)
-    else:
-        # "the average duration between …", which may also be about the pairs of one case.
-        base = noun(cursor, Cycles(function.value) if function.value in tuple(Cycles) else None)
-        if isinstance(base, TimeMeasure) and base.cycles is not None:
-            return base
-    return _modified(cursor, AggregatedMeasure(function, base, percent=percent, position=place))
+def _statement_words(measure: SingleInstance, unsaid: Kind | None = None) -> str | None:
+    return _STATEMENTS.write(measure, unsaid)
 
 
-def _percent(cursor: Cursor) -> int:
-    word = cursor.take()
-    digits = word.written.rstrip("stndrhSTNDRH")
-    if not digits.isdigit() or not 1 <= int(digits) <= 99:
-        message = f"percentiles go from the 1st to the 99th, but this is {word}"
-        raise cursor.refusal(message, at=word)
-    cursor.expect("percentile")
-    return int(digits)
+MEASURE: Form[Measure] = Part(_read_measure, _words)
+MULTI: Form[MultiInstance] = Part(_of_many, _words)
+SINGLE: Form[SingleInstance] = Part(_of_one, _words)
+STATEMENT: Form[SingleInstance] = Part(_read_statement, _statement_words)
+
+# --- counts, attributes and durations -------------------------------------------------
+
+_PICKS = Fixed({pick.value: pick for pick in Pick})
+_COUNT = pattern_of(CountMeasure, "the number of times <when>", when=CONDITION)
+_DATA = pattern_of(
+    DataMeasure,
+    "the <pick> value of <attribute>[ when <when>]",
+    pick=_PICKS,
+    attribute=ATTRIBUTE,
+    when=CONDITION,
+)
 
 
-def _number_of_cases(cursor: Cursor, start: Word) -> AggregatedMeasure:
-    place = cursor.place(start)
-    if cursor.also("with a value of"):
-        counted = AggregatedMeasure(Aggregation.COUNT, _single(cursor), position=place)
-    else:
-        cursor.at(*_IN_WHICH)
-        leads = (*_IN_WHICH, *_WITH, "without", *_TAKES)
-        chosen = in_which(cursor) if any(map(cursor.says, leads)) else None
-        counted = AggregatedMeasure(Aggregation.COUNT, EVERY_CASE, chosen, position=place)
-    return _modified(cursor, counted)
+def _read_calendar(cursor: Cursor) -> WorkingCalendar:
+    word = cursor.take_kind('a calendar, as in "Mon-Fri 09:00-17:00"', WordKind.TEXT)
+    try:
+        return parse_calendar(text_of(cursor, word))
+    except ValueError as error:
+        raise cursor.refusal(f"this is not a working calendar: {error}", at=word) from None
 
 
-# --- modifiers: groups, which cases count, and bounds ---------------------------------
-
-CASES = ("cases", "the cases", "all cases", "process instances")
-_GROUPED = ("grouped by", "per", "by", "for each")
-_AMONG = ("among", "over", "for", "of")
-_FITS = {"loosely": Bounding.LOOSE, "privately": Bounding.PRIVATE}
-_UNKNOWN = {
-    "any amount": Bounding.DECLARED,
-    "within private bounds": Bounding.PRIVATE,
-    "within loose bounds": Bounding.LOOSE,
+_FUNCTIONS = {
+    "average": Aggregation.MEAN,
+    "sum": Aggregation.SUM,
+    "maximum": Aggregation.MAX,
+    "minimum": Aggregation.MIN,
+    "median": Aggregation.MEDIAN,
+}
+_CLOCK = "[<business> ]duration[ in working time <calendar>][ while <running>] between "
+_BEHIND_CLOCK = "[ <open_cycle>][ if <among>]"
+_BETWEEN = f"the {_CLOCK}<first> and <last>{_BEHIND_CLOCK}"
+_PAIRS = (
+    f"the <cycles> {_CLOCK}the pairs of [<start_pick> ]time instants when <start> "
+    f"and [<end_pick> ]when <end>{_BEHIND_CLOCK}"
+)
+_TIME_BLANKS: dict[str, Form[Any]] = {
+    "business": Fixed({"business": True}),
+    "calendar": Part(_read_calendar, lambda calendar, _: quote_text(str(calendar))),
+    "running": EXPRESSION,
+    "first": INSTANT,
+    "last": INSTANT,
+    "cycles": Fixed({word: Cycles(it.value) for word, it in _FUNCTIONS.items()}),
+    "start": MOMENT,
+    "start_pick": Fixed({"last": Pick.LAST}),
+    "end": MOMENT,
+    "end_pick": Fixed({"first": Pick.FIRST}),
+    "open_cycle": Fixed({"(no value if a pair stays open)": OpenCycle.NO_VALUE}),
+    "among": EXPRESSION,
 }
 
 
-Modifier = tuple[str, dict[str, Any]]
-"""What is said behind an aggregated measure: which thing, and the attributes it sets."""
-
-_GROUPS, _CHOICE = "the groups are", "which cases count is"
-_AMOUNT, _WHOLE = "how much a case counts is", "what this is part of is"
-
-
-def _modified(cursor: Cursor, bare: AggregatedMeasure) -> AggregatedMeasure:
-    """The measure with what is said behind it."""
-    measure = replace(bare, bounds=usual_bounds(bare.function, bare.base))
-    said = {_CHOICE} if bare.filter else set()
-    while True:
-        before = cursor.index
-        if cursor.says(",") and _next_variable(cursor) is None:
-            cursor.take()
-        word = cursor.next
-        modifier = (
-            _grouped(cursor) or _filtered(cursor) or _bounded(cursor, bare) or _as_part(cursor)
-        )
-        if modifier is None:
-            cursor.index = before
-            return measure
-        what, attributes = modifier
-        if what in said:
-            hint = "join the two with 'and'" if what == _CHOICE and bare.filter else ""
-            raise cursor.refusal(f"{what} said twice", hint, at=word)
-        said.add(what)
-        measure = replace(measure, **attributes)
+def _time(cursor: Cursor, word: Word, said: dict[str, Any]) -> TimeMeasure:
+    """A duration; its precondition, which ppinot4py has, makes all other events vanish."""
+    for name, instant in (("start", said.pop("first", None)), ("end", said.pop("last", None))):
+        if instant is not None:
+            said[name] = instant[0]
+            said |= {f"{name}_pick": instant[1]} if instant[1] else {}
+    problem, hint = "", ""
+    if said["start"] is CaseBorder.END or said["end"] is CaseBorder.START:
+        problem = "time cannot be measured from the end of a case, or up to its start"
+    elif "cycles" in said and any(isinstance(said[end], CaseBorder) for end in ("start", "end")):
+        problem = "a case starts and ends only once, so it has no pairs"
+    elif "cycles" in said and "running" in said:
+        problem = "the time between pairs cannot be counted 'while' a condition holds"
+    elif said.pop("business", False):
+        said["calendar"] = cursor.reading.calendar
+        if cursor.reading.calendar is None:
+            problem = "a business duration does not say which hours are working hours"
+            hint = 'write the duration in working time "Mon-Fri 09:00-17:00" between …'
+    if problem:
+        raise cursor.refusal(problem, hint, at=word)
+    if (among := said.pop("among", None)) is not None:
+        said |= {end: among_events(said[end], among) for end in ("start", "end")}
+    return TimeMeasure(**said)
 
 
-def _grouped(cursor: Cursor) -> Modifier | None:
-    phrase = cursor.at(*_GROUPED)
-    if phrase is None or unit_at(cursor, len(phrase.split())) is not None:
+def _time_values(measure: Measure) -> Mapping[str, Any] | None:
+    """Which instants are picked means nothing for pairs, but is part of the measure."""
+    if not isinstance(measure, TimeMeasure):
         return None
-    cursor.accept(*_GROUPED)
-    start = cursor.next
-    if at_noun(cursor):
-        by = noun(cursor)
-    else:
-        cursor.skip("the")
-        by = data(cursor, Pick.LAST)
-    if not isinstance(by, DataMeasure):
-        message = "cases are grouped by the value of an attribute"
-        raise cursor.refusal(message, "as in grouped by the last value of channel", at=start)
-    return _GROUPS, {"grouping": Grouping(by, _keys(cursor, by))}
+    said: dict[str, Any] = {
+        "calendar": measure.calendar,
+        "running": measure.running,
+        "open_cycle": None if measure.open_cycle is OpenCycle.LEFT_OUT else measure.open_cycle,
+    }
+    if measure.cycles is None:
+        first = instant_of(measure.start, measure.start_pick, Pick.FIRST)
+        last = instant_of(measure.end, measure.end_pick, Pick.LAST)
+        return said | {"first": first, "last": last}
+    names = ("cycles", "start", "end")
+    picks = {
+        "start_pick": None if measure.start_pick is Pick.FIRST else Pick.LAST,
+        "end_pick": None if measure.end_pick is Pick.LAST else Pick.FIRST,
+    }
+    return said | {name: getattr(measure, name) for name in names} | picks
 
 
-def unit_at(cursor: Cursor, ahead: int) -> Calendar | None:
-    """The calendar unit that stands there, as in "per month" or "every 2 weeks"."""
-    ahead += cursor.word(ahead).kind is WordKind.NUMBER
-    word = cursor.word(ahead)
-    name = word.said.removesuffix("s")
-    return Calendar(name) if word.kind is WordKind.WORD and name in tuple(Calendar) else None
+_TIMES = tuple(Pattern(text, _TIME_BLANKS, _time, _time_values) for text in (_BETWEEN, _PAIRS))
+_NOUNS: Choice[SingleInstance] = Choice("a measure", (_COUNT, *_TIMES, _DATA))
+
+# --- formulas -------------------------------------------------------------------------
+# A list of variables inside another one ends where nothing in its own formula needs the next
+# name, and a formula around it does. Parentheses around a measure end all lists inside.
+
+_MISSING = Fixed({f"({missing} if a value is missing)": missing for missing in Missing})
 
 
-def _keys(cursor: Cursor, by: DataMeasure) -> tuple[str, ...]:
-    if not cursor.accept("into"):
-        if by.attribute in cursor.reading.groups:
-            return cursor.reading.groups[by.attribute]
-        example = f'as in grouped by {by.attribute[:40]} into "x" and "y"'
-        raise cursor.unexpected(f"only groups that are listed are answered, {example}")
-    keys: dict[str, None] = {}
+def _read_formula(cursor: Cursor) -> DerivedSingleInstance | DerivedMultiInstance:
+    """A formula, what it gives without a value, and what its names are."""
+    start, formula = cursor.next, read_expression(cursor, "a formula")
+    has_missing = _MISSING.behind(cursor, cursor.index) is not None
+    missing = _MISSING.read(cursor) if has_missing else None
+    said: dict[str, tuple[Word, Measure | Expression]] = {}
+    if cursor.accept("where"):
+        said = _read_variables(cursor, formula)
+    _check_names(cursor, formula, said)
+    measures = {name: it for name, (_, it) in said.items() if not isinstance(it, Expression)}
+    constants = {name: it for name, (_, it) in said.items() if isinstance(it, Expression)}
+    formula = substituted(formula, constants)
+    are_many = [isinstance(measure, MultiInstance) for measure in measures.values()]
+    pairs = cast("tuple[tuple[str, Any], ...]", tuple(measures.items()))
+    if not any(are_many):
+        return DerivedSingleInstance(formula, pairs, missing)
+    if not all(are_many):
+        message = "a formula combines measures of one case or of many cases, not both"
+        raise cursor.refusal(message, at=start)
+    if missing is not None:
+        message = "only a formula over one case can say what happens if a value is missing"
+        raise cursor.refusal(message, at=start)
+    for name, _, other, sums in misplaced_parts(pairs):
+        message = f"'as part of' names another sum of this formula, not {quoted(other)}"
+        raise cursor.refusal(message, did_you_mean(other, sums), at=said[name][0])
+    return DerivedMultiInstance(formula, pairs)
+
+
+def _read_variables(
+    cursor: Cursor, formula: Expression
+) -> dict[str, tuple[Word, Measure | Expression]]:
+    """What each name stands for: a measure, or in ppinot4py also a fixed value."""
+    said: dict[str, tuple[Word, Measure | Expression]] = {}
+    needed = set(names_in(formula))
+    cursor.waiting.append(needed)
     while True:
-        word = cursor.accept_kind(WordKind.TEXT, "a group in quotes")
-        if word is None:
-            raise cursor.unexpected()
-        key = text_of(cursor, word)
-        if key in keys:
-            raise cursor.refusal(f"the group {quoted(key)} appears twice", at=word)
-        keys[key] = None
-        ahead = int(cursor.says(","))
-        ahead += cursor.says("and", ahead)
-        if not ahead or cursor.word(ahead).kind is not WordKind.TEXT:
-            return tuple(keys)
-        cursor.index += ahead
-
-
-def _filtered(cursor: Cursor) -> Modifier | None:
-    if cursor.accept("filtered by"):
-        return _CHOICE, {"filter": _single(cursor)}
-    if cursor.next.is_word(*_AMONG) and any(cursor.says(cases, 1) for cases in CASES):
+        word, name = cursor.next, read_variable(cursor)
+        if name in said:
+            raise cursor.refusal(f"the variable {quoted(name)} is explained twice", at=word)
+        needed.discard(name)
+        cursor.expect("is")
+        said[name] = word, _constant(cursor) or _read_measure(cursor)
+        following = cursor.words[cursor.index + 1]
+        goes_on = cursor.next.is_symbol(",") and cursor.words[cursor.index + 2].is_word("is")
+        if not goes_on or following.kind not in (WordKind.WORD, WordKind.NAME):
+            break
+        # The next variable may belong to a formula around this one.
+        name = text_of(cursor, following)
+        if name not in needed and any(name in names for names in cursor.waiting[:-1]):
+            break
         cursor.take()
-        cursor.expect(*CASES)
-        return _CHOICE, {"filter": in_which(cursor)}
-    cursor.know("among the cases in which")
+    cursor.waiting.pop()
+    return said
+
+
+def _constant(cursor: Cursor) -> Expression | None:
+    word = cursor.next
+    if word.is_word("true", "false"):
+        return TruthLiteral(cursor.take().said == "true", position=cursor.place(word))
+    fixed = word.kind in (WordKind.NUMBER, WordKind.DATE, WordKind.CLOCK) or word.is_symbol("-")
+    return fixed_value(cursor) if fixed else None
+
+
+def _check_names(cursor: Cursor, formula: Expression, said: Mapping[str, tuple[Word, Any]]) -> None:
+    """Refuses names that are not explained, and explanations of names that are not used."""
+    used = names_in(formula)
+    for node in walk(formula):
+        if isinstance(node, Name) and node.name not in said:
+            message = f"the formula does not say what {quoted(node.name)} is"
+            otherwise = f"say what it is: where {node.name[:40]} is …"
+            raise refusal(node.position, message, did_you_mean(node.name, said, otherwise))
+    for name, (word, _) in said.items():
+        if name not in used:
+            message = f"the formula does not use the variable {quoted(name)}"
+            raise cursor.refusal(message, at=word)
+
+
+def _formula_words(measure: Measure, unsaid: Kind | None = None) -> str | None:
+    if not isinstance(measure, DerivedSingleInstance | DerivedMultiInstance):
+        return None
+    said = spoken(measure.formula)
+    if isinstance(measure, DerivedSingleInstance) and measure.missing is not None:
+        said += f" {_MISSING.write(measure.missing)}"
+    variables = []
+    for name, inner in measure.variables:
+        words = str(_words(inner, unsaid))
+        # In parentheses where commas, or a list of its own, would mislead.
+        is_long = "," in words or " where " in words
+        variables.append(f"{render(Name(name))} is {f'({words})' if is_long else words}")
+    return f"{said} where {', '.join(variables)}" if variables else said
+
+
+_FORMULA: Form[Any] = Part(_read_formula, _formula_words)
+_FUNCTION: Form[Measure] = Pattern(
+    "the function <formula>",
+    {"formula": _FORMULA},
+    lambda _cursor, _first, values: values["formula"],
+    lambda measure: {"formula": measure},
+)
+
+# --- statements: what is so in a case -------------------------------------------------
+
+_COMPARISONS = Fixed(
+    {
+        "is less than": Operator.LESS,
+        "is at most": Operator.AT_MOST,
+        "is more than": Operator.GREATER,
+        "is at least": Operator.AT_LEAST,
+        "is not": Operator.UNEQUAL,
+        "is": Operator.EQUAL,
+    }
+)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TAKEN = KEYWORDS | {"null", "none", "nil", "nan", "na", "derive", "value", "missing"}
+
+
+def _compared_name(measure: SingleInstance) -> str | None:
+    """What a comparison calls the one measure that it is about."""
+    match measure:
+        case TimeMeasure():
+            return "duration"
+        case CountMeasure():
+            return "times"
+        case DataMeasure(attribute=name):
+            return name if _VARIABLE.fullmatch(name) and name.lower() not in _TAKEN else "data"
+        case _:
+            return None
+
+
+def _read_comparison(cursor: Cursor) -> SingleInstance:
+    """Whether a measure compares in some way with a value, or is true."""
+    about = _NOUNS.read(cursor)
+    if cursor.accept("is true"):
+        return about
+    operator, word = _COMPARISONS.read(cursor), cursor.next
+    value = VALUE.read(cursor)
+    if isinstance(about, TimeMeasure) and isinstance(value, NumberLiteral):
+        message = f"a duration is compared with a duration: {word} of what?"
+        raise cursor.refusal(message, f"write the unit, as in {word.written} hours", at=word)
+    has_missing = _MISSING.behind(cursor, cursor.index) is not None
+    name = str(_compared_name(about))
+    formula = Binary(operator, Name(name), value, position=value.position)
+    missing = _MISSING.read(cursor) if has_missing else None
+    return DerivedSingleInstance(formula, ((name, about),), missing)
+
+
+def _comparison_words(measure: SingleInstance, _unsaid: object = None) -> str | None:
+    """A formula that compares one measure with a fixed value, or a measure that is true."""
+    if not isinstance(measure, DerivedSingleInstance):
+        about = _NOUNS.write(measure)
+        return about and f"{about} is true"
+    match measure.formula, measure.variables:
+        case Binary(left=Name(name)) as formula, ((variable, compared),) if (
+            name == variable == _compared_name(compared)
+        ):
+            verb, value = _COMPARISONS.write(formula.operator), VALUE.write(formula.right)
+            if verb is None or value is None:
+                return None
+            missing = "" if measure.missing is None else f" {_MISSING.write(measure.missing)}"
+            return f"{_NOUNS.write(compared)} {verb} {value}{missing}"
     return None
 
 
-def _bounded(cursor: Cursor, measure: AggregatedMeasure) -> Modifier | None:
-    word = cursor.next
-    if not cursor.also("each case counting"):
+def _read_stated_formula(cursor: Cursor) -> SingleInstance:
+    start, measure = cursor.next, _read_formula(cursor)
+    if isinstance(measure, DerivedSingleInstance):
+        return measure
+    message = "a statement is about one case, but this formula is about many"
+    raise cursor.refusal(message, at=start)
+
+
+def _at_formula(cursor: Cursor, at: int) -> int | None:
+    """What begins like a measure and is none, is no formula either."""
+    return None if cursor.words[at].is_word("the") else OPEN
+
+
+def _activity_values(measure: SingleInstance) -> Mapping[str, Any] | None:
+    """An activity needs no more words."""
+    if not isinstance(measure, ConditionMeasure):
         return None
-    if unknown := cursor.also(*_UNKNOWN):
-        return _AMOUNT, {"bounds": None, "bounding": _UNKNOWN[unknown]}
-    fit = cursor.also(*_FITS)
-    cursor.expect("at least", "from")
-    start, low = cursor.next, amount(cursor)
-    cursor.expect("and at most", "to")
-    high = amount(cursor)
+    is_plain = condition_words(measure.when).startswith('activity "')
+    return {"when": measure.when} if is_plain else None
+
+
+_HAPPENS = pattern_of(ConditionMeasure, "<when>", when=ACTIVITY)
+_STATEMENTS: Choice[SingleInstance] = Choice(
+    "a statement",
+    (
+        replace(_HAPPENS, values=_activity_values),
+        pattern_of(ConditionMeasure, "at some time <when>", when=CONDITION),
+        pattern_of(StateMeasure, "at the last event of the case <holds>", holds=EXPRESSION),
+        pattern_of(
+            StateMeasure, "at the last event where <of>, <holds>", of=EXPRESSION, holds=EXPRESSION
+        ),
+        Part(_read_comparison, _comparison_words, _NOUNS.behind),
+        Part(_read_stated_formula, _formula_words, _at_formula),
+    ),
+)
+
+
+def _is_statement(measure: Measure) -> Mapping[str, Any] | None:
+    short = isinstance(measure, DerivedSingleInstance) and _comparison_words(measure)
+    is_one = short or isinstance(measure, ConditionMeasure | StateMeasure)
+    return {"statement": measure} if is_one else None
+
+
+_WHETHER: Form[SingleInstance] = Pattern(
+    "whether <statement>",
+    {"statement": STATEMENT},
+    lambda _cursor, _first, values: values["statement"],
+    _is_statement,
+)
+
+# --- measures of many cases -----------------------------------------------------------
+
+
+def _grouping(cursor: Cursor, _first: Word, values: dict[str, Any]) -> Grouping:
+    by, keys = values["by"], values.get("keys") or cursor.reading.groups.get(values["by"].attribute)
+    if keys is None:
+        example = f'as in grouped by the last value of {by.attribute[:40]} into "x" and "y"'
+        raise cursor.unexpected(hint=f"only groups that are listed are answered, {example}")
+    return Grouping(by, keys)
+
+
+_GROUPING = Pattern(
+    "<by>[ into <keys>]",
+    {"by": _DATA, "keys": KEYS},
+    _grouping,
+    lambda grouping: {"by": grouping.by, "keys": grouping.keys},
+)
+
+_UNKNOWN = Fixed(
+    {
+        "any amount": Bounding.DECLARED,
+        "within private bounds": Bounding.PRIVATE,
+        "within loose bounds": Bounding.LOOSE,
+    }
+)
+_FITS = Fixed({"loosely ": Bounding.LOOSE, "privately ": Bounding.PRIVATE, "": Bounding.DECLARED})
+
+_Counting = tuple[Bounds | None, Bounding, Kind | None]
+"""What a case contributes, how well that is known, and its kind if it is known as well."""
+
+
+def _read_counting(cursor: Cursor) -> _Counting:
+    if _UNKNOWN.behind(cursor, cursor.index) is not None:
+        return None, _UNKNOWN.read(cursor), None
+    bounding = _FITS.read(cursor)
+    cursor.expect("at least")
+    start, low = cursor.next, read_amount(cursor)
+    cursor.expect("and at most")
+    high = read_amount(cursor)
     in_time = bool(low.unit or high.unit)
     # 0 needs no unit.
     if in_time and any(not limit.unit and limit.number for limit in (low, high)):
@@ -311,413 +588,221 @@ def _bounded(cursor: Cursor, measure: AggregatedMeasure) -> Modifier | None:
         raise cursor.refusal(message, "give both a unit of time", at=start)
     if not low.internal < high.internal:
         raise cursor.refusal("the lower bound must be below the upper one", at=start)
-    is_number = usual_bounds(measure.function, measure.base) is not None
-    kind = Kind.NUMBER if is_number else measure_kind(measure.base, None)
-    if kind is Kind.DURATION and not in_time:
-        message = "a case contributes a duration, but these bounds have no unit of time"
-        raise cursor.refusal(message, "as in at most 30 days", at=word)
-    if kind is Kind.NUMBER and in_time:
-        message = "a case contributes a number, but these bounds are durations"
-        raise cursor.refusal(message, "write plain numbers", at=word)
-    bounding = _FITS[fit] if fit else Bounding.DECLARED
-    return _AMOUNT, {"bounds": Bounds(low.internal, high.internal), "bounding": bounding}
+    bounds = Bounds(low.internal, high.internal)
+    return bounds, bounding, Kind.DURATION if in_time else Kind.NUMBER
 
 
-def _as_part(cursor: Cursor) -> Modifier | None:
-    if not cursor.also("as part of"):
-        return None
-    return _WHOLE, {"within": _variable(cursor, "a variable of the same formula")}
+def _counting_words(counting: _Counting, unsaid: Kind | None) -> str | None:
+    bounds, bounding, kind = counting
+    if bounds is None:
+        return _UNKNOWN.write(bounding)
+    literal = DurationLiteral if (kind or unsaid) is Kind.DURATION else NumberLiteral
+    low, high = render(literal(bounds.low)), render(literal(bounds.high))
+    if literal is DurationLiteral and bounds.low == 0 and "/" not in high:
+        low = f"0 {high.split()[-1].removesuffix('s')}s"
+    return f"{_FITS.write(bounding)}at least {low} and at most {high}"
 
 
-# --- formulas -------------------------------------------------------------------------
-# A list of variables inside another one ends where nothing in its own formula needs the next
-# name, and a formula around it does. Parentheses around a measure end all lists inside.
-
-_WHERE = ("where", ", where")
+_GROUPED, _FILTERED = "[ grouped by <grouping>]", "[ filtered by <filter>]"
+_TAIL = "[, each case counting <counting>][, as part of <within>]"
 
 
-@dataclass(slots=True)
-class _Variables:
-    """What the names of a formula stand for: measures, or fixed values that replace them."""
+def _aggregate(
+    text: str, function: Aggregation, base: Form[SingleInstance], only: Form[SingleInstance]
+) -> Pattern[AggregatedMeasure]:
+    """The phrase for an aggregation; without a base it counts all cases."""
 
-    measures: dict[str, Measure] = field(default_factory=dict)
-    constants: dict[str, Expression] = field(default_factory=dict)
-    said: dict[str, Word] = field(default_factory=dict)
+    def build(cursor: Cursor, first: Word, said: dict[str, Any]) -> AggregatedMeasure:
+        base = said.pop("base", EVERY_CASE)
+        usual, is_truth = usual_bounds(function, base), usual_bounds(function, base) is not None
+        bounds, bounding, kind = said.pop("counting", (usual, Bounding.DECLARED, None))
+        wanted = Kind.NUMBER if is_truth else measure_kind(base, None)
+        if kind is Kind.NUMBER and wanted is Kind.DURATION:
+            message = "a case contributes a duration, but these bounds have no unit of time"
+            raise cursor.refusal(message, "as in at most 30 days", at=first)
+        if kind is Kind.DURATION and wanted is Kind.NUMBER:
+            message = "a case contributes a number, but these bounds are durations"
+            raise cursor.refusal(message, "write plain numbers", at=first)
+        place = cursor.place(first)
+        return AggregatedMeasure(
+            function, base, bounds=bounds, bounding=bounding, position=place, **said
+        )
 
+    def values(measure: Measure) -> Mapping[str, Any] | None:
+        if not isinstance(measure, AggregatedMeasure) or measure.function is not function:
+            return None
+        if function is Aggregation.COUNT and (measure.base == EVERY_CASE) == ("<base>" in text):
+            return None
+        bounds = measure.bounds, measure.bounding
+        goes_unsaid = bounds == (usual_bounds(function, measure.base), Bounding.DECLARED)
+        said = None if goes_unsaid else (*bounds, measure_kind(measure.base, None))
+        names = ("base", "filter", "grouping", "within", "percent")
+        return {**{name: getattr(measure, name) for name in names}, "counting": said}
 
-def _formula(cursor: Cursor) -> DerivedSingleInstance | DerivedMultiInstance:
-    """What stands behind "the function"."""
-    start = cursor.next
-    formula = expression(cursor, "a formula")
-    missing = _if_missing(cursor)
-    variables = _explained(cursor, formula) if cursor.also(*_WHERE) else _Variables()
-    return _derived(cursor, formula, variables, missing, start)
-
-
-def _stated_formula(cursor: Cursor) -> DerivedSingleInstance:
-    """A formula that is a statement: names that nothing explains are attributes of the case."""
-    start = cursor.next
-    formula = expression(cursor, "a statement")
-    missing = _if_missing(cursor)
-    if not cursor.also(*_WHERE):
-        return _of_attributes(formula, missing)
-    derived = _derived(cursor, formula, _explained(cursor, formula), missing, start)
-    if not isinstance(derived, DerivedSingleInstance):
-        message = "a statement is about one case, but this formula is about many"
-        raise cursor.refusal(message, at=start)
-    return derived
-
-
-def _if_missing(cursor: Cursor) -> Missing | None:
-    """What a formula gives without a value of its variables, if that is said here."""
-    for choice, words in MISSING.items():
-        if cursor.also(words.replace("(", "( ").replace(")", " )")):
-            return choice
-    return None
-
-
-def _of_attributes(formula: Expression, missing: Missing | None) -> DerivedSingleInstance:
-    """The formula over the last values of the attributes that it names."""
-    variables: dict[str, DataMeasure] = {}
-    names: dict[str, Expression] = {}
-    for node in walk(formula):
-        if isinstance(node, Name) and node.name not in names:
-            about = DataMeasure(node.name, position=node.position)
-            name = plain = variable_name(about) or "data"
-            count = 1
-            while name in variables:
-                count += 1
-                name = f"{plain}{count}"
-            variables[name], names[node.name] = about, Name(name)
-    return DerivedSingleInstance(substituted(formula, names), tuple(variables.items()), missing)
+    blanks: dict[str, Form[Any]] = {
+        "base": base,
+        "filter": only,
+        "grouping": _GROUPING,
+        "counting": Part(_read_counting, _counting_words),
+        "within": VARIABLE,
+        "percent": Part(_read_percent, _ordinal, _at_percent),
+    }
+    return Pattern(text + _TAIL, blanks, build, values)
 
 
-def _explained(cursor: Cursor, formula: Expression) -> _Variables:
-    """The list of variables behind "where"."""
-    variables, needed = _Variables(), set(names_in(formula))
-    cursor.waiting.append(needed)
-    while True:
-        word = cursor.next
-        name = _variable(cursor, "a variable of the formula")
-        if name in variables.said:
-            raise cursor.refusal(f"the variable {quoted(name)} is explained twice", at=word)
-        variables.said[name] = word
-        needed.discard(name)
-        cursor.expect("is")
-        constant = _constant(cursor)
-        if constant is None:
-            variables.measures[name] = measure(cursor)
-        else:
-            variables.constants[name] = constant
-        ahead = _next_variable(cursor)
-        if ahead is None:
-            break
-        # The next variable may belong to a formula around this one.
-        following = _name(cursor, cursor.word(ahead))
-        if following not in needed and any(following in names for names in cursor.waiting[:-1]):
-            break
-        cursor.index += ahead
-    cursor.waiting.pop()
-    return variables
+def _read_percent(cursor: Cursor) -> int:
+    word = cursor.take()
+    digits = word.written.rstrip("stndrhSTNDRH")
+    if not digits.isdigit() or not 1 <= int(digits) <= 99:
+        message = f"percentiles go from the 1st to the 99th, but this is {word}"
+        raise cursor.refusal(message, at=word)
+    return int(digits)
 
 
-def _variable(cursor: Cursor, what: str) -> str:
-    cursor.want_thing(what)
-    if cursor.next.kind not in (WordKind.WORD, WordKind.NAME):
-        raise cursor.unexpected()
-    return _name(cursor, cursor.take())
+def _at_percent(cursor: Cursor, at: int) -> int | None:
+    return at + 1 if cursor.words[at].kind in (WordKind.ORDINAL, WordKind.NUMBER) else None
 
 
-def _name(cursor: Cursor, word: Word) -> str:
-    return text_of(cursor, word) if word.kind is WordKind.NAME else word.written
-
-
-def _next_variable(cursor: Cursor) -> int | None:
-    """How many words ahead the next variable of a list stands, if the list goes on."""
-    ahead = int(cursor.says(","))
-    ahead += cursor.says("and", ahead)
-    named = cursor.word(ahead).kind in (WordKind.WORD, WordKind.NAME)
-    return ahead if ahead and named and cursor.says("is", ahead + 1) else None
-
-
-def _derived(
-    cursor: Cursor,
-    formula: Expression,
-    variables: _Variables,
-    missing: Missing | None,
-    start: Word,
-) -> DerivedSingleInstance | DerivedMultiInstance:
-    _check_names(cursor, formula, variables)
-    formula = substituted(formula, variables.constants)
-    singles: dict[str, SingleInstance] = {}
-    multis: dict[str, MultiInstance] = {}
-    for name, variable in variables.measures.items():
-        if isinstance(variable, AggregatedMeasure | DerivedMultiInstance):
-            multis[name] = variable
-        else:
-            singles[name] = variable
-        if singles and multis:
-            message = "a formula combines measures of one case or of many cases, not both"
-            raise cursor.refusal(message, at=variables.said[name])
-    if not multis:
-        return DerivedSingleInstance(formula, tuple(singles.items()), missing)
-    if missing is not None:
-        message = "only a formula over one case can say what happens if a value is missing"
-        raise cursor.refusal(message, at=start)
-    for name, _, whole, sums in misplaced_parts(multis.items()):
-        message = f"'as part of' names another sum of this formula, not {quoted(whole)}"
-        raise cursor.refusal(message, did_you_mean(whole, sums), at=variables.said[name])
-    return DerivedMultiInstance(formula, tuple(multis.items()))
-
-
-def _check_names(cursor: Cursor, formula: Expression, variables: _Variables) -> None:
-    """Refuses names that are not explained, and explanations of names that are not used."""
-    explained = [*variables.measures, *variables.constants]
-    for node in walk(formula):
-        if isinstance(node, Name) and node.name not in explained:
-            message = f"the formula does not say what {quoted(node.name)} is"
-            otherwise = f"say what it is: where {node.name[:40]} is …"
-            raise refusal(node.position, message, did_you_mean(node.name, explained, otherwise))
-    used = names_in(formula)
-    for name in explained:
-        if name not in used:
-            message = f"the formula does not use the variable {quoted(name)}"
-            raise cursor.refusal(message, at=variables.said[name])
-
-
-def _constant(cursor: Cursor) -> Expression | None:
-    """A fixed value, which ppinot4py has among the variables; None if a measure comes next.
-
-    A number, a duration such as `1 days 02:00:00`, a date or a truth value.
+def _ordinal(number: int, _unsaid: object = None) -> str:
     """
-    word, place = cursor.next, cursor.position
-    if word.is_word("true", "false"):
-        return TruthLiteral(cursor.take().said == "true", position=place)
-    if word.kind is WordKind.DATE:
-        return date_value(cursor)
-    if word.kind is WordKind.CLOCK:
-        return DurationLiteral(_clock(cursor), position=place)
-    if word.kind is not WordKind.NUMBER and not word.is_symbol("-"):
-        return None
-    size = amount(cursor)
-    if not size.unit:
-        return NumberLiteral(size.number, position=place)
-    if cursor.next.is_symbol(",") and cursor.word(1).kind is WordKind.CLOCK:
-        cursor.take()
-    return DurationLiteral(size.internal + _clock(cursor), position=place)
+    >>> [_ordinal(number) for number in (1, 12, 22, 93, 90)]
+    ['1st', '12th', '22nd', '93rd', '90th']
+    """
+    teens = number // 10 == 1
+    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
-def _clock(cursor: Cursor) -> Fraction:
-    """The microseconds of a time such as 02:00:00, or 0 if there is none."""
-    if cursor.next.kind is not WordKind.CLOCK:
-        return Fraction(0)
-    hours, minutes, seconds = cursor.take().written.split(":")
-    whole = int(hours) * DURATIONS["hours"] + int(minutes) * DURATIONS["minutes"]
-    return whole + Fraction(seconds) * DURATIONS["seconds"]
+_SHARE = "the share of cases in which <base>[ among the cases in which <filter>]"
+_VALUED = "the number of cases with a value of <base>"
+_AGGREGATES = (
+    _aggregate(_SHARE + _GROUPED, Aggregation.SHARE, STATEMENT, STATEMENT),
+    _aggregate(_VALUED + _GROUPED + _FILTERED, Aggregation.COUNT, SINGLE, SINGLE),
+    _aggregate(
+        f"the number of cases[ in which <filter>]{_GROUPED}", Aggregation.COUNT, SINGLE, STATEMENT
+    ),
+    *(
+        _aggregate(f"the {word} of <base>{_GROUPED}{_FILTERED}", function, SINGLE, SINGLE)
+        for word, function in (
+            *_FUNCTIONS.items(),
+            ("<percent> percentile", Aggregation.PERCENTILE),
+        )
+    ),
+)
+_MEASURES: Choice[Measure] = Choice(
+    "a measure",
+    (*_AGGREGATES, *_NOUNS.forms, _WHETHER, _FUNCTION),
+    "as in the duration between …, the number of times …, the last value of …, whether …, "
+    "the average of …, the share of cases in which …",
+)
+
+# --- scopes ---------------------------------------------------------------------------
+
+_CASE = "case"
 
 
-# --- statements: what is so in a case -------------------------------------------------
-
-_IN_WHICH = ("in which", "where", "for which", "such that", "when", "whose", "that")
-_WITH = ("with", "that have")
-_TAKES = ("takes", "take", "taking", "lasts")
-_NEVER = ("never occurs", "never happens", "does not occur", "does not happen")
-_VERBS = ("never", "does", *(phrase.split()[0] for phrase in HAPPENS))
-_NO_TIMES = NumberLiteral(Fraction(0))
-_OFTEN = {"once": 1, "twice": 2}
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
-
-
-def in_which(cursor: Cursor) -> SingleInstance:
-    """A statement about cases, with the words that lead to it: "in which …", "with …"."""
-    if cursor.also("without"):
-        cursor.skip("a", "an", "any")
-        return _how_often(cursor, _named(cursor), Operator.EQUAL, _NO_TIMES)
-    if cursor.also(*_WITH):
-        return _having(cursor)
-    if cursor.next.is_word(*_TAKES):
-        return _taking(cursor)
-    cursor.expect(*_IN_WHICH)
-    return _statement(cursor)
+def _read_many(cursor: Cursor) -> tuple[int, str]:
+    """So many of some unit: of the calendar, or cases."""
+    has_number = cursor.next.kind is WordKind.NUMBER
+    word = cursor.words[cursor.index + has_number]
+    unit = word.said.removesuffix("s")
+    if word.kind is not WordKind.WORD or unit not in (*Calendar, _CASE):
+        cursor.index += has_number
+        raise cursor.unexpected("a unit such as 'month'")
+    most, what = (MAX_CASES, "the last cases") if unit == _CASE else (MAX_COUNT, "periods")
+    number = whole_number(cursor, 1, most, what) if has_number else 1
+    cursor.take()
+    return number, unit
 
 
-def _statement(cursor: Cursor) -> SingleInstance:
-    """One statement, or several that hold together or of which one holds."""
-    clauses = [_clause(cursor)]
-    joins: set[Operator] = set()
-    while cursor.next.is_word("and", "or") and _next_variable(cursor) is None:
-        word = cursor.take()
-        joins.add(Operator(word.said))
-        if len(joins) > 1:
-            message = "'and' and 'or' in one statement can be read in two ways"
-            raise cursor.refusal(message, "write a formula: a and (b or c) where a is …", at=word)
-        clauses.append(_clause(cursor))
-        if len(clauses) > len(_LETTERS):
-            raise cursor.refusal(f"a statement has at most {len(_LETTERS)} parts")
-    if len(clauses) == 1:
-        return clauses[0]
-    variables, operator = tuple(zip(_LETTERS, clauses, strict=False)), joins.pop()
-    formula: Expression = Name("a")
-    for name, _ in variables[1:]:
-        formula = Binary(operator, formula, Name(name))
-    return DerivedSingleInstance(formula, variables)
+def _many_words(number: int, unit: str) -> str:
+    return unit if number == 1 else f"{number} {unit}s"
 
 
-def _clause(cursor: Cursor) -> SingleInstance:
-    if cursor.also("at some time"):
-        return ConditionMeasure(event_condition(cursor))
-    if cursor.also("at the last event of the case"):
-        return StateMeasure(expression(cursor, "a condition on events"))
-    if cursor.also("at the last event where"):
-        of = expression(cursor, "a condition on events")
-        cursor.expect(",")
-        return StateMeasure(expression(cursor, "a condition on events"), of)
-    if at_noun(cursor):
-        return _compared(cursor, noun(cursor))
-    if _subject_takes(cursor):
-        return _taking(cursor)
-    return _event(cursor) or _so_many(cursor) or _other(cursor)
+def _read_recent(cursor: Cursor) -> Recent:
+    word, (number, unit) = cursor.next, _read_many(cursor)
+    if unit == _CASE:
+        raise cursor.refusal("periods are counted in units such as 'month'", at=word)
+    return Recent(number, Calendar(unit))
 
 
-def _other(cursor: Cursor) -> SingleInstance:
-    """A formula; what is no statement of any other kind and begins like one is none either."""
-    cursor.want_thing("a statement")
-    if cursor.says("the") and not is_operand(cursor.words, cursor.index):
-        return _compared(cursor, noun(cursor))
-    word = cursor.next
-    stated = _stated_formula(cursor)
-    if not isinstance(stated.formula, Name) or cursor.next.kind is not WordKind.WORD:
-        return stated
-    if cursor.next.is_word("is", "exceeds") and len(stated.variables) == 1:
-        return _compared(cursor, stated.variables[0][1])
-    if cursor.next.said not in FOLLOWING or cursor.next.is_word(*_VERBS):
-        raise cursor.refusal(*unquoted(word.written), at=word)
-    return stated
+def _read_last(cursor: Cursor) -> Recent | int:
+    number, unit = _read_many(cursor)
+    return number if unit == _CASE else Recent(number, Calendar(unit))
 
 
-def _compared(cursor: Cursor, about: SingleInstance) -> SingleInstance:
-    """Whether a measure compares in some way with a value, or is true."""
-    if cursor.also("is true"):
-        return about
-    operator = comparison(cursor)
-    word = cursor.next
-    value = fixed_value(cursor)
-    if isinstance(about, TimeMeasure) and isinstance(value, NumberLiteral):
-        message = f"a duration is compared with a duration: {word} of what?"
-        raise cursor.refusal(message, f"write the unit, as in {word.written} hours", at=word)
-    return _that(about, operator, value, _if_missing(cursor))
+def _last_words(last: Recent | int, _unsaid: object) -> str:
+    return _many_words(last, _CASE) if isinstance(last, int) else _many_words(last.count, last.unit)
 
 
-def _that(
-    about: SingleInstance, operator: Operator, value: Expression, missing: Missing | None = None
-) -> DerivedSingleInstance:
-    """A truth value: whether a measure compares so with a value."""
-    name = variable_name(about) or "measured"
-    formula = Binary(operator, Name(name), value, position=value.position)
-    return DerivedSingleInstance(formula, ((name, about),), missing)
+def _read_day(cursor: Cursor) -> date:
+    word = cursor.take_kind("a day, as in 2014-01-31", WordKind.DATE)
+    try:
+        day = date.fromisoformat(word.written)
+    except ValueError:
+        raise cursor.refusal(f"{word} is not a valid date", at=word) from None
+    if not FIRST_DAY <= day <= LAST_DAY:
+        raise cursor.refusal("a scope must lie between the years 1900 and 2199", at=word)
+    return day
 
 
-def _subject_takes(cursor: Cursor) -> bool:
-    """Whether it is said how long the case takes; who takes it is passed over."""
-    for subject in ("", "it", "the case"):
-        ahead = len(subject.split())
-        behind = cursor.word(ahead + 1)
-        known = behind.is_word(*COMPARING) or behind.kind is WordKind.NUMBER
-        if cursor.says(subject) and cursor.word(ahead).is_word(*_TAKES) and known:
-            cursor.index += ahead
-            return True
-    return False
+def _scope(cursor: Cursor, first: Word, said: dict[str, Any]) -> Scope:
+    every, last, recent = said.get("every"), said.get("last"), said.get("recent")
+    start, until, anchor = said.get("start"), said.get("until"), said.get("anchor")
+    if "to" in said:
+        until = said["to"] + timedelta(days=1)
+    if isinstance(last, Recent):
+        last, recent = None, recent or last
+    grid = Grid(every.unit, every.count) if every else None
+    problem = ""
+    if recent and (start or until):
+        problem = "a scope is about recent time, or about the time between two days, not both"
+    elif start and until and until <= start:
+        problem = "the scope ends before it begins"
+    elif start and until and grid and has_too_many_periods(grid, start, until):
+        problem = f"this scope has more than {MAX_PERIODS:,} periods"
+    if problem:
+        raise cursor.refusal(problem, at=first)
+    placed = Anchor(anchor[0], anchor[1] or Pick.LAST) if anchor else None
+    return Scope(grid, start, until, recent, last, said.get("cases"), placed)
 
 
-def _taking(cursor: Cursor) -> DerivedSingleInstance:
-    cursor.expect(*_TAKES)
-    operator = comparator(cursor) or Operator.EQUAL
-    about = TimeMeasure(CaseBorder.START, CaseBorder.END)
-    return _that(about, operator, time_amount(cursor), _if_missing(cursor))
+def _scope_values(scope: Scope) -> Mapping[str, Any]:
+    """The whole time is named by its last day, anything else by the day behind that."""
+    grid, anchor, recent, until = scope.grid, scope.anchor, scope.recent, scope.until
+    last = scope.last_cases or (None if grid else recent)
+    is_whole = grid is None and last is None
+    by_last_day = is_whole and until is not None and until != date.min
+    return {
+        "whole": True if is_whole else None,
+        "every": grid and Recent(grid.count, grid.unit),
+        "last": last,
+        "start": scope.start,
+        "until": None if by_last_day else until,
+        "to": until - timedelta(days=1) if until is not None and by_last_day else None,
+        "recent": None if last is recent else recent,
+        "cases": scope.cases,
+        "anchor": anchor and instant_of(anchor.moment, anchor.pick, Pick.LAST),
+    }
 
 
-# --- whether and how often something happens ------------------------------------------
-
-
-def _named(cursor: Cursor) -> Expression:
-    condition = named_condition(cursor)
-    if condition is None:
-        raise cursor.unexpected()
-    return condition
-
-
-def _event(cursor: Cursor) -> SingleInstance | None:
-    """Something that happens in the case; a name without quotes needs a verb behind it."""
-    start = cursor.index
-    quoted_name = cursor.word(int(cursor.says("activity"))).kind is WordKind.TEXT
-    is_sure = quoted_name or cursor.says("lifecycle transition")
-    if cursor.says("an event meets") or cursor.says("an event satisfies"):
-        return ConditionMeasure(event_condition(cursor))
-    condition = named_condition(cursor)
-    if condition is None:
-        return None
-    if cursor.also(*_NEVER):
-        return _how_often(cursor, condition, Operator.EQUAL, _NO_TIMES)
-    happens = cursor.accept(*HAPPENS)
-    if cursor.also("within"):
-        return _soon(cursor, condition)
-    before = cursor.index
-    operator = comparator(cursor) or Operator.EQUAL
-    if cursor.next.kind is WordKind.NUMBER or cursor.next.is_word(*_OFTEN, *COUNTS):
-        return _how_often(cursor, condition, operator, _times(cursor))
-    cursor.index = before
-    goes_on = at_sequence(cursor)
-    cursor.index = start
-    return ConditionMeasure(event_condition(cursor)) if happens or is_sure or goes_on else None
-
-
-def _times(cursor: Cursor) -> NumberLiteral:
-    """How often something happens: "twice", "3 times"."""
-    place = cursor.position
-    if cursor.next.is_word(*_OFTEN):
-        return NumberLiteral(Fraction(_OFTEN[cursor.take().said]), position=place)
-    number = NumberLiteral(plain_number(cursor), position=place)
-    cursor.also("times", "time")
-    return number
-
-
-def _how_often(
-    cursor: Cursor, condition: Expression, operator: Operator, number: NumberLiteral
-) -> SingleInstance:
-    """Whether it happens so often; at least once is whether it happens."""
-    when = Occurs(condition, cursor.reading.occurrence)
-    if operator is Operator.AT_LEAST and number.value == 1:
-        return ConditionMeasure(when)
-    return _that(CountMeasure(when), operator, number)
-
-
-def _so_many(cursor: Cursor) -> SingleInstance | None:
-    """The same with the number first: "more than two "Payment" occur"."""
-    cursor.also("there is", "there are")
-    if not cursor.next.is_word(*COMPARING) or is_operand(cursor.words, cursor.index):
-        return None
-    operator = comparator(cursor)
-    number = _NO_TIMES if operator is None and cursor.also("no") else _times(cursor)
-    condition = _named(cursor)
-    cursor.also("events", "occurrences", *HAPPENS)
-    return _how_often(cursor, condition, operator or Operator.EQUAL, number)
-
-
-def _having(cursor: Cursor) -> SingleInstance:
-    if at_noun(cursor):
-        return _compared(cursor, noun(cursor))
-    cursor.skip("a", "an")
-    valued = cursor.word(1).is_word("of", *COMPARING) and cursor.next.kind is WordKind.WORD
-    if valued and not cursor.next.is_word(*COMPARING):
-        return _compared(cursor, data(cursor, Pick.LAST))
-    return _so_many(cursor) or _event(cursor) or ConditionMeasure(event_condition(cursor))
-
-
-def _soon(cursor: Cursor, condition: Expression) -> DerivedSingleInstance:
-    """One thing within some time of another: from the first of that to the next of this."""
-    limit = time_amount(cursor)
-    cursor.expect("of", "after")
-    start, pick = moment(cursor)
-    end = Occurs(condition, cursor.reading.occurrence)
-    about = TimeMeasure(start, end, pick or Pick.FIRST, Pick.FIRST)
-    return _that(about, Operator.AT_MOST, limit)
+_BEHIND_SCOPE = (
+    "[ from <start>][ until <until>][ to <to>][ of the last <recent>]"
+    "[, only cases in which <cases>][, placed at <anchor>]"
+)
+_SCOPE_BLANKS: dict[str, Form[Any]] = {
+    "whole": Fixed({"the whole time": True}),
+    "every": Part(_read_recent, _last_words),
+    "last": Part(_read_last, _last_words),
+    **dict.fromkeys(("start", "until", "to"), Part(_read_day, lambda day, _: str(day))),
+    "recent": Part(_read_recent, _last_words),
+    "cases": STATEMENT,
+    "anchor": INSTANT,
+}
+SCOPE: Form[Scope] = Choice(
+    "a scope",
+    tuple(
+        Pattern(cut + _BEHIND_SCOPE, _SCOPE_BLANKS, _scope, _scope_values)
+        for cut in ("every <every>", "the last <last>", "<whole>")
+    ),
+    "as in every month",
+)

@@ -16,19 +16,17 @@ as it is stands in double quotes, with \n for a new line.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, Generic, TypeVar, cast
 
-from pappi.errors import DefinitionError, Position, Problem, UsageError
-from pappi.ppinot.expressions.nodes import NOWHERE, NumberLiteral, Operator, TextLiteral
+from pappi.errors import DefinitionError, Position, UsageError
 from pappi.ppinot.expressions.parser import MAX_DIGITS, Origin, located, parse_expression, refusal
-from pappi.ppinot.expressions.render import quote_text, render
+from pappi.ppinot.expressions.render import quote_text
 from pappi.ppinot.model import (
     EVERY_MONTH,
-    AggregatedMeasure,
     Catalogue,
     GroupTarget,
     MultiInstance,
@@ -39,11 +37,33 @@ from pappi.ppinot.model import (
     Wanted,
     measure_kind,
 )
-from pappi.ppinot.notations.building import ID, is_proportion, twins, unclear_share, usual_unit
-from pappi.ppinot.notations.sentences.expressions import amount, comparator, text_of, whole_number
-from pappi.ppinot.notations.sentences.parse import considered, defined_measure, whole
-from pappi.ppinot.notations.sentences.render import definition, scope_words
-from pappi.ppinot.notations.sentences.words import MAX_SIZE, Cursor, Reading, WordKind, Words
+from pappi.ppinot.notations.building import (
+    ID,
+    MAX_SUGGESTED,
+    is_proportion,
+    twins,
+    unclear_share,
+    usual_unit,
+)
+from pappi.ppinot.notations.document import Problems
+from pappi.ppinot.notations.sentences.expressions import (
+    NUMBER,
+    number_words,
+    read_amount,
+    text_of,
+    whole_number,
+)
+from pappi.ppinot.notations.sentences.measures import MULTI, SCOPE, definition, whole
+from pappi.ppinot.notations.sentences.patterns import (
+    Choice,
+    Fixed,
+    Form,
+    Part,
+    Pattern,
+    pattern_of,
+)
+from pappi.ppinot.notations.sentences.words import MAX_SIZE, Cursor, Reading, Word, WordKind, Words
+from pappi.ppinot.tree import aggregated_measures
 from pappi.ppinot.wording import CONTROL, did_you_mean, listed, quoted
 from pappi.values import (
     DURATIONS,
@@ -83,7 +103,6 @@ class Key(StrEnum):
     EXPECTED = "Expected"
 
 
-MAX_PROBLEMS = 200
 MAX_PPIS = 5_000
 _WIDTH = 98
 _KEYS = {key.value.lower(): key for key in Key}
@@ -92,80 +111,104 @@ _QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"')
 _SHARE = re.compile(r"([0-9]{0,9}\.?[0-9]{1,9})\s*(%?)")
 _EXAMPLE = "as in Definition: the average of …"
 _READING = Reading()
-_SIDES = {
-    Operator.LESS: "below",
-    Operator.AT_MOST: "at most",
-    Operator.GREATER: "above",
-    Operator.AT_LEAST: "at least",
-}
 _MOST_BUCKETS = 10**9 - 1
 
-# --- writing --------------------------------------------------------------------------
+
+# --- lines ----------------------------------------------------------------------------
 
 
-def write_template(catalogue: Catalogue) -> str:
-    """The catalogue as text, from which `read_template` makes it again."""
-    blocks = ["\n".join(_ppi_lines(ppi)) for ppi in catalogue.ppis]
-    total = "" if catalogue.total is None else f"\n{Key.TOTAL}: {catalogue.total}"
-    return "\n\n".join([f"{Key.LOG}: {_text(catalogue.log)}{total}", *blocks]) + "\n"
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """What stands behind one key, as a part of the file."""
+
+    key: Key
+    group: str | None
+    place: Position
+    text: str
+    origin: Origin
+    reading: Reading
+
+    @property
+    def position(self) -> Position:
+        return self.origin(0) if self.text else self.place
+
+    def written(self, separator: str = " ") -> str:
+        """The text, which may go on in several lines, and may be in quotes."""
+        return self._unquoted(separator.join(filter(None, map(str.strip, self.text.split("\n")))))
+
+    def items(self) -> tuple[str, ...]:
+        """Several texts with a dash before each, or one without."""
+        parts = [part for part in map(str.strip, self.text.split("\n")) if part]
+        if not parts or not all(part == "-" or part.startswith("- ") for part in parts):
+            return tuple(filter(None, [self.written()]))
+        return tuple(self._unquoted(part[1:].strip()) for part in parts)
+
+    def _unquoted(self, text: str) -> str:
+        return _between_quotes(text, self.position) if _QUOTED.fullmatch(text) else text
 
 
-def _ppi_lines(ppi: Ppi) -> Iterator[str]:
-    yield f"{Key.PPI}: {ppi.id}"
-    yield f"{Key.NAME}: {_text(ppi.name)}"
-    yield from _text_line(Key.PROCESS, ppi.process)
-    yield from _list_lines(Key.GOALS, ppi.goals)
-    yield _folded(f"{Key.DEFINITION}: The PPI is defined as {definition(ppi)}")
-    if unit := unit_words(ppi.measure, ppi.unit):
-        yield f"{Key.UNIT}: {unit}"
-    yield from _band_lines("", ppi.target, ppi.tolerated, ppi.unit)
-    for group in ppi.group_targets:
-        where = f" in {quote_text(group.key)}"
-        yield from _band_lines(where, group.target, group.tolerated, ppi.unit)
-    if ppi.value_range is not None:
-        low, high = (_shown(end, ppi.unit) for end in (ppi.value_range.low, ppi.value_range.high))
-        yield f"{Key.RANGE}: from {low} to {high}"
-    lead = "The process instances considered for this PPI are those of"
-    yield _folded(f"{Key.SCOPE}: {lead} {scope_words(ppi.scope)}")
-    yield from _text_line(Key.RESPONSIBLE, ppi.responsible)
-    yield from _list_lines(Key.INFORMED, ppi.informed)
-    yield from _text_line(Key.COMMENTS, ppi.comments)
-    if ppi.epsilon is not None:
-        yield f"{Key.EPSILON}: {ppi.epsilon}"
-    if release := "; ".join(_release_parts(ppi.release)):
-        yield f"{Key.RELEASE}: {release}"
-    if ppi.expected is not None:
-        yield f"{Key.EXPECTED}: {render(NumberLiteral(100 * ppi.expected))} %"
+def _between_quotes(written: str, place: Position) -> str:
+    return cast("Any", parse_expression(written, place)).value  # type: ignore[no-any-return]
+
+
+def _lines(text: str, at: Origin, reading: Reading, problems: Problems) -> Iterator[_Line]:
+    """All keys of a template with what stands behind them, in order."""
+    for start, end in _paragraphs(text):
+        line = _line(text[start:end], start, at, reading, problems)
+        if line is not None:
+            yield line
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    """Where each line begins that is not indented, and where those behind it that are end."""
+    start, offset = None, 0
+    while offset < len(text):
+        end = text.find("\n", offset) + 1 or len(text) + 1
+        line = text[offset : end - 1]
+        if line.strip() and (start is None or not line[0].isspace()):
+            if start is not None:
+                yield start, offset
+            start = offset
+        offset = end
+    if start is not None:
+        yield start, len(text)
+
+
+def _line(text: str, start: int, at: Origin, reading: Reading, problems: Problems) -> _Line | None:
+    place = at(start)
+    match = _KEY.match(text)
+    key = _KEYS.get(match[1].lower()) if match else None
+    hint = ""
+    if match is None or key is None:
+        word = match[1] if match else text.split("\n", maxsplit=1)[0].split(":", maxsplit=1)[0]
+        message = f"no line of a template begins with {quoted(word)}"
+        hint = did_you_mean(word, [known.value for known in Key], _EXAMPLE)
+    elif match[2] and key not in (Key.TARGET, Key.TOLERATED):
+        message = f"{quoted(key.value)} is the same for every group"
+    elif CONTROL.search(text):
+        message = "this text contains a control character"
+    else:
+        group = _between_quotes(match[2], place) if match[2] else None
+        # Problems point at what is said, not at the spaces before it.
+        said = text[match.end() :].lstrip()
+        behind = start + len(text) - len(said)
+        return _Line(key, group, place, said, lambda offset: at(behind + offset), reading)
+    problems.add(place, message, hint)
+    return None
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text can stand behind a colon as it is."""
+    return text == text.strip() and not text.startswith('"') and "\n" not in text and bool(text)
 
 
 def _text(text: str) -> str:
-    return text if is_plain(text) else quote_text(text)
-
-
-def _text_line(key: Key, text: str) -> Iterator[str]:
-    if text:
-        yield f"{key}: {_text(text)}"
-
-
-def _list_lines(key: Key, texts: tuple[str, ...]) -> Iterator[str]:
-    if texts:
-        yield f"{key}:"
-        yield from (f"  - {_text(text)}" for text in texts)
-
-
-def _band_lines(
-    where: str, target: Target | None, tolerated: Target | None, unit: Unit
-) -> Iterator[str]:
-    if target is not None:
-        yield f"{Key.TARGET}{where}: The PPI value must be {target_words(target, unit)}"
-    if tolerated is not None:
-        yield f"{Key.TOLERATED}{where}: The PPI value may be {target_words(tolerated, unit)}"
+    return text if _is_plain(text) else quote_text(text)
 
 
 def _folded(line: str) -> str:
     """A sentence over several lines, which break between words and never inside quotes."""
-    words = Words(line, lambda _: NOWHERE)
-    rows, row, index = [], "", 0
+    words, rows, row, index = Words(line), list[str](), "", 0
     while words[index].kind is not WordKind.END:
         glued = words[index].start == words[index - 1].end if index else False
         piece = words[index].written
@@ -178,67 +221,28 @@ def _folded(line: str) -> str:
     return "\n".join([*rows, row])
 
 
-# --- reading --------------------------------------------------------------------------
+# --- what stands behind the keys, read and written ------------------------------------
 
 
-def read_template(text: str, file: str = "<template>", reading: Reading = _READING) -> Catalogue:
-    """The catalogue that a template says; DefinitionError with every problem in it."""
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    if len(text) > MAX_SIZE:
-        raise refusal(Position(file, 1, 1), f"the file has more than {MAX_SIZE:,} characters")
-    problems: list[Problem] = []
-    lines = _lines(text, located(text, Position(file, 1, 1)), problems)
-    head, blocks = _blocks(lines, file, reading, problems)
-    log = head.text(Key.LOG)
-    if not log:
-        place = head.lines[Key.LOG].place if Key.LOG in head.lines else head.place
-        head.report(place, "the template does not say which log it is about", "as in Log: claims")
-    total = head.read(head.lines.get(Key.TOTAL), _epsilon)
-    if len(blocks) > MAX_PPIS:
-        raise refusal(blocks[MAX_PPIS].place, f"a template holds at most {MAX_PPIS:,} PPIs")
-    # When there are problems enough, no more are looked for.
-    read = [_ppi(block) if len(problems) < MAX_PROBLEMS else None for block in blocks]
-    ppis = tuple(ppi for ppi in read if ppi is not None)
-    problems += [Problem(position, message) for position, message in twins(ppis)]
-    if problems:
-        problems.sort(key=lambda problem: (problem.position.line, problem.position.column))
-        raise DefinitionError(problems[:MAX_PROBLEMS])
-    return Catalogue(log or "", ppis, total, file=file)
+@dataclass(frozen=True, slots=True)
+class _Entry(Generic[T]):
+    """What stands behind a key: how it is read, and how it is written."""
+
+    read: Callable[[_Line], T]
+    write: Callable[[Any], str]
 
 
-def _ppi(block: _Block) -> Ppi | None:
-    """A PPI; None, with problems, where what it needs is not there."""
-    key = block.read(block.lines.get(Key.PPI), _id)
-    if Key.DEFINITION not in block.lines:
-        block.report(block.place, "this PPI has no definition", _EXAMPLE)
-    measure = block.sentence(Key.DEFINITION, defined_measure)
-    scope = block.sentence(Key.SCOPE, considered) or EVERY_MONTH
-    release = block.sentence(Key.RELEASE, read_release) or ReleaseChoice()
-    epsilon = block.read(block.lines.get(Key.EPSILON), _epsilon)
-    name, unit = block.text(Key.NAME), _unit(block, measure) if measure else None
-    if key is None or measure is None or unit is None:
-        return None
-    green, amber = _bands(block, unit, block.lines.get(Key.TARGET), block.lines.get(Key.TOLERATED))
-    return Ppi(
-        id=key,
-        name=key if name is None else name,
-        measure=measure,
-        unit=unit,
-        scope=scope,
-        target=green,
-        value_range=block.sentence(Key.RANGE, lambda cursor: read_range(cursor, unit)),
-        epsilon=epsilon,
-        release=release,
-        process=block.text(Key.PROCESS) or "",
-        goals=block.texts(Key.GOALS),
-        responsible=block.text(Key.RESPONSIBLE) or "",
-        informed=block.texts(Key.INFORMED),
-        comments=block.text(Key.COMMENTS, "\n") or "",
-        tolerated=amber,
-        group_targets=_group_targets(block, measure, unit),
-        expected=block.read(block.lines.get(Key.EXPECTED), _expected),
-        position=block.place,
-    )
+def _sentence(form: Form[T], lead: str = "") -> _Entry[T]:
+    """A sentence, before which PPINOT's own words may stand."""
+
+    def read(line: _Line) -> T:
+        def said(cursor: Cursor) -> T:
+            cursor.accept(lead.lower())
+            return form.read(cursor)
+
+        return whole(line.text, line.reading, line.origin, said)
+
+    return _Entry(read, lambda value: f"{lead} {form.write(value)}".strip())
 
 
 def _id(line: _Line) -> str:
@@ -272,237 +276,123 @@ def _expected(line: _Line) -> Fraction:
     return share
 
 
-def _unit(block: _Block, measure: MultiInstance) -> Unit | None:
-    line = block.lines.get(Key.UNIT)
-    if line is None:
-        return usual_unit(measure)
-    if line.text.startswith('"'):
-        return block.spoken(line, lambda cursor: sized_unit(cursor, measure))
-    return block.read(line, lambda line: unit_of(measure, line.written(), line.position))
+# How a PPI is to be released: "verdict; mechanism threshold".
 
 
-def _bands(
-    block: _Block, unit: Unit, target: _Line | None, tolerated: _Line | None
-) -> tuple[Target | None, Target | None]:
-    """What is green, and what is amber."""
-    green = block.spoken(target, lambda cursor: read_target(cursor, unit))
-    amber = block.spoken(tolerated, lambda cursor: read_target(cursor, unit))
-    if tolerated is not None and target is None:
-        block.report(tolerated.place, "there is a tolerated range, but no target")
-    if green is not None and amber is not None and tolerated and not amber.contains(green):
-        block.report(tolerated.position, "the tolerated range must include all of the target")
-    if unit == PERCENT and Key.UNIT not in block.lines:
-        for line, read in ((target, green), (tolerated, amber)):
-            if line is not None and read is not None:
-                _ask_about_shares(block, line, read)
-    return green, amber
-
-
-def _ask_about_shares(block: _Block, line: _Line, read: Target) -> None:
-    """Where its unit goes without saying, nobody can tell whether 0.9 is a part of 1."""
-    if any(sign in line.text.lower() for sign in ("%", "percent", "/")):
-        return
-    for limit in (read.low, read.high):
-        if limit is not None and 0 < limit < PERCENT.factor:
-            block.report(line.position, *unclear_share(limit / PERCENT.factor))
-
-
-def _group_targets(block: _Block, measure: MultiInstance, unit: Unit) -> tuple[GroupTarget, ...]:
-    while not isinstance(measure, AggregatedMeasure):
-        _, measure = measure.variables[0]
-    keys = measure.grouping.keys if measure.grouping else ()
-    for (_, group), line in block.groups.items():
-        if group not in keys:
-            known = f"the groups are {listed(keys, 'and')}" if keys else "the PPI has no groups"
-            hint = did_you_mean(group, keys[:MAX_PROBLEMS], known)
-            block.report(line.place, f"this PPI has no group {quoted(group)}", hint)
-    targets = []
-    for group in dict.fromkeys(group for _, group in block.groups):
-        lines = (block.groups.get((Key.TARGET, group)), block.groups.get((Key.TOLERATED, group)))
-        green, amber = _bands(block, unit, *lines)
-        if green is not None:
-            targets.append(GroupTarget(group, green, amber))
-    return tuple(targets)
-
-
-# --- the lines about one PPI ----------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Block:
-    """What is said about one PPI, or before the first; of single groups by key and group.
-
-    What is wrong with a line is kept among the problems, and the line counts as not there.
-    """
-
-    place: Position
-    reading: Reading
-    problems: list[Problem]
-    lines: dict[Key, _Line] = field(default_factory=dict)
-    groups: dict[tuple[Key, str], _Line] = field(default_factory=dict)
-
-    def report(self, place: Position, message: str, hint: str = "") -> None:
-        self.problems.append(Problem(place, message, hint))
-
-    def add(self, line: _Line) -> None:
-        if line.group is not None:
-            if (line.key, line.group) in self.groups:
-                self.report(line.place, f"this was already said for the group {quoted(line.group)}")
-            self.groups[line.key, line.group] = line
-            return
-        if line.key in self.lines:
-            first = self.lines[line.key].place.line
-            message = f"the line {quoted(line.key.value)} appears twice; first in line {first}"
-            self.report(line.place, message)
-        self.lines.setdefault(line.key, line)
-
-    def read(self, line: _Line | None, read: Callable[[_Line], T]) -> T | None:
-        """What a line says, or None."""
-        if line is None:
-            return None
-        try:
-            return read(line)
-        except DefinitionError as error:
-            self.problems.extend(error.problems)
-        except UsageError as error:
-            self.report(line.position, error.message, error.hint)
-        return None
-
-    def text(self, key: Key, separator: str = " ") -> str | None:
-        return self.read(self.lines.get(key), lambda line: line.written(separator))
-
-    def texts(self, key: Key) -> tuple[str, ...]:
-        return self.read(self.lines.get(key), lambda line: line.items()) or ()
-
-    def sentence(self, key: Key, read: Callable[[Cursor], T]) -> T | None:
-        return self.spoken(self.lines.get(key), read)
-
-    def spoken(self, line: _Line | None, read: Callable[[Cursor], T]) -> T | None:
-        """What the whole of a line says as a sentence, or None."""
-        return self.read(line, lambda line: whole(line.text, self.reading, line.origin, read))
-
-
-def _blocks(
-    lines: list[_Line], file: str, reading: Reading, problems: list[Problem]
-) -> tuple[_Block, list[_Block]]:
-    """What stands before the first PPI, and what about each."""
-    head = _Block(Position(file, 1, 1), reading, problems)
-    blocks: list[_Block] = []
-    for line in lines:
-        if line.key is Key.PPI:
-            blocks.append(_Block(line.place, reading, problems))
-        of_all = line.key in (Key.LOG, Key.TOTAL)
-        if of_all and blocks:
-            head.report(line.place, f"'{line.key}' must come once, before all PPIs")
-        elif not of_all and not blocks:
-            message = f"{quoted(line.key.value)} must come after the 'PPI' it is about"
-            head.report(line.place, message)
-        else:
-            (blocks[-1] if blocks else head).add(line)
-    return head, blocks
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """What stands behind one key, as a part of the file."""
-
-    key: Key
-    group: str | None
-    place: Position
-    text: str
-    origin: Origin
-
-    @property
-    def position(self) -> Position:
-        return self.origin(0) if self.text else self.place
-
-    def written(self, separator: str = " ") -> str:
-        """The text, which may go on in several lines, and may be in quotes."""
-        return self._unquoted(separator.join(filter(None, map(str.strip, self.text.split("\n")))))
-
-    def items(self) -> tuple[str, ...]:
-        """Several texts with a dash before each, or one without."""
-        parts = [part for part in map(str.strip, self.text.split("\n")) if part]
-        if not parts or not all(part == "-" or part.startswith("- ") for part in parts):
-            return tuple(filter(None, [self.written()]))
-        return tuple(self._unquoted(part[1:].strip()) for part in parts)
-
-    def _unquoted(self, text: str) -> str:
-        return _quoted_text(text, self.position) if _QUOTED.fullmatch(text) else text
-
-
-def _quoted_text(written: str, place: Position) -> str:
-    match parse_expression(written, place):
-        case TextLiteral(value):
-            return value
-    raise AssertionError("quotes hold a text")
-
-
-def _lines(text: str, at: Origin, problems: list[Problem]) -> list[_Line]:
-    """All keys of a template with what stands behind them, in order."""
-    lines: list[_Line] = []
-    for start, end in _paragraphs(text):
-        line = _line(text[start:end], start, at, problems)
-        if line is not None:
-            lines.append(line)
-        if len(problems) >= MAX_PROBLEMS:
+def _read_mechanism(cursor: Cursor) -> str:
+    """A name of several words, with dashes or without."""
+    first = last = cursor.take_kind("a mechanism", WordKind.WORD)
+    while cursor.next.kind is WordKind.WORD or cursor.next.is_symbol("-"):
+        if cursor.next.is_word("with"):
             break
-    return lines
+        last = cursor.take()
+    return cursor.words.text[first.start : last.end]
 
 
-def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
-    """Where each line begins that is not indented, and where those behind it that are end."""
-    start, offset = None, 0
-    for line in text.split("\n"):
-        if line.strip() and not line[0].isspace():
-            if start is not None:
-                yield start, offset
-            start = offset
-        elif start is None and line.strip():
-            start = offset
-        offset += len(line) + 1
-    if start is not None:
-        yield start, len(text)
+def _read_function(cursor: Cursor) -> str:
+    """A variable, with dots to get deeper: a.b; also the id of the PPI, which may have dashes."""
+    first = cursor.next
+    while True:
+        word = cursor.take_kind("a variable, or 'value'", WordKind.WORD)
+        if not cursor.next.is_symbol(".", "-"):
+            return cursor.words.text[first.start : word.end]
+        cursor.take()
 
 
-def _line(text: str, start: int, at: Origin, problems: list[Problem]) -> _Line | None:
-    place = at(start)
-    match = _KEY.match(text)
-    key = _KEYS.get(match[1].lower()) if match else None
-    hint = ""
-    if match is None or key is None:
-        word = match[1] if match else text.split("\n", maxsplit=1)[0].split(":", maxsplit=1)[0]
-        message = f"no line of a template begins with {quoted(word)}"
-        hint = did_you_mean(word, [known.value for known in Key], _EXAMPLE)
-    elif match[2] and key not in (Key.TARGET, Key.TOLERATED):
-        message = f"{quoted(key.value)} is the same for every group"
-    elif CONTROL.search(text):
-        message = "this text contains a control character"
-    else:
-        group = _quoted_text(match[2], place) if match[2] else None
-        # Problems point at what is said, not at the spaces before it.
-        said = text[match.end() :].lstrip()
-        behind = start + len(text) - len(said)
-        return _Line(key, group, place, said, lambda offset: at(behind + offset))
-    problems.append(Problem(place, message, hint))
-    return None
+def _read_share(cursor: Cursor) -> Fraction:
+    word, share = cursor.next, read_amount(cursor)
+    if share.unit or not 0 < share.number <= 1:
+        message = "a share of epsilon is above 0 and at most 1"
+        raise cursor.refusal(message, "write e.g. 0.3", at=word)
+    return share.number
 
 
-# --- units ----------------------------------------------------------------------------
+def _read_several(cursor: Cursor) -> tuple[NoiseOn, ...]:
+    several = [_NOISE.read(cursor)]
+    while cursor.accept(","):
+        several.append(_NOISE.read(cursor))
+    return tuple(several)
+
+
+_MECHANISM: Form[str] = Part(_read_mechanism, lambda name, _: name)
+_NOISE = pattern_of(
+    NoiseOn,
+    "<function>[ by <mechanism>][ with share <share>]",
+    function=Part(_read_function, lambda name, _: name),
+    mechanism=_MECHANISM,
+    share=Part(_read_share, number_words),
+)
+_RELEASE_BLANKS: dict[str, Form[Any]] = {
+    "answer": Fixed({wanted.value: wanted for wanted in Wanted}),
+    "mechanism": _MECHANISM,
+    "noise": Part(_read_several, lambda noise, _: ", ".join(map(str, map(_NOISE.write, noise)))),
+    "falloff": NUMBER,
+    "buckets": Part(
+        lambda cursor: whole_number(cursor, 1, _MOST_BUCKETS, "buckets"),
+        lambda count, _: str(count),
+    ),
+    "in_set": Fixed({"set off": False}),
+}
+_RELEASE_PARTS: Choice[dict[str, Any]] = Choice(
+    "a wish for the release",
+    tuple(
+        Pattern(text, _RELEASE_BLANKS, lambda _cursor, _first, said: said, lambda said: said)
+        for text in (
+            *("<answer>", "mechanism <mechanism>", "noise on <noise>", "falloff <falloff>"),
+            *("buckets <buckets>", "<in_set>"),
+        )
+    ),
+)
+
+
+def _read_release(cursor: Cursor) -> ReleaseChoice:
+    """Parts with semicolons between them, each of them once."""
+    wishes: dict[str, Any] = {}
+    place = cursor.position
+    while True:
+        word = cursor.next
+        wish = _RELEASE_PARTS.read(cursor)
+        if wish.keys() & wishes.keys():
+            raise cursor.refusal("the release says this twice", at=word)
+        place = cursor.place(word) if "mechanism" in wish else place
+        wishes |= wish
+        if not cursor.accept(";"):
+            return ReleaseChoice(**wishes, position=place)
+
+
+def _release_words(release: ReleaseChoice, _unsaid: object) -> str:
+    plain = ReleaseChoice()
+    wishes = {name: getattr(release, name) for name in _RELEASE_BLANKS}
+    parts = ({name: wish} for name, wish in wishes.items() if wish != getattr(plain, name))
+    return "; ".join(map(str, map(_RELEASE_PARTS.write, parts)))
+
+
+_TEXT = _Entry(_Line.written, _text)
+_TEXTS = _Entry(_Line.items, lambda texts: "".join(f"\n  - {_text(text)}" for text in texts))
+_EPSILON = _Entry(_epsilon, str)
+_DEFINITION = _sentence(MULTI, "The PPI is defined as")
+_LEAD = "The process instances considered for this PPI are those of"
+_ENTRIES: Mapping[Key, tuple[str, _Entry[Any]]] = {
+    Key.NAME: ("name", _TEXT),
+    Key.PROCESS: ("process", _TEXT),
+    Key.GOALS: ("goals", _TEXTS),
+    Key.SCOPE: ("scope", _sentence(SCOPE, _LEAD)),
+    Key.RESPONSIBLE: ("responsible", _TEXT),
+    Key.INFORMED: ("informed", _TEXTS),
+    Key.COMMENTS: ("comments", _Entry(lambda line: line.written("\n"), _text)),
+    Key.EPSILON: ("epsilon", _EPSILON),
+    Key.RELEASE: ("release", _sentence(Part(_read_release, _release_words))),
+    Key.EXPECTED: (
+        "expected",
+        _Entry(_expected, lambda share: f"{number_words(100 * share)} %"),
+    ),
+}
+"""The attributes of a PPI that are written as they are."""
+
+# --- units, targets and ranges --------------------------------------------------------
 #
 # A target is written in the unit of its PPI. What a label means as a unit depends on the measure;
 # where it would be read as another unit than it is, its size is written behind it.
-
-
-def unit_of(measure: MultiInstance, label: str, place: Position) -> Unit:
-    """The unit that a label names for a measure; refused if the value cannot be shown in that."""
-    unit = _labelled(measure, label)
-    if unit is not None:
-        return unit
-    hint = "write percent or fraction"
-    if measure_kind(measure, None) is Kind.DURATION:
-        hint = did_you_mean(label, DURATIONS, f"the units are {listed(DURATIONS, 'and')}")
-    raise refusal(place, f"the value cannot be shown in {quoted(label)}", hint)
 
 
 def _labelled(measure: MultiInstance, label: str) -> Unit | None:
@@ -516,221 +406,318 @@ def _labelled(measure: MultiInstance, label: str) -> Unit | None:
     return Unit(label, Fraction(1)) if label else None
 
 
-def sized_unit(cursor: Cursor, measure: MultiInstance) -> Unit:
-    """A label in quotes, with the size of the unit behind it where it is not the usual one."""
-    place = cursor.position
-    word = cursor.accept_kind(WordKind.TEXT, "a unit in quotes")
-    if word is None:
-        raise cursor.unexpected()
-    label = text_of(cursor, word)
-    if not cursor.accept("of"):
-        return unit_of(measure, label, place)
-    size = amount(cursor)
-    if size.internal <= 0:
-        raise cursor.refusal("the size of a unit is above 0")
-    return Unit(label, size.internal)
+def _unit_named(measure: MultiInstance, label: str, place: Position) -> Unit:
+    unit = _labelled(measure, label)
+    if unit is not None:
+        return unit
+    hint = "write percent or fraction"
+    if measure_kind(measure, None) is Kind.DURATION:
+        hint = did_you_mean(label, DURATIONS, f"the units are {listed(DURATIONS, 'and')}")
+    raise refusal(place, f"the value cannot be shown in {quoted(label)}", hint)
 
 
-def unit_words(measure: MultiInstance, unit: Unit) -> str:
-    """How a unit is named, empty if it need not be."""
-    if unit == usual_unit(measure):
-        return ""
-    if is_plain(unit.name) and _labelled(measure, unit.name) == unit:
-        return unit.name
-    return f"{quote_text(unit.name)} of {render(NumberLiteral(unit.factor))}"
+def _unit_entry(measure: MultiInstance) -> _Entry[Unit]:
+    def sized(cursor: Cursor) -> Unit:
+        word = cursor.take_kind("a unit in quotes", WordKind.TEXT)
+        label = text_of(cursor, word)
+        if not cursor.accept("of"):
+            return _unit_named(measure, label, cursor.place(word))
+        size = read_amount(cursor)
+        if size.internal <= 0:
+            raise cursor.refusal("the size of a unit is above 0")
+        return Unit(label, size.internal)
+
+    def read(line: _Line) -> Unit:
+        if line.text.startswith('"'):
+            return whole(line.text, line.reading, line.origin, sized)
+        return _unit_named(measure, line.written(), line.position)
+
+    def write(unit: Unit) -> str:
+        if _is_plain(unit.name) and _labelled(measure, unit.name) == unit:
+            return unit.name
+        return f"{quote_text(unit.name)} of {number_words(unit.factor)}"
+
+    return _Entry(read, write)
 
 
-def is_plain(text: str) -> bool:
-    """Whether a text can stand behind a colon as it is."""
-    return text == text.strip() and not text.startswith('"') and "\n" not in text and bool(text)
+def _limit_form(unit: Unit) -> Form[Fraction]:
+    """An amount in the unit of the PPI, which may be named again."""
+    is_time = DURATIONS.get(unit.name) == unit.factor
+
+    def read(cursor: Cursor) -> Fraction:
+        start, size = cursor.next, read_amount(cursor)
+        word = cursor.words[cursor.index - 1].said if size.unit else cursor.next.said
+        if size.unit and is_time:
+            return size.internal
+        if size.unit and word != unit.name.lower():
+            message = f"{quoted(size.unit)} does not fit: the value is shown in {quoted(unit.name)}"
+            raise cursor.refusal(message, at=start)
+        if cursor.next.said in ("percent", "%") and unit in (PERCENT, FRACTION):
+            cursor.take()
+            return size.number / 100
+        if not size.unit and word == unit.name.lower():
+            cursor.take()
+        return unit.read(size.number)
+
+    def write(internal: Fraction, _unsaid: object) -> str:
+        number = number_words(internal / unit.factor)
+        names_unit = "/" not in number and (is_time or unit.name == "percent")
+        return f"{number} {unit.name}" if names_unit else number
+
+    return Part(read, write)
 
 
-def _is_time(unit: Unit) -> bool:
-    return DURATIONS.get(unit.name) == unit.factor
+def _rising(what: str, model: Callable[..., T]) -> Callable[[Cursor, Word, dict[str, Any]], T]:
+    def build(cursor: Cursor, first: Word, said: dict[str, Any]) -> T:
+        low, high = said.get("low"), said.get("high")
+        if low is not None and high is not None and not low < high:
+            raise cursor.refusal(f"the lower {what} must be below the upper one", at=first)
+        return model(**{"low": None, "high": None, **said})
+
+    return build
 
 
-# --- targets and ranges ---------------------------------------------------------------
+def target_form(unit: Unit) -> Form[Target]:
+    """`below 7 days`, `between 1 and 2`, `at least 1 and below 2`.
 
-
-def target_words(target: Target, unit: Unit) -> str:
-    """
-    >>> target_words(Target(None, Fraction(80, 100), high_included=False), PERCENT)
+    >>> target_form(PERCENT).write(Target(None, Fraction(80, 100), high_included=False))
     'below 80 percent'
     """
-    low, high = target.low, target.high
-    if low is not None and high is not None and target.low_included and target.high_included:
-        return f"between {_shown(low, unit)} and {_shown(high, unit)}"
-    least = Operator.AT_LEAST if target.low_included else Operator.GREATER
-    most = Operator.AT_MOST if target.high_included else Operator.LESS
-    sides = [(least, low), (most, high)]
-    said = [f"{_SIDES[side]} {_shown(limit, unit)}" for side, limit in sides if limit is not None]
-    return " and ".join(said) or "anything"
+    limit = _limit_form(unit)
+    blanks: dict[str, Form[Any]] = {
+        "low": limit,
+        "high": limit,
+        "low_included": Fixed({"at least": True, "above": False}),
+        "high_included": Fixed({"at most": True, "below": False}),
+    }
+    names = [own.name for own in fields(Target)]
+
+    def values(target: Target) -> Mapping[str, Any]:
+        return {name: getattr(target, name) for name in names}
+
+    def between(target: Target) -> Mapping[str, Any] | None:
+        return values(target) if target.low_included and target.high_included else None
+
+    build = _rising("limit of the target", Target)
+    low, high = "<low_included> <low>", "<high_included> <high>"
+    return Choice(
+        "a target",
+        (
+            Pattern("between <low> and <high>", blanks, build, between),
+            Pattern(f"{low}[ and {high}]", blanks, build, values),
+            Pattern(f"{high}[ and {low}]", blanks, build, values),
+            Fixed({"anything": Target(None, None)}),
+        ),
+        "as in below 7 days",
+    )
 
 
-def _shown(internal: Fraction, unit: Unit) -> str:
-    number = render(NumberLiteral(internal / unit.factor))
-    names_unit = "/" not in number and (_is_time(unit) or unit.name == "percent")
-    return f"{number} {unit.name}" if names_unit else number
+def _range_form(unit: Unit) -> Form[Bounds]:
+    limit = _limit_form(unit)
+    return Pattern(
+        "from <low> to <high>",
+        {"low": limit, "high": limit},
+        _rising("end of the range", Bounds),
+        lambda bounds: {"low": bounds.low, "high": bounds.high},
+    )
 
 
-def read_target(cursor: Cursor, unit: Unit) -> Target:
-    """`below 7 days`, `between 1 and 2`, `at least 1 and below 2`."""
-    cursor.also("the ppi value must be", "the ppi value may be", "the value must be", "must be")
-    if cursor.accept("anything"):
-        return Target(None, None)
-    start = cursor.next
-    if cursor.accept("between"):
-        low = _limit(cursor, unit)
-        cursor.expect("and")
-        target = Target(low, _limit(cursor, unit))
-    else:
-        target = _sided(cursor, unit)
-    if target.low is not None and target.high is not None and not target.low < target.high:
-        message = "the lower limit of the target must be below the upper one"
-        raise cursor.refusal(message, at=start)
-    return target
+_BANDS = {Key.TARGET: "The PPI value must be", Key.TOLERATED: "The PPI value may be"}
+
+# --- writing --------------------------------------------------------------------------
 
 
-def _sided(cursor: Cursor, unit: Unit) -> Target:
-    limits: dict[str, tuple[Fraction, bool]] = {}
-    while True:
-        word, side = cursor.next, comparator(cursor)
-        if side not in _SIDES:
-            for words in ("below", "at most", "above", "at least", "between"):
-                cursor.at(words)
-            raise cursor.unexpected("as in below 7 days")
-        which = "high" if side in (Operator.LESS, Operator.AT_MOST) else "low"
-        if which in limits:
-            message = "a target has one lower and one upper limit, but this is the same limit again"
-            raise cursor.refusal(message, at=word)
-        limits[which] = _limit(cursor, unit), side in (Operator.AT_MOST, Operator.AT_LEAST)
-        if not cursor.accept("and"):
-            break
-    low, low_included = limits.get("low", (None, True))
-    high, high_included = limits.get("high", (None, True))
-    return Target(low, high, low_included, high_included)
+def write_template(catalogue: Catalogue) -> str:
+    """The catalogue as text, from which `read_template` makes it again."""
+    blocks = ["\n".join(_ppi_lines(ppi)) for ppi in catalogue.ppis]
+    total = "" if catalogue.total is None else f"\n{Key.TOTAL}: {catalogue.total}"
+    return "\n\n".join([f"{Key.LOG}: {_text(catalogue.log)}{total}", *blocks]) + "\n"
 
 
-def read_range(cursor: Cursor, unit: Unit) -> Bounds:
-    cursor.expect("from", "between")
-    start, low = cursor.next, _limit(cursor, unit)
-    cursor.expect("to", "and")
-    high = _limit(cursor, unit)
-    if not low < high:
-        raise cursor.refusal("the lower end of the range must be below the upper one", at=start)
-    return Bounds(low, high)
+def _ppi_lines(ppi: Ppi) -> Iterator[str]:
+    yield f"{Key.PPI}: {ppi.id}"
+    yield from _plain_lines(ppi, Key.NAME, Key.PROCESS, Key.GOALS)
+    yield _folded(f"{Key.DEFINITION}: The PPI is defined as {definition(ppi)}")
+    if ppi.unit != usual_unit(ppi.measure):
+        yield f"{Key.UNIT}: {_unit_entry(ppi.measure).write(ppi.unit)}"
+    targets: tuple[Ppi | GroupTarget, ...] = (ppi, *ppi.group_targets)
+    for group in targets:
+        where = f" in {quote_text(group.key)}" if isinstance(group, GroupTarget) else ""
+        for (key, lead), target in zip(
+            _BANDS.items(), (group.target, group.tolerated), strict=True
+        ):
+            if target is not None:
+                yield f"{key}{where}: {_sentence(target_form(ppi.unit), lead).write(target)}"
+    if ppi.value_range is not None:
+        yield f"{Key.RANGE}: {_range_form(ppi.unit).write(ppi.value_range)}"
+    yield from _plain_lines(ppi, Key.SCOPE, Key.RESPONSIBLE, Key.INFORMED, Key.COMMENTS)
+    yield from _plain_lines(ppi, Key.EPSILON, Key.RELEASE, Key.EXPECTED)
 
 
-def _limit(cursor: Cursor, unit: Unit) -> Fraction:
-    """An amount in the unit of the PPI, which may be named again."""
-    start = cursor.next
-    size = amount(cursor)
-    word = cursor.words[cursor.index - 1].said if size.unit else cursor.next.said
-    if size.unit and _is_time(unit):
-        return size.internal
-    if size.unit and word != unit.name.lower():
-        message = f"{quoted(size.unit)} does not fit: the value is shown in {quoted(unit.name)}"
-        raise cursor.refusal(message, at=start)
-    if cursor.next.said in ("percent", "%") and unit in (PERCENT, FRACTION):
-        cursor.take()
-        return size.number / 100
-    if not size.unit and word == unit.name.lower():
-        cursor.take()
-    return unit.read(size.number)
+def _plain_lines(ppi: Ppi, *keys: Key) -> Iterator[str]:
+    defaults = {own.name: own.default for own in fields(Ppi)}
+    for key in keys:
+        name, entry = _ENTRIES[key]
+        value = getattr(ppi, name)
+        if value != defaults[name]:
+            line = f"{key}: {entry.write(value)}"
+            yield _folded(line) if key is Key.SCOPE else line.replace(": \n", ":\n")
 
 
-# --- how a PPI is to be released: "verdict; mechanism threshold" ----------------------
+# --- reading --------------------------------------------------------------------------
 
 
-def _release_parts(release: ReleaseChoice) -> Iterator[str]:
-    if release.answer is not Wanted.VALUE:
-        yield str(release.answer)
-    if release.mechanism is not None:
-        yield f"mechanism {release.mechanism}"
-    if release.noise:
-        yield f"noise on {', '.join(map(_noise_words, release.noise))}"
-    if release.falloff is not None:
-        yield f"falloff {render(NumberLiteral(release.falloff))}"
-    if release.buckets is not None:
-        yield f"buckets {release.buckets}"
-    if not release.in_set:
-        yield "set off"
+def read_template(text: str, file: str = "<template>", reading: Reading = _READING) -> Catalogue:
+    """The catalogue that a template says; DefinitionError with every problem in it."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    start = Position(file, 1, 1)
+    if len(text) > MAX_SIZE:
+        raise refusal(start, f"the file has more than {MAX_SIZE:,} characters")
+    problems = Problems()
+    head, blocks = _blocks(_lines(text, located(text, start), reading, problems), start, problems)
+    log = head.read(Key.LOG, _TEXT)
+    if not log:
+        place = head.lines[Key.LOG].place if Key.LOG in head.lines else head.place
+        problems.add(place, "the template does not say which log it is about", "as in Log: claims")
+    total = head.read(Key.TOTAL, _EPSILON)
+    ppis = tuple(ppi for block in blocks if (ppi := _ppi(block)) is not None)
+    for position, message in twins(ppis):
+        problems.add(position, message)
+    if problems.found:
+        in_order = sorted(problems.found, key=lambda it: (it.position.line, it.position.column))
+        raise DefinitionError(in_order)
+    return Catalogue(log or "", ppis, total, file=file)
 
 
-def _noise_words(noise: NoiseOn) -> str:
-    mechanism = "" if noise.mechanism is None else f" by {noise.mechanism}"
-    share = "" if noise.share is None else f" with share {render(NumberLiteral(noise.share))}"
-    return noise.function + mechanism + share
+@dataclass(slots=True)
+class _Block:
+    """What is said about one PPI, or before the first; of single groups by key and group.
+
+    What is wrong with a line is kept among the problems, and the line counts as not there.
+    """
+
+    place: Position
+    problems: Problems
+    lines: dict[Key, _Line] = field(default_factory=dict)
+    groups: dict[tuple[Key, str], _Line] = field(default_factory=dict)
+
+    def add(self, line: _Line) -> None:
+        if line.group is not None:
+            if (line.key, line.group) in self.groups:
+                message = f"this was already said for the group {quoted(line.group)}"
+                self.problems.add(line.place, message)
+            self.groups[line.key, line.group] = line
+            return
+        if line.key in self.lines:
+            first = self.lines[line.key].place.line
+            message = f"the line {quoted(line.key.value)} appears twice; first in line {first}"
+            self.problems.add(line.place, message)
+        self.lines.setdefault(line.key, line)
+
+    def read(self, key: Key | _Line | None, entry: _Entry[T]) -> T | None:
+        """What a line says, or None."""
+        line = self.lines.get(key) if isinstance(key, Key) else key
+        try:
+            return None if line is None else entry.read(line)
+        except DefinitionError as error:
+            self.problems.extend(error.problems)
+        except UsageError as error:
+            self.problems.add(cast("_Line", line).position, error.message, error.hint)
+        return None
 
 
-def read_release(cursor: Cursor) -> ReleaseChoice:
-    """Parts with semicolons between them, each of them once."""
-    release, said = ReleaseChoice(), set[str]()
-    while True:
-        word = cursor.next
-        what, release = _release_part(cursor, release)
-        if what in said:
-            raise cursor.refusal(f"the {what} is said twice", at=word)
-        said.add(what)
-        if not cursor.accept(";"):
-            return release
+def _blocks(
+    lines: Iterator[_Line], start: Position, problems: Problems
+) -> tuple[_Block, list[_Block]]:
+    """What stands before the first PPI, and what about each."""
+    head, blocks = _Block(start, problems), list[_Block]()
+    for line in lines:
+        if line.key is Key.PPI:
+            if len(blocks) == MAX_PPIS:
+                raise refusal(line.place, f"a template holds at most {MAX_PPIS:,} PPIs")
+            blocks.append(_Block(line.place, problems))
+        of_all = line.key in (Key.LOG, Key.TOTAL)
+        if of_all and blocks:
+            problems.add(line.place, f"'{line.key}' must come once, before all PPIs")
+        elif not of_all and not blocks:
+            message = f"{quoted(line.key.value)} must come after the 'PPI' it is about"
+            problems.add(line.place, message)
+        else:
+            (blocks[-1] if blocks else head).add(line)
+    return head, blocks
 
 
-def _release_part(cursor: Cursor, release: ReleaseChoice) -> tuple[str, ReleaseChoice]:
-    """What is said next, and the choice with it."""
-    answer = cursor.accept(*(wanted.value for wanted in Wanted))
-    if answer:
-        return "answer", replace(release, answer=Wanted(answer))
-    if cursor.accept("mechanism"):
-        name, place = _mechanism(cursor)
-        return "mechanism", replace(release, mechanism=name, position=place)
-    if cursor.accept("noise on"):
-        noise = [_noise_on(cursor)]
-        while cursor.accept(","):
-            noise.append(_noise_on(cursor))
-        return "noise", replace(release, noise=tuple(noise))
-    if cursor.accept("falloff"):
-        return "falloff", replace(release, falloff=amount(cursor).number)
-    if cursor.accept("set off"):
-        return "set", replace(release, in_set=False)
-    cursor.expect("buckets")
-    count = whole_number(cursor, 1, _MOST_BUCKETS, "buckets")
-    return "buckets", replace(release, buckets=count)
+def _ppi(block: _Block) -> Ppi | None:
+    """A PPI; None, with problems, where what it needs is not there."""
+    key = block.read(Key.PPI, _Entry(_id, str))
+    if Key.DEFINITION not in block.lines:
+        block.problems.add(block.place, "this PPI has no definition", _EXAMPLE)
+    measure = block.read(Key.DEFINITION, _DEFINITION)
+    said: dict[str, Any] = {"name": key, "scope": EVERY_MONTH}
+    for at, (name, entry) in _ENTRIES.items():
+        if (value := block.read(at, entry)) is not None:
+            said[name] = value
+    unit = None
+    if measure is not None and Key.UNIT in block.lines:
+        unit = block.read(Key.UNIT, _unit_entry(measure))
+    elif measure is not None:
+        unit = usual_unit(measure)
+    if key is None or measure is None or unit is None:
+        return None
+    green, amber = _bands(block, unit, *(block.lines.get(band) for band in _BANDS))
+    return Ppi(
+        id=key,
+        measure=measure,
+        unit=unit,
+        target=green,
+        tolerated=amber,
+        value_range=block.read(Key.RANGE, _sentence(_range_form(unit))),
+        group_targets=_group_targets(block, measure, unit),
+        position=block.place,
+        **said,
+    )
 
 
-def _mechanism(cursor: Cursor) -> tuple[str, Position]:
-    """A name of several words, with dashes or without, and where it stands."""
-    first, last = cursor.next, None
-    while cursor.next.kind is WordKind.WORD or cursor.next.is_symbol("-"):
-        if cursor.says("with"):
-            break
-        last = cursor.take()
-    cursor.want_thing("a mechanism")
-    if last is None:
-        raise cursor.unexpected()
-    return cursor.words.text[first.start : last.end], cursor.place(first)
+def _bands(
+    block: _Block, unit: Unit, target: _Line | None, tolerated: _Line | None
+) -> tuple[Target | None, Target | None]:
+    """What is green, and what is amber."""
+    form = target_form(unit)
+    green = block.read(target, _sentence(form, _BANDS[Key.TARGET]))
+    amber = block.read(tolerated, _sentence(form, _BANDS[Key.TOLERATED]))
+    if tolerated is not None and target is None:
+        block.problems.add(tolerated.place, "there is a tolerated range, but no target")
+    if green is not None and amber is not None and tolerated and not amber.contains(green):
+        message = "the tolerated range must include all of the target"
+        block.problems.add(tolerated.position, message)
+    if unit == PERCENT and Key.UNIT not in block.lines:
+        for line, read in ((target, green), (tolerated, amber)):
+            if line is not None and read is not None:
+                _ask_about_shares(block, line, read)
+    return green, amber
 
 
-def _noise_on(cursor: Cursor) -> NoiseOn:
-    """A function, and what is wanted for it: "a by laplace with share 0.3"."""
-    function = _function(cursor)
-    mechanism, place = _mechanism(cursor) if cursor.accept("by") else (None, NOWHERE)
-    if not cursor.accept("with share"):
-        return NoiseOn(function, mechanism, position=place)
-    word, share = cursor.next, amount(cursor)
-    if share.unit or not 0 < share.number <= 1:
-        message = "a share of epsilon is above 0 and at most 1"
-        raise cursor.refusal(message, "write e.g. 0.3", at=word)
-    return NoiseOn(function, mechanism, share.number, position=place)
+def _ask_about_shares(block: _Block, line: _Line, read: Target) -> None:
+    """Where its unit goes without saying, nobody can tell whether 0.9 is a part of 1."""
+    if any(sign in line.text.lower() for sign in ("%", "percent", "/")):
+        return
+    for limit in (read.low, read.high):
+        if limit is not None and 0 < limit < PERCENT.factor:
+            block.problems.add(line.position, *unclear_share(limit / PERCENT.factor))
 
 
-def _function(cursor: Cursor) -> str:
-    """A variable, with dots to get deeper: a.b; also the id of the PPI, which may have dashes."""
-    first = cursor.next
-    while True:
-        word = cursor.accept_kind(WordKind.WORD, "a variable, or 'value'")
-        if word is None:
-            raise cursor.unexpected()
-        if not cursor.next.is_symbol(".", "-"):
-            return cursor.words.text[first.start : word.end]
-        cursor.take()
+def _group_targets(block: _Block, measure: MultiInstance, unit: Unit) -> tuple[GroupTarget, ...]:
+    # All measures of a formula are grouped alike, says the checker, so the first tells.
+    grouping = next(measure.grouping for _, measure in aggregated_measures(measure))
+    keys = grouping.keys if grouping else ()
+    for (_, group), line in block.groups.items():
+        if group not in keys:
+            known = f"the groups are {listed(keys, 'and')}" if keys else "the PPI has no groups"
+            hint = did_you_mean(group, keys[:MAX_SUGGESTED], known)
+            block.problems.add(line.place, f"this PPI has no group {quoted(group)}", hint)
+    targets = []
+    for group in dict.fromkeys(group for _, group in block.groups):
+        green, amber = _bands(block, unit, *(block.groups.get((band, group)) for band in _BANDS))
+        if green is not None:
+            targets.append(GroupTarget(group, green, amber))
+    return tuple(targets)

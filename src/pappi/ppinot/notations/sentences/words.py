@@ -1,19 +1,18 @@
 """The words of a sentence, going through them, and explaining where it goes wrong.
 
-Words are cut off only when they are asked for, so that a long text that goes
-wrong at its beginning is refused there. The lexer has no opinion on what a word
-means; the parts of a sentence that are expressions are read again, by the
-grammar of expressions.
+Words are cut off only when they are asked for, so that a long text that goes wrong at its
+beginning is refused there. The lexer has no opinion on what a word means; the parts of a sentence
+that are expressions are read again, by the grammar of expressions.
 
-Every word that is looked for and not found is remembered until the next one is
-taken. So a refusal can say what would have fitted at the very place where the
-sentence stops making sense, and what a misspelt word probably was.
+Whatever is looked for and not found is remembered for the furthest word that was reached. So a
+refusal can say what would have fitted at the very place where the sentence stops making sense,
+and what a misspelt word probably was.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -24,13 +23,11 @@ from pappi.ppinot.expressions.nodes import NOWHERE
 from pappi.ppinot.expressions.parser import IDENTIFIER, MAX_DIGITS, Origin, refusal
 from pappi.ppinot.model import Occurrence
 from pappi.ppinot.wording import CONTROL, closest, quoted
-from pappi.values import Vocabulary, WorkingCalendar
+from pappi.values import WorkingCalendar
 
 MAX_SIZE = 1_000_000
 MAX_DEPTH = 40
 _SHOWN = 6
-
-Spellings = dict[str, list[tuple[str, tuple[str, ...]]]]
 
 
 class WordKind(Enum):
@@ -83,11 +80,7 @@ _QUOTATION = {
     '"': re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL),
     "'": re.compile(r"'(?:[^'\\]++|\\.)*+'", re.DOTALL),
     "`": re.compile(r"`(?:[^`\\]++|\\.)*+`", re.DOTALL),
-    # What word processors make of quotes.
-    "“": re.compile("“[^”]*+”"),
-    "‘": re.compile("‘[^’]*+’"),
 }
-_POSSESSIVE = re.compile(r"(?<=\w)['’]s(?!\w)")
 
 
 @dataclass(slots=True)
@@ -95,7 +88,7 @@ class Words:
     """The words of a text, by number; an END follows them."""
 
     text: str
-    origin: Origin
+    origin: Origin = lambda _: NOWHERE
     _cut: list[Word] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -117,8 +110,6 @@ class Words:
             start = space.end()
         if start == len(self.text):
             return Word(WordKind.END, "", start, "")
-        if possessive := _POSSESSIVE.match(self.text, start):
-            return Word(WordKind.WORD, possessive.group(), start, "'s")
         if self.text[start] in _QUOTATION:
             return self._quotation(start)
         piece = _PIECE.match(self.text, start)
@@ -133,8 +124,7 @@ class Words:
         quote = self.text[start]
         quotation = _QUOTATION[quote].match(self.text, start)
         if quotation is None:
-            closing = {"“": "”", "‘": "’"}.get(quote, quote)
-            message = f"this quoted text never ends: the closing {closing} is missing"
+            message = f"this quoted text never ends: the closing {quote} is missing"
             apostrophe = 'a name with an apostrophe goes in double quotes: "it\'s done"'
             raise refusal(self.origin(start), message, apostrophe if quote == "'" else "")
         written = quotation.group()
@@ -144,20 +134,13 @@ class Words:
         return Word(WordKind.NAME if quote == "`" else WordKind.TEXT, written, start, written)
 
 
-def words_of(text: str) -> Sequence[str]:
-    """The words of a public name, as a sentence would have them; none if it has no such words.
-
-    >>> words_of("Send for Credit Collection"), words_of("it's")
-    (['send', 'for', 'credit', 'collection'], ['it', "'s"])
-    """
-    words = Words(text, lambda _: NOWHERE)
-    said: list[str] = []
-    try:
-        while words[len(said)].kind is not WordKind.END:
-            said.append(words[len(said)].said.lower())
-    except DefinitionError:
-        return []
-    return said
+@cache
+def _said(phrase: str) -> tuple[str, ...]:
+    """The words of a phrase of the grammar."""
+    words, said = Words(phrase), list[str]()
+    while words[len(said)].kind is not WordKind.END:
+        said.append(words[len(said)].said)
+    return tuple(said)
 
 
 # --- going through them ---------------------------------------------------------------
@@ -167,14 +150,12 @@ def words_of(text: str) -> Sequence[str]:
 class Reading:
     """How a sentence is read where it leaves something open.
 
-    names       activities and attributes that need no quotes then, whatever their capitals
     occurrence  at which events a condition occurs that does not say so
     calendar    the working time of a "business duration"
     groups      the keys of an attribute that cases are grouped by without naming any
     renamed     attributes that the sentence calls otherwise than the log does
     """
 
-    names: Vocabulary | None = None
     occurrence: Occurrence = Occurrence.EVERY
     calendar: WorkingCalendar | None = None
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -192,11 +173,6 @@ PPINOT4PY = Reading(
 """What `str()` of a ppinot4py measure means: its conditions are onsets, its names XES's."""
 
 
-@cache
-def _split(phrase: str) -> tuple[str, ...]:
-    return tuple(phrase.split())
-
-
 class Cursor:
     """A place between two words of a sentence.
 
@@ -208,21 +184,15 @@ class Cursor:
         self.reading = reading
         self.index = 0
         self.waiting: list[set[str]] = []
-        self._spelled: dict[str, Spellings] = {}
         self._depth = 0
-        self._wanted: list[str] = []
-        self._known: list[str] = []
-        self._things: list[str] = []
-        self._wanted_at = 0
+        self._furthest = 0
+        self._wanted: dict[str, None] = {}
 
     # --- looking and moving -----------------------------------------------------------
 
     @property
     def next(self) -> Word:
         return self.words[self.index]
-
-    def word(self, ahead: int) -> Word:
-        return self.words[self.index + ahead]
 
     @property
     def position(self) -> Position:
@@ -236,59 +206,32 @@ class Cursor:
         self.index += word.kind is not WordKind.END
         return word
 
-    def says(self, phrase: str, ahead: int = 0) -> bool:
-        """Whether these words come next; nobody is told that they were looked for."""
-        for index, said in enumerate(_split(phrase), self.index + ahead):
-            if self.words[index].said != said:
-                return False
-        return True
+    def behind(self, phrase: str, at: int) -> int | None:
+        """The number of the word behind a phrase, if the phrase stands at the word `at`."""
+        said = _said(phrase)
+        for number, word in enumerate(said):
+            if self.words[at + number].said != word:
+                self._reach(at + number)
+                if at + number == self._furthest:
+                    self._wanted[" ".join(said[number:])] = None
+                return None
+        return at + len(said)
 
-    def at(self, *phrases: str) -> str | None:
-        """Which of these phrases comes next; the first of them is the one to recommend."""
-        self.know(*phrases)
-        self._wanted.append(phrases[0])
-        return next(filter(self.says, phrases), None)
+    def accept(self, phrase: str) -> bool:
+        """Takes a phrase, if it comes next."""
+        behind = self.behind(phrase, self.index)
+        self.index = self.index if behind is None else behind
+        return behind is not None
 
-    def accept(self, *phrases: str) -> str | None:
-        """The same, and it is taken."""
-        phrase = self.at(*phrases)
-        self.index += len(_split(phrase)) if phrase else 0
-        return phrase
-
-    def also(self, *phrases: str) -> str | None:
-        """Takes one of these phrases, of which none is worth recommending."""
-        self.know(*phrases)
-        phrase = next(filter(self.says, phrases), None)
-        self.index += len(_split(phrase)) if phrase else 0
-        return phrase
-
-    def expect(self, *phrases: str) -> str:
-        phrase = self.accept(*phrases)
-        if phrase is None:
+    def expect(self, phrase: str) -> None:
+        if not self.accept(phrase):
             raise self.unexpected()
-        return phrase
 
-    def skip(self, *words: str) -> None:
-        """Passes over words that change nothing."""
-        while self.next.is_word(*words):
-            self.index += 1
-
-    def accept_kind(self, kind: WordKind, thing: str) -> Word | None:
-        """The next word if it is of this kind; `thing` is what to call it."""
-        self.want_thing(thing)
-        return self.take() if self.next.kind is kind else None
-
-    def spelled(self, sort: str, names: Iterable[str]) -> Spellings:
-        """All names of a sort by the first of their words; asked again, they are not read."""
-        if sort not in self._spelled:
-            spellings: Spellings = {}
-            for name in names:
-                if said := tuple(words_of(name)):
-                    spellings.setdefault(said[0], []).append((name, said))
-            self._spelled[sort] = spellings
-        return self._spelled[sort]
-
-    # --- depth ------------------------------------------------------------------------
+    def take_kind(self, thing: str, *kinds: WordKind) -> Word:
+        """The next word, which has to be of one of these kinds; `thing` is what to call it."""
+        if self.next.kind not in kinds:
+            raise self.unexpected(thing)
+        return self.take()
 
     @contextmanager
     def nested(self) -> Iterator[None]:
@@ -296,46 +239,43 @@ class Cursor:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             message = f"measures are nested more than {MAX_DEPTH} levels deep here"
-            raise refusal(self.position, message)
+            raise self.refusal(message)
         yield
         self._depth -= 1
 
     # --- explaining -------------------------------------------------------------------
 
-    def want_thing(self, thing: str) -> None:
-        """Remembers that something would fit here which is not a fixed word."""
-        self._forget()
-        self._things.append(thing)
-
-    def know(self, *phrases: str) -> None:
-        """Remembers what a misspelt word may have been."""
-        self._forget()
-        self._known.extend(phrases)
-
-    def _forget(self) -> None:
-        if self._wanted_at != self.index:
-            self._wanted_at = self.index
-            self._wanted, self._known, self._things = [], [], []
+    def _reach(self, index: int) -> None:
+        if index > self._furthest:
+            self._furthest, self._wanted = index, {}
 
     def refusal(self, message: str, hint: str = "", at: Word | None = None) -> DefinitionError:
         return refusal(self.place(at or self.next), message, hint)
 
-    def unexpected(self, hint: str = "") -> DefinitionError:
-        """What would have fitted here, and what is here instead."""
-        self._forget()
-        shown = [*map(quoted, dict.fromkeys(self._wanted)), *dict.fromkeys(self._things)]
+    def unexpected(self, thing: str = "", hint: str = "") -> DefinitionError:
+        """What would have fitted at the furthest place, and what is there instead.
+
+        `thing` fits here as well, and is no fixed word; `hint` is for who wrote nothing like it.
+        """
+        self._reach(self.index)
+        is_here = self._furthest == self.index
+        phrases = (phrase.replace("( ", "(").replace(" )", ")") for phrase in self._wanted)
+        shown = [*[thing] * (is_here and bool(thing)), *map(quoted, phrases)]
         shown = shown[:_SHOWN] + ["…"] * (len(shown) > _SHOWN)
         fitting = " or ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
-        after = f" after {self.words[self.index - 1]}" if self.index else ""
-        message = f"expected {fitting or 'nothing more'}{after}, found {self.next}"
-        return self.refusal(message, self._meant() or hint)
+        word = self.words[self._furthest]
+        after = f" after {self.words[self._furthest - 1]}" if self._furthest else ""
+        message = f"expected {fitting or 'nothing more'}{after}, found {word}"
+        return self.refusal(message, self._meant(word) or hint * is_here, at=word)
 
-    def _meant(self) -> str:
+    def _meant(self, word: Word) -> str:
         """The phrase a misspelt word may have been the beginning of."""
-        spoken = [phrase for phrase in self._known if phrase.replace(" ", "").isalpha()]
-        meant = {word: word for phrase in spoken for word in _split(phrase)}
-        meant |= {_split(phrase)[0]: phrase for phrase in reversed(spoken)}
-        if self.next.kind is not WordKind.WORD or self.next.said in meant:
+        if word.is_word("occurs") and "occurs" not in self._wanted:
+            return 'an activity is written as in activity "A" occurs'
+        spoken = [phrase for phrase in self._wanted if phrase.replace(" ", "").isalpha()]
+        meant = {said: said for phrase in spoken for said in phrase.split()}
+        meant |= {phrase.split()[0]: phrase for phrase in reversed(spoken)}
+        if word.kind is not WordKind.WORD or word.said in meant:
             return ""
-        word = closest(self.next.written, meant)
-        return "" if word is None else f"did you mean {quoted(meant[word])}?"
+        guess = closest(word.written, meant)
+        return "" if guess is None else f"did you mean {quoted(meant[guess])}?"
