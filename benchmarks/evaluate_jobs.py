@@ -20,8 +20,8 @@ from typing import Any
 import duckdb
 
 import pappi
+from pappi.store import event_file as events_file
 from pappi.store import open_readonly
-from pappi.store.events import file as events_file
 
 LOG = "bench"
 WORKSPACE, PARQUET = "workspace", "log.parquet"

@@ -10,8 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from pappi.custody import Erased, Sealed
-from pappi.custody.capture import Step, capture, no_step, seal
-from pappi.custody.erasure import Request, erase
+from pappi.custody.capture import ErasureRequest, SealStep, capture, erase, no_step, seal
 from pappi.engine import CaseTable, Identify, evaluate_cases
 from pappi.eventlog import open_log
 from pappi.ppinot import parse_catalogue
@@ -136,14 +135,14 @@ class Fed:
         self,
         until: date | None = None,
         today: date = TODAY,
-        on_step: Callable[[Step], None] = no_step,
+        on_step: Callable[[SealStep], None] = no_step,
     ) -> Sealed:
         return seal(self.files, lambda: self.log, until, today, self.keep, on_step)
 
     def erase(
         self, *, cases: Sequence[str] = (), persons: Sequence[str] = (), blocks: Sequence[str] = ()
     ) -> Erased:
-        request = Request(tuple(cases), tuple(persons), tuple(blocks))
+        request = ErasureRequest(tuple(cases), tuple(persons), tuple(blocks))
         return erase(self.files, lambda: self.log, request, self.notes.append)
 
     def cases(self) -> CaseTable:

@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from pappi.custody import erasure
-from pappi.custody.capture import Step
+from pappi.custody import capture
+from pappi.custody.capture import SealStep
 from pappi.store import CapturedEvent, LogDeclaration, swap_in
-from pappi.store.events import parts as erasing
+from pappi.store import event_logs as erasing
 from tests.captured_logs import Fed, event, us
 from tests.crash.processes import forks
 
@@ -79,7 +79,7 @@ def suicide(_: object = None) -> None:
 
 
 def die_in_seal(folder: Path, step: str) -> None:
-    def on_step(reached: Step) -> None:
+    def on_step(reached: SealStep) -> None:
         if reached == step:
             suicide()
 
@@ -97,15 +97,15 @@ def die_in_erasure(folder: Path, step: str) -> None:
         suicide()
 
     planted: dict[str, tuple[Any, str, Callable[..., None]]] = {
-        "emptied": (erasure, "erase_cases", no_longer),
+        "emptied": (capture, "erase_cases", no_longer),
         "written": (erasing, "swap_in", no_longer),
         "swapped": (erasing, "swap_in", swap_and_die),
     }
     if step in planted:
         setattr(*planted[step])
-    request = erasure.Request(tuple(ERASED))
+    request = capture.ErasureRequest(tuple(ERASED))
     note = suicide if step == "noted" else fed.notes.append
-    erasure.erase(fed.files, lambda: fed.log, request, note)
+    capture.erase(fed.files, lambda: fed.log, request, note)
 
 
 # The parent
@@ -154,14 +154,14 @@ def check_seal(fed: Declared, undisturbed: list[dict[str, tuple[Any, ...]]]) -> 
     return happened
 
 
-@pytest.mark.parametrize("step", Step)
+@pytest.mark.parametrize("step", SealStep)
 def test_a_seal_killed_at_any_step_is_undone_or_complete(
-    tmp_path: Path, undisturbed: list[dict[str, tuple[Any, ...]]], step: Step
+    tmp_path: Path, undisturbed: list[dict[str, tuple[Any, ...]]], step: SealStep
 ) -> None:
     begun(tmp_path)
     run_until_killed(tmp_path, die_in_seal, step)
     happened = check_seal(Declared(tmp_path).reopened(), undisturbed)
-    assert happened is (step in (Step.DECLARED, Step.SETTLED))
+    assert happened is (step in (SealStep.DECLARED, SealStep.SETTLED))
 
 
 @pytest.mark.parametrize("seconds", [0.02, 0.1, 0.2, 0.4])
@@ -194,7 +194,7 @@ def test_a_seal_that_leaves_the_inbox_as_it_is_would_be_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begun(tmp_path)
-    run_until_killed(tmp_path, die_in_seal, Step.SWAPPED)
+    run_until_killed(tmp_path, die_in_seal, SealStep.SWAPPED)
     monkeypatch.setattr("pappi.store.inbox.Inbox.settle", lambda *_: None)
     with pytest.raises(AssertionError, match="late"):
         check_seal(Declared(tmp_path).reopened(), undisturbed)

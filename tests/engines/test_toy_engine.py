@@ -13,7 +13,7 @@ import pytest
 from pappi.custody import NewLog, SourceMapping
 from pappi.engine import cases
 from pappi.errors import UsageError
-from pappi.store import System, sources
+from pappi.store import System, declarations
 from pappi.values import Terms
 from tests.engines import toy_engine
 from tests.engines.places import ORDER, OWN
@@ -28,11 +28,11 @@ Extended = StrEnum("Extended", [*KNOWN, ("TOY", TOY)])  # type: ignore[misc]
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What the recipe registers: the system with its port, and the line of the backend."""
-    monkeypatch.setattr(sources, "System", Extended)
+    monkeypatch.setattr(declarations, "System", Extended)
     system = cast("System", Extended(TOY))
-    ports = {**sources._PORTS, system: 1}
+    ports = {**declarations._PORTS, system: 1}
     backends = {**cases.BACKENDS, system: toy_engine.__name__}
-    monkeypatch.setattr(sources, "_PORTS", ports)
+    monkeypatch.setattr(declarations, "_PORTS", ports)
     monkeypatch.setattr(cases, "BACKENDS", backends)
     events = small_log()
     numbers = pa.array(range(len(events)), pa.int64())

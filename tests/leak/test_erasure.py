@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pappi.custody import erasure
+from pappi.custody import capture
 from pappi.store import CapturedEvent, Inbox, Versioned
 from pappi.values import PrivacyUnit
 from tests.captured_logs import Fed, event, us
@@ -146,7 +146,7 @@ def test_deleting_rows_of_the_events_without_rewriting_is_caught(
                 query = f"DELETE FROM {name} WHERE case_id IN (SELECT unnest(?))"  # noqa: S608
                 connection.execute(query, [list(cases)])
 
-    monkeypatch.setattr(erasure, "erase_cases", only_delete)
+    monkeypatch.setattr(capture, "erase_cases", only_delete)
     fed = with_canaries(tmp_path)
     fed.erase(cases=["case-canary", "open-canary"])
     assert "case-canary" not in fed.rows()

@@ -18,8 +18,14 @@ from hypothesis import strategies as st
 
 from pappi.custody.capture import seal
 from pappi.errors import UsageError, WorkspaceError
-from pappi.store import CapturedEvent, create_events, event_tables, exclusive, open_readonly
-from pappi.store.events import parts
+from pappi.store import (
+    CapturedEvent,
+    create_events,
+    event_logs,
+    event_tables,
+    exclusive,
+    open_readonly,
+)
 from pappi.values import Calendar, CaseBorder, Grid, Kind, Period, PrivacyUnit
 from tests.captured_logs import FIRST, Fed, event, us
 from tests.lengths import length
@@ -216,7 +222,7 @@ def test_an_older_declaration_goes_on_reading_what_it_read(fed: Fed) -> None:
 def test_a_log_sealed_daily_does_not_grow_parts_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "MOST_PARTS", 4)
+    monkeypatch.setattr(event_logs, "MOST_PARTS", 4)
     fed = Fed(tmp_path, blocks=Grid(Calendar.DAY), attributes={}).create()
     days = [date.fromordinal(FIRST.toordinal() + number) for number in range(13)]
     for number, (day, following) in enumerate(pairwise(days)):

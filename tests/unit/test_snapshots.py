@@ -28,7 +28,7 @@ from pappi.ledger import (
     Journal,
     KeyState,
     Ledger,
-    chain,
+    entries,
     open_ledger,
     unverified_ledger,
 )
@@ -104,13 +104,13 @@ class Hashed:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.count = 0
-        real = chain._digest
+        real = entries._digest
 
         def counted(seq: int, at: str, kind: str, body: str, previous: str) -> str:
             self.count += 1
             return real(seq, at, kind, body, previous)
 
-        monkeypatch.setattr(chain, "_digest", counted)
+        monkeypatch.setattr(entries, "_digest", counted)
 
     def during(self, act: Callable[[], object]) -> int:
         before = self.count

@@ -26,7 +26,7 @@ from pappi.values import (
     parse_calendar,
     working_days_of,
 )
-from pappi.values.working_days import DAY_US
+from pappi.values.working_time import DAY_US
 from tests.lengths import length
 from tests.work import calls_in
 

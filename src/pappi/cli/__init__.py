@@ -1,7 +1,6 @@
 """The command line: thin, every command is one call of a workspace or a session.
 
     logs       declare logs, fill them, seal them, delete from them
-    declaring  what is declared about a log, as options and in words
     ppis       check definitions, show them, convert them
     queries    preview, rehearse, release, subscriptions, budgets; exact values for the owner
     audit      does a release keep its promise?

@@ -4,18 +4,15 @@ custody   `Custody`: every act of the owner, on record
 imports   a log that is read in, or created empty: its terms, and what is declared of it
 sources   a log whose events stay where they are
 names     which names are public: selecting them for a price, withdrawing them
-capture   a log that grows: taking in events, sealing time
-erasure   deleting cases, persons or blocks from disk
+capture   a log that changes: taking in events, sealing time, erasing cases from disk
 exact     values without noise, looked at on record
-trail     the journal in words, and what was spent
-pack      the facts for the data-protection pack
+trail     the journal in words, what was spent, and the data-protection pack
 backup    a workspace in one file, and back; going on after lost entries
 """
 
 from pappi.custody.backup import accept_rollback, back_up, loss_of, restore
-from pappi.custody.capture import MOST_EVENTS, Sealed, check_until, event_of
+from pappi.custody.capture import MOST_EVENTS, Erased, Sealed, check_until, event_of
 from pappi.custody.custody import Custody, IssuedKey, TrailEntry
-from pappi.custody.erasure import Erased
 from pappi.custody.imports import Imported, NewLog, Progress, declaration_text, declared_in
 from pappi.custody.names import Selection
 from pappi.custody.sources import Added, SourceMapping

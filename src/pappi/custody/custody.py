@@ -9,8 +9,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from itertools import islice, takewhile
 
-from pappi.custody.capture import Sealed, capture, grows, require_here, seal, seal_source
-from pappi.custody.erasure import Erased, Request, erase
+from pappi.custody.capture import (
+    Erased,
+    ErasureRequest,
+    Sealed,
+    capture,
+    erase,
+    grows,
+    require_here,
+    seal,
+    seal_source,
+)
 from pappi.custody.exact import exact_answers, look_payload
 from pappi.custody.imports import (
     Declarations,
@@ -23,9 +32,8 @@ from pappi.custody.imports import (
     sweep,
 )
 from pappi.custody.names import Selection, refuse_unwithdrawable, select_names
-from pappi.custody.pack import gather_pack
 from pappi.custody.sources import Added, SourceMapping, add_log
-from pappi.custody.trail import ChargePage, Spending, charges_before, spending_of
+from pappi.custody.trail import ChargePage, Spending, charges_before, gather_pack, spending_of
 from pappi.errors import NotFound, UsageError
 from pappi.eventlog import EventReader
 from pappi.ledger import ChargeRecord, Entry, EntryKind, Ledger, Mark, Verification, no_progress
@@ -172,7 +180,7 @@ class Custody:
     ) -> Erased:
         """Delete cases, persons or blocks from disk; what was released stays on record."""
         require_here(self.log(name), "erased")
-        request = Request(tuple(cases), tuple(persons), tuple(blocks))
+        request = ErasureRequest(tuple(cases), tuple(persons), tuple(blocks))
         with self._session.ledger() as ledger:
 
             def note(erased: Erased) -> None:

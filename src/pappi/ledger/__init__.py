@@ -2,8 +2,7 @@
 
 ledger     `Ledger`: charge before anything is drawn, record, replay, verify; opening one
 accounts   when a charge may be made, and how long a budget lasts
-entries    what the entries of the journal mean, and what they add up to
-chain      canonical JSON and a hash chain: the past cannot be changed unnoticed
+entries    the journal's hash chain, what its entries mean, and what they add up to
 snapshots  what is kept beside the journal: signed sums, and how far it had come
 database   the contract between the rules and a database
 sqlite     the ledger in a SQLite file
@@ -19,19 +18,24 @@ from pappi.ledger.accounts import (
     demand,
     forecast,
 )
-from pappi.ledger.chain import Entry, Fault, canonical_json, canonical_object, extend, verified
 from pappi.ledger.database import Journal, broken, utc_now
 from pappi.ledger.entries import (
     FORMAT,
     Balance,
     ChargeRecord,
+    Entry,
     EntryKind,
+    Fault,
     cancelled_in,
+    canonical_json,
+    canonical_object,
     charge_of,
+    extend,
     opening_payload,
     reformat_payload,
     reserved_in,
     standing,
+    verified,
 )
 from pappi.ledger.ledger import (
     Ledger,

@@ -18,8 +18,17 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from pappi.errors import LedgerBroken, LedgerUnavailable
-from pappi.ledger.chain import START, Entry, Fault, extend, require_follows
-from pappi.ledger.entries import FORMAT, EntryKind, format_of, opening_payload
+from pappi.ledger.entries import (
+    FORMAT,
+    START,
+    Entry,
+    EntryKind,
+    Fault,
+    extend,
+    format_of,
+    opening_payload,
+    require_follows,
+)
 from pappi.mechanisms import secret_bytes
 from pappi.values import JSON
 

@@ -51,7 +51,6 @@ from pappi.ledger.accounts import (
     distinct,
     shortfalls,
 )
-from pappi.ledger.chain import Entry, Fault, verified
 from pappi.ledger.database import DAMAGED, Clock, Journal, broken, utc_now
 from pappi.ledger.entries import (
     FORMAT,
@@ -59,7 +58,9 @@ from pappi.ledger.entries import (
     Balance,
     Cell,
     ChargeRecord,
+    Entry,
     EntryKind,
+    Fault,
     Story,
     cancel_payload,
     charge_of,
@@ -71,6 +72,7 @@ from pappi.ledger.entries import (
     reserve_payload,
     reserved_in,
     result_of,
+    verified,
 )
 from pappi.ledger.snapshots import Mark, MarkFile, Snapshot, keep_snapshot, read_snapshot
 from pappi.ledger.sqlite import SqliteJournal

@@ -28,9 +28,8 @@ from pathlib import Path
 
 from pappi.errors import LedgerRolledBack, LedgerUnavailable
 from pappi.ledger.accounts import Account
-from pappi.ledger.chain import Fault, canonical_json
 from pappi.ledger.database import Journal
-from pappi.ledger.entries import Balance
+from pappi.ledger.entries import Balance, Fault, canonical_json
 from pappi.values import JSON, Epsilon
 
 # Of what is in a snapshot. One of another version is not read, and the journal added up anew.

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from pappi.errors import LedgerBroken, LedgerUnavailable
-from pappi.ledger.chain import Fault
 from pappi.ledger.database import DAMAGED, Clock, Journal, broken
+from pappi.ledger.entries import Fault
 
 # Format 3 brought it: a ledger of an earlier one gets it when it is migrated.
 _SNAPSHOTS = """

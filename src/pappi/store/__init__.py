@@ -1,21 +1,33 @@
 """Where things live: a workspace's files, its events, and what holds by its ledger.
 
-workspace       the files of a workspace: creating, finding, opening one
-declarations    a log as its owner declares it: what is public, and where its events are
-sources         events that stay where they are, in a database or in files of somebody else
-registry        what holds now: a fold over the acts in the journal
-ledger_session  one verified ledger kept open, with its registry
-events          event logs in DuckDB: importing, growing, erasing, looking up
-inbox           captured events, until time is sealed over them
-migration       a workspace that an earlier version wrote, brought to today's layout
+workspace     the files of a workspace: creating, finding, opening one
+declarations  a log as its owner declares it: what is public, and where its events are
+registry      what holds now: a fold over the acts in the journal; one verified ledger kept open
+event_file    the DuckDB file of events: changing it all or nothing, looking into it
+event_logs    writing event logs into it: importing, growing, erasing
+inbox         captured events, until time is sealed over them
+migration     a workspace that an earlier version wrote, brought to today's layout
 """
 
 from typing import TYPE_CHECKING
 
 from pappi.lazy import lazy_imports
-from pappi.store.declarations import LogDeclaration, today
-from pappi.store.ledger_session import LedgerSession
+from pappi.store.declarations import (
+    EventSource,
+    Form,
+    LogDeclaration,
+    MappedColumn,
+    SourceRead,
+    System,
+    place_text,
+    require_public,
+    same_place,
+    secret_name,
+    system_of,
+    today,
+)
 from pappi.store.registry import (
+    LedgerSession,
     Registry,
     SavedQuery,
     Subscription,
@@ -25,18 +37,6 @@ from pappi.store.registry import (
     key_payload,
     saved_query_payload,
     subscription_payload,
-)
-from pappi.store.sources import (
-    EventSource,
-    Form,
-    MappedColumn,
-    SourceRead,
-    System,
-    place_text,
-    require_public,
-    same_place,
-    secret_name,
-    system_of,
 )
 from pappi.store.workspace import (
     LAYOUT,
@@ -51,9 +51,10 @@ from pappi.store.workspace import (
 )
 
 if TYPE_CHECKING:
-    from pappi.store.events.file import (
+    from pappi.store.event_file import (
         FIRST_POSITION,
         POSITION,
+        Lookup,
         changing,
         column,
         drop_events,
@@ -67,9 +68,13 @@ if TYPE_CHECKING:
         table,
         table_names,
     )
-    from pappi.store.events.importing import import_events
-    from pappi.store.events.lookup import Lookup
-    from pappi.store.events.parts import NewVersion, Versioned, create_events, erase_cases
+    from pappi.store.event_logs import (
+        NewVersion,
+        Versioned,
+        create_events,
+        erase_cases,
+        import_events,
+    )
     from pappi.store.inbox import (
         Captured,
         CapturedEvent,

@@ -64,7 +64,7 @@ from pappi.ledger import (
     verified,
 )
 from pappi.mechanisms import secret_bytes
-from pappi.store.events.file import (
+from pappi.store.event_file import (
     CANONICAL,
     FIRST_POSITION,
     POSITION,

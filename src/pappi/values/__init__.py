@@ -9,7 +9,6 @@ float.
     periods         calendar periods, grids and the horizon of a log
     units           how quantities are shown, and durations as people write them
     working_time    working calendars, read and written
-    working_days    the same as a table of days, from which working time is a subtraction
     access          keys, rights, and an analyst's share of the budget
     answers         quotes before a release, and answers after it
 """
@@ -64,8 +63,15 @@ from pappi.values.units import (
     duration_unit,
     parse_duration,
 )
-from pappi.values.working_days import DayTable, working_days_of
-from pappi.values.working_time import Season, Week, Window, WorkingCalendar, parse_calendar
+from pappi.values.working_time import (
+    DayTable,
+    Season,
+    Week,
+    Window,
+    WorkingCalendar,
+    parse_calendar,
+    working_days_of,
+)
 
 __all__ = [
     "CASE",

@@ -18,8 +18,7 @@ from zoneinfo import ZoneInfo
 from pappi.values.epsilon import Epsilon
 from pappi.values.periods import Calendar, Grid
 from pappi.values.privacy import CASE, Adjacency, PrivacyUnit
-from pappi.values.working_days import DayTable, working_days_of
-from pappi.values.working_time import WorkingCalendar
+from pappi.values.working_time import DayTable, WorkingCalendar, working_days_of
 
 
 class Kind(StrEnum):
