@@ -119,6 +119,9 @@ class LedgerSession:
 
     def _bring_forward(self, ledger: Ledger) -> None:
         registry, start = self._registry, ledger.brought_forward
+        outdated = start is not None and not Registry.is_kept_in(start[1])
+        if outdated:
+            start = None
         if start is not None and (registry.last is None or registry.last.seq < start[0].seq):
             entry, written = start
             registry = Registry.from_json(written, entry)
@@ -130,7 +133,8 @@ class LedgerSession:
             ledger.remember(now.last)
         self._registry = now
         kept = start[0].seq if start else 0
-        if ledger.snapshot_is_due and now.last is not None and now.last.seq == end:
+        due = ledger.snapshot_is_due or outdated
+        if due and now.last is not None and now.last.seq == end:
             self._keep(ledger, now)
             kept = end
         self._snapshot_at = kept + Ledger.snapshot_every
