@@ -390,8 +390,11 @@ class LocalSession:
         results: Mapping[str, Any] = {}
         undrawn = {one.key: one for one in releases if states[one.key] is not KeyState.RELEASED}
         if undrawn:
+            # What was asked at less ε goes on record first: of all that would do for it, the first
+            # on record is what it is read off again (`sets`).
+            in_order = sorted(undrawn.values(), key=lambda one: one.plan.apart or one.plan.epsilon)
             with self._pace():
-                drawn = self._draw(list(undrawn.values()), log)
+                drawn = self._draw(in_order, log)
             self._on_step("drawn")
             results = ledger.record(drawn)
             self._on_step("recorded")

@@ -173,7 +173,7 @@ class Registry:
                 log: Frost(date.fromisoformat(day), whole)
                 for log, (day, whole) in written["frozen"].items()
             },
-            sets={Account(log, block): tuple(seqs) for log, block, seqs in written["sets"]},
+            sets={Account(log, block): tuple(seqs) for log, block, seqs in written.get("sets", ())},
         )
 
     def log(self, name: str, among: Collection[str] | None = None) -> LogDeclaration:
