@@ -87,7 +87,7 @@ def go_on(_step: str) -> None:
     """Nothing happens between the steps."""
 
 
-class _Overtaken(Exception):  # noqa: N818 - no error: it is planned again
+class _Overtaken(Exception):
     """While a catalogue was planned, somebody else was charged for a part of it."""
 
 

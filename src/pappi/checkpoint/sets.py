@@ -187,9 +187,7 @@ class _Record:
             self._alone_plans[ppi.id, epsilon] = plan_ppi(ppi, epsilon, self._log.public)
         return self._alone_plans[ppi.id, epsilon]
 
-    def newcomer(
-        self, one: Release, members: Sequence[Plan], missing: Sequence[Plan]
-    ) -> Release:
+    def newcomer(self, one: Release, members: Sequence[Plan], missing: Sequence[Plan]) -> Release:
         """Of PPIs planned together, one that is not on record while others are, in its cell."""
         who = tuple(plan.ppi.id for plan in missing)
         if who not in self._anew:

@@ -284,8 +284,9 @@ def _joint_sets(
         keys = list(members)
         if len(keys) > _MOST_TOGETHER:
             keys.sort()  # whatever their order in the catalogue
-        for start in range(0, len(keys), _MOST_TOGETHER):
-            chosen.append([members[key] for key in keys[start : start + _MOST_TOGETHER]])
+        in_order = [members[key] for key in keys]
+        starts = range(0, len(keys), _MOST_TOGETHER)
+        chosen += [in_order[start : start + _MOST_TOGETHER] for start in starts]
     return chosen, copies
 
 
