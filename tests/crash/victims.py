@@ -21,7 +21,7 @@ from typing import Any
 from pappi.checkpoint import Caller, LocalSession
 from pappi.checkpoint.queries import Release
 from pappi.errors import WorkspaceError
-from pappi.ledger import Ledger, no_step
+from pappi.ledger import Ledger, allowed, no_step
 from pappi.ledger.ledger import Step
 from pappi.ppinot import parse_catalogue
 from pappi.store import LedgerSession, LogDeclaration, open_workspace
@@ -101,11 +101,15 @@ class DrawingFirst(Watched):
     """The planted fault: a crash between draw and charge leaves a free value."""
 
     def answer(
-        self, ledger: Ledger, questions: Sequence[Release], log: LogDeclaration
+        self,
+        ledger: Ledger,
+        releases: Sequence[Release],
+        log: LogDeclaration,
+        check: Callable[[], None] = allowed,
     ) -> tuple[Series, ...]:
-        self._draw(questions, log)
+        self._draw(releases, log)
         self._on_step("drawn")
-        return super().answer(ledger, questions, log)
+        return super().answer(ledger, releases, log, check)
 
 
 def watched(

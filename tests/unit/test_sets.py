@@ -255,7 +255,7 @@ def test_either_an_epsilon_for_each_or_a_total(session: LocalSession) -> None:
         with pytest.raises(UsageError, match="not both"):
             verb(ALL, "0.1", total="1")
     each = session.preview(ALL, "0.1")
-    assert {quote.epsilon for quote in each} == {Epsilon.of("0.1")}
+    assert {quote.own_epsilon for quote in each} == {Epsilon.of("0.1")}
     assert all(quote.total is None for quote in each)
 
 

@@ -478,6 +478,7 @@ def test_a_register_comes_back_from_a_snapshot_as_it_was(tmp_path: Path) -> None
     for until in (date(2025, 5, 1), date(2025, 6, 1)):
         question = alice.subscribe(asked(), until, "0.1")
     alice.unsubscribe(question.id)
+    alice.subscribe(replace(asked(), total=Epsilon.of("0.05")), date(2025, 4, 1))
     alice.save(asked())
     custody.stop("a pause")
     with workspace._ledger_session.ledger() as ledger:

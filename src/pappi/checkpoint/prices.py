@@ -17,6 +17,7 @@ from pappi.checkpoint.queries import Release
 from pappi.ledger import (
     Account,
     Balance,
+    Charge,
     Forecast,
     KeyState,
     RemainingBudget,
@@ -82,6 +83,7 @@ def quote_of(plan: Plan, log: PublicLog, charges: int, new_charges: int) -> Quot
         apart=None if plan.apart is None else _margin(plan_ppi(ppi, plan.apart, log)),
         cases_note=plan.expected.because,
         interval_half_width=_interval_half_width(plan),
+        each=plan.apart,
     )
 
 
@@ -144,7 +146,7 @@ def _ranked(options: list[QuotedSet]) -> tuple[QuotedSet, ...]:
 
 def _asked_for(plan: Plan, log: PublicLog) -> Iterator[QuotedSet]:
     """All that the PPI allows."""
-    for option in plan_options(plan.ppi, plan.epsilon, log):
+    for option in plan_options(plan.ppi, plan.apart or plan.epsilon, log):
         yield _quoted_set(option, plan)
 
 
@@ -153,7 +155,7 @@ def _unasked(plan: Plan, log: PublicLog) -> Iterator[QuotedSet]:
     if not plan.ppi.release.noise and plan.ppi.release.mechanism is None:
         return
     free = replace(plan.ppi, release=ReleaseChoice(answer=plan.ppi.release.answer))
-    for option in plan_options(free, plan.epsilon, log):
+    for option in plan_options(free, plan.apart or plan.epsilon, log):
         if (
             option.plan is not None
             and not option.on_request
@@ -234,9 +236,11 @@ def price_of(releases: Sequence[Release], states: Mapping[str, KeyState]) -> Pri
     """Of all releases together; two that are the same are paid once."""
     unpaid = {release.key: release for release in releases if states[release.key] in UNPAID}
     paid = demand(release.charge for release in unpaid.values())
+    # One draw for several PPIs has figures for each of them.
+    figures = {(one.key, one.plan.measurements): one for one in releases if one.key in unpaid}
     blocks = [amount for account, amount in paid.items() if account.is_block]
     return Price(
-        figures=sum(release.figures for release in unpaid.values()),
+        figures=sum(release.figures for release in figures.values()),
         reserved=sum(states[key] is KeyState.RESERVED for key in unpaid),
         blocks=len(blocks),
         least=min(blocks, default=ZERO),
@@ -265,16 +269,15 @@ def remaining_budget(
 
 
 def forecast_of(
-    releases: Sequence[Release], remaining: RemainingBudget, log: LogDeclaration
+    charges: Sequence[Charge], remaining: RemainingBudget, log: LogDeclaration
 ) -> Forecast | None:
     """For new charges only; the price is the largest cost to any block.
 
     None if nothing is: what is on record costs nothing.
     """
-    if not releases:
+    if not charges:
         return None
-    charges = {release.key: release.charge for release in releases}
-    wanted = demand(charges.values())
+    wanted = demand({charge.key: charge for charge in charges}.values())
     prices = {account.block: price for account, price in wanted.items() if account.is_block}
     return forecast(remaining, max(prices.values()), prices, log.terms.blocks, log.public.until)
 

@@ -29,6 +29,7 @@ from pappi.planning import (
     cells_of,
     epsilon_for,
     periods_of,
+    plan_each,
     plan_error_law,
     plan_ppi,
     plan_set,
@@ -133,9 +134,10 @@ def planned(ppi: Ppi, epsilon: Epsilon | None, log: PublicLog) -> Plan:
 
 
 def plans_of(catalogue: Catalogue, epsilon: Epsilon | None, log: PublicLog) -> tuple[Plan, ...]:
-    """Of each PPI; as one set, if the catalogue has a total and no ε is asked for each."""
+    """Of each PPI; under the catalogue's total, if it has one and no ε is asked for each."""
     if catalogue.total is None or epsilon is not None:
-        return tuple(planned(ppi, epsilon, log) for ppi in catalogue.ppis)
+        asked = [(_settled(ppi, log), _epsilon(ppi, epsilon)) for ppi in catalogue.ppis]
+        return plan_each(asked, log)
     for amount in (catalogue.total, *(ppi.epsilon for ppi in catalogue.ppis if ppi.epsilon)):
         _refuse_tiny(amount)
     return plan_set([_settled(ppi, log) for ppi in catalogue.ppis], catalogue.total, log)
@@ -267,6 +269,8 @@ def _charge(
     named: dict[str, JSON] = {"ppi": ", ".join(plan.together) or plan.ppi.id}
     if plan.total is not None:
         named["total"] = plan.total.nano
+    if plan.together:
+        named["each"] = plan.epsilon.nano // len(plan.measurements[0].inputs)
     return Charge(key, accounts, plan.epsilon, {**named, **query, **own}, analyst)
 
 

@@ -62,7 +62,8 @@ from pappi.checkpoint.subscriptions import (
     subscriptions_of,
 )
 from pappi.errors import Conflict, PappiError, Problem, Refused, ReleaseFailed, UsageError
-from pappi.ledger import Forecast, KeyState, Ledger, RemainingBudget
+from pappi.ledger import Forecast, KeyState, Ledger, RemainingBudget, allowed
+from pappi.planning import Plan
 from pappi.ppinot import Catalogue
 from pappi.series import smoothed_all
 from pappi.store import (
@@ -84,6 +85,10 @@ Step = Callable[[str], None]
 
 def go_on(_step: str) -> None:
     """Nothing happens between the steps."""
+
+
+class _Overtaken(Exception):
+    """While a catalogue was planned, somebody else was charged for a part of it."""
 
 
 class LocalSession:
@@ -175,8 +180,11 @@ class LocalSession:
                     at_accuracy(ppi, accuracy, log.public, counted)
                     for ppi, counted in zip(catalogue.ppis, counts, strict=True)
                 )
-                catalogue = replace(catalogue, ppis=ppis, total=None)
-            by_plan = self._by_plan(catalogue, amount, ledger, log)
+                # What each costs by itself; asked at these ε, some may share a draw and be better.
+                plans = [planned(ppi, None, log.public) for ppi in ppis]
+                by_plan = self._on_record(plans, ledger, log)
+            else:
+                by_plan = self._by_plan(catalogue, amount, ledger, log)
             refuse_too_much([release for own in by_plan for release in own])
             states = ledger.states(release.key for own in by_plan for release in own)
         quotes = []
@@ -198,31 +206,37 @@ class LocalSession:
             plans = (planned(ppi, epsilon, log.public) for epsilon in epsilons)
             return tuple(half_width_of(with_counted_cases(plan, log, counted)) for plan in plans)
 
-    def price(self, definitions: Definitions) -> Price:
-        """What asking all PPIs together costs, at the ε each of them names."""
-        catalogue = catalogue_of(definitions)
+    def price(self, definitions: Definitions, *, total: Amount | None = None) -> Price:
+        """What asking all PPIs together costs, at the ε each of them names, or at a total."""
+        catalogue = catalogue_of(definitions, total)
         with self._open_for(catalogue) as (ledger, log):
             releases = self._releases(catalogue, None, ledger, log)
             return price_of(releases, ledger.states(release.key for release in releases))
 
-    def paid(self, definitions: Definitions) -> Price:
+    def paid(self, definitions: Definitions, *, total: Amount | None = None) -> Price:
         """What was charged, once and by whomever, for all that is on record of a catalogue."""
-        catalogue = catalogue_of(definitions)
+        catalogue = catalogue_of(definitions, total)
         with self._open_for(catalogue) as (ledger, log):
             releases = self._releases(catalogue, None, ledger, log)
             states = ledger.states(release.key for release in releases)
         known = [one for one in releases if states[one.key] is KeyState.RELEASED]
         return price_of(known, dict.fromkeys(states, KeyState.NEW))
 
-    def forecasts(self, definitions: Definitions) -> tuple[Forecast | None, ...]:
-        """How long the budget lasts if each PPI is asked, at the ε it names; None if it is free."""
-        remaining, log, unpaid = self._unpaid(catalogue_of(definitions))
-        return tuple(forecast_of(releases, remaining, log) for releases in unpaid)
+    def forecasts(
+        self, definitions: Definitions, *, total: Amount | None = None
+    ) -> tuple[Forecast | None, ...]:
+        """How long the budget lasts if each PPI is asked, at the ε it names; None if it is free.
 
-    def outlook(self, definitions: Definitions) -> Forecast | None:
+        Of a draw for several PPIs, each is asked at its part.
+        """
+        remaining, log, unpaid = self._unpaid(catalogue_of(definitions, total))
+        parts = ([replace(one.charge, amount=one.plan.price) for one in own] for own in unpaid)
+        return tuple(forecast_of(charges, remaining, log) for charges in parts)
+
+    def outlook(self, definitions: Definitions, *, total: Amount | None = None) -> Forecast | None:
         """The same for all PPIs together."""
-        remaining, log, unpaid = self._unpaid(catalogue_of(definitions))
-        return forecast_of([release for own in unpaid for release in own], remaining, log)
+        remaining, log, unpaid = self._unpaid(catalogue_of(definitions, total))
+        return forecast_of([one.charge for own in unpaid for one in own], remaining, log)
 
     def rehearse(
         self,
@@ -299,12 +313,39 @@ class LocalSession:
             levels = released_in_levels(self.release, catalogue, amount, share)
             return Released(smoothed_all(levels))
         with self._open_for(catalogue) as (ledger, log):
-            releases = self._releases(catalogue, amount, ledger, log)
-            if price is not None:
-                states = ledger.states(release.key for release in releases)
-                _refuse_other_price(price_of(releases, states), price)
-            series = self.answer(ledger, releases, log)
+            series = None
+            while series is None:
+                series = self._released(catalogue, amount, ledger, log, price)
         return Released(smoothed_all(series) if smooth else series)
+
+    def _released(
+        self,
+        catalogue: Catalogue,
+        amount: Epsilon | None,
+        ledger: Ledger,
+        log: LogDeclaration,
+        price: str | None,
+    ) -> tuple[Series, ...] | None:
+        """None if somebody else was charged for a part of it in the meantime: it is planned anew.
+
+        One PPI may be in many sets, so that the same key is no longer all that could be paid twice.
+        """
+        before = ledger.head()
+        releases = self._releases(catalogue, amount, ledger, log)
+        if price is not None:
+            states = ledger.states(release.key for release in releases)
+            _refuse_other_price(price_of(releases, states), price)
+
+        def check() -> None:
+            if ledger.head() != before:
+                now = self._releases(catalogue, amount, ledger, log)
+                if [one.key for one in now] != [one.key for one in releases]:
+                    raise _Overtaken
+
+        try:
+            return self.answer(ledger, releases, log, check)
+        except _Overtaken:
+            return None
 
     def replay(
         self, definitions: Definitions, *, smooth: bool = False, total: Amount | None = None
@@ -325,20 +366,35 @@ class LocalSession:
         return Released(smoothed_all(series) if smooth else series)
 
     def answer(
-        self, ledger: Ledger, releases: Sequence[Release], log: LogDeclaration
+        self,
+        ledger: Ledger,
+        releases: Sequence[Release],
+        log: LogDeclaration,
+        check: Callable[[], None] = allowed,
     ) -> tuple[Series, ...]:
-        """Steps 2 to 4 of the protocol: the only place that charges, reads cases and records."""
+        """Steps 2 to 4 of the protocol: the only place that charges, reads cases and records.
+
+        `check` is called inside the transaction that charges, and may raise.
+        """
         refuse_too_much(releases)
         _refuse_unready(ledger, releases, log, self._ledger_session.files)
         rules = Rules(self._ledger_session, ledger, self._caller, log)
         charges = [release.charge for release in releases]
-        states = ledger.charge(charges, rules.limit, rules.permit)
+
+        def permit() -> None:
+            rules.permit()
+            check()
+
+        states = ledger.charge(charges, rules.limit, permit)
         self._on_step("charged")
         results: Mapping[str, Any] = {}
         undrawn = {one.key: one for one in releases if states[one.key] is not KeyState.RELEASED}
         if undrawn:
+            # What was asked at less ε goes on record first: of all that would do for it, the first
+            # on record is what it is read off again (`sets`).
+            in_order = sorted(undrawn.values(), key=lambda one: one.plan.apart or one.plan.epsilon)
             with self._pace():
-                drawn = self._draw(list(undrawn.values()), log)
+                drawn = self._draw(in_order, log)
             self._on_step("drawn")
             results = ledger.record(drawn)
             self._on_step("recorded")
@@ -380,9 +436,9 @@ class LocalSession:
         """End a subscription and free its remaining reservations; returns how many."""
         return end(self._ledger_session, self._caller, identity)
 
-    def save(self, definitions: Definitions) -> SavedQuery | None:
+    def save(self, definitions: Definitions, *, total: Amount | None = None) -> SavedQuery | None:
         """Save a query for this analyst; None if there is no room for it."""
-        return save(self._ledger_session, self._caller, catalogue_of(definitions))
+        return save(self._ledger_session, self._caller, catalogue_of(definitions, total))
 
     def saved(self, log: str | None = None) -> tuple[SavedQuery, ...]:
         """This analyst's saved queries, the latest first; for one log, or for all."""
@@ -423,11 +479,15 @@ class LocalSession:
     ) -> list[tuple[Release, ...]]:
         """The same, of each PPI by itself."""
         plans = plans_of(catalogue, epsilon, log.public)
+        return self._on_record(plans, ledger, log)
+
+    def _on_record(
+        self, plans: Sequence[Plan], ledger: Ledger, log: LogDeclaration
+    ) -> list[tuple[Release, ...]]:
         refuse_too_many_answers(plans, log.horizon)
         by_plan = [releases_of(plan, log, self._caller.name) for plan in plans]
-        if any(plan.total is not None for plan in plans):
-            return with_record(by_plan, ledger, log, self._caller.name)
-        return by_plan
+        sets = self._ledger_session.registry(ledger).sets
+        return with_record(by_plan, ledger, sets, log, self._caller.name)
 
     def _unpaid(
         self, catalogue: Catalogue
@@ -480,7 +540,7 @@ def run_due(
             log = registry.logs[subscription.log]
             session = LocalSession(ledger_session, subscriber(subscription), on_step, pace)
             try:
-                due = releases_due(ledger, subscription, log)
+                due = releases_due(ledger, ledger_session.registry(ledger), subscription, log)
                 if due:
                     yield Run(subscription, session.answer(ledger, due, log))
             except PappiError as problem:

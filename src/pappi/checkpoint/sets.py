@@ -1,125 +1,222 @@
-"""A catalogue under one total: what of it is on record, and what is left to pay for.
+"""What of a catalogue is on record, and what is left to pay for.
 
-A set is charged once in every block, and whatever it answered stays free: any PPI of it, alone or
-with others, asked for under the same total or a smaller one. Whoever wants it more exact gives it
-an ε of its own, which is never answered from another's. Where only some PPIs of a set are new,
-they alone are planned and charged, at the ε that makes them as exact as the set would have.
+PPIs that share a draw are charged as one, and whatever it answered stays free: any PPI of it, alone
+or with others, at an ε up to what it paid for its part of the draw; under a total also if that is
+no larger than the total it was released under. Whoever wants it more exact names a larger ε, and
+pays for a release of its own. What was released alone is as free, at the same ε.
 
-All of this follows from declarations and from the charges on record, never from data.
+What is not on record is planned as if nothing else had been asked: newcomers share a draw among
+themselves, so that no block pays more than for each PPI by itself.
+
+A draw that is charged or reserved but not on record yet can be completed by whoever asks for all
+that it answers; part of it cannot be drawn without the rest.
+
+All of this follows from declarations and from the charges on record, never from data. A request
+finds the same answers again, whatever is released later: what came first on record is taken, and
+that only ever grows at its end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from pappi.checkpoint.queries import Release, release_in
-from pappi.ledger import Charge, KeyState, Ledger, canonical_json
-from pappi.planning import Plan, plan_newcomers, plan_ppi, recorded_member
+from pappi.ledger import Account, Charge, KeyState, Ledger, canonical_json
+from pappi.planning import Plan, plan_each, plan_newcomers, plan_ppi, recorded_member
 from pappi.ppinot import Ppi, canonical_form
 from pappi.store import LogDeclaration
 from pappi.values import Epsilon
 
-_OWN = ("ppi", "total", "epsilon", "parts")
+_OWN = ("ppi", "total", "each", "epsilon", "parts")
 """What tells charges about one cell apart; all else in a question says which cases it has."""
 
 
 def with_record(
-    by_plan: Sequence[Sequence[Release]], ledger: Ledger, log: LogDeclaration, analyst: str
+    by_plan: Sequence[Sequence[Release]],
+    ledger: Ledger,
+    sets: Mapping[Account, Sequence[int]],
+    log: LogDeclaration,
+    analyst: str,
 ) -> list[tuple[Release, ...]]:
-    """The releases of plans that share one total, each read off the record where it can be."""
+    """The releases of a catalogue, each read off the record where it can be.
+
+    `sets` are the entries about sets of PPIs, as the registry has them.
+    """
     states = ledger.states(one.key for own in by_plan for one in own)
     new = [one for own in by_plan for one in own if states[one.key] is KeyState.NEW]
     if not new:
         return [tuple(own) for own in by_plan]
-    record = _Record(ledger, log)
+    plans = [own[0].plan for own in by_plan if own]
+    record = _Record(plans, ledger, sets, log, analyst)
     known = {(one.plan.ppi.id, one.cell): record.answer(one) for one in new}
-    unknown: dict[str, list[str]] = {}
+    together: dict[str, list[Plan]] = {}
     for one in new:
-        if known[one.plan.ppi.id, one.cell] is None:
-            unknown.setdefault(one.key, []).append(one.plan.ppi.id)
-    newcomers = _Newcomers([own[0].plan for own in by_plan if own], log, analyst)
+        together.setdefault(one.key, []).append(one.plan)
 
     def settled(one: Release) -> Release:
         if states[one.key] is not KeyState.NEW:
             return one
-        found, missing = known[one.plan.ppi.id, one.cell], unknown.get(one.key, [])
+        found, members = known[one.plan.ppi.id, one.cell], together[one.key]
         if found is not None:
             return found
-        return newcomers.release(one, missing) if len(missing) < len(one.plan.together) else one
+        missing = [plan for plan in members if known[plan.ppi.id, one.cell] is None]
+        return one if len(missing) == len(members) else record.newcomer(one, members, missing)
 
     return [tuple(map(settled, own)) for own in by_plan]
 
 
-class _Record:
-    """What was released under a total, by the cells it is about."""
+@dataclass(frozen=True, slots=True)
+class _OnRecord:
+    """A charge or reservation, and how far it has come."""
 
-    def __init__(self, ledger: Ledger, log: LogDeclaration) -> None:
-        self._log = log
-        self._charges: dict[str, list[Charge]] = {}
-        self._plans: dict[tuple[str, Epsilon], Plan] = {}
-        for record in ledger.charges(log.name):
-            if record.released and "total" in record.charge.question:
-                self._charges.setdefault(_cell(record.charge), []).append(record.charge)
+    charge: Charge
+    state: KeyState
+    released_at: int = 0
+
+    def rank(self, analyst: str) -> tuple[int, int]:
+        """What is taken first: nothing that was set aside for the asker stays there for ever."""
+        if self.state is KeyState.RESERVED:
+            return (0 if self.charge.analyst == analyst else 3), 0
+        return (1, self.released_at) if self.state is KeyState.RELEASED else (2, 0)
+
+
+class _Record:
+    """What a catalogue can be read off, by the cells it is about; and who is new."""
+
+    def __init__(
+        self,
+        plans: Sequence[Plan],
+        ledger: Ledger,
+        sets: Mapping[Account, Sequence[int]],
+        log: LogDeclaration,
+        analyst: str,
+    ) -> None:
+        self._ledger, self._sets, self._log, self._analyst = ledger, sets, log, analyst
+        self._asked = {canonical_json(canonical_form(p.ppi.measure)): p.ppi for p in plans}
+        self._known: dict[Account, dict[str, list[_OnRecord]]] = {}
+        self._members: dict[tuple[object, ...], Plan | None] = {}
+        self._alone_plans: dict[tuple[str, Epsilon], Plan] = {}
+        self._anew: dict[tuple[str, ...], Mapping[str, Plan]] = {}
 
     def answer(self, release: Release) -> Release | None:
-        """The most exact one on record, under a total as large or larger."""
-        total = release.plan.total
-        if total is None or release.plan.ppi.epsilon is not None:
-            return None  # who names an ε wants that, and pays for it
-        charges = self._charges.get(_cell(release.charge), [])
-        paid = (charge for charge in charges if _question(charge)["total"] >= total.nano)
-        plans = ((self._plan(charge, release), charge) for charge in paid)
-        found = [
-            Release(replace(plan, total=total, apart=release.plan.apart), release.cell, charge)
-            for plan, charge in plans
-            if plan is not None
-        ]
-        return min(found, key=lambda one: one.plan.predicted_error, default=None)
+        """What a release can be read off, or complete; None if it is new."""
+        plan = release.plan
+        asked = plan.ppi.epsilon if plan.total is not None else None
+        asked = asked or plan.apart or plan.epsilon
+        candidates = [*self._alone(release, asked), *self._of_sets(release, asked)]
+        for candidate in sorted(candidates, key=lambda one: one.rank(self._analyst)):
+            read = self._plan(candidate, release)
+            if read is not None:
+                read = replace(read, total=plan.total, apart=asked)
+                return Release(read, release.cell, candidate.charge)
+        return None
 
-    def _plan(self, charge: Charge, release: Release) -> Plan | None:
+    def _alone(self, release: Release, asked: Epsilon) -> Iterator[_OnRecord]:
+        """Where it was planned with others: what it would be by itself."""
+        if release.plan.apart is None:
+            return
+        plan = self._planned(release.plan.ppi, asked)
+        charge = release_in(release.cell, plan, self._log, self._analyst).charge
+        yield from self._on_record([charge])
+
+    def _of_sets(self, release: Release, asked: Epsilon) -> Iterator[_OnRecord]:
+        first, total = release.charge.accounts[0], release.plan.total
+        if first not in self._known:
+            self._known[first] = self._in_block(first)
+        for known in self._known[first].get(_cell(release.charge), []):
+            of_all = _question(known.charge).get("total")
+            named = release.plan.ppi.epsilon is not None  # who names an ε wants that
+            within = total is not None and not named and (of_all or 0) >= total.nano
+            if within or _of_each(known.charge) >= asked.nano:
+                yield known
+
+    def _in_block(self, block: Account) -> dict[str, list[_OnRecord]]:
+        charges: dict[str, Charge] = {}
+        for seq in self._sets.get(block, ()):
+            for charge in self._ledger.charges_at(seq):
+                if charge.accounts[0] == block and _is_of_a_set(charge):
+                    charges.setdefault(charge.key, charge)
+        cells: dict[str, list[_OnRecord]] = {}
+        for known in self._on_record(charges.values()):
+            cells.setdefault(_cell(known.charge), []).append(known)
+        return cells
+
+    def _on_record(self, charges: Iterable[Charge]) -> Iterator[_OnRecord]:
+        by_key = {charge.key: charge for charge in charges}
+        states, released = self._ledger.states(by_key), self._ledger.released_at(by_key)
+        for key, charge in by_key.items():
+            if states[key] is not KeyState.NEW:  # a reservation may have been given up
+                yield _OnRecord(charge, states[key], released.get(key, 0))
+
+    # --- plans, each made once for all cells ---
+
+    def _plan(self, known: _OnRecord, release: Release) -> Plan | None:
         """How the PPI is read off what a charge released, if that was about it."""
-        ppi, (first, *_) = release.plan.ppi, _question(charge)["parts"]
+        charge, ppi, (first, *_) = known.charge, release.plan.ppi, _question(known.charge)["parts"]
         if first["mechanism"] == "joint":
-            ((_, written),) = first["settings"]
-            public = self._log.public
-            return recorded_member(ppi, charge.amount, first["inputs"], written, public)
-        asked = release.charge.question["parts"]
-        inputs = [part["inputs"] for part in cast("list[dict[str, Any]]", asked)]
-        if first["inputs"] not in (*inputs, [canonical_form(ppi.measure)]):
+            return self._member(ppi, known, first["inputs"], first["settings"][0][1])
+        asked = [part["inputs"] for part in _question(release.charge)["parts"]]
+        if first["inputs"] not in (*asked, [canonical_form(ppi.measure)]):
             return None
         plan = self._planned(ppi, charge.amount)
         same = release_in(release.cell, plan, self._log, charge.analyst).key == charge.key
         return plan if same else None
 
+    def _member(
+        self, ppi: Ppi, known: _OnRecord, inputs: Sequence[Any], settings: str
+    ) -> Plan | None:
+        """As one of a draw; of one that is yet to be made, if the catalogue has all it reads."""
+        epsilon, drawn = known.charge.amount, known.state is KeyState.RELEASED
+        written = [canonical_json(each) for each in inputs]
+        key = (ppi.id, epsilon, *written, settings, drawn)
+        if key not in self._members:
+            everyone = [self._asked[each] for each in written if each in self._asked]
+            read = recorded_member(
+                ppi, epsilon, inputs, settings, self._log.public, () if drawn else everyone
+            )
+            if read is not None and not drawn:
+                together = tuple(each.id for each in everyone)
+                read = replace(read, together=together) if len(together) == len(inputs) else None
+            self._members[key] = read
+        return self._members[key]
+
     def _planned(self, ppi: Ppi, epsilon: Epsilon) -> Plan:
-        if (ppi.id, epsilon) not in self._plans:
-            self._plans[ppi.id, epsilon] = plan_ppi(ppi, epsilon, self._log.public)
-        return self._plans[ppi.id, epsilon]
+        if (ppi.id, epsilon) not in self._alone_plans:
+            self._alone_plans[ppi.id, epsilon] = plan_ppi(ppi, epsilon, self._log.public)
+        return self._alone_plans[ppi.id, epsilon]
+
+    def newcomer(self, one: Release, members: Sequence[Plan], missing: Sequence[Plan]) -> Release:
+        """Of PPIs planned together, one that is not on record while others are, in its cell."""
+        who = tuple(plan.ppi.id for plan in missing)
+        if who not in self._anew:
+            self._anew[who] = self._planned_anew(members, missing)
+        plan = self._anew[who][one.plan.ppi.id]
+        return release_in(one.cell, plan, self._log, self._analyst)
+
+    def _planned_anew(self, members: Sequence[Plan], missing: Sequence[Plan]) -> Mapping[str, Plan]:
+        public = self._log.public
+        if missing[0].total is not None:
+            return plan_newcomers(members, [plan.ppi.id for plan in missing], public)
+        asked = [(plan.ppi, plan.apart or plan.epsilon) for plan in missing]
+        return {plan.ppi.id: plan for plan in plan_each(asked, public)}
 
 
 def _question(charge: Charge) -> Mapping[str, Any]:
     return charge.question
 
 
+def _is_of_a_set(charge: Charge) -> bool:
+    return "total" in charge.question or "each" in charge.question
+
+
+def _of_each(charge: Charge) -> int:
+    """What each PPI of a set has paid, in billionths."""
+    inputs = _question(charge)["parts"][0]["inputs"]
+    return int(_question(charge).get("each", charge.amount.nano // len(inputs)))
+
+
 def _cell(charge: Charge) -> str:
     """Which cases a charge is about, and how they are cut into periods and groups."""
     return canonical_json({k: v for k, v in charge.question.items() if k not in _OWN})
-
-
-class _Newcomers:
-    """The PPIs of a set that are not on record while others are; planned once for all cells."""
-
-    def __init__(self, plans: Sequence[Plan], log: LogDeclaration, analyst: str) -> None:
-        self._plans, self._log, self._analyst = plans, log, analyst
-        self._anew: dict[tuple[str, ...], dict[str, Plan]] = {}
-
-    def release(self, one: Release, missing: Sequence[str]) -> Release:
-        """One of them, in its cell."""
-        who = tuple(missing)
-        if who not in self._anew:
-            of_set = [plan for plan in self._plans if plan.together == one.plan.together]
-            self._anew[who] = plan_newcomers(of_set, who, self._log.public)
-        plan = self._anew[who][one.plan.ppi.id]
-        return release_in(one.cell, plan, self._log, self._analyst)

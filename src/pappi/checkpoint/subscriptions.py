@@ -21,6 +21,7 @@ from pappi.checkpoint.queries import (
     refuse_too_much,
     releases_of,
 )
+from pappi.checkpoint.sets import with_record
 from pappi.errors import NotFound, NotReleasable, Refused, UsageError
 from pappi.ledger import EntryKind, KeyState, Ledger, utc_now
 from pappi.mechanisms import secret_bytes
@@ -70,7 +71,7 @@ def subscribe(
             until=until,
             granted=caller.only_granted,
         )
-        releases = _releases(subscription, log, until)
+        releases = _releases(subscription, log, until, ledger, registry)
         _require_blocks(releases, log)
         refuse_too_much(releases)
         rules = Rules(ledger_session, ledger, caller, log)
@@ -129,10 +130,10 @@ def end(ledger_session: LedgerSession, caller: Caller, identity: str) -> int:
             release.key
             for other in _open_of(registry, caller.name)
             if other.log == subscription.log and other.id != identity
-            for release in _releases(other, log, other.until)
+            for release in _releases(other, log, other.until, ledger, registry)
         }
-        reserved = (release.key for release in _releases(subscription, log, subscription.until))
-        own = [key for key in reserved if key not in still_wanted]
+        reserved = _releases(subscription, log, subscription.until, ledger, registry)
+        own = [release.key for release in reserved if release.key not in still_wanted]
         return ledger.cancel(own, caller.name, (EntryKind.END, {"id": identity}))
 
 
@@ -168,14 +169,23 @@ def subscriber(subscription: Subscription) -> Caller:
     return Caller(subscription.analyst, still_granted, only_granted=True)
 
 
-def releases_due(ledger: Ledger, subscription: Subscription, log: LogDeclaration) -> list[Release]:
+def releases_due(
+    ledger: Ledger, registry: Registry, subscription: Subscription, log: LogDeclaration
+) -> list[Release]:
     """Of the blocks that are sealed, what was not released yet."""
-    releases = _releases(subscription, log, min(subscription.until, log.public.until))
+    until = min(subscription.until, log.public.until)
+    releases = _releases(subscription, log, until, ledger, registry)
     states = ledger.states(release.key for release in releases)
     return [one for one in releases if states[one.key] is not KeyState.RELEASED]
 
 
-def _releases(subscription: Subscription, log: LogDeclaration, until: date) -> list[Release]:
+def _releases(
+    subscription: Subscription,
+    log: LogDeclaration,
+    until: date,
+    ledger: Ledger,
+    registry: Registry,
+) -> list[Release]:
     """What a subscription asks in the blocks from its first day up to a later one."""
     if until <= subscription.first:
         return []
@@ -189,12 +199,14 @@ def _releases(subscription: Subscription, log: LogDeclaration, until: date) -> l
     refuse_too_many_answers(plans, horizon)
     # The log as it will be when the subscription is asked: the key must be the same then.
     sealed = log.sealed(max(log.public.until, until))
-    return [
-        release
-        for plan in plans
-        for release in releases_of(plan, sealed, subscription.analyst, horizon)
-        if _lies_within(release, subscription.first, until)
+    analyst = subscription.analyst
+    every_cell = (releases_of(plan, sealed, analyst, horizon) for plan in plans)
+    within = [
+        [release for release in own if _lies_within(release, subscription.first, until)]
+        for own in every_cell
     ]
+    settled = with_record(within, ledger, registry.sets, sealed, analyst)
+    return [release for own in settled for release in own]
 
 
 def _lies_within(release: Release, first: date, until: date) -> bool:

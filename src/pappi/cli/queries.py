@@ -125,7 +125,7 @@ def preview(
     previewed = list(zip(chosen.ppis, quotes, strict=True))
     priced = chosen
     if chosen.total is None or epsilon is not None or accuracy is not None:
-        ppis = (replace(ppi, epsilon=quote.epsilon) for ppi, quote in previewed)
+        ppis = (replace(ppi, epsilon=quote.own_epsilon) for ppi, quote in previewed)
         priced = replace(chosen, ppis=tuple(ppis), total=None)
     foreseen = analyst.outlook(priced)
     if svg is not None:

@@ -186,20 +186,40 @@ class Client:
         sent = _sent(definitions, notation, epsilon, total, accuracy=accuracy)
         return _part(tuple[Quote, ...], self._post("/preview", sent), "quotes")
 
-    def price(self, definitions: Definitions, *, notation: str | None = None) -> Price:
-        """What asking all PPIs together costs, at the ε each of them names."""
-        return _part(Price, self._post("/price", _sent(definitions, notation)), "price")
+    def price(
+        self,
+        definitions: Definitions,
+        *,
+        total: Amount | None = None,
+        notation: str | None = None,
+    ) -> Price:
+        """What asking all PPIs together costs, at the ε each of them names, or at a total."""
+        sent = _sent(definitions, notation, None, total)
+        return _part(Price, self._post("/price", sent), "price")
 
     def forecasts(
-        self, definitions: Definitions, *, notation: str | None = None
+        self,
+        definitions: Definitions,
+        *,
+        total: Amount | None = None,
+        notation: str | None = None,
     ) -> tuple[Forecast | None, ...]:
-        """How long the budget lasts if each PPI is asked, at the ε it names; None if it is free."""
-        reply = self._post("/forecast", _sent(definitions, notation))
+        """How long the budget lasts if each PPI is asked, at the ε it names; None if it is free.
+
+        Of a draw for several PPIs, each is asked at its part.
+        """
+        reply = self._post("/forecast", _sent(definitions, notation, None, total))
         return _part(tuple[Forecast | None, ...], reply, "forecasts")
 
-    def outlook(self, definitions: Definitions, *, notation: str | None = None) -> Forecast | None:
+    def outlook(
+        self,
+        definitions: Definitions,
+        *,
+        total: Amount | None = None,
+        notation: str | None = None,
+    ) -> Forecast | None:
         """The same for all PPIs together."""
-        reply = self._post("/forecast", _sent(definitions, notation))
+        reply = self._post("/forecast", _sent(definitions, notation, None, total))
         return _part_if_any(Forecast, reply, "outlook")
 
     def rehearse(
@@ -294,9 +314,15 @@ class Client:
         """End a subscription and free its remaining reservations; returns how many."""
         return _part(int, self._delete(f"/standing/{_in_path(identity)}"), "cancelled")
 
-    def save(self, definitions: Definitions, *, notation: str | None = None) -> SavedQuery | None:
+    def save(
+        self,
+        definitions: Definitions,
+        *,
+        total: Amount | None = None,
+        notation: str | None = None,
+    ) -> SavedQuery | None:
         """Save a query for you to find again; None if there is no room for it."""
-        reply = self._post("/saved", _sent(definitions, notation))
+        reply = self._post("/saved", _sent(definitions, notation, None, total))
         return _part_if_any(SavedQuery, reply, "saved")
 
     def saved(self, log: str | None = None) -> tuple[SavedQuery, ...]:

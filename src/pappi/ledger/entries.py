@@ -337,6 +337,13 @@ def reserved_in(payload: Mapping[str, Any]) -> Mapping[str, Charge]:
     return reserved
 
 
+def charges_in(entry: Entry) -> tuple[Charge, ...]:
+    """What an entry charges, or reserves."""
+    if entry.kind == EntryKind.RESERVE:
+        return tuple(reserved_in(entry.payload).values())
+    return (charge_of(entry),)
+
+
 def _charge(payload: Mapping[str, Any]) -> Charge:
     return Charge(
         payload["key"],

@@ -65,6 +65,7 @@ from pappi.ledger.entries import (
     cancel_payload,
     charge_of,
     charge_payload,
+    charges_in,
     is_known,
     keys_in,
     payload_in,
@@ -371,6 +372,19 @@ class Ledger:
             if any(account.log == log for account in charge_of(entry).accounts)
         )
         return tuple(islice(touching, limit))
+
+    def charges_at(self, seq: int) -> tuple[Charge, ...]:
+        """What an entry charges, or reserves."""
+        return charges_in(self._file.entry(seq))
+
+    def released_at(self, keys: Iterable[str]) -> Mapping[str, int]:
+        """The entries that put results on record, of those among the keys that have one."""
+        cells = ((key, self._cell(key)) for key in keys)
+        return {
+            key: cell.released
+            for key, cell in cells
+            if cell is not None and cell.released is not None
+        }
 
     def charge_record(self, entry: Entry) -> ChargeRecord:
         """A charge by its entry, with when its result was put on record."""

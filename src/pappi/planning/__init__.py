@@ -22,7 +22,7 @@ from pappi.planning.expected import ExpectedCases, blocks_between, expected_case
 from pappi.planning.measurements import SAMPLED, THRESHOLD, Measurement
 from pappi.planning.plan import Option, Plan, plan_options, plan_ppi
 from pappi.planning.ratios import is_part_of_whole
-from pappi.planning.sets import plan_newcomers, plan_set, recorded_member
+from pappi.planning.sets import plan_each, plan_newcomers, plan_set, recorded_member
 from pappi.planning.targets import Aim, advice_on, target_in
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "expected_cases",
     "is_part_of_whole",
     "periods_of",
+    "plan_each",
     "plan_error_law",
     "plan_newcomers",
     "plan_options",

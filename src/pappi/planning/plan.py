@@ -60,9 +60,9 @@ _SHOWN_SETS = 8
 class Plan:
     """How one PPI will be released, and how far off it will be with as many cases as expected.
 
-    Planned with others under one `total`, it may be released by one draw for all of `together`:
-    then `epsilon` is that of the draw. `apart` is what it would have if all were released one by
-    one, at equal parts.
+    Planned with others, it may be released by one draw for all of `together`: then `epsilon` is
+    that of the draw. `apart` is what it would have if all were released one by one: the ε it was
+    asked at, or under a `total` an equal part of that.
     """
 
     ppi: Ppi

@@ -1,4 +1,4 @@
-"""A catalogue planned as one: a single ε for all its PPIs, and one draw where that is better.
+"""A catalogue planned as one: PPIs share an ε, and one draw, where that is better.
 
 Means, shares and sums over the same cases, cut into the same periods and groups, are released
 together by the joint mechanism: one draw has all of their ε, instead of a share for each. What
@@ -8,25 +8,31 @@ joins them is decided by their definitions alone, never by data:
 - *presence*: functions that every case has a value of form one class, those of the same condition
   or the same measure another. A sum is a function of every case: one without a value adds nothing.
 
-A single mean, too, may have less noise as a set of its own: whole radii err less than two bins.
-
 Everything else (extremes, quantiles, formulas, verdicts, private bounds, a mechanism of its own,
-`set: off`) is planned by itself, with a share of the total. A PPI with an ε of its own has that:
-so one that matters most is split off. What is left is divided evenly: a draw has as many parts of
-it as it answers PPIs. So nobody is worse off than one by one, and the product of all errors, each
-of which falls as 1/ε, is as small as it can be.
+`set: off`) is planned by itself.
+
+**An ε for each** (`plan_each`). Who has the same cells and the same ε shares a draw, at the sum of
+theirs: the blocks pay what they would pay one by one, and nobody errs more. A PPI that matters
+more, and has more ε, is thereby split off. One that finds no other to share with is planned as if
+it were asked alone, which it then is.
+
+**One ε for all** (`plan_set`). A PPI with an ε of its own has that. What is left of the total is
+divided evenly: a draw has as many parts of it as it answers PPIs. So nobody is worse off than one
+by one, and the product of all errors, each of which falls as 1/ε, is as small as it can be. Here a
+single mean, too, may be a set of its own: whole radii err less than two bins.
 
 **Later.** A member of a released set is read off the record again (`recorded_member`), by itself
-or with others. A PPI that joins later is planned with the other newcomers alone, at an ε that gives
-them the errors that the whole set would have given (`plan_newcomers`).
+or with others. A PPI that joins later shares a draw with the other newcomers alone; under a total
+it has the ε that gives them the errors that the whole set would have given (`plan_newcomers`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from pappi.errors import Refused
 from pappi.mechanisms import Contribution, PresenceClass, joint_members, read_set
@@ -66,6 +72,26 @@ class _Member:
     """Whose cases have it: empty if all of them do."""
 
 
+def plan_each(asked: Sequence[tuple[Ppi, Epsilon]], log: PublicLog) -> tuple[Plan, ...]:
+    """The plans of PPIs with an ε each, in their order; by one draw for several where they gain.
+
+    In every block, all of them together cost what they would cost one by one.
+    """
+    alone = {ppi.id: plan_ppi(ppi, epsilon, log) for ppi, epsilon in asked}
+    alike: dict[Epsilon, list[Ppi]] = {}
+    for ppi, epsilon in asked:
+        alike.setdefault(epsilon, []).append(ppi)
+    plans = dict(alone)
+    for epsilon, ppis in alike.items():
+        sets, copies = _joint_sets(ppis, log)
+        for unit in sets:
+            joint = _joined(unit, alone, partial(_times, epsilon), log)
+            together = (plan for plan in joint.values() if plan.together)
+            plans |= {plan.ppi.id: replace(plan, apart=epsilon) for plan in together}
+        plans |= {copy.id: _copied(plans[of.id], copy, log) for copy, of in copies}
+    return tuple(plans[ppi.id] for ppi, _ in asked)
+
+
 def plan_set(ppis: Sequence[Ppi], total: Epsilon, log: PublicLog) -> tuple[Plan, ...]:
     """The plans of a catalogue whose PPIs share one ε in every block, in their order."""
     own = {ppi.id: plan_ppi(ppi, ppi.epsilon, log) for ppi in ppis if ppi.epsilon is not None}
@@ -92,21 +118,28 @@ def plan_newcomers(
     ppis, wanted, most = [plan.ppi for plan in theirs], _weight(theirs, log), theirs[0].epsilon
     epsilon = most
     for _ in range(_STEPS_TO_EPSILON):
-        off = _weight(_planned(ppis, epsilon, log), log) / wanted
+        off = _weight(_planned(ppis, epsilon, log).values(), log) / wanted
         epsilon = min(most, Epsilon(math.ceil(epsilon.nano * off)))
     step = 10 ** max(0, len(str(epsilon.nano)) - _DIGITS_OF_EPSILON)
     rounded = min(most, Epsilon(-(-epsilon.nano // step) * step))
-    found = {plan.ppi.id: plan for plan in _planned(ppis, rounded, log)}
-    before = theirs[0]
+    before, planned = theirs[0], _planned(ppis, rounded, log)
     return {
-        ppi: replace(plan, total=before.total, apart=before.apart) for ppi, plan in found.items()
+        ppi: replace(plan, total=before.total, apart=before.apart) for ppi, plan in planned.items()
     }
 
 
 def recorded_member(
-    ppi: Ppi, epsilon: Epsilon, inputs: Sequence[JSON], settings: str, log: PublicLog
+    ppi: Ppi,
+    epsilon: Epsilon,
+    inputs: Sequence[JSON],
+    settings: str,
+    log: PublicLog,
+    everyone: Sequence[Ppi] = (),
 ) -> Plan | None:
-    """The plan that reads a PPI off a joint release on record, if it was among what was asked."""
+    """The plan that reads a PPI off a joint release on record, if it was among what was asked.
+
+    With all PPIs that were asked, `everyone` in the order of the inputs, it can also be drawn.
+    """
     member, classes = _member(ppi, log), read_set(settings)
     if member is None or classes is None:
         return None
@@ -116,9 +149,11 @@ def recorded_member(
     request = Request(ppi, log)
     whole, adjacency = _calibrated(classes, epsilon, request)
     mechanism = joint_members(classes, whole, adjacency)[inputs.index(asked)]
-    # It is never drawn again, so it does not matter what else the draw has read.
-    columns = (member.measure,) * len(inputs)
-    part = Measurement(ROOT, columns, mechanism, settings_of(mechanism))
+    # What is on record is never drawn again: then it does not matter what else it has read.
+    others = (_member(each, log) for each in everyone)
+    columns = tuple(each.measure for each in others if each is not None)
+    read = columns or (member.measure,) * len(inputs)
+    part = Measurement(ROOT, read, mechanism, settings_of(mechanism))
     return _plan(ppi, epsilon, part, log)
 
 
@@ -129,17 +164,18 @@ def _plan(ppi: Ppi, epsilon: Epsilon, part: Measurement, log: PublicLog) -> Plan
 
 
 def _shared(ppis: Sequence[Ppi], total: Epsilon, log: PublicLog) -> dict[str, Plan]:
-    units = [*_joint_sets(ppis, log), *([ppi] for ppi in ppis if _member(ppi, log) is None)]
+    sets, copies = _joint_sets(ppis, log)
+    units = [*sets, *([ppi] for ppi in ppis if _member(ppi, log) is None)]
     plans: dict[str, Plan] = {}
     for unit in units:
-        portion = _portion(total, Fraction(len(unit), len(ppis)))
+        portion = _portion(total, Fraction(len(unit), len(ppis) - len(copies)))
         if portion < _LEAST:
             raise Refused(
                 f"the total leaves ε {portion} for '{unit[0].id}': the answer would be pure noise",
                 hint="give a larger total, or ask for fewer PPIs",
             )
-        plans |= {plan.ppi.id: plan for plan in _planned(unit, portion, log)}
-    return plans
+        plans |= _planned(unit, portion, log)
+    return plans | {copy.id: _copied(plans[of.id], copy, log) for copy, of in copies}
 
 
 def _portion(total: Epsilon, share: Fraction) -> Epsilon:
@@ -174,19 +210,42 @@ def _relative_error(plan: Plan, log: PublicLog) -> float:
     return min(error / width, 1.0) if width else 1.0
 
 
-def _planned(unit: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
-    """One draw for all that err no more by it than alone, each at an equal share of this ε."""
-    apart = _portion(epsilon, Fraction(1, len(unit)))
-    plans = {ppi.id: plan_ppi(ppi, apart, log) for ppi in unit}
-    kept = [ppi for ppi in unit if _member(ppi, log) is not None]
+def _planned(unit: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> dict[str, Plan]:
+    """The plans of PPIs that have equal shares of this ε."""
+
+    def share(ppis: int) -> Epsilon:
+        return _portion(epsilon, Fraction(ppis, len(unit)))
+
+    alone = {ppi.id: plan_ppi(ppi, share(1), log) for ppi in unit}
+    members = [ppi for ppi in unit if _member(ppi, log) is not None]
+    return alone | _joined(members, alone, share, log)
+
+
+def _joined(
+    unit: Sequence[Ppi],
+    alone: Mapping[str, Plan],
+    share: Callable[[int], Epsilon],
+    log: PublicLog,
+) -> dict[str, Plan]:
+    """One draw for all that err no more by it than alone; at an ε by how many they are."""
+    kept = unit
     while kept:
-        joint = _joint(kept, _portion(epsilon, Fraction(len(kept), len(unit))), log)
-        good = {plan.ppi.id: plan for plan in joint if _is_as_good(plan, plans[plan.ppi.id], log)}
+        joint = _joint(kept, share(len(kept)), log)
+        good = {plan.ppi.id: plan for plan in joint if _is_as_good(plan, alone[plan.ppi.id], log)}
         if len(good) == len(kept):
-            plans |= good
-            break
+            return good
         kept = [ppi for ppi in kept if ppi.id in good]
-    return [plans[ppi.id] for ppi in unit]
+    return {}
+
+
+def _times(each: Epsilon, ppis: int) -> Epsilon:
+    return Epsilon(each.nano * ppis)
+
+
+def _copied(plan: Plan, ppi: Ppi, log: PublicLog) -> Plan:
+    """For a PPI that asks what another asks in the same catalogue: it is read off the same."""
+    copy = _plan(ppi, plan.epsilon, plan.measurements[0], log)
+    return replace(copy, apart=plan.apart)
 
 
 def _is_as_good(plan: Plan, other: Plan, log: PublicLog) -> bool:
@@ -204,22 +263,31 @@ def _is_as_good(plan: Plan, other: Plan, log: PublicLog) -> bool:
 # --- joint sets ------------------------------------------------------------------------------
 
 
-def _joint_sets(ppis: Sequence[Ppi], log: PublicLog) -> list[list[Ppi]]:
-    """PPIs over the same cells, each once; so many that their draw is quickly made."""
-    sets: dict[tuple[Scope, object], list[tuple[str, Ppi]]] = {}
+def _joint_sets(
+    ppis: Sequence[Ppi], log: PublicLog
+) -> tuple[list[list[Ppi]], list[tuple[Ppi, Ppi]]]:
+    """PPIs over the same cells; so many that their draw is quickly made.
+
+    And who asks the same as another, with that one: what is asked twice is drawn once.
+    """
+    sets: dict[tuple[Scope, object], dict[str, Ppi]] = {}
+    copies = []
     for ppi in ppis:
         member = _member(ppi, log)
         if member is not None:
-            cells = sets.setdefault((ppi.scope, member.measure.grouping), [])
-            cells.append((str(canonical_form(member.measure)), ppi))
+            cells = sets.setdefault((ppi.scope, member.measure.grouping), {})
+            first = cells.setdefault(str(canonical_form(member.measure)), ppi)
+            if first is not ppi:
+                copies.append((ppi, first))
     chosen: list[list[Ppi]] = []
     for members in sets.values():
-        if len(members) > _MOST_TOGETHER:
-            members.sort(key=lambda each: each[0])  # whatever their order in the catalogue
-        in_order = [ppi for _, ppi in members]
-        starts = range(0, len(in_order), _MOST_TOGETHER)
+        keys = list(members)
+        if len(keys) > _MOST_TOGETHER:
+            keys.sort()  # whatever their order in the catalogue
+        in_order = [members[key] for key in keys]
+        starts = range(0, len(keys), _MOST_TOGETHER)
         chosen += [in_order[start : start + _MOST_TOGETHER] for start in starts]
-    return chosen
+    return chosen, copies
 
 
 def _member(ppi: Ppi, log: PublicLog) -> _Member | None:

@@ -88,19 +88,22 @@ def _smoothed(smoothed: Smoothed) -> dict[str, Any]:
 
 
 def flat_record(answer: Answer) -> dict[str, Any]:
-    """One level deep, for a row of a table."""
-    return _flat(answer_record(answer))
+    """One level deep, for a row of a table: the same columns in every row."""
+    return _flat(answer, answer_record(answer))
 
 
 def flat_smoothed_record(answer: Answer) -> dict[str, Any]:
-    """The same columns in every row, empty where nothing was smoothed."""
+    """The same, with columns that are empty where nothing was smoothed."""
     record = smoothed_record(answer)
-    return _flat({**record, "smoothed": record["smoothed"] or dict.fromkeys(_SMOOTHED)})
+    return _flat(answer, {**record, "smoothed": record["smoothed"] or dict.fromkeys(_SMOOTHED)})
 
 
-def _flat(record: dict[str, Any]) -> dict[str, Any]:
+def _flat(answer: Answer, record: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
-    for key, value in record.items():
+    guarantee = {**record["guarantee"], "shared_by": answer.guarantee.shared_by}
+    none = dict.fromkeys(("low", "high", "confidence"))
+    together = {"simultaneous": record.pop("simultaneous", none)}
+    for key, value in {**record, "guarantee": guarantee, **together}.items():
         if isinstance(value, dict):
             flat.update({f"{key}_{inner}": item for inner, item in value.items()})
         else:

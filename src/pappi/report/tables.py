@@ -200,7 +200,7 @@ def quotes_table(quotes: Sequence[Quote]) -> Table:
         [q.ppi, _noise_in(q), q.mechanism, str(q.epsilon), _error(q), payments_text(q)]
         for q in quotes
     ]
-    if any(quote.total is not None for quote in quotes):
+    if any(quote.each is not None for quote in quotes):
         columns["one by one"] = _RIGHT
         for row, quote in zip(rows, quotes, strict=True):
             row.append(error_text(quote.apart, quote.unit))
@@ -208,28 +208,39 @@ def quotes_table(quotes: Sequence[Quote]) -> Table:
 
 
 def set_lines(quotes: Sequence[Quote]) -> list[str]:
-    """What PPIs under one total cost together, and which of them one draw answers."""
+    """Which PPIs one draw answers, and what that saves; what those under one total cost."""
+    sets: dict[tuple[str, ...], list[Quote]] = {}
+    for quote in quotes:
+        if quote.together:
+            sets.setdefault(quote.together, []).append(quote)
+    lines = list(map(_set_line, sets.values()))
     totals = {quote.total for quote in quotes if quote.total is not None}
-    if not totals:
-        return []
-    draws = dict.fromkeys((quote.together, quote.epsilon) for quote in quotes if quote.together)
-    alone = [quote for quote in quotes if not quote.together]
-    lines = []
-    for together, epsilon in draws:
-        names = f"{', '.join(together[:-1])} and {together[-1]}"
-        lines.append(f"One draw answers {names}: ε {epsilon} for all of them in each block.")
-    lines += [
-        f"{quote.ppi} has ε {quote.epsilon} to itself."
-        for quote in alone
-        if draws and quote.new_charges
-    ]
-    if known := [quote.ppi for quote in quotes if not quote.new_charges]:
+    if totals:
+        lines += [
+            f"{quote.ppi} has ε {quote.epsilon} to itself."
+            for quote in quotes
+            if sets and not quote.together and quote.new_charges
+        ]
+    if known := [q.ppi for q in quotes if q.each is not None and not q.new_charges]:
         lines.append(
-            f"On record, and free: {', '.join(known)}. For a more accurate answer, give the PPI an "
-            "epsilon of its own."
+            f"On record, and free: {', '.join(known)}. For a more accurate answer, give the PPI "
+            f"{'an epsilon of its own' if totals else 'a larger epsilon'}."
         )
-    lines.append(f"All {len(quotes)} PPIs together: at most ε {max(totals)} in each block.")
+    if totals:
+        lines.append(f"All {len(quotes)} PPIs together: at most ε {max(totals)} in each block.")
     return [printable(line) for line in lines]
+
+
+def _set_line(members: Sequence[Quote]) -> str:
+    """Of the draw for several PPIs: what it costs, and what the first of them gains by it."""
+    together, epsilon = members[0].together, members[0].epsilon
+    line = f"One draw answers {', '.join(together[:-1])} and {together[-1]}"
+    cost = f"ε {epsilon} for all of them in each block"
+    for quote in members:
+        if quote.margin is not None and quote.apart is not None and quote.margin < quote.apart:
+            margins = (error_text(margin, quote.unit) for margin in (quote.margin, quote.apart))
+            return f"{line}: {quote.ppi} {' instead of '.join(margins)} one by one, {cost}."
+    return f"{line}: {cost}."
 
 
 def quantiles_table(quotes: Sequence[Quote]) -> Table:

@@ -64,16 +64,22 @@ class Session(Protocol):
     ) -> tuple[Quote, ...]:
         """Cost and expected error of every PPI, or what an accuracy costs; nothing is spent.
 
-        `epsilon` is for each PPI; a `total` is for all of them, by one draw where that is better.
+        `epsilon` is for each PPI, a `total` for all of them. Either way, PPIs of the same cases
+        share one draw where they are better by it.
         """
 
-    def price(self, definitions: Definitions) -> Price:
-        """What asking all PPIs together costs, at the ε each of them names."""
+    def price(self, definitions: Definitions, *, total: Amount | None = None) -> Price:
+        """What asking all PPIs together costs, at the ε each of them names, or at a total."""
 
-    def forecasts(self, definitions: Definitions) -> tuple[Forecast | None, ...]:
-        """How long the budget lasts if each PPI is asked, at the ε it names; None if it is free."""
+    def forecasts(
+        self, definitions: Definitions, *, total: Amount | None = None
+    ) -> tuple[Forecast | None, ...]:
+        """How long the budget lasts if each PPI is asked, at the ε it names; None if it is free.
 
-    def outlook(self, definitions: Definitions) -> Forecast | None:
+        Of a draw for several PPIs, each is asked at its part.
+        """
+
+    def outlook(self, definitions: Definitions, *, total: Amount | None = None) -> Forecast | None:
         """The same for all PPIs together."""
 
     def rehearse(
@@ -139,7 +145,7 @@ class Session(Protocol):
     def unsubscribe(self, identity: str) -> int:
         """End a subscription and free its remaining reservations; returns how many."""
 
-    def save(self, definitions: Definitions) -> SavedQuery | None:
+    def save(self, definitions: Definitions, *, total: Amount | None = None) -> SavedQuery | None:
         """Save a query for this analyst; None if there is no room for it."""
 
     def saved(self, log: str | None = None) -> tuple[SavedQuery, ...]:

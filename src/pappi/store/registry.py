@@ -31,7 +31,17 @@ from itertools import takewhile
 from typing import Any, TypeVar
 
 from pappi.errors import LedgerBroken, LedgerUnavailable, NotAuthenticated, UnknownLog
-from pappi.ledger import Entry, EntryKind, Ledger, Progress, Verification, no_progress, no_step
+from pappi.ledger import (
+    Account,
+    Entry,
+    EntryKind,
+    Ledger,
+    Progress,
+    Verification,
+    charges_in,
+    no_progress,
+    no_step,
+)
 from pappi.store.declarations import LogDeclaration
 from pappi.store.workspace import WorkspaceFiles
 from pappi.values import JSON, Epsilon, Grant, Grid, KeyRecord, Right, Role
@@ -39,6 +49,8 @@ from pappi.values import JSON, Epsilon, Grant, Grid, KeyRecord, Right, Role
 K = TypeVar("K")
 V = TypeVar("V")
 _NO_DIGEST = "0" * 64
+_OF_A_SET = ("total", "each")
+"""What the question of a set says beside what is asked: the ε of all, or of each of its PPIs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +119,8 @@ class Registry:
     """What the acts up to `last` add up to: what holds, not what has ever been.
 
     `subscribed` and `saved` count what an analyst has subscribed to and saved on a day, ended and
-    forgotten ones included.
+    forgotten ones included. `sets` are the entries that charge or reserve a set of PPIs, by the
+    first block they touch: whoever asks for a PPI of it finds it there, however long the journal.
     """
 
     last: Entry | None = None
@@ -121,6 +134,7 @@ class Registry:
     saved: Mapping[str, DaysActs] = field(default_factory=dict)
     stopped: str | None = None
     frozen: Mapping[str, Frost] = field(default_factory=dict)
+    sets: Mapping[Account, tuple[int, ...]] = field(default_factory=dict)
 
     def advanced(self, entries: Iterable[Entry]) -> Registry:
         now, last = self, self.last
@@ -154,7 +168,13 @@ class Registry:
             "frozen": {
                 log: [frost.day.isoformat(), frost.whole] for log, frost in self.frozen.items()
             },
+            "sets": [[own.log, own.block, list(seqs)] for own, seqs in self.sets.items()],
         }
+
+    @staticmethod
+    def is_kept_in(written: Any) -> bool:  # noqa: ANN401 - JSON
+        """Whether a snapshot has all of it: an older version knew no sets."""
+        return "sets" in written
 
     @classmethod
     def from_json(cls, written: Any, last: Entry) -> Registry:  # noqa: ANN401 - JSON
@@ -181,6 +201,7 @@ class Registry:
                 log: Frost(date.fromisoformat(day), whole)
                 for log, (day, whole) in written["frozen"].items()
             },
+            sets={Account(log, block): tuple(seqs) for log, block, seqs in written.get("sets", ())},
         )
 
     def log(self, name: str, among: Collection[str] | None = None) -> LogDeclaration:
@@ -362,6 +383,18 @@ def _save(registry: Registry, entry: Entry) -> Registry:
     )
 
 
+def _charge(registry: Registry, entry: Entry) -> Registry:
+    # Most charges are of one PPI, and need not be read.
+    if not any(f'"{name}"' in entry.body for name in _OF_A_SET):
+        return registry
+    sets = dict(registry.sets)
+    for charge in charges_in(entry):
+        if any(name in charge.question for name in _OF_A_SET):
+            first = charge.accounts[0]
+            sets[first] = tuple(dict.fromkeys((*sets.get(first, ()), entry.seq)))
+    return replace(registry, sets=sets)
+
+
 def _rollback(registry: Registry, entry: Entry) -> Registry:
     frozen = {**registry.frozen}
     for log, (day, whole) in entry.payload["frozen"].items():
@@ -389,6 +422,8 @@ _TAKE: Mapping[str, Callable[[Registry, Entry], Registry]] = {
         registry, saved_queries=_without(registry.saved_queries, entry.payload["id"])
     ),
     EntryKind.ROLLBACK: _rollback,
+    EntryKind.CHARGE: _charge,
+    EntryKind.RESERVE: _charge,
 }
 
 
@@ -491,6 +526,9 @@ class LedgerSession:
 
     def _bring_forward(self, ledger: Ledger) -> None:
         registry, start = self._registry, ledger.brought_forward
+        outdated = start is not None and not Registry.is_kept_in(start[1])
+        if outdated:
+            start = None
         if start is not None and (registry.last is None or registry.last.seq < start[0].seq):
             entry, written = start
             registry = Registry.from_json(written, entry)
@@ -502,7 +540,8 @@ class LedgerSession:
             ledger.remember(now.last)
         self._registry = now
         kept = start[0].seq if start else 0
-        if ledger.snapshot_is_due and now.last is not None and now.last.seq == end:
+        due = ledger.snapshot_is_due or outdated
+        if due and now.last is not None and now.last.seq == end:
             # Without a snapshot everything works, if later: who may only read goes
             # on.
             try:

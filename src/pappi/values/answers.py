@@ -420,9 +420,10 @@ class Quote:
     `epsilon`. `clipping` says what is known of the error that bounds make, which is not in
     the errors above; `advice` what to ask instead, where this cannot be answered well.
 
-    Under a `total` for a whole catalogue, `together` are the PPIs that one draw answers, itself
-    among them; `epsilon` is then that of the draw, which they pay together. `apart` is the margin
-    it would have if each PPI were released by itself, at an equal part of the total.
+    Where one draw answers several PPIs, `together` are all of them; `epsilon` is then that of the
+    draw, which they pay together. `each` is the ε it would have if each PPI were released by
+    itself (under a `total` for the whole catalogue an equal part of that), and `apart` the margin
+    it would have then.
     """
 
     ppi: str
@@ -451,6 +452,12 @@ class Quote:
     apart: float | None = None
     cases_note: str = ""
     interval_half_width: float | None = None
+    each: Epsilon | None = None
+
+    @property
+    def own_epsilon(self) -> Epsilon:
+        """What the PPI is to name as its ε, to be asked at the same again."""
+        return self.each or self.epsilon
 
     @property
     def margin(self) -> float | None:

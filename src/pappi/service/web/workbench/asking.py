@@ -107,7 +107,7 @@ class PpiPreview:
         margin = quote.half_width
         if margin is None or margin <= 0 or not math.isfinite(margin):
             return None
-        spent = margin * float(quote.epsilon)
+        spent = (quote.apart or margin) * float(quote.own_epsilon)
         ends = {"finest": spent / finest, "coarsest": spent / float(_LEAST)}
         return {**ends, "at": margin, "unit": quote.unit}
 
@@ -220,12 +220,12 @@ def _settled(
         if wanted := accuracies.get(number):
             alone = replace(catalogue, ppis=(ppi,), total=None)
             (quote,) = session.preview(alone, accuracy=wanted)
-            ppis.append(replace(ppi, epsilon=quote.epsilon))
+            ppis.append(replace(ppi, epsilon=quote.own_epsilon))
         else:
             ppis.append(ppi)
     quotes = session.preview(replace(catalogue, ppis=tuple(ppis)))
     for ppi, quote in zip(ppis, quotes, strict=True):
-        yield ppi if catalogue.total is not None else replace(ppi, epsilon=quote.epsilon), quote
+        yield ppi if catalogue.total is not None else replace(ppi, epsilon=quote.own_epsilon), quote
 
 
 def _ladder(
