@@ -3,10 +3,10 @@
     python -m benchmarks.sets [RUNS]
 
 *Sepsis*: two means and three shares of the real log, 20 months, at a total ε of 2.5: root mean
-square errors of raw and of smoothed releases (needs the shared data, else left out). *The bundled catalogues*,
-over their simulated logs, with the ε that the demo gives them in total: widths of 95 % intervals.
-Every month is drawn from the law of what would be released, with seeded chances. What the figures
-mean: docs/utility.md, "Sets".
+square errors of raw and of smoothed releases (needs the shared data, else left out). *The bundled
+catalogues*, over their simulated logs, with the ε that the demo gives them in total: widths of 95 %
+intervals. Every month is drawn from the law of what would be released, with seeded chances. What
+the figures mean: docs/utility.md, "Sets".
 """
 
 from __future__ import annotations

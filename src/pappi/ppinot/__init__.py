@@ -71,6 +71,7 @@ from pappi.ppinot.model import (
     all_present,
     is_total,
     measure_kind,
+    spans_case,
 )
 from pappi.ppinot.notations import (
     FORMATS,
@@ -223,6 +224,7 @@ __all__ = [
     "render",
     "require_sound",
     "sentence",
+    "spans_case",
     "value_above",
     "values_above",
     "with_default_bounds",
