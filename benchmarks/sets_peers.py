@@ -12,7 +12,8 @@ them: sums of hundredths of an hour, of both conditions and of the counts, one n
 for all three means, and two quantiles among candidates an hour apart. *PipelineDP*: one
 aggregation for each column with public partitions, all metrics of a column together, so that both
 percentiles come from one tree; an accountant divides ε. What they answer is put into the bounds,
-as ours is. PipelineDP comes with the extra `peers`; without it, it is left out.
+as ours is. PipelineDP comes with the extra `peers`; without it, it is left out. Behind ± is the
+standard error of the geometric mean of all, given the months.
 """
 
 from __future__ import annotations
@@ -233,17 +234,37 @@ def pipeline_dp(rows: Floats, epsilon: str) -> Callable[[], Answers]:
 
 
 @dataclass(frozen=True, slots=True)
+class Error:
+    """A root mean square error, and the standard error of its logarithm."""
+
+    size: float
+    uncertainty: float
+
+    @classmethod
+    def of(cls, squares: list[float]) -> Error:
+        mean, spread = float(np.mean(squares)), float(np.std(squares))
+        return cls(math.sqrt(mean), spread / mean / 2 / math.sqrt(len(squares)))
+
+
+Errors = Mapping[str, Error]
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     cases: int
     epsilon: str
-    ours: Answers
-    theirs: Answers
+    ours: Errors
+    theirs: Errors
 
     def ratio(self, function: str) -> float:
-        return self.theirs[function] / self.ours[function]
+        return self.theirs[function].size / self.ours[function].size
+
+    def uncertainty(self, function: str) -> float:
+        """Of the logarithm of the ratio."""
+        return math.hypot(self.theirs[function].uncertainty, self.ours[function].uncertainty)
 
 
-def errors(library: Library, cases: int, epsilon: str, runs: int) -> dict[str, float]:
+def errors(library: Library, cases: int, epsilon: str, runs: int) -> dict[str, Error]:
     """Over several months, so that it is about the distribution and not about one draw of it."""
     squares: dict[str, list[float]] = {function: [] for function in FUNCTIONS}
     for seed in range(SETS):
@@ -253,10 +274,10 @@ def errors(library: Library, cases: int, epsilon: str, runs: int) -> dict[str, f
             for function, value in answer().items():
                 kept = min(max(value, 0.0), _MOST[function])
                 squares[function].append((kept - truth[function]) ** 2)
-    return {function: math.sqrt(np.mean(found)) for function, found in squares.items()}
+    return {function: Error.of(found) for function, found in squares.items()}
 
 
-def compared(library: Library, own: Mapping[tuple[int, str], Answers], runs: int) -> Iterator[Cell]:
+def compared(library: Library, own: Mapping[tuple[int, str], Errors], runs: int) -> Iterator[Cell]:
     for cases, epsilon in product(SIZES, EPSILONS):
         theirs = errors(library, cases, epsilon, runs)
         yield Cell(cases, epsilon, own[cases, epsilon], theirs)
@@ -272,7 +293,7 @@ def main(runs: int) -> int:
     print(f"Errors of ours, {SETS} months × {runs} releases")
     print(f"{'':<18}" + "".join(f"{function:>12}" for function in FUNCTIONS))
     for (cases, epsilon), found in own.items():
-        row = "".join(f"{found[function]:>12.3g}" for function in FUNCTIONS)
+        row = "".join(f"{found[function].size:>12.3g}" for function in FUNCTIONS)
         print(f"{f'n={cases} ε={epsilon}':<18}{row}")
     missed = 0
     for name, library in {"opendp": opendp, "pipeline_dp": pipeline_dp}.items():
@@ -292,8 +313,10 @@ def _report(name: str, cells: list[Cell]) -> int:
         print(f"{f'n={cell.cases} ε={cell.epsilon}':<18}{row}")
     means = [geometric([cell.ratio(function) for cell in cells]) for function in FUNCTIONS]
     row = "".join(f"{each:>12.2f}" for each in (*means, geometric(means)))
-    failed = geometric(means) < GOAL
-    print(f"{'geometric mean':<18}{row}", f"  BELOW {GOAL:g}" if failed else "")
+    found, every = geometric(means), list(product(cells, FUNCTIONS))
+    off = math.hypot(*(cell.uncertainty(function) for cell, function in every)) / len(every)
+    failed = found < GOAL
+    print(f"{'geometric mean':<18}{row} ± {found * off:.2f}", f"  BELOW {GOAL:g}" if failed else "")
     return int(failed)
 
 

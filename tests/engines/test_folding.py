@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pappi.engine import Identify, duck
-from pappi.engine.bases import ORDER
+from pappi.engine.bases import ANCHOR, ORDER
 from pappi.engine.duck import Duck, opened_duck
 from pappi.engine.expressions import FIRST_POSITION
 from pappi.engine.folding import Cases, Hits, _whole_cases
@@ -38,6 +38,7 @@ from pappi.ppinot import (
     SingleInstance,
     StateMeasure,
     TimeMeasure,
+    spans_case,
 )
 from pappi.ppinot.expressions.parser import parse_expression
 from pappi.values import (
@@ -183,6 +184,17 @@ def test_every_measure_is_folded_as_a_query_would(
     asked = CaseQuery(anchor, asked_for, VOCABULARY, who, calendars_of(asked_for, days))
     assert asked.folding is not None
     require_same(*both(log, asked))
+
+
+@given(log=logs, anchor=st.sampled_from(CaseBorder))
+def test_a_case_that_lies_in_time_lasts_some_time(
+    log: list[list[Event]], anchor: CaseBorder
+) -> None:
+    """So sets of PPIs may take that time for one that every case has."""
+    whole = TimeMeasure(CaseBorder.START, CaseBorder.END)
+    assert spans_case(whole)
+    for found in both(log, CaseQuery(anchor, [whole], VOCABULARY)):
+        assert np.array_equal(np.isnan(found["m0"]), np.isnan(found[ANCHOR]))
 
 
 @given(st.lists(st.integers(1, 6), max_size=8), st.integers(1, 9))

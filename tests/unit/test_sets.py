@@ -14,6 +14,7 @@ from pappi.checkpoint import LocalSession
 from pappi.checkpoint.queries import plans_of, releases_of
 from pappi.custody import NewLog
 from pappi.errors import BudgetExceeded, Refused, UsageError
+from pappi.mechanisms.joint import JointMember
 from pappi.ppinot import WRITTEN, Catalogue, parse_catalogue, parse_definitions, write_definitions
 from pappi.session import Workspace
 from pappi.values import ZERO, Adjacency, Epsilon, PrivacyUnit, Series, Terms
@@ -87,6 +88,22 @@ def test_a_set_of_very_many_is_drawn_in_several(workspace: Workspace) -> None:
     assert sum(epsilon.nano for epsilon in draws.values()) <= 20 * ONE.nano
     again = plans_of(replace(many, ppis=many.ppis[::-1]), None, log)
     assert {frozenset(plan.together) for plan in again} == set(map(frozenset, draws))
+
+
+def test_the_time_of_a_whole_case_is_in_the_class_of_all_cases(workspace: Workspace) -> None:
+    """Every case of a period has it, so it shares their number; a part of it may be missing."""
+    log = workspace.log("small").public
+    part = SET.replace(
+        "{from: case start, to: case end}", "{from: case start, to: {activity: Pay}}"
+    )
+    for text, classes in ((SET, 1), (part, 2)):
+        catalogue = parse_catalogue(text)
+        ppis = tuple(ppi for ppi in catalogue.ppis if ppi.id in ("sojourn", "rejected", "events"))
+        for plan in plans_of(replace(catalogue, ppis=ppis), None, log):
+            (part_of_set,) = plan.measurements
+            assert isinstance(part_of_set.mechanism, JointMember)
+            assert len(part_of_set.mechanism.classes) == classes
+            assert part_of_set.mechanism.knows_number is (classes == 1)
 
 
 # --- charged once ---------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -10,10 +11,20 @@ import numpy as np
 import pytest
 
 from benchmarks import sets_peers, utility_sets
-from benchmarks.sets_peers import FUNCTIONS, Answers, Floats, errors, geometric, month, truths
+from benchmarks.sets_peers import (
+    FUNCTIONS,
+    Answers,
+    Error,
+    Floats,
+    errors,
+    geometric,
+    month,
+    truths,
+)
 from benchmarks.utility_sets import PlannedSet, SetSize, error_of, split_error
+from pappi.mechanisms import Contribution, PresenceClass, joint_members
 from pappi.planning import plan_ppi, plan_set
-from pappi.values import Epsilon
+from pappi.values import Adjacency, Bounds, Epsilon
 
 # --- by the size of a set ----------------------------------------------------------------------
 
@@ -24,6 +35,23 @@ def test_drawn_errors_are_those_that_are_predicted(classes: tuple[int, ...]) -> 
     found = error_of(size, 200, Fraction(1), draws=600)
     first, *_, last = (m.predicted_error(200, 50.0) * 2 for m in (*size.members(Fraction(1)),) * 2)
     assert min(first, last) * 0.85 < found < max(first, last) * 1.15
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("epsilon", [Fraction(5, 2), Fraction(5)])
+def test_drawn_shares_err_as_predicted_where_whole_steps_show(
+    adjacency: Adjacency, epsilon: Fraction
+) -> None:
+    share = Contribution("share", Bounds(Fraction(0), Fraction(1)), integral=True)
+    classes = (PresenceClass((share,) * 3, everyone=True), PresenceClass((share,), everyone=True))
+    members = joint_members(classes, epsilon, adjacency)
+    law = members[0].law(np.repeat([[0.0], [1.0]], 15, axis=0) @ np.ones((1, 4)))
+    chance = random.Random(1).randrange  # noqa: S311
+    drawn = [members[0].estimate(law.draw(chance)).value or 0.0 for _ in range(2000)]
+    predicted = members[0].predicted_error(30, 0.5)
+    assert math.sqrt(np.mean(np.square(np.array(drawn) - 0.5))) == pytest.approx(
+        predicted, rel=0.06
+    )
 
 
 def test_a_split_errs_by_a_case_for_each() -> None:
@@ -60,11 +88,20 @@ def shifted_by(shift: float) -> Callable[[Floats, str], Callable[[], Answers]]:
 
 def test_errors_are_root_mean_squares_within_the_bounds() -> None:
     found = errors(shifted_by(0.25), 100, "1", runs=2)
-    assert found == pytest.approx(dict.fromkeys(FUNCTIONS, 0.25))
+    assert set(found) == set(FUNCTIONS)
+    for error in found.values():
+        assert (error.size, error.uncertainty) == pytest.approx((0.25, 0), abs=1e-9)
     beyond = errors(shifted_by(1e9), 100, "1", runs=2)
-    assert beyond["share"] < 1
-    assert beyond["mean"] < 100
-    assert beyond["sum"] == pytest.approx(1e9)
+    assert beyond["share"].size < 1
+    assert beyond["mean"].size < 100
+    assert beyond["sum"].size == pytest.approx(1e9)
+
+
+def test_the_uncertainty_of_an_error_is_that_of_its_logarithm() -> None:
+    drawn = np.random.default_rng(1).normal(size=(2000, 400)) ** 2
+    found = [Error.of(squares.tolist()) for squares in drawn]
+    spread = np.std([math.log(error.size) for error in found])
+    assert np.mean([error.uncertainty for error in found]) == pytest.approx(spread, rel=0.05)
 
 
 @pytest.mark.parametrize("library", [sets_peers.ours, sets_peers.opendp])

@@ -31,7 +31,7 @@ import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -60,6 +60,7 @@ _HALVINGS = 12
 _TILT = 0.75
 _PLACES = 33
 _LEAST_UNIT = 1e-6
+_CONTINUOUS = math.inf
 _MOST_RADII = 20_000
 
 
@@ -295,14 +296,16 @@ class JointMember(Mechanism):
         v, t = self._noisy(noisy)
         noise, (low, high) = self._noise, self.output_range
         if self.member.is_sum:
-            scale = self._sum(noise.deviation(-float(self.member.skew)), 0.0) / math.sqrt(2)
+            off = noise.deviation(-float(self.member.skew), self.member.span)
+            scale = self._sum(off, 0.0) / math.sqrt(2)
             ends = (end if math.isfinite(end) else None for end in (low, high))
             return LaplaceLikelihood(self._sum(v, t), scale, *ends)
+        unit = noise.scale(self.member.span)
         if self.adjacency is Adjacency.ADD_REMOVE:
-            return TwoBinLikelihood((t + v) / 2 / noise.unit, (t - v) / 2 / noise.unit, low, high)
+            return TwoBinLikelihood((t + v) / 2 / unit, (t - v) / 2 / unit, low, high)
         if not t:
             return None
-        scale = float(self.bounds.width) * noise.unit / t / math.sqrt(2)
+        scale = float(self.bounds.width) * unit / t / math.sqrt(2)
         return LaplaceLikelihood(self._mean((1 + v / t) / 2), scale, low, high)
 
     def value_in(self, inputs: tuple[float, ...]) -> float | None:
@@ -320,12 +323,12 @@ class JointMember(Mechanism):
     def predicted_error(self, cases: float, at: float | None) -> float:
         noise = self._noise
         if self.member.is_sum:
-            turned = noise.deviation(-float(self.member.skew))
+            turned = noise.deviation(-float(self.member.skew), self.member.span)
             return float(self.member.lattice.step) * self.member.span / 4 * turned
         width = float(self.bounds.width)
         share = 0.5 if at is None else clamp((at - float(self.bounds.low)) / width, 0.0, 1.0)
         cases = max(cases, 0.0)
-        v, t = noise.points()
+        v, t = noise.points(self.member.span)
         if self.adjacency is Adjacency.REPLACE:
             guesses = np.clip(share + v / (2 * cases), 0.0, 1.0) if cases else np.full(1, 0.5)
         else:
@@ -356,7 +359,7 @@ class JointMember(Mechanism):
         return ErrorLaw(lru_cache(maxsize=256)(beyond), start=width)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
-        v, t = self._noise.points(chances)
+        v, t = self._noise.points(self.member.span, chances)
         if self.member.is_sum:
             unit = float(self.member.lattice.step) * self.member.span / 4
             return scenario.value + unit * (v + float(self.member.skew) * t)
@@ -433,22 +436,28 @@ class Noise:
     spreads: Floats
     weights: Floats
 
-    @property
+    @cached_property
     def unit(self) -> float:
-        """The scale of two-bin's noise that errs as much in the middle, in cases; never none."""
-        return max(self.deviation(0.0) / 2, _LEAST_UNIT)
+        """By which an estimate is drawn in: that of values without steps."""
+        return self.scale(_CONTINUOUS)
 
-    def deviation(self, turn: float) -> float:
-        """Of v − turn·t."""
+    def scale(self, span: float) -> float:
+        """Of two-bin's noise that errs as much in the middle, in cases; never none."""
+        return max(self.deviation(0.0, span) / 2, _LEAST_UNIT)
+
+    def deviation(self, turn: float, span: float) -> float:
+        """Of v − turn·t: steps h within a radius r have the variance r·(r + h)/3."""
+        of_v = self.radii * (self.radii + 2 / span) / 3
         of_t = self.numbers**2 + self.spreads**2 / 3
-        return math.sqrt(float(self.weights @ (self.radii**2 / 3 + turn**2 * of_t)))
+        return math.sqrt(float(self.weights @ (of_v + turn**2 * of_t)))
 
-    def points(self, chances: Chances | None = None) -> tuple[Floats, Floats]:
-        """Equally likely noises."""
+    def points(self, span: int, chances: Chances | None = None) -> tuple[Floats, Floats]:
+        """Equally likely noises; those of v are whole steps."""
         chances = chances or Chances(0)
         so_far = np.cumsum(self.weights)
         drawn = np.searchsorted(so_far, chances.uniform(0) * so_far[-1]).clip(max=len(so_far) - 1)
-        v = self.radii[drawn] * (2 * chances.uniform(1) - 1)
+        reach = self.radii[drawn] * span / 2 + 0.5
+        v = np.rint(reach * (2 * chances.uniform(1) - 1)) * (2 / span)
         return v, self.numbers[drawn] + self.spreads[drawn] * (2 * chances.uniform(2) - 1)
 
     def tail(self, distance: float, turn: float, span: int) -> float:

@@ -49,6 +49,7 @@ from pappi.ppinot import (
     Scope,
     canonical_form,
     is_total,
+    spans_case,
 )
 from pappi.values import JSON, Adjacency, Epsilon, PublicLog
 
@@ -306,9 +307,10 @@ def _member(ppi: Ppi, log: PublicLog) -> _Member | None:
 
 
 def _presence(measure: AggregatedMeasure) -> str:
-    if measure.called == "sum" or (is_total(measure.base) and measure.filter is None):
+    everyones = is_total(measure.base) or spans_case(measure.base)
+    if measure.called == "sum" or (everyones and measure.filter is None):
         return ""
-    base = None if is_total(measure.base) else canonical_form(measure.base)
+    base = None if everyones else canonical_form(measure.base)
     return str((canonical_form(measure.filter), base))
 
 

@@ -72,6 +72,7 @@ from pappi.ppinot.model import (
     all_present,
     is_total,
     measure_kind,
+    spans_case,
 )
 from pappi.ppinot.notations import (
     FORMATS,
@@ -225,6 +226,7 @@ __all__ = [
     "render",
     "require_sound",
     "sentence",
+    "spans_case",
     "value_above",
     "values_above",
     "with_default_bounds",

@@ -531,6 +531,15 @@ def is_total(measure: Measure) -> bool:
             return False
 
 
+def spans_case(measure: Measure) -> bool:
+    """Whether it is the time from the start of a case to its end.
+
+    A case that lies in a period has a timestamp, so it has both, and this time with them.
+    """
+    whole = (CaseBorder.START, CaseBorder.END)
+    return isinstance(measure, TimeMeasure) and measure == TimeMeasure(*whole)
+
+
 def _is_total(expression: Expression, names: Mapping[str, bool]) -> bool:
     match expression:
         case Name():
