@@ -27,6 +27,7 @@ from pappi.eventlog.inference import (
     TypeInference,
     changed_clocks,
     format_guess,
+    time_format,
 )
 from pappi.eventlog.log import (
     TIME,
@@ -39,7 +40,6 @@ from pappi.eventlog.log import (
     RecordBatch,
     no_progress,
 )
-from pappi.eventlog.times import time_format
 from pappi.eventlog.xes_bulk import BulkReader, Irregular
 from pappi.eventlog.xes_columns import (
     EXPECTED,

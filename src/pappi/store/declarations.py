@@ -58,7 +58,7 @@ _DRIVERS: Mapping[System, tuple[str, tuple[str, ...]]] = {
 _PORTS: Mapping[System, int] = {System.POSTGRES: 5432, System.SPARK: 15002}
 
 
-class Form(StrEnum):
+class ColumnForm(StrEnum):
     """How a column of the source is written, and so how it becomes one of ours."""
 
     TEXT = "text"
@@ -78,7 +78,7 @@ class MappedColumn:
     """A column of the source."""
 
     column: str
-    form: Form
+    form: ColumnForm
 
     def to_json(self) -> list[str]:
         return [self.column, str(self.form)]
@@ -86,7 +86,7 @@ class MappedColumn:
     @classmethod
     def from_json(cls, written: tuple[str, str]) -> MappedColumn:
         column, form = written
-        return cls(column, Form(form))
+        return cls(column, ColumnForm(form))
 
 
 @dataclass(frozen=True, slots=True)

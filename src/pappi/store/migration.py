@@ -49,7 +49,7 @@ from pappi.ledger import (
     TABLES,
     Entry,
     EntryKind,
-    Fault,
+    Flaw,
     Journal,
     Mark,
     bare_journal,
@@ -107,7 +107,7 @@ class Migration:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class MigrationDraft:
     """The files of a workspace that change, as copies; `root` is where the copies are."""
 
     root: Path
@@ -126,12 +126,12 @@ class Draft:
         return copied
 
 
-def _to_layout_2(draft: Draft) -> None:
+def _to_layout_2(draft: MigrationDraft) -> None:
     """A key, which orders persons' cases and deals cases into buckets."""
     write_durably(draft.root / "key", secret_bytes(KEY_BYTES))
 
 
-def _to_layout_4(draft: Draft) -> None:
+def _to_layout_4(draft: MigrationDraft) -> None:
     """Each event knows where its case begins."""
     events = draft.source / "events.duckdb"
     if events.exists() and lacks_first_positions(events):
@@ -146,7 +146,7 @@ def _to_format_3(journal: Journal) -> None:
 
 # From each layout to the next: what changes in files, and in the ledger's database. A ledger
 # of format 1, which has other tables and other entries, is written anew instead.
-FileStep = Callable[[Draft], None]
+FileStep = Callable[[MigrationDraft], None]
 LedgerStep = Callable[[Journal], None]
 Steps = Sequence[tuple[FileStep | None, LedgerStep | None]]
 STEPS: dict[int, tuple[FileStep | None, LedgerStep | None]] = {
@@ -175,7 +175,7 @@ def migrate(root: Path, on_step: Callable[[str], None] = no_step) -> Migration:
                     hint="use the version of pappi that wrote it, or a later one",
                 )
             with _alone(root):
-                _prepare(Draft(draft, root), layout, marker, on_step)
+                _prepare(MigrationDraft(draft, root), layout, marker, on_step)
         return _finish(root, draft, on_step)
 
 
@@ -199,7 +199,7 @@ def _ready(draft: Path) -> dict[str, Any]:
 
 
 def _prepare(
-    draft: Draft, layout: int, marker: dict[str, object], on_step: Callable[[str], None]
+    draft: MigrationDraft, layout: int, marker: dict[str, object], on_step: Callable[[str], None]
 ) -> None:
     """Make the draft, complete and on the disk; of the workspace only the marker changes."""
     shutil.rmtree(draft.root, ignore_errors=True)
@@ -239,7 +239,7 @@ def _new_folder(root: Path) -> str:
     return next(folder for folder in names if not (root / folder).exists())
 
 
-def _drafted_ledger(draft: Draft, steps: Steps) -> str:
+def _drafted_ledger(draft: MigrationDraft, steps: Steps) -> str:
     """Today's form of the ledger, verified; gives the digest it begins with."""
     copied = draft.root / "before.sqlite"
     with (
@@ -385,7 +385,7 @@ def _entries(ledger: Path) -> Iterator[Entry]:
     with closing(sqlite3.connect(ledger)) as connection:
         try:
             yield from verified(Entry(*row) for row in connection.execute(_ENTRIES))
-        except Fault as fault:
+        except Flaw as fault:
             raise broken(ledger.name, fault.sentence) from fault
         except sqlite3.Error as error:
             raise broken(ledger.name, str(error)) from error

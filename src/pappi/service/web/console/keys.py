@@ -9,7 +9,7 @@ from starlette.responses import Response
 from pappi.custody import IssuedKey
 from pappi.errors import UsageError
 from pappi.service.keys import Asking, Bearer, now
-from pappi.service.web.console.view import PAGE, Done, View, back_to, said
+from pappi.service.web.console.view import PAGE, ConsoleView, Done, back_to, said
 from pappi.service.web.forms import NO_ERROR, STATUS, Form, FormError, Sent, attempt, day_in
 from pappi.service.web.rendering import PageNumber
 from pappi.values import RIGHTS, KeyRecord, Right, Role
@@ -28,7 +28,7 @@ _RIGHTS = {
 }
 
 
-class KeysView(View):
+class KeysView(ConsoleView):
     """The list of keys, and what is done with them."""
 
     def keys(self, bearer: Asking, done: Done = "", page: PageNumber = 1) -> Response:

@@ -19,8 +19,8 @@ from pappi.service.web.console.record import CELLS, charges_page
 from pappi.service.web.console.view import (
     PAGE,
     Before,
+    ConsoleView,
     Done,
-    View,
     back_to,
     log_address,
     said,
@@ -68,7 +68,7 @@ def vocabulary_of(log: PublicLog) -> list[tuple[str, int, list[str]]]:
     ]
 
 
-class LogView(View):
+class LogView(ConsoleView):
     """A log, and every form about it."""
 
     def log(

@@ -10,7 +10,7 @@ from pappi.custody import Custody
 from pappi.report import Element, budget_text, el, painted
 from pappi.service.keys import Asking, Bearer
 from pappi.service.web.console.record import charge_rows
-from pappi.service.web.console.view import Done, View, back_to, log_address, said
+from pappi.service.web.console.view import ConsoleView, Done, back_to, log_address, said
 from pappi.service.web.forms import NO_ERROR, STATUS, FormError, Sent, attempt
 from pappi.service.web.rendering import PageNumber
 from pappi.store import LogDeclaration
@@ -60,7 +60,7 @@ _CELLS = 400
 _ROWS = 12
 
 
-class OverviewView(View):
+class OverviewView(ConsoleView):
     """The first page, and the stop switch on it."""
 
     def overview(self, bearer: Asking, done: Done = "", page: PageNumber = 1) -> Response:
