@@ -118,11 +118,6 @@ def needs_start(measure: TimeMeasure) -> bool:
     return measure.end_pick is Pick.FIRST or measure.running is not None
 
 
-def start_position(measure: TimeMeasure, ends: Ends) -> exp.Expr:
-    """The position of the start in its case, on every event of the case."""
-    return over_case(ends.start.position(measure.start_pick))
-
-
 def end_position(measure: TimeMeasure, known_start: exp.Expr, ends: Ends) -> exp.Expr:
     """The position of the end that belongs to a start, on every event of the case."""
     place = when(ends.end.timed, POSITION.copy())
@@ -133,25 +128,11 @@ def end_position(measure: TimeMeasure, known_start: exp.Expr, ends: Ends) -> exp
     return over_case(exp.Min(this=when(after, place)))
 
 
-def next_time() -> exp.Expr:
-    """The time of the next event of the case."""
-    return over_case(exp.Lead(this=TIME.copy()), ordered=True)
-
-
 def instants(measure: TimeMeasure, ends: Ends) -> tuple[exp.Expr, exp.Expr]:
     """The times of the chosen start and of the last end at or after it."""
     first, last = ends.start.position_if_timed(measure.start_pick), ends.end.position(Pick.LAST)
     in_order = exp.GTE(this=last, expression=first)
     return ends.start.time(measure.start_pick), when(in_order, ends.end.time(Pick.LAST))
-
-
-def instants_after(
-    measure: TimeMeasure, known_start: exp.Expr, ends: Ends
-) -> tuple[exp.Expr, exp.Expr]:
-    """The times of the chosen start, whose position is known, and of the first end after it."""
-    later = exp.GT(this=POSITION.copy(), expression=known_start)
-    after = exp.Min(this=when(later, when(ends.end.timed, TIME.copy())))
-    return ends.start.time(measure.start_pick), as_double(after)
 
 
 def time_running(start: exp.Expr, end: exp.Expr, runs: exp.Expr, until_next: exp.Expr) -> exp.Expr:
@@ -451,10 +432,16 @@ class Bases:
         placed = [part for part in bases if isinstance(part, TimeMeasure) and needs_start(part)]
         stopping = [part for part in placed if part.running is not None]
         starts = [
-            alias(start_position(part, self._ends(part)), self.own("start", part))
+            alias(
+                over_case(self._ends(part).start.position(part.start_pick)), self.own("start", part)
+            )
             for part in placed
         ]
-        ahead = [alias(next_time(), self._next)] if stopping else []
+        ahead = (
+            [alias(over_case(exp.Lead(this=TIME.copy()), ordered=True), self._next)]
+            if stopping
+            else []
+        )
         ends = [
             alias(
                 end_position(part, column_named(self.own("start", part)), self._ends(part)),
@@ -463,19 +450,16 @@ class Bases:
             for part in stopping
         ]
         events = self.occurrences.marked(source.events())
-        return self._worked_events(widened(widened(events, [*starts, *ahead]), ends), stopping)
-
-    def _worked_events(self, events: exp.Expr, stopping: Sequence[TimeMeasure]) -> exp.Expr:
-        """The events, with the working time up to the next one where a clock wants that."""
+        wide = widened(widened(events, [*starts, *ahead]), ends)
         spans = [
             Span(TIME.name, self._next, self.own("worked", part), self.calendars[part.calendar])
             for part in stopping
             if part.calendar is not None
         ]
         if not spans:
-            return events
-        every = exp.select(exp.Star(), copy=False).from_(events, copy=False)
-        return with_worked(every, spans).subquery("events", copy=False)
+            return wide
+        selected = exp.select(exp.Star(), copy=False).from_(wide, copy=False)
+        return with_worked(selected, spans).subquery("events", copy=False)
 
     def _with_cycles(
         self, query: exp.Select, cyclic: Sequence[TimeMeasure], source: Source
@@ -582,7 +566,10 @@ class Bases:
     def _instants(self, measure: TimeMeasure) -> tuple[exp.Expr, exp.Expr]:
         if needs_start(measure):
             known = column_named(self.own("start", measure))
-            return instants_after(measure, known, self._ends(measure))
+            ends = self._ends(measure)
+            later = exp.GT(this=POSITION.copy(), expression=known)
+            after = exp.Min(this=when(later, when(ends.end.timed, TIME.copy())))
+            return ends.start.time(measure.start_pick), as_double(after)
         return instants(measure, self._ends(measure))
 
     def is_span(self, part: BaseMeasure) -> TypeGuard[TimeMeasure]:

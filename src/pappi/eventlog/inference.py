@@ -476,20 +476,17 @@ class TypeInference:
             values = column.filter(kept)
             few = values.slice(0, _FEW)  # most of what a column is not, its first values show
             self._plain = {name for name in self._plain if _are(few, name) and _are(values, name)}
-            self._narrow_times(values, rows)
+            read = ((written, _all_written(values, written)) for written in self._times)
+            left = {written: times for written, times in read if times is not None}
+            if self._times and not left:
+                self._ruled_out = _RuledOut(self._times, values, rows)
+            self._times = list(left)
+            self.offsets |= any(times.with_offset for times in left.values())
 
     @property
     def unreadable(self) -> Unreadable | None:
         """What left no time format possible, if one was possible until then."""
         return None if self._ruled_out is None else self._ruled_out.unreadable()
-
-    def _narrow_times(self, values: ArrowArray, rows: NDArray[np.int64]) -> None:
-        read = ((written, _all_written(values, written)) for written in self._times)
-        left = {written: times for written, times in read if times is not None}
-        if self._times and not left:
-            self._ruled_out = _RuledOut(self._times, values, rows)
-        self._times = list(left)
-        self.offsets |= any(times.with_offset for times in left.values())
 
     def attribute_type(self) -> ColumnType:
         """The type of the column as an attribute; a count since 1970 is just a number."""

@@ -243,7 +243,15 @@ def require_public(url: str, secret: str) -> None:
             f"a source's address must be printable and have at most {_LONGEST} characters"
         )
     if system is System.PARQUET:
-        _require_public_files(url)
+        # A path may hold any character; an address on a network no user, and no
+        # settings.
+        _scheme, mark, rest = url.partition("://")
+        if mark and ("@" in rest.partition("/")[0] or "?" in rest):
+            raise UsageError(
+                _NOT_PUBLIC,
+                hint="remove what comes before an @ or after a ?; keep the files where no "
+                "credentials are needed",
+            )
         return
     try:
         parts = urlsplit(url)
@@ -267,17 +275,6 @@ def require_public(url: str, secret: str) -> None:
         raise UsageError(
             f"the address of a source can only set {listed(allowed, 'and')}",
             hint="remove the other settings",
-        )
-
-
-def _require_public_files(url: str) -> None:
-    """A path may hold any character; an address on a network no user, and no settings."""
-    _, mark, rest = url.partition("://")
-    if mark and ("@" in rest.partition("/")[0] or "?" in rest):
-        raise UsageError(
-            _NOT_PUBLIC,
-            hint="remove what comes before an @ or after a ?; keep the files where no "
-            "credentials are needed",
         )
 
 

@@ -67,7 +67,6 @@ from pappi.mechanisms import secret_bytes
 from pappi.store.event_file import (
     CANONICAL,
     FIRST_POSITION,
-    POSITION,
     STORED,
     attach,
     column,
@@ -515,7 +514,7 @@ def _completed(node: JSON) -> JSON:
 
 
 _FILE = "upgraded"
-_FILLED = "pappi_filled"
+_FIRST = "min(pos) OVER (PARTITION BY case_id)"
 _TABLES = "SELECT table_name FROM duckdb_tables() WHERE database_name = $1"
 _VIEWS = "SELECT view_name, sql FROM duckdb_views() WHERE database_name = $1 AND NOT internal"
 _COLUMNS = """
@@ -571,38 +570,27 @@ def _has_first_positions(connection: duckdb.DuckDBPyConnection, name: str) -> bo
     """By its values, too: an attribute may have had that name before."""
     if _columns(connection, name)[: len(STORED)] != STORED:
         return False
-    said = exp.cast(column(FIRST_POSITION), "VARCHAR")
-    first = exp.cast(_first_position(), "VARCHAR")
-    pairs = exp.select(exp.alias_(said, "said"), exp.alias_(first, "first"))
-    rows = pairs.from_(table(name, _FILE)).subquery("pairs")
-    different = exp.select("1").from_(rows).where("said IS DISTINCT FROM first").limit(1)
-    return not connection.execute(different.sql("duckdb")).fetchall()
+    different = connection.execute(
+        "SELECT 1 FROM (SELECT CAST(first_pos AS VARCHAR) AS said, "  # noqa: S608
+        f"CAST({_FIRST} AS VARCHAR) AS first FROM {table(name, _FILE).sql('duckdb')}) "
+        "WHERE said IS DISTINCT FROM first LIMIT 1"
+    )
+    return not different.fetchall()
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, ...]:
     return tuple(c for (c,) in connection.execute(_COLUMNS, [_FILE, name]).fetchall())
 
 
-def _first_position() -> exp.Window:
-    return exp.Window(this=exp.Min(this=column(POSITION)), partition_by=[column(CANONICAL[0])])
-
-
 def _fill(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     attributes = _columns(connection, name)[len(CANONICAL) :]
-    rows = (
-        exp.select(
-            *map(column, CANONICAL),
-            exp.alias_(_first_position(), FIRST_POSITION, quoted=True),
-            *map(column, attributes),
-        )
-        .from_(table(name))
-        .order_by(column(POSITION))
-    )
-    created = exp.Create(this=table(_FILLED), kind="TABLE", expression=rows)
-    connection.execute(created.sql("duckdb"))
-    connection.execute(f"DROP TABLE {table(name).sql('duckdb')}")
-    renamed = f"ALTER TABLE {table(_FILLED).sql('duckdb')} RENAME TO {table(name).sql('duckdb')}"
-    connection.execute(renamed)
+    columns = [*CANONICAL, f"{_FIRST} AS first_pos"]
+    columns += [column(attribute).sql("duckdb") for attribute in attributes]
+    before, after = table(name).sql("duckdb"), table("pappi_filled").sql("duckdb")
+    rows = f"SELECT {', '.join(columns)} FROM {before} ORDER BY pos"  # noqa: S608
+    connection.execute(f"CREATE TABLE {after} AS {rows}")
+    connection.execute(f"DROP TABLE {before}")
+    connection.execute(f"ALTER TABLE {after} RENAME TO {before}")
 
 
 def _with_first_position(view: str) -> str:
