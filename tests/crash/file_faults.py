@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pappi.errors import BudgetExceeded, LedgerUnavailable
 from pappi.ledger import Account, Charge, Ledger
-from pappi.ledger.ledger import Step
+from pappi.ledger.ledger import LedgerStep
 from pappi.store import WorkspaceFiles, create_workspace, open_workspace
 from pappi.values import Epsilon
 
@@ -183,7 +183,7 @@ FAULTS = (
     *(drop_log, drop_log_alone, cut, older_file, older_file_without_log, older_ledger),
     *(older_file_and_log, older_log, swapped, no_mark, torn_mark, no_mark_and_older),
 )
-KILLS = (None, None, *Step)
+KILLS = (None, None, *LedgerStep)
 
 
 def lived_through(folder: Path, seed: int, steps: int, open_ledger: Opened = opened) -> World:

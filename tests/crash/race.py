@@ -20,7 +20,7 @@ from pathlib import Path
 from pappi.errors import BudgetExceeded
 from pappi.ledger import Account, Charge, KeyState, Ledger
 from pappi.ledger.accounts import budget_exceeded, distinct, shortfalls
-from pappi.ledger.ledger import Limits, Permit, Step, allowed
+from pappi.ledger.ledger import LedgerStep, Limits, Permit, allowed
 from pappi.values import JSON, ZERO, Epsilon
 from tests.crash.processes import forks
 from tests.ledgers import DATABASES, Place, new_place
@@ -67,7 +67,7 @@ class CheckingOutsideTheTransaction(Ledger):
         permit()
         wanted = list(distinct(charges).values())
         short = shortfalls(wanted, self.spent("hospital"), limits)
-        self._step(Step.CHARGE_CHECKED)
+        self._step(LedgerStep.CHARGE_CHECKED)
         if short:
             raise budget_exceeded(wanted, short)
         with self._file.writing():
@@ -84,7 +84,7 @@ class Meeting:
     barrier: Barrier
 
     @classmethod
-    def at(cls, step: Step) -> Callable[[str], None]:
+    def at(cls, step: LedgerStep) -> Callable[[str], None]:
         def on_step(reached: str) -> None:
             if reached == step:
                 cls.barrier.wait(PATIENCE)
@@ -96,7 +96,9 @@ def join_meeting(barrier: Barrier) -> None:
     Meeting.barrier = barrier
 
 
-def grants_won(rival: int, place: Place, kind: type[Ledger], meet_at: Step, field: Field) -> int:
+def grants_won(
+    rival: int, place: Place, kind: type[Ledger], meet_at: LedgerStep, field: Field
+) -> int:
     won = 0
     with kind(place.journal(), Meeting.at(meet_at)) as ledger:
         for attempt in range(field.attempts):
@@ -114,7 +116,7 @@ def draw_for_shared_cells(
 ) -> tuple[list[KeyState], list[JSON]]:
     """All rivals ask the same questions and each draws its own noise."""
     states, shown = [], []
-    with place.open(on_step=Meeting.at(Step.CHARGE_ASKED)) as ledger:
+    with place.open(on_step=Meeting.at(LedgerStep.CHARGE_ASKED)) as ledger:
         for number in range(field.attempts):
             key = f"shared {number}"
             asked = Charge(key, (OCTOBER,), AMOUNT, {})
@@ -132,7 +134,7 @@ def rivals(field: Field) -> Pool:
 
 def race(place: Place, field: Field, kind: type[Ledger] = Ledger) -> Outcome:
     """Let them all charge at once; the twin's rivals meet after its check, not before."""
-    meet_at = Step.CHARGE_ASKED if kind is Ledger else Step.CHARGE_CHECKED
+    meet_at = LedgerStep.CHARGE_ASKED if kind is Ledger else LedgerStep.CHARGE_CHECKED
     place.create().close()
     runs = [(rival, place, kind, meet_at, field) for rival in range(field.processes)]
     with rivals(field) as pool:

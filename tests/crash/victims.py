@@ -22,7 +22,7 @@ from pappi.checkpoint import Caller, LocalSession
 from pappi.checkpoint.queries import Release
 from pappi.errors import WorkspaceError
 from pappi.ledger import Ledger, allowed, no_step
-from pappi.ledger.ledger import Step
+from pappi.ledger.ledger import LedgerStep
 from pappi.ppinot import parse_catalogue
 from pappi.store import LedgerSession, LogDeclaration, open_workspace
 from pappi.values import ZERO, Epsilon, Series
@@ -38,15 +38,15 @@ ppis:
 GAVE_UP = 3  # the exit code of a victim whose ledger is out of reach
 
 STEPS = (
-    Step.CHARGE_ASKED,
-    Step.CHARGE_CHECKED,
-    Step.CHARGE_WRITTEN,
-    Step.UNMARKED,
-    Step.CHARGE_COMMITTED,
+    LedgerStep.CHARGE_ASKED,
+    LedgerStep.CHARGE_CHECKED,
+    LedgerStep.CHARGE_WRITTEN,
+    LedgerStep.UNMARKED,
+    LedgerStep.CHARGE_COMMITTED,
     "charged",
     "drawn",
-    Step.RESULT_WRITTEN,
-    Step.RESULT_COMMITTED,
+    LedgerStep.RESULT_WRITTEN,
+    LedgerStep.RESULT_COMMITTED,
     "recorded",
 )
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 import pytest
 from sqlglot import exp
 
+from pappi.engine.expressions import Source
 from pappi.engine.foreign import Dialect, written_for
-from pappi.engine.occurrences import Source
 from pappi.engine.postgres import Postgres
 from pappi.engine.query import CaseQuery, written
 from pappi.engine.spark import Spark

@@ -20,9 +20,8 @@ from hypothesis import strategies as st
 from pappi.engine import Identify, duck
 from pappi.engine.bases import ANCHOR, ORDER
 from pappi.engine.duck import Duck, opened_duck
-from pappi.engine.expressions import FIRST_POSITION
+from pappi.engine.expressions import FIRST_POSITION, Source
 from pappi.engine.folding import Cases, Hits, _whole_cases
-from pappi.engine.occurrences import Source
 from pappi.engine.query import CaseQuery, calendars_of
 from pappi.engine.table import Column
 from pappi.ppinot import (

@@ -13,10 +13,10 @@ import pytest
 
 import pappi
 from pappi.engine import duck
+from pappi.engine.bases import NO_CALENDARS
 from pappi.engine.duck import Duck
-from pappi.engine.occurrences import Source
+from pappi.engine.expressions import Source
 from pappi.engine.query import CaseQuery
-from pappi.engine.times import NO_CALENDARS
 from pappi.ppinot import Cycles, Occurs, OpenCycle, TimeMeasure, parse_catalogue
 from pappi.ppinot.expressions.parser import parse_expression
 from pappi.session import Workspace

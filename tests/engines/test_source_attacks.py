@@ -27,9 +27,10 @@ from sqlglot import exp
 import pappi
 from pappi.custody import NewLog, SourceMapping
 from pappi.engine import CaseTable, Identify, evaluate_cases, foreign, survey
+from pappi.engine.expressions import filled
+from pappi.engine.foreign import answered, explained
 from pappi.engine.parquet import Parquet
 from pappi.engine.postgres import PostgresSession, opened_postgres
-from pappi.engine.sources import answered, explained, filled
 from pappi.engine.spark import Spark
 from pappi.engine.table import Column
 from pappi.errors import ReleaseFailed, WorkspaceError

@@ -14,27 +14,26 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from pappi.engine.bases import Calendars, Days
 from pappi.engine.expressions import as_double, source_table, table_named
-from pappi.engine.foreign import Foreign
-from pappi.engine.sources import ColumnReader, explained, in_memory
-from pappi.engine.times import Calendars, Days
-from pappi.store import Form, SourceRead
+from pappi.engine.foreign import ColumnReader, Foreign, explained, in_memory
+from pappi.store import ColumnForm, SourceRead
 
 SYSTEM = "toy"
 TABLES: dict[str, pa.Table] = {}
 """What the database holds, by the names of its tables."""
 
-_FORMS: Mapping[str, Form] = {
-    "VARCHAR": Form.TEXT,
-    "BIGINT": Form.WHOLE,
-    "DOUBLE": Form.FLOAT,
-    "BOOLEAN": Form.TRUTH,
-    "TIMESTAMP WITH TIME ZONE": Form.INSTANT,
+_FORMS: Mapping[str, ColumnForm] = {
+    "VARCHAR": ColumnForm.TEXT,
+    "BIGINT": ColumnForm.WHOLE,
+    "DOUBLE": ColumnForm.FLOAT,
+    "BOOLEAN": ColumnForm.TRUTH,
+    "TIMESTAMP WITH TIME ZONE": ColumnForm.INSTANT,
 }
-_READ: Mapping[Form, str] = {
-    **dict.fromkeys((Form.TEXT, Form.WHOLE, Form.TRUTH), ":x"),
-    Form.FLOAT: ":x + CAST(0 AS DOUBLE)",  # a zero has no sign
-    Form.INSTANT: "EPOCH_US(:x)",
+_READ: Mapping[ColumnForm, str] = {
+    **dict.fromkeys((ColumnForm.TEXT, ColumnForm.WHOLE, ColumnForm.TRUTH), ":x"),
+    ColumnForm.FLOAT: ":x + CAST(0 AS DOUBLE)",  # a zero has no sign
+    ColumnForm.INSTANT: "EPOCH_US(:x)",
 }
 
 
@@ -91,14 +90,14 @@ class ToyRemote:
     def add_days(self, days: Days) -> None:
         self._connection.register(days.name, days.arrow())
 
-    def forms(self, table: tuple[str, ...]) -> dict[str, Form | None]:
+    def forms(self, table: tuple[str, ...]) -> dict[str, ColumnForm | None]:
         query = exp.select(exp.Star()).from_(self.dialect.table(table)).sql(Toy.name)
         rows = self._connection.execute(f"DESCRIBE {query}").fetchall()
         return {name: _FORMS.get(kind) for name, kind, *_ in rows}
 
     def forms_now(
         self, table: tuple[str, ...], columns: Iterable[str]
-    ) -> Mapping[str, Form | None]:
+    ) -> Mapping[str, ColumnForm | None]:
         now = self.forms(table)
         return {name: now.get(name) for name in columns}
 
@@ -109,6 +108,6 @@ def opened(reading: SourceRead, calendars: Calendars) -> Iterator[Foreign]:
         yield Foreign(ToyRemote(connection), reading, calendars)
 
 
-def forms(_url: str, table: tuple[str, ...], _password: str | None) -> dict[str, Form | None]:
+def forms(_url: str, table: tuple[str, ...], _password: str | None) -> dict[str, ColumnForm | None]:
     with explained(), in_memory() as connection:
         return ToyRemote(connection).forms(table)

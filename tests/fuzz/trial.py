@@ -22,10 +22,10 @@ import duckdb
 from sqlglot import exp
 
 from pappi.engine import Identify, read_by
+from pappi.engine.bases import Calendars
 from pappi.engine.cases import MOST_BASES
-from pappi.engine.occurrences import Source
+from pappi.engine.expressions import Source
 from pappi.engine.query import CaseQuery, calendars_of, shared_scans, written
-from pappi.engine.times import Calendars
 from pappi.errors import PappiError, Problem
 from pappi.planning import plan_ppi
 from pappi.ppinot import (

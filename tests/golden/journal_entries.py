@@ -38,8 +38,8 @@ from pappi.ppinot import Catalogue, parse_catalogue
 from pappi.report import answer_record
 from pappi.session import Workspace
 from pappi.store import (
+    ColumnForm,
     EventSource,
-    Form,
     LogDeclaration,
     MappedColumn,
     Registry,
@@ -99,11 +99,11 @@ DECLARED = LogDeclaration(
     source=EventSource(
         url="postgresql://reader@db.example/events",
         table=("public", "events"),
-        case=MappedColumn("case_id", Form.WHOLE),
-        activity=MappedColumn("what", Form.TEXT),
-        time=MappedColumn("at", Form.INSTANT),
-        order=MappedColumn("nr", Form.WHOLE),
-        attributes={"cost": MappedColumn("cost", Form.DECIMAL)},
+        case=MappedColumn("case_id", ColumnForm.WHOLE),
+        activity=MappedColumn("what", ColumnForm.TEXT),
+        time=MappedColumn("at", ColumnForm.INSTANT),
+        order=MappedColumn("nr", ColumnForm.WHOLE),
+        attributes={"cost": MappedColumn("cost", ColumnForm.DECIMAL)},
         secret="SOURCE_PASSWORD",  # noqa: S106 - the name of a variable
         guarded=True,
     ),

@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from pappi.errors import BudgetExceeded
 from pappi.ledger import Account, Balance, Charge, KeyState, demand
-from pappi.ledger.ledger import Step
+from pappi.ledger.ledger import LedgerStep
 from pappi.values import JSON, ZERO, Epsilon
 from tests.ledgers import Database, new_place
 
@@ -70,7 +70,7 @@ class LedgerAgainstItsModel(RuleBasedStateMachine):
         self.things = ExitStack()
         folder = self.things.enter_context(tempfile.TemporaryDirectory())
         self.place = self.things.enter_context(new_place(self.database, Path(folder)))
-        self.crash_at: Step | None = None
+        self.crash_at: LedgerStep | None = None
         self.ledger = self.place.create(on_step=self.on_step)
         self.limits = {account: Epsilon(nano) for account, nano in limits.items()}
         self.held: dict[str, Charge] = {}
@@ -85,10 +85,15 @@ class LedgerAgainstItsModel(RuleBasedStateMachine):
         numbers=NUMBERS,
         analyst=st.sampled_from(ANALYSTS),
         crash_at=st.sampled_from(
-            [*CALM, Step.CHARGE_CHECKED, Step.CHARGE_WRITTEN, Step.CHARGE_COMMITTED]
+            [
+                *CALM,
+                LedgerStep.CHARGE_CHECKED,
+                LedgerStep.CHARGE_WRITTEN,
+                LedgerStep.CHARGE_COMMITTED,
+            ]
         ),
     )
-    def charge(self, numbers: list[int], analyst: str, crash_at: Step | None) -> None:
+    def charge(self, numbers: list[int], analyst: str, crash_at: LedgerStep | None) -> None:
         charges = cells(numbers, analyst)
         before = self.states(charges)
         if self.happens(lambda: self.ledger.charge(charges, self.limits), charges, crash_at):
@@ -105,7 +110,7 @@ class LedgerAgainstItsModel(RuleBasedStateMachine):
             self.held |= {charge.key: charge for charge in new}
 
     def happens(
-        self, act: Callable[[], object], charges: list[Charge], crash_at: Step | None
+        self, act: Callable[[], object], charges: list[Charge], crash_at: LedgerStep | None
     ) -> bool:
         """Whether it has happened; it is refused exactly if the model says that it does not fit."""
         before, fits, self.crash_at = self.states(charges), self.fit(charges), crash_at
@@ -116,7 +121,7 @@ class LedgerAgainstItsModel(RuleBasedStateMachine):
             return False
         except Crash:
             assert fits
-            return crash_at is Step.CHARGE_COMMITTED
+            return crash_at is LedgerStep.CHARGE_COMMITTED
         finally:
             self.crash_at = None
         assert fits
@@ -144,16 +149,16 @@ class LedgerAgainstItsModel(RuleBasedStateMachine):
     @rule(
         numbers=NUMBERS,
         value=st.integers(),
-        crash_at=st.sampled_from([*CALM, Step.RESULT_WRITTEN, Step.RESULT_COMMITTED]),
+        crash_at=st.sampled_from([*CALM, LedgerStep.RESULT_WRITTEN, LedgerStep.RESULT_COMMITTED]),
     )
-    def record(self, numbers: list[int], value: int, crash_at: Step | None) -> None:
+    def record(self, numbers: list[int], value: int, crash_at: LedgerStep | None) -> None:
         keys = {release_cell(number).key for number in numbers} & self.paid.keys()
         results, self.crash_at = dict.fromkeys(keys, value), crash_at
         after = results | self.released
         try:
             assert self.ledger.record(results) == {key: after[key] for key in results}
         except Crash:
-            after = after if crash_at is Step.RESULT_COMMITTED else self.released
+            after = after if crash_at is LedgerStep.RESULT_COMMITTED else self.released
         finally:
             self.crash_at = None
         self.released = after

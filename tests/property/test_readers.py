@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from pappi.errors import LogFormatError
 from pappi.eventlog import ReadOptions, open_log
 from pappi.eventlog import xes as xes_reading
-from pappi.eventlog.times import FORMATS, Clock, _read_by_parts, read_times
+from pappi.eventlog.inference import FORMATS, Clock, _read_by_parts, read_times
 from pappi.eventlog.xes_bulk import BulkReader, Irregular
 from pappi.eventlog.xes_columns import DateReader
 from tests.lengths import length

@@ -15,7 +15,7 @@ from pappi.ledger import (
     Charge,
     Entry,
     EntryKind,
-    Fault,
+    Flaw,
     KeyState,
     canonical_json,
     charge_of,
@@ -28,7 +28,7 @@ from pappi.ledger import (
 )
 from pappi.ledger.accounts import Shortfall, budget_exceeded, distinct, shortfalls
 from pappi.ledger.entries import (
-    Cell,
+    KeyHistory,
     cancel_payload,
     charge_payload,
     release_payload,
@@ -243,7 +243,7 @@ def test_a_chain_hands_on_its_entries_unchanged() -> None:
 def test_a_changed_entry_breaks_the_chain_where_it_was_changed(change: dict[str, str]) -> None:
     entries = journal(("declare", {"log": "hospital"}), ("declare", {"log": "other"}))
     entries[1] = replace(entries[1], **change)  # type: ignore[arg-type]
-    with pytest.raises(Fault, match="entry 2") as caught:
+    with pytest.raises(Flaw, match="entry 2") as caught:
         list(verified(entries))
     assert caught.value.seq == 2
 
@@ -251,14 +251,14 @@ def test_a_changed_entry_breaks_the_chain_where_it_was_changed(change: dict[str,
 def test_a_removed_or_reordered_entry_breaks_the_chain() -> None:
     entries = journal(("a", {}), ("b", {}), ("c", {}))
     for wrong in ([entries[0], *entries[2:]], entries[1:], [*entries[:2], entries[3], entries[2]]):
-        with pytest.raises(Fault, match="missing"):
+        with pytest.raises(Flaw, match="missing"):
             list(verified(wrong))
 
 
 def test_an_entry_rewritten_with_a_fresh_digest_breaks_the_entry_after_it() -> None:
     entries = journal(("a", {}), ("b", {}))
     entries[1] = extend(entries[0], entries[1].at, "a", {"forged": True})
-    with pytest.raises(Fault, match="entry 3"):
+    with pytest.raises(Flaw, match="entry 3"):
         list(verified(entries))
 
 
@@ -312,7 +312,7 @@ def test_a_reservation_is_held_until_it_is_charged_or_cancelled() -> None:
         account: Balance(spent=eps("0.1"))
         for account in (OCTOBER, TOTAL, Account("hospital", "2014-10", "ann"))
     }
-    assert found.cells == {"a": Cell(reserved=2, charged=5)}
+    assert found.cells == {"a": KeyHistory(reserved=2, charged=5)}
     held = standing(journal((EntryKind.RESERVE, charge_payload(kept))))
     assert held.balances[OCTOBER] == Balance(held=eps("0.1"))
     assert held.balances[OCTOBER].used == eps("0.1")
@@ -328,7 +328,7 @@ def test_what_is_reserved_and_given_up_together_is_one_entry_each() -> None:
     )
     assert list(reserved_in(entries[1].payload).values()) == asked
     found = standing(entries)
-    assert found.cells == {"c": Cell(reserved=2), "d": Cell(reserved=2)}
+    assert found.cells == {"c": KeyHistory(reserved=2), "d": KeyHistory(reserved=2)}
     assert found.balances[OCTOBER] == Balance(held=eps("0.3"))
 
 
@@ -374,10 +374,10 @@ REFUND = (EntryKind.CHARGE, {**charge_payload(charge("b", "0.1")), "amount": -1}
 def test_a_journal_that_tells_an_impossible_story_is_found_out(
     acts: list[tuple[str, Mapping[str, JSON]]], sentence: str
 ) -> None:
-    with pytest.raises(Fault, match=sentence):
+    with pytest.raises(Flaw, match=sentence):
         standing(verified(journal(*acts)))
 
 
 def test_an_empty_journal_is_no_journal() -> None:
-    with pytest.raises(Fault, match="empty"):
+    with pytest.raises(Flaw, match="empty"):
         standing([])

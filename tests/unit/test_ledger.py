@@ -17,7 +17,7 @@ import pytest
 
 from pappi.errors import BudgetExceeded, LedgerBroken, NotAllowed, WorkspaceError
 from pappi.ledger import Account, Balance, Charge, Entry, KeyState, Ledger
-from pappi.ledger.ledger import Step
+from pappi.ledger.ledger import LedgerStep
 from pappi.values import ZERO, Epsilon
 from tests.ledgers import DATABASES, Database, Place, new_place
 
@@ -132,7 +132,7 @@ def test_limits_that_write_to_the_ledger_while_it_charges_are_refused(
 
 def test_an_error_in_the_middle_of_a_charge_leaves_no_trace(place: Place) -> None:
     def trip(step: str) -> None:
-        if step == Step.CHARGE_WRITTEN:
+        if step == LedgerStep.CHARGE_WRITTEN:
             raise RuntimeError("tripped")
 
     with place.create(on_step=trip) as ledger:

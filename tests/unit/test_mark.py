@@ -16,7 +16,7 @@ import pappi
 from pappi.checkpoint import Caller, LocalSession
 from pappi.errors import LedgerRolledBack, LedgerUnavailable
 from pappi.ledger import Account, Charge, KeyState, Ledger, Mark, MarkFile
-from pappi.ledger.ledger import Step
+from pappi.ledger.ledger import LedgerStep
 from pappi.ppinot import parse_catalogue
 from pappi.store import (
     LedgerSession,
@@ -120,7 +120,7 @@ class Died(Exception):
     """A process that ends between commit and mark."""
 
 
-def dying_at(step: Step) -> Callable[[str], None]:
+def dying_at(step: LedgerStep) -> Callable[[str], None]:
     def die(reached: str) -> None:
         if reached == step:
             raise Died
@@ -130,7 +130,7 @@ def dying_at(step: Step) -> Callable[[str], None]:
 
 def test_a_crash_between_commit_and_mark_leaves_the_ledger_ahead(tmp_path: Path) -> None:
     files = create_workspace(tmp_path / "w")
-    with files.open_ledger(dying_at(Step.UNMARKED)) as ledger, pytest.raises(Died):
+    with files.open_ledger(dying_at(LedgerStep.UNMARKED)) as ledger, pytest.raises(Died):
         ledger.charge([charge("a")], LIMITS)
     assert files.mark.read().seq == 1
     with files.open_ledger() as ledger:
@@ -143,7 +143,7 @@ def test_a_crash_between_commit_and_mark_leaves_the_ledger_ahead(tmp_path: Path)
 def test_what_was_read_of_others_is_marked_before_anything_is_answered(tmp_path: Path) -> None:
     workspace = pappi.create(tmp_path / "w")
     files = open_workspace(workspace.root)
-    with files.open_ledger(dying_at(Step.UNMARKED)) as ledger, pytest.raises(Died):
+    with files.open_ledger(dying_at(LedgerStep.UNMARKED)) as ledger, pytest.raises(Died):
         ledger.append("stop", {"reason": "x", "by": "owner"})
     assert workspace.custody.stopped() == "x"
     assert files.mark.read().seq == 2
@@ -168,9 +168,9 @@ def test_a_result_that_is_recorded_during_a_replay_is_marked_before_it_is_shown(
     recorded: list[str] = []
 
     def die(reached: str) -> None:
-        if reached == Step.RESULT_WRITTEN:
+        if reached == LedgerStep.RESULT_WRITTEN:
             recorded.append(reached)
-        if reached == Step.UNMARKED and recorded:
+        if reached == LedgerStep.UNMARKED and recorded:
             raise Died
 
     office, other = LedgerSession(files), LedgerSession(files, die)

@@ -13,8 +13,7 @@ import pappi
 from pappi.cli import program as command_line
 from pappi.errors import InputError, LogFormatError, UsageError, WorkspaceError
 from pappi.eventlog import ReadOptions, files, open_log
-from pappi.eventlog.inference import Unreadable
-from pappi.eventlog.times import FORMATS
+from pappi.eventlog.inference import FORMATS, Unreadable
 from pappi.session import Workspace
 from pappi.store import open_workspace
 from tests.imported_log import Imported, imported

@@ -24,7 +24,7 @@ from pappi.ledger import (
     Charge,
     Entry,
     EntryKind,
-    Fault,
+    Flaw,
     Mark,
     MarkFile,
     cancelled_in,
@@ -200,7 +200,7 @@ def test_the_pinned_journal_verifies_and_adds_up() -> None:
     assert len(found.cells) == len(of_kind(EntryKind.CHARGE)) == len(of_kind(EntryKind.RELEASE))
     first = ENTRIES[0]
     broken = Entry(first.seq, first.at, first.kind, first.body.replace("3", "4"), first.digest)
-    with pytest.raises(Fault, match="has been changed"):
+    with pytest.raises(Flaw, match="has been changed"):
         tuple(verified([broken]))
 
 
@@ -302,7 +302,7 @@ def test_a_signed_snapshot_is_read_back(tmp_path: Path) -> None:
                 *(len(ENTRIES), body, signature),
             )
         assert read_snapshot(journal, SIGNING_KEY) == snapshot_of(ENTRIES)
-        with pytest.raises(Fault, match="was not signed"):
+        with pytest.raises(Flaw, match="was not signed"):
             read_snapshot(journal, b"another key")
 
 

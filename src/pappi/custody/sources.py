@@ -27,8 +27,8 @@ from pappi.engine import Survey, case_level, source_columns, survey
 from pappi.errors import Conflict, InputError, UsageError
 from pappi.ppinot import did_you_mean, listed, quoted
 from pappi.store import (
+    ColumnForm,
     EventSource,
-    Form,
     LogDeclaration,
     MappedColumn,
     SourceRead,
@@ -41,8 +41,8 @@ from pappi.store import (
 )
 from pappi.values import Kind, Vocabulary, day_of
 
-_NUMBERS = (Form.WHOLE, Form.FLOAT, Form.DECIMAL)
-_CLOCKS = (Form.INSTANT, Form.WALL_CLOCK, Form.DAY)
+_NUMBERS = (ColumnForm.WHOLE, ColumnForm.FLOAT, ColumnForm.DECIMAL)
+_CLOCKS = (ColumnForm.INSTANT, ColumnForm.WALL_CLOCK, ColumnForm.DAY)
 _MOST_ACTIVITIES = 10_000
 
 
@@ -210,7 +210,7 @@ class CheckedMapping:
         given = self._given.attributes
         return {name: kind or self._kind(column) for name, (column, kind) in given.items()}
 
-    def _form(self, column: str) -> Form:
+    def _form(self, column: str) -> ColumnForm:
         if column not in self._forms:
             known = f"its columns are {listed(self._forms, 'and')}"
             raise UsageError(
@@ -229,15 +229,17 @@ class CheckedMapping:
         form = self._form(column)
         if form in _CLOCKS:
             return Kind.TIME
-        return {Form.TEXT: Kind.TEXT, Form.TRUTH: Kind.TRUTH}.get(form, Kind.NUMBER)
+        return {ColumnForm.TEXT: Kind.TEXT, ColumnForm.TRUTH: Kind.TRUTH}.get(form, Kind.NUMBER)
 
     def _as_text(self, column: str) -> MappedColumn:
         self._form(column)
-        return MappedColumn(column, Form.TEXT)
+        return MappedColumn(column, ColumnForm.TEXT)
 
     def _mapped(self, column: str, kind: Kind) -> MappedColumn:
         form = self._form(column)
-        if form in (Form.WALL_CLOCK, Form.DAY) and ZoneInfo(self._zone) != ZoneInfo("UTC"):
+        if form in (ColumnForm.WALL_CLOCK, ColumnForm.DAY) and ZoneInfo(self._zone) != ZoneInfo(
+            "UTC"
+        ):
             raise UsageError(
                 f"the times in {quoted(column)} have no time zone, and the log's zone is not UTC",
                 hint="create a view at the source that adds the zone",
@@ -251,19 +253,19 @@ class CheckedMapping:
         return MappedColumn(column, read)
 
 
-def _read_as(form: Form, kind: Kind) -> Form | None:
+def _read_as(form: ColumnForm, kind: Kind) -> ColumnForm | None:
     match kind:
         case Kind.TEXT:
-            return Form.TEXT
+            return ColumnForm.TEXT
         case Kind.TRUTH:
-            return form if form is Form.TRUTH else None
+            return form if form is ColumnForm.TRUTH else None
         case Kind.NUMBER:
             return form if form in _NUMBERS else None
         case Kind.DURATION:
-            return Form.SECONDS if form in _NUMBERS else None
+            return ColumnForm.SECONDS if form in _NUMBERS else None
         case Kind.TIME:
-            if form is Form.WHOLE:
-                return Form.MICROSECONDS
+            if form is ColumnForm.WHOLE:
+                return ColumnForm.MICROSECONDS
             return form if form in _CLOCKS else None
 
 

@@ -6,16 +6,14 @@ Only `custody` and `checkpoint` may import this package: what it returns is the 
     table          the table of cases, from which the cases of each period are taken
 
     query          the measures of a run as one query, made of
-    bases          base measures: an aggregate over the events of a case each
-    times          those that measure time, also in working time
-    occurrences    which events are read, and where conditions occur among them
-    expressions    expressions and names as SQL nodes
+    bases          base measures: an aggregate over the events of a case each; working time
+    expressions    expressions and names as SQL nodes; the events read, and where conditions occur
     folding        base measures without the database, where events are stored case by case
 
     duck           the workspace's own file, by DuckDB
     parquet        Parquet files in place, by DuckDB
-    foreign        what other databases are asked: postgres, spark
-    sources        their own tables, seen as events, and their failures
+    foreign        what other databases are asked, postgres and spark: their own tables, seen as
+                   events, and their failures
 """
 
 from pappi.engine.bases import Identify

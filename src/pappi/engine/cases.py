@@ -20,27 +20,33 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
-from pappi.engine.bases import ANCHOR, ORDER, PERSON, Identify
+from pappi.engine.bases import (
+    ANCHOR,
+    NO_CALENDARS,
+    ORDER,
+    PERSON,
+    Calendars,
+    DaysOf,
+    Identify,
+    no_calendars,
+)
 from pappi.engine.duck import opened_duck
-from pappi.engine.expressions import CASE_ID, POSITION, TIME, alias, column_named, table_named
-from pappi.engine.occurrences import Source
+from pappi.engine.expressions import (
+    CASE_ID,
+    Source,
+    filled_query,
+)
 from pappi.engine.query import CaseQuery, Engine, calendars_of, shared_scans, variation_query
 from pappi.engine.table import CaseTable, Column, Who, batches_in, cases_in, read_by
-from pappi.engine.times import NO_CALENDARS, Calendars, DaysOf, no_calendars
 from pappi.ppinot import MultiInstance, Scope, SingleInstance, composition_tree, leaves
-from pappi.store import Form, LogDeclaration, SourceRead, System, system_of
+from pappi.store import ColumnForm, LogDeclaration, SourceRead, System, system_of
 from pappi.values import CaseBorder, Period, Vocabulary
 
 Place: TypeAlias = Path | SourceRead
 """Where events are: in the workspace's own file, or at a source."""
 # Sharing a scan pays until the aggregates of a case no longer fit the caches.
 MOST_BASES = 16
-
-_EVENTS = "events"
-_ACTIVITY = "activity"
-_MOST_ACTIVITIES = 10_001  # one more than can be declared
 
 
 def evaluate_cases(
@@ -195,7 +201,7 @@ class Backend(Protocol):
 
     def forms(
         self, url: str, table: tuple[str, ...], password: str | None
-    ) -> dict[str, Form | None]:
+    ) -> dict[str, ColumnForm | None]:
         """The columns of a table and how they are written; None for one that cannot be read."""
 
 
@@ -247,38 +253,28 @@ class Survey:
     activities: tuple[str, ...]
 
 
+_EXTENT = """
+SELECT SUM("n"), COUNT(*), MIN("first"), MAX("last") FROM (
+    SELECT COUNT("pos") AS "n", MIN("ts_us") AS "first", MAX("ts_us") AS "last"
+    FROM "events" GROUP BY "case_id"
+) AS "cases"
+"""
+# One more than can be declared.
+_ACTIVITIES = """
+SELECT * FROM (SELECT "activity" FROM "events" GROUP BY "activity" LIMIT 10001) AS "names"
+"""
+
+
 def survey(reading: SourceRead) -> Survey:
     with opened(reading, NO_CALENDARS) as engine:
-        events, cases, first, last = engine.row(_extent())
-        activities = engine.columns(_activities())[_ACTIVITY]
+        events, cases, first, last = engine.row(filled_query(_EXTENT))
+        activities = engine.columns(filled_query(_ACTIVITIES))["activity"]
     named = sorted(str(name) for name in activities if name is not None)
     return Survey(int(events or 0), int(cases), first, last, tuple(named))
 
 
-def _extent() -> exp.Select:
-    per_case = exp.select(
-        alias(exp.Count(this=POSITION.copy()), "n"),
-        alias(exp.Min(this=TIME.copy()), "first"),
-        alias(exp.Max(this=TIME.copy()), "last"),
-    )
-    cases = per_case.from_(table_named(_EVENTS)).group_by(column_named(CASE_ID))
-    return exp.select(
-        exp.Sum(this=column_named("n")),
-        exp.Count(this=exp.Star()),
-        exp.Min(this=column_named("first")),
-        exp.Max(this=column_named("last")),
-    ).from_(cases.subquery("cases"))
-
-
-def _activities() -> exp.Select:
-    name = column_named(_ACTIVITY)
-    names = exp.select(name).from_(table_named(_EVENTS)).group_by(name.copy())
-    names = names.limit(_MOST_ACTIVITIES)
-    return exp.select(exp.Star()).from_(names.subquery("names"))
-
-
 def source_columns(
     url: str, table: tuple[str, ...], password: str | None
-) -> dict[str, Form | None]:
+) -> dict[str, ColumnForm | None]:
     """The columns of a table and how they are written; None for one that cannot be read."""
     return _backend(system_of(url)).forms(url, table, password)

@@ -21,12 +21,16 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from pappi.engine.bases import ORDER
-from pappi.engine.expressions import FIRST_POSITION, POSITION, column_named, table_named
-from pappi.engine.occurrences import FIRST, UNTIL, Source
+from pappi.engine.bases import ORDER, Calendars
+from pappi.engine.expressions import (
+    FIRST,
+    UNTIL,
+    Source,
+    filled_query,
+    table_named,
+)
 from pappi.engine.query import CaseQuery, Engine, written
 from pappi.engine.table import Column
-from pappi.engine.times import Calendars
 from pappi.store import open_beside, open_readonly
 
 if TYPE_CHECKING:
@@ -40,6 +44,8 @@ MOST_AT_ONCE = 8
 EVENTS_PER_BATCH = 2**16
 
 WHOLE: Mapping[str, int] = {}
+_ENDS = 'SELECT MIN("pos"), MAX("pos") FROM :log'
+_START = 'SELECT "first_pos" FROM :log WHERE "pos" = :at'
 _FOLDED, _WORKED = "folded cases", "worked cases"
 
 T = TypeVar("T")
@@ -113,8 +119,7 @@ class Duck:
 
     def _ranges(self, table: str) -> Iterator[Mapping[str, int]]:
         """The log in ranges of whole cases; none if it is empty."""
-        ends = exp.Min(this=POSITION.copy()), exp.Max(this=POSITION.copy())
-        first, last = self.row(exp.select(*ends, copy=False).from_(table_named(table), copy=False))
+        first, last = self.row(filled_query(_ENDS, log=table_named(table)))
         if first is None:
             return
         # Each range costs something by itself, so that a large log is read in longer ones.
@@ -127,9 +132,8 @@ class Duck:
 
     def _start(self, table: str, position: int) -> int | None:
         """Where the case begins that has a position; None if that was erased."""
-        at = exp.EQ(this=POSITION.copy(), expression=exp.Literal.number(position))
-        start = exp.select(column_named(FIRST_POSITION), copy=False)
-        row = self.row(start.from_(table_named(table), copy=False).where(at, copy=False))
+        at = exp.Literal.number(position)
+        row = self.row(filled_query(_START, log=table_named(table), at=at))
         return int(row[0]) if row else None
 
     def _columns_of(self, folded: pa.Table, query: str) -> dict[str, Column]:
@@ -148,7 +152,7 @@ class Duck:
 
 
 def _every_folded() -> exp.Select:
-    return exp.select(exp.Star(), copy=False).from_(table_named(_FOLDED), copy=False)
+    return filled_query("SELECT * FROM :folded", folded=table_named(_FOLDED))
 
 
 def _unfolded(folded: pa.Table, name: str) -> Column:

@@ -26,8 +26,17 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from pappi.engine.bases import ANCHOR, ORDER, PERSON, BaseMeasure, Bases, Identify
-from pappi.engine.expressions import CASE_ID, FIRST_POSITION, TIME, alias, as_double, column_named
-from pappi.engine.occurrences import Source, as_text, event_column
+from pappi.engine.expressions import (
+    CASE_ID,
+    FIRST_POSITION,
+    TIME,
+    Source,
+    alias,
+    as_double,
+    as_text,
+    column_named,
+    event_column,
+)
 from pappi.ppinot import (
     ConditionMeasure,
     CountMeasure,

@@ -10,56 +10,57 @@ from typing import TypeVar
 import duckdb
 from sqlglot import exp
 
+from pappi.engine.bases import Calendars
 from pappi.engine.duck import Duck
-from pappi.engine.expressions import column_named
-from pappi.engine.sources import (
+from pappi.engine.expressions import column_named, filled
+from pappi.engine.foreign import (
     ColumnReader,
     SourceEngine,
     canonical_events,
     explained,
-    filled,
     gathered_in,
     in_memory,
     order_by_case,
     require_declared,
 )
-from pappi.engine.times import Calendars
-from pappi.store import Form, SourceRead, System
+from pappi.store import ColumnForm, SourceRead, System
 
 T = TypeVar("T")
 
 _FILE, _ROW = "pappi file", "file_row_number"
 
-_FORMS: Mapping[str, Form] = {
-    **dict.fromkeys(("VARCHAR", "UUID"), Form.TEXT),
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), Form.WHOLE),
-    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER"), Form.WHOLE),
-    **dict.fromkeys(("FLOAT", "DOUBLE"), Form.FLOAT),
-    "DECIMAL": Form.DECIMAL,
-    "BOOLEAN": Form.TRUTH,
-    "TIMESTAMP WITH TIME ZONE": Form.INSTANT,
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S"), Form.WALL_CLOCK),
-    "DATE": Form.DAY,
+_FORMS: Mapping[str, ColumnForm] = {
+    **dict.fromkeys(("VARCHAR", "UUID"), ColumnForm.TEXT),
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), ColumnForm.WHOLE),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER"), ColumnForm.WHOLE),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), ColumnForm.FLOAT),
+    "DECIMAL": ColumnForm.DECIMAL,
+    "BOOLEAN": ColumnForm.TRUTH,
+    "TIMESTAMP WITH TIME ZONE": ColumnForm.INSTANT,
+    **dict.fromkeys(
+        ("TIMESTAMP", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S"), ColumnForm.WALL_CLOCK
+    ),
+    "DATE": ColumnForm.DAY,
 }
 # A file may come after the columns were looked at: what is of another type there is no error.
 _FINITE = "CASE WHEN ISFINITE(:x) THEN {0} END"
-_READ: Mapping[Form, str] = {
-    Form.TEXT: "CAST(:x AS VARCHAR)",
-    Form.WHOLE: "TRY_CAST(:x AS BIGINT)",
-    Form.FLOAT: "TRY_CAST(:x AS DOUBLE)",
-    Form.DECIMAL: "TRY_CAST(:x AS DOUBLE)",
-    Form.TRUTH: "TRY_CAST(:x AS BOOLEAN)",
-    Form.INSTANT: _FINITE.format("EPOCH_US(:x)"),
+_READ: Mapping[ColumnForm, str] = {
+    ColumnForm.TEXT: "CAST(:x AS VARCHAR)",
+    ColumnForm.WHOLE: "TRY_CAST(:x AS BIGINT)",
+    ColumnForm.FLOAT: "TRY_CAST(:x AS DOUBLE)",
+    ColumnForm.DECIMAL: "TRY_CAST(:x AS DOUBLE)",
+    ColumnForm.TRUTH: "TRY_CAST(:x AS BOOLEAN)",
+    ColumnForm.INSTANT: _FINITE.format("EPOCH_US(:x)"),
     # Nanoseconds are cut, as by an import; by itself, EPOCH_US would round them.
-    Form.WALL_CLOCK: _FINITE.format(
+    ColumnForm.WALL_CLOCK: _FINITE.format(
         "CASE WHEN TYPEOF(:x) = 'TIMESTAMP_NS' THEN EPOCH_NS(:x) // 1000 ELSE EPOCH_US(:x) END"
     ),
-    Form.DAY: (
+    ColumnForm.DAY: (
         "CASE WHEN :x BETWEEN CAST('1800-01-01' AS DATE) AND CAST('2200-01-01' AS DATE)"
         " THEN EPOCH_US(:x) END"
     ),
-    Form.MICROSECONDS: "TRY_CAST(:x AS BIGINT)",
-    Form.SECONDS: (
+    ColumnForm.MICROSECONDS: "TRY_CAST(:x AS BIGINT)",
+    ColumnForm.SECONDS: (
         "CASE WHEN ABS(TRY_CAST(:x AS DOUBLE)) <= 1e11"
         " THEN FLOOR(TRY_CAST(:x AS DOUBLE) * CAST(1e6 AS DOUBLE) + CAST(0.5 AS DOUBLE)) END"
     ),
@@ -99,13 +100,13 @@ def opened(reading: SourceRead, calendars: Calendars) -> Iterator[Parquet]:
         yield Parquet(connection, reading, calendars)
 
 
-def forms(url: str, _table: tuple[str, ...], _password: str | None) -> dict[str, Form | None]:
+def forms(url: str, _table: tuple[str, ...], _password: str | None) -> dict[str, ColumnForm | None]:
     """The columns of the files and how they are written; None for one that cannot be read."""
     with closing(_connection()) as connection:
         return _forms(connection, url)
 
 
-def _forms(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, Form | None]:
+def _forms(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, ColumnForm | None]:
     """Of all files together: a column that is a number here and a text there is a text."""
     query = exp.select(exp.Star()).from_(_files(source)).sql("duckdb")
     with explained():

@@ -21,19 +21,19 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from sqlglot import exp
 
-from pappi.engine.expressions import alias, source_table
-from pappi.engine.foreign import Foreign, is_truth
-from pappi.engine.sources import (
+from pappi.engine.bases import Calendars, Days
+from pappi.engine.expressions import alias, filled, source_table
+from pappi.engine.foreign import (
     GRACE_SECONDS,
     OPENING_SECONDS,
     ColumnReader,
+    Foreign,
     answered,
     explained,
-    filled,
+    is_truth,
 )
-from pappi.engine.times import Calendars, Days
 from pappi.errors import WorkspaceError
-from pappi.store import Form, SourceRead
+from pappi.store import ColumnForm, SourceRead
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,26 +57,26 @@ def _between(kind: str, zone: str = "") -> str:
 
 
 # Infinite times, and decimals that no double holds, are no values.
-_READ: Mapping[Form, str] = {
-    Form.TEXT: (
+_READ: Mapping[ColumnForm, str] = {
+    ColumnForm.TEXT: (
         f"CASE WHEN OCTET_LENGTH(CAST(:x AS TEXT)) <= {_LONGEST_TEXT} THEN CAST(:x AS TEXT) END"
         ' COLLATE "C"'
     ),
-    Form.WHOLE: "CAST(:x AS BIGINT)",
-    Form.FLOAT: "CAST(:x AS DOUBLE PRECISION)",
-    Form.DECIMAL: (
+    ColumnForm.WHOLE: "CAST(:x AS BIGINT)",
+    ColumnForm.FLOAT: "CAST(:x AS DOUBLE PRECISION)",
+    ColumnForm.DECIMAL: (
         "CASE WHEN ABS(:x) > 1e307 THEN NULL WHEN ABS(:x) < 1e-307 THEN CAST(0 AS DOUBLE PRECISION)"
         " ELSE CAST(:x AS DOUBLE PRECISION) END"
     ),
-    Form.TRUTH: ":x",
-    Form.INSTANT: _between("TIMESTAMPTZ", "+00"),
-    Form.WALL_CLOCK: _between("TIMESTAMP"),
-    Form.DAY: (
+    ColumnForm.TRUTH: ":x",
+    ColumnForm.INSTANT: _between("TIMESTAMPTZ", "+00"),
+    ColumnForm.WALL_CLOCK: _between("TIMESTAMP"),
+    ColumnForm.DAY: (
         "CASE WHEN :x BETWEEN CAST('1800-01-01' AS DATE) AND CAST('2200-01-01' AS DATE)"
         " THEN CAST(:x - CAST('1970-01-01' AS DATE) AS BIGINT) * 86400000000 END"
     ),
-    Form.MICROSECONDS: "CAST(:x AS BIGINT)",
-    Form.SECONDS: (
+    ColumnForm.MICROSECONDS: "CAST(:x AS BIGINT)",
+    ColumnForm.SECONDS: (
         "CASE WHEN :x > -1e-7 AND :x < 1e-7 THEN CAST(0 AS DOUBLE PRECISION)"
         " WHEN :x BETWEEN -1e11 AND 1e11"
         " THEN FLOOR(CAST(:x AS DOUBLE PRECISION) * 1e6 + 0.5) END"
@@ -242,15 +242,15 @@ _OPENED = (
     "SELECT SET_CONFIG('TimeZone', 'UTC', FALSE) AS z, SET_CONFIG('DateStyle', 'ISO, YMD', FALSE)"
     " AS d, CURRENT_SETTING('server_encoding') AS s, CURRENT_SETTING('client_encoding') AS c"
 )
-_FORMS: Mapping[str, Form] = {
-    **dict.fromkeys(("text", "character varying", "character", "uuid", "name"), Form.TEXT),
-    **dict.fromkeys(("smallint", "integer", "bigint"), Form.WHOLE),
-    **dict.fromkeys(("real", "double precision"), Form.FLOAT),
-    "numeric": Form.DECIMAL,
-    "boolean": Form.TRUTH,
-    "timestamp with time zone": Form.INSTANT,
-    "timestamp without time zone": Form.WALL_CLOCK,
-    "date": Form.DAY,
+_FORMS: Mapping[str, ColumnForm] = {
+    **dict.fromkeys(("text", "character varying", "character", "uuid", "name"), ColumnForm.TEXT),
+    **dict.fromkeys(("smallint", "integer", "bigint"), ColumnForm.WHOLE),
+    **dict.fromkeys(("real", "double precision"), ColumnForm.FLOAT),
+    "numeric": ColumnForm.DECIMAL,
+    "boolean": ColumnForm.TRUTH,
+    "timestamp with time zone": ColumnForm.INSTANT,
+    "timestamp without time zone": ColumnForm.WALL_CLOCK,
+    "date": ColumnForm.DAY,
 }
 
 
@@ -295,7 +295,7 @@ class PostgresSession:
     def add_days(self, days: Days) -> None:
         """Nothing to prepare: they are part of a query's text."""
 
-    def forms(self, table: tuple[str, ...]) -> dict[str, Form | None]:
+    def forms(self, table: tuple[str, ...]) -> dict[str, ColumnForm | None]:
         """The columns of a table and how they are written; None for one that cannot be read."""
         query = filled(
             "SELECT attname AS name, FORMAT_TYPE(atttypid, NULL) AS type FROM pg_attribute"
@@ -308,7 +308,7 @@ class PostgresSession:
 
     def forms_now(
         self, table: tuple[str, ...], columns: Iterable[str]
-    ) -> Mapping[str, Form | None]:
+    ) -> Mapping[str, ColumnForm | None]:
         """Those of some columns, as queries of this session will find them.
 
         Asked of the table itself, without its rows. So it is locked from here on, and its columns
@@ -333,7 +333,7 @@ def opened(reading: SourceRead, calendars: Calendars) -> Iterator[Foreign]:
         yield Foreign(session, reading, calendars)
 
 
-def forms(url: str, table: tuple[str, ...], password: str | None) -> dict[str, Form | None]:
+def forms(url: str, table: tuple[str, ...], password: str | None) -> dict[str, ColumnForm | None]:
     with opened_postgres(url, password) as session:
         return session.forms(table)
 

@@ -15,19 +15,19 @@ from typing import Any, Protocol, TypeVar
 
 from sqlglot import exp
 
-from pappi.engine.bases import ANCHOR, ORDER, Bases, Identify
+from pappi.engine.bases import ANCHOR, ORDER, Bases, Calendars, Days, DaysOf, Identify
 from pappi.engine.expressions import (
     CASE_ID,
+    Source,
     alias,
     as_double,
+    as_text,
     column_named,
     compile_expression,
     table_named,
 )
 from pappi.engine.folding import Folding, foldable
-from pappi.engine.occurrences import Source, as_text
 from pappi.engine.table import Column
-from pappi.engine.times import Calendars, Days, DaysOf
 from pappi.ppinot import (
     DerivedSingleInstance,
     Missing,

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlglot import exp
 
-from pappi.engine.expressions import table_named
-from pappi.engine.foreign import Foreign
-from pappi.engine.sources import OPENING_SECONDS, ColumnReader, answered, explained, filled
-from pappi.engine.times import Calendars, Days
+from pappi.engine.bases import Calendars, Days
+from pappi.engine.expressions import filled, table_named
+from pappi.engine.foreign import OPENING_SECONDS, ColumnReader, Foreign, answered, explained
 from pappi.errors import WorkspaceError
-from pappi.store import Form, SourceRead
+from pappi.store import ColumnForm, SourceRead
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,30 +28,30 @@ _STOP_SECONDS = 10
 
 T = TypeVar("T")
 
-_FORMS: Mapping[str, Form] = {
-    "string": Form.TEXT,
-    **dict.fromkeys(("float", "double"), Form.FLOAT),
-    "decimal": Form.DECIMAL,
-    **dict.fromkeys(("byte", "short", "integer", "long"), Form.WHOLE),
-    "boolean": Form.TRUTH,
-    "timestamp": Form.INSTANT,
-    "timestamp_ntz": Form.WALL_CLOCK,
-    "date": Form.DAY,
+_FORMS: Mapping[str, ColumnForm] = {
+    "string": ColumnForm.TEXT,
+    **dict.fromkeys(("float", "double"), ColumnForm.FLOAT),
+    "decimal": ColumnForm.DECIMAL,
+    **dict.fromkeys(("byte", "short", "integer", "long"), ColumnForm.WHOLE),
+    "boolean": ColumnForm.TRUTH,
+    "timestamp": ColumnForm.INSTANT,
+    "timestamp_ntz": ColumnForm.WALL_CLOCK,
+    "date": ColumnForm.DAY,
 }
-_READ: Mapping[Form, str] = {
-    Form.TEXT: "CAST(:x AS STRING)",
-    Form.WHOLE: "CAST(:x AS BIGINT)",
-    Form.FLOAT: "CAST(:x AS DOUBLE) + 0E0",  # a zero has no sign
-    Form.DECIMAL: "CAST(:x AS DOUBLE)",
-    Form.TRUTH: ":x",
-    Form.INSTANT: "UNIX_MICROS(:x)",
-    Form.WALL_CLOCK: "UNIX_MICROS(CAST(:x AS TIMESTAMP))",
-    Form.DAY: (
+_READ: Mapping[ColumnForm, str] = {
+    ColumnForm.TEXT: "CAST(:x AS STRING)",
+    ColumnForm.WHOLE: "CAST(:x AS BIGINT)",
+    ColumnForm.FLOAT: "CAST(:x AS DOUBLE) + 0E0",  # a zero has no sign
+    ColumnForm.DECIMAL: "CAST(:x AS DOUBLE)",
+    ColumnForm.TRUTH: ":x",
+    ColumnForm.INSTANT: "UNIX_MICROS(:x)",
+    ColumnForm.WALL_CLOCK: "UNIX_MICROS(CAST(:x AS TIMESTAMP))",
+    ColumnForm.DAY: (
         "CASE WHEN :x BETWEEN CAST('1800-01-01' AS DATE) AND CAST('2200-01-01' AS DATE)"
         " THEN UNIX_MICROS(CAST(:x AS TIMESTAMP)) END"
     ),
-    Form.MICROSECONDS: "CAST(:x AS BIGINT)",
-    Form.SECONDS: (
+    ColumnForm.MICROSECONDS: "CAST(:x AS BIGINT)",
+    ColumnForm.SECONDS: (
         "CASE WHEN ABS(CAST(:x AS DOUBLE)) <= 1E11"
         " THEN CAST(FLOOR(CAST(:x AS DOUBLE) * 1E6 + 5E-1) AS DOUBLE) END"
     ),
@@ -134,7 +133,7 @@ class SparkRemote:
 
         self._ask(add)
 
-    def forms(self, table: tuple[str, ...]) -> dict[str, Form | None]:
+    def forms(self, table: tuple[str, ...]) -> dict[str, ColumnForm | None]:
         """The columns of a table and how they are written; None for one that cannot be read."""
         query = exp.select(exp.Star()).from_(self.dialect.table(table)).limit(0).sql(Spark.name)
         fields = self._ask(lambda: self._session.sql(query).schema.fields)
@@ -142,7 +141,7 @@ class SparkRemote:
 
     def forms_now(
         self, table: tuple[str, ...], columns: Iterable[str]
-    ) -> Mapping[str, Form | None]:
+    ) -> Mapping[str, ColumnForm | None]:
         """At this moment: there is none that a session keeps to."""
         forms = self.forms(table)
         return {name: forms.get(name) for name in columns}
@@ -178,7 +177,7 @@ def opened(reading: SourceRead, calendars: Calendars) -> Iterator[Foreign]:
         yield Foreign(remote, reading, calendars)
 
 
-def forms(url: str, table: tuple[str, ...], password: str | None) -> dict[str, Form | None]:
+def forms(url: str, table: tuple[str, ...], password: str | None) -> dict[str, ColumnForm | None]:
     with opened_spark(url, password) as remote:
         return remote.forms(table)
 

@@ -5,15 +5,12 @@ gives typed batches of events in file order and, at the end, says what it found 
 what it guessed (`log`). Nothing here knows a database.
 
     log          the seam: batches, columns, guesses, options, and what an import found
-    opening      which reader for which source
     declared     a log read as it was declared beforehand, and nothing else of it
     xes          XES, streamed through expat; `xes_bulk` reads the usual by the megabyte, and both
                  fill `xes_columns`
-    csv_reader   delimited text
-    frames       Parquet files, Arrow tables, pandas and polars data frames
-    files        opening files, and limits on what they hold
-    times        times as people write them; wall clocks to instants
-    inference    which type a column of texts has, and the clock of a log
+    tables       delimited text, Parquet files, Arrow tables, pandas and polars data frames
+    files        opening files, which reader for which, and limits on what they hold
+    inference    times as people write them, and which type a column of texts has
 """
 
 from pappi.eventlog.files import open_log

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pappi.eventlog.inference import CONFUSABLE, FORMATS, Clock, read_times, time_format
 from pappi.eventlog.log import (
     ACTIVITY,
     CASE,
@@ -33,7 +34,6 @@ from pappi.eventlog.log import (
     attribute_field,
     no_progress,
 )
-from pappi.eventlog.times import CONFUSABLE, FORMATS, Clock, read_times, time_format
 from pappi.values import Kind, Vocabulary
 
 # Up to fifteen digits before the point: what a double holds without loss.

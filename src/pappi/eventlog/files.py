@@ -167,11 +167,11 @@ def _reader(source: object, options: ReadOptions, kinds: Kinds | None) -> EventR
 
                 return XesReader(path, options, kinds)
             case [".csv" | ".tsv" | ".txt"]:
-                from pappi.eventlog.csv_reader import CsvReader
+                from pappi.eventlog.tables import CsvReader
 
                 return CsvReader(path, options, kinds)
             case [".parquet" | ".pq"]:
-                from pappi.eventlog.frames import FrameReader
+                from pappi.eventlog.tables import FrameReader
 
                 return FrameReader.of_parquet(path, options, kinds)
         raise InputError(
@@ -179,7 +179,7 @@ def _reader(source: object, options: ReadOptions, kinds: Kinds | None) -> EventR
             hint=f"PaPPI reads {_KNOWN}; rename the file if it is one of these",
         )
     if hasattr(source, "__arrow_c_stream__"):
-        from pappi.eventlog.frames import FrameReader
+        from pappi.eventlog.tables import FrameReader
 
         return FrameReader.of_frame(source, options, kinds)
     raise UsageError(

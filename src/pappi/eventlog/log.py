@@ -219,7 +219,11 @@ def role_by_name(
 ) -> int | None:
     """The position of the column in that role: the one said, or the most usual name."""
     if said is not None:
-        return _position(role, names, said)
+        if said in names:
+            return names.index(said)
+        close = difflib.get_close_matches(said, names, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"columns are {_listed(names)}"
+        raise UsageError(f"there is no column {said!r} to take the {role} from", hint=hint)
     plain = {
         _plain(name): position
         for position, name in reversed(list(enumerate(names)))
@@ -255,14 +259,6 @@ def role_guess(role: str, name: str, said: str | None) -> tuple[Guess, ...]:
     if said is not None:
         return ()
     return (Guess(f"{role} column", repr(name), role),)
-
-
-def _position(role: str, names: Sequence[str], said: str) -> int:
-    if said in names:
-        return names.index(said)
-    close = difflib.get_close_matches(said, names, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"columns are {_listed(names)}"
-    raise UsageError(f"there is no column {said!r} to take the {role} from", hint=hint)
 
 
 def _likeliest(role: str, names: Sequence[str], taken: Sequence[int]) -> str:

@@ -27,6 +27,7 @@ from pappi.eventlog.inference import (
     TypeInference,
     changed_clocks,
     format_guess,
+    time_format,
 )
 from pappi.eventlog.log import (
     TIME,
@@ -39,7 +40,6 @@ from pappi.eventlog.log import (
     RecordBatch,
     no_progress,
 )
-from pappi.eventlog.times import time_format
 from pappi.eventlog.xes_bulk import BulkReader, Irregular
 from pappi.eventlog.xes_columns import (
     EXPECTED,
@@ -201,21 +201,20 @@ class XesReader:
             yield from self._parser.feed(text[begin:end])
             begin = end
         end = _behind(text.rfind(END_OF_TRACE, begin)) or begin
-        yield from self._traces(text[begin:end])
+        # Whole traces, if the file is well-formed; at once, if they are written as
+        # usual.
+        whole = text[begin:end]
+        try:
+            batch = self._bulk.batch(whole)
+        except Irregular:
+            yield from self._parser.feed(whole)
+        else:
+            yield from self._parser.skip(whole)
+            yield batch
         if len(text) - end > _LONGEST:
             yield from self._parser.feed(text[end:])
             return b""
         return text[end:]
-
-    def _traces(self, text: bytes) -> Iterator[RecordBatch]:
-        """Whole traces, if the file is well-formed; at once, if they are written as usual."""
-        try:
-            batch = self._bulk.batch(text)
-        except Irregular:
-            yield from self._parser.feed(text)
-        else:
-            yield from self._parser.skip(text)
-            yield batch
 
     def _guesses(self) -> Iterator[Guess]:
         if count := self._dates.without_offset:

@@ -201,7 +201,13 @@ def layout_of(piece: bytes) -> Layout:
     segments = _segments(piece, quotes.reshape(-1, 4))
     kinds, codes = _separators(segments)
     places = _places(kinds, codes)
-    require_end(segments[-1].as_py(), Place(int(places[-1])))
+    # What stands after the last value: it ends the trace.
+    match = _LAST.fullmatch(segments[-1].as_py())
+    if match is None:
+        raise Irregular
+    before, after, opened = _walked(match[1])
+    if (before, after, opened) != (Place(int(places[-1])), Place.BETWEEN_TRACES, ""):
+        raise Irregular
     _require_plain_values(data, kinds, codes, segments)
     opens_event = np.array([kind.opens_event for kind in kinds])[codes]
     opens_trace = np.array([kind.opens_trace for kind in kinds])[codes]
@@ -228,7 +234,9 @@ def _segments(piece: bytes, quotes: Integers) -> ArrowArray:
 
 def _separators(segments: ArrowArray) -> tuple[list[Separator], Integers]:
     """The different separators, and which of them stands before each value."""
-    first = read_first(segments[0].as_py())
+    first = read_separator(f'"/>{segments[0].as_py()}')
+    if first.before != Place.BETWEEN_TRACES:
+        raise Irregular
     encoded = segments.take(pa.array(np.arange(2, len(segments) - 1, 2))).dictionary_encode()
     if len(encoded.dictionary) > _MOST_SEPARATORS:
         raise Irregular
@@ -344,24 +352,6 @@ def read_separator(text: str) -> Separator:
         key=match[3],
         special=specials(text),
     )
-
-
-def read_first(text: str) -> Separator:
-    """What stands before the first value behind a trace's end: it has no value before it."""
-    first = read_separator(f'"/>{text}')
-    if first.before != Place.BETWEEN_TRACES:
-        raise Irregular
-    return first
-
-
-def require_end(text: str, place: Place) -> None:
-    """What stands after the last value: it ends the trace."""
-    match = _LAST.fullmatch(text)
-    if match is None:
-        raise Irregular
-    before, after, opened = _walked(match[1])
-    if (before, after, opened) != (place, Place.BETWEEN_TRACES, ""):
-        raise Irregular
 
 
 def specials(text: str) -> int:

@@ -33,6 +33,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pappi.eventlog.inference import instants
 from pappi.eventlog.log import (
     ACTIVITY,
     CASE,
@@ -42,7 +43,6 @@ from pappi.eventlog.log import (
     RecordBatch,
     attribute_field,
 )
-from pappi.eventlog.times import instants
 from pappi.values import Kind
 
 Value: TypeAlias = str | int | float | bool

@@ -23,7 +23,7 @@ from pappi.ledger.entries import (
     START,
     Entry,
     EntryKind,
-    Fault,
+    Flaw,
     extend,
     format_of,
     opening_payload,
@@ -95,7 +95,7 @@ class Journal(ABC):
 
     @abstractmethod
     def check_file(self) -> None:
-        """Raise the first Fault that the database itself finds; reads everything."""
+        """Raise the first Flaw that the database itself finds; reads everything."""
 
     @abstractmethod
     def has_ledger_shape(self) -> bool:
@@ -106,9 +106,9 @@ class Journal(ABC):
         """The table for snapshots, which came with format 3; only while `writing`."""
 
     def check_shape(self) -> None:
-        """Raise a Fault if the tables or their guards are not those of a ledger."""
+        """Raise a Flaw if the tables or their guards are not those of a ledger."""
         if not self.has_ledger_shape():
-            raise Fault(None, "its tables or their guards are not those of a PaPPI ledger")
+            raise Flaw(None, "its tables or their guards are not those of a PaPPI ledger")
 
     def _refuse_forked(self) -> None:
         # No database's connection survives a fork: two processes would believe they hold one
@@ -144,7 +144,7 @@ class Journal(ABC):
         said = (*self.entries_of(EntryKind.OPENING), *self.entries_of(EntryKind.REFORMAT))
         try:
             return max(map(format_of, said), default=FORMAT)
-        except (Fault, ValueError) as problem:
+        except (Flaw, ValueError) as problem:
             raise broken(self.name, DAMAGED) from problem
 
     def last(self) -> Entry | None:
@@ -152,7 +152,7 @@ class Journal(ABC):
         last = self._one(_LAST)
         try:
             self.check_head(last)
-        except Fault as fault:
+        except Flaw as fault:
             raise broken(self.name, fault.sentence) from fault
         return last
 
@@ -184,10 +184,10 @@ class Journal(ABC):
             after = rows[-1][0]
 
     def check_head(self, last: Entry | None) -> None:
-        """Raise a Fault unless the head record agrees that the journal ends here."""
+        """Raise a Flaw unless the head record agrees that the journal ends here."""
         if self.run(_HEAD) != ([(last.seq, last.digest)] if last else []):
             end = last.seq if last else 0
-            raise Fault(end + 1, f"the journal ends at entry {end}, but its head record does not")
+            raise Flaw(end + 1, f"the journal ends at entry {end}, but its head record does not")
 
     def _one(self, statement: str, *values: object) -> Entry | None:
         rows = self.run(statement, *values)
@@ -198,7 +198,7 @@ class Journal(ABC):
         entry = self._entry(tuple(columns))
         try:
             require_follows(entry, START if entry.seq == 1 else str(before))
-        except Fault as fault:
+        except Flaw as fault:
             raise broken(self.name, fault.sentence) from fault
         return entry
 

@@ -35,7 +35,7 @@ _ATOMS = frozenset({str, int, bool, type(None)})
 START = "0" * 64  # the digest before the first entry
 
 
-class Fault(Exception):
+class Flaw(Exception):
     """The first thing wrong with a journal, and the entry it was found at."""
 
     def __init__(self, seq: int | None, sentence: str) -> None:
@@ -95,16 +95,16 @@ def verified(entries: Iterable[Entry], after: Entry | None = None) -> Iterator[E
     first, previous = (after.seq + 1, after.digest) if after else (1, START)
     for expected, entry in enumerate(entries, start=first):
         if entry.seq != expected:
-            raise Fault(expected, f"entry {expected} is missing")
+            raise Flaw(expected, f"entry {expected} is missing")
         require_follows(entry, previous)
         previous = entry.digest
         yield entry
 
 
 def require_follows(entry: Entry, previous: str) -> None:
-    """Raise a Fault unless an entry's digest is that of its content, after the digest before it."""
+    """Raise a Flaw unless an entry's digest is that of its content, after the digest before it."""
     if entry.digest != _digest(entry.seq, entry.at, entry.kind, entry.body, previous):
-        raise Fault(entry.seq, f"entry {entry.seq} or its digest has been changed")
+        raise Flaw(entry.seq, f"entry {entry.seq} or its digest has been changed")
 
 
 def _digest(seq: int, at: str, kind: str, body: str, previous: str) -> str:
@@ -200,14 +200,14 @@ FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class KeyHistory:
     """Where in the journal a key was reserved, charged and released, as far as it has come."""
 
     reserved: int | None = None
     charged: int | None = None
     released: int | None = None
 
-    def as_of(self, seq: int) -> Cell | None:
+    def as_of(self, seq: int) -> KeyHistory | None:
         """The cell as it was after an entry; None if it was not there yet.
 
         A reservation that was given up later leaves no trace, and is not seen either.
@@ -218,7 +218,7 @@ class Cell:
         )
         if reserved is None and charged is None and released is None:
             return None
-        return Cell(reserved, charged, released)
+        return KeyHistory(reserved, charged, released)
 
     @property
     def state(self) -> KeyState:
@@ -259,7 +259,7 @@ class Standing:
 
     last: Entry
     balances: Mapping[Account, Balance]
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, KeyHistory]
 
 
 def opening_payload(identity: str) -> Mapping[str, JSON]:
@@ -275,7 +275,7 @@ def format_of(entry: Entry) -> int:
     """The format that an opening or a `format` entry says the journal has from there on."""
     written = entry.payload.get("format")
     if type(written) is not int:
-        raise Fault(entry.seq, f"entry {entry.seq} names no format")
+        raise Flaw(entry.seq, f"entry {entry.seq} names no format")
     return written
 
 
@@ -390,24 +390,24 @@ def keys_in(kind: str, payload: Mapping[str, Any]) -> Iterable[str]:
 
 
 def standing(entries: Iterable[Entry]) -> Standing:
-    """Add a whole journal up, or raise the first Fault in its story."""
+    """Add a whole journal up, or raise the first Flaw in its story."""
     story = Story()
     for entry in entries:
         story.take(entry, payload_in(entry))
     if story.last is None:
-        raise Fault(1, "the journal is empty")
+        raise Flaw(1, "the journal is empty")
     cells = {key: cell for key, cell in story.cells.items() if cell is not None}
     return Standing(story.last, story.balances, cells)
 
 
 def payload_in(entry: Entry) -> Mapping[str, Any]:
-    """The payload of an entry, or a Fault if it has none."""
+    """The payload of an entry, or a Flaw if it has none."""
     try:
         payload = entry.payload
     except ValueError as error:
-        raise Fault(entry.seq, f"entry {entry.seq} is invalid: {error}") from error
+        raise Flaw(entry.seq, f"entry {entry.seq} is invalid: {error}") from error
     if not isinstance(payload, dict):
-        raise Fault(entry.seq, f"entry {entry.seq} is invalid: it has no payload")
+        raise Flaw(entry.seq, f"entry {entry.seq} is invalid: it has no payload")
     return payload
 
 
@@ -423,12 +423,12 @@ class Story:
     def __init__(
         self,
         balances: Mapping[Account, Balance] | None = None,
-        before: Callable[[str], Cell | None] = lambda _key: None,
+        before: Callable[[str], KeyHistory | None] = lambda _key: None,
         reserved: Callable[[str, int], Charge | None] = lambda _key, _seq: None,
     ) -> None:
         self.last: Entry | None = None
         self.balances: dict[Account, Balance] = dict(balances or {})
-        self.cells: dict[str, Cell | None] = {}
+        self.cells: dict[str, KeyHistory | None] = {}
         self.held: dict[str, tuple[int, Charge]] = {}
         self.charged = self.released = self.charged_from_reserve = 0
         self._before = before
@@ -436,9 +436,9 @@ class Story:
 
     def take(self, entry: Entry, payload: Mapping[str, Any]) -> None:
         if (entry.kind == EntryKind.OPENING) is not (entry.seq == 1):
-            raise Fault(entry.seq, f"entry {entry.seq} is out of place: one opening, at the start")
+            raise Flaw(entry.seq, f"entry {entry.seq} is out of place: one opening, at the start")
         if not is_known(entry.kind):
-            raise Fault(entry.seq, f"entry {entry.seq} is of a kind this version does not know")
+            raise Flaw(entry.seq, f"entry {entry.seq} is of a kind this version does not know")
         try:
             match entry.kind:
                 case EntryKind.RESERVE:
@@ -450,25 +450,25 @@ class Story:
                 case EntryKind.RELEASE:
                     self._release(entry, payload)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise Fault(entry.seq, f"entry {entry.seq} is invalid: {error}") from error
+            raise Flaw(entry.seq, f"entry {entry.seq} is invalid: {error}") from error
         self.last = entry
 
     def turn_the_page(self) -> None:
         """End a chapter."""
         self.cells = {}
 
-    def _cell(self, key: str) -> Cell | None:
+    def _cell(self, key: str) -> KeyHistory | None:
         if key in self.cells:
             return self.cells[key]
         if key in self.held:
-            return Cell(reserved=self.held[key][0])
+            return KeyHistory(reserved=self.held[key][0])
         return self._before(key)
 
     def _reserve(self, entry: Entry, payload: Mapping[str, Any]) -> None:
         for key, charge in reserved_in(payload).items():
             if self._cell(key) is not None:
-                raise Fault(entry.seq, f"entry {entry.seq} reserves a key that is known already")
-            self.cells[key] = Cell(reserved=entry.seq)
+                raise Flaw(entry.seq, f"entry {entry.seq} reserves a key that is known already")
+            self.cells[key] = KeyHistory(reserved=entry.seq)
             self.held[key] = entry.seq, charge
             self._add(charge, held=1)
 
@@ -477,7 +477,7 @@ class Story:
             cell = self._cell(key)
             charge = self._held(key, seq)
             if charge is None or (cell is not None and cell.charged is not None):
-                raise Fault(
+                raise Flaw(
                     entry.seq, f"entry {entry.seq} gives up a reservation that does not exist"
                 )
             self.cells[key] = None
@@ -485,13 +485,13 @@ class Story:
 
     def _charge(self, entry: Entry, payload: Mapping[str, Any]) -> None:
         charge = _charge(payload)
-        cell = self._cell(charge.key) or Cell()
+        cell = self._cell(charge.key) or KeyHistory()
         if cell.charged is not None:
-            raise Fault(entry.seq, f"entry {entry.seq} charges the same key a second time")
+            raise Flaw(entry.seq, f"entry {entry.seq} charges the same key a second time")
         if cell.reserved is not None:
             held = self._held(charge.key, cell.reserved)
             if held is None or not charge.costs_the_same_as(held):
-                raise Fault(entry.seq, f"entry {entry.seq} charges another price than was reserved")
+                raise Flaw(entry.seq, f"entry {entry.seq} charges another price than was reserved")
             self._add(held, held=-1)
             self.charged_from_reserve += 1
         self.cells[charge.key] = replace(cell, charged=entry.seq)
@@ -502,9 +502,9 @@ class Story:
         key = payload["key"]
         cell = self._cell(key)
         if cell is None or cell.charged is None:
-            raise Fault(entry.seq, f"entry {entry.seq} releases what was never charged")
+            raise Flaw(entry.seq, f"entry {entry.seq} releases what was never charged")
         if cell.released is not None:
-            raise Fault(entry.seq, f"entry {entry.seq} releases the same key a second time")
+            raise Flaw(entry.seq, f"entry {entry.seq} releases the same key a second time")
         self.cells[key] = replace(cell, released=entry.seq)
         self.released += 1
 

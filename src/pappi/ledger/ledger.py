@@ -56,11 +56,11 @@ from pappi.ledger.entries import (
     FORMAT,
     LEDGERS_OWN,
     Balance,
-    Cell,
     ChargeRecord,
     Entry,
     EntryKind,
-    Fault,
+    Flaw,
+    KeyHistory,
     Story,
     cancel_payload,
     charge_of,
@@ -122,7 +122,7 @@ _OTHER_KEYS = "the charged and released keys are not those of the journal"
 _UNHOLD = "UPDATE account SET held = held - ? WHERE log = ? AND block = ? AND analyst = ?"
 
 
-class Step(StrEnum):
+class LedgerStep(StrEnum):
     """The moments at which a crash or a rival matters; told to `on_step`, for tests."""
 
     CHARGE_ASKED = "charge asked"
@@ -226,7 +226,7 @@ class Ledger:
         before = self._file.entry(first - 1) if first > 1 else None
         try:
             yield from verified(self._file.entries(first), before)
-        except Fault as fault:
+        except Flaw as fault:
             raise broken(self._file.name, fault.sentence) from fault
 
     def news(self, after: Entry | None) -> Iterator[Entry]:
@@ -251,7 +251,7 @@ class Ledger:
                         hint="use the version of pappi that wrote it, or a later one",
                     )
                 yield entry
-        except Fault as fault:
+        except Flaw as fault:
             raise broken(self._file.name, fault.sentence) from fault
 
     def charge(
@@ -263,7 +263,7 @@ class Ledger:
         the owner's acts from this ledger sees them as they are at that moment.
         """
         wanted = distinct(charges)
-        self._step(Step.CHARGE_ASKED)
+        self._step(LedgerStep.CHARGE_ASKED)
         with self._writing():
             permit()
             states = {key: self._state_of(charge) for key, charge in wanted.items()}
@@ -272,12 +272,12 @@ class Ledger:
             held = _in_state(KeyState.RESERVED, wanted, states)
             reserved = list(self._reserved(charge.key for charge in held).values())
             self._refuse_overspending(new, limits, reserved)
-            self._step(Step.CHARGE_CHECKED)
+            self._step(LedgerStep.CHARGE_CHECKED)
             for charge in reserved:
                 self._unhold(charge)
             self._write_charges([*reserved, *new])
-            self._step(Step.CHARGE_WRITTEN)
-        self._step(Step.CHARGE_COMMITTED)
+            self._step(LedgerStep.CHARGE_WRITTEN)
+        self._step(LedgerStep.CHARGE_COMMITTED)
         return states
 
     def reserve(
@@ -332,8 +332,8 @@ class Ledger:
                 pending, self._file.append_all(EntryKind.RELEASE, payloads), strict=True
             ):
                 self._file.run(_RELEASE_CELL, entry.seq, key)
-            self._step(Step.RESULT_WRITTEN)
-        self._step(Step.RESULT_COMMITTED)
+            self._step(LedgerStep.RESULT_WRITTEN)
+        self._step(LedgerStep.RESULT_COMMITTED)
         return self.results(results)
 
     def results(self, keys: Iterable[str]) -> Mapping[str, JSON]:
@@ -407,7 +407,7 @@ class Ledger:
                 self._file.check_shape()
                 self._file.check_file()
                 sound = self._added_up(None, progress)
-        except Fault as fault:
+        except Flaw as fault:
             return Verification((fault.seq or 1) - 1, "", fault.sentence, fault.seq)
         except LedgerBroken:
             return Verification(0, "", DAMAGED)
@@ -423,7 +423,7 @@ class Ledger:
                 if snapshot is None:
                     self._file.check_file()
                 self._sound = self._added_up(snapshot)
-        except Fault as fault:
+        except Flaw as fault:
             raise broken(self._file.name, fault.sentence) from fault
 
     def refusal(self, verification: Verification) -> LedgerBroken | None:
@@ -483,7 +483,7 @@ class Ledger:
             self.require_marked()
             yield
             head = self.head()
-        self._step(Step.UNMARKED)
+        self._step(LedgerStep.UNMARKED)
         if self._mark is not None:
             self._mark.move_on(head)
 
@@ -518,9 +518,9 @@ class Ledger:
                 hint="use the version of pappi that wrote it, or a later one",
             )
 
-    def _cell(self, key: str) -> Cell | None:
+    def _cell(self, key: str) -> KeyHistory | None:
         rows = self._file.run(_CELL, key)
-        return Cell(*rows[0]) if rows else None
+        return KeyHistory(*rows[0]) if rows else None
 
     def _state_of(self, charge: Charge) -> KeyState:
         cell = self._cell(charge.key)
@@ -634,14 +634,14 @@ class Ledger:
             last = entries[-1][0]
             progress(last.seq)
         if last is None:
-            raise Fault(1, "the journal is empty")
+            raise Flaw(1, "the journal is empty")
         self._file.check_head(last)
         if dict(map(_balance, self._file.run(_ACCOUNTS))) != story.balances:
-            raise Fault(None, "what is spent per block is not what the journal adds up to")
+            raise Flaw(None, "what is spent per block is not what the journal adds up to")
         # What is reserved to the end is reserved in the database, and no more.
         cells = _cells_of(self._file, story.held)
-        if any(cells.get(key) != Cell(reserved=seq) for key, (seq, _) in story.held.items()):
-            raise Fault(None, _OTHER_KEYS)
+        if any(cells.get(key) != KeyHistory(reserved=seq) for key, (seq, _) in story.held.items()):
+            raise Flaw(None, _OTHER_KEYS)
         if start is None:
             # Every entry was found in its cell; so cells that say more would be
             # more in number.
@@ -653,14 +653,14 @@ class Ledger:
                 story.released,
             )
             if self._file.run(_COUNTS) != [expected]:
-                raise Fault(None, _OTHER_KEYS)
+                raise Flaw(None, _OTHER_KEYS)
         return _Sound(last, story.balances, forward)
 
     def _anchor(self, start: Snapshot) -> Entry:
         """The entry a snapshot was made at, as long as the journal still has it."""
         anchor = self._file.entry(start.seq)
         if anchor.digest != start.digest:
-            raise Fault(start.seq, f"entry {start.seq} is not the one its snapshot was made at")
+            raise Flaw(start.seq, f"entry {start.seq} is not the one its snapshot was made at")
         return anchor
 
     def _reserved_in(self, key: str, seq: int) -> Charge | None:
@@ -686,17 +686,17 @@ class _Chapter:
     def __init__(self, journal: Journal, last: int) -> None:
         self._file = journal
         self._last = last
-        self._cells: Mapping[str, Cell] = {}
+        self._cells: Mapping[str, KeyHistory] = {}
 
     def begin(self, entries: Sequence[tuple[Entry, Mapping[str, Any]]]) -> None:
         try:
             keys = {key for entry, what in entries for key in keys_in(entry.kind, what)}
         except (KeyError, TypeError, ValueError) as error:
             first = entries[0][0].seq
-            raise Fault(first, f"an entry from {first} on is invalid: {error}") from error
+            raise Flaw(first, f"an entry from {first} on is invalid: {error}") from error
         self._cells = _cells_of(self._file, keys)
 
-    def before(self, key: str) -> Cell | None:
+    def before(self, key: str) -> KeyHistory | None:
         cell = self._cells.get(key)
         return None if cell is None else cell.as_of(self._last)
 
@@ -707,17 +707,17 @@ class _Chapter:
             stored = self.before(key)
             # A reservation may be given up in a later chapter.
             if stored != cell and not (stored is None and key in story.held):
-                raise Fault(None, _OTHER_KEYS)
+                raise Flaw(None, _OTHER_KEYS)
         story.turn_the_page()
 
 
-def _cells_of(journal: Journal, keys: Iterable[str]) -> Mapping[str, Cell]:
-    cells: dict[str, Cell] = {}
+def _cells_of(journal: Journal, keys: Iterable[str]) -> Mapping[str, KeyHistory]:
+    cells: dict[str, KeyHistory] = {}
     left = list(keys)
     for start in range(0, len(left), _SOME):
         some = left[start : start + _SOME]
         for key, *numbers in journal.run(f"{_CELLS}({', '.join('?' * len(some))})", *some):
-            cells[key] = Cell(*numbers)
+            cells[key] = KeyHistory(*numbers)
     return cells
 
 

@@ -29,7 +29,7 @@ from pathlib import Path
 from pappi.errors import LedgerRolledBack, LedgerUnavailable
 from pappi.ledger.accounts import Account
 from pappi.ledger.database import Journal
-from pappi.ledger.entries import Balance, Fault, canonical_json
+from pappi.ledger.entries import Balance, Flaw, canonical_json
 from pappi.values import JSON, Epsilon
 
 # Of what is in a snapshot. One of another version is not read, and the journal added up anew.
@@ -55,18 +55,18 @@ class Snapshot:
 
 
 def read_snapshot(journal: Journal, key: bytes) -> Snapshot | None:
-    """The one that is kept, if any; a Fault if it was not signed with this key."""
+    """The one that is kept, if any; a Flaw if it was not signed with this key."""
     rows = journal.run(_READ)
     if not rows:
         return None
     ((seq, body, signature),) = rows
     if not hmac.compare_digest(str(signature).encode("utf-8", "replace"), _signed(body, key)):
-        raise Fault(None, "its snapshot was not signed with this workspace's key")
+        raise Flaw(None, "its snapshot was not signed with this workspace's key")
     written = json.loads(body)
     if written["version"] != VERSION:
         return None
     if written["seq"] != seq:
-        raise Fault(None, "its snapshot is not of the entry it is kept under")
+        raise Flaw(None, "its snapshot is not of the entry it is kept under")
     balances = {
         Account(log, block, analyst): Balance(Epsilon(spent), Epsilon(held))
         for log, block, analyst, spent, held in written["balances"]

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from pappi.errors import LedgerBroken, LedgerUnavailable
 from pappi.ledger.database import DAMAGED, Clock, Journal, broken
-from pappi.ledger.entries import Fault
+from pappi.ledger.entries import Flaw
 
 # Format 3 brought it: a ledger of an earlier one gets it when it is migrated.
 _SNAPSHOTS = """
@@ -216,14 +216,14 @@ class SqliteJournal(Journal):
             return self._connection.execute(statement, values).fetchall()
 
     def check_file(self) -> None:
-        """Raise the first Fault that SQLite itself finds in any page."""
+        """Raise the first Flaw that SQLite itself finds in any page."""
         ((verdict,),) = self.run("PRAGMA integrity_check(1)")
         if verdict != "ok":
             for number in map(int, re.findall(r"error code=? ?([0-9]+)", verdict)):
                 code = number & 0xFF
                 if code in _CAUSES or code == sqlite3.SQLITE_NOMEM:
                     raise _unusable(code, self._path, verdict)
-            raise Fault(None, f"{DAMAGED}: {verdict}")
+            raise Flaw(None, f"{DAMAGED}: {verdict}")
 
     def has_ledger_shape(self) -> bool:
         with closing(sqlite3.connect(":memory:")) as pattern:

@@ -46,7 +46,7 @@ from pappi.service.problems import (
     validation_fault,
 )
 from pappi.service.settings import PublicUrl, Settings
-from pappi.service.web.page_middleware import PageMiddleware
+from pappi.service.web.rendering import PageMiddleware
 from pappi.session import Workspace
 
 # --- an analyst's replies leave on a fixed time grid, so that their times tell little ---------

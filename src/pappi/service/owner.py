@@ -75,14 +75,6 @@ def owner_app(
     add_route(app, "PUT", "/logs/{log}/analysts/{name}", view.grant_analyst, manage, LOG)
     add_route(app, "DELETE", "/logs/{log}/analysts/{name}", view.withdraw, manage, LOG)
     add_route(app, "POST", "/exact", view.exact, manage, LOG)
-    _add_access_routes(app, view)
-    add_sign_in(app, authenticator, frame.settings)
-    add_console(app, workspace)
-    return app
-
-
-def _add_access_routes(app: Service, view: OwnerView) -> None:
-    read, manage = Right.READ, Right.MANAGE
     add_route(app, "GET", "/keys", view.keys, read)
     add_route(app, "POST", "/keys", view.issue_key, manage)
     add_route(app, "DELETE", "/keys/{key}", view.revoke_key, manage, (404,))
@@ -92,6 +84,9 @@ def _add_access_routes(app: Service, view: OwnerView) -> None:
     add_route(app, "GET", "/trail", view.trail, read)
     add_route(app, "GET", "/ledger", view.verify, read)
     add_route(app, "GET", "/metrics", view.metrics, read, response_class=PlainTextResponse)
+    add_sign_in(app, authenticator, frame.settings)
+    add_console(app, workspace)
+    return app
 
 
 class OwnerView:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from pappi.lazy import lazy_imports
 from pappi.store.declarations import (
+    ColumnForm,
     EventSource,
-    Form,
     LogDeclaration,
     MappedColumn,
     SourceRead,
@@ -98,8 +98,8 @@ __all__ = [
     "POSITION",
     "Captured",
     "CapturedEvent",
+    "ColumnForm",
     "EventSource",
-    "Form",
     "Inbox",
     "InboxReader",
     "LedgerSession",

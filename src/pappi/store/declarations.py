@@ -58,7 +58,7 @@ _DRIVERS: Mapping[System, tuple[str, tuple[str, ...]]] = {
 _PORTS: Mapping[System, int] = {System.POSTGRES: 5432, System.SPARK: 15002}
 
 
-class Form(StrEnum):
+class ColumnForm(StrEnum):
     """How a column of the source is written, and so how it becomes one of ours."""
 
     TEXT = "text"
@@ -78,7 +78,7 @@ class MappedColumn:
     """A column of the source."""
 
     column: str
-    form: Form
+    form: ColumnForm
 
     def to_json(self) -> list[str]:
         return [self.column, str(self.form)]
@@ -86,7 +86,7 @@ class MappedColumn:
     @classmethod
     def from_json(cls, written: tuple[str, str]) -> MappedColumn:
         column, form = written
-        return cls(column, Form(form))
+        return cls(column, ColumnForm(form))
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +243,15 @@ def require_public(url: str, secret: str) -> None:
             f"a source's address must be printable and have at most {_LONGEST} characters"
         )
     if system is System.PARQUET:
-        _require_public_files(url)
+        # A path may hold any character; an address on a network no user, and no
+        # settings.
+        _scheme, mark, rest = url.partition("://")
+        if mark and ("@" in rest.partition("/")[0] or "?" in rest):
+            raise UsageError(
+                _NOT_PUBLIC,
+                hint="remove what comes before an @ or after a ?; keep the files where no "
+                "credentials are needed",
+            )
         return
     try:
         parts = urlsplit(url)
@@ -267,17 +275,6 @@ def require_public(url: str, secret: str) -> None:
         raise UsageError(
             f"the address of a source can only set {listed(allowed, 'and')}",
             hint="remove the other settings",
-        )
-
-
-def _require_public_files(url: str) -> None:
-    """A path may hold any character; an address on a network no user, and no settings."""
-    _, mark, rest = url.partition("://")
-    if mark and ("@" in rest.partition("/")[0] or "?" in rest):
-        raise UsageError(
-            _NOT_PUBLIC,
-            hint="remove what comes before an @ or after a ?; keep the files where no "
-            "credentials are needed",
         )
 
 

@@ -52,18 +52,15 @@ def table_names(wanted: Iterable[str]) -> tuple[str, ...]:
     taken = {name.casefold() for name in RESERVED}
     names = []
     for name in wanted:
-        chosen = _free(name or "unnamed", taken)
+        wanted_name = name or "unnamed"
+        candidate, number = wanted_name, 1
+        while candidate.casefold() in taken:
+            number += 1
+            candidate = f"{wanted_name} ({number})"
+        chosen = candidate
         taken.add(chosen.casefold())
         names.append(chosen)
     return tuple(names)
-
-
-def _free(name: str, taken: set[str]) -> str:
-    candidate, number = name, 1
-    while candidate.casefold() in taken:
-        number += 1
-        candidate = f"{name} ({number})"
-    return candidate
 
 
 # --- names as SQL, always quoted: an attribute may be called anything ----------------

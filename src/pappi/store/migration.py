@@ -49,7 +49,7 @@ from pappi.ledger import (
     TABLES,
     Entry,
     EntryKind,
-    Fault,
+    Flaw,
     Journal,
     Mark,
     bare_journal,
@@ -67,7 +67,6 @@ from pappi.mechanisms import secret_bytes
 from pappi.store.event_file import (
     CANONICAL,
     FIRST_POSITION,
-    POSITION,
     STORED,
     attach,
     column,
@@ -107,7 +106,7 @@ class Migration:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class MigrationDraft:
     """The files of a workspace that change, as copies; `root` is where the copies are."""
 
     root: Path
@@ -126,12 +125,12 @@ class Draft:
         return copied
 
 
-def _to_layout_2(draft: Draft) -> None:
+def _to_layout_2(draft: MigrationDraft) -> None:
     """A key, which orders persons' cases and deals cases into buckets."""
     write_durably(draft.root / "key", secret_bytes(KEY_BYTES))
 
 
-def _to_layout_4(draft: Draft) -> None:
+def _to_layout_4(draft: MigrationDraft) -> None:
     """Each event knows where its case begins."""
     events = draft.source / "events.duckdb"
     if events.exists() and lacks_first_positions(events):
@@ -146,7 +145,7 @@ def _to_format_3(journal: Journal) -> None:
 
 # From each layout to the next: what changes in files, and in the ledger's database. A ledger
 # of format 1, which has other tables and other entries, is written anew instead.
-FileStep = Callable[[Draft], None]
+FileStep = Callable[[MigrationDraft], None]
 LedgerStep = Callable[[Journal], None]
 Steps = Sequence[tuple[FileStep | None, LedgerStep | None]]
 STEPS: dict[int, tuple[FileStep | None, LedgerStep | None]] = {
@@ -175,7 +174,7 @@ def migrate(root: Path, on_step: Callable[[str], None] = no_step) -> Migration:
                     hint="use the version of pappi that wrote it, or a later one",
                 )
             with _alone(root):
-                _prepare(Draft(draft, root), layout, marker, on_step)
+                _prepare(MigrationDraft(draft, root), layout, marker, on_step)
         return _finish(root, draft, on_step)
 
 
@@ -199,7 +198,7 @@ def _ready(draft: Path) -> dict[str, Any]:
 
 
 def _prepare(
-    draft: Draft, layout: int, marker: dict[str, object], on_step: Callable[[str], None]
+    draft: MigrationDraft, layout: int, marker: dict[str, object], on_step: Callable[[str], None]
 ) -> None:
     """Make the draft, complete and on the disk; of the workspace only the marker changes."""
     shutil.rmtree(draft.root, ignore_errors=True)
@@ -239,7 +238,7 @@ def _new_folder(root: Path) -> str:
     return next(folder for folder in names if not (root / folder).exists())
 
 
-def _drafted_ledger(draft: Draft, steps: Steps) -> str:
+def _drafted_ledger(draft: MigrationDraft, steps: Steps) -> str:
     """Today's form of the ledger, verified; gives the digest it begins with."""
     copied = draft.root / "before.sqlite"
     with (
@@ -385,7 +384,7 @@ def _entries(ledger: Path) -> Iterator[Entry]:
     with closing(sqlite3.connect(ledger)) as connection:
         try:
             yield from verified(Entry(*row) for row in connection.execute(_ENTRIES))
-        except Fault as fault:
+        except Flaw as fault:
             raise broken(ledger.name, fault.sentence) from fault
         except sqlite3.Error as error:
             raise broken(ledger.name, str(error)) from error
@@ -515,7 +514,7 @@ def _completed(node: JSON) -> JSON:
 
 
 _FILE = "upgraded"
-_FILLED = "pappi_filled"
+_FIRST = "min(pos) OVER (PARTITION BY case_id)"
 _TABLES = "SELECT table_name FROM duckdb_tables() WHERE database_name = $1"
 _VIEWS = "SELECT view_name, sql FROM duckdb_views() WHERE database_name = $1 AND NOT internal"
 _COLUMNS = """
@@ -571,38 +570,27 @@ def _has_first_positions(connection: duckdb.DuckDBPyConnection, name: str) -> bo
     """By its values, too: an attribute may have had that name before."""
     if _columns(connection, name)[: len(STORED)] != STORED:
         return False
-    said = exp.cast(column(FIRST_POSITION), "VARCHAR")
-    first = exp.cast(_first_position(), "VARCHAR")
-    pairs = exp.select(exp.alias_(said, "said"), exp.alias_(first, "first"))
-    rows = pairs.from_(table(name, _FILE)).subquery("pairs")
-    different = exp.select("1").from_(rows).where("said IS DISTINCT FROM first").limit(1)
-    return not connection.execute(different.sql("duckdb")).fetchall()
+    different = connection.execute(
+        "SELECT 1 FROM (SELECT CAST(first_pos AS VARCHAR) AS said, "  # noqa: S608
+        f"CAST({_FIRST} AS VARCHAR) AS first FROM {table(name, _FILE).sql('duckdb')}) "
+        "WHERE said IS DISTINCT FROM first LIMIT 1"
+    )
+    return not different.fetchall()
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, ...]:
     return tuple(c for (c,) in connection.execute(_COLUMNS, [_FILE, name]).fetchall())
 
 
-def _first_position() -> exp.Window:
-    return exp.Window(this=exp.Min(this=column(POSITION)), partition_by=[column(CANONICAL[0])])
-
-
 def _fill(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     attributes = _columns(connection, name)[len(CANONICAL) :]
-    rows = (
-        exp.select(
-            *map(column, CANONICAL),
-            exp.alias_(_first_position(), FIRST_POSITION, quoted=True),
-            *map(column, attributes),
-        )
-        .from_(table(name))
-        .order_by(column(POSITION))
-    )
-    created = exp.Create(this=table(_FILLED), kind="TABLE", expression=rows)
-    connection.execute(created.sql("duckdb"))
-    connection.execute(f"DROP TABLE {table(name).sql('duckdb')}")
-    renamed = f"ALTER TABLE {table(_FILLED).sql('duckdb')} RENAME TO {table(name).sql('duckdb')}"
-    connection.execute(renamed)
+    columns = [*CANONICAL, f"{_FIRST} AS first_pos"]
+    columns += [column(attribute).sql("duckdb") for attribute in attributes]
+    before, after = table(name).sql("duckdb"), table("pappi_filled").sql("duckdb")
+    rows = f"SELECT {', '.join(columns)} FROM {before} ORDER BY pos"  # noqa: S608
+    connection.execute(f"CREATE TABLE {after} AS {rows}")
+    connection.execute(f"DROP TABLE {before}")
+    connection.execute(f"ALTER TABLE {after} RENAME TO {before}")
 
 
 def _with_first_position(view: str) -> str:

@@ -121,7 +121,10 @@ class WorkingCalendar:
     def __post_init__(self) -> None:
         _check_week(self.week)
         _check_seasons(self.seasons)
-        _check_dates(self.holidays)
+        if len(self.holidays) > MOST_DATES:
+            raise ValueError(f"a calendar has at most {MOST_DATES} free days")
+        if any(day >= following for day, following in pairwise(self.holidays)):
+            raise ValueError("free days are not in order, each once")
         _check_countries(self.countries)
         if self.zone is not None:
             _check_spelling(self.zone, _known_zone(self.zone))
@@ -159,13 +162,6 @@ def _check_seasons(seasons: tuple[Season, ...]) -> None:
     for earlier, later in pairwise((*seasons, *seasons[:1]) if len(seasons) > 1 else ()):
         if earlier.holds(*later.first):
             raise ValueError(f"two seasons overlap: {earlier.dates}, and {later.dates}")
-
-
-def _check_dates(days: tuple[date, ...]) -> None:
-    if len(days) > MOST_DATES:
-        raise ValueError(f"a calendar has at most {MOST_DATES} free days")
-    if any(day >= following for day, following in pairwise(days)):
-        raise ValueError("free days are not in order, each once")
 
 
 def _check_countries(countries: tuple[str, ...]) -> None:
@@ -272,18 +268,15 @@ def parse_calendar(text: str) -> WorkingCalendar:
     if len(text) > MOST_TEXT:
         raise ValueError(f"a calendar is written in at most {MOST_TEXT} characters")
     reading = _Reading()
-    for part in filter(None, map(str.strip, _plain(text).split(";"))):
+    spaced = " ".join(text.replace("–", "-").replace(",", " , ").replace(";", " ; ").split())
+    for part in filter(
+        None, map(str.strip, spaced.replace(" -", "-").replace("- ", "-").split(";"))
+    ):
         try:
             _read(part, reading)
         except ValueError as wrong:
             raise ValueError(f"in {_echo(part.replace(' ,', ','))}: {wrong}") from None
     return reading.calendar()
-
-
-def _plain(text: str) -> str:
-    """Spaces one by one, and none around dashes, which may be long."""
-    spaced = " ".join(text.replace("–", "-").replace(",", " , ").replace(";", " ; ").split())
-    return spaced.replace(" -", "-").replace("- ", "-")
 
 
 def _read(part: str, reading: _Reading) -> None:
@@ -312,18 +305,17 @@ def _read_exception(rest: str, reading: _Reading) -> None:
         reading.countries |= dict.fromkeys(map(_known_country, places[: MOST_COUNTRIES + 1]))
         return
     for days in rest.split(","):
-        _read_days(days.strip(), reading)
-
-
-def _read_days(written: str, reading: _Reading) -> None:
-    first, _, last = written.partition(" to ")
-    start = _read_date(first)
-    end = _read_date(last) if last else start
-    if not start <= end:
-        raise ValueError(f"{_echo(written)} ends before it begins")
-    if (end - start).days + len(reading.holidays) > MOST_DATES:
-        raise ValueError(f"a calendar has at most {MOST_DATES} free days")
-    reading.holidays.update(map(date.fromordinal, range(start.toordinal(), end.toordinal() + 1)))
+        written = days.strip()
+        first, _, last = written.partition(" to ")
+        start = _read_date(first)
+        end = _read_date(last) if last else start
+        if not start <= end:
+            raise ValueError(f"{_echo(written)} ends before it begins")
+        if (end - start).days + len(reading.holidays) > MOST_DATES:
+            raise ValueError(f"a calendar has at most {MOST_DATES} free days")
+        reading.holidays.update(
+            map(date.fromordinal, range(start.toordinal(), end.toordinal() + 1))
+        )
 
 
 def _read_date(word: str) -> date:

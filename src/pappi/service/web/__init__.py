@@ -1,11 +1,11 @@
 """The pages: an analyst's workbench and the owner's console, rendered here and sent as HTML.
 
-rendering        templates to HTML, everything escaped; style sheets and script
-page_middleware  around every page: its headers, its origin, errors as pages
-forms            what a form sent, and what was wrong with it
-signing          sign-in and sign-out
-workbench/       the analyst's pages
-console/         the owner's pages
+rendering   templates to HTML, everything escaped; style sheets and script; around every page its
+            headers, its origin, errors as pages
+forms       what a form sent, and what was wrong with it
+signing     sign-in and sign-out
+workbench/  the analyst's pages
+console/    the owner's pages
 
 Everything works without a script; the one there is saves clicks. Nothing is loaded from
 anywhere else, and nothing in a page can run or style itself: charts carry classes only.

@@ -2,24 +2,35 @@
 
 Style sheets and script have names that change with their content, so that a browser may keep
 them for ever.
+
+Around every page are its headers, its origin, and failures for people to read.
+A form of another site cannot be sent in a visitor's name: what changes something has to come
+from a page of this application. And whatever goes wrong further in, in the one shape that
+programs read, is shown as a page here.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Annotated
+from urllib.parse import SplitResult, quote, urlsplit
 
 from fastapi import Query
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.responses import HTMLResponse
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pappi.report import DPO_CSS, PAGE_CSS, Element, budget_gauge, gauge_table, printable
-from pappi.service.keys import STATIC
+from pappi.service.keys import SIGN_IN, STATIC, is_home, is_page
+from pappi.service.problems import MEDIA_TYPE, Audience, Fault
 from pappi.values import BudgetLine
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",
@@ -104,3 +115,150 @@ def block_page(lines: Sequence[BudgetLine], page: int, rows: int) -> BlockPage |
 def page(template: str, status: int = HTTPStatus.OK, **context: object) -> HTMLResponse:
     """A page as a reply."""
     return HTMLResponse(_templates().get_template(template).render(context), status)
+
+
+# --- around every page: its headers, its origin, and failures for people to read ----------
+
+
+_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        *(f"{kind}-src 'self'" for kind in ("style", "script", "img", "connect")),
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+_HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # With no-referrer a browser would not say either where a form comes from.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+_WORTH_IT = 1_000
+# The last tenth of what compressing saves takes most of its time, and others wait for it.
+_EFFORT = 4
+_SAFE = frozenset({"GET", "HEAD"})
+_FOREIGN = Fault(
+    "not-allowed",
+    "this form did not come from a page of this application",
+    "reload the page and send the form again; a proxy must pass on the Host header and the scheme",
+)
+
+
+class PageMiddleware:
+    """Around the pages of an application; everything else passes through."""
+
+    def __init__(self, app: ASGIApp, audience: Audience) -> None:
+        self._app = app
+        self._audience = audience
+        # Charts are many words of one kind: a tenth of them goes over the wire.
+        self._compressed = GZipMiddleware(
+            self._present, minimum_size=_WORTH_IT, compresslevel=_EFFORT
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not is_page(scope["path"], self._audience):
+            await self._app(scope, receive, send)
+        else:
+            await self._compressed(scope, receive, send)
+
+    async def _present(self, scope: Scope, receive: Receive, send: Send) -> None:
+        reply = _Reply(scope, send, self._audience)
+        if scope["method"] not in _SAFE and not from_here(scope):
+            await _FOREIGN.response()(scope, receive, reply.send)
+            return
+        await self._app(scope, receive, reply.send)
+
+
+def from_here(scope: Scope) -> bool:
+    """Whether a browser says that a request comes from a page of this very application.
+
+    Ports are different origins, but one site: a cookie's SameSite alone would not do.
+    """
+    headers = Headers(scope=scope)
+    fetched = headers.get("sec-fetch-site")
+    if fetched is not None:
+        return fetched == "same-origin"
+    origin = _address(headers.get("origin", ""))
+    return origin.scheme == scope["scheme"] and _is_of_this_host(origin, headers)
+
+
+def _page_before(scope: Scope, audience: Audience) -> str:
+    """The page of this application one came from, or nothing."""
+    headers = Headers(scope=scope)
+    before = _address(headers.get("referer", ""))
+    here = _is_of_this_host(before, headers) and is_home(before.path, audience)
+    return before.path if here else ""
+
+
+def _is_of_this_host(address: SplitResult, headers: Headers) -> bool:
+    return bool(address.netloc) and address.netloc == headers.get("host")
+
+
+def _address(text: str) -> SplitResult:
+    """The parts of an address; what is none has none."""
+    try:
+        return urlsplit(text)
+    except ValueError:
+        return SplitResult("", "", "", "", "")
+
+
+class _Reply:
+    """Sends a reply on with a page's headers; a failure is held back until it is whole."""
+
+    def __init__(self, scope: Scope, send: Send, audience: Audience) -> None:
+        self._scope = scope
+        self._send = send
+        self._audience = audience
+        self._failed: Message | None = None
+        self._body = bytearray()
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            if Headers(raw=message["headers"]).get("content-type", "").startswith(MEDIA_TYPE):
+                self._failed = message
+                return
+            await self._send(self._dressed(message))
+        elif self._failed is None:
+            await self._send(message)
+        else:
+            self._body += message.get("body", b"")
+            if not message.get("more_body", False):
+                await self._show_failure(self._failed)
+
+    def _dressed(self, message: Message) -> Message:
+        headers = MutableHeaders(raw=list(message["headers"]))
+        for name, value in _HEADERS.items():
+            headers[name] = value
+        if not self._scope["path"].startswith(STATIC):
+            headers["Cache-Control"] = "no-store"
+        return {**message, "headers": headers.raw}
+
+    async def _show_failure(self, start: Message) -> None:
+        response = self._failure_page(start["status"], json.loads(self._body))
+        for name, value in Headers(raw=start["headers"]).items():
+            if name in ("retry-after", "connection"):
+                response.headers[name] = value
+
+        async def send(message: Message) -> None:
+            begins = message["type"] == "http.response.start"
+            await self._send(self._dressed(message) if begins else message)
+
+        await response(self._scope, _nothing, send)
+
+    def _failure_page(self, status: int, problem: Mapping[str, object]) -> Response:
+        path = self._scope["path"]
+        if status == 401 and is_home(path, self._audience):
+            wanted = path if self._scope["method"] in _SAFE else ""
+            return RedirectResponse(f"{SIGN_IN}?next={quote(wanted)}", 303)
+        back = _page_before(self._scope, self._audience)
+        return page("problem.html", status, problem=problem, audience=self._audience, back=back)
+
+
+async def _nothing() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}

@@ -1,9 +1,7 @@
 """The owner's pages, and the right each of them needs: looking READ, every form MANAGE.
 
 view          what every page has
-overview      every log at a glance, the latest charges, the stop switch
-logs          one log: what is declared, budgets, analysts, sealing, deletion in two steps
-keys          keys: issued, shown once, revoked
+pages         every log at a glance, the stop switch; keys; one log, its budgets, sealing, deletion
 record        charges and acts in words, whether the ledger verifies, the data-protection pack
 """
 
@@ -13,9 +11,7 @@ from functools import partial
 
 from pappi.service.layers import Service
 from pappi.service.routes import Endpoint, add_page
-from pappi.service.web.console.keys import KeysView
-from pappi.service.web.console.logs import LogView
-from pappi.service.web.console.overview import OverviewView
+from pappi.service.web.console.pages import KeysView, LogView, OverviewView
 from pappi.service.web.console.record import ProtectionView, TrailView
 from pappi.session import Workspace
 from pappi.values import Right

@@ -19,7 +19,14 @@ from pappi.errors import NotFound
 from pappi.ledger import ChargeRecord, EntryKind
 from pappi.report import dpo_body, dpo_html, most_in_a_block, question_digest, shortened
 from pappi.service.keys import Asking, Bearer
-from pappi.service.web.console.view import PAGE, Before, EntryNumber, View, log_address, shown_time
+from pappi.service.web.console.view import (
+    PAGE,
+    Before,
+    ConsoleView,
+    EntryNumber,
+    log_address,
+    shown_time,
+)
 
 # A question in full may be long: what is longer is on a page of its own.
 _LONGEST_INLINE = 400
@@ -50,7 +57,7 @@ class TrailRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TrailRun:
     """Entries of one kind in a row, newest first: a question has as many as it has cells."""
 
     kind: str
@@ -61,7 +68,7 @@ class Run:
         return _TOGETHER[self.kind].format(count=len(self.rows))
 
 
-class TrailView(View):
+class TrailView(ConsoleView):
     """The audit trail."""
 
     def trail(self, bearer: Asking, before: Before = None, verify: str = "") -> Response:
@@ -103,15 +110,15 @@ def _before(custody: Custody, end: int) -> list[TrailRow]:
     return [_short(_row(entry, before.get(entry.seq)), _raw(entry)) for entry in reversed(entries)]
 
 
-def _runs(rows: Sequence[TrailRow]) -> list[Run]:
+def _runs(rows: Sequence[TrailRow]) -> list[TrailRun]:
     """What is of one kind and one bearer together; what stands for itself, alone."""
-    runs: list[Run] = []
+    runs: list[TrailRun] = []
     for (kind, _), alike in groupby(rows, lambda row: (row.kind, row.by)):
         together = tuple(alike)
         if kind in _TOGETHER and len(together) >= _FEW:
-            runs.append(Run(kind, together))
+            runs.append(TrailRun(kind, together))
         else:
-            runs.extend(Run(kind, (row,)) for row in together)
+            runs.extend(TrailRun(kind, (row,)) for row in together)
     return runs
 
 
@@ -195,7 +202,7 @@ _LONGEST = 130_000
 LogOrAll = Annotated[str, Query(max_length=64)]
 
 
-class ProtectionView(View):
+class ProtectionView(ConsoleView):
     """The pack of one log, or of all."""
 
     def all_logs(self, bearer: Asking) -> Response:

@@ -34,7 +34,7 @@ _DONE = {
 }
 
 
-class View:
+class ConsoleView:
     """One method for each page, in the classes derived from it."""
 
     def __init__(self, workspace: Workspace) -> None:

@@ -1,26 +1,34 @@
-"""One log: what is declared, budgets, analysts, charges, sealing, and deletion in two steps.
+"""The owner's pages but for the record: every log at a glance, keys, and one log.
 
-What is sealed or deleted cannot be undone by a click, so a page first shows again what it is.
-"""
+What is sealed or deleted cannot be undone by a click, so a page first shows again what it is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import date
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, time
 
 from starlette.responses import Response
 
-from pappi.custody import Erased, Sealed, check_until
+from pappi.custody import Custody, Erased, IssuedKey, Sealed, check_until
 from pappi.errors import UsageError
-from pappi.report import attributes_with_kinds, describe_log, printable, shortened
-from pappi.service.keys import Asking, Bearer
+from pappi.report import (
+    Element,
+    attributes_with_kinds,
+    budget_text,
+    describe_log,
+    el,
+    painted,
+    printable,
+    shortened,
+)
+from pappi.service.keys import Asking, Bearer, now
 from pappi.service.routes import run_subscriptions
-from pappi.service.web.console.record import CELLS, charges_page
+from pappi.service.web.console.record import CELLS, charge_rows, charges_page
 from pappi.service.web.console.view import (
     PAGE,
     Before,
+    ConsoleView,
     Done,
-    View,
     back_to,
     log_address,
     said,
@@ -28,7 +36,234 @@ from pappi.service.web.console.view import (
 from pappi.service.web.forms import NO_ERROR, STATUS, Form, FormError, Sent, attempt, day_in
 from pappi.service.web.rendering import PageNumber, block_page
 from pappi.store import LogDeclaration, today
-from pappi.values import Epsilon, PublicLog
+from pappi.values import RIGHTS, BudgetLine, Epsilon, KeyRecord, PublicLog, Right, Role
+
+# --- every log at a glance, and the stop switch -------------------------------------------
+
+
+_HEIGHT = 44
+_SLOT = 10
+_GAP = 2
+# Few blocks keep the width of a column instead of growing into slabs.
+_LEAST = 12
+
+
+def budget_strip(lines: Sequence[BudgetLine]) -> Element:
+    """Of each block, from below: what is spent, what is held, and what is left."""
+    return el(
+        "svg",
+        painted("path", "unspent", d=_columns(1.0 for _ in lines)),
+        painted("path", "band", d=_columns(map(_used, lines)), fill_opacity=0.45),
+        painted("path", "spent", d=_columns(line.share for line in lines)),
+        class_="strip",
+        viewBox=f"0 0 {_SLOT * max(len(lines), _LEAST)} {_HEIGHT}",
+        preserveAspectRatio="none",
+        role="img",
+        aria_label=budget_text(lines),
+    )
+
+
+def _used(line: BudgetLine) -> float:
+    """Spent and held, as a share of the limit."""
+    whole = line.spent.nano + line.held.nano
+    return min(whole / line.limit.nano, 1.0) if line.limit.nano else 1.0
+
+
+def _columns(shares: Iterable[float]) -> str:
+    parts = []
+    for number, share in enumerate(shares):
+        high = round(_HEIGHT * share, 1)
+        if high:
+            left = number * _SLOT + _GAP / 2
+            parts.append(f"M{left:g} {_HEIGHT}v-{high:g}h{_SLOT - _GAP}v{high:g}z")
+    return "".join(parts)
+
+
+_LOGS = 20
+_BLOCKS = 36
+_CELLS = 400
+_ROWS = 12
+
+
+class OverviewView(ConsoleView):
+    """The first page, and the stop switch on it."""
+
+    def overview(self, bearer: Asking, done: Done = "", page: PageNumber = 1) -> Response:
+        """Every log at a glance."""
+        return self._shown(bearer, said(done), page)
+
+    def stop(self, sent: Sent, bearer: Asking) -> Response:
+        """Refuse every answer, until resumed."""
+        form_error = attempt("stop", sent, lambda: self._custody(bearer).stop(sent["reason"]))
+        if form_error is NO_ERROR:
+            # The banner is confirmation enough.
+            return back_to("/console")
+        return self._shown(bearer, form_error=form_error)
+
+    def resume(self, bearer: Asking) -> Response:
+        """Answer again."""
+        self._custody(bearer).resume()
+        return back_to("/console", "resumed")
+
+    def _shown(
+        self, bearer: Bearer, done: str = "", page: int = 1, form_error: FormError = NO_ERROR
+    ) -> Response:
+        custody = self._custody(bearer)
+        logs = custody.logs()
+        here = logs[(page - 1) * _LOGS : page * _LOGS]
+        latest = custody.latest_charges(limit=_CELLS)
+        return self._page(
+            "overview.html",
+            bearer,
+            STATUS if form_error.form else 200,
+            done=done,
+            form_error=form_error,
+            logs=[_card(log, custody) for log in here],
+            page=page,
+            more=len(logs) > page * _LOGS,
+            charges=charge_rows(latest.charges)[:_ROWS],
+        )
+
+
+def _card(log: LogDeclaration, custody: Custody) -> dict[str, object]:
+    """One log, in a few numbers."""
+    spending = custody.spending(log.name)
+    lines = spending.lines[-_BLOCKS:]
+    return {
+        "name": log.name,
+        "address": log_address(log.name),
+        "sealed": "" if log.public.first == log.public.until else str(log.public.until),
+        "unit": str(log.terms.unit),
+        "blocks": str(log.terms.blocks),
+        "tightest": min(spending.lines, key=lambda line: line.left, default=None),
+        "used": spending.in_all.used,
+        "total": log.terms.total_budget,
+        "strip": budget_strip(lines),
+        "first": lines[0].block if lines else "",
+        "last": lines[-1].block if lines else "",
+        "analysts": [spent.analyst for spent in spending.analysts if spent.per_block is not None],
+    }
+
+
+# --- keys: issued and shown once, revoked with one click ----------------------------------
+
+
+# In the order in which one comes to need them.
+_RIGHTS = {
+    Role.ANALYST: {
+        Right.PREVIEW: "see logs, prices and past releases",
+        Right.RELEASE: "spend budget",
+    },
+    Role.OWNER: {
+        Right.READ: "see everything here",
+        Right.CAPTURE: "send events",
+        Right.MANAGE: "change everything",
+    },
+}
+
+
+class KeysView(ConsoleView):
+    """The list of keys, and what is done with them."""
+
+    def keys(self, bearer: Asking, done: Done = "", page: PageNumber = 1) -> Response:
+        """Every key, without its secret."""
+        return self._shown(bearer, done=said(done), page=page)
+
+    def issue(self, sent: Sent, bearer: Asking) -> Response:
+        """A new key; its secret is on this reply and nowhere else."""
+        issued: list[IssuedKey] = []
+        form_error = attempt("issue", sent, lambda: issued.append(self._issued(sent, bearer)))
+        if form_error is not NO_ERROR:
+            return self._shown(bearer, form_error=form_error)
+        return self._page("issued.html", bearer, issued=issued[0])
+
+    def revoke(self, sent: Sent, bearer: Asking) -> Response:
+        """Refuse a key from now on."""
+        self._custody(bearer).revoke_key(sent["id"])
+        return back_to("/console/keys", "revoked")
+
+    def _issued(self, sent: Form, bearer: Bearer) -> IssuedKey:
+        text = sent["role"]
+        if text not in set(Role):
+            raise UsageError(
+                "a key is for either an analyst or an owner", hint="choose one of the two"
+            )
+        role = Role(text)
+        expires = None
+        if sent["expires"]:
+            day = day_in(sent["expires"], "on which a key expires")
+            expires = datetime.combine(day, time(), UTC)
+        ticked = [right for right in _RIGHTS[role] if right in sent.all(_field(role))]
+        if not ticked:
+            raise UsageError(f"an {role}'s key needs a right", hint="tick at least one box")
+        return self._custody(bearer).issue_key(role, sent["name"], ticked, expires)
+
+    def _shown(
+        self, bearer: Bearer, done: str = "", page: int = 1, form_error: FormError = NO_ERROR
+    ) -> Response:
+        keys = sorted(self._custody(bearer).all_keys(), key=_order)
+        return self._page(
+            "keys.html",
+            bearer,
+            STATUS if form_error.form else 200,
+            done=done,
+            form_error=form_error,
+            choices=_choices(form_error),
+            keys=[_row(key, bearer) for key in keys[(page - 1) * PAGE : page * PAGE]],
+            page=page,
+            more=len(keys) > page * PAGE,
+        )
+
+
+def _field(role: Role) -> str:
+    return f"{role}-right"
+
+
+def _choices(form_error: FormError) -> list[dict[str, object]]:
+    """A box for each right: as it was ticked, or, to begin with, those that change nothing."""
+    typed = form_error.typed if isinstance(form_error.typed, Form) else None
+    return [
+        {
+            "role": role,
+            "field": _field(role),
+            "right": right,
+            "words": words,
+            "ticked": right not in (Right.CAPTURE, Right.MANAGE)
+            if typed is None
+            else right in typed.all(_field(role)),
+        }
+        for role, rights in _RIGHTS.items()
+        for right, words in rights.items()
+    ]
+
+
+def _order(key: KeyRecord) -> tuple[bool, float]:
+    """Those that open something first; the newest first."""
+    return _state(key) != "valid", -key.created.timestamp()
+
+
+def _row(key: KeyRecord, bearer: Bearer) -> dict[str, object]:
+    every = key.rights == RIGHTS[key.role]
+    return {
+        "id": key.id,
+        "name": key.name,
+        "role": key.role.value,
+        "rights": "all" if every else ", ".join(sorted(key.rights)),
+        "issued": f"{key.created:%Y-%m-%d}",
+        "expires": "never" if key.expires is None else f"{key.expires:%Y-%m-%d}",
+        "state": _state(key),
+        "mine": key.id == bearer.record.id,
+    }
+
+
+def _state(key: KeyRecord) -> str:
+    if key.revoked:
+        return "revoked"
+    return "expired" if key.expires is not None and key.expires <= now() else "valid"
+
+
+# --- one log, with deletion in two steps --------------------------------------------------
+
 
 # Limits of a page: names of a kind, and characters of each text; the declaration has them all.
 _MOST_NAMES = 200
@@ -68,7 +303,7 @@ def vocabulary_of(log: PublicLog) -> list[tuple[str, int, list[str]]]:
     ]
 
 
-class LogView(View):
+class LogView(ConsoleView):
     """A log, and every form about it."""
 
     def log(
