@@ -281,7 +281,7 @@ def _lines(identifier: str, sentences: Sentences, dice: Dice) -> list[str]:
         "Scope": dice.one(("", "The process instances considered for this PPI are those of "))
         + sentences.scope().replace("\n", " "),
         "Target": _target(kind, dice)
-        + dice.one(("", "", "\nTolerated: The PPI value may be anything")),
+        + dice.one(("", "", "\nTolerated: The PPI value may be at most 99")),
         "Range": "from 0 days to 9 days" if kind is Kind.DURATION else "from -5 to 100.5",
     }
     return lines + [
@@ -292,7 +292,7 @@ def _lines(identifier: str, sentences: Sentences, dice: Dice) -> list[str]:
 def _target(kind: Kind, dice: Dice) -> str:
     unit = " days" if kind is Kind.DURATION else ""
     lead = dice.one(("", "The PPI value must be "))
-    ends = f"at least 1{unit}", f"below 7{unit}", f"between 1{unit} and 7{unit}", "anything"
+    ends = f"at least 1{unit}", f"below 7{unit}", f"between 1{unit} and 7{unit}"
     return lead + dice.one((*ends, f"above 1{unit} and at most 2{unit}"))
 
 

@@ -722,7 +722,6 @@ def test_a_share_that_may_be_a_part_of_one_or_percent_is_asked_about(line: str) 
         ("Target: above 0.9 percent", Fraction(9, 1000)),
         ("Target: above 0.9 %", Fraction(9, 1000)),
         ("Target: above 90", Fraction(9, 10)),
-        ("Target: above 1/3", Fraction(1, 300)),
         ("Unit: percent\nTarget: above 0.9", Fraction(9, 1000)),
         ("Unit: fraction\nTarget: above 0.9", Fraction(9, 10)),
     ],
@@ -737,32 +736,35 @@ def test_all_problems_of_a_template_are_found_at_once() -> None:
         read_template(BROKEN, "t.txt")
     assert [str(problem) for problem in refused.value.problems] == [
         "t.txt:2:1: error: 'Responsible' must come after the 'PPI' it is about",
-        "t.txt:3:1: error: this PPI has no definition (as in Definition: the average of …)",
+        "t.txt:3:1: error: a PPI needs the key 'Definition'",
         (
-            "t.txt:3:6: error: expected an id of letters, digits, - and _, starting with a letter, "
-            "found '1st' (put the display name into Name: …)"
+            "t.txt:3:6: error: expected an id of letters, digits, - and _, starting with a "
+            "letter, found '1st' (put the display name into Name: …)"
         ),
         (
-            "t.txt:4:1: error: no line of a template begins with 'Defnition' "
-            "(did you mean 'Definition'?)"
+            "t.txt:4:1: error: no line of a template begins with 'Defnition' (did you mean "
+            "'Definition'?)"
         ),
         (
-            "t.txt:6:13: error: this measures one case; a PPI combines many "
-            "(say how: the average of …, the share of cases in which …)"
+            "t.txt:6:13: error: this measures one case; a PPI combines many (say how: the "
+            "average of …, the share of cases in which …)"
         ),
         "t.txt:7:1: error: the line 'Definition' appears twice; first in line 6",
         (
-            "t.txt:10:7: error: the value cannot be shown in 'parsecs' (the units are "
-            "'microseconds', 'milliseconds', 'seconds', 'minutes', 'hours', 'days' and 'weeks')"
+            "t.txt:10:7: error: 'parsecs' is not a unit of time (the units are "
+            "'microseconds', 'milliseconds', 'seconds', 'minutes', 'hours', 'days' and "
+            "'weeks')"
         ),
-        "t.txt:13:15: error: 'days' does not fit: the value is shown in 'percent'",
-        "t.txt:14:1: error: this PPI has no group 'x' (the PPI has no groups)",
+        "t.txt:13:9: error: 'days' does not fit: the value is shown in 'percent'",
+        "t.txt:14:16: error: this PPI has no group 'x' (group the measure by data)",
         "t.txt:16:10: error: epsilon must be above 0 (with ε = 0 nothing can be answered)",
         "t.txt:17:20: error: expected a mechanism after 'mechanism', found '7'",
         "t.txt:18:1: error: 'Log' must come once, before all PPIs",
-        "t.txt:22:12: error: the tolerated range must include all of the target",
-        "t.txt:23:8: error: the lower end of the range must be below the upper one",
-        "t.txt:24:1: error: the id 'fifth' is already used by the PPI in line 19",
+        (
+            "t.txt:22:12: error: the tolerated range must include all of the target (make "
+            "amber wider than green)"
+        ),
+        "t.txt:23:8: error: the lower bound must be below the upper one",
     ]
 
 
@@ -783,7 +785,7 @@ def test_a_template_full_of_problems_is_refused_with_work_in_proportion_to_it(
 
 
 def test_a_template_without_a_log_says_so() -> None:
-    with pytest.raises(DefinitionError, match="does not say which log"):
+    with pytest.raises(DefinitionError, match="a template needs the key 'Log'"):
         read_template("PPI: a\nDefinition: the number of cases\n")
 
 

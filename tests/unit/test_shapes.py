@@ -20,9 +20,8 @@ from pappi.ppinot import (
     read_document,
     write_yaml,
 )
-from pappi.ppinot.notations.yaml import catalogue as notation
-from pappi.ppinot.notations.yaml.layout import yaml_text
-from pappi.ppinot.notations.yaml.shapes import (
+from pappi.ppinot.notations.layout import yaml_text
+from pappi.ppinot.notations.shapes import (
     Named,
     OneOf,
     Shape,
@@ -31,6 +30,7 @@ from pappi.ppinot.notations.yaml.shapes import (
     Unwritable,
     record_of,
 )
+from pappi.ppinot.notations.yaml import catalogue as notation
 
 
 @dataclass(frozen=True)

@@ -85,8 +85,7 @@ from pappi.ppinot.notations import (
     write_definitions,
 )
 from pappi.ppinot.notations.document import Problems, ScalarNode, file_text, read_document
-from pappi.ppinot.notations.yaml.catalogue import parse_catalogue, write_yaml
-from pappi.ppinot.notations.yaml.shapes import (
+from pappi.ppinot.notations.shapes import (
     Entries,
     Field,
     ListOf,
@@ -95,6 +94,7 @@ from pappi.ppinot.notations.yaml.shapes import (
     Written,
     one_word_of,
 )
+from pappi.ppinot.notations.yaml.catalogue import parse_catalogue, write_yaml
 from pappi.ppinot.tree import (
     ROOT,
     VALUE,
@@ -119,9 +119,9 @@ from pappi.ppinot.wording import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
     from pappi.ppinot.notations.java import ignored_by_java
+    from pappi.ppinot.notations.layout import quoted_text
     from pappi.ppinot.notations.objects import from_ppinot4py
     from pappi.ppinot.notations.sentences import phrase, sentence
-    from pappi.ppinot.notations.yaml.layout import quoted_text
 else:
     __getattr__ = lazy_imports(__name__)
 

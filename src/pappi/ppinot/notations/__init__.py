@@ -8,9 +8,14 @@
 The ending of a file's name tells most of them apart; two kinds of JSON, and files without a
 known ending, are told by what they hold. Measures of ppinot4py are read from its `objects`.
 
-No notation knows another. What they share: `document` (texts into nodes, problems), `building`
-(what all of them make alike), and `metamodel` (the objects of PPINOT's own meta-model, which
-`java` writes out and `bpmn` draws).
+No notation knows another. What they share:
+
+    document     texts into nodes, and what is wrong with them
+    shapes       the small language that describes a notation once: it reads, writes, makes a schema
+    quantities   numbers with units: bounds, epsilon, units, targets
+    layout       mappings, lists and texts laid out as YAML or JSON
+    building     what all of them make alike
+    metamodel    the objects of PPINOT's own meta-model, which `java` writes out and `bpmn` draws
 """
 
 from __future__ import annotations

@@ -17,40 +17,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import replace
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from pappi.errors import DefinitionError, Position, UsageError
-from pappi.ppinot.expressions.parser import MAX_DIGITS, Origin, located, parse_expression, refusal
+from pappi.ppinot.expressions.parser import Origin, located, parse_expression, refusal
 from pappi.ppinot.expressions.render import quote_text
 from pappi.ppinot.model import (
     EVERY_MONTH,
+    Bounding,
     Catalogue,
     GroupTarget,
-    MultiInstance,
     NoiseOn,
     Ppi,
     ReleaseChoice,
-    Target,
     Wanted,
     measure_kind,
 )
-from pappi.ppinot.notations.building import (
-    ID,
-    MAX_SUGGESTED,
-    is_proportion,
-    twins,
-    unclear_share,
-    usual_unit,
+from pappi.ppinot.notations.building import ID, twins, usual_unit
+from pappi.ppinot.notations.document import ListNode, MapNode, Node, Problems, ScalarNode
+from pappi.ppinot.notations.quantities import (
+    EPSILON,
+    QUANTITY,
+    SHARE_OF_CASES,
+    Quantity,
+    Shown,
+    Targets,
+    WrittenBounds,
+    quantity_text,
+    target_in,
+    targets_in,
+    unit_of,
 )
-from pappi.ppinot.notations.document import Problems
 from pappi.ppinot.notations.sentences.expressions import (
     NUMBER,
     number_words,
     read_amount,
-    text_of,
     whole_number,
 )
 from pappi.ppinot.notations.sentences.measures import MULTI, SCOPE, definition, whole
@@ -62,20 +66,28 @@ from pappi.ppinot.notations.sentences.patterns import (
     Pattern,
     pattern_of,
 )
-from pappi.ppinot.notations.sentences.words import MAX_SIZE, Cursor, Reading, Word, WordKind, Words
-from pappi.ppinot.tree import aggregated_measures
-from pappi.ppinot.wording import CONTROL, did_you_mean, listed, quoted
-from pappi.values import (
-    DURATIONS,
-    FRACTION,
-    PERCENT,
-    ZERO,
-    Bounds,
-    Epsilon,
-    Kind,
-    Unit,
-    duration_unit,
+from pappi.ppinot.notations.sentences.words import (
+    MAX_SIZE,
+    Cursor,
+    Reading,
+    WordKind,
+    Words,
 )
+from pappi.ppinot.notations.shapes import (
+    Entries,
+    Field,
+    ListOf,
+    Parts,
+    Record,
+    Unwritable,
+    Values,
+    Written,
+    attributes_read,
+    attributes_said,
+)
+from pappi.ppinot.tree import aggregated_measures
+from pappi.ppinot.wording import CONTROL, did_you_mean, quoted
+from pappi.values import Kind, duration_unit
 
 T = TypeVar("T")
 
@@ -109,54 +121,40 @@ _KEYS = {key.value.lower(): key for key in Key}
 _KEY = re.compile(r'([^\W\d]\w*)[ \t]*(?:in[ \t]+("(?:[^"\\]++|\\.)*+")[ \t]*)?:')
 _QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"')
 _SHARE = re.compile(r"([0-9]{0,9}\.?[0-9]{1,9})\s*(%?)")
-_EXAMPLE = "as in Definition: the average of …"
 _READING = Reading()
 _MOST_BUCKETS = 10**9 - 1
 
-
-# --- lines ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """What stands behind one key, as a part of the file."""
-
-    key: Key
-    group: str | None
-    place: Position
-    text: str
-    origin: Origin
-    reading: Reading
-
-    @property
-    def position(self) -> Position:
-        return self.origin(0) if self.text else self.place
-
-    def written(self, separator: str = " ") -> str:
-        """The text, which may go on in several lines, and may be in quotes."""
-        return self._unquoted(separator.join(filter(None, map(str.strip, self.text.split("\n")))))
-
-    def items(self) -> tuple[str, ...]:
-        """Several texts with a dash before each, or one without."""
-        parts = [part for part in map(str.strip, self.text.split("\n")) if part]
-        if not parts or not all(part == "-" or part.startswith("- ") for part in parts):
-            return tuple(filter(None, [self.written()]))
-        return tuple(self._unquoted(part[1:].strip()) for part in parts)
-
-    def _unquoted(self, text: str) -> str:
-        return _between_quotes(text, self.position) if _QUOTED.fullmatch(text) else text
+# --- lines into nodes, and back -------------------------------------------------------
 
 
-def _between_quotes(written: str, place: Position) -> str:
-    return cast("Any", parse_expression(written, place)).value  # type: ignore[no-any-return]
-
-
-def _lines(text: str, at: Origin, reading: Reading, problems: Problems) -> Iterator[_Line]:
-    """All keys of a template with what stands behind them, in order."""
-    for start, end in _paragraphs(text):
-        line = _line(text[start:end], start, at, reading, problems)
-        if line is not None:
-            yield line
+def _document(text: str, file: str, problems: Problems) -> MapNode:
+    """A template as a mapping: of what stands before the first PPI, and of the PPIs."""
+    start = Position(file, 1, 1)
+    at = located(text, start)
+    blocks: list[dict[str, tuple[ScalarNode, ScalarNode]]] = [{}]
+    for first, end in _paragraphs(text):
+        line = _line(text[first:end], first, at, problems)
+        if line is None:
+            continue
+        key, of_all = line[0], line[0].text in (Key.LOG, Key.TOTAL)
+        if key.text == Key.PPI:
+            if len(blocks) > MAX_PPIS:
+                raise refusal(key.position, f"a template holds at most {MAX_PPIS:,} PPIs")
+            blocks.append({})
+        if of_all and len(blocks) > 1:
+            problems.add(key.position, f"'{key.text}' must come once, before all PPIs")
+        elif not of_all and len(blocks) == 1:
+            message = f"{quoted(key.text)} must come after the 'PPI' it is about"
+            problems.add(key.position, message)
+        elif key.text in blocks[-1]:
+            line_before = blocks[-1][key.text][0].position.line
+            message = f"the line {quoted(key.text)} appears twice; first in line {line_before}"
+            problems.add(key.position, message)
+        else:
+            blocks[-1][key.text] = line
+    ppis = [MapNode(tuple(block.values()), block[Key.PPI][0].position) for block in blocks[1:]]
+    all_of_them = _node(_PPIS.key, start), ListNode(tuple(ppis), start)
+    return MapNode((*blocks[0].values(), all_of_them), start)
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
@@ -174,7 +172,10 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
-def _line(text: str, start: int, at: Origin, reading: Reading, problems: Problems) -> _Line | None:
+def _line(
+    text: str, start: int, at: Origin, problems: Problems
+) -> tuple[ScalarNode, ScalarNode] | None:
+    """A key, and what stands behind it."""
     place = at(start)
     match = _KEY.match(text)
     key = _KEYS.get(match[1].lower()) if match else None
@@ -182,19 +183,26 @@ def _line(text: str, start: int, at: Origin, reading: Reading, problems: Problem
     if match is None or key is None:
         word = match[1] if match else text.split("\n", maxsplit=1)[0].split(":", maxsplit=1)[0]
         message = f"no line of a template begins with {quoted(word)}"
-        hint = did_you_mean(word, [known.value for known in Key], _EXAMPLE)
+        example = "as in Definition: the average of …"
+        hint = did_you_mean(word, [known.value for known in Key], example)
     elif match[2] and key not in (Key.TARGET, Key.TOLERATED):
         message = f"{quoted(key.value)} is the same for every group"
     elif CONTROL.search(text):
         message = "this text contains a control character"
     else:
-        group = _between_quotes(match[2], place) if match[2] else None
         # Problems point at what is said, not at the spaces before it.
         said = text[match.end() :].lstrip()
-        behind = start + len(text) - len(said)
-        return _Line(key, group, place, said, lambda offset: at(behind + offset), reading)
+        behind, said = start + len(text) - len(said), said.rstrip()
+        name = f"{key} in {match[2]}" if match[2] else key.value
+        origin: Origin = lambda offset: at(behind + offset)  # noqa: E731 - it has an annotation
+        return _node(name, place), _node(said, origin(0) if said else place, origin)
     problems.add(place, message, hint)
     return None
+
+
+def _node(text: str, position: Position, origin: Origin | None = None) -> ScalarNode:
+    at = origin or (lambda _: position)
+    return ScalarNode(text, position, plain=True, in_braces=False, origin=at)
 
 
 def _is_plain(text: str) -> bool:
@@ -224,56 +232,62 @@ def _folded(line: str) -> str:
 # --- what stands behind the keys, read and written ------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry(Generic[T]):
-    """What stands behind a key: how it is read, and how it is written."""
+def _entry(
+    what: str, read: Callable[[ScalarNode], T], text: Callable[[Any], str | None]
+) -> Written[T]:
+    def parse(node: ScalarNode, problems: Problems) -> T | None:
+        try:
+            return read(node)
+        except DefinitionError as error:
+            problems.extend(error.problems)
+        except UsageError as error:
+            problems.add(node.position, error.message, error.hint)
+        return None
 
-    read: Callable[[_Line], T]
-    write: Callable[[Any], str]
+    return Written(what, parse, text=text)
 
 
-def _sentence(form: Form[T], lead: str = "") -> _Entry[T]:
+def _sentence(form: Form[T], lead: str = "") -> Written[T]:
     """A sentence, before which PPINOT's own words may stand."""
 
-    def read(line: _Line) -> T:
+    def read(node: ScalarNode) -> T:
         def said(cursor: Cursor) -> T:
             cursor.accept(lead.lower())
             return form.read(cursor)
 
-        return whole(line.text, line.reading, line.origin, said)
+        return whole(node.text, _READING, node.origin, said)
 
-    return _Entry(read, lambda value: f"{lead} {form.write(value)}".strip())
+    return _entry("a sentence", read, lambda value: f"{lead} {form.write(value)}".strip())
 
 
-def _id(line: _Line) -> str:
-    key = line.written()
+def _unquoted(text: str, place: Position) -> str:
+    quotes = cast("Any", parse_expression(text, place)) if _QUOTED.fullmatch(text) else None
+    return text if quotes is None else str(quotes.value)
+
+
+def _read_text(node: ScalarNode, separator: str = " ") -> str:
+    """A text, which may go on in several lines, and may be in quotes."""
+    lines = filter(None, map(str.strip, node.text.split("\n")))
+    return _unquoted(separator.join(lines), node.position)
+
+
+def _read_texts(node: ScalarNode) -> tuple[str, ...]:
+    """Several texts with a dash before each, or one without."""
+    parts = [part for part in map(str.strip, node.text.split("\n")) if part]
+    if not all(part == "-" or part.startswith("- ") for part in parts):
+        return tuple(filter(None, [_read_text(node)]))
+    return tuple(_unquoted(part[1:].strip(), node.position) for part in parts)
+
+
+def _read_id(node: ScalarNode) -> str:
+    key = _read_text(node)
     if not ID.fullmatch(key):
         message = (
             "expected an id of letters, digits, - and _, starting with a letter, "
             f"found {quoted(key)}"
         )
-        raise refusal(line.position, message, "put the display name into Name: …")
+        raise refusal(node.position, message, "put the display name into Name: …")
     return key
-
-
-def _epsilon(line: _Line) -> Epsilon:
-    written = line.written()
-    if len(written) > MAX_DIGITS:
-        raise refusal(line.position, "this is not an epsilon", "write e.g. 0.1")
-    epsilon = Epsilon.of(written)
-    if epsilon == ZERO:
-        hint = "with ε = 0 nothing can be answered"
-        raise refusal(line.position, "epsilon must be above 0", hint)
-    return epsilon
-
-
-def _expected(line: _Line) -> Fraction:
-    written = _SHARE.fullmatch(line.written())
-    share = Fraction(written[1]) / (100 if written[2] else 1) if written else Fraction(0)
-    if not 0 < share <= 1:
-        message = "a share of cases is above 0 and at most 100 %"
-        raise refusal(line.position, message, "write e.g. 30 %")
-    return share
 
 
 # How a PPI is to be released: "verdict; mechanism threshold".
@@ -367,357 +381,220 @@ def _release_words(release: ReleaseChoice, _unsaid: object) -> str:
     return "; ".join(map(str, map(_RELEASE_PARTS.write, parts)))
 
 
-_TEXT = _Entry(_Line.written, _text)
-_TEXTS = _Entry(_Line.items, lambda texts: "".join(f"\n  - {_text(text)}" for text in texts))
-_EPSILON = _Entry(_epsilon, str)
-_DEFINITION = _sentence(MULTI, "The PPI is defined as")
-_LEAD = "The process instances considered for this PPI are those of"
-_ENTRIES: Mapping[Key, tuple[str, _Entry[Any]]] = {
-    Key.NAME: ("name", _TEXT),
-    Key.PROCESS: ("process", _TEXT),
-    Key.GOALS: ("goals", _TEXTS),
-    Key.SCOPE: ("scope", _sentence(SCOPE, _LEAD)),
-    Key.RESPONSIBLE: ("responsible", _TEXT),
-    Key.INFORMED: ("informed", _TEXTS),
-    Key.COMMENTS: ("comments", _Entry(lambda line: line.written("\n"), _text)),
-    Key.EPSILON: ("epsilon", _EPSILON),
-    Key.RELEASE: ("release", _sentence(Part(_read_release, _release_words))),
-    Key.EXPECTED: (
-        "expected",
-        _Entry(_expected, lambda share: f"{number_words(100 * share)} %"),
-    ),
-}
-"""The attributes of a PPI that are written as they are."""
+# --- PPIs -----------------------------------------------------------------------------
 
-# --- units, targets and ranges --------------------------------------------------------
-#
-# A target is written in the unit of its PPI. What a label means as a unit depends on the measure;
-# where it would be read as another unit than it is, its size is written behind it.
-
-
-def _labelled(measure: MultiInstance, label: str) -> Unit | None:
-    kind = measure_kind(measure, None)
-    if kind is Kind.DURATION:
-        return duration_unit(label)
-    if is_proportion(measure):
-        return {"percent": PERCENT, "%": PERCENT, "fraction": FRACTION}.get(label.lower())
-    if kind is None and duration_unit(label) is not None:
-        return duration_unit(label)
-    return Unit(label, Fraction(1)) if label else None
-
-
-def _unit_named(measure: MultiInstance, label: str, place: Position) -> Unit:
-    unit = _labelled(measure, label)
-    if unit is not None:
-        return unit
-    hint = "write percent or fraction"
-    if measure_kind(measure, None) is Kind.DURATION:
-        hint = did_you_mean(label, DURATIONS, f"the units are {listed(DURATIONS, 'and')}")
-    raise refusal(place, f"the value cannot be shown in {quoted(label)}", hint)
-
-
-def _unit_entry(measure: MultiInstance) -> _Entry[Unit]:
-    def sized(cursor: Cursor) -> Unit:
-        word = cursor.take_kind("a unit in quotes", WordKind.TEXT)
-        label = text_of(cursor, word)
-        if not cursor.accept("of"):
-            return _unit_named(measure, label, cursor.place(word))
-        size = read_amount(cursor)
-        if size.internal <= 0:
-            raise cursor.refusal("the size of a unit is above 0")
-        return Unit(label, size.internal)
-
-    def read(line: _Line) -> Unit:
-        if line.text.startswith('"'):
-            return whole(line.text, line.reading, line.origin, sized)
-        return _unit_named(measure, line.written(), line.position)
-
-    def write(unit: Unit) -> str:
-        if _is_plain(unit.name) and _labelled(measure, unit.name) == unit:
-            return unit.name
-        return f"{quote_text(unit.name)} of {number_words(unit.factor)}"
-
-    return _Entry(read, write)
-
-
-def _limit_form(unit: Unit) -> Form[Fraction]:
-    """An amount in the unit of the PPI, which may be named again."""
-    is_time = DURATIONS.get(unit.name) == unit.factor
-
-    def read(cursor: Cursor) -> Fraction:
-        start, size = cursor.next, read_amount(cursor)
-        word = cursor.words[cursor.index - 1].said if size.unit else cursor.next.said
-        if size.unit and is_time:
-            return size.internal
-        if size.unit and word != unit.name.lower():
-            message = f"{quoted(size.unit)} does not fit: the value is shown in {quoted(unit.name)}"
-            raise cursor.refusal(message, at=start)
-        if cursor.next.said in ("percent", "%") and unit in (PERCENT, FRACTION):
-            cursor.take()
-            return size.number / 100
-        if not size.unit and word == unit.name.lower():
-            cursor.take()
-        return unit.read(size.number)
-
-    def write(internal: Fraction, _unsaid: object) -> str:
-        number = number_words(internal / unit.factor)
-        names_unit = "/" not in number and (is_time or unit.name == "percent")
-        return f"{number} {unit.name}" if names_unit else number
-
-    return Part(read, write)
-
-
-def _rising(what: str, model: Callable[..., T]) -> Callable[[Cursor, Word, dict[str, Any]], T]:
-    def build(cursor: Cursor, first: Word, said: dict[str, Any]) -> T:
-        low, high = said.get("low"), said.get("high")
-        if low is not None and high is not None and not low < high:
-            raise cursor.refusal(f"the lower {what} must be below the upper one", at=first)
-        return model(**{"low": None, "high": None, **said})
-
-    return build
-
-
-def target_form(unit: Unit) -> Form[Target]:
-    """`below 7 days`, `between 1 and 2`, `at least 1 and below 2`.
-
-    >>> target_form(PERCENT).write(Target(None, Fraction(80, 100), high_included=False))
-    'below 80 percent'
-    """
-    limit = _limit_form(unit)
-    blanks: dict[str, Form[Any]] = {
-        "low": limit,
-        "high": limit,
-        "low_included": Fixed({"at least": True, "above": False}),
-        "high_included": Fixed({"at most": True, "below": False}),
-    }
-    names = [own.name for own in fields(Target)]
-
-    def values(target: Target) -> Mapping[str, Any]:
-        return {name: getattr(target, name) for name in names}
-
-    def between(target: Target) -> Mapping[str, Any] | None:
-        return values(target) if target.low_included and target.high_included else None
-
-    build = _rising("limit of the target", Target)
-    low, high = "<low_included> <low>", "<high_included> <high>"
-    return Choice(
-        "a target",
-        (
-            Pattern("between <low> and <high>", blanks, build, between),
-            Pattern(f"{low}[ and {high}]", blanks, build, values),
-            Pattern(f"{high}[ and {low}]", blanks, build, values),
-            Fixed({"anything": Target(None, None)}),
-        ),
-        "as in below 7 days",
-    )
-
-
-def _range_form(unit: Unit) -> Form[Bounds]:
-    limit = _limit_form(unit)
-    return Pattern(
-        "from <low> to <high>",
-        {"low": limit, "high": limit},
-        _rising("end of the range", Bounds),
-        lambda bounds: {"low": bounds.low, "high": bounds.high},
-    )
-
-
+_DEFINED = "The PPI is defined as"
+_CONSIDERED = "The process instances considered for this PPI are those of"
 _BANDS = {Key.TARGET: "The PPI value must be", Key.TOLERATED: "The PPI value may be"}
 
-# --- writing --------------------------------------------------------------------------
+_TEXT = _entry("a text", _read_text, _text)
+_TEXTS = _entry(
+    "texts", _read_texts, lambda texts: "".join(f"\n  - {_text(text)}" for text in texts)
+)
+# What only the measure, or the unit, tells how to read.
+_LATER: Written[ScalarNode] = Written("a text", lambda node, _: node)
+_TEXT_NODE: Written[ScalarNode] = Written(
+    "a text", lambda node, _: replace(node, text=_read_text(node)), text=_text
+)
+
+
+def _field(key: Key, shape: Written[T], *, required: bool = False) -> Field[T]:
+    return Field(key.value, shape, "", required=required)
+
+
+_ID = _field(Key.PPI, _entry("an id", _read_id, str), required=True)
+_NAME = _field(Key.NAME, _TEXT)
+_DEFINITION = _field(
+    Key.DEFINITION,
+    replace(_sentence(MULTI, _DEFINED), text=lambda words: f"{_DEFINED} {words}"),
+    required=True,
+)
+_UNIT = _field(Key.UNIT, _TEXT_NODE)
+_TARGET, _TOLERATED = (_field(key, _LATER) for key in _BANDS)
+_SCOPE = _field(Key.SCOPE, _sentence(SCOPE, _CONSIDERED))
+_BEFORE = {"process": _field(Key.PROCESS, _TEXT), "goals": _field(Key.GOALS, _TEXTS)}
+_BEHIND = {
+    "responsible": _field(Key.RESPONSIBLE, _TEXT),
+    "informed": _field(Key.INFORMED, _TEXTS),
+    "comments": _field(Key.COMMENTS, _entry("a text", lambda node: _read_text(node, "\n"), _text)),
+    "epsilon": _field(Key.EPSILON, EPSILON),
+    "release": _field(Key.RELEASE, _sentence(Part(_read_release, _release_words))),
+    "expected": _field(Key.EXPECTED, SHARE_OF_CASES),
+}
+
+
+def _ppi(values: Values, problems: Problems) -> Ppi | None:
+    measure, label, name = values[_DEFINITION], values.get(_UNIT), values.get(_NAME)
+    kind = measure_kind(measure, None)
+    if kind is None and label is not None and duration_unit(label.text):
+        kind = Kind.DURATION
+    unit = unit_of(measure, kind, label, (), problems) if label else usual_unit(measure)
+    if unit is None:
+        return None
+    # All measures of a formula are grouped alike, says the checker, so the first tells.
+    grouping = next(measure.grouping for _, measure in aggregated_measures(measure))
+    shown = Shown(kind, unit, grouping.keys if grouping else (), is_said=label is not None)
+    limits, target = values.get(_RANGE), _target_node(values, problems)
+    targets = (target and targets_in(shown).read(target, problems)) or Targets()
+    return Ppi(
+        id=values[_ID],
+        name=values[_ID] if name is None else name,
+        measure=measure,
+        unit=unit,
+        scope=values.get(_SCOPE) or EVERY_MONTH,
+        target=targets.target,
+        tolerated=targets.tolerated,
+        value_range=shown.read_range(limits, problems) if limits else None,
+        group_targets=targets.groups,
+        position=values.position,
+        **attributes_read(values, **_BEFORE, **_BEHIND),
+    )
+
+
+def _target_node(values: Values, problems: Problems) -> MapNode | None:
+    """The lines about targets as the mapping that a catalogue has: bands, of all or by group."""
+    place = values.position
+    lines: dict[str, dict[str, ScalarNode]] = {}
+    of_all = [(_TARGET.key, values.get(_TARGET)), (_TOLERATED.key, values.get(_TOLERATED))]
+    for key, node in (*of_all, *((key.text, node) for key, node in values.named)):
+        band, _, group = key.partition(" in ")
+        if node is not None:
+            lines.setdefault(group, {})[band] = _without_lead(node, _BANDS[Key(band)])
+    nodes: dict[str, Node] = {}
+    for group, bands in lines.items():
+        if _TARGET.key not in bands:
+            message = "there is a tolerated range, but no target"
+            problems.add(bands[_TOLERATED.key].position, message)
+            continue
+        said = {"green": bands[_TARGET.key], "amber": bands.get(_TOLERATED.key)}
+        nodes[group] = _mapping(said, bands[_TARGET.key].position)
+    otherwise = nodes.pop("", None)
+    if not nodes:
+        return cast("MapNode | None", otherwise)
+    by_name = {_unquoted(group, place): node for group, node in nodes.items()}
+    return _mapping({"groups": _mapping(by_name, place), "otherwise": otherwise}, place)
+
+
+def _mapping(entries: Mapping[str, Node | None], place: Position) -> MapNode:
+    said = ((key, node) for key, node in entries.items() if node is not None)
+    return MapNode(tuple((_node(key, node.position), node) for key, node in said), place)
+
+
+def _without_lead(node: ScalarNode, lead: str) -> ScalarNode:
+    text = " ".join(node.text.split())
+    start = len(lead) if text.lower().startswith(lead.lower()) else 0
+    return replace(node, text=text[start:].removesuffix("."))
+
+
+_ENDS = re.compile(rf"from\s+{QUANTITY}\s+to\s+{QUANTITY}")
+
+
+def _read_ends(node: ScalarNode, _: Problems) -> WrittenBounds | None:
+    match = cast("re.Match[str]", _ENDS.fullmatch(node.text.strip()))
+    low, high = match.groups()[:2], match.groups()[2:]
+    limits = (Quantity(Fraction(number), unit or "", node.position) for number, unit in (low, high))
+    return WrittenBounds(tuple(limits), Bounding.DECLARED, node.position)
+
+
+def _ends_text(bounds: WrittenBounds) -> str:
+    low, high = map(quantity_text, bounds.limits)
+    return f"from {low} to {high}"
+
+
+_RANGE = _field(
+    Key.RANGE,
+    Written(
+        "a range",
+        _read_ends,
+        "from 0 to 30 days",
+        rf"^\s*{_ENDS.pattern}\s*$",
+        text=_ends_text,
+    ),
+)
+
+
+def _parts(ppi: Ppi) -> Parts:
+    unit, shown = ppi.unit, Shown.of(ppi)
+    is_usual = unit == usual_unit(ppi.measure)
+    label = _node(unit.name, ppi.position)
+    if not is_usual and unit_of(ppi.measure, shown.kind, label, (), Problems()) != unit:
+        raise Unwritable(f"the unit {quoted(unit.name)} is of another size")
+    said: dict[Field[Any] | str, Any] = {
+        _ID: ppi.id,
+        _NAME: ppi.name,
+        **attributes_said(ppi, **_BEFORE),
+        _DEFINITION: definition(ppi),
+        _UNIT: None if is_usual else unit.name,
+    }
+    targets: tuple[Ppi | GroupTarget, ...] = (ppi, *ppi.group_targets)
+    for of in targets:
+        where = f" in {quote_text(of.key)}" if isinstance(of, GroupTarget) else ""
+        for (key, lead), target in zip(_BANDS.items(), (of.target, of.tolerated), strict=True):
+            if target is not None:
+                said[f"{key}{where}"] = f"{lead} {target_in(shown).write(target)}"
+    limits = None if ppi.value_range is None else shown.written_range(ppi.value_range)
+    return said | {_RANGE: limits, _SCOPE: ppi.scope, **attributes_said(ppi, **_BEHIND)}
+
+
+_PPI = Record(
+    "a PPI",
+    (
+        *(_ID, _NAME, _DEFINITION, _UNIT, _TARGET, _TOLERATED, _RANGE, _SCOPE),
+        *_BEFORE.values(),
+        *_BEHIND.values(),
+    ),
+    _ppi,
+    entries=Entries("the target of a group", "", _LATER, r"^(?:Target|Tolerated) in "),
+    parts=_parts,
+)
+
+# --- catalogues -----------------------------------------------------------------------
+
+_LOG = _field(Key.LOG, _TEXT, required=True)
+_TOTAL = _field(Key.TOTAL, EPSILON)
+_PPIS = Field("PPIs", ListOf("PPIs", _PPI, least=0), "", required=True)
+
+
+def _catalogue(values: Values, problems: Problems) -> Catalogue:
+    for position, message in twins(values[_PPIS]):
+        problems.add(position, message)
+    return Catalogue(values[_LOG], values[_PPIS], values.get(_TOTAL), file=values.position.file)
+
+
+_CATALOGUE = Record("a template", (_LOG, _TOTAL, _PPIS), _catalogue)
+
+
+def read_template(text: str, file: str = "<template>") -> Catalogue:
+    """The catalogue that a template says; DefinitionError with every problem in it."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    if len(text) > MAX_SIZE:
+        message = f"the file has more than {MAX_SIZE:,} characters"
+        raise refusal(Position(file, 1, 1), message)
+    problems = Problems()
+    catalogue = _CATALOGUE.read(_document(text, file, problems), problems)
+    if problems.found or catalogue is None:
+        in_order = sorted(problems.found, key=lambda it: (it.position.line, it.position.column))
+        raise DefinitionError(in_order)
+    return catalogue
 
 
 def write_template(catalogue: Catalogue) -> str:
-    """The catalogue as text, from which `read_template` makes it again."""
-    blocks = ["\n".join(_ppi_lines(ppi)) for ppi in catalogue.ppis]
-    total = "" if catalogue.total is None else f"\n{Key.TOTAL}: {catalogue.total}"
-    return "\n\n".join([f"{Key.LOG}: {_text(catalogue.log)}{total}", *blocks]) + "\n"
+    """The catalogue as text, from which `read_template` makes it again.
 
-
-def _ppi_lines(ppi: Ppi) -> Iterator[str]:
-    yield f"{Key.PPI}: {ppi.id}"
-    yield from _plain_lines(ppi, Key.NAME, Key.PROCESS, Key.GOALS)
-    yield _folded(f"{Key.DEFINITION}: The PPI is defined as {definition(ppi)}")
-    if ppi.unit != usual_unit(ppi.measure):
-        yield f"{Key.UNIT}: {_unit_entry(ppi.measure).write(ppi.unit)}"
-    targets: tuple[Ppi | GroupTarget, ...] = (ppi, *ppi.group_targets)
-    for group in targets:
-        where = f" in {quote_text(group.key)}" if isinstance(group, GroupTarget) else ""
-        for (key, lead), target in zip(
-            _BANDS.items(), (group.target, group.tolerated), strict=True
-        ):
-            if target is not None:
-                yield f"{key}{where}: {_sentence(target_form(ppi.unit), lead).write(target)}"
-    if ppi.value_range is not None:
-        yield f"{Key.RANGE}: {_range_form(ppi.unit).write(ppi.value_range)}"
-    yield from _plain_lines(ppi, Key.SCOPE, Key.RESPONSIBLE, Key.INFORMED, Key.COMMENTS)
-    yield from _plain_lines(ppi, Key.EPSILON, Key.RELEASE, Key.EXPECTED)
-
-
-def _plain_lines(ppi: Ppi, *keys: Key) -> Iterator[str]:
-    defaults = {own.name: own.default for own in fields(Ppi)}
-    for key in keys:
-        name, entry = _ENTRIES[key]
-        value = getattr(ppi, name)
-        if value != defaults[name]:
-            line = f"{key}: {entry.write(value)}"
-            yield _folded(line) if key is Key.SCOPE else line.replace(": \n", ":\n")
-
-
-# --- reading --------------------------------------------------------------------------
-
-
-def read_template(text: str, file: str = "<template>", reading: Reading = _READING) -> Catalogue:
-    """The catalogue that a template says; DefinitionError with every problem in it."""
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    start = Position(file, 1, 1)
-    if len(text) > MAX_SIZE:
-        raise refusal(start, f"the file has more than {MAX_SIZE:,} characters")
-    problems = Problems()
-    head, blocks = _blocks(_lines(text, located(text, start), reading, problems), start, problems)
-    log = head.read(Key.LOG, _TEXT)
-    if not log:
-        place = head.lines[Key.LOG].place if Key.LOG in head.lines else head.place
-        problems.add(place, "the template does not say which log it is about", "as in Log: claims")
-    total = head.read(Key.TOTAL, _EPSILON)
-    ppis = tuple(ppi for block in blocks if (ppi := _ppi(block)) is not None)
-    for position, message in twins(ppis):
-        problems.add(position, message)
-    if problems.found:
-        in_order = sorted(problems.found, key=lambda it: (it.position.line, it.position.column))
-        raise DefinitionError(in_order)
-    return Catalogue(log or "", ppis, total, file=file)
-
-
-@dataclass(slots=True)
-class _Block:
-    """What is said about one PPI, or before the first; of single groups by key and group.
-
-    What is wrong with a line is kept among the problems, and the line counts as not there.
+    DefinitionError if it has no words for it: a limit that is no decimal, a unit of our own.
     """
-
-    place: Position
-    problems: Problems
-    lines: dict[Key, _Line] = field(default_factory=dict)
-    groups: dict[tuple[Key, str], _Line] = field(default_factory=dict)
-
-    def add(self, line: _Line) -> None:
-        if line.group is not None:
-            if (line.key, line.group) in self.groups:
-                message = f"this was already said for the group {quoted(line.group)}"
-                self.problems.add(line.place, message)
-            self.groups[line.key, line.group] = line
-            return
-        if line.key in self.lines:
-            first = self.lines[line.key].place.line
-            message = f"the line {quoted(line.key.value)} appears twice; first in line {first}"
-            self.problems.add(line.place, message)
-        self.lines.setdefault(line.key, line)
-
-    def read(self, key: Key | _Line | None, entry: _Entry[T]) -> T | None:
-        """What a line says, or None."""
-        line = self.lines.get(key) if isinstance(key, Key) else key
+    head: dict[str, object] = {Key.LOG: _text(catalogue.log)}
+    if catalogue.total is not None:
+        head[Key.TOTAL] = str(catalogue.total)
+    blocks: list[Mapping[str, object]] = [head]
+    for ppi in catalogue.ppis:
         try:
-            return None if line is None else entry.read(line)
-        except DefinitionError as error:
-            self.problems.extend(error.problems)
-        except UsageError as error:
-            self.problems.add(cast("_Line", line).position, error.message, error.hint)
-        return None
+            blocks.append(cast("Mapping[str, object]", _PPI.write(ppi)))
+        except Unwritable as error:
+            raise refusal(ppi.position, f"a template cannot express this: {error}") from None
+    return "\n\n".join("\n".join(map(_written, it, it.values())) for it in blocks) + "\n"
 
 
-def _blocks(
-    lines: Iterator[_Line], start: Position, problems: Problems
-) -> tuple[_Block, list[_Block]]:
-    """What stands before the first PPI, and what about each."""
-    head, blocks = _Block(start, problems), list[_Block]()
-    for line in lines:
-        if line.key is Key.PPI:
-            if len(blocks) == MAX_PPIS:
-                raise refusal(line.place, f"a template holds at most {MAX_PPIS:,} PPIs")
-            blocks.append(_Block(line.place, problems))
-        of_all = line.key in (Key.LOG, Key.TOTAL)
-        if of_all and blocks:
-            problems.add(line.place, f"'{line.key}' must come once, before all PPIs")
-        elif not of_all and not blocks:
-            message = f"{quoted(line.key.value)} must come after the 'PPI' it is about"
-            problems.add(line.place, message)
-        else:
-            (blocks[-1] if blocks else head).add(line)
-    return head, blocks
-
-
-def _ppi(block: _Block) -> Ppi | None:
-    """A PPI; None, with problems, where what it needs is not there."""
-    key = block.read(Key.PPI, _Entry(_id, str))
-    if Key.DEFINITION not in block.lines:
-        block.problems.add(block.place, "this PPI has no definition", _EXAMPLE)
-    measure = block.read(Key.DEFINITION, _DEFINITION)
-    said: dict[str, Any] = {"name": key, "scope": EVERY_MONTH}
-    for at, (name, entry) in _ENTRIES.items():
-        if (value := block.read(at, entry)) is not None:
-            said[name] = value
-    unit = None
-    if measure is not None and Key.UNIT in block.lines:
-        unit = block.read(Key.UNIT, _unit_entry(measure))
-    elif measure is not None:
-        unit = usual_unit(measure)
-    if key is None or measure is None or unit is None:
-        return None
-    green, amber = _bands(block, unit, *(block.lines.get(band) for band in _BANDS))
-    return Ppi(
-        id=key,
-        measure=measure,
-        unit=unit,
-        target=green,
-        tolerated=amber,
-        value_range=block.read(Key.RANGE, _sentence(_range_form(unit))),
-        group_targets=_group_targets(block, measure, unit),
-        position=block.place,
-        **said,
-    )
-
-
-def _bands(
-    block: _Block, unit: Unit, target: _Line | None, tolerated: _Line | None
-) -> tuple[Target | None, Target | None]:
-    """What is green, and what is amber."""
-    form = target_form(unit)
-    green = block.read(target, _sentence(form, _BANDS[Key.TARGET]))
-    amber = block.read(tolerated, _sentence(form, _BANDS[Key.TOLERATED]))
-    if tolerated is not None and target is None:
-        block.problems.add(tolerated.place, "there is a tolerated range, but no target")
-    if green is not None and amber is not None and tolerated and not amber.contains(green):
-        message = "the tolerated range must include all of the target"
-        block.problems.add(tolerated.position, message)
-    if unit == PERCENT and Key.UNIT not in block.lines:
-        for line, read in ((target, green), (tolerated, amber)):
-            if line is not None and read is not None:
-                _ask_about_shares(block, line, read)
-    return green, amber
-
-
-def _ask_about_shares(block: _Block, line: _Line, read: Target) -> None:
-    """Where its unit goes without saying, nobody can tell whether 0.9 is a part of 1."""
-    if any(sign in line.text.lower() for sign in ("%", "percent", "/")):
-        return
-    for limit in (read.low, read.high):
-        if limit is not None and 0 < limit < PERCENT.factor:
-            block.problems.add(line.position, *unclear_share(limit / PERCENT.factor))
-
-
-def _group_targets(block: _Block, measure: MultiInstance, unit: Unit) -> tuple[GroupTarget, ...]:
-    # All measures of a formula are grouped alike, says the checker, so the first tells.
-    grouping = next(measure.grouping for _, measure in aggregated_measures(measure))
-    keys = grouping.keys if grouping else ()
-    for (_, group), line in block.groups.items():
-        if group not in keys:
-            known = f"the groups are {listed(keys, 'and')}" if keys else "the PPI has no groups"
-            hint = did_you_mean(group, keys[:MAX_SUGGESTED], known)
-            block.problems.add(line.place, f"this PPI has no group {quoted(group)}", hint)
-    targets = []
-    for group in dict.fromkeys(group for _, group in block.groups):
-        green, amber = _bands(block, unit, *(block.groups.get((band, group)) for band in _BANDS))
-        if green is not None:
-            targets.append(GroupTarget(group, green, amber))
-    return tuple(targets)
+def _written(key: str, text: object) -> str:
+    line = f"{key}: {text}"
+    return _folded(line) if key in (Key.DEFINITION, Key.SCOPE) else line.replace(": \n", ":\n", 1)

@@ -24,18 +24,11 @@ from pappi.ppinot.model import (
 )
 from pappi.ppinot.notations.building import twins
 from pappi.ppinot.notations.document import MAX_DEPTH, Node, Problems, ScalarNode, read_document
-from pappi.ppinot.notations.yaml.layout import Bare, Literal, Plain, json_text, yaml_text
-from pappi.ppinot.notations.yaml.measures import (
-    CALENDAR,
-    CALENDARS,
-    MULTI,
-    Multi,
-    WrittenMeasure,
-    named_calendars,
-)
-from pappi.ppinot.notations.yaml.quantities import (
+from pappi.ppinot.notations.layout import Bare, Literal, Plain, json_text, yaml_text
+from pappi.ppinot.notations.quantities import (
     BOUNDS,
     EPSILON,
+    SHARE_OF_CASES,
     UNIT,
     Shown,
     Targets,
@@ -46,8 +39,7 @@ from pappi.ppinot.notations.yaml.quantities import (
     unit_of,
     with_bounds,
 )
-from pappi.ppinot.notations.yaml.scopes import SCOPE
-from pappi.ppinot.notations.yaml.shapes import (
+from pappi.ppinot.notations.shapes import (
     Entries,
     Field,
     ListOf,
@@ -66,6 +58,15 @@ from pappi.ppinot.notations.yaml.shapes import (
     record_of,
     words_of,
 )
+from pappi.ppinot.notations.yaml.measures import (
+    CALENDAR,
+    CALENDARS,
+    MULTI,
+    Multi,
+    WrittenMeasure,
+    named_calendars,
+)
+from pappi.ppinot.notations.yaml.scopes import SCOPE
 from pappi.ppinot.tree import aggregated_measures
 from pappi.ppinot.wording import quoted
 from pappi.values import WorkingCalendar
@@ -84,16 +85,6 @@ def _share(node: ScalarNode, problems: Problems) -> Fraction | None:
     share = Fraction(node.text.strip())
     if not 0 < share <= 1:
         problems.add(node.position, "a share of epsilon is above 0 and at most 1", "write e.g. 0.3")
-        return None
-    return share
-
-
-def _expected(node: ScalarNode, problems: Problems) -> Fraction | None:
-    number, percent, _ = node.text.partition("%")
-    share = Fraction(number.strip()) / (100 if percent else 1)
-    if not 0 < share <= 1:
-        message = "a share of cases is above 0 and at most 100 %"
-        problems.add(node.position, message, "write e.g. 30 %, or 0.3")
         return None
     return share
 
@@ -298,14 +289,7 @@ PPI_RELEASE = Field(
 )
 PPI_EXPECTED = Field(
     "expected",
-    Written(
-        "a share of cases",
-        _expected,
-        example="30 %",
-        pattern=r"^\s*[0-9]{0,9}\.?[0-9]{1,9}\s*%?\s*$",
-        types=("number", "string"),
-        text=lambda share: f"{decimal_text(100 * share)} %",
-    ),
+    SHARE_OF_CASES,
     "your guess of the share of a period's cases that it is about, those that pass its filters and "
     "have a value: for forecasts alone, it changes nothing that is released",
 )

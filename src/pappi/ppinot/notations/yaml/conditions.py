@@ -33,8 +33,8 @@ from pappi.ppinot.model import (
 )
 from pappi.ppinot.notations.building import TRANSITION_ATTRIBUTE, is_activity, is_transition
 from pappi.ppinot.notations.document import Problems, ScalarNode
-from pappi.ppinot.notations.yaml.layout import Bare, Literal
-from pappi.ppinot.notations.yaml.shapes import (
+from pappi.ppinot.notations.layout import Bare, Literal
+from pappi.ppinot.notations.shapes import (
     Field,
     ListOf,
     Named,

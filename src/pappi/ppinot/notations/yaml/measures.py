@@ -37,20 +37,9 @@ from pappi.ppinot.model import (
 )
 from pappi.ppinot.notations.building import MAX_SUGGESTED, misplaced_parts
 from pappi.ppinot.notations.document import MapNode, Node, Problems, ScalarNode
-from pappi.ppinot.notations.yaml.conditions import (
-    ACTIVITY,
-    CONDITION,
-    FORMULA,
-    INSTANT,
-    TEST,
-    TRANSITION,
-    activity_in,
-    instant_of,
-    transition_in,
-)
-from pappi.ppinot.notations.yaml.layout import Literal
-from pappi.ppinot.notations.yaml.quantities import BOUNDS, TIME_UNIT, WrittenBounds
-from pappi.ppinot.notations.yaml.shapes import (
+from pappi.ppinot.notations.layout import Literal
+from pappi.ppinot.notations.quantities import BOUNDS, TIME_UNIT, WrittenBounds
+from pappi.ppinot.notations.shapes import (
     Entries,
     Field,
     ListOf,
@@ -68,6 +57,17 @@ from pappi.ppinot.notations.yaml.shapes import (
     one_word_of,
     record_of,
     words_of,
+)
+from pappi.ppinot.notations.yaml.conditions import (
+    ACTIVITY,
+    CONDITION,
+    FORMULA,
+    INSTANT,
+    TEST,
+    TRANSITION,
+    activity_in,
+    instant_of,
+    transition_in,
 )
 from pappi.ppinot.wording import did_you_mean, listed, quoted
 from pappi.values import CaseBorder, Kind, WorkingCalendar, parse_calendar

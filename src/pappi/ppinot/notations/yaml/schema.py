@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import sys
 
+from pappi.ppinot.notations.shapes import Definitions, Json
 from pappi.ppinot.notations.yaml.catalogue import CATALOGUE
-from pappi.ppinot.notations.yaml.shapes import Definitions, Json
 
 
 def catalogue_schema() -> Json:

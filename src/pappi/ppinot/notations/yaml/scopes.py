@@ -46,10 +46,8 @@ from pappi.ppinot.model import (
 )
 from pappi.ppinot.notations.building import has_too_many_periods, rewritten, substituted
 from pappi.ppinot.notations.document import Problems, ScalarNode
-from pappi.ppinot.notations.yaml.conditions import CONDITION, INSTANT, instant_of
-from pappi.ppinot.notations.yaml.layout import Bare, Literal
-from pappi.ppinot.notations.yaml.measures import SINGLE, WrittenMeasure
-from pappi.ppinot.notations.yaml.shapes import (
+from pappi.ppinot.notations.layout import Bare, Literal
+from pappi.ppinot.notations.shapes import (
     Field,
     ListOf,
     Named,
@@ -60,6 +58,8 @@ from pappi.ppinot.notations.yaml.shapes import (
     Written,
     attributes_read,
 )
+from pappi.ppinot.notations.yaml.conditions import CONDITION, INSTANT, instant_of
+from pappi.ppinot.notations.yaml.measures import SINGLE, WrittenMeasure
 from pappi.ppinot.wording import listed, quoted
 from pappi.values import DURATIONS, Calendar, Grid, Kind
 

@@ -42,8 +42,8 @@ from pappi.ppinot.notations.document import (
     ScalarNode,
     describe,
 )
-from pappi.ppinot.notations.yaml.layout import Bare, Literal, Plain
-from pappi.ppinot.notations.yaml.shapes import (
+from pappi.ppinot.notations.layout import Bare, Literal, Plain
+from pappi.ppinot.notations.shapes import (
     Definitions,
     Entries,
     Field,
@@ -230,6 +230,26 @@ EPSILON = Written(
 )
 
 UNIT = Written("a unit", _stripped, example="hours")
+
+
+def _parse_expected(node: ScalarNode, problems: Problems) -> Fraction | None:
+    number, percent, _ = node.text.partition("%")
+    share = Fraction(number.strip()) / (100 if percent else 1)
+    if not 0 < share <= 1:
+        message = "a share of cases is above 0 and at most 100 %"
+        problems.add(node.position, message, "write e.g. 30 %, or 0.3")
+        return None
+    return share
+
+
+SHARE_OF_CASES = Written(
+    "a share of cases",
+    _parse_expected,
+    example="30 %",
+    pattern=r"^\s*[0-9]{0,9}\.?[0-9]{1,9}\s*%?\s*$",
+    types=("number", "string"),
+    text=lambda share: f"{decimal_text(100 * share)} %",
+)
 
 TIME_UNIT = Written("a unit of time", _parse_time_unit, example="hours")
 
@@ -543,15 +563,20 @@ class Targets:
         return replace(self, groups=()) if self.target else None
 
 
-def targets_in(shown: Shown | None) -> Shape[Targets]:
-    """Targets of a PPI that is shown so; where that is not known, only their form is read."""
-    target = Written(
+def target_in(shown: Shown | None) -> Written[Target]:
+    """One target alone: `below 7 days`, `between 1 and 2`, `at least 1 and below 2`."""
+    return Written(
         "a target",
         lambda node, problems: _read_target(node, shown, problems),
         example="below 7 days",
         pattern=rf"^\s*(?:{_SIDE}(?:\s+and\s+{_SIDE})?|{_BETWEEN})\s*$",
         text=lambda target: _target_text(target, cast("Shown", shown)),
     )
+
+
+def targets_in(shown: Shown | None) -> Shape[Targets]:
+    """Targets of a PPI that is shown so; where that is not known, only their form is read."""
+    target = target_in(shown)
     green = Field("green", target, "the values to aim for", required=True)
     amber = Field("amber", target, "the values still tolerated; they include all of green")
 

@@ -37,7 +37,7 @@ from pappi.ppinot.notations.document import (
     ScalarNode,
     describe,
 )
-from pappi.ppinot.notations.yaml.layout import Bare, Literal, Plain
+from pappi.ppinot.notations.layout import Bare, Literal, Plain
 from pappi.ppinot.wording import closest, did_you_mean, listed, quoted
 
 E = TypeVar("E", bound=StrEnum)
