@@ -28,9 +28,9 @@ from pappi.planning import (
     Option,
     Plan,
     advice_on,
+    plan_alone,
     plan_error_law,
     plan_options,
-    plan_ppi,
     target_in,
 )
 from pappi.ppinot import ReleaseChoice, Wanted, measure_kind
@@ -79,7 +79,7 @@ def quote_of(plan: Plan, log: PublicLog, charges: int, new_charges: int) -> Quot
         mechanisms=_mechanisms(plan),
         total=plan.total,
         together=plan.together,
-        apart=None if plan.apart is None else _margin(plan_ppi(ppi, plan.apart, log)),
+        apart=None if plan.apart is None else _margin(plan_alone(ppi, plan.apart, log)),
         cases_note=plan.expected.because,
         interval_half_width=_interval_half_width(plan),
     )

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pappi.checkpoint.access import Caller, Rules, refuse_stopped
 from pappi.checkpoint.answers import Released, series_of
+from pappi.checkpoint.clipping import with_untold_record
 from pappi.checkpoint.counts import counted_cases, with_counted_cases
 from pappi.checkpoint.facts import Checked, PastRelease
 from pappi.checkpoint.levels import released_in_levels
@@ -424,9 +425,11 @@ class LocalSession:
         """The same, of each PPI by itself."""
         plans = plans_of(catalogue, epsilon, log.public)
         refuse_too_many_answers(plans, log.horizon)
-        by_plan = [releases_of(plan, log, self._caller.name) for plan in plans]
+        analyst = self._caller.name
+        asked = [releases_of(plan, log, analyst) for plan in plans]
+        by_plan = with_untold_record(asked, catalogue, epsilon, ledger, log, analyst)
         if any(plan.total is not None for plan in plans):
-            return with_record(by_plan, ledger, log, self._caller.name)
+            return with_record(by_plan, ledger, log, analyst)
         return by_plan
 
     def _unpaid(

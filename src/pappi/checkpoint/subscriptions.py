@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import date
 
 from pappi.checkpoint.access import Caller, Rules
+from pappi.checkpoint.clipping import with_untold_record
 from pappi.checkpoint.queries import (
     Release,
     checked_log,
@@ -129,9 +130,10 @@ def end(ledger_session: LedgerSession, caller: Caller, identity: str) -> int:
             release.key
             for other in _open_of(registry, caller.name)
             if other.log == subscription.log and other.id != identity
-            for release in _releases(other, log, other.until)
+            for release in _reserved(ledger, other, log, other.until)
         }
-        reserved = (release.key for release in _releases(subscription, log, subscription.until))
+        own_releases = _reserved(ledger, subscription, log, subscription.until)
+        reserved = (release.key for release in own_releases)
         own = [key for key in reserved if key not in still_wanted]
         return ledger.cancel(own, caller.name, (EntryKind.END, {"id": identity}))
 
@@ -170,9 +172,25 @@ def subscriber(subscription: Subscription) -> Caller:
 
 def releases_due(ledger: Ledger, subscription: Subscription, log: LogDeclaration) -> list[Release]:
     """Of the blocks that are sealed, what was not released yet."""
-    releases = _releases(subscription, log, min(subscription.until, log.public.until))
+    until = min(subscription.until, log.public.until)
+    releases = _reserved(ledger, subscription, log, until)
     states = ledger.states(release.key for release in releases)
     return [one for one in releases if states[one.key] is not KeyState.RELEASED]
+
+
+def _reserved(
+    ledger: Ledger, subscription: Subscription, log: LogDeclaration, until: date
+) -> list[Release]:
+    """The same as `_releases`, as it was reserved when nothing beyond the bounds was counted."""
+    releases = _releases(subscription, log, until)
+    if not releases:
+        return []
+    catalogue = parse_catalogue(subscription.definitions, _FILE)
+    sealed = log.sealed(max(log.public.until, until))
+    (known,) = with_untold_record(
+        [releases], catalogue, subscription.epsilon, ledger, sealed, subscription.analyst
+    )
+    return list(known)
 
 
 def _releases(subscription: Subscription, log: LogDeclaration, until: date) -> list[Release]:

@@ -440,6 +440,7 @@ def _release(privacy: Fields) -> ReleaseChoice:
         falloff=falloff,
         buckets=privacy.whole("buckets", 1, _MOST_BUCKETS),
         in_set=not privacy.flag("alone"),
+        clipping=not privacy.flag("clippingUntold"),
         position=privacy.place("mechanism"),
     )
 
@@ -519,6 +520,7 @@ def _privacy_json(ppi: Ppi) -> Json:
         "falloff": None if release.falloff is None else as_json(release.falloff),
         "buckets": release.buckets,
         "alone": None if release.in_set else True,
+        "clippingUntold": None if release.clipping else True,
         "expected": None if ppi.expected is None else as_json(ppi.expected),
     }
     return present(written)

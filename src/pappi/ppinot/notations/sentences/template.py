@@ -655,6 +655,8 @@ def _release_parts(release: ReleaseChoice) -> Iterator[str]:
         yield f"buckets {release.buckets}"
     if not release.in_set:
         yield "set off"
+    if not release.clipping:
+        yield "clipping off"
 
 
 def _noise_words(noise: NoiseOn) -> str:
@@ -693,6 +695,8 @@ def _release_part(cursor: Cursor, release: ReleaseChoice) -> tuple[str, ReleaseC
         return "falloff", replace(release, falloff=amount(cursor).number)
     if cursor.accept("set off"):
         return "set", replace(release, in_set=False)
+    if cursor.accept("clipping off"):
+        return "clipping", replace(release, clipping=False)
     cursor.expect("buckets")
     count = whole_number(cursor, 1, _MOST_BUCKETS, "buckets")
     return "buckets", replace(release, buckets=count)

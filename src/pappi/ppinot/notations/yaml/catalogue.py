@@ -217,6 +217,13 @@ SET = Field(
 )
 
 
+CLIPPING = Field(
+    "clipping",
+    one_word_of("'on' or 'off'", {"on": True, "off": False}),
+    "whether the share of cases beyond the bounds is released along with a mean or sum",
+)
+
+
 RELEASE = record_of(
     "a release",
     ReleaseChoice,
@@ -227,6 +234,7 @@ RELEASE = record_of(
     falloff=FALLOFF,
     buckets=BUCKETS,
     in_set=SET,
+    clipping=CLIPPING,
 )
 
 # --- PPIs -----------------------------------------------------------------------------
