@@ -5,13 +5,14 @@ cases that lie beyond (`mechanisms.joint`), the share is told with the answer, a
 about the cases as they are:
 
 - A case that was cut above lies further up, so the mean without bounds is no lower. *Missed* for
-  "below 10 days" stays firm; *met* is firm only if it would still be met were the mean higher by
-  b times the width of the bounds: as if the share b of all cases lay a whole width beyond the
-  bound, on average. Below and above change places for cases that were cut below. Where bounds can
-  cut on both sides, nobody knows which it was, and both directions count.
-- b is the larger of two: the share in the period itself, as it was released, and the most that
-  the share is, with 95 % confidence, in all periods of the series (and group) in this answer
-  together. One period's count is noisy, that of many is not; and one period may differ.
+  "below 10 days" stays firm; *met* is firm only if it would still be met were the cases that were
+  cut much further up: as many as there may be (the most, with 95 % confidence) a whole width of
+  the bounds beyond, on average, and as many as there surely are (the least) `FAR` widths. Durations
+  have long tails: five widths are more than those of lognormal ones of a deviation of 2 take.
+  Below and above change places for cases that were cut below. Where bounds can cut on both sides,
+  nobody knows which it was, and both directions count.
+- One period's count is noisy, that of many is not. So the share is that of all periods of the
+  series (and group) in this answer together, unless the period's own surely differs from it.
 - What could be turned in this way is undecided. Of a sum, the number of cases takes the place of
   their share.
 
@@ -56,6 +57,9 @@ from pappi.values import (
     Unit,
 )
 
+FAR = 5.0
+"""How many widths of the bounds beyond a bound those cases are taken to lie that surely do."""
+
 _ONE_SIDED = 0.95
 _TWO_SIDED = 0.975
 _HARDLY_ANY = 0.01
@@ -89,11 +93,17 @@ def beyond_of(plan: Plan, noisy: tuple[int, ...], pool: BeyondBounds | None) -> 
     own, measure = plan.measurements[0].mechanism.beyond(noisy), plan.ppi.measure
     if own is None or not isinstance(measure, AggregatedMeasure) or measure.bounds is None:
         return None
-    share = max(own.share, (pool or own).limits(_ONE_SIDED)[1])
+    least, most = (own if pool is None or _differ(own, pool) else pool).limits(_ONE_SIDED)
     cases = max(own.cases, 0.0) if measure.called == "sum" else 1.0
-    hidden = share * cases * float(measure.bounds.width)
+    hidden = max(most, FAR * least) * cases * float(measure.bounds.width)
     below, above = sides_cut(measure, None)
     return replace(told(own), below=hidden * below, above=hidden * above)
+
+
+def _differ(one: BeyondBounds, other: BeyondBounds) -> bool:
+    """Whether two shares are surely not the same."""
+    (low, high), (least, most) = one.limits(_TWO_SIDED), other.limits(_TWO_SIDED)
+    return high < least or most < low
 
 
 def told(counted: BeyondBounds) -> Beyond:

@@ -32,6 +32,7 @@ from pappi.planning import (
     plan_error_law,
     plan_options,
     target_in,
+    untold,
 )
 from pappi.ppinot import ReleaseChoice, Wanted, measure_kind
 from pappi.store import LogDeclaration, Registry
@@ -82,7 +83,13 @@ def quote_of(plan: Plan, log: PublicLog, charges: int, new_charges: int) -> Quot
         apart=None if plan.apart is None else _margin(plan_alone(ppi, plan.apart, log)),
         cases_note=plan.expected.because,
         interval_half_width=_interval_half_width(plan),
+        untold=_untold(plan, log) if new_charges else None,
     )
+
+
+def _untold(plan: Plan, log: PublicLog) -> float | None:
+    """The margin without counting what bounds cut."""
+    return half_width_of(untold(plan, log).expecting(plan.expected)) if plan.tells_beyond else None
 
 
 def _quantiles(plan: Plan, spread: ErrorLaw | None) -> tuple[ErrorQuantile, ...]:
@@ -144,6 +151,8 @@ def _ranked(options: list[QuotedSet]) -> tuple[QuotedSet, ...]:
 
 def _asked_for(plan: Plan, log: PublicLog) -> Iterator[QuotedSet]:
     """All that the PPI allows."""
+    if plan.tells_beyond and not plan.together:
+        yield _quoted_set(Option(_functions(plan), plan), plan)
     for option in plan_options(plan.ppi, plan.epsilon, log):
         yield _quoted_set(option, plan)
 

@@ -55,10 +55,10 @@ class Interval:
 class Beyond:
     """How many cases lie beyond the bounds and were cut off, as a share of all, with its interval.
 
-    A case lies beyond if one of its values does, of so many `measures` whose bounds count. The
-    mean or sum of the cases as they are may lie by `below` and `above` beyond the interval of
-    the answer, in its unit, if the cases that were cut lie a whole width of the bounds further
-    out on average. A side that bounds cannot cut has 0.
+    A case lies beyond if one of its values does, of so many `measures` whose bounds count. A
+    verdict is about cases as they are, whose mean or sum may lie by `below` and `above` beyond
+    the interval of the answer, in its unit: `checkpoint.clipping` says how far is assumed. A side
+    that bounds cannot cut has 0.
     """
 
     share: float
@@ -448,7 +448,9 @@ class Quote:
 
     `new_charges` counts the cells that have not been released before, each of which costs
     `epsilon`. `clipping` says what is known of the error that bounds make, which is not in
-    the errors above; `advice` what to ask instead, where this cannot be answered well.
+    the errors above; `untold` the margin it would have if the cases that bounds cut were not
+    counted along with it, None where they are not; `advice` what to ask instead, where this cannot
+    be answered well.
 
     Under a `total` for a whole catalogue, `together` are the PPIs that one draw answers, itself
     among them; `epsilon` is then that of the draw, which they pay together. `apart` is the margin
@@ -481,6 +483,7 @@ class Quote:
     apart: float | None = None
     cases_note: str = ""
     interval_half_width: float | None = None
+    untold: float | None = None
 
     @property
     def margin(self) -> float | None:
