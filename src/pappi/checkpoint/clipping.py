@@ -62,6 +62,7 @@ FAR = 5.0
 
 _ONE_SIDED = 0.95
 _TWO_SIDED = 0.975
+_SURELY = 0.995
 _HARDLY_ANY = 0.01
 _ALL = 0.95
 _NOT_TOLD = "how many cases lie beyond is not told"
@@ -102,7 +103,7 @@ def beyond_of(plan: Plan, noisy: tuple[int, ...], pool: BeyondBounds | None) -> 
 
 def _differ(one: BeyondBounds, other: BeyondBounds) -> bool:
     """Whether two shares are surely not the same."""
-    (low, high), (least, most) = one.limits(_TWO_SIDED), other.limits(_TWO_SIDED)
+    (low, high), (least, most) = one.limits(_SURELY), other.limits(_SURELY)
     return high < least or most < low
 
 

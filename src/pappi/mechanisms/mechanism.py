@@ -220,7 +220,7 @@ def counted(
     return Estimate(value, max(cases, 0.0), ceiling, reach(CONFIDENCE), least)
 
 
-_SURE = {0.95: 1.65, 0.975: 2.12}
+_SURE = {0.95: 1.65, 0.975: 2.12, 0.995: 3.26}
 """One-sided quantiles in standard deviations: the larger of Laplace's and the normal one's. The
 noise of one release has Laplace's tails or shorter ones, that of many the normal ones."""
 
