@@ -88,8 +88,11 @@ def quote_of(plan: Plan, log: PublicLog, charges: int, new_charges: int) -> Quot
 
 
 def _untold(plan: Plan, log: PublicLog) -> float | None:
-    """The margin without counting what bounds cut."""
-    return half_width_of(untold(plan, log).expecting(plan.expected)) if plan.tells_beyond else None
+    """How wide the interval would be without counting what bounds cut; of a set, the margin."""
+    if not plan.tells_beyond:
+        return None
+    without = untold(plan, log).expecting(plan.expected)
+    return half_width_of(without) if plan.together else _interval_half_width(without)
 
 
 def _quantiles(plan: Plan, spread: ErrorLaw | None) -> tuple[ErrorQuantile, ...]:

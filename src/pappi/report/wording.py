@@ -177,9 +177,10 @@ def telling_text(quote: Quote) -> str:
     "telling what the bounds cut costs ± 3.50 d instead of ± 3.10 d; `release: {clipping: off}`
     saves it"
     """
-    if quote.untold is None or quote.half_width is None:
+    width = quote.half_width if quote.together else quote.interval_half_width
+    if quote.untold is None or width is None:
         return ""
-    told, untold = (error_text(each, quote.unit) for each in (quote.half_width, quote.untold))
+    told, untold = (error_text(each, quote.unit) for each in (width, quote.untold))
     return (
         f"telling what the bounds cut costs {told} instead of {untold}; "
         "`release: {clipping: off}` saves it"

@@ -448,9 +448,9 @@ class Quote:
 
     `new_charges` counts the cells that have not been released before, each of which costs
     `epsilon`. `clipping` says what is known of the error that bounds make, which is not in
-    the errors above; `untold` the margin it would have if the cases that bounds cut were not
-    counted along with it, None where they are not; `advice` what to ask instead, where this cannot
-    be answered well.
+    the errors above; `untold` what the interval's half-width would be if the cases that bounds cut
+    were not counted along with it (of a set, the margin), None where they are not; `advice` what
+    to ask instead, where this cannot be answered well.
 
     Under a `total` for a whole catalogue, `together` are the PPIs that one draw answers, itself
     among them; `epsilon` is then that of the draw, which they pay together. `apart` is the margin
