@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup demo quick test long check format generated bench bench-utility bench-sets bench-planner \
-	bench-forecast bench-mechanisms bench-calendar bench-service bench-ledger experiments audit fuzz every-release race \
+	bench-forecast bench-clipping bench-mechanisms bench-calendar bench-service bench-ledger experiments audit fuzz every-release race \
 	campaign faults engines docs screenshots picture requirements sbom clean
 
 setup: $(READY)
@@ -73,6 +73,9 @@ bench-planner: setup  ## does the planner choose the best way to release
 
 bench-forecast: setup  ## what a preview says beside what a rehearsal and a release have
 	$(BIN)/python -m benchmarks.forecast
+
+bench-clipping: setup  ## whether what bounds cut is told truly, still misleads, and what telling costs
+	$(BIN)/python -m benchmarks.clipping
 
 bench-mechanisms: setup  ## CPU of the mechanisms alone
 	$(BIN)/python -m benchmarks.mechanism_time

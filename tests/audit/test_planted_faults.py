@@ -409,7 +409,7 @@ def test_a_planner_that_counts_the_cases_is_caught(
     assert previewed(with_it) == previewed(without)
     seen = []
     for workspace in (with_it, without):
-        monkeypatch.setattr(queries, "plan_ppi", peeking(workspace))
+        monkeypatch.setattr(queries, "plan_alone", peeking(workspace))
         seen.append(previewed(workspace))
     assert seen[0] != seen[1]
 

@@ -2,7 +2,8 @@
 
 A set is audited like any mechanism: its law over neighbouring data sets, all classes and members
 together. What differs is what a case can do: have the values of some presence classes and not of
-others. So the data sets here hold every pattern of presence at both ends of every range.
+others. So the data sets here hold every pattern of presence at both ends of every range; and where
+a set counts what bounds cut, beyond both ends too.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from pappi.mechanisms import (
     Loss,
     Mechanism,
     Outcome,
+    PointLaw,
     PresenceClass,
     RandBelow,
     Values,
@@ -83,6 +85,10 @@ def some(*members: Contribution) -> PresenceClass:
     return PresenceClass(members, everyone=False)
 
 
+def told(member: Contribution) -> Contribution:
+    return replace(member, told=True)
+
+
 SHAPES: dict[str, Shape] = {
     "one mean": (everyone(HOURS),),
     "one mean of some": (some(HOURS),),
@@ -91,9 +97,15 @@ SHAPES: dict[str, Shape] = {
     "six of some": (some(HOURS, COST, STEPS, ANY, HOURS, COST),),
     "three, each of its own": (some(HOURS), some(COST), some(ANY)),
     "mixed 2+1+1": (everyone(EVENTS, ANY), some(HOURS), some(COST)),
+    "one mean, told": (everyone(told(HOURS)),),
+    "six, some told": (everyone(told(HOURS), COST, STEPS, ANY, told(EVENTS), told(BALANCE)),),
+    "mixed, some told": (everyone(told(EVENTS), ANY), some(told(HOURS), told(COST)), some(STEPS)),
     "mixed 2+2+1+1": (everyone(BALANCE, ANY), some(HOURS, STEPS), some(COST), some(ANY)),
 }
-QUICK = ("one mean", "six of everyone", "three, each of its own", "mixed 2+1+1")
+QUICK = (
+    *("one mean", "six of everyone", "three, each of its own", "mixed 2+1+1"),
+    *("one mean, told", "mixed, some told"),
+)
 NAMES = tuple(SHAPES) if PAIRS > SHORT or LONG else QUICK
 OF_EVERYONE = [name for name, shape in SHAPES.items() if all(each.everyone for each in shape)]
 
@@ -111,11 +123,15 @@ def columns_of(shape: Shape) -> tuple[Column, ...]:
 
 
 def patterns(shape: Shape) -> Iterator[Row]:
-    """Cases with both ends of all members, and the values of some classes only."""
+    """Cases with both ends of all members, and the values of some classes only.
+
+    Where what lies beyond is counted, also with values on both sides beyond.
+    """
+    counted = any(each.told for each in shape)
     for there in itertools.product((True, False), repeat=len(shape)):
-        for ends in (0, 1):
+        for ends in ((0, 1), (1, 0), *(((-1, 2), (2, -1)) if counted else ())):
             yield tuple(
-                Column(member.bounds).at((ends + place) % 2) if present else math.nan
+                Column(member.bounds).at(ends[place % 2]) if present else math.nan
                 for present, each in zip(there, shape, strict=True)
                 for place, member in enumerate(each.members)
             )
@@ -242,6 +258,72 @@ def test_a_count_left_out_of_the_hull_is_caught(name: str, *, noisy: bool) -> No
     shape = SHAPES[name]
     report = audited(shape, CountLeftOut(release_of(shape, ADD_REMOVE), noisy))
     assert report.worst == ((1 + len(shape)) * EPSILON if noisy else math.inf)
+    assert not report.passed
+
+
+@dataclass(frozen=True)
+class BeyondLeftOut:
+    """Noise as if nothing beyond the bounds were counted, and beside it that count.
+
+    Without noise, or with noise of its own that has all of epsilon once more.
+    """
+
+    shape: Shape
+    noisy: bool
+    name = "beyond left out"
+
+    @property
+    def width(self) -> int:
+        return sum(len(each.members) for each in self.shape)
+
+    def law(self, values: Values) -> Law:
+        (told_class,) = self.shape
+        number = int(told_class.statistics(values.reshape(-1, self.width))[-2])
+        members = tuple(replace(member, told=False) for member in told_class.members)
+        untold = release_of((replace(told_class, members=members),), ADD_REMOVE)
+        count = DiscreteLaplaceLaw(number, 1 / untold.epsilon) if self.noisy else PointLaw(number)
+        return JointLaw((untold.law(values), count))
+
+
+@pytest.mark.parametrize("noisy", [True, False])
+@pytest.mark.parametrize("name", ["one mean, told", "six, some told"])
+def test_what_lies_beyond_left_out_of_the_hull_is_caught(name: str, *, noisy: bool) -> None:
+    shape = SHAPES[name]
+    report = audited(shape, BeyondLeftOut(shape, noisy))
+    assert report.worst == (2 * EPSILON if noisy else math.inf)
+    assert not report.passed
+
+
+@dataclass(frozen=True)
+class CountedTwice:
+    """A case beyond two bounds moves the count by two, in a hull made for one."""
+
+    sound: Mechanism
+    shape: Shape
+    name = "counted twice"
+
+    @property
+    def width(self) -> int:
+        return self.sound.width
+
+    def law(self, values: Values) -> Law:
+        law, rows = self.sound.law(values), values.reshape(-1, self.width)
+        assert isinstance(law, HullLaw)
+        (members,) = (each.members for each in self.shape)
+        beyond = sum(
+            int(member.lies_beyond(rows[:, i]).sum())
+            for i, member in enumerate(members)
+            if member.told
+        )
+        *sums, _, number = law.centres
+        return HullLaw((*sums, 2 * beyond - number, number), law.classes, law.epsilon)
+
+
+def test_a_case_that_is_counted_for_each_bound_it_lies_beyond_is_caught() -> None:
+    """One count is for any of them."""
+    shape = SHAPES["six, some told"]
+    report = audited(shape, CountedTwice(release_of(shape, ADD_REMOVE), shape))
+    assert report.worst >= 2 * EPSILON
     assert not report.passed
 
 

@@ -17,7 +17,14 @@ from hypothesis import strategies as st
 from pappi.checkpoint.prices import quote_of
 from pappi.mechanisms import ErrorLaw, Mechanism, TwoBin, Values, laplace_tails
 from pappi.mechanisms.two_bin import NoisyBins
-from pappi.planning import epsilon_for, plan_error_law, plan_options, plan_ppi, wanted_accuracy
+from pappi.planning import (
+    epsilon_for,
+    plan_alone,
+    plan_error_law,
+    plan_options,
+    plan_ppi,
+    wanted_accuracy,
+)
 from pappi.planning.accuracy import Accuracy
 from pappi.ppinot import Ppi, ReleaseChoice, Wanted
 from pappi.values import CONFIDENCES, DURATIONS, Adjacency, Epsilon, Quote
@@ -314,7 +321,7 @@ def test_an_accuracy_has_its_smallest_epsilon(asked: Ppi) -> None:
     needed = epsilon_for(asked, wanted, facts())
     assert needed is not None
     for epsilon, enough in ((needed, True), (Epsilon(needed.nano - 10**6), False)):
-        spread = plan_error_law(plan_ppi(asked, epsilon, facts()))
+        spread = plan_error_law(plan_alone(asked, epsilon, facts()))
         assert spread is not None
         assert spread.keeps(float(wanted.margin), 0.9) is enough
 

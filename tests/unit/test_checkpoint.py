@@ -210,8 +210,8 @@ def test_without_public_bounds_there_is_nothing_to_clip_to(workspace: Workspace)
 @pytest.mark.parametrize(
     ("old", "new", "covers"),
     [
-        ("", "", "the clipped mean"),
-        ("mean:", "median:", "the clipped median"),
+        ("", "", "the mean of values cut at 10 days"),
+        ("mean:", "median:", "the median of values cut at 10 days"),
         ("[0 days, 10 days]", "private", "the mean"),
     ],
 )
@@ -237,7 +237,7 @@ def test_an_answer_carries_interval_cases_and_guarantee(workspace: Workspace) ->
         assert answer.cases is not None
         assert answer.guarantee.epsilon == Epsilon.of("0.5")
         assert answer.guarantee.adjacency is Adjacency.ADD_REMOVE
-        assert answer.guarantee.mechanism == "two-bin"
+        assert answer.guarantee.mechanism == "joint"
 
 
 @pytest.mark.parametrize(

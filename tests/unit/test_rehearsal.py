@@ -90,7 +90,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 def shape(found: Released) -> list[object]:
     """All of a release that no noise decides."""
     return [
-        (s.ppi, s.unit, s.sentence, s.target, s.clipping, a.period, a.group, a.unit, a.guarantee)
+        (s.ppi, s.unit, s.sentence, s.target, s.covers, a.period, a.group, a.unit, a.guarantee)
         for s in found
         for a in s.answers
     ]

@@ -38,13 +38,16 @@ PRIVATE = "bounds: private"
 RATIO_BOUNDS = "bounds: {rejected: [0, 1], received: [0, 2], value: [0, 1]}"
 MEDIANS_BOUNDS = "bounds: {a: [0 days, 10 days], b: [0 days, 10 days], value: [0, 3]}"
 BELOW_4 = "target: below 4 days"
+UNTOLD = "release: {clipping: off}"
 
 SPLIT = "release: {noise: {rejected: {mechanism: laplace, share: 0.3}, received: {share: .7}}}"
 
 WAYS: dict[str, tuple[tuple[str, ...], str]] = {
-    "sum, laplace": ((SUM, "bounds: [0, 1]"), "laplace"),
+    "mean, told": ((MEAN, DAYS), "joint"),
+    "sum, told": ((SUM, "bounds: [0, 1]"), "joint"),
+    "sum, laplace": ((SUM, "bounds: [0, 1]", UNTOLD), "laplace"),
     "max, laplace": ((MAX, DAYS, "release: {mechanism: laplace}"), "laplace"),
-    "mean, two-bin": ((MEAN, DAYS), "two-bin"),
+    "mean, two-bin": ((MEAN, DAYS, UNTOLD), "two-bin"),
     "share, two-bin": ((SHARE,), "two-bin"),
     "part of a whole, two-bin": ((PART, RATIO_BOUNDS), "two-bin"),
     "max, interval": ((MAX, DAYS, "release: {mechanism: interval}"), "interval"),
@@ -227,8 +230,8 @@ def test_every_mechanism_is_reached_from_a_catalogue_and_replays_to_the_byte(
 def test_what_was_asked_is_the_plan_that_is_marked_as_chosen(workspace: Workspace) -> None:
     (quote,) = workspace.checkpoint().preview(a_catalogue(MEAN, DAYS, BELOW_4), "1")
     ways = {option.mechanism: option for option in quote.options}
-    assert set(ways) == {"two-bin", "interval", "threshold", "sample-and-aggregate"}
-    assert [name for name, option in ways.items() if option.chosen] == ["two-bin"]
+    assert set(ways) == {"joint", "two-bin", "interval", "threshold", "sample-and-aggregate"}
+    assert [name for name, option in ways.items() if option.chosen] == ["joint"]
     on_request = [ways[name].reason for name in ("threshold", "sample-and-aggregate")]
     assert all(reason.startswith("on request only: ") for reason in on_request)
 
@@ -336,13 +339,16 @@ SAME: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (MEAN, DAYS, BELOW_4, "release: {mechanism: threshold}"),
         (MEAN, DAYS, BELOW_4, AIMED),
     ),
-    "the mechanism taken anyway": ((MEAN, DAYS), (MEAN, DAYS, "release: {mechanism: two-bin}")),
+    "the mechanism taken anyway": (
+        (MEAN, DAYS, UNTOLD),
+        (MEAN, DAYS, "release: {mechanism: two-bin}"),
+    ),
     "a verdict by its mechanism": (
         (MEAN, DAYS, BELOW_4, "release: {answer: verdict}"),
         (MEAN, DAYS, BELOW_4, "release: {answer: verdict, mechanism: threshold}"),
     ),
     "a sum, whose release is its decision": (
-        (SUM, "bounds: [0, 1]"),
+        (SUM, "bounds: [0, 1]", UNTOLD),
         (SUM, "bounds: [0, 1]", "target: below 9", "release: {mechanism: threshold}"),
     ),
     "the order of variables": (
@@ -543,7 +549,7 @@ def test_laplace_noise_on_a_mean_replays_the_two_bin_mean_where_they_are_the_sam
     new = NewLog(terms=Terms(block_budget=Epsilon.of(9), adjacency=Adjacency.REPLACE))
     workspace = workspace_with(tmp_path / "w", claims(60), new)
     lines = ('measure: {mean: {count: activity == "Receive"}}', "bounds: [0, 3]")
-    two_bin = a_catalogue(*lines)
+    two_bin = a_catalogue(*lines, UNTOLD)
     laplace = a_catalogue(*lines, "release: {mechanism: laplace}")
     (quote,) = workspace.checkpoint().preview(laplace)
     assert quote.mechanism == "laplace"

@@ -12,21 +12,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pappi.checkpoint.clipping import (
+    Pools,
+    beyond_of,
+    clipping_text,
+    covered_text,
+    plainly,
+    pooled,
+    told_of_all,
+)
 from pappi.checkpoint.queries import Release
 from pappi.errors import UsageError
 from pappi.ledger import KeyState
-from pappi.mechanisms import Estimate
+from pappi.mechanisms import BeyondBounds, Estimate
 from pappi.planning import Aim, Plan, advice_on, target_in
 from pappi.ppinot import (
     ROOT,
-    AggregatedMeasure,
-    Bounding,
     Ppi,
     Range,
     Target,
     Wanted,
-    aggregated_measures,
-    measure_kind,
     range_above,
     sentence,
     value_above,
@@ -34,14 +39,12 @@ from pappi.ppinot import (
 from pappi.store import LogDeclaration
 from pappi.values import (
     CONFIDENCE,
-    HOURS,
-    NUMBER,
     ZERO,
     Answer,
     Band,
+    Beyond,
     Guarantee,
     Interval,
-    Kind,
     Likelihood,
     Period,
     Series,
@@ -71,10 +74,12 @@ def answer_of(
     group: str | None,
     noisy: Sequence[Noisy],
     state: KeyState,
+    pool: BeyondBounds | None = None,
 ) -> Answer:
     """One answer, from the noisy integers of each of the plan's functions.
 
     `state` is that of the release before it was asked: only a new one has been charged now.
+    `pool` is what all periods of its series count beyond the bounds: see `clipping`.
     """
     released = {part.path: noisy[index] for index, part in enumerate(plan.measurements)}
     estimates = {p.path: p.mechanism.estimate(released[p.path]) for p in plan.measurements}
@@ -82,8 +87,13 @@ def answer_of(
     possible = _within_range(plan, {p.path: p.mechanism.output_range for p in plan.measurements})
     aim, perhaps_empty = target_in(plan.ppi, group), _perhaps_empty(estimates.values())
     chance = None if aim is None else probability_met(plan, aim.target, released)
-    verdict = None if aim is None else _judged(plan, aim.target, chance, low, high)
-    bands = _bands(plan, aim, verdict, low, high)
+    clipped = None if aim is None else _judged(plan, aim.target, chance, low, high)
+    beyond = beyond_of(plan, noisy[0], pool)
+    ends = (low, high) if beyond is None else beyond.widened(low, high)
+    verdict = clipped
+    if aim is not None and clipped is not Verdict.UNDECIDED and beyond is not None:
+        verdict = judge(aim.target, *ends)
+    bands = _bands(plan, aim, verdict, *ends)
     if verdict is not None and perhaps_empty:
         verdict, bands = Verdict.UNDECIDED, bands and tuple(Band)
     least, most = (_shown(plan.ppi, end) for end in possible)
@@ -113,7 +123,15 @@ def answer_of(
         possible=Interval(least, most, 1.0),
         cases_margin=_cases_margin(estimates),
         perhaps_empty=perhaps_empty,
+        beyond=_shown_beyond(plan.ppi, beyond),
+        clipping_decides=verdict is not clipped and not perhaps_empty,
     )
+
+
+def _shown_beyond(ppi: Ppi, beyond: Beyond | None) -> Beyond | None:
+    if beyond is None:
+        return None
+    return replace(beyond, below=ppi.unit.show(beyond.below), above=ppi.unit.show(beyond.above))
 
 
 def _simultaneous(plan: Plan, noisy: Sequence[Noisy]) -> Interval | None:
@@ -320,18 +338,20 @@ def series_of(
     draw pay for it together.
     """
     answers: dict[str, list[Answer]] = {}
-    paid: set[str] = set()
+    pools, paid = pooled(releases, released), set[str]()
     for release in releases:
         again = release.key in paid and not release.plan.together
         state = KeyState.RELEASED if again else states[release.key]
         paid.add(release.key)
         of_ppi = answers.setdefault(release.plan.ppi.id, [])
-        of_ppi.extend(_answers(release, log, state, released[release.key]))
-    plans = {release.plan.ppi.id: release.plan for release in releases}
-    return tuple(_series(plan, answers[ppi]) for ppi, plan in plans.items())
+        of_ppi.extend(_answers(release, log, state, released[release.key], pools))
+    # Of some cells on record, what bounds cut was not counted: the plan of the others tells more.
+    told = sorted(releases, key=lambda release: release.plan.tells_beyond)
+    plans = {release.plan.ppi.id: release.plan for release in told}
+    return tuple(_series(plans[ppi], own, told_of_all(ppi, pools)) for ppi, own in answers.items())
 
 
-def _series(plan: Plan, answers: Iterable[Answer]) -> Series:
+def _series(plan: Plan, answers: Iterable[Answer], beyond: Beyond | None) -> Series:
     return Series(
         ppi=plan.ppi.id,
         name=plan.ppi.name,
@@ -339,21 +359,27 @@ def _series(plan: Plan, answers: Iterable[Answer]) -> Series:
         sentence=sentence(plan.ppi),
         target=shown_aim(plan.ppi, target_in(plan.ppi, None)),
         answers=tuple(answers),
-        clipping=_clipping(plan.ppi),
-        covers=_covers(plan),
+        clipping=clipping_text(plan, beyond),
+        covers=covered_text(plan),
         caution=_caution(plan),
         group_targets=tuple(_group_targets(plan.ppi)),
+        beyond=beyond,
     )
 
 
 def _answers(
-    release: Release, log: LogDeclaration, state: KeyState, released: list[list[list[int]]]
+    release: Release,
+    log: LogDeclaration,
+    state: KeyState,
+    released: list[list[list[int]]],
+    pools: Pools,
 ) -> Iterator[Answer]:
     """In the order they were drawn: period by period, group by group."""
     drawn = ((p, g) for p in release.cell.periods for g in release.plan.groups)
     for (period, group), parts in zip(drawn, released, strict=True):
         noisy = [tuple(part) for part in parts]
-        yield answer_of(release.plan, log, period, group, noisy, state)
+        pool = pools.get((release.plan.ppi.id, group))
+        yield answer_of(release.plan, log, period, group, noisy, state, pool)
 
 
 def shown_aim(ppi: Ppi, aim: Aim | None) -> ShownTarget | None:
@@ -385,39 +411,15 @@ def _group_targets(ppi: Ppi) -> Iterator[tuple[str, ShownTarget]]:
 
 def _target_text(target: Target, low: float | None, high: float | None) -> str:
     """As it is written in a catalogue: whether a limit itself is good enough shows."""
-    up_to = f"{'at most' if target.high_included else 'below'} {_plainly(high or 0)}"
+    up_to = f"{'at most' if target.high_included else 'below'} {plainly(high or 0)}"
     if low is None:
         return up_to
-    down_to = f"{'at least' if target.low_included else 'above'} {_plainly(low)}"
+    down_to = f"{'at least' if target.low_included else 'above'} {plainly(low)}"
     if high is None:
         return down_to
     if target.low_included and target.high_included:
-        return f"between {_plainly(low)} and {_plainly(high)}"
+        return f"between {plainly(low)} and {plainly(high)}"
     return f"{down_to} and {up_to}"
-
-
-def _clipping(ppi: Ppi) -> str:
-    """What the public bounds do to a case's contribution, in words; truth values need none."""
-    if isinstance(ppi.measure, AggregatedMeasure):
-        return _clipped("a case", ppi.measure, ppi.unit)
-    texts = (
-        _clipped(f"{path.removeprefix(f'{ROOT}.')} of a case", measure, _plain_unit(measure))
-        for path, measure in aggregated_measures(ppi.measure)
-    )
-    return "; ".join(text for text in texts if text)
-
-
-def _covers(plan: Plan) -> str:
-    """What the intervals hold: not the value of the cases as they are where bounds cut them off."""
-    if plan.covers_noise_only:
-        return "the noise alone"
-    clipped = any(
-        measure.bounding is not Bounding.PRIVATE and _clipped("", measure, NUMBER)
-        for _, measure in aggregated_measures(plan.ppi.measure)
-    )
-    if isinstance(plan.ppi.measure, AggregatedMeasure):
-        return f"the {'clipped ' if clipped else ''}{plan.ppi.measure.called}"
-    return "the value of clipped cases" if clipped else "the value"
 
 
 def _caution(plan: Plan) -> str:
@@ -426,26 +428,6 @@ def _caution(plan: Plan) -> str:
     if plan.ppi.release.answer is Wanted.VERDICT:
         cautions.append("verdict only: no value was released")
     return "; ".join(filter(None, (*cautions, advice_on(plan.ppi, plan.epsilon.fraction))))
-
-
-def _clipped(what: str, measure: AggregatedMeasure, unit: Unit) -> str:
-    bounds = measure.bounds
-    if bounds is None or measure_kind(measure.base, None) is Kind.TRUTH:
-        return ""
-    low, high = (_plainly(unit.show(end)) for end in (bounds.low, bounds.high))
-    return f"{what} counts as at least {low} and at most {high} {unit.name}".rstrip()
-
-
-def _plainly(number: float) -> str:
-    """
-    >>> _plainly(1e6), _plainly(0.25), _plainly(1440.0)
-    ('1,000,000', '0.25', '1,440')
-    """
-    return f"{number:,.0f}" if number == round(number) else f"{number:,.6g}"
-
-
-def _plain_unit(measure: AggregatedMeasure) -> Unit:
-    return HOURS if measure_kind(measure, None) is Kind.DURATION else NUMBER
 
 
 # --- what a release gives in Python ----------------------------------------------------------

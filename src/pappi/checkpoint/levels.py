@@ -21,7 +21,7 @@ from fractions import Fraction
 from pappi.checkpoint.queries import DEFAULT_EPSILON
 from pappi.errors import UsageError
 from pappi.planning import is_part_of_whole
-from pappi.ppinot import AggregatedMeasure, Aggregation, Bounding, Catalogue, Ppi, ReleaseChoice
+from pappi.ppinot import AggregatedMeasure, Aggregation, Bounding, Catalogue, Ppi
 from pappi.series import whole_id
 from pappi.values import Bounds, Epsilon, Likelihood, Series
 
@@ -151,4 +151,4 @@ def _needs_ceiling(ppi: Ppi) -> bool:
 
 
 def _is_plain_series(ppi: Ppi) -> bool:
-    return ppi.scope.grid is not None and ppi.release == ReleaseChoice()
+    return ppi.scope.grid is not None and ppi.release.is_free

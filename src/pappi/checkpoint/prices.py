@@ -29,10 +29,11 @@ from pappi.planning import (
     Option,
     Plan,
     advice_on,
+    plan_alone,
     plan_error_law,
     plan_options,
-    plan_ppi,
     target_in,
+    untold,
 )
 from pappi.ppinot import ReleaseChoice, Wanted, measure_kind
 from pappi.store import LogDeclaration, Registry
@@ -80,11 +81,20 @@ def quote_of(plan: Plan, log: PublicLog, charges: int, new_charges: int) -> Quot
         mechanisms=_mechanisms(plan),
         total=plan.total,
         together=plan.together,
-        apart=None if plan.apart is None else _margin(plan_ppi(ppi, plan.apart, log)),
+        apart=None if plan.apart is None else _margin(plan_alone(ppi, plan.apart, log)),
         cases_note=plan.expected.because,
         interval_half_width=_interval_half_width(plan),
         each=plan.apart,
+        untold=_untold(plan, log) if new_charges else None,
     )
+
+
+def _untold(plan: Plan, log: PublicLog) -> float | None:
+    """How wide the interval would be without counting what bounds cut; of a set, the margin."""
+    if not plan.tells_beyond:
+        return None
+    without = untold(plan, log).expecting(plan.expected)
+    return half_width_of(without) if plan.together else _interval_half_width(without)
 
 
 def _quantiles(plan: Plan, spread: ErrorLaw | None) -> tuple[ErrorQuantile, ...]:
@@ -146,6 +156,8 @@ def _ranked(options: list[QuotedSet]) -> tuple[QuotedSet, ...]:
 
 def _asked_for(plan: Plan, log: PublicLog) -> Iterator[QuotedSet]:
     """All that the PPI allows."""
+    if plan.tells_beyond and not plan.together:
+        yield _quoted_set(Option(_functions(plan), plan), plan)
     for option in plan_options(plan.ppi, plan.apart or plan.epsilon, log):
         yield _quoted_set(option, plan)
 

@@ -29,9 +29,9 @@ from pappi.planning import (
     cells_of,
     epsilon_for,
     periods_of,
+    plan_alone,
     plan_each,
     plan_error_law,
-    plan_ppi,
     plan_set,
     wanted_accuracy,
 )
@@ -130,7 +130,7 @@ def checked_log(registry: Registry, among: Collection[str], catalogue: Catalogue
 
 def planned(ppi: Ppi, epsilon: Epsilon | None, log: PublicLog) -> Plan:
     """By public facts alone: an analyst can make the same plan on a machine of their own."""
-    return plan_ppi(_settled(ppi, log), _epsilon(ppi, epsilon), log)
+    return plan_alone(_settled(ppi, log), _epsilon(ppi, epsilon), log)
 
 
 def plans_of(catalogue: Catalogue, epsilon: Epsilon | None, log: PublicLog) -> tuple[Plan, ...]:
@@ -160,7 +160,7 @@ def at_accuracy(ppi: Ppi, accuracy: str, log: PublicLog, counted: int | None = N
 
 
 def _unaffordable(ppi: Ppi, accuracy: str, log: PublicLog) -> Refused:
-    if plan_error_law(plan_ppi(ppi, DEAREST, log)) is None:
+    if plan_error_law(plan_alone(ppi, DEAREST, log)) is None:
         return Refused(
             f"no accuracy can be promised for PPI '{ppi.id}': its clipping bound is chosen "
             "privately",

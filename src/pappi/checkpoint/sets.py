@@ -24,7 +24,7 @@ from typing import Any
 
 from pappi.checkpoint.queries import Release, release_in
 from pappi.ledger import Account, Charge, KeyState, Ledger, canonical_json
-from pappi.planning import Plan, plan_each, plan_newcomers, plan_ppi, recorded_member
+from pappi.planning import Plan, plan_alone, plan_each, plan_newcomers, plan_ppi, recorded_member
 from pappi.ppinot import Ppi, canonical_form
 from pappi.store import LogDeclaration
 from pappi.values import Epsilon
@@ -98,6 +98,7 @@ class _Record:
         self._known: dict[Account, dict[str, list[_OnRecord]]] = {}
         self._members: dict[tuple[object, ...], Plan | None] = {}
         self._alone_plans: dict[tuple[str, Epsilon], Plan] = {}
+        self._telling_plans: dict[tuple[str, Epsilon], Plan] = {}
         self._anew: dict[tuple[str, ...], Mapping[str, Plan]] = {}
 
     def answer(self, release: Release) -> Release | None:
@@ -114,12 +115,11 @@ class _Record:
         return None
 
     def _alone(self, release: Release, asked: Epsilon) -> Iterator[_OnRecord]:
-        """Where it was planned with others: what it would be by itself."""
-        if release.plan.apart is None:
-            return
-        plan = self._planned(release.plan.ppi, asked)
-        charge = release_in(release.cell, plan, self._log, self._analyst).charge
-        yield from self._on_record([charge])
+        """What it would be by itself, also without counting what its bounds cut off."""
+        ppi, log = release.plan.ppi, self._log
+        plans = [self._telling(ppi, asked), self._planned(ppi, asked)]
+        charges = (release_in(release.cell, plan, log, self._analyst).charge for plan in plans)
+        yield from self._on_record([each for each in charges if each.key != release.key])
 
     def _of_sets(self, release: Release, asked: Epsilon) -> Iterator[_OnRecord]:
         first, total = release.charge.accounts[0], release.plan.total
@@ -178,7 +178,9 @@ class _Record:
             )
             if read is not None and not drawn:
                 together = tuple(each.id for each in everyone)
-                read = replace(read, together=together) if len(together) == len(inputs) else None
+                complete = len(together) == len(inputs)
+                shared = together if len(together) > 1 else ()
+                read = replace(read, together=shared) if complete else None
             self._members[key] = read
         return self._members[key]
 
@@ -186,6 +188,12 @@ class _Record:
         if (ppi.id, epsilon) not in self._alone_plans:
             self._alone_plans[ppi.id, epsilon] = plan_ppi(ppi, epsilon, self._log.public)
         return self._alone_plans[ppi.id, epsilon]
+
+    def _telling(self, ppi: Ppi, epsilon: Epsilon) -> Plan:
+        """By itself, with what its bounds cut off where that can be told."""
+        if (ppi.id, epsilon) not in self._telling_plans:
+            self._telling_plans[ppi.id, epsilon] = plan_alone(ppi, epsilon, self._log.public)
+        return self._telling_plans[ppi.id, epsilon]
 
     def newcomer(self, one: Release, members: Sequence[Plan], missing: Sequence[Plan]) -> Release:
         """Of PPIs planned together, one that is not on record while others are, in its cell."""

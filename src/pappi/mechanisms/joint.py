@@ -19,6 +19,12 @@ replaced case is one less and one more, and the planner halves ε.
 Which class a case is in is decided by its own values, whatever was declared: a case that has one
 value of a class but not another counts as the middle for that. So the proof holds for any data.
 
+**What the bounds cut off.** A class may also count the cases of which a member lies beyond its
+bounds (`Contribution.told`): of any of them, so that one count does for all. It is one more member
+of the class, a truth value of the case itself, so the body is a box with one more side, and law,
+proof and sampler are those of a class with one member more. With k members that is about
+1/(k + 2.5) more noise for each: 29 % for one, 12 % for six.
+
 **The noise of one member.** With v = 2u/K′ and t the noise of its class, K′ = 2K, a mean at the
 share p of its bounds has the pivot v − λt, λ = 2p − 1, and a sum v + μt. In a single class, given
 the larger radius r both are uniform within ±r, and r has the chances (r+1)·Π(K′ᵢr + 1)·e^(−εr).
@@ -40,11 +46,19 @@ from numpy.typing import NDArray
 from pappi.mechanisms.hull import BoxLaw, HullLaw, Spans
 from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
 from pappi.mechanisms.laws import Law, Outcome
-from pappi.mechanisms.mechanism import Estimate, Mechanism, Values, clamp, counted
+from pappi.mechanisms.mechanism import (
+    BeyondBounds,
+    Estimate,
+    Mechanism,
+    Values,
+    clamp,
+    counted,
+)
 from pappi.mechanisms.pivot import share_hull
 from pappi.mechanisms.prediction import Chances, ErrorLaw, Floats, Scenario
 from pappi.mechanisms.tails import significance
 from pappi.values import (
+    UNIT_INTERVAL,
     Adjacency,
     Bounds,
     LaplaceLikelihood,
@@ -62,6 +76,7 @@ _PLACES = 33
 _LEAST_UNIT = 1e-6
 _CONTINUOUS = math.inf
 _MOST_RADII = 20_000
+_TOLD = "beyond"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +86,8 @@ class Contribution:
     function: str
     bounds: Bounds
     integral: bool
+    told: bool = False
+    """Whether cases that lie beyond its bounds are counted."""
 
     @property
     def is_sum(self) -> bool:
@@ -101,6 +118,15 @@ class Contribution:
         points = 2 * lattice.snap(np.where(missing, 0.0, values)) - lattice.lowest - lattice.highest
         return points if self.is_sum else np.where(missing, 0, points)
 
+    def lies_beyond(self, values: Values) -> NDArray[np.bool_]:
+        """Which cases the bounds cut; a value at a bound is not cut, and neither is none at all."""
+        low, high = float(self.bounds.low), float(self.bounds.high)
+        return np.asarray((values < low) | (values > high))
+
+
+_BEYOND = Contribution("share", UNIT_INTERVAL, integral=True)
+"""Of a class that counts what its bounds cut: whether a case is among it."""
+
 
 @dataclass(frozen=True, slots=True)
 class PresenceClass:
@@ -110,15 +136,24 @@ class PresenceClass:
     everyone: bool
 
     @property
+    def told(self) -> bool:
+        """Whether it counts the cases that the bounds of its members cut."""
+        return any(member.told for member in self.members)
+
+    @property
     def spans(self) -> Spans:
-        return tuple(member.span for member in self.members)
+        counted = (*self.members, _BEYOND) if self.told else self.members
+        return tuple(member.span for member in counted)
 
     def statistics(self, columns: Values) -> Outcome:
-        """U of each member, and T."""
+        """U of each member, that of what lies beyond if it is counted, and T."""
         rows = columns
         if not self.everyone:
             rows = columns[~np.isnan(columns).all(axis=1)]
-        sums = (total(m.places(rows[:, i])) for i, m in enumerate(self.members))
+        sums = [total(m.places(rows[:, i])) for i, m in enumerate(self.members)]
+        if self.told:
+            cut = [m.lies_beyond(rows[:, i]) for i, m in enumerate(self.members) if m.told]
+            sums.append(total(_BEYOND.places(np.any(cut, axis=0).astype(np.float64))))
         return *sums, len(rows)
 
 
@@ -182,12 +217,30 @@ class JointMember(Mechanism):
         number, index = self.place
         return self.classes[number].members[index]
 
+    def _of_class(self, noisy: Outcome) -> Outcome:
+        """What was released of its class: the sums, and the number last."""
+        number, _ = self.place
+        start = sum(len(each.spans) + 1 for each in self.classes[:number])
+        return noisy[start : start + len(self.classes[number].spans) + 1]
+
     def _noisy(self, noisy: Outcome) -> tuple[float, float]:
         """v and t: twice its sum in cases, and the number of cases."""
-        number, index = self.place
-        start = sum(len(each.members) + 1 for each in self.classes[:number])
-        size = len(self.classes[number].members)
-        return 2 * noisy[start + index] / self.member.span, float(noisy[start + size])
+        (_, index), own = self.place, self._of_class(noisy)
+        return 2 * own[index] / self.member.span, float(own[-1])
+
+    @property
+    def tells_beyond(self) -> bool:
+        return self.member.told
+
+    def beyond(self, noisy: Outcome) -> BeyondBounds | None:
+        if not self.tells_beyond:
+            return None
+        number, _ = self.place
+        *_, v, t = self._of_class(noisy)
+        noise, measures = self._noise, sum(each.told for each in self.classes[number].members)
+        of_difference = noise.deviation(0.0, _BEYOND.span) ** 2
+        of_number = noise.deviation(1.0, _BEYOND.span) ** 2 - of_difference
+        return BeyondBounds(float(v), float(t), of_difference, of_number, measures)
 
     def _bins(self, noisy: Outcome) -> tuple[float, float]:
         """As two bins, in cases: how much of them lies above, and below."""
@@ -396,7 +449,10 @@ def written_set(classes: tuple[PresenceClass, ...]) -> str:
             [
                 "all" if each.everyone else "some",
                 [
-                    [m.function, str(m.bounds.low), str(m.bounds.high), m.integral, m.span]
+                    [
+                        *(m.function, str(m.bounds.low), str(m.bounds.high), m.integral, m.span),
+                        *((_TOLD,) if m.told else ()),
+                    ]
                     for m in each.members
                 ],
             ]
@@ -407,12 +463,13 @@ def written_set(classes: tuple[PresenceClass, ...]) -> str:
 
 def read_set(text: str) -> tuple[PresenceClass, ...] | None:
     """None if today's lattices are not those it was released on."""
-    written: list[tuple[str, list[tuple[str, str, str, bool, int]]]] = json.loads(text)
+    written: list[tuple[str, list[tuple[str, str, str, bool, int, *tuple[str, ...]]]]]
+    written = json.loads(text)
     classes = tuple(
         PresenceClass(
             tuple(
-                Contribution(function, Bounds(Fraction(low), Fraction(high)), integral)
-                for function, low, high, integral, _ in members
+                Contribution(function, Bounds(Fraction(low), Fraction(high)), integral, bool(told))
+                for function, low, high, integral, _, *told in members
             ),
             everyone=who == "all",
         )

@@ -220,6 +220,60 @@ def counted(
     return Estimate(value, max(cases, 0.0), ceiling, reach(CONFIDENCE), least)
 
 
+_SURE = {0.95: 1.65, 0.975: 2.12, 0.995: 3.26}
+"""One-sided quantiles in standard deviations: the larger of Laplace's and the normal one's. The
+noise of one release has Laplace's tails or shorter ones, that of many the normal ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeyondBounds:
+    """How many cases lie beyond the bounds, noisy as released: in one period, or in several added.
+
+    `difference` is how many more lie beyond than within, and `cases` how many there are, each
+    with the variance of its noise. `measures` are those whose bounds count: a case lies beyond
+    if one of its values does.
+    """
+
+    difference: float
+    cases: float
+    of_difference: float
+    of_cases: float
+    measures: int = 1
+
+    def __add__(self, other: BeyondBounds) -> BeyondBounds:
+        return BeyondBounds(
+            self.difference + other.difference,
+            self.cases + other.cases,
+            self.of_difference + other.of_difference,
+            self.of_cases + other.of_cases,
+            max(self.measures, other.measures),
+        )
+
+    @property
+    def number(self) -> float:
+        return max((self.cases + self.difference) / 2, 0.0)
+
+    @property
+    def share(self) -> float:
+        """Of the cases; all of them where so few were released that nothing is known."""
+        return clamp(self.number / self.cases, 0.0, 1.0) if self.cases > 0 else 1.0
+
+    def limits(self, one_sided: float) -> tuple[float, float]:
+        """At least and at most so large is the share, each with this confidence (Fieller).
+
+        With λ = 2·share − 1, difference − λ·cases is noise alone.
+        """
+        square = _SURE[one_sided] ** 2
+        d, t = self.difference, self.cases
+        squared = t * t - square * self.of_cases
+        if t <= 0 or squared <= 0:
+            return 0.0, 1.0
+        inside = self.of_difference * squared + self.of_cases * d * d
+        root = math.sqrt(square * inside)
+        low, high = ((1 + (d * t + side * root) / squared) / 2 for side in (-1, 1))
+        return clamp(low, 0.0, 1.0), clamp(high, 0.0, 1.0)
+
+
 class Replaced(Enum):
     """Under `replace`, the changes of one case that a proof covers at the full epsilon.
 
@@ -331,6 +385,15 @@ class Mechanism(ABC):
 
     @abstractmethod
     def estimate(self, noisy: Outcome) -> Estimate: ...
+
+    @property
+    def tells_beyond(self) -> bool:
+        """Whether its draw counts the cases that its bounds cut."""
+        return False
+
+    def beyond(self, noisy: Outcome) -> BeyondBounds | None:  # noqa: ARG002 - few count them
+        """How many cases the bounds cut, where that was counted in the same draw."""
+        return None
 
     def interval_for_all(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         """One that holds together with those of everything else the draw answers."""

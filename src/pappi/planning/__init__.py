@@ -13,16 +13,24 @@
 
 Nothing here can read an event: a plan that looked at the data would leak it by its very
 choice. And no mechanism is known here but by what `Mechanism` says of all of them; only `sets`
-knows `joint`, which answers no PPI alone and so is in no registry.
+knows `joint`, which is made for a set, if of one PPI, and so is in no registry.
 """
 
 from pappi.planning.accuracy import DEAREST, epsilon_for, plan_error_law, wanted_accuracy
+from pappi.planning.bounds import sides_cut
 from pappi.planning.cells import MOST_PERIODS, Cell, cells_of, periods_of
 from pappi.planning.expected import ExpectedCases, blocks_between, expected_cases
 from pappi.planning.measurements import SAMPLED, THRESHOLD, Measurement
 from pappi.planning.plan import Option, Plan, plan_options, plan_ppi
 from pappi.planning.ratios import is_part_of_whole
-from pappi.planning.sets import plan_each, plan_newcomers, plan_set, recorded_member
+from pappi.planning.sets import (
+    plan_alone,
+    plan_each,
+    plan_newcomers,
+    plan_set,
+    recorded_member,
+    untold,
+)
 from pappi.planning.targets import Aim, advice_on, target_in
 
 __all__ = [
@@ -43,6 +51,7 @@ __all__ = [
     "expected_cases",
     "is_part_of_whole",
     "periods_of",
+    "plan_alone",
     "plan_each",
     "plan_error_law",
     "plan_newcomers",
@@ -50,6 +59,8 @@ __all__ = [
     "plan_ppi",
     "plan_set",
     "recorded_member",
+    "sides_cut",
     "target_in",
+    "untold",
     "wanted_accuracy",
 ]

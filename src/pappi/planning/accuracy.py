@@ -18,7 +18,8 @@ from pappi.errors import NotReleasable
 from pappi.mechanisms import ErrorLaw
 from pappi.planning.error_prediction import error_law
 from pappi.planning.expected import expected_cases
-from pappi.planning.plan import Plan, plan_ppi
+from pappi.planning.plan import Plan
+from pappi.planning.sets import plan_alone
 from pappi.ppinot import Ppi
 from pappi.values import DURATIONS, NANO, Epsilon, PublicLog, parse_duration
 
@@ -86,13 +87,13 @@ def epsilon_for(
     """
     expected = expected_cases(log, ppi, counted)
     # Raises if the PPI cannot be released at all; a small epsilon may be too little for some.
-    if not _keeps(plan_ppi(ppi, DEAREST, log).expecting(expected), wanted):
+    if not _keeps(plan_alone(ppi, DEAREST, log).expecting(expected), wanted):
         return None
     too_little, enough = 0, _MOST
     while enough - too_little > 1:
         middle = (too_little + enough) // 2
         try:
-            plan = plan_ppi(ppi, Epsilon(middle * _STEP), log).expecting(expected)
+            plan = plan_alone(ppi, Epsilon(middle * _STEP), log).expecting(expected)
         except NotReleasable:
             too_little = middle
             continue

@@ -64,6 +64,20 @@ def looseness_of(measure: AggregatedMeasure, vocabulary: Vocabulary) -> Loosenes
             return _domain(measure, vocabulary)[1]
 
 
+def sides_cut(measure: AggregatedMeasure, vocabulary: Vocabulary | None) -> tuple[bool, bool]:
+    """Whether declared bounds can cut values off below, and above: by public facts alone.
+
+    A truth value is cut nowhere, and a duration or count never below 0.
+    """
+    bounds = measure.bounds
+    if bounds is None or measure.bounding is not Bounding.DECLARED:
+        return False, False
+    if measure_kind(measure.base, vocabulary) is Kind.TRUTH:
+        return False, False
+    natural = isinstance(measure.base, TimeMeasure | CountMeasure) and bounds.low <= 0
+    return not natural, True
+
+
 def is_integral(measure: AggregatedMeasure, vocabulary: Vocabulary) -> bool:
     """Whether every case contributes a whole number, by its definition."""
     whole = isinstance(measure.base, CountMeasure)

@@ -62,7 +62,8 @@ class Plan:
 
     Planned with others, it may be released by one draw for all of `together`: then `epsilon` is
     that of the draw. `apart` is what it would have if all were released one by one: the ε it was
-    asked at, or under a `total` an equal part of that.
+    asked at, or under a `total` an equal part of that. `cut_with` are the PPIs whose bounds count
+    where it tells how many cases lie beyond, itself among them.
     """
 
     ppi: Ppi
@@ -73,6 +74,7 @@ class Plan:
     total: Epsilon | None = None
     together: tuple[str, ...] = ()
     apart: Epsilon | None = None
+    cut_with: tuple[str, ...] = ()
 
     @property
     def mechanism(self) -> str:
@@ -99,6 +101,11 @@ class Plan:
     def decides(self) -> bool:
         """Whether it aims at the target, and knows the verdict better than an interval tells."""
         return all(measurement.mechanism.decides for measurement in self.measurements)
+
+    @property
+    def tells_beyond(self) -> bool:
+        """Whether its draw counts the cases that bounds cut."""
+        return self.measurements[0].mechanism.tells_beyond
 
     @property
     def covers_noise_only(self) -> bool:
@@ -168,7 +175,7 @@ def plan_options(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Iterator[Option]
 
 def _others(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option]:
     """What else the PPI could ask for, if it names no choice."""
-    if request.ppi.release != ReleaseChoice():
+    if not request.ppi.release.is_free:
         return
     for mechanism in on_request():
         asked = replace(request.ppi, release=ReleaseChoice(mechanism=mechanism))

@@ -8,6 +8,9 @@ joins them is decided by their definitions alone, never by data:
 - *presence*: functions that every case has a value of form one class, those of the same condition
   or the same measure another. A sum is a function of every case: one without a value adds nothing.
 
+How many cases the bounds of means and sums cut off is one more number of the same draw, unless the
+PPI turns that off. A single mean or sum is then a set of its own (`plan_alone`).
+
 Everything else (extremes, quantiles, formulas, verdicts, private bounds, a mechanism of its own,
 `set: off`) is planned by itself.
 
@@ -36,7 +39,7 @@ from functools import partial
 
 from pappi.errors import Refused
 from pappi.mechanisms import Contribution, PresenceClass, joint_members, read_set
-from pappi.planning.bounds import bounds_of, is_integral, looseness_of
+from pappi.planning.bounds import bounds_of, is_integral, looseness_of, sides_cut
 from pappi.planning.error_prediction import predicted_error
 from pappi.planning.expected import expected_cases
 from pappi.planning.measurements import Measurement, Request, settings_of
@@ -45,7 +48,6 @@ from pappi.ppinot import (
     ROOT,
     AggregatedMeasure,
     Ppi,
-    ReleaseChoice,
     Scope,
     canonical_form,
     is_total,
@@ -78,7 +80,7 @@ def plan_each(asked: Sequence[tuple[Ppi, Epsilon]], log: PublicLog) -> tuple[Pla
 
     In every block, all of them together cost what they would cost one by one.
     """
-    alone = {ppi.id: plan_ppi(ppi, epsilon, log) for ppi, epsilon in asked}
+    alone = {ppi.id: plan_alone(ppi, epsilon, log) for ppi, epsilon in asked}
     alike: dict[Epsilon, list[Ppi]] = {}
     for ppi, epsilon in asked:
         alike.setdefault(epsilon, []).append(ppi)
@@ -95,7 +97,7 @@ def plan_each(asked: Sequence[tuple[Ppi, Epsilon]], log: PublicLog) -> tuple[Pla
 
 def plan_set(ppis: Sequence[Ppi], total: Epsilon, log: PublicLog) -> tuple[Plan, ...]:
     """The plans of a catalogue whose PPIs share one ε in every block, in their order."""
-    own = {ppi.id: plan_ppi(ppi, ppi.epsilon, log) for ppi in ppis if ppi.epsilon is not None}
+    own = {ppi.id: plan_alone(ppi, ppi.epsilon, log) for ppi in ppis if ppi.epsilon is not None}
     shared = [ppi for ppi in ppis if ppi.id not in own]
     left = total.nano - sum(plan.epsilon.nano for plan in own.values())
     if left < 0 or (shared and not left):
@@ -106,6 +108,31 @@ def plan_set(ppis: Sequence[Ppi], total: Epsilon, log: PublicLog) -> tuple[Plan,
     plans = {**own, **(_shared(shared, Epsilon(left), log) if shared else {})}
     apart = _portion(total, Fraction(1, len(ppis)))
     return tuple(replace(plans[ppi.id], total=total, apart=apart) for ppi in ppis)
+
+
+def plan_alone(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Plan:
+    """The plan of one PPI by itself, which tells what its bounds cut off wherever that can be."""
+    plan, member = plan_ppi(ppi, epsilon, log), _member(ppi, log)
+    if member is None or not member.contribution.told:
+        return plan
+    (telling,) = _joint([ppi], epsilon, log)
+    return telling
+
+
+def untold(plan: Plan, log: PublicLog) -> Plan:
+    """The plan without counting the cases that bounds cut: what is compared with one that does."""
+    if not plan.together:
+        release = replace(plan.ppi.release, clipping=False)
+        return plan_ppi(replace(plan.ppi, release=release), plan.epsilon, log)
+    (part,), asked = plan.measurements, canonical_form(plan.ppi.measure)
+    ((_, written),) = part.settings
+    classes = tuple(
+        replace(each, members=tuple(replace(member, told=False) for member in each.members))
+        for each in read_set(written) or ()
+    )
+    members = joint_members(classes, part.mechanism.epsilon, part.mechanism.adjacency)
+    place = [canonical_form(measure) for measure in part.inputs].index(asked)
+    return replace(plan, measurements=(replace(part, mechanism=members[place]),))
 
 
 def plan_newcomers(
@@ -217,7 +244,7 @@ def _planned(unit: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> dict[str,
     def share(ppis: int) -> Epsilon:
         return _portion(epsilon, Fraction(ppis, len(unit)))
 
-    alone = {ppi.id: plan_ppi(ppi, share(1), log) for ppi in unit}
+    alone = {ppi.id: plan_alone(ppi, share(1), log) for ppi in unit}
     members = [ppi for ppi in unit if _member(ppi, log) is not None]
     return alone | _joined(members, alone, share, log)
 
@@ -295,13 +322,14 @@ def _member(ppi: Ppi, log: PublicLog) -> _Member | None:
     measure = ppi.measure
     if not isinstance(measure, AggregatedMeasure) or measure.called not in _JOINED:
         return None
-    plain = ppi.release == ReleaseChoice() and ppi.value_range is None
+    plain = ppi.release.is_free and ppi.value_range is None
     if not plain or looseness_of(measure, log.vocabulary) is not None:
         return None
     contribution = Contribution(
         measure.called,
         bounds_of(measure, log.vocabulary),
         is_integral(measure, log.vocabulary),
+        told=ppi.release.clipping and any(sides_cut(measure, log.vocabulary)),
     )
     return _Member(ppi, measure, contribution, _presence(measure))
 
@@ -318,7 +346,9 @@ def _joint(ppis: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
     """In an order that does not depend on that of the catalogue: the set is the question."""
     request = Request(ppis[0], log)
     members = [member for ppi in ppis if (member := _member(ppi, log)) is not None]
-    distinct = {str(canonical_form(m.measure)): m for m in members}
+    # Of two that are the same but for telling what bounds cut, the one that does comes last.
+    ordered = sorted(members, key=lambda each: each.contribution.told)
+    distinct = {str(canonical_form(m.measure)): m for m in ordered}
     classes = _classes(distinct)
     inputs = tuple(distinct[key].measure for keys in classes.values() for key in keys)
     shape = tuple(
@@ -335,8 +365,19 @@ def _joint(ppis: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
     for member in members:
         mechanism = by_key[str(canonical_form(member.measure))]
         part = Measurement(ROOT, inputs, mechanism, settings_of(mechanism))
-        plans.append(replace(_plan(member.ppi, epsilon, part, log), together=together))
+        plan = _plan(member.ppi, epsilon, part, log)
+        cut_with = _cut_with(member, members) if mechanism.tells_beyond else ()
+        plans.append(replace(plan, together=together, cut_with=cut_with))
     return plans
+
+
+def _cut_with(member: _Member, members: Sequence[_Member]) -> tuple[str, ...]:
+    """The PPIs of its class whose bounds count."""
+    return tuple(
+        each.ppi.id
+        for each in members
+        if each.presence == member.presence and each.contribution.told
+    )
 
 
 def _calibrated(

@@ -11,7 +11,7 @@ shares. `Ppi.unit` says how to show it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
@@ -407,7 +407,8 @@ class ReleaseChoice(Located):
     `noise` are the functions that should carry it, and `mechanism` is for those that name none:
     any name will do here, since only `pappi.mechanisms` knows which there are.
     `falloff` is the threshold mechanism's, `buckets` are those of sample-and-aggregate. With
-    others under one total it may share a draw, unless it is not `in_set`.
+    others under one total it may share a draw, unless it is not `in_set`. How many cases its
+    bounds cut is told along with it, unless `clipping` is off.
     """
 
     answer: Wanted = Wanted.VALUE
@@ -416,6 +417,12 @@ class ReleaseChoice(Located):
     falloff: Fraction | None = None
     buckets: int | None = None
     in_set: bool = True
+    clipping: bool = True
+
+    @property
+    def is_free(self) -> bool:
+        """Whether mechanism, functions and draw are left to the planner."""
+        return replace(self, clipping=True) == ReleaseChoice()
 
 
 @dataclass(frozen=True, slots=True)

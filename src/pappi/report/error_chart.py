@@ -26,7 +26,7 @@ from pappi.report.elements import Element, el, table
 from pappi.report.numbers import error_text, finite, size_text, with_unit
 from pappi.report.safe_text import printable, shortened
 from pappi.report.style import painted
-from pappi.report.wording import assumption_text, percent
+from pappi.report.wording import assumption_text, percent, telling_text
 from pappi.values import MARGIN_CONFIDENCE, ErrorQuantile, Quote, ShownTarget
 
 WIDTH = 620
@@ -104,7 +104,9 @@ def _assumed(quote: Quote) -> str:
         quote.clipping, "Clipping error is not included."
     )
     fewer = f"{quote.fewer.capitalize()}." if quote.fewer else ""
-    return " ".join(filter(None, (assumption_text(quote), fewer, clipping)))
+    telling = telling_text(quote)
+    telling = f"{telling[0].upper()}{telling[1:]}." if telling else ""
+    return " ".join(filter(None, (assumption_text(quote), fewer, clipping, telling)))
 
 
 def _against(quote: Quote) -> str:

@@ -23,7 +23,10 @@ from pappi.report.wording import (
     SMOOTHED,
     SYMBOLS,
     Foreseen,
+    beyond_text,
+    clipping_line,
     compared,
+    cuts_many,
     forecast_lines,
     guarantee_line,
     judged_text,
@@ -173,6 +176,11 @@ _VALUE = (
     "cases off, that is the value of the clipped cases. Ends are rounded outwards, and digits that "
     "would only be noise are not shown. At least or at most: nothing is known of the other side."
 )
+_CLIPPED = (
+    "How many cases lie beyond the bounds and count as the bound: of each period noisy, and below "
+    "each chart for all periods together. A verdict is firm only if it would stay the same were "
+    "those cases much further out: five widths of the bounds, for those that surely are beyond."
+)
 _UNKNOWN = (
     "The noise leaves open everything that was possible before: nothing is known of this period."
 )
@@ -199,6 +207,8 @@ def _how_to_read(series: Sequence[Series]) -> Element:
         items.append(el("li", el("h3", f"{MISSING} unknown"), _UNKNOWN))
     if any(answer.cases_margin for answer in answers):
         items.append(el("li", el("h3", "Cases"), _CASES))
+    if any(answer.beyond for answer in answers):
+        items.append(el("li", el("h3", "Beyond the bounds"), _CLIPPED))
     if any(answer.smoothed for answer in answers):
         items.append(el("li", el("h3", "≈ smoothed"), _ESTIMATE))
     return el(
@@ -233,8 +243,12 @@ def series_card(series: Series, identity: str) -> Element:
 def _notes(series: Series) -> Sequence[Node]:
     """Which targets hold where; and what the bounds cut off is not in the figures."""
     several = target_lines(series) if series.group_targets else ()
-    notes = (series.warning, *several, series.clipping, series.caution, series.smoothing)
-    return [node for note in notes if note for node in (el("br"), bdi(note))]
+    notes = (series.warning, *several, series.caution, series.smoothing)
+    said = [node for note in notes if note for node in (el("br"), bdi(note))]
+    if not series.clipping:
+        return said
+    line = bdi(clipping_line(series))
+    return [el("br"), el("strong", line, class_="amber") if cuts_many(series) else line, *said]
 
 
 def _answers_table(series: Series) -> Element:
@@ -242,16 +256,22 @@ def _answers_table(series: Series) -> Element:
     ordered = sorted(series.answers, key=lambda answer: (answer.group or "", answer.period))
     headers = ["Period", "Value", "Interval", "Cases", "Verdict"]
     rows = [_answer_row(answer) for answer in ordered]
+    if series.beyond is not None:
+        headers.insert(4, "Beyond the bounds")
+        for answer, row in zip(ordered, rows, strict=True):
+            row.insert(4, beyond_text(answer.beyond))
     if not paid_alike(series):
         headers.append("ε")
         for answer, row in zip(ordered, rows, strict=True):
             row.append(_paid(answer))
     styles = {1: "number", 3: "number"}
+    if series.beyond is not None:
+        styles[4] = "number"
     if grouped:
         headers.insert(1, "Group")
         for answer, row in zip(ordered, rows, strict=True):
             row.insert(1, bdi(answer.group or MISSING))
-        styles = {1: "name", 2: "number", 4: "number"}
+        styles = {1: "name"} | {place + 1: style for place, style in styles.items()}
     return table(f"The figures of the chart ({len(rows)})", headers, rows, styles)
 
 

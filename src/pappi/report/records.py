@@ -7,6 +7,7 @@ from typing import Any
 from pappi.report.wording import bands_text
 from pappi.values import (
     Answer,
+    Beyond,
     ExactAnswer,
     Period,
     Quote,
@@ -59,7 +60,21 @@ def answer_record(answer: Answer) -> dict[str, Any]:
         **_simultaneous(answer),
         "cases_margin": answer.cases_margin,
         "perhaps_empty": answer.perhaps_empty,
+        "beyond": _beyond(answer.beyond),
+        "clipping_decides": answer.clipping_decides,
     }
+
+
+_BEYOND = ("share", "low", "high", "measures", "below", "above")
+
+
+def _beyond(beyond: Beyond | None) -> dict[str, Any]:
+    """How many cases the bounds cut; the same names where that was not counted."""
+    if beyond is None:
+        return dict.fromkeys(_BEYOND)
+    interval = beyond.interval
+    values = (beyond.share, interval.low, interval.high, beyond.measures)
+    return dict(zip(_BEYOND, (*values, beyond.below, beyond.above), strict=True))
 
 
 def _simultaneous(answer: Answer) -> dict[str, Any]:
@@ -141,6 +156,7 @@ def quote_record(quote: Quote) -> dict[str, Any]:
         "new_charges": quote.new_charges,
         "shares": list(quote.shares),
         "clipping": quote.clipping,
+        "untold": quote.untold,
         "advice": quote.advice,
         "options": [_option_record(option) for option in quote.options],
     }

@@ -20,6 +20,9 @@ from pappi.report.numbers import (
 from pappi.report.safe_text import printable
 from pappi.report.wording import (
     COLOURS,
+    beyond_text,
+    clipping_line,
+    cuts_many,
     functions_text,
     guarantee_line,
     judged_text,
@@ -30,6 +33,7 @@ from pappi.report.wording import (
     percent,
     share_text,
     target_lines,
+    telling_text,
 )
 from pappi.values import (
     CONFIDENCES,
@@ -99,6 +103,8 @@ def answers_table(series: Series) -> Table:
         "Value": {**_NUMBER, "max_width": 16},
         "Interval": {"max_width": 28},
         "Cases": _NUMBER,
+        # A column only where it matters: the caption tells it of all periods together.
+        **({"Beyond": _RIGHT} if cuts_many(series) else {}),
         "Verdict": {"min_width": 15},
         **({} if alike else {"ε": _NUMBER}),
     }
@@ -113,15 +119,19 @@ def answers_table(series: Series) -> Table:
                 # The released one is on the page and in the CSV.
                 interval_text(answer).splitlines()[0],
                 format_cases(answer),
+                *([beyond_text(answer.beyond)] if cuts_many(series) else []),
                 Text(judged_text(answer), "" if mark is None else _COLOURS[COLOURS[mark]]),
                 *([] if alike else [f"{epsilon} {_REPLAYED}" if answer.replayed else epsilon]),
             )
         )
-    return _table(columns, rows, series.title, _caption(series))
+    shown = _table(columns, rows, series.title, _caption(series))
+    if cuts_many(series) and isinstance(shown.caption, Text):
+        shown.caption.highlight_words([printable(clipping_line(series))], "bold yellow")
+    return shown
 
 
 def _caption(series: Series) -> str:
-    lines = [series.warning, *target_lines(series), series.clipping, series.caution]
+    lines = [series.warning, *target_lines(series), clipping_line(series), series.caution]
     lines += [series.smoothing, guarantee_line(series)]
     if any(answer.replayed for answer in series.answers):
         which = "all are" if paid_alike(series) else "is"
@@ -256,7 +266,8 @@ def quantiles_table(quotes: Sequence[Quote]) -> Table:
 def _note(quotes: Sequence[Quote]) -> str:
     fewer = sorted({f"{quote.fewer.capitalize()}." for quote in quotes if quote.fewer})
     said = " ".join([f"Within: {_CONFIDENCE} margin of error.", *fewer, _cut_off(quotes)])
-    return "\n".join([said, *_assumptions(quotes), *_expected(quotes)])
+    telling = [f"{quote.ppi}: {text}." for quote in quotes if (text := telling_text(quote))]
+    return "\n".join([said, *_assumptions(quotes), *_expected(quotes), *telling])
 
 
 def _expected(quotes: Sequence[Quote]) -> Iterator[str]:

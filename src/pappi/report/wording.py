@@ -23,6 +23,7 @@ from pappi.values import (
     Adjacency,
     Answer,
     Band,
+    Beyond,
     BudgetLine,
     Epsilon,
     Per,
@@ -68,8 +69,8 @@ COLOURS: dict[Mark, str] = {
 EXPLAINED: dict[Mark, str] = {
     Mark.MET: "the whole interval meets the target",
     Mark.GREEN: "the whole interval meets the target",
-    Mark.UNCLEAR: "the interval covers both sides of the target: too noisy to say; or there are "
-    "perhaps no cases",
+    Mark.UNCLEAR: "the interval covers both sides of the target: too noisy to say; or the cases "
+    "that bounds cut off could turn it; or there are perhaps no cases",
     Mark.AMBER: "the whole interval misses the target but is still tolerated",
     Mark.AMBER_OR_RED: "the whole interval misses the target; it is too noisy to say whether that "
     "is still tolerated",
@@ -107,7 +108,8 @@ def judged_text(answer: Answer) -> str:
     """The mark and its word; of an undecided verdict, also how likely the target is met.
 
     "▼ missed", "○ unclear, 83 % likely met", "○ green or amber, 83 % likely met"; "≈▼ missed" if
-    it rests on a smoothed value; "○ unclear, perhaps no cases" where there may be none.
+    it rests on a smoothed value; "○ unclear, perhaps no cases" where there may be none, and
+    "○ unclear, clipping could turn it" where that hides more than the noise.
     """
     mark, shown = mark_of(answer), answer.best
     if mark is None:
@@ -119,17 +121,70 @@ def judged_text(answer: Answer) -> str:
 
 
 _PERHAPS_EMPTY = "perhaps no cases"
+_CLIPPING_DECIDES = "clipping could turn it"
 
 
 def _proviso(answer: Answer) -> str:
-    """What a verdict leaves open: whether there are cases, or else what it leans to."""
+    """What a verdict leaves open: whether there are cases, what was cut, or what it leans to."""
     shown = answer.best
     if answer.perhaps_empty:
         return _PERHAPS_EMPTY
+    if shown.clipping_decides:
+        return _CLIPPING_DECIDES
     if shown.verdict is not Verdict.UNDECIDED or shown.probability_met is None:
         return ""
     # What is undecided is never sure, however it rounds.
     return f"{100 * min(max(shown.probability_met, 0.01), 0.99):.0f} % likely met"
+
+
+# --- what bounds cut off ------------------------------------------------------------------
+
+_CONSIDERABLE = 0.05
+
+
+def cuts_many(series: Series) -> bool:
+    """Whether bounds surely cut some cases, and about one in twenty or more: worth a warning."""
+    beyond = series.beyond
+    return beyond is not None and beyond.share >= _CONSIDERABLE and bool(beyond.interval.low)
+
+
+def clipping_line(series: Series) -> str:
+    """What the bounds did to the cases, marked where that is much.
+
+    "⚠ of values cut at 60 days; about 36 % of cases lie beyond"
+    """
+    return f"{'⚠ ' if cuts_many(series) else ''}{series.clipping}"
+
+
+def beyond_text(beyond: Beyond | None) -> str:
+    """The share of one period's cases that bounds cut, as far as the noise lets it be told.
+
+    >>> some = Beyond(0.364, Interval(0.2, 0.5, 0.95))
+    >>> beyond_text(some), beyond_text(Beyond(0.02, Interval(0.0, 0.09, 0.95)))
+    ('≈ 36 %', '≤ 9 %')
+    """
+    if beyond is None:
+        return MISSING
+    if beyond.interval.low:
+        return f"≈ {percent(beyond.share)}"
+    most = 1.0 if beyond.interval.high is None else beyond.interval.high
+    return MISSING if most >= 1 else f"≤ {percent(most)}"
+
+
+def telling_text(quote: Quote) -> str:
+    """What it costs to count the cases that bounds cut; nothing where they are not counted.
+
+    "telling what the bounds cut costs ± 3.50 d instead of ± 3.10 d; `release: {clipping: off}`
+    saves it"
+    """
+    width = quote.half_width if quote.together else quote.interval_half_width
+    if quote.untold is None or width is None:
+        return ""
+    told, untold = (error_text(each, quote.unit) for each in (width, quote.untold))
+    return (
+        f"telling what the bounds cut costs {told} instead of {untold}; "
+        "`release: {clipping: off}` saves it"
+    )
 
 
 def tally(answers: Iterable[Answer]) -> dict[Mark, int]:
@@ -279,7 +334,7 @@ def guarantee_line(series: Series) -> str:
 
 
 def interval_name(series: Series) -> str:
-    """An interval, named for what it covers: "95 % interval of the clipped mean"."""
+    """An interval, named for what it covers: "95 % interval of the mean of values cut at 60 d"."""
     covered = f" of {series.covers}" if series.covers else ""
     return f"{confidence_text(series.answers)} interval{covered}"
 
@@ -327,8 +382,9 @@ def answer_text(answer: Answer) -> str:
     figure = f"{answer.period.label}: {smoothed}{_figure_text(*best_texts(answer))}"
     verdict = answer.best.verdict
     judged = verdict and _OF_VERDICTS[verdict], bands_text(answer.best.bands)
-    empty = _PERHAPS_EMPTY if answer.perhaps_empty else ""
-    return ", ".join(word for word in (figure, *judged, empty) if word)
+    reason = _CLIPPING_DECIDES if answer.best.clipping_decides else ""
+    reason = _PERHAPS_EMPTY if answer.perhaps_empty else reason
+    return ", ".join(word for word in (figure, *judged, reason) if word)
 
 
 def _figure_text(value: str, interval: str) -> str:
@@ -356,6 +412,7 @@ def series_text(series: Series) -> str:
             f"to {ordered[-1].period.label}.",
             f"{targets}." if targets else "",
             f"Verdicts{by}: {verdicts}." if verdicts else "",
+            f"Values are {series.clipping}." if cuts_many(series) else "",
             f"Latest: {answer_text(ordered[-1])}.",
         )
         if part

@@ -52,6 +52,27 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
+class Beyond:
+    """How many cases lie beyond the bounds and were cut off, as a share of all, with its interval.
+
+    A case lies beyond if one of its values does, of so many `measures` whose bounds count. A
+    verdict is about cases as they are, whose mean or sum may lie by `below` and `above` beyond
+    the interval of the answer, in its unit: `checkpoint.clipping` says how far is assumed. A side
+    that bounds cannot cut has 0.
+    """
+
+    share: float
+    interval: Interval
+    measures: int = 1
+    below: float = 0.0
+    above: float = 0.0
+
+    def widened(self, low: float, high: float) -> tuple[float, float]:
+        """An interval of clipped cases as one of the cases as they are."""
+        return low - self.below, high + self.above
+
+
+@dataclass(frozen=True, slots=True)
 class Guarantee:
     """The promise an answer was released under; `shared_by` so many PPIs that one draw answers."""
 
@@ -265,6 +286,7 @@ class Smoothed:
     verdict: Verdict | None
     probability_met: float | None
     bands: tuple[Band, ...] = ()
+    clipping_decides: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +309,10 @@ class Answer:
 
     One draw may answer several PPIs: `simultaneous` is an interval that holds together with those
     of all the others, with the same confidence.
+
+    Value, interval and `probability_met` are about cases as the bounds clip them. `beyond` says how
+    many were cut, where that was counted; a verdict that they could turn is undecided, and
+    `clipping_decides`.
     """
 
     ppi: str
@@ -309,6 +335,8 @@ class Answer:
     possible: Interval | None = None
     cases_margin: float | None = None
     perhaps_empty: bool = False
+    beyond: Beyond | None = None
+    clipping_decides: bool = False
 
     @property
     def best(self) -> Answer | Smoothed:
@@ -321,7 +349,8 @@ class Series:
     """All answers of one PPI, ready to be shown: one line of periods (per group).
 
     `clipping` says what the bounds did to the cases: values are of the clipped cases. `covers`
-    names what the intervals hold: "the clipped mean".
+    names what the intervals hold: "the mean of values cut at 60 days". `beyond` is how many cases
+    were cut, in all periods and groups together.
     `caution` says where the mechanism answers something near to what was asked.
     `group_targets` go before `target` in their groups. `smoothing` says what smoothing did, if
     it was asked for. `rehearsed` answers are about made-up cases: never a release.
@@ -339,6 +368,7 @@ class Series:
     smoothing: str = ""
     rehearsed: bool = False
     covers: str = ""
+    beyond: Beyond | None = None
 
     @property
     def warning(self) -> str:
@@ -418,7 +448,9 @@ class Quote:
 
     `new_charges` counts the cells that have not been released before, each of which costs
     `epsilon`. `clipping` says what is known of the error that bounds make, which is not in
-    the errors above; `advice` what to ask instead, where this cannot be answered well.
+    the errors above; `untold` what the interval's half-width would be if the cases that bounds cut
+    were not counted along with it (of a set, the margin), None where they are not; `advice` what
+    to ask instead, where this cannot be answered well.
 
     Where one draw answers several PPIs, `together` are all of them; `epsilon` is then that of the
     draw, which they pay together. `each` is the ε it would have if each PPI were released by
@@ -453,6 +485,7 @@ class Quote:
     cases_note: str = ""
     interval_half_width: float | None = None
     each: Epsilon | None = None
+    untold: float | None = None
 
     @property
     def own_epsilon(self) -> Epsilon:

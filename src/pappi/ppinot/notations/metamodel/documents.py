@@ -445,6 +445,9 @@ _RELEASE: Entries = {
     "falloff": Entry("falloff", read_number, as_json),
     "buckets": Entry("buckets", lambda fields, key: fields.whole(key, 1, _MOST_BUCKETS)),
     "in_set": Entry("alone", lambda fields, key: not fields.flag(key), lambda in_set: not in_set),
+    "clipping": Entry(
+        "clippingUntold", lambda fields, key: not fields.flag(key), lambda told: not told
+    ),
 }
 _PRIVACY: Entries = {
     "epsilon": Entry("epsilon", _epsilon, str),

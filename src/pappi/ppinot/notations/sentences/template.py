@@ -346,6 +346,7 @@ _RELEASE_BLANKS: dict[str, Form[Any]] = {
         lambda count, _: str(count),
     ),
     "in_set": Fixed({"set off": False}),
+    "clipping": Fixed({"clipping off": False}),
 }
 _RELEASE_PARTS: Choice[dict[str, Any]] = Choice(
     "a wish for the release",
@@ -353,7 +354,7 @@ _RELEASE_PARTS: Choice[dict[str, Any]] = Choice(
         Pattern(text, _RELEASE_BLANKS, lambda _cursor, _first, said: said, lambda said: said)
         for text in (
             *("<answer>", "mechanism <mechanism>", "noise on <noise>", "falloff <falloff>"),
-            *("buckets <buckets>", "<in_set>"),
+            *("buckets <buckets>", "<in_set>", "<clipping>"),
         )
     ),
 )

@@ -208,6 +208,13 @@ SET = Field(
 )
 
 
+CLIPPING = Field(
+    "clipping",
+    one_word_of("'on' or 'off'", {"on": True, "off": False}),
+    "whether the share of cases beyond the bounds is released along with a mean or sum",
+)
+
+
 RELEASE = record_of(
     "a release",
     ReleaseChoice,
@@ -218,6 +225,7 @@ RELEASE = record_of(
     falloff=FALLOFF,
     buckets=BUCKETS,
     in_set=SET,
+    clipping=CLIPPING,
 )
 
 # --- PPIs -----------------------------------------------------------------------------
