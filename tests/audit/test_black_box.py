@@ -25,7 +25,11 @@ from pappi.values import Adjacency
 LONG = "PAPPI_AUDIT_SAMPLES" in os.environ
 ONE = Fraction(1)
 # Without `make audit`: a fine lattice, and the calibration of replace.
-SOME = [("two-bin", "mean", Adjacency.ADD_REMOVE), ("interval", "max", Adjacency.REPLACE)]
+SOME = [
+    ("two-bin", "mean", Adjacency.ADD_REMOVE),
+    ("joint", "mean", Adjacency.ADD_REMOVE),
+    ("interval", "max", Adjacency.REPLACE),
+]
 
 
 def question(mechanism: str, function: str, adjacency: Adjacency) -> Question:

@@ -193,6 +193,8 @@ PPIS: Mapping[str, str] = {
         f"{{sum: {ONSETS}, bounds: [0, 4]}}", "{value: [0, 40]}", release=by("interval")
     ),
     "mean": lines(f"{{mean: {CYCLES}}}", "[0 hours, 20 hours]"),
+    "mean-untold": lines(f"{{mean: {CYCLES}}}", "[0 hours, 20 hours]", release="{clipping: off}"),
+    "sum-untold": lines("{sum: {data: x}}", "[-10, 10]", release="{clipping: off}"),
     "mean-in-steps": lines(f"{{mean: {LASTED}}}", "[0 hours, 40 hours]", release=by("interval")),
     "mean-loose": lines(
         f"{{mean: {LASTED}}}", "[0 hours, 40 hours, loose]", release=by("private ceiling")

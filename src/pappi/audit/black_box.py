@@ -38,6 +38,8 @@ FEWEST_SAMPLES = 2000
 CONFIDENCE = 0.99
 _BINS = 64
 _FEW = 20
+_TOLD, _TELLING = ("mean", "sum"), "joint"
+"""What is told with the cases that bounds cut, and by which mechanism; others must be asked for."""
 
 Samples = NDArray[np.float64]
 """A row per answer, a column per number it shows; infinite where it shows none."""
@@ -242,6 +244,8 @@ def standard_question(
     # Of the means only this one must be asked for, and only where the number of cases is public.
     public = adjacency is Adjacency.REPLACE and OF_PUBLIC_NUMBER.get(function) == mechanism
     keys = (f"release: {{mechanism: {mechanism}}}",) if public else ()
+    if not public and function in _TOLD and mechanism != _TELLING:
+        keys = ("release: {clipping: off}",)
     return Question(mechanism, adjacency, epsilon, measure, bounds, pairs[adjacency], keys)
 
 

@@ -99,6 +99,10 @@ def _day(data: Data, number: int) -> Iterator[Event]:
 
 
 def _shown(answers: tuple[Answer, ...]) -> Samples:
-    """All numbers an analyst sees of each answer."""
-    numbers = ((a.value, a.cases, a.interval.low, a.interval.high) for a in answers)
+    """All numbers an analyst sees of each answer, but those that rest on other answers, too."""
+    shares = (None if a.beyond is None else a.beyond.share for a in answers)
+    numbers = (
+        (a.value, a.cases, a.interval.low, a.interval.high, share)
+        for a, share in zip(answers, shares, strict=True)
+    )
     return np.array([[math.inf if x is None else x for x in shown] for shown in numbers])
