@@ -32,11 +32,11 @@ class SubjectReport:
     @property
     def failures(self) -> tuple[str, ...]:
         layers = (("exact", (self.exact,)), ("sampling", self.sampling))
-        found = [(name, r.failure) for name, reports in layers for r in reports]
-        found += [("black box", report.failure) for report in self.black_box]
+        failures = [(name, r.failure) for name, reports in layers for r in reports]
+        failures += [("black box", report.failure) for report in self.black_box]
         if not self.sampling:
-            found.append(("sampling", "nothing was drawn"))
-        return tuple(f"{name}: {failure}" for name, failure in found if failure is not None)
+            failures.append(("sampling", "nothing was drawn"))
+        return tuple(f"{name}: {failure}" for name, failure in failures if failure is not None)
 
     @property
     def passed(self) -> bool:
@@ -79,25 +79,25 @@ def report_record(report: SubjectReport) -> dict[str, Any]:
         "kinds": [{"kind": k.kind, "pairs": k.pairs, **_loss(k.worst)} for k in report.exact.kinds],
         "sampling": [
             {
-                "test": one.test,
-                "samples": one.samples,
-                "cells": one.cells,
-                "p_value": _finite(one.p_value),
-                "passed": one.passed,
-                "failure": one.failure,
+                "test": sampled.test,
+                "samples": sampled.samples,
+                "cells": sampled.cells,
+                "p_value": _finite(sampled.p_value),
+                "passed": sampled.passed,
+                "failure": sampled.failure,
             }
-            for one in report.sampling
+            for sampled in report.sampling
         ],
         "black_box": [
             {
-                "epsilon": str(one.epsilon),
-                "samples": one.samples,
-                "lower_bound": _finite(one.lower_bound),
-                "skipped": one.skipped,
-                "passed": one.passed,
-                "failure": one.failure,
+                "epsilon": str(attack.epsilon),
+                "samples": attack.samples,
+                "lower_bound": _finite(attack.lower_bound),
+                "skipped": attack.skipped,
+                "passed": attack.passed,
+                "failure": attack.failure,
             }
-            for one in report.black_box
+            for attack in report.black_box
         ],
     }
 

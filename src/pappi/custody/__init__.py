@@ -1,8 +1,7 @@
 """What the owner of a workspace can do with it; never for an analyst.
 
 custody   `Custody`: every act of the owner, on record
-imports   a log that is read in, or created empty: its terms, and what is declared of it
-sources   a log whose events stay where they are
+imports   a log that is read in, created empty, or stays where it is: what is declared of it
 names     which names are public: selecting them for a price, withdrawing them
 capture   a log that changes: taking in events, sealing time, erasing cases from disk
 exact     values without noise, looked at on record
@@ -13,9 +12,16 @@ backup    a workspace in one file, and back; going on after lost entries
 from pappi.custody.backup import accept_rollback, back_up, loss_of, restore
 from pappi.custody.capture import MOST_EVENTS, Erased, Sealed, check_until, event_of
 from pappi.custody.custody import Custody, IssuedKey, TrailEntry
-from pappi.custody.imports import Imported, NewLog, Progress, declaration_text, declared_in
+from pappi.custody.imports import (
+    Added,
+    Imported,
+    NewLog,
+    Progress,
+    SourceMapping,
+    declaration_text,
+    declared_in,
+)
 from pappi.custody.names import Selection
-from pappi.custody.sources import Added, SourceMapping
 from pappi.custody.trail import ChargePage, Spending, What, entry_text
 
 __all__ = [

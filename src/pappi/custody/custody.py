@@ -22,17 +22,19 @@ from pappi.custody.capture import (
 )
 from pappi.custody.exact import exact_answers, look_payload
 from pappi.custody.imports import (
+    Added,
     Declarations,
     Imported,
     NewLog,
     Progress,
+    SourceMapping,
+    add_log,
     create_log,
     import_log,
     inspect_log,
     sweep,
 )
 from pappi.custody.names import Selection, refuse_unwithdrawable, select_names
-from pappi.custody.sources import Added, SourceMapping, add_log
 from pappi.custody.trail import ChargePage, Spending, charges_before, gather_pack, spending_of
 from pappi.errors import NotFound, UsageError
 from pappi.eventlog import EventReader

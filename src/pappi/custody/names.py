@@ -267,9 +267,9 @@ def refuse_unwithdrawable(
         )
     wanted = {name for some in names.values() for name in some}
     for where, used in _uses(ledger, registry, log.name):
-        if found := wanted.intersection(used):
+        if in_use := wanted.intersection(used):
             raise Conflict(
-                f"{quoted(min(found))} cannot be withdrawn: {where} uses it",
+                f"{quoted(min(in_use))} cannot be withdrawn: {where} uses it",
                 hint="past queries stay on record with the names they used",
             )
 

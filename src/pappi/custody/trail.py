@@ -380,10 +380,10 @@ def _asked(charge: Charge, at: str, state: State) -> Asked:
     )
 
 
-def _balances(asked: Iterable[Asked]) -> Balances:
+def _balances(queries: Iterable[Asked]) -> Balances:
     """What the cells add up to in every account; the ledger has verified the same sums."""
     sums: dict[tuple[str, str, str], list[int]] = {}
-    for query in asked:
+    for query in queries:
         log, held = query.log, int(query.state is State.RESERVED)
         for block in query.blocks:
             # A set: without an analyst there is no account of the analyst's.

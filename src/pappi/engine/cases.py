@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlglot import exp
 
 from pappi.engine.bases import (
     ANCHOR,
@@ -259,16 +260,17 @@ SELECT SUM("n"), COUNT(*), MIN("first"), MAX("last") FROM (
     FROM "events" GROUP BY "case_id"
 ) AS "cases"
 """
-# One more than can be declared.
 _ACTIVITIES = """
-SELECT * FROM (SELECT "activity" FROM "events" GROUP BY "activity" LIMIT 10001) AS "names"
+SELECT * FROM (SELECT "activity" FROM "events" GROUP BY "activity" LIMIT :most) AS "names"
 """
+_MOST_ACTIVITIES = 10_001  # one more than can be declared
 
 
 def survey(reading: SourceRead) -> Survey:
     with opened(reading, NO_CALENDARS) as engine:
         events, cases, first, last = engine.row(filled_query(_EXTENT))
-        activities = engine.columns(filled_query(_ACTIVITIES))["activity"]
+        most = exp.Literal.number(_MOST_ACTIVITIES)
+        activities = engine.columns(filled_query(_ACTIVITIES, most=most))["activity"]
     named = sorted(str(name) for name in activities if name is not None)
     return Survey(int(events or 0), int(cases), first, last, tuple(named))
 

@@ -414,17 +414,17 @@ class Occurrences:
         unused: Callable[[str], str],
     ) -> Occurrences:
         """`unused` makes a name of one that no column of the events has."""
-        distinct = dict.fromkeys(part for each in conditions for part in _parts(each))
+        distinct = dict.fromkeys(part for condition in conditions for part in _parts(condition))
         onsets = [
-            each
-            for each in distinct
-            if isinstance(each, Occurs) and each.occurrence is Occurrence.ONSET
+            condition
+            for condition in distinct
+            if isinstance(condition, Occurs) and condition.occurrence is Occurrence.ONSET
         ]
-        sequences = [each for each in distinct if isinstance(each, EventSequence)]
+        sequences = [part for part in distinct if isinstance(part, EventSequence)]
         return cls(
             event_column,
-            {each: unused(f"onset_{index}") for index, each in enumerate(onsets)},
-            {each: unused(f"sequence_{index}") for index, each in enumerate(sequences)},
+            {onset: unused(f"onset_{index}") for index, onset in enumerate(onsets)},
+            {part: unused(f"sequence_{index}") for index, part in enumerate(sequences)},
         )
 
     @property
@@ -433,8 +433,8 @@ class Occurrences:
 
     def marked(self, events: exp.Expr) -> exp.Expr:
         """The events, with the columns of the conditions that have one."""
-        onsets = [alias(self._onset(each), name) for each, name in self.onsets.items()]
-        sequences = [alias(self._sequence(each), name) for each, name in self.sequences.items()]
+        onsets = [alias(self._onset(onset), name) for onset, name in self.onsets.items()]
+        sequences = [alias(self._sequence(part), name) for part, name in self.sequences.items()]
         return widened(widened(events, onsets), sequences)
 
     def holds(self, condition: EventCondition) -> exp.Expr:

@@ -168,8 +168,8 @@ class Journal(ABC):
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
         """The entries from a number on, some at a time; whoever reads them checks the chain."""
-        for some in self.batches(first):
-            yield from some
+        for batch in self.batches(first):
+            yield from batch
 
     def batches(self, first: int = 1) -> Iterator[list[Entry]]:
         """The same, as they are fetched."""

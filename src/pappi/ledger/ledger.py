@@ -715,8 +715,8 @@ def _cells_of(journal: Journal, keys: Iterable[str]) -> Mapping[str, KeyHistory]
     cells: dict[str, KeyHistory] = {}
     left = list(keys)
     for start in range(0, len(left), _SOME):
-        some = left[start : start + _SOME]
-        for key, *numbers in journal.run(f"{_CELLS}({', '.join('?' * len(some))})", *some):
+        chunk = left[start : start + _SOME]
+        for key, *numbers in journal.run(f"{_CELLS}({', '.join('?' * len(chunk))})", *chunk):
             cells[key] = KeyHistory(*numbers)
     return cells
 

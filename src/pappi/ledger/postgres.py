@@ -114,10 +114,10 @@ class _Guard:
 
     @property
     def trigger(self) -> str:
-        each = "STATEMENT" if self.event == "TRUNCATE" else "ROW"
+        scope = "STATEMENT" if self.event == "TRUNCATE" else "ROW"
         return (
             f"CREATE TRIGGER {self.name} BEFORE {self.event} ON {SCHEMA}.{self.table}"
-            f" FOR EACH {each} EXECUTE FUNCTION {self.name}()"
+            f" FOR EACH {scope} EXECUTE FUNCTION {self.name}()"
         )
 
 

@@ -97,17 +97,17 @@ def posterior_of(
     """What all periods together say about each of them, and the whole time, if it was released."""
     points = _grid(likelihoods)
     widths, usual = _widths(points), usual_size(likelihoods)
-    relative = np.stack([_relative(each, points, usual) for each in likelihoods])
+    relative = np.stack([_relative(likelihood, points, usual) for likelihood in likelihoods])
     alike = _Alike.of(likelihoods, points)
     around, anything = _around(points, widths, alike.centres, alike.spreads), _anything(points)
     above = _of_whole(whole, likelihoods, points, widths, alike) if whole is not None else 0.0
     heard = _Heard.of(relative, around, anything, UNLIKE)
     expecting = heard.belief(above + np.log(alike.expected))
-    if any(_is_sum(each) for each in likelihoods):
+    if any(_is_sum(likelihood) for likelihood in likelihoods):
         heard = _Heard.of(relative, around, anything, UNLIKE_SUMS)
     cautious = heard.belief(above + np.log(alike.anything))
     masses = cautious.masses()
-    ranks = [each for each in likelihoods if isinstance(each, RankLikelihood)]
+    ranks = [released for released in likelihoods if isinstance(released, RankLikelihood)]
     if ranks:
         missed = (1 - confidence) / len(likelihoods)
         low, high = np.array([certain_of_rank(rank, missed) for rank in ranks]).T
@@ -134,7 +134,7 @@ def _is_sum(likelihood: Likelihood) -> bool:
 
 def _grid(likelihoods: Sequence[Likelihood]) -> Floats:
     """Points over the whole range, and more of them where the periods' likely values are."""
-    likely = np.array([rough_estimate(each) for each in likelihoods])
+    likely = np.array([rough_estimate(likelihood) for likelihood in likelihoods])
     around = np.sort((likely[:, :1] + likely[:, 1:] * _AROUND).ravel())
     around = around[(around > 0) & (around < 1)]
     # About 4 grid points per σ of the tightest period, fewer if there are many periods.
@@ -165,7 +165,7 @@ class _Alike:
     @classmethod
     def of(cls, likelihoods: Sequence[Likelihood], points: Floats) -> _Alike:
         centres = points[:: max(1, math.ceil(len(points) / _CENTRES))]
-        surest = min(rough_estimate(each)[1] for each in likelihoods)
+        surest = min(rough_estimate(likelihood)[1] for likelihood in likelihoods)
         narrowest = surest / (2 * math.sqrt(len(likelihoods)))
         spreads = np.geomspace(min(narrowest, USUAL_SPREAD / 2), _LARGEST_SPREAD, _SPREADS)
         even = _widths(np.insert(spreads, 0, 0.0))[1:]
@@ -203,7 +203,7 @@ def _of_whole(
     alike: _Alike,
 ) -> Floats:
     """The log-likelihood of each (μ, τ), by the whole period alone."""
-    sizes = np.array([size_of(each) for each in likelihoods])
+    sizes = np.array([size_of(likelihood) for likelihood in likelihoods])
     uneven = float((sizes**2).sum() / max(sizes.sum(), TINY) ** 2)
     kappa = min(max(uneven, 1 / len(sizes)), 1.0)
     laws = _around(points, widths, alike.centres, alike.spreads * math.sqrt(kappa))
@@ -243,13 +243,13 @@ class _Belief:
     weights: Floats
 
     def masses(self) -> Floats:
-        found = self.likelihoods * ((self.weights / self.marginals) @ self.laws)
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+        masses = self.likelihoods * ((self.weights / self.marginals) @ self.laws)
+        return np.asarray(masses / masses.sum(axis=1, keepdims=True))
 
     def chance_of_all(self, inside: NDArray[np.bool_]) -> float:
         """That every share lies inside: they are independent once (μ, τ) is known."""
-        each = ((self.likelihoods * inside) @ self.laws.T) / self.marginals
-        every = np.exp(np.log(np.maximum(each, LEAST)).sum(axis=0))
+        chances = ((self.likelihoods * inside) @ self.laws.T) / self.marginals
+        every = np.exp(np.log(np.maximum(chances, LEAST)).sum(axis=0))
         return float(self.weights @ every)
 
 

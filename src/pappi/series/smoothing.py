@@ -107,7 +107,7 @@ def smoothed_values(
 ) -> list[Smoothed]:
     """What all releases of a series say about each of them, and that of the whole time, if any."""
     low, high = _range_of(likelihoods)
-    shares = [each.rescaled(low, high - low) for each in likelihoods]
+    shares = [likelihood.rescaled(low, high - low) for likelihood in likelihoods]
     together = whole is not None and _of_one_range([*likelihoods, whole])
     whole_share = whole.rescaled(low, high - low) if whole is not None and together else None
     posterior = _narrowed(posterior_of(shares, CONFIDENCE, whole_share), shares)

@@ -16,7 +16,8 @@ Working time between two instants is the working time before the second less tha
 first. For any instant it is one look into a table (`working_days_of`): what was worked before its
 UTC day, and how much of that day's windows lies before it. Exact through every change of a zone's
 clock: working time is when the wall clock shows working hours. An hour that is skipped in spring
-has no length; one that happens twice in autumn counts twice."""
+has no length; one that happens twice in autumn counts twice.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The owner's pages but for the record: every log at a glance, keys, and one log.
 
-What is sealed or deleted cannot be undone by a click, so a page first shows again what it is."""
+What is sealed or deleted cannot be undone by a click, so a page first shows again what it is.
+"""
 
 from __future__ import annotations
 

@@ -155,12 +155,12 @@ def charge_rows(charges: Sequence[ChargeRecord]) -> list[dict[str, Any]]:
     return [_charge_row(list(cells)) for _, cells in groupby(charges, _alike)]
 
 
-def charges_page(found: ChargePage) -> tuple[list[dict[str, Any]], int | None]:
+def charges_page(newest: ChargePage) -> tuple[list[dict[str, Any]], int | None]:
     """The rows of one page, and before which entry the next one begins."""
-    rows = charge_rows(found.charges)
+    rows = charge_rows(newest.charges)
     if len(rows) > PAGE:
         return rows[:PAGE], rows[PAGE - 1]["seq"]
-    return rows, found.older
+    return rows, newest.older
 
 
 def _alike(charged: ChargeRecord) -> tuple[str, str, str, int, str]:
