@@ -10,6 +10,7 @@ tried, the largest first, for the latest few cells.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from statistics import mean
 
@@ -55,6 +56,11 @@ def with_counted_cases(plan: Plan, log: LogDeclaration, counted: int | None) -> 
     if counted is None:
         return plan
     return plan.expecting(expected_cases(log.public, plan.ppi, counted))
+
+
+def counting_on_record(plans: Iterable[Plan], ledger: Ledger, log: LogDeclaration) -> list[Plan]:
+    """Each with its forecast for the cases on record, where there are any."""
+    return [with_counted_cases(plan, log, counted_cases(ledger, plan.ppi, log)) for plan in plans]
 
 
 def _count_of(ppi: Ppi) -> Ppi | None:

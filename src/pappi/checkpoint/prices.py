@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pappi.checkpoint.answers import shown_aim
-from pappi.checkpoint.expected_interval import expected_half_width
 from pappi.checkpoint.queries import Release
 from pappi.ledger import (
     Account,
@@ -28,10 +27,16 @@ from pappi.planning import (
     Option,
     Plan,
     advice_on,
+    alternatives_to,
+    chance_to_decide,
+    expected_half_width,
+    is_enough,
+    part_of_range,
     plan_error_law,
     plan_options,
     plan_ppi,
     target_in,
+    why_nothing,
 )
 from pappi.ppinot import ReleaseChoice, Wanted, measure_kind
 from pappi.store import LogDeclaration, Registry
@@ -52,7 +57,18 @@ _FEWER = "a tenth of the cases can mean ten times the error"
 _UNASKED = "not as asked: without `noise` and `mechanism`"
 
 
-def quote_of(plan: Plan, log: PublicLog, charges: int, new_charges: int) -> Quote:
+def quote_of(
+    plan: Plan,
+    log: PublicLog,
+    charges: int,
+    new_charges: int,
+    among: Sequence[Plan] = (),
+    *,
+    advised: bool = False,
+) -> Quote:
+    """One that tells nothing has alternatives; `advised`, also one that only may not decide."""
+    nothing = bool(why_nothing(plan))
+    alternatives = nothing or (advised and not is_enough(plan))
     ppi, spread = plan.ppi, plan_error_law(plan)
     quantiles, assumes = _quantiles(plan, spread), "" if spread is None else spread.assumes
     return Quote(
@@ -69,7 +85,7 @@ def quote_of(plan: Plan, log: PublicLog, charges: int, new_charges: int) -> Quot
         options=_ranked([*_asked_for(plan, log), *_unasked(plan, log)]),
         shares=_shares(plan),
         clipping=_clipping(plan, log),
-        advice=advice_on(ppi, plan.epsilon.fraction),
+        advice=advice_on(plan),
         quantiles=quantiles,
         margin_note=_margin_note(plan, quantiles, assumes),
         assumes=assumes if quantiles else "",
@@ -82,6 +98,10 @@ def quote_of(plan: Plan, log: PublicLog, charges: int, new_charges: int) -> Quot
         apart=None if plan.apart is None else _margin(plan_ppi(ppi, plan.apart, log)),
         cases_note=plan.expected.because,
         interval_half_width=_interval_half_width(plan),
+        part_of_range=_short(part_of_range(plan)),
+        chance_to_decide=_short(chance_to_decide(plan)),
+        tells_nothing=nothing,
+        alternatives=alternatives_to(plan, log, among) if alternatives else (),
     )
 
 
@@ -104,6 +124,10 @@ def half_width_of(plan: Plan) -> float | None:
     quantiles = _quantiles(plan, plan_error_law(plan))
     known = {quantile.confidence: quantile.within for quantile in quantiles}
     return known.get(MARGIN_CONFIDENCE)
+
+
+def _short(part: float | None) -> float | None:
+    return None if part is None else round(part, 3)
 
 
 def _digits(away: float) -> float:

@@ -19,13 +19,14 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from pappi.errors import Problem, Refused, UsageError
+from pappi.errors import Option, Problem, Refused, TellsNothing, UsageError
 from pappi.ledger import Account, Charge, canonical_json, canonical_object
 from pappi.mechanisms import mechanism_names
 from pappi.planning import (
     DEAREST,
     Cell,
     Plan,
+    alternatives_to,
     cells_of,
     epsilon_for,
     periods_of,
@@ -33,6 +34,7 @@ from pappi.planning import (
     plan_ppi,
     plan_set,
     wanted_accuracy,
+    why_nothing,
 )
 from pappi.ppinot import (
     Catalogue,
@@ -56,7 +58,7 @@ from pappi.ppinot import (
     with_default_bounds,
 )
 from pappi.store import LogDeclaration, Registry
-from pappi.values import JSON, CaseBorder, Epsilon, Horizon, PublicLog
+from pappi.values import JSON, Alternative, CaseBorder, Epsilon, Horizon, PublicLog
 
 Definitions = str | Path | Catalogue
 """The path of a file in any notation, or its text if it has several lines or is JSON or XML."""
@@ -168,6 +170,25 @@ def _unaffordable(ppi: Ppi, accuracy: str, log: PublicLog) -> Refused:
         f"no epsilon up to {DEAREST} keeps PPI '{ppi.id}' within ±{accuracy.strip(' ±')}",
         hint="ask for less accuracy, or declare tighter bounds",
     )
+
+
+def refuse_telling_nothing(plans: Sequence[Plan], log: PublicLog) -> None:
+    """What is not on record yet, and would tell nothing, is charged only if that is wanted."""
+    for plan in plans:
+        if reason := why_nothing(plan):
+            raise TellsNothing(
+                f"PPI '{plan.ppi.id}' would tell you nothing: {reason}",
+                hint=f"{_instead(alternatives_to(plan, log, plans))}to release it all the same, "
+                "add",
+                options=[Option("anyway")],
+            )
+
+
+def _instead(alternatives: Sequence[Alternative]) -> str:
+    if not alternatives:
+        return "nothing was charged; "
+    ways = (f"{each.change} (ε {each.epsilon})" for each in alternatives)
+    return f"nothing was charged; better: {'; or '.join(ways)}; "
 
 
 def _settled(ppi: Ppi, log: PublicLog) -> Ppi:

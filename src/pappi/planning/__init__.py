@@ -8,6 +8,8 @@
     error_prediction  how far off a plan will be, and the split of epsilon because of it
     accuracy          the epsilon that a wanted margin costs
     targets           what a target means for a release
+    trials            trial releases: widths of intervals, chances to decide
+    advice            which queries tell nothing, and what to ask instead
     sets              a catalogue under one total, and one draw where that is better
     cells             which blocks a scope touches, and what is released together
 
@@ -17,17 +19,27 @@ knows `joint`, which answers no PPI alone and so is in no registry.
 """
 
 from pappi.planning.accuracy import DEAREST, epsilon_for, plan_error_law, wanted_accuracy
+from pappi.planning.advice import (
+    advice_on,
+    alternatives_to,
+    extreme_caution,
+    is_enough,
+    part_of_range,
+    why_nothing,
+)
 from pappi.planning.cells import MOST_PERIODS, Cell, cells_of, periods_of
 from pappi.planning.expected import ExpectedCases, blocks_between, expected_cases
 from pappi.planning.measurements import SAMPLED, THRESHOLD, Measurement
-from pappi.planning.plan import Option, Plan, plan_options, plan_ppi
+from pappi.planning.plan import Option, Plan, interval_of, plan_options, plan_ppi, within_range
 from pappi.planning.ratios import is_part_of_whole
 from pappi.planning.sets import plan_newcomers, plan_set, recorded_member
-from pappi.planning.targets import Aim, advice_on, target_in
+from pappi.planning.targets import Aim, target_in
+from pappi.planning.trials import MOST_VALUES, chance_to_decide, expected_half_width
 
 __all__ = [
     "DEAREST",
     "MOST_PERIODS",
+    "MOST_VALUES",
     "SAMPLED",
     "THRESHOLD",
     "Aim",
@@ -37,11 +49,18 @@ __all__ = [
     "Option",
     "Plan",
     "advice_on",
+    "alternatives_to",
     "blocks_between",
     "cells_of",
+    "chance_to_decide",
     "epsilon_for",
     "expected_cases",
+    "expected_half_width",
+    "extreme_caution",
+    "interval_of",
+    "is_enough",
     "is_part_of_whole",
+    "part_of_range",
     "periods_of",
     "plan_error_law",
     "plan_newcomers",
@@ -51,4 +70,6 @@ __all__ = [
     "recorded_member",
     "target_in",
     "wanted_accuracy",
+    "why_nothing",
+    "within_range",
 ]
