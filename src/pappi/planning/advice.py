@@ -5,8 +5,8 @@ the value may lie (`trials`). Without a target, it is exact enough if its 95 % m
 tenth of its range.
 
 A query *tells nothing* if its 95 % margin is wider than half its range, or if its verdict would
-most likely be unclear wherever the value lies, the ends of the range left out. A release of such
-a query is refused unless it is asked for anyway.
+most likely be unclear wherever the value lies, the ends of the range left out. Of a release that
+aims at its target only the verdict counts. A release of such a query is refused unless it is asked for anyway.
 
 What to ask instead is planned, not guessed: every alternative is a PPI that decides, at the least
 ε of the ladder that is enough, and no more than a block may spend. The cheapest comes first.
@@ -94,7 +94,7 @@ def part_of_range(plan: Plan) -> float | None:
 
 def why_nothing(plan: Plan) -> str:
     """Why a query tells nothing, in words; empty if it tells something."""
-    part = None if plan.ppi.release.answer is Wanted.VERDICT else part_of_range(plan)
+    part = None if plan.decides else part_of_range(plan)  # one that aims is about its verdict
     if part is not None and part > _TOO_WIDE:
         ends = value_range(plan) or (0.0, 0.0)
         margin, width = (
