@@ -6,7 +6,8 @@ tenth of its range.
 
 A query *tells nothing* if its 95 % margin is wider than half its range, or if its verdict would
 most likely be unclear wherever the value lies, the ends of the range left out. Of a release that
-aims at its target only the verdict counts. A release of such a query is refused unless it is asked for anyway.
+aims at its target only the verdict counts. A release of such a query is refused unless it is
+asked for anyway.
 
 What to ask instead is planned, not guessed: every alternative is a PPI that decides, at the least
 ε of the ladder that is enough, and no more than a block may spend. The cheapest comes first.
