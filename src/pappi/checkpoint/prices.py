@@ -101,6 +101,7 @@ def quote_of(
         part_of_range=_short(part_of_range(plan)),
         chance_to_decide=_short(chance_to_decide(plan)),
         tells_nothing=nothing,
+        epsilon_note=plan.because,
         alternatives=alternatives_to(plan, log, among) if alternatives else (),
     )
 

@@ -24,12 +24,14 @@ from pappi.ledger import Account, Charge, canonical_json, canonical_object
 from pappi.mechanisms import mechanism_names
 from pappi.planning import (
     DEAREST,
+    EACH,
     Cell,
     Plan,
     alternatives_to,
     cells_of,
     epsilon_for,
     periods_of,
+    plan_by_need,
     plan_error_law,
     plan_ppi,
     plan_set,
@@ -118,7 +120,9 @@ def epsilon_if_any(amount: Amount | None) -> Epsilon | None:
 
 # --- plans -----------------------------------------------------------------------------------
 
-DEFAULT_EPSILON = Epsilon.of("0.1")
+DEFAULT_EPSILON = EACH
+"""Of one PPI by itself, where nothing says what it needs."""
+
 LEAST_EPSILON = Epsilon.of("0.001")
 
 
@@ -135,9 +139,15 @@ def planned(ppi: Ppi, epsilon: Epsilon | None, log: PublicLog) -> Plan:
 
 
 def plans_of(catalogue: Catalogue, epsilon: Epsilon | None, log: PublicLog) -> tuple[Plan, ...]:
-    """Of each PPI; as one set, if the catalogue has a total and no ε is asked for each."""
+    """Of each PPI; as one set, if the catalogue has a total and no ε is asked for each.
+
+    PPIs for which nobody names an ε get what they need.
+    """
     if catalogue.total is None or epsilon is not None:
-        return tuple(planned(ppi, epsilon, log) for ppi in catalogue.ppis)
+        needy = [ppi for ppi in catalogue.ppis if not (epsilon or ppi.epsilon)]
+        by_need = plan_by_need([_settled(ppi, log) for ppi in needy], log) if needy else ()
+        found = {plan.ppi.id: plan for plan in by_need}
+        return tuple(found.get(ppi.id) or planned(ppi, epsilon, log) for ppi in catalogue.ppis)
     for amount in (catalogue.total, *(ppi.epsilon for ppi in catalogue.ppis if ppi.epsilon)):
         _refuse_tiny(amount)
     return plan_set([_settled(ppi, log) for ppi in catalogue.ppis], catalogue.total, log)

@@ -127,7 +127,7 @@ def preview(
     lines = analyst.budget(chosen.log)
     previewed = list(zip(chosen.ppis, quotes, strict=True))
     priced = chosen
-    if chosen.total is None or epsilon is not None or accuracy is not None:
+    if epsilon is not None or accuracy is not None:
         ppis = (replace(ppi, epsilon=quote.epsilon) for ppi, quote in previewed)
         priced = replace(chosen, ppis=tuple(ppis), total=None)
     foreseen = analyst.outlook(priced)

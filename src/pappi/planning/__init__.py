@@ -10,6 +10,7 @@
     targets           what a target means for a release
     trials            trial releases: widths of intervals, chances to decide
     advice            which queries tell nothing, and what to ask instead
+    allotment         ε by need, where none is asked for
     sets              a catalogue under one total, and one draw where that is better
     cells             which blocks a scope touches, and what is released together
 
@@ -27,6 +28,7 @@ from pappi.planning.advice import (
     part_of_range,
     why_nothing,
 )
+from pappi.planning.allotment import EACH, plan_by_need
 from pappi.planning.cells import MOST_PERIODS, Cell, cells_of, periods_of
 from pappi.planning.expected import ExpectedCases, blocks_between, expected_cases
 from pappi.planning.measurements import SAMPLED, THRESHOLD, Measurement
@@ -38,6 +40,7 @@ from pappi.planning.trials import MOST_VALUES, chance_to_decide, expected_half_w
 
 __all__ = [
     "DEAREST",
+    "EACH",
     "MOST_PERIODS",
     "MOST_VALUES",
     "SAMPLED",
@@ -62,6 +65,7 @@ __all__ = [
     "is_part_of_whole",
     "part_of_range",
     "periods_of",
+    "plan_by_need",
     "plan_error_law",
     "plan_newcomers",
     "plan_options",

@@ -63,7 +63,7 @@ class Plan:
 
     Planned with others under one `total`, it may be released by one draw for all of `together`:
     then `epsilon` is that of the draw. `apart` is what it would have if all were released one by
-    one, at equal parts.
+    one, at equal parts. `because` says why it has this `epsilon`, where nobody asked for one.
     """
 
     ppi: Ppi
@@ -74,6 +74,7 @@ class Plan:
     total: Epsilon | None = None
     together: tuple[str, ...] = ()
     apart: Epsilon | None = None
+    because: str = ""
 
     @property
     def mechanism(self) -> str:

@@ -92,11 +92,11 @@ def plan_newcomers(
     ppis, wanted, most = [plan.ppi for plan in theirs], _weight(theirs, log), theirs[0].epsilon
     epsilon = most
     for _ in range(_STEPS_TO_EPSILON):
-        off = _weight(_planned(ppis, epsilon, log), log) / wanted
+        off = _weight(plan_unit(ppis, epsilon, log), log) / wanted
         epsilon = min(most, Epsilon(math.ceil(epsilon.nano * off)))
     step = 10 ** max(0, len(str(epsilon.nano)) - _DIGITS_OF_EPSILON)
     rounded = min(most, Epsilon(-(-epsilon.nano // step) * step))
-    found = {plan.ppi.id: plan for plan in _planned(ppis, rounded, log)}
+    found = {plan.ppi.id: plan for plan in plan_unit(ppis, rounded, log)}
     before = theirs[0]
     return {
         ppi: replace(plan, total=before.total, apart=before.apart) for ppi, plan in found.items()
@@ -129,16 +129,15 @@ def _plan(ppi: Ppi, epsilon: Epsilon, part: Measurement, log: PublicLog) -> Plan
 
 
 def _shared(ppis: Sequence[Ppi], total: Epsilon, log: PublicLog) -> dict[str, Plan]:
-    units = [*_joint_sets(ppis, log), *([ppi] for ppi in ppis if _member(ppi, log) is None)]
     plans: dict[str, Plan] = {}
-    for unit in units:
+    for unit in units_of(ppis, log):
         portion = _portion(total, Fraction(len(unit), len(ppis)))
         if portion < _LEAST:
             raise Refused(
                 f"the total leaves ε {portion} for '{unit[0].id}': the answer would be pure noise",
                 hint="give a larger total, or ask for fewer PPIs",
             )
-        plans |= {plan.ppi.id: plan for plan in _planned(unit, portion, log)}
+        plans |= {plan.ppi.id: plan for plan in plan_unit(unit, portion, log)}
     return plans
 
 
@@ -174,7 +173,7 @@ def _relative_error(plan: Plan, log: PublicLog) -> float:
     return min(error / width, 1.0) if width else 1.0
 
 
-def _planned(unit: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
+def plan_unit(unit: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
     """One draw for all that err no more by it than alone, each at an equal share of this ε."""
     apart = _portion(epsilon, Fraction(1, len(unit)))
     plans = {ppi.id: plan_ppi(ppi, apart, log) for ppi in unit}
@@ -199,6 +198,12 @@ def _is_as_good(plan: Plan, other: Plan, log: PublicLog) -> bool:
         <= mechanisms[1].predicted_error(cases, low + place * width)
         for place in _PLACES
     )
+
+
+def units_of(ppis: Sequence[Ppi], log: PublicLog) -> list[list[Ppi]]:
+    """Those that one draw may answer, together; each other PPI alone."""
+    alone = ([ppi] for ppi in ppis if _member(ppi, log) is None)
+    return [*_joint_sets(ppis, log), *alone]
 
 
 # --- joint sets ------------------------------------------------------------------------------

@@ -142,6 +142,7 @@ def quote_record(quote: Quote) -> dict[str, Any]:
         "advice": quote.advice,
         "part_of_range": quote.part_of_range,
         "chance_to_decide": quote.chance_to_decide,
+        "epsilon_note": quote.epsilon_note,
         "tells_nothing": quote.tells_nothing,
         "alternatives": [_alternative_record(each) for each in quote.alternatives],
         "options": [_option_record(option) for option in quote.options],

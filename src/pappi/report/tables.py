@@ -260,10 +260,8 @@ def advice_table(quotes: Sequence[Quote]) -> Table:
 
 
 def set_lines(quotes: Sequence[Quote]) -> list[str]:
-    """What PPIs under one total cost together, and which of them one draw answers."""
+    """What PPIs cost that one draw answers, or that share one total; and why they have their ε."""
     totals = {quote.total for quote in quotes if quote.total is not None}
-    if not totals:
-        return []
     draws = dict.fromkeys((quote.together, quote.epsilon) for quote in quotes if quote.together)
     alone = [quote for quote in quotes if not quote.together]
     lines = []
@@ -273,8 +271,11 @@ def set_lines(quotes: Sequence[Quote]) -> list[str]:
     lines += [
         f"{quote.ppi} has ε {quote.epsilon} to itself."
         for quote in alone
-        if draws and quote.new_charges
+        if draws and totals and quote.new_charges
     ]
+    lines += _epsilon_notes(quotes)
+    if not totals:
+        return [printable(line) for line in lines]
     if known := [quote.ppi for quote in quotes if not quote.new_charges]:
         lines.append(
             f"On record, and free: {', '.join(known)}. For a more accurate answer, give the PPI an "
@@ -282,6 +283,15 @@ def set_lines(quotes: Sequence[Quote]) -> list[str]:
         )
     lines.append(f"All {len(quotes)} PPIs together: at most ε {max(totals)} in each block.")
     return [printable(line) for line in lines]
+
+
+def _epsilon_notes(quotes: Sequence[Quote]) -> list[str]:
+    """Said once for PPIs of which it is the same."""
+    about: dict[str, list[str]] = {}
+    for quote in quotes:
+        if quote.epsilon_note:
+            about.setdefault(quote.epsilon_note, []).append(quote.ppi)
+    return [f"{', '.join(ppis)}: {note}." for note, ppis in about.items()]
 
 
 def quantiles_table(quotes: Sequence[Quote]) -> Table:

@@ -443,7 +443,8 @@ class Quote:
     `part_of_range` is the half-width at 95 % in parts of all that the value can be, and
     `chance_to_decide` how likely its verdict is to be firm, averaged over where the value may lie.
     One that `tells_nothing` is released only if that is asked for anyway; `advice` says why, and
-    `alternatives` are what to ask instead, the cheapest first.
+    `alternatives` are what to ask instead, the cheapest first. `epsilon_note` says why it has this
+    ε, where nobody asked for one.
 
     Under a `total` for a whole catalogue, `together` are the PPIs that one draw answers, itself
     among them; `epsilon` is then that of the draw, which they pay together. `apart` is the margin
@@ -480,6 +481,7 @@ class Quote:
     chance_to_decide: float | None = None
     tells_nothing: bool = False
     alternatives: tuple[Alternative, ...] = ()
+    epsilon_note: str = ""
 
     @property
     def margin(self) -> float | None:

@@ -242,7 +242,7 @@ def _settled(
     asked = replace(catalogue, ppis=tuple(ppis))
     quotes = (session.advise if len(ppis) <= MOST_ADVISED else session.preview)(asked)
     for ppi, quote in zip(ppis, quotes, strict=True):
-        yield ppi if catalogue.total is not None else replace(ppi, epsilon=quote.epsilon), quote
+        yield ppi, quote
 
 
 def _ladder(
