@@ -53,7 +53,7 @@ from pappi.ppinot import (
 )
 from pappi.session import create
 from pappi.store import LogDeclaration, open_workspace
-from pappi.values import Epsilon, Period, Verdict, judge
+from pappi.values import ZERO, Epsilon, Period, Verdict, judge
 
 RUNS = 20
 EACH = Epsilon.of("0.1")
@@ -214,7 +214,7 @@ class Tally:
     wrong_unclipped: int = 0
     undecided: int = 0
     advised: int = 0
-    epsilon: Epsilon = Epsilon(0)
+    epsilon: Epsilon = ZERO
 
     def add(self, verdict: Verdict | None, truth: Verdict, unclipped: Verdict) -> None:
         """One of a release; None if it was advised against."""
@@ -235,6 +235,9 @@ class Compared:
     after: Tally
     helped: int = 0
     """Undecided before, and now decided or advised against."""
+
+    lost: int = 0
+    """Decided before, and now undecided: for less ε."""
 
 
 def compared(cases: Cases, runs: int) -> Compared:
@@ -257,6 +260,7 @@ def compared(cases: Cases, runs: int) -> Compared:
                 found.before.add(then, truth, unclipped)
                 found.after.add(later, truth, unclipped)
                 found.helped += then is Verdict.UNDECIDED and later is not Verdict.UNDECIDED
+                found.lost += then is not Verdict.UNDECIDED and later is Verdict.UNDECIDED
     return found
 
 
@@ -282,9 +286,7 @@ def _verdicts(
         values = columns[0] if len(columns) == 1 else np.column_stack(columns)
         laws.append(part.mechanism.law(values))
     return [
-        answer_of(
-            plan, log, period, None, [law.draw(chance) for law in laws], KeyState.NEW
-        ).verdict
+        answer_of(plan, log, period, None, [law.draw(chance) for law in laws], KeyState.NEW).verdict
         for _ in range(runs)
     ]
 
@@ -313,7 +315,7 @@ def logs() -> Iterator[tuple[str, Cases]]:
 
 
 _HEAD = ("log", "cases", "ε", "decided", "wrong", "unclipped", "ε", "decided", "wrong")
-_HEADER = (*_HEAD, "unclipped", "advised", "helped")
+_HEADER = (*_HEAD, "unclipped", "advised", "helped", "lost")
 
 
 def row(title: str, cases: Cases, found: Compared) -> tuple[str, ...]:
@@ -326,6 +328,7 @@ def row(title: str, cases: Cases, found: Compared) -> tuple[str, ...]:
         *(str(after.epsilon), _part(after.decided, after.asked)),
         *(_part(after.wrong, after.decided), _part(after.wrong_unclipped, after.decided)),
         *(_part(after.advised, after.asked), _part(found.helped, before.undecided)),
+        _part(found.lost, before.decided),
     )
 
 
