@@ -92,7 +92,8 @@ def test_more_epsilon_and_more_cases_never_decide_less() -> None:
 def test_the_chance_to_decide_is_how_often_releases_decide(epsilon: str) -> None:
     """Of values around the target that are made otherwise: any mean there, of exponential times."""
     plan, chance = plan_of(*MEAN, epsilon=Epsilon.of(epsilon)), random.Random(3)  # noqa: S311
-    (part,), hour, firm = plan.measurements, 3_600e6, []
+    (part,), hour = plan.measurements, 3_600e6
+    firm: list[bool] = []
     for _ in range(400):
         mean = chance.uniform(0, 48) * hour
         values = np.random.default_rng(len(firm)).uniform(0.5, 1.5, 300) * mean
