@@ -237,7 +237,7 @@ class Compared:
     """Undecided before, and now decided or advised against."""
 
     lost: int = 0
-    """Decided before, and now undecided: for less ε."""
+    """Decided before, and now undecided or advised against."""
 
 
 def compared(cases: Cases, runs: int) -> Compared:
@@ -260,7 +260,7 @@ def compared(cases: Cases, runs: int) -> Compared:
                 found.before.add(then, truth, unclipped)
                 found.after.add(later, truth, unclipped)
                 found.helped += then is Verdict.UNDECIDED and later is not Verdict.UNDECIDED
-                found.lost += then is not Verdict.UNDECIDED and later is Verdict.UNDECIDED
+                found.lost += then is not Verdict.UNDECIDED and later in (Verdict.UNDECIDED, None)
     return found
 
 
