@@ -10,6 +10,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from pappi.checkpoint.answers import shown_aim
 from pappi.checkpoint.queries import Release
@@ -44,6 +45,7 @@ from pappi.values import (
     CONFIDENCES,
     MARGIN_CONFIDENCE,
     ZERO,
+    Alternative,
     BudgetLine,
     Epsilon,
     ErrorQuantile,
@@ -52,6 +54,9 @@ from pappi.values import (
     Quote,
     QuotedSet,
 )
+
+MOST_ADVISED = 12
+"""PPIs of one request that are told what to ask instead."""
 
 _FEWER = "a tenth of the cases can mean ten times the error"
 _UNASKED = "not as asked: without `noise` and `mechanism`"
@@ -62,13 +67,8 @@ def quote_of(
     log: PublicLog,
     charges: int,
     new_charges: int,
-    among: Sequence[Plan] = (),
-    *,
-    advised: bool = False,
+    alternatives: tuple[Alternative, ...] = (),
 ) -> Quote:
-    """One that tells nothing has alternatives; `advised`, also one that only may not decide."""
-    nothing = bool(why_nothing(plan))
-    alternatives = nothing or (advised and not is_enough(plan))
     ppi, spread = plan.ppi, plan_error_law(plan)
     quantiles, assumes = _quantiles(plan, spread), "" if spread is None else spread.assumes
     return Quote(
@@ -100,10 +100,22 @@ def quote_of(
         interval_half_width=_interval_half_width(plan),
         part_of_range=_short(part_of_range(plan)),
         chance_to_decide=_short(chance_to_decide(plan)),
-        tells_nothing=nothing,
+        tells_nothing=bool(why_nothing(plan)),
         epsilon_note=plan.because,
-        alternatives=alternatives_to(plan, log, among) if alternatives else (),
+        alternatives=alternatives,
     )
+
+
+def alternatives_in(
+    plans: Sequence[Plan], log: PublicLog, *, advised: bool
+) -> dict[str, tuple[Alternative, ...]]:
+    """What to ask instead of PPIs that tell nothing; `advised`, of all that may well not decide.
+
+    Of the first few alone, as it takes several plans for each.
+    """
+    needing = (plan for plan in plans if why_nothing(plan) or (advised and not is_enough(plan)))
+    first = islice(needing, MOST_ADVISED)
+    return {plan.ppi.id: alternatives_to(plan, log, plans) for plan in first}
 
 
 def _quantiles(plan: Plan, spread: ErrorLaw | None) -> tuple[ErrorQuantile, ...]:

@@ -27,6 +27,7 @@ from pappi.checkpoint.pace import AT_ONCE, Pace
 from pappi.checkpoint.prices import (
     UNPAID,
     Price,
+    alternatives_in,
     budget_lines,
     forecast_of,
     half_width_of,
@@ -208,9 +209,9 @@ class LocalSession:
             dearest = max(unpaid or own, key=lambda release: release.charge.amount)
             plan = with_counted_cases(dearest.plan, log, counted)
             asked.append((plan, len(own), len(unpaid)))
-        among = [plan for plan, *_ in asked]
+        instead = alternatives_in([plan for plan, *_ in asked], log.public, advised=advised)
         return tuple(
-            quote_of(plan, log.public, charges, new, among, advised=advised)
+            quote_of(plan, log.public, charges, new, instead.get(plan.ppi.id, ()))
             for plan, charges, new in asked
         )
 

@@ -161,7 +161,7 @@ def advise(
     *,
     as_json: bool,
 ) -> None:
-    """Show which PPIs are likely to decide, and the cheapest way to have the others decide.
+    """Show which PPIs are likely to decide, and what to ask instead.
 
     Reads no data and spends nothing.
     """

@@ -30,13 +30,17 @@ from pappi.values import Epsilon, PublicLog
 EACH = Epsilon.of("0.1")
 """At most so much for each PPI on average."""
 
+MOST_BY_NEED = 50
+"""More PPIs at once are given an equal part each: finding out what each needs takes time."""
+
 _MOST = Epsilon.of(1)
 _LEAST = Epsilon.of("0.01")
 
 
 def plan_by_need(ppis: Sequence[Ppi], log: PublicLog) -> tuple[Plan, ...]:
     """The plans of PPIs without an ε of their own, in their order."""
-    units = [_Unit(unit, log) for unit in units_of(ppis, log)]
+    tried = len(ppis) <= MOST_BY_NEED
+    units = [_Unit(unit, log, tried=tried) for unit in units_of(ppis, log)]
     ceiling = min(Epsilon(len(ppis) * EACH.nano), _MOST)
     plans: dict[str, Plan] = {}
     for unit, epsilon in zip(units, _divided(units, ceiling, len(ppis)), strict=True):
@@ -55,8 +59,8 @@ def _because(plan: Plan) -> str:
 class _Unit:
     """PPIs that one draw may answer, planned once for each ε."""
 
-    def __init__(self, ppis: Sequence[Ppi], log: PublicLog) -> None:
-        self.ppis, self._log = ppis, log
+    def __init__(self, ppis: Sequence[Ppi], log: PublicLog, *, tried: bool) -> None:
+        self.ppis, self._log, self._tried = ppis, log, tried
         self._plans: dict[Epsilon, Sequence[Plan]] = {}
 
     def plans(self, epsilon: Epsilon) -> Sequence[Plan]:
@@ -70,6 +74,8 @@ class _Unit:
     @cached_property
     def steps(self) -> list[tuple[Epsilon, int]]:
         """Each ε of the ladder at which more of its PPIs decide, and how many do."""
+        if not self._tried:
+            return []
         amounts = [e for e in LADDER if len(self.ppis) * _LEAST.nano <= e.nano <= _MOST.nano]
         most = len(amounts)
         enough = {

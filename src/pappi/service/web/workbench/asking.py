@@ -55,8 +55,6 @@ _LEAST = Epsilon.of("0.01")
 _DEAREST = 1.0
 # At most this many PPIs have charts on one page; use the command line for more.
 MOST_ON_A_PAGE = 50
-MOST_ADVISED = 12
-"""At most so many PPIs are told what to ask instead, unless they tell nothing: it takes time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +238,7 @@ def _settled(
         else:
             ppis.append(ppi)
     asked = replace(catalogue, ppis=tuple(ppis))
-    quotes = (session.advise if len(ppis) <= MOST_ADVISED else session.preview)(asked)
+    quotes = session.advise(asked)
     for ppi, quote in zip(ppis, quotes, strict=True):
         yield ppi, quote
 
