@@ -21,6 +21,7 @@ knows `joint`, which answers no PPI alone and so is in no registry.
 
 from pappi.planning.accuracy import DEAREST, epsilon_for, plan_error_law, wanted_accuracy
 from pappi.planning.advice import (
+    LADDER,
     advice_on,
     alternatives_to,
     extreme_caution,
@@ -41,6 +42,7 @@ from pappi.planning.trials import MOST_VALUES, chance_to_decide, expected_half_w
 __all__ = [
     "DEAREST",
     "EACH",
+    "LADDER",
     "MOST_PERIODS",
     "MOST_VALUES",
     "SAMPLED",
