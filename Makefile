@@ -7,7 +7,8 @@ READY := $(VENV)/.ready
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup demo quick test long check format generated bench bench-utility bench-sets bench-planner \
-	bench-forecast bench-clipping bench-mechanisms bench-calendar bench-service bench-ledger experiments audit fuzz every-release race \
+	bench-forecast bench-clipping bench-dashboard bench-mechanisms bench-calendar bench-service bench-ledger experiments audit fuzz \
+	every-release race \
 	campaign faults engines docs screenshots picture requirements sbom clean
 
 setup: $(READY)
@@ -70,6 +71,9 @@ bench-sets: setup  ## catalogues as sets: Sepsis, the examples, beside other lib
 
 bench-planner: setup  ## does the planner choose the best way to release
 	$(BIN)/python -m benchmarks.planner
+
+bench-dashboard: setup  ## eight PPIs of five logs: verdicts decided, wrong, advised against
+	$(BIN)/python -m benchmarks.dashboard
 
 bench-forecast: setup  ## what a preview says beside what a rehearsal and a release have
 	$(BIN)/python -m benchmarks.forecast

@@ -19,6 +19,7 @@
         ├── Frozen            nobody knows what is left: part of the ledger was lost
         ├── NotAllowed        the key does not give this right
         ├── Stopped           the owner has stopped all answers
+        ├── TellsNothing      it could be released, and would tell nothing: say `anyway`
         └── NotReleasable     no mechanism can answer it from public facts
 
 Each error has a stable `code`, a `message` that is safe to show to an analyst,
@@ -242,6 +243,11 @@ class BudgetExceeded(Refused):
 
 class NotReleasable(Refused):
     code = "not-releasable"
+
+
+class TellsNothing(Refused):
+    code = "tells-nothing"
+    exit_code = 18
 
 
 class Frozen(Refused):

@@ -13,7 +13,7 @@ from pappi.mechanisms import RANK_TARGET, PrivateClippingBound, mechanism_names
 from pappi.mechanisms.clip import CHOICE_SHARE
 from pappi.mechanisms.lattice import OCTAVES_OF_LOOSE_BOUNDS
 from pappi.mechanisms.loose import STEPS
-from pappi.planning import advice_on, plan_options, plan_ppi
+from pappi.planning import extreme_caution, plan_options, plan_ppi
 from pappi.ppinot import Ppi, parse_catalogue
 from pappi.values import Adjacency, Bounds, Epsilon, Kind, PublicLog, Vocabulary
 from tests.public_logs import public_log
@@ -78,7 +78,7 @@ def test_how_often_a_maximum_is_judged_right(epsilon: str) -> None:
     assert f"{right} at ε = {epsilon}" in PROSE
     assert f"{right} at epsilon {epsilon}" in GUIDE or f"{right} at {epsilon}" in GUIDE
     longest = ppi(MEAN[0].replace("mean", "max"), MEAN[1], "target: below 50")
-    assert right in advice_on(longest, Fraction(epsilon))
+    assert right in extreme_caution(longest, Fraction(epsilon))
 
 
 def test_the_shares_and_ranks_of_loose_bounds() -> None:

@@ -161,7 +161,7 @@ def test_every_unit_of_time_is_listed(unit: str) -> None:
         f"{queries.MOST_MEASURES:,} measures of a case, {queries.MOST_CALENDARS} working calendars",
         f"and {queries.MOST_LOOKS} looks",
         f"| problems reported | {document.MAX_PROBLEMS} |",
-        f"then {queries.DEFAULT_EPSILON}.",
+        f"on average at most {queries.DEFAULT_EPSILON}.",
         f"at least {queries.LEAST_EPSILON}",
     ],
 )

@@ -24,9 +24,9 @@ FILE = Path(__file__).with_suffix(".json")
 ACCEPT = "python -m tests.golden.cli_json"
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
-    "release": ("release", "asked.yaml"),
-    "release --smooth": ("release", "asked.yaml", "--smooth"),
-    "preview": ("preview", "asked.yaml"),
+    "release": ("release", "asked.yaml", "--epsilon", "0.1"),
+    "release --smooth": ("release", "asked.yaml", "--epsilon", "0.1", "--smooth"),
+    "preview": ("preview", "asked.yaml", "--epsilon", "0.1"),
     "exact": ("exact", "asked.yaml"),
     "budget": ("budget",),
     "trail": ("trail", "--limit", "1"),
@@ -50,7 +50,7 @@ def _printed(folder: Path) -> dict[str, Any]:
     workspace = pappi.create(place)
     workspace.import_log(event_table(claims(30)), "small")
     # Not by the command, which waits for its time grid.
-    workspace.checkpoint().release(asked)
+    workspace.checkpoint().release(asked, "0.1", anyway=True)
     workspace.close()
     found = {}
     for name, words in COMMANDS.items():

@@ -67,9 +67,9 @@ def as_released(answer: Answer) -> Answer:
 
 def test_the_same_catalogue_is_answered_alike_and_charged_once(workspace: Workspace) -> None:
     analyst = workspace.checkpoint("alice")
-    first = answers_of(analyst.release(catalogue(THREE), "0.1"))
+    first = answers_of(analyst.release(catalogue(THREE), "0.1", anyway=True))
     spent = analyst.budget("small")
-    again = answers_of(workspace.checkpoint("bob").release(catalogue(THREE), "0.1"))
+    again = answers_of(workspace.checkpoint("bob").release(catalogue(THREE), "0.1", anyway=True))
     assert [as_released(answer) for answer in again] == [as_released(answer) for answer in first]
     assert analyst.budget("small") == spent
     assert {line.spent for line in spent} == {Epsilon.of("0.3")}
@@ -87,9 +87,9 @@ def test_another_epsilon_is_another_question(workspace: Workspace) -> None:
 
 def test_name_and_target_do_not_make_another_question(workspace: Workspace) -> None:
     analyst = workspace.checkpoint()
-    (asked,) = analyst.release(catalogue(SOJOURN))
+    (asked,) = analyst.release(catalogue(SOJOURN), "0.1")
     other = SOJOURN.replace("below 4 days", "above 1 day").replace("Mean sojourn", "Duration")
-    (replayed,) = analyst.release(catalogue(other))
+    (replayed,) = analyst.release(catalogue(other), "0.1")
     assert all(answer.replayed for answer in replayed.answers)
     assert [a.value for a in replayed.answers] == [a.value for a in asked.answers]
 
@@ -111,7 +111,7 @@ def test_a_refusal_names_asked_left_and_missing_and_reads_no_data(
 
     monkeypatch.setattr(LocalSession, "_draw", read)
     with pytest.raises(BudgetExceeded, match=r"asked ε 3 .*left.* 1 .*missing 2") as refusal:
-        workspace.checkpoint().release(catalogue(THREE), "1")
+        workspace.checkpoint().release(catalogue(THREE), "1", anyway=True)
     assert refusal.value.hint
     assert {line.spent for line in workspace.checkpoint().budget("small")} == {ZERO}
 
@@ -120,7 +120,7 @@ def test_all_or_nothing_of_a_catalogue_is_charged(workspace: Workspace) -> None:
     analyst = workspace.checkpoint()
     analyst.release(catalogue(SOJOURN), "0.9")
     with pytest.raises(BudgetExceeded):
-        analyst.release(catalogue(THREE), "0.1")
+        analyst.release(catalogue(THREE), "0.1", anyway=True)
     assert {line.spent for line in analyst.budget("small")} == {Epsilon.of("0.9")}
 
 
@@ -163,7 +163,7 @@ def test_an_unknown_activity_is_found_before_anything_is_charged(workspace: Work
 
 
 def test_every_period_and_declared_group_is_answered_empty_or_not(workspace: Workspace) -> None:
-    *_, by_channel = workspace.checkpoint().release(catalogue(THREE))
+    *_, by_channel = workspace.checkpoint().release(catalogue(THREE), "0.1", anyway=True)
     months = {answer.period.label for answer in by_channel.answers}
     assert months == {"2024-01", "2024-02", "2024-03"}
     assert [a.group for a in by_channel.answers] == ["web", "phone", "letter"] * 3
@@ -174,7 +174,7 @@ def test_with_much_epsilon_answers_are_close_to_exact_and_judged(tmp_path: Path)
         tmp_path / "w", claims(90), NewLog(terms=Terms(block_budget=Epsilon.of(900)))
     )
     exact = workspace.exact(catalogue(THREE))
-    released = answers_of(workspace.checkpoint().release(catalogue(THREE), "300"))
+    released = answers_of(workspace.checkpoint().release(catalogue(THREE), "300", anyway=True))
     assert len(exact) == len(released) == 15
     for truth, answer in zip(exact, released, strict=True):
         assert (answer.ppi, answer.period, answer.group) == (truth.ppi, truth.period, truth.group)
@@ -244,7 +244,9 @@ def test_an_answer_carries_interval_cases_and_guarantee(workspace: Workspace) ->
     "target", ["below 4 days", "at most 4 days", "above 1 days", "at least 1 days"]
 )
 def test_a_target_is_shown_as_it_was_meant(workspace: Workspace, target: str) -> None:
-    (series,) = workspace.checkpoint().release(catalogue(SOJOURN.replace("below 4 days", target)))
+    (series,) = workspace.checkpoint().release(
+        catalogue(SOJOURN.replace("below 4 days", target)), "0.1"
+    )
     assert series.target is not None
     assert series.target.text == target
 
@@ -252,5 +254,5 @@ def test_a_target_is_shown_as_it_was_meant(workspace: Workspace, target: str) ->
 def test_replace_adjacency_is_carried_into_the_guarantee(tmp_path: Path) -> None:
     new = NewLog(terms=Terms(adjacency=Adjacency.REPLACE))
     workspace = workspace_with(tmp_path / "w", claims(30), new)
-    (series,) = workspace.checkpoint().release(catalogue(SOJOURN))
+    (series,) = workspace.checkpoint().release(catalogue(SOJOURN), "0.1")
     assert {a.guarantee.adjacency for a in series.answers} == {Adjacency.REPLACE}

@@ -34,7 +34,7 @@ from pappi.custody import NewLog
 from pappi.errors import DefinitionError, UsageError
 from pappi.planning import expected_cases
 from pappi.planning.expected import ExpectedCases
-from pappi.ppinot import Ppi, parse_catalogue, parse_definitions, write_definitions
+from pappi.ppinot import Catalogue, Ppi, parse_catalogue, parse_definitions, write_definitions
 from pappi.store import LogDeclaration
 from pappi.values import Calendar, Epsilon, Grid, Period, PublicLog, Terms
 from tests.small_logs import claims, workspace_with
@@ -282,15 +282,21 @@ ASKED = (
 )
 
 
+def _at_a_tenth(text: str) -> Catalogue:
+    read = parse_catalogue(text)
+    return replace(read, ppis=tuple(replace(p, epsilon=Epsilon.of("0.1")) for p in read.ppis))
+
+
 @pytest.mark.outside
 def test_a_count_on_record_makes_later_forecasts_truer_for_free(tmp_path: Path) -> None:
     """300 cases in 3 months, of which nothing was declared: 1,000 a month are far too many."""
     new = NewLog(first=date(2024, 1, 1), until=date(2024, 4, 1), terms=Terms(expected_cases=1_000))
     session = workspace_with(tmp_path / "w", claims(300), new).checkpoint()
-    monthly, quarterly = (ASKED.replace("SCOPE", scope) for scope in ("month", "quarter"))
+    texts = (ASKED.replace("SCOPE", scope) for scope in ("month", "quarter"))
+    monthly, quarterly = map(_at_a_tenth, texts)
     (before,), key = session.preview(monthly), session.price(monthly).name
     assert before.assumed_cases == 1_000
-    session.release(COUNT)
+    session.release(COUNT, "0.1")
     spent = session.budget("small")
     (after,), (other,) = session.preview(monthly), session.preview(quarterly)
     assert 60 < after.assumed_cases < 160

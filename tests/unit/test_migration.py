@@ -80,7 +80,7 @@ def spent(root: Path) -> dict[str, Epsilon]:
 
 
 def released(root: Path, text: str) -> dict[str, Any]:
-    asked = ["release", str(catalogue(root, text)), "--json", "-w", str(root)]
+    asked = ["release", str(catalogue(root, text)), "--epsilon", "0.1", "--json", "-w", str(root)]
     done = CliRunner().invoke(command, asked, catch_exceptions=False)
     found: dict[str, Any] = json.loads(done.stdout)
     return found

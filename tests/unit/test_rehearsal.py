@@ -107,7 +107,7 @@ def test_every_kind_of_measure_is_rehearsed_in_the_shape_of_its_release(
     workspace = workspace_with(tmp_path / "w", of_customers(claims(30)), new)
     asked = together(*(definitions(lines) for lines in kinds.values()))
     rehearsed = workspace.checkpoint().rehearse(asked)
-    assert shape(rehearsed) == shape(workspace.checkpoint().release(asked))
+    assert shape(rehearsed) == shape(workspace.checkpoint().release(asked, anyway=True))
     assert all(series.rehearsed for series in rehearsed)
 
 

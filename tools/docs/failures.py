@@ -102,6 +102,10 @@ MEANINGS = {
         "no mechanism can answer it from public facts: bounds are missing, or decide the verdict",
         "declare bounds, or ask for something else; the hint says what",
     ),
+    "tells-nothing": (
+        "it could be released, and would tell nothing: the noise is as large as its range",
+        "ask what the hint says instead; or say `--anyway`",
+    ),
     "audit-failed": (
         "`pappi audit` found a loss above ε, or could not finish",
         "do not release; report it",

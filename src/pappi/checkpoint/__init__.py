@@ -7,7 +7,6 @@
     levels         a series and its whole time, sharing one ε
     prices         what an analyst sees before paying: quotes, prices, forecasts, budgets
     counts         how many cases earlier releases have told there are, for forecasts
-    expected_interval  how wide the interval of an answer will be
     rehearsal      a release of made-up cases
     synthetic_log  the made-up cases
     audits         a plan as a subject of the audit

@@ -25,14 +25,12 @@ from pappi.checkpoint.queries import Release
 from pappi.errors import UsageError
 from pappi.ledger import KeyState
 from pappi.mechanisms import BeyondBounds, Estimate
-from pappi.planning import Aim, Plan, advice_on, target_in
+from pappi.planning import Aim, Plan, extreme_caution, interval_of, target_in, within_range
 from pappi.ppinot import (
     ROOT,
     Ppi,
-    Range,
     Target,
     Wanted,
-    range_above,
     sentence,
     value_above,
 )
@@ -84,7 +82,7 @@ def answer_of(
     released = {part.path: noisy[index] for index, part in enumerate(plan.measurements)}
     estimates = {p.path: p.mechanism.estimate(released[p.path]) for p in plan.measurements}
     low, high = interval_of(plan, released)
-    possible = _within_range(plan, {p.path: p.mechanism.output_range for p in plan.measurements})
+    possible = within_range(plan, {p.path: p.mechanism.output_range for p in plan.measurements})
     aim, perhaps_empty = target_in(plan.ppi, group), _perhaps_empty(estimates.values())
     chance = None if aim is None else probability_met(plan, aim.target, released)
     clipped = None if aim is None else _judged(plan, aim.target, chance, low, high)
@@ -152,24 +150,6 @@ def _value(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
         return value
     low, high = float(plan.ppi.value_range.low), float(plan.ppi.value_range.high)
     return (low + high) / 2 if value is None else min(max(value, low), high)
-
-
-def interval_of(
-    plan: Plan, released: Mapping[str, Noisy], confidence: float = CONFIDENCE
-) -> tuple[float, float]:
-    """From each function's interval at a confidence that leaves this one for them together."""
-    each = 1 - (1 - confidence) / len(plan.measurements)
-    ranges = {p.path: p.mechanism.interval(released[p.path], each) for p in plan.measurements}
-    return _within_range(plan, ranges)
-
-
-def _within_range(plan: Plan, ranges: Mapping[str, Range]) -> Range:
-    """Of the PPI, from that of each function: cut to the range declared for it."""
-    low, high = range_above(plan.ppi.measure, ranges)
-    if plan.ppi.value_range is None:
-        return low, high
-    least, most = float(plan.ppi.value_range.low), float(plan.ppi.value_range.high)
-    return min(max(low, least), most), min(max(high, least), most)
 
 
 def _cases(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
@@ -427,7 +407,7 @@ def _caution(plan: Plan) -> str:
     cautions = list(dict.fromkeys(part.mechanism.caution for part in plan.measurements))
     if plan.ppi.release.answer is Wanted.VERDICT:
         cautions.append("verdict only: no value was released")
-    return "; ".join(filter(None, (*cautions, advice_on(plan.ppi, plan.epsilon.fraction))))
+    return "; ".join(filter(None, (*cautions, extreme_caution(plan.ppi, plan.epsilon.fraction))))
 
 
 # --- what a release gives in Python ----------------------------------------------------------

@@ -4,19 +4,20 @@ A noisy number of cases of the same periods, groups and filter is a better guess
 declared before the log was seen, and using it again costs nothing: it has been released. It makes
 forecasts truer, and changes no plan.
 
-A release is found by its key, which holds its ε: so the amounts that people usually give are
-tried, the largest first, for the latest few cells.
+A release is found by its key, which holds its ε: so the amounts that people usually give, and
+that PPIs get by need, are tried, the largest first, for the latest few cells.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from statistics import mean
 
 from pappi.checkpoint.answers import series_of
 from pappi.checkpoint.queries import planned, releases_of
 from pappi.ledger import KeyState, Ledger
-from pappi.planning import Plan, cells_of, expected_cases
+from pappi.planning import LADDER, Plan, cells_of, expected_cases
 from pappi.ppinot import (
     EVERY_CASE,
     AggregatedMeasure,
@@ -28,7 +29,7 @@ from pappi.ppinot import (
 from pappi.store import LogDeclaration
 from pappi.values import NUMBER, Epsilon
 
-USUAL = tuple(map(Epsilon.of, ("1", "0.5", "0.2", "0.1", "0.05")))
+USUAL = tuple(epsilon for epsilon in reversed(LADDER) if epsilon <= Epsilon.of(1))
 _LATEST = 4
 
 
@@ -55,6 +56,11 @@ def with_counted_cases(plan: Plan, log: LogDeclaration, counted: int | None) -> 
     if counted is None:
         return plan
     return plan.expecting(expected_cases(log.public, plan.ppi, counted))
+
+
+def counting_on_record(plans: Iterable[Plan], ledger: Ledger, log: LogDeclaration) -> list[Plan]:
+    """Each with its forecast for the cases on record, where there are any."""
+    return [with_counted_cases(plan, log, counted_cases(ledger, plan.ppi, log)) for plan in plans]
 
 
 def _count_of(ppi: Ppi) -> Ppi | None:

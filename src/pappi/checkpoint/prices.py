@@ -10,9 +10,9 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from pappi.checkpoint.answers import shown_aim
-from pappi.checkpoint.expected_interval import expected_half_width
 from pappi.checkpoint.queries import Release
 from pappi.ledger import (
     Account,
@@ -29,11 +29,17 @@ from pappi.planning import (
     Option,
     Plan,
     advice_on,
+    alternatives_to,
+    chance_to_decide,
+    expected_half_width,
+    is_enough,
+    part_of_range,
     plan_alone,
     plan_error_law,
     plan_options,
     target_in,
     untold,
+    why_nothing,
 )
 from pappi.ppinot import ReleaseChoice, Wanted, measure_kind
 from pappi.store import LogDeclaration, Registry
@@ -41,6 +47,7 @@ from pappi.values import (
     CONFIDENCES,
     MARGIN_CONFIDENCE,
     ZERO,
+    Alternative,
     BudgetLine,
     Epsilon,
     ErrorQuantile,
@@ -50,11 +57,20 @@ from pappi.values import (
     QuotedSet,
 )
 
+MOST_ADVISED = 12
+"""PPIs of one request that are told what to ask instead."""
+
 _FEWER = "a tenth of the cases can mean ten times the error"
 _UNASKED = "not as asked: without `noise` and `mechanism`"
 
 
-def quote_of(plan: Plan, log: PublicLog, charges: int, new_charges: int) -> Quote:
+def quote_of(
+    plan: Plan,
+    log: PublicLog,
+    charges: int,
+    new_charges: int,
+    alternatives: tuple[Alternative, ...] = (),
+) -> Quote:
     ppi, spread = plan.ppi, plan_error_law(plan)
     quantiles, assumes = _quantiles(plan, spread), "" if spread is None else spread.assumes
     return Quote(
@@ -71,7 +87,7 @@ def quote_of(plan: Plan, log: PublicLog, charges: int, new_charges: int) -> Quot
         options=_ranked([*_asked_for(plan, log), *_unasked(plan, log)]),
         shares=_shares(plan),
         clipping=_clipping(plan, log),
-        advice=advice_on(ppi, plan.epsilon.fraction),
+        advice=advice_on(plan),
         quantiles=quantiles,
         margin_note=_margin_note(plan, quantiles, assumes),
         assumes=assumes if quantiles else "",
@@ -86,6 +102,11 @@ def quote_of(plan: Plan, log: PublicLog, charges: int, new_charges: int) -> Quot
         interval_half_width=_interval_half_width(plan),
         each=plan.apart,
         untold=_untold(plan, log) if new_charges else None,
+        part_of_range=_short(part_of_range(plan)),
+        chance_to_decide=_short(chance_to_decide(plan)),
+        tells_nothing=bool(why_nothing(plan)),
+        epsilon_note=plan.because,
+        alternatives=alternatives,
     )
 
 
@@ -95,6 +116,18 @@ def _untold(plan: Plan, log: PublicLog) -> float | None:
         return None
     without = untold(plan, log).expecting(plan.expected)
     return half_width_of(without) if plan.together else _interval_half_width(without)
+
+
+def alternatives_in(
+    plans: Sequence[Plan], log: PublicLog, *, advised: bool
+) -> dict[str, tuple[Alternative, ...]]:
+    """What to ask instead of PPIs that tell nothing; `advised`, of all that may well not decide.
+
+    Of the first few alone, as it takes several plans for each.
+    """
+    needing = (plan for plan in plans if why_nothing(plan) or (advised and not is_enough(plan)))
+    first = islice(needing, MOST_ADVISED)
+    return {plan.ppi.id: alternatives_to(plan, log, plans) for plan in first}
 
 
 def _quantiles(plan: Plan, spread: ErrorLaw | None) -> tuple[ErrorQuantile, ...]:
@@ -116,6 +149,10 @@ def half_width_of(plan: Plan) -> float | None:
     quantiles = _quantiles(plan, plan_error_law(plan))
     known = {quantile.confidence: quantile.within for quantile in quantiles}
     return known.get(MARGIN_CONFIDENCE)
+
+
+def _short(part: float | None) -> float | None:
+    return None if part is None else round(part, 3)
 
 
 def _digits(away: float) -> float:

@@ -19,21 +19,25 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from pappi.errors import Problem, Refused, UsageError
+from pappi.errors import Option, Problem, Refused, TellsNothing, UsageError
 from pappi.ledger import Account, Charge, canonical_json, canonical_object
 from pappi.mechanisms import mechanism_names
 from pappi.planning import (
     DEAREST,
+    EACH,
     Cell,
     Plan,
+    alternatives_to,
     cells_of,
     epsilon_for,
     periods_of,
     plan_alone,
+    plan_by_need,
     plan_each,
     plan_error_law,
     plan_set,
     wanted_accuracy,
+    why_nothing,
 )
 from pappi.ppinot import (
     Catalogue,
@@ -57,7 +61,7 @@ from pappi.ppinot import (
     with_default_bounds,
 )
 from pappi.store import LogDeclaration, Registry
-from pappi.values import JSON, CaseBorder, Epsilon, Horizon, PublicLog
+from pappi.values import JSON, Alternative, CaseBorder, Epsilon, Horizon, PublicLog
 
 Definitions = str | Path | Catalogue
 """The path of a file in any notation, or its text if it has several lines or is JSON or XML."""
@@ -117,7 +121,9 @@ def epsilon_if_any(amount: Amount | None) -> Epsilon | None:
 
 # --- plans -----------------------------------------------------------------------------------
 
-DEFAULT_EPSILON = Epsilon.of("0.1")
+DEFAULT_EPSILON = EACH
+"""Of one PPI by itself, where nothing says what it needs."""
+
 LEAST_EPSILON = Epsilon.of("0.001")
 
 
@@ -134,10 +140,17 @@ def planned(ppi: Ppi, epsilon: Epsilon | None, log: PublicLog) -> Plan:
 
 
 def plans_of(catalogue: Catalogue, epsilon: Epsilon | None, log: PublicLog) -> tuple[Plan, ...]:
-    """Of each PPI; under the catalogue's total, if it has one and no ε is asked for each."""
+    """Of each PPI; under the catalogue's total, if it has one and no ε is asked for each.
+
+    PPIs for which nobody names an ε get what they need.
+    """
     if catalogue.total is None or epsilon is not None:
-        asked = [(_settled(ppi, log), _epsilon(ppi, epsilon)) for ppi in catalogue.ppis]
-        return plan_each(asked, log)
+        needy = [_settled(ppi, log) for ppi in catalogue.ppis if not (epsilon or ppi.epsilon)]
+        named = [ppi for ppi in catalogue.ppis if epsilon or ppi.epsilon]
+        asked = [(_settled(ppi, log), _epsilon(ppi, epsilon)) for ppi in named]
+        by_need = plan_by_need(needy, log) if needy else ()
+        plans = {plan.ppi.id: plan for plan in (*by_need, *plan_each(asked, log))}
+        return tuple(plans[ppi.id] for ppi in catalogue.ppis)
     for amount in (catalogue.total, *(ppi.epsilon for ppi in catalogue.ppis if ppi.epsilon)):
         _refuse_tiny(amount)
     return plan_set([_settled(ppi, log) for ppi in catalogue.ppis], catalogue.total, log)
@@ -170,6 +183,25 @@ def _unaffordable(ppi: Ppi, accuracy: str, log: PublicLog) -> Refused:
         f"no epsilon up to {DEAREST} keeps PPI '{ppi.id}' within ±{accuracy.strip(' ±')}",
         hint="ask for less accuracy, or declare tighter bounds",
     )
+
+
+def refuse_telling_nothing(plans: Sequence[Plan], log: PublicLog) -> None:
+    """What is not on record yet, and would tell nothing, is charged only if that is wanted."""
+    for plan in plans:
+        if reason := why_nothing(plan):
+            raise TellsNothing(
+                f"PPI '{plan.ppi.id}' would tell you nothing: {reason}",
+                hint=f"{_instead(alternatives_to(plan, log, plans))}to release it all the same, "
+                "add",
+                options=[Option("anyway")],
+            )
+
+
+def _instead(alternatives: Sequence[Alternative]) -> str:
+    if not alternatives:
+        return "nothing was charged; "
+    ways = (f"{each.change} (ε {each.epsilon})" for each in alternatives)
+    return f"nothing was charged; better: {'; or '.join(ways)}; "
 
 
 def _settled(ppi: Ppi, log: PublicLog) -> Ppi:

@@ -15,17 +15,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pappi.checkpoint.access import Caller, Rules, refuse_stopped
 from pappi.checkpoint.answers import Released, series_of
-from pappi.checkpoint.counts import counted_cases, with_counted_cases
+from pappi.checkpoint.counts import counted_cases, counting_on_record, with_counted_cases
 from pappi.checkpoint.facts import Checked, PastRelease
 from pappi.checkpoint.levels import released_in_levels
 from pappi.checkpoint.pace import AT_ONCE, Pace
 from pappi.checkpoint.prices import (
     UNPAID,
     Price,
+    alternatives_in,
     budget_lines,
     forecast_of,
     half_width_of,
@@ -46,6 +48,7 @@ from pappi.checkpoint.queries import (
     planned,
     plans_of,
     refuse_both,
+    refuse_telling_nothing,
     refuse_too_many,
     refuse_too_many_answers,
     refuse_too_much,
@@ -169,6 +172,27 @@ class LocalSession:
         total: Amount | None = None,
     ) -> tuple[Quote, ...]:
         """Cost and expected error of every PPI, or what an accuracy costs; nothing is spent."""
+        return self._quotes(definitions, epsilon, accuracy, total)
+
+    def advise(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None = None,
+        *,
+        total: Amount | None = None,
+    ) -> tuple[Quote, ...]:
+        """The same, with what to ask instead of every PPI that may well not decide."""
+        return self._quotes(definitions, epsilon, None, total, advised=True)
+
+    def _quotes(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None,
+        accuracy: str | None,
+        total: Amount | None,
+        *,
+        advised: bool = False,
+    ) -> tuple[Quote, ...]:
         refuse_both(epsilon, total, accuracy)
         amount, catalogue = epsilon_if_any(epsilon), catalogue_of(definitions, total)
         if accuracy is not None:
@@ -187,13 +211,17 @@ class LocalSession:
                 by_plan = self._by_plan(catalogue, amount, ledger, log)
             refuse_too_much([release for own in by_plan for release in own])
             states = ledger.states(release.key for own in by_plan for release in own)
-        quotes = []
+        asked = []
         for own, counted in zip(by_plan, counts, strict=True):
             unpaid = [release for release in own if states[release.key] in UNPAID]
             dearest = max(unpaid or own, key=lambda release: release.charge.amount)
             plan = with_counted_cases(dearest.plan, log, counted)
-            quotes.append(quote_of(plan, log.public, len(own), len(unpaid)))
-        return tuple(quotes)
+            asked.append((plan, len(own), len(unpaid)))
+        instead = alternatives_in([plan for plan, *_ in asked], log.public, advised=advised)
+        return tuple(
+            quote_of(plan, log.public, charges, new, instead.get(plan.ppi.id, ()))
+            for plan, charges, new in asked
+        )
 
     def margins(
         self, definitions: Definitions, epsilons: Sequence[Epsilon]
@@ -296,13 +324,15 @@ class LocalSession:
         whole: Amount | None = None,
         price: str | None = None,
         total: Amount | None = None,
+        anyway: bool = False,
     ) -> Released:
         """Charge and release every PPI of a catalogue, or none; what was released is replayed.
 
         `epsilon` is for each PPI; a `total` is for all of them, by one draw where that is better.
         `smooth` also draws the periods of a series towards each other, from what was released
         alone; `whole` spends that share of ε on the whole time. With the name of a `price`,
-        nothing happens unless that is still the price.
+        nothing happens unless that is still the price. What would tell nothing is refused, unless
+        it is to be released `anyway`.
         """
         refuse_both(epsilon, total)
         amount, catalogue = epsilon_if_any(epsilon), catalogue_of(definitions, total)
@@ -310,12 +340,13 @@ class LocalSession:
             if not smooth or price is not None or catalogue.total is not None:
                 raise UsageError("`whole` needs `smooth`, and takes no `price` and no `total`")
             share = epsilon_of(whole).fraction
-            levels = released_in_levels(self.release, catalogue, amount, share)
+            release = partial(self.release, anyway=anyway)
+            levels = released_in_levels(release, catalogue, amount, share)
             return Released(smoothed_all(levels))
         with self._open_for(catalogue) as (ledger, log):
             series = None
             while series is None:
-                series = self._released(catalogue, amount, ledger, log, price)
+                series = self._released(catalogue, amount, ledger, log, price, anyway=anyway)
         return Released(smoothed_all(series) if smooth else series)
 
     def _released(
@@ -325,6 +356,8 @@ class LocalSession:
         ledger: Ledger,
         log: LogDeclaration,
         price: str | None,
+        *,
+        anyway: bool,
     ) -> tuple[Series, ...] | None:
         """None if somebody else was charged for a part of it in the meantime: it is planned anew.
 
@@ -332,9 +365,12 @@ class LocalSession:
         """
         before = ledger.head()
         releases = self._releases(catalogue, amount, ledger, log)
+        states = ledger.states(release.key for release in releases)
         if price is not None:
-            states = ledger.states(release.key for release in releases)
             _refuse_other_price(price_of(releases, states), price)
+        if not anyway:
+            new = {one.plan.ppi.id: one.plan for one in releases if _is_new(one, states)}
+            refuse_telling_nothing(counting_on_record(new.values(), ledger, log), log.public)
 
         def check() -> None:
             if ledger.head() != before:
@@ -422,11 +458,17 @@ class LocalSession:
         epsilon: Amount | None = None,
         *,
         total: Amount | None = None,
+        anyway: bool = False,
     ) -> Subscription:
-        """Reserve what a catalogue costs in every block to come up to a day."""
+        """Reserve what a catalogue costs in every block to come up to a day.
+
+        What would tell nothing is refused, unless it is wanted `anyway`.
+        """
         refuse_both(epsilon, total)
         amount, catalogue = epsilon_if_any(epsilon), catalogue_of(definitions, total)
-        return subscribe(self._ledger_session, self._caller, catalogue, until, amount)
+        return subscribe(
+            self._ledger_session, self._caller, catalogue, until, amount, anyway=anyway
+        )
 
     def subscriptions(self) -> tuple[Subscription, ...]:
         """This analyst's subscriptions."""
@@ -545,6 +587,11 @@ def run_due(
                     yield Run(subscription, session.answer(ledger, due, log))
             except PappiError as problem:
                 yield Run(subscription, problem=problem)
+
+
+def _is_new(release: Release, states: Mapping[str, KeyState]) -> bool:
+    """Whether nobody has asked for it yet: what was reserved was agreed to at that time."""
+    return states[release.key] is KeyState.NEW
 
 
 def _refuse_unready(

@@ -3,7 +3,8 @@
 PPIs that share a draw are charged as one, and whatever it answered stays free: any PPI of it, alone
 or with others, at an ε up to what it paid for its part of the draw; under a total also if that is
 no larger than the total it was released under. Whoever wants it more exact names a larger ε, and
-pays for a release of its own. What was released alone is as free, at the same ε.
+pays for a release of its own. What was released alone is as free, at the same ε. Who names no ε
+takes what is on record if it decides, or errs hardly more than what would be planned.
 
 What is not on record is planned as if nothing else had been asked: newcomers share a draw among
 themselves, so that no block pays more than for each PPI by itself.
@@ -24,11 +25,20 @@ from typing import Any
 
 from pappi.checkpoint.queries import Release, release_in
 from pappi.ledger import Account, Charge, KeyState, Ledger, canonical_json
-from pappi.planning import Plan, plan_alone, plan_each, plan_newcomers, plan_ppi, recorded_member
+from pappi.planning import (
+    Plan,
+    is_enough,
+    plan_alone,
+    plan_each,
+    plan_newcomers,
+    plan_ppi,
+    recorded_member,
+)
 from pappi.ppinot import Ppi, canonical_form
 from pappi.store import LogDeclaration
 from pappi.values import Epsilon
 
+_HARDLY_MORE = 1.25
 _OWN = ("ppi", "total", "each", "epsilon", "parts")
 """What tells charges about one cell apart; all else in a question says which cases it has."""
 
@@ -99,6 +109,7 @@ class _Record:
         self._members: dict[tuple[object, ...], Plan | None] = {}
         self._alone_plans: dict[tuple[str, Epsilon], Plan] = {}
         self._telling_plans: dict[tuple[str, Epsilon], Plan] = {}
+        self._good: dict[int, bool] = {}
         self._anew: dict[tuple[str, ...], Mapping[str, Plan]] = {}
 
     def answer(self, release: Release) -> Release | None:
@@ -109,10 +120,19 @@ class _Record:
         candidates = [*self._alone(release, asked), *self._of_sets(release, asked)]
         for candidate in sorted(candidates, key=lambda one: one.rank(self._analyst)):
             read = self._plan(candidate, release)
-            if read is not None:
+            if read is not None and self._serves(candidate, read, plan, asked):
                 read = replace(read, total=plan.total, apart=asked)
                 return Release(read, release.cell, candidate.charge)
         return None
+
+    def _serves(self, known: _OnRecord, read: Plan, plan: Plan, asked: Epsilon) -> bool:
+        """Where nobody named an ε: what decides as well, or errs hardly more, need not be paid."""
+        if not plan.because or _of_each(known.charge) >= asked.nano:
+            return True
+        if id(read) not in self._good:
+            errs_alike = read.predicted_error <= _HARDLY_MORE * plan.predicted_error
+            self._good[id(read)] = errs_alike or is_enough(read)
+        return self._good[id(read)]
 
     def _alone(self, release: Release, asked: Epsilon) -> Iterator[_OnRecord]:
         """What it would be by itself, also without counting what its bounds cut off."""
@@ -129,7 +149,8 @@ class _Record:
             of_all = _question(known.charge).get("total")
             named = release.plan.ppi.epsilon is not None  # who names an ε wants that
             within = total is not None and not named and (of_all or 0) >= total.nano
-            if within or _of_each(known.charge) >= asked.nano:
+            unnamed = bool(release.plan.because)
+            if within or unnamed or _of_each(known.charge) >= asked.nano:
                 yield known
 
     def _in_block(self, block: Account) -> dict[str, list[_OnRecord]]:

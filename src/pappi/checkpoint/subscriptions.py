@@ -12,10 +12,12 @@ from dataclasses import replace
 from datetime import date
 
 from pappi.checkpoint.access import Caller, Rules
+from pappi.checkpoint.counts import counting_on_record
 from pappi.checkpoint.queries import (
     Release,
     checked_log,
     plans_of,
+    refuse_telling_nothing,
     refuse_too_many,
     refuse_too_many_answers,
     refuse_too_much,
@@ -53,6 +55,8 @@ def subscribe(
     catalogue: Catalogue,
     until: date,
     epsilon: Epsilon | None,
+    *,
+    anyway: bool,
 ) -> Subscription:
     """Reserve the price of every block from what is sealed now up to `until`, or of none."""
     with ledger_session.ledger() as ledger:
@@ -74,6 +78,9 @@ def subscribe(
         releases = _releases(subscription, log, until, ledger, registry)
         _require_blocks(releases, log)
         refuse_too_much(releases)
+        if not anyway:
+            plans = {release.plan.ppi.id: release.plan for release in releases}
+            refuse_telling_nothing(counting_on_record(plans.values(), ledger, log), log.public)
         rules = Rules(ledger_session, ledger, caller, log)
         act = (EntryKind.STAND, subscription_payload(subscription))
 

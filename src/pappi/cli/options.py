@@ -30,7 +30,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 EPSILON = click.option(
     "--epsilon",
     metavar="EPS",
-    help="Epsilon of each PPI. [default: the PPI's own, else 0.1]",
+    help="Epsilon of each PPI. [default: the PPI's own, else what it needs]",
 )
 
 

@@ -32,6 +32,9 @@ COMMANDS = {
     "ppi": Entry("ppis:ppi", "PPI definitions: check, show, convert."),
     "exact": Entry("queries:exact", "Owner only: show exact, non-private values."),
     "preview": Entry("queries:preview", "Show the cost and expected error of every PPI."),
+    "advise": Entry(
+        "queries:advise", "Show which PPIs are likely to decide, and what to ask instead."
+    ),
     "rehearse": Entry("queries:rehearse", "Show what a release would look like, on made-up cases."),
     "release": Entry(
         "queries:release",

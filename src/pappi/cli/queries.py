@@ -44,6 +44,9 @@ _ANALYST = click.option(
     show_default=True,
     help="Analyst who subscribes and whose share pays.",
 )
+_ANYWAY = click.option(
+    "--anyway", is_flag=True, help="Also what would tell nothing: see pappi advise."
+)
 _CHARTS = click.option(
     "--svg", type=click.Path(file_okay=False, path_type=Path), help="Write charts to DIR."
 )
@@ -124,7 +127,7 @@ def preview(
     lines = analyst.budget(chosen.log)
     previewed = list(zip(chosen.ppis, quotes, strict=True))
     priced = chosen
-    if chosen.total is None or epsilon is not None or accuracy is not None:
+    if epsilon is not None or accuracy is not None:
         ppis = (replace(ppi, epsilon=quote.own_epsilon) for ppi, quote in previewed)
         priced = replace(chosen, ppis=tuple(ppis), total=None)
     foreseen = analyst.outlook(priced)
@@ -140,6 +143,39 @@ def preview(
         # A confidence was named: show what holds with others than the usual one.
         margins = options or "," in (accuracy or "")
         show_preview(quotes, lines, foreseen, margins=margins, options=options)
+
+
+@click.command()
+@CATALOGUE
+@_ONLY
+@EPSILON
+@TOTAL
+@workspace_option
+@AS_JSON
+def advise(
+    catalogue: Path,
+    only: Sequence[str],
+    epsilon: str | None,
+    total: str | None,
+    workspace: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Show which PPIs are likely to decide, and what to ask instead.
+
+    Reads no data and spends nothing.
+    """
+    _refuse_both(epsilon, total)
+    chosen = chosen_catalogue(catalogue, only, total)
+    quotes = open_workspace(workspace).checkpoint().advise(chosen, epsilon)
+    if as_json:
+        click.echo(_json({"quotes": [report.quote_record(quote) for quote in quotes]}))
+        return
+    out = console()
+    out.print(report.advice_table(quotes))
+    for quote in quotes:
+        if quote.alternatives:
+            out.print(report.alternatives_table(quote))
 
 
 def _refuse_both(epsilon: str | None, total: str | None) -> None:
@@ -189,6 +225,7 @@ def rehearse(
     help="With --smooth: spend this share of ε on the whole time, e.g. 0.5, and the rest on the "
     "periods.",
 )
+@_ANYWAY
 def release(
     catalogue: Path,
     only: Sequence[str],
@@ -202,6 +239,7 @@ def release(
     smooth: bool,
     as_csv: bool,
     as_json: bool,
+    anyway: bool,
 ) -> None:
     """Charge the budget and release every PPI; earlier releases are repeated for free."""
     if whole is not None and not smooth:
@@ -212,7 +250,7 @@ def release(
     for folder in (svg, html.parent if html else None):
         make_folder(folder)
     before = analyst.budget(chosen.log)
-    series = analyst.release(chosen, epsilon, smooth=smooth, whole=whole)
+    series = analyst.release(chosen, epsilon, smooth=smooth, whole=whole, anyway=anyway)
     budget_lines = analyst.budget(chosen.log)
     _write_files(analyst.log(chosen.log), series, budget_lines, svg, html)
     answers = [answer for one in series for answer in one.answers]
@@ -280,6 +318,7 @@ def subscription() -> None:
 )
 @EPSILON
 @TOTAL
+@_ANYWAY
 @_ANALYST
 @workspace_option
 def add(
@@ -289,10 +328,14 @@ def add(
     total: str | None,
     analyst: str,
     workspace: str | None,
+    *,
+    anyway: bool,
 ) -> None:
     """Subscribe to a catalogue: reserve its cost in every future block."""
     session = open_workspace(workspace).checkpoint(analyst)
-    added = session.subscribe(catalogue_in(catalogue), until.date(), epsilon, total=total)
+    added = session.subscribe(
+        catalogue_in(catalogue), until.date(), epsilon, total=total, anyway=anyway
+    )
     click.echo(f"Subscription {added.id}: {added.first} up to {added.until}.")
     click.echo("Each block is released once it is sealed: pappi subscription run")
 
@@ -370,8 +413,13 @@ def show_preview(
     margins: bool,
     options: bool,
 ) -> None:
-    """Prices and margins, what to ask instead, and how long the budget lasts."""
+    """What tells nothing, prices and margins, and how long the budget lasts."""
     out = console()
+    for quote in quotes:
+        if quote.tells_nothing and quote.new_charges:
+            out.print(report.nothing_said(quote))
+            if quote.alternatives:
+                out.print(report.alternatives_table(quote))
     out.print(report.quotes_table(quotes))
     if margins:
         out.print(report.quantiles_table(quotes))

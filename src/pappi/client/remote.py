@@ -186,6 +186,18 @@ class Client:
         sent = _sent(definitions, notation, epsilon, total, accuracy=accuracy)
         return _part(tuple[Quote, ...], self._post("/preview", sent), "quotes")
 
+    def advise(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None = None,
+        *,
+        total: Amount | None = None,
+        notation: str | None = None,
+    ) -> tuple[Quote, ...]:
+        """The same, with what to ask instead of every PPI that may well not decide."""
+        sent = _sent(definitions, notation, epsilon, total)
+        return _part(tuple[Quote, ...], self._post("/advise", sent), "quotes")
+
     def price(
         self,
         definitions: Definitions,
@@ -266,16 +278,23 @@ class Client:
         whole: Amount | None = None,
         price: str | None = None,
         total: Amount | None = None,
+        anyway: bool = False,
         notation: str | None = None,
     ) -> Released:
         """Charge and release every PPI, or none; what was released is replayed.
 
         `smooth` also draws the periods of a series towards each other, from what was released
         alone; `whole` spends that share of ε on the whole time. With the name of a `price`,
-        nothing happens unless that is still the price.
+        nothing happens unless that is still the price. What would tell nothing is refused, unless
+        it is to be released `anyway`.
         """
         share = None if whole is None else str(epsilon_of(whole))
-        more = {"smooth": smooth or None, "whole": share, "price": price}
+        more = {
+            "smooth": smooth or None,
+            "whole": share,
+            "price": price,
+            "anyway": anyway or None,
+        }
         sent = _sent(definitions, notation, epsilon, total, **more)
         return _released(self._post("/release", sent))
 
@@ -300,10 +319,15 @@ class Client:
         epsilon: Amount | None = None,
         *,
         total: Amount | None = None,
+        anyway: bool = False,
         notation: str | None = None,
     ) -> Subscription:
-        """Reserve what every block up to a day costs; each is released once it is sealed."""
-        sent = _sent(definitions, notation, epsilon, total, until=until.isoformat())
+        """Reserve what every block up to a day costs; each is released once it is sealed.
+
+        What would tell nothing is refused, unless it is wanted `anyway`.
+        """
+        more = {"until": until.isoformat(), "anyway": anyway or None}
+        sent = _sent(definitions, notation, epsilon, total, **more)
         return _part(Subscription, self._post("/standing", sent, repeatable=False))
 
     def subscriptions(self) -> tuple[Subscription, ...]:

@@ -8,6 +8,9 @@
     error_prediction  how far off a plan will be, and the split of epsilon because of it
     accuracy          the epsilon that a wanted margin costs
     targets           what a target means for a release
+    trials            trial releases: widths of intervals, chances to decide
+    advice            which queries tell nothing, and what to ask instead
+    allotment         ε by need, where none is asked for
     sets              a catalogue under one total, and one draw where that is better
     cells             which blocks a scope touches, and what is released together
 
@@ -17,11 +20,21 @@ knows `joint`, which is made for a set, if of one PPI, and so is in no registry.
 """
 
 from pappi.planning.accuracy import DEAREST, epsilon_for, plan_error_law, wanted_accuracy
+from pappi.planning.advice import (
+    LADDER,
+    advice_on,
+    alternatives_to,
+    extreme_caution,
+    is_enough,
+    part_of_range,
+    why_nothing,
+)
+from pappi.planning.allotment import EACH, plan_by_need
 from pappi.planning.bounds import sides_cut
 from pappi.planning.cells import MOST_PERIODS, Cell, cells_of, periods_of
 from pappi.planning.expected import ExpectedCases, blocks_between, expected_cases
 from pappi.planning.measurements import SAMPLED, THRESHOLD, Measurement
-from pappi.planning.plan import Option, Plan, plan_options, plan_ppi
+from pappi.planning.plan import Option, Plan, interval_of, plan_options, plan_ppi, within_range
 from pappi.planning.ratios import is_part_of_whole
 from pappi.planning.sets import (
     plan_alone,
@@ -31,11 +44,15 @@ from pappi.planning.sets import (
     recorded_member,
     untold,
 )
-from pappi.planning.targets import Aim, advice_on, target_in
+from pappi.planning.targets import Aim, target_in
+from pappi.planning.trials import MOST_VALUES, chance_to_decide, expected_half_width
 
 __all__ = [
     "DEAREST",
+    "EACH",
+    "LADDER",
     "MOST_PERIODS",
+    "MOST_VALUES",
     "SAMPLED",
     "THRESHOLD",
     "Aim",
@@ -45,13 +62,21 @@ __all__ = [
     "Option",
     "Plan",
     "advice_on",
+    "alternatives_to",
     "blocks_between",
     "cells_of",
+    "chance_to_decide",
     "epsilon_for",
     "expected_cases",
+    "expected_half_width",
+    "extreme_caution",
+    "interval_of",
+    "is_enough",
     "is_part_of_whole",
+    "part_of_range",
     "periods_of",
     "plan_alone",
+    "plan_by_need",
     "plan_each",
     "plan_error_law",
     "plan_newcomers",
@@ -63,4 +88,6 @@ __all__ = [
     "target_in",
     "untold",
     "wanted_accuracy",
+    "why_nothing",
+    "within_range",
 ]

@@ -75,12 +75,12 @@ def expected_cases(log: PublicLog, ppi: Ppi, counted: int | None = None) -> Expe
 def blocks_in(log: PublicLog, scope: Scope) -> Fraction:
     """How many of the log's blocks a period of a scope is as long as."""
     if scope.grid is not None:
-        return _days(scope.grid) / _days(log.terms.blocks)
+        return grid_days(scope.grid) / grid_days(log.terms.blocks)
     first, until = scope.start or log.first, scope.until or log.until
     whole = blocks_between(log, max(first, log.first), min(until, log.until))
     if scope.recent is None:
         return whole
-    recent = _days(Grid(scope.recent.unit, scope.recent.count)) / _days(log.terms.blocks)
+    recent = grid_days(Grid(scope.recent.unit, scope.recent.count)) / grid_days(log.terms.blocks)
     return min(recent, whole)
 
 
@@ -95,7 +95,8 @@ def _part(block: Period, first: date, until: date) -> Fraction:
     return Fraction(inside.days, (block.end - block.start).days)
 
 
-def _days(grid: Grid) -> Fraction:
+def grid_days(grid: Grid) -> Fraction:
+    """How long a period of a grid usually is."""
     return grid.count * _DAYS[grid.unit]
 
 

@@ -8,13 +8,13 @@ what the owner declared.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 
 from pappi.errors import NotReleasable, UsageError
-from pappi.mechanisms import RATIO, names_for, on_request
+from pappi.mechanisms import RATIO, Outcome, names_for, on_request
 from pappi.planning.error_prediction import best_split, contributions, predicted_error
 from pappi.planning.expected import ExpectedCases, expected_cases
 from pappi.planning.measurements import (
@@ -39,6 +39,7 @@ from pappi.ppinot import (
     Inner,
     NoiseOn,
     Ppi,
+    Range,
     ReleaseChoice,
     Wanted,
     admissible_sets,
@@ -46,8 +47,9 @@ from pappi.ppinot import (
     function_name,
     functions,
     leaves,
+    range_above,
 )
-from pappi.values import Epsilon, PublicLog
+from pappi.values import CONFIDENCE, Epsilon, PublicLog
 
 MOST_OPTIONS = 64
 MOST_FUNCTIONS = 64
@@ -63,7 +65,8 @@ class Plan:
     Planned with others, it may be released by one draw for all of `together`: then `epsilon` is
     that of the draw. `apart` is what it would have if all were released one by one: the ε it was
     asked at, or under a `total` an equal part of that. `cut_with` are the PPIs whose bounds count
-    where it tells how many cases lie beyond, itself among them.
+    where it tells how many cases lie beyond, itself among them. `because` says why it has this
+    `epsilon`, where nobody asked for one.
     """
 
     ppi: Ppi
@@ -75,6 +78,7 @@ class Plan:
     together: tuple[str, ...] = ()
     apart: Epsilon | None = None
     cut_with: tuple[str, ...] = ()
+    because: str = ""
 
     @property
     def mechanism(self) -> str:
@@ -214,6 +218,27 @@ def _sets(root: Inner, request: Request) -> Iterator[AdmissibleSet]:
 def _whole(request: Request) -> bool:
     """Whether the PPI can only be answered as a whole, whatever it is."""
     return request.verdict_only or request.ppi.release.mechanism == SAMPLED
+
+
+# --- where the value lies, by what was released ---------------------------------------
+
+
+def interval_of(
+    plan: Plan, released: Mapping[str, Outcome], confidence: float = CONFIDENCE
+) -> tuple[float, float]:
+    """From each function's interval at a confidence that leaves this one for them together."""
+    each = 1 - (1 - confidence) / len(plan.measurements)
+    ranges = {p.path: p.mechanism.interval(released[p.path], each) for p in plan.measurements}
+    return within_range(plan, ranges)
+
+
+def within_range(plan: Plan, ranges: Mapping[str, Range]) -> Range:
+    """Of the PPI, from that of each function: cut to the range declared for it."""
+    low, high = range_above(plan.ppi.measure, ranges)
+    if plan.ppi.value_range is None:
+        return low, high
+    least, most = float(plan.ppi.value_range.low), float(plan.ppi.value_range.high)
+    return min(max(low, least), most), min(max(high, least), most)
 
 
 # --- the set that is asked for --------------------------------------------------------

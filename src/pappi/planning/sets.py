@@ -91,7 +91,7 @@ def plan_each(asked: Sequence[tuple[Ppi, Epsilon]], log: PublicLog) -> tuple[Pla
             joint = _joined(unit, alone, partial(_times, epsilon), log)
             together = (plan for plan in joint.values() if plan.together)
             plans |= {plan.ppi.id: replace(plan, apart=epsilon) for plan in together}
-        plans |= {copy.id: _copied(plans[of.id], copy, log) for copy, of in copies}
+        plans |= {copy.id: copied(plans[of.id], copy, log) for copy, of in copies}
     return tuple(plans[ppi.id] for ppi, _ in asked)
 
 
@@ -192,8 +192,7 @@ def _plan(ppi: Ppi, epsilon: Epsilon, part: Measurement, log: PublicLog) -> Plan
 
 
 def _shared(ppis: Sequence[Ppi], total: Epsilon, log: PublicLog) -> dict[str, Plan]:
-    sets, copies = _joint_sets(ppis, log)
-    units = [*sets, *([ppi] for ppi in ppis if _member(ppi, log) is None)]
+    units, copies = units_of(ppis, log)
     plans: dict[str, Plan] = {}
     for unit in units:
         portion = _portion(total, Fraction(len(unit), len(ppis) - len(copies)))
@@ -203,7 +202,7 @@ def _shared(ppis: Sequence[Ppi], total: Epsilon, log: PublicLog) -> dict[str, Pl
                 hint="give a larger total, or ask for fewer PPIs",
             )
         plans |= _planned(unit, portion, log)
-    return plans | {copy.id: _copied(plans[of.id], copy, log) for copy, of in copies}
+    return plans | {copy.id: copied(plans[of.id], copy, log) for copy, of in copies}
 
 
 def _portion(total: Epsilon, share: Fraction) -> Epsilon:
@@ -238,6 +237,13 @@ def _relative_error(plan: Plan, log: PublicLog) -> float:
     return min(error / width, 1.0) if width else 1.0
 
 
+def plan_unit(unit: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
+    """The plans of PPIs that may share a draw, at equal parts of this ε, in their order."""
+    apart = _portion(epsilon, Fraction(1, len(unit)))
+    plans = _planned(unit, epsilon, log)
+    return [replace(plans[ppi.id], apart=apart if plans[ppi.id].together else None) for ppi in unit]
+
+
 def _planned(unit: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> dict[str, Plan]:
     """The plans of PPIs that have equal shares of this ε."""
 
@@ -270,7 +276,7 @@ def _times(each: Epsilon, ppis: int) -> Epsilon:
     return Epsilon(each.nano * ppis)
 
 
-def _copied(plan: Plan, ppi: Ppi, log: PublicLog) -> Plan:
+def copied(plan: Plan, ppi: Ppi, log: PublicLog) -> Plan:
     """For a PPI that asks what another asks in the same catalogue: it is read off the same."""
     copy = _plan(ppi, plan.epsilon, plan.measurements[0], log)
     return replace(copy, apart=plan.apart)
@@ -286,6 +292,12 @@ def _is_as_good(plan: Plan, other: Plan, log: PublicLog) -> bool:
         <= mechanisms[1].predicted_error(cases, low + place * width)
         for place in _PLACES
     )
+
+
+def units_of(ppis: Sequence[Ppi], log: PublicLog) -> tuple[list[list[Ppi]], list[tuple[Ppi, Ppi]]]:
+    """Those that one draw may answer, together, each other PPI alone; and copies of others."""
+    sets, copies = _joint_sets(ppis, log)
+    return [*sets, *([ppi] for ppi in ppis if _member(ppi, log) is None)], copies
 
 
 # --- joint sets ------------------------------------------------------------------------------

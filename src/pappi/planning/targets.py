@@ -10,10 +10,7 @@ from fractions import Fraction
 from pappi.errors import NotReleasable
 from pappi.mechanisms import Limit
 from pappi.planning.bounds import output_range_of
-from pappi.ppinot import AggregatedMeasure, Aggregation, Ppi, Target, Wanted
-
-# A maximum's verdict is right at most this often, if it is met, before it is worth asking.
-_WORTH_ASKING = 0.9
+from pappi.ppinot import Ppi, Target, Wanted
 
 Number = float | Fraction
 
@@ -95,32 +92,6 @@ def _refuse_foregone(ppi: Ppi, target: Target, what: str) -> None:
             f"its {what} lies at or beyond its bounds, so the verdict would not depend on any case",
             hint=f"declare wider bounds, or another {what}",
         )
-
-
-def advice_on(ppi: Ppi, epsilon: Fraction) -> str:
-    """What to ask instead, where a verdict cannot be had at this epsilon by any mechanism.
-
-    One case more can turn "no case beyond the limit" into its opposite. So, whatever the
-    log, a rule as good on both sides is right with probability at most 1 − exp(−ε/2)/2.
-    """
-    if not _is_extreme(ppi) or not any(_aims(ppi)):
-        return ""
-    right = 1 - math.exp(-float(epsilon) / 2) / 2
-    if right >= _WORTH_ASKING:
-        return ""
-    return (
-        f"a single case decides whether its target is met, so at ε = {float(epsilon):g} an "
-        f"unbiased verdict is right at most {100 * right:.0f} % of the time when all cases meet "
-        "it; ask for the share of cases beyond the target instead"
-    )
-
-
-def _is_extreme(ppi: Ppi) -> bool:
-    measure = ppi.measure
-    return isinstance(measure, AggregatedMeasure) and measure.function in (
-        Aggregation.MIN,
-        Aggregation.MAX,
-    )
 
 
 def _ends(target: Target) -> tuple[Number, Number]:

@@ -62,9 +62,12 @@ if TYPE_CHECKING:
     from pappi.report.style import DPO_CSS, PAGE_CSS, document_html, painted
     from pappi.report.tables import (
         advice_lines,
+        advice_table,
+        alternatives_table,
         answers_table,
         budget_table,
         exact_table,
+        nothing_said,
         options_table,
         quantiles_table,
         quotes_table,
@@ -72,11 +75,15 @@ if TYPE_CHECKING:
     )
     from pappi.report.tree_chart import composition_figure, composition_table, ppi_svg, ppi_text
     from pappi.report.wording import (
+        alternative_cells,
         assumption_text,
+        chance_text,
         charged_text,
+        cheapest_text,
         compared,
         forecast_lines,
         left_text,
+        nothing_text,
         percent,
     )
 else:
@@ -96,6 +103,9 @@ __all__ = [
     "Share",
     "State",
     "advice_lines",
+    "advice_table",
+    "alternative_cells",
+    "alternatives_table",
     "answer_record",
     "answers_table",
     "assumption_text",
@@ -103,7 +113,9 @@ __all__ = [
     "budget_gauge",
     "budget_table",
     "budget_text",
+    "chance_text",
     "charged_text",
+    "cheapest_text",
     "compared",
     "composition_figure",
     "composition_table",
@@ -126,6 +138,8 @@ __all__ = [
     "horizon_text",
     "left_text",
     "most_in_a_block",
+    "nothing_said",
+    "nothing_text",
     "options_table",
     "pack_record",
     "painted",

@@ -23,6 +23,7 @@ from pappi.report.wording import (
     SMOOTHED,
     SYMBOLS,
     Foreseen,
+    alternative_cells,
     beyond_text,
     clipping_line,
     compared,
@@ -32,6 +33,7 @@ from pappi.report.wording import (
     judged_text,
     legend,
     mark_of,
+    nothing_text,
     paid_alike,
     payments_text,
     promise,
@@ -368,7 +370,7 @@ def _preview_card(ppi: Ppi, quote: Quote, identity: str) -> Element:
         "article",
         el("h2", bdi(quote.name), id=f"{identity}-name"),
         el("p", bdi(sentence(ppi))),
-        el("p", bdi(quote.advice)) if quote.advice else None,
+        _advice(quote),
         el("figure", error_figure(quote), el("figcaption", bdi(error_caption(quote)))),
         scrolled(error_table(quote), f"Expected error of {quote.name}"),
         el("figure", composition_figure(ppi, quote)),
@@ -377,6 +379,19 @@ def _preview_card(ppi: Ppi, quote: Quote, identity: str) -> Element:
         class_="card",
         aria_labelledby=f"{identity}-name",
     )
+
+
+def _advice(quote: Quote) -> Element | None:
+    """What speaks against it, and what to ask instead."""
+    if not quote.advice:
+        return None
+    said = el("p", bdi(nothing_text(quote) if quote.tells_nothing else quote.advice))
+    rows = [tuple(bdi(cell) for cell in alternative_cells(each)) for each in quote.alternatives]
+    headers = ("Ask instead", "In each block", "Within, 95 %", "Decides")
+    numbers = dict.fromkeys((1, 2, 3), "number")
+    asked = table("What to ask instead, the cheapest first", headers, rows, numbers)
+    shown = scrolled(asked, f"Instead of {quote.name}") if rows else None
+    return el("div", said, shown, class_="note nothing" if quote.tells_nothing else "note")
 
 
 def _prices(previewed: Sequence[Previewed], forecast: Foreseen | None) -> Element:

@@ -6,6 +6,7 @@ from typing import Any
 
 from pappi.report.wording import bands_text
 from pappi.values import (
+    Alternative,
     Answer,
     Beyond,
     ExactAnswer,
@@ -158,6 +159,11 @@ def quote_record(quote: Quote) -> dict[str, Any]:
         "clipping": quote.clipping,
         "untold": quote.untold,
         "advice": quote.advice,
+        "part_of_range": quote.part_of_range,
+        "chance_to_decide": quote.chance_to_decide,
+        "epsilon_note": quote.epsilon_note,
+        "tells_nothing": quote.tells_nothing,
+        "alternatives": [_alternative_record(each) for each in quote.alternatives],
         "options": [_option_record(option) for option in quote.options],
     }
 
@@ -165,6 +171,17 @@ def quote_record(quote: Quote) -> dict[str, Any]:
 def _target_record(target: ShownTarget) -> dict[str, Any]:
     tolerated = None if target.tolerated is None else _target_record(target.tolerated)
     return {"low": target.low, "high": target.high, "text": target.text, "tolerated": tolerated}
+
+
+def _alternative_record(alternative: Alternative) -> dict[str, Any]:
+    return {
+        "change": alternative.change,
+        "yaml": alternative.yaml,
+        "epsilon": float(alternative.epsilon),
+        "unit": alternative.unit,
+        "margin": alternative.margin,
+        "chance_to_decide": alternative.chance_to_decide,
+    }
 
 
 def _option_record(option: QuotedSet) -> dict[str, Any]:

@@ -20,13 +20,18 @@ from pappi.report.numbers import (
 from pappi.report.safe_text import printable
 from pappi.report.wording import (
     COLOURS,
+    NOTHING,
+    alternative_cells,
     beyond_text,
+    chance_text,
+    cheapest_text,
     clipping_line,
     cuts_many,
     functions_text,
     guarantee_line,
     judged_text,
     mark_of,
+    nothing_text,
     option_cells,
     paid_alike,
     payments_text,
@@ -57,6 +62,10 @@ _REPLAYED = "↺"
 _BAR = 20
 _CONFIDENCE = percent(MARGIN_CONFIDENCE)
 _STAR = "*"
+_DECIDES = (
+    "Decides: how likely the verdict is to be firm, averaged over values around the target, from "
+    "the nearer end of the range to as far on the other side."
+)
 
 Options = dict[str, Any]
 _PLAIN: Options = {}
@@ -205,9 +214,13 @@ def _bar(line: BudgetLine) -> Text:
 def quotes_table(quotes: Sequence[Quote]) -> Table:
     """One line a PPI."""
     columns = dict.fromkeys(("PPI", "noise in", "mechanism"), _PLAIN)
-    columns |= dict.fromkeys(("ε", f"within, {_CONFIDENCE}", "new charges"), _RIGHT)
-    rows = [
-        [q.ppi, _noise_in(q), q.mechanism, str(q.epsilon), _error(q), payments_text(q)]
+    columns |= dict.fromkeys(("ε", f"within, {_CONFIDENCE}", "decides", "new charges"), _RIGHT)
+    rows: list[list[str | Text]] = [
+        [
+            *(q.ppi, _noise_in(q), q.mechanism, str(q.epsilon)),
+            *(_told(q, text) for text in (_error(q), _chance(q))),
+            payments_text(q),
+        ]
         for q in quotes
     ]
     if any(quote.each is not None for quote in quotes):
@@ -215,6 +228,45 @@ def quotes_table(quotes: Sequence[Quote]) -> Table:
         for row, quote in zip(rows, quotes, strict=True):
             row.append(error_text(quote.apart, quote.unit))
     return _table(columns, rows, caption=_note(quotes))
+
+
+def _chance(quote: Quote) -> str:
+    return f"{NOTHING} nothing" if quote.tells_nothing else chance_text(quote.chance_to_decide)
+
+
+def _told(quote: Quote, text: str) -> Text:
+    """In red if the query tells nothing."""
+    from rich.text import Text
+
+    return Text(printable(text), _COLOURS["missed"] if quote.tells_nothing else "")
+
+
+def nothing_said(quote: Quote) -> Text:
+    """What is said first of a query that tells nothing."""
+    return _told(quote, nothing_text(quote))
+
+
+def alternatives_table(quote: Quote) -> Table:
+    """What to ask instead of one PPI, the cheapest first."""
+    headers = ("in each block", f"within, {_CONFIDENCE}", "decides")
+    columns = {f"Instead of {quote.ppi}": _PLAIN, **dict.fromkeys(headers, _NUMBER)}
+    return _table(columns, [alternative_cells(each) for each in quote.alternatives])
+
+
+def advice_table(quotes: Sequence[Quote]) -> Table:
+    """Every query with its margin, its chance to decide and the cheapest way to decide."""
+    columns: dict[str, Options] = {"PPI": _PLAIN, "ε": _NUMBER}
+    columns |= {f"within, {_CONFIDENCE}": _NUMBER, "of its range": _RIGHT, "decides": _RIGHT}
+    columns["cheapest way to decide"] = _PLAIN
+    rows = [
+        (
+            *(quote.ppi, str(quote.epsilon), _told(quote, _error(quote))),
+            _told(quote, MISSING if quote.part_of_range is None else percent(quote.part_of_range)),
+            *(_told(quote, _chance(quote)), cheapest_text(quote)),
+        )
+        for quote in quotes
+    ]
+    return _table(columns, rows, caption=_DECIDES)
 
 
 def set_lines(quotes: Sequence[Quote]) -> list[str]:
@@ -231,6 +283,7 @@ def set_lines(quotes: Sequence[Quote]) -> list[str]:
             for quote in quotes
             if sets and not quote.together and quote.new_charges
         ]
+    lines += _epsilon_notes(quotes)
     if known := [q.ppi for q in quotes if q.each is not None and not q.new_charges]:
         lines.append(
             f"On record, and free: {', '.join(known)}. For a more accurate answer, give the PPI "
@@ -253,6 +306,15 @@ def _set_line(members: Sequence[Quote]) -> str:
     return f"{line}: {cost}."
 
 
+def _epsilon_notes(quotes: Sequence[Quote]) -> list[str]:
+    """Said once for PPIs of which it is the same."""
+    about: dict[str, list[str]] = {}
+    for quote in quotes:
+        if quote.epsilon_note:
+            about.setdefault(quote.epsilon_note, []).append(quote.ppi)
+    return [f"{', '.join(ppis)}: {note}." for note, ppis in about.items()]
+
+
 def quantiles_table(quotes: Sequence[Quote]) -> Table:
     """How far off each PPI may be, at several confidences."""
     columns = {"PPI": _PLAIN, **dict.fromkeys(map(percent, CONFIDENCES), _RIGHT)}
@@ -266,8 +328,9 @@ def quantiles_table(quotes: Sequence[Quote]) -> Table:
 def _note(quotes: Sequence[Quote]) -> str:
     fewer = sorted({f"{quote.fewer.capitalize()}." for quote in quotes if quote.fewer})
     said = " ".join([f"Within: {_CONFIDENCE} margin of error.", *fewer, _cut_off(quotes)])
+    judged = [_DECIDES] if any(quote.chance_to_decide is not None for quote in quotes) else []
     telling = [f"{quote.ppi}: {text}." for quote in quotes if (text := telling_text(quote))]
-    return "\n".join([said, *_assumptions(quotes), *_expected(quotes), *telling])
+    return "\n".join([said, *judged, *_assumptions(quotes), *_expected(quotes), *telling])
 
 
 def _expected(quotes: Sequence[Quote]) -> Iterator[str]:
@@ -309,8 +372,8 @@ def options_table(quote: Quote) -> Table:
 
 
 def advice_lines(quotes: Sequence[Quote]) -> list[str]:
-    """What to ask instead, and why a margin is not known, PPI by PPI."""
-    advice = [f"{quote.ppi}: {quote.advice}" for quote in quotes if quote.advice]
+    """What speaks against single PPIs, and why a margin is not known."""
+    advice = [f"{q.ppi}: {q.advice}" for q in quotes if q.advice and not q.tells_nothing]
     notes = [f"{q.ppi}: {_why_none(q)}: {q.margin_note}" for q in quotes if q.margin_note]
     return [printable(line) for line in advice + notes]
 

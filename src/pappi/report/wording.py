@@ -18,9 +18,11 @@ from pappi.report.numbers import MISSING, best_texts, error_text, released_texts
 from pappi.report.safe_text import printable
 from pappi.values import (
     CASE,
+    ENOUGH_CHANCE,
     UNDER_REPLACE,
     ZERO,
     Adjacency,
+    Alternative,
     Answer,
     Band,
     Beyond,
@@ -219,6 +221,52 @@ def target_lines(series: Series) -> Iterator[str]:
         yield f"target {target_text(series.target)}"
     for group, target in series.group_targets:
         yield f"target of {group}: {target_text(target)}"
+
+
+# --- advice -------------------------------------------------------------------------------
+
+
+NOTHING = "✗"
+"""Stands at a query that tells nothing."""
+
+
+def chance_text(chance: float | None) -> str:
+    """How likely a verdict is to be firm.
+
+    >>> chance_text(0.824), chance_text(0.0), chance_text(1.0), chance_text(None)
+    ('82 %', 'below 1 %', 'over 99 %', '–')
+    """
+    if chance is None:
+        return MISSING
+    if chance < 0.01:
+        return "below 1 %"
+    return "over 99 %" if chance > 0.99 else percent(round(chance, 2))
+
+
+def nothing_text(quote: Quote) -> str:
+    """What is said first of a query that tells nothing."""
+    return f"{NOTHING} {quote.name or quote.ppi}: {quote.advice}."
+
+
+def alternative_cells(alternative: Alternative) -> tuple[str, str, str, str]:
+    """What to change, ε in each block, margin, chance to decide."""
+    return (
+        f"{alternative.change[:1].upper()}{alternative.change[1:]}",
+        f"ε {alternative.epsilon}",
+        MISSING if alternative.margin is None else error_text(alternative.margin, alternative.unit),
+        chance_text(alternative.chance_to_decide),
+    )
+
+
+def cheapest_text(quote: Quote) -> str:
+    """The cheapest way to decide."""
+    if quote.alternatives:
+        best = quote.alternatives[0]
+        return f"{best.change} (ε {best.epsilon})"
+    chance = quote.chance_to_decide
+    if quote.tells_nothing or (chance is not None and chance < ENOUGH_CHANCE):
+        return "none is known within a block's budget"
+    return f"as asked (ε {quote.epsilon})"
 
 
 _COMPARED = {

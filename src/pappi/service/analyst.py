@@ -57,6 +57,7 @@ def analyst_app(
     add_route(app, "GET", "/logs/{log}/releases", view.releases, preview, LOG)
     add_route(app, "POST", "/check", view.check, preview, LOG)
     add_route(app, "POST", "/preview", view.preview, preview, LOG)
+    add_route(app, "POST", "/advise", view.advise, preview, LOG)
     add_route(app, "POST", "/price", view.price, preview, LOG)
     add_route(app, "POST", "/forecast", view.forecast, preview, LOG)
     add_route(app, "POST", "/rehearse", view.rehearse, preview, LOG)
@@ -114,6 +115,11 @@ class AnalystView:
         quotes = session.preview(catalogue, sent.epsilon, accuracy=sent.accuracy)
         return replies.Preview(catalogue.log, quotes)
 
+    def advise(self, sent: models.ToAdvise, bearer: Asking) -> replies.Preview:
+        """The same, with what to ask instead of every PPI that may well not decide."""
+        catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
+        return replies.Preview(catalogue.log, session.advise(catalogue, sent.epsilon))
+
     def price(self, sent: models.Definitions, bearer: Asking) -> replies.Priced:
         """What asking all PPIs together would cost; nothing is spent."""
         catalogue = catalogue_in(sent)
@@ -136,7 +142,12 @@ class AnalystView:
         """Charge and release every PPI, or replay what was released before."""
         catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
         series = session.release(
-            catalogue, sent.epsilon, smooth=sent.smooth, whole=sent.whole, price=sent.price
+            catalogue,
+            sent.epsilon,
+            smooth=sent.smooth,
+            whole=sent.whole,
+            price=sent.price,
+            anyway=sent.anyway,
         )
         return replies.ReleasedSeries(catalogue.log, series)
 
@@ -152,7 +163,7 @@ class AnalystView:
     def subscribe(self, sent: models.ToSubscribe, bearer: Asking) -> Subscription:
         """Reserve the price of every block up to a day; each is released once it is sealed."""
         return bearer.session_in(self._workspace).subscribe(
-            catalogue_in(sent), sent.until, sent.epsilon
+            catalogue_in(sent), sent.until, sent.epsilon, anyway=sent.anyway
         )
 
     def unsubscribe(self, question: Identity, bearer: Asking) -> replies.Ended:

@@ -145,6 +145,12 @@ class ToPreview(Definitions):
     accuracy: Annotated[str, Field(min_length=1, max_length=60, examples=["6 h"])] | None = None
 
 
+class ToAdvise(Definitions):
+    """ε for each PPI, if not as they name it."""
+
+    epsilon: Amount | None = None
+
+
 class ToReplay(Definitions):
     """With `smooth`, also what smoothing makes of the released values."""
 
@@ -161,20 +167,26 @@ class ToRehearse(Definitions):
 class ToRelease(Definitions):
     """`smooth` also smooths the series, and `whole` spends that share of ε on the whole time.
 
-    With the name of a `price`, nothing is charged unless that is still the price.
+    With the name of a `price`, nothing is charged unless that is still the price. What would
+    tell nothing is refused unless it is to be released `anyway`.
     """
 
     epsilon: Amount | None = None
     smooth: bool = False
     whole: Amount | None = None
     price: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    anyway: bool = False
 
 
 class ToSubscribe(Definitions):
-    """Release each period up to `until`, once it is sealed; its ε is reserved now."""
+    """Release each period up to `until`, once it is sealed; its ε is reserved now.
+
+    What would tell nothing is refused unless it is wanted `anyway`.
+    """
 
     until: Day
     epsilon: Amount | None = None
+    anyway: bool = False
 
 
 # --- what the owner sends ---------------------------------------------------------------

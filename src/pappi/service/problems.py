@@ -54,6 +54,7 @@ _STATUS_AND_TITLE: Mapping[str, tuple[int, str]] = MappingProxyType(
         "definition": (422, "The definitions have problems"),
         "refused": (422, "This is refused"),
         "not-releasable": (422, "This cannot be released"),
+        "tells-nothing": (422, "This would tell you nothing"),
         "too-many-requests": (429, "Too many requests"),
         "internal": (500, "Internal error"),
         "release-failed": (500, "The release was not completed"),

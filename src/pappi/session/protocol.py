@@ -68,6 +68,15 @@ class Session(Protocol):
         share one draw where they are better by it.
         """
 
+    def advise(
+        self,
+        definitions: Definitions,
+        epsilon: Amount | None = None,
+        *,
+        total: Amount | None = None,
+    ) -> tuple[Quote, ...]:
+        """The same, with what to ask instead of every PPI that may well not decide."""
+
     def price(self, definitions: Definitions, *, total: Amount | None = None) -> Price:
         """What asking all PPIs together costs, at the ε each of them names, or at a total."""
 
@@ -114,12 +123,14 @@ class Session(Protocol):
         whole: Amount | None = None,
         price: str | None = None,
         total: Amount | None = None,
+        anyway: bool = False,
     ) -> Released:
         """Charge and release every PPI, or none; what was released is replayed.
 
         `smooth` also draws the periods of a series towards each other, from what was released
         alone; `whole` spends that share of ε on the whole time. With the name of a `price`,
-        nothing happens unless that is still the price.
+        nothing happens unless that is still the price. What would tell nothing is refused, unless
+        it is to be released `anyway`.
         """
 
     def replay(
@@ -136,8 +147,12 @@ class Session(Protocol):
         epsilon: Amount | None = None,
         *,
         total: Amount | None = None,
+        anyway: bool = False,
     ) -> Subscription:
-        """Reserve what every block up to a day costs; each is released once it is sealed."""
+        """Reserve what every block up to a day costs; each is released once it is sealed.
+
+        What would tell nothing is refused, unless it is wanted `anyway`.
+        """
 
     def subscriptions(self) -> tuple[Subscription, ...]:
         """This analyst's subscriptions."""

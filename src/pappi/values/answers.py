@@ -430,6 +430,26 @@ class QuotedSet:
     mechanisms: tuple[str, ...] = ()
 
 
+ENOUGH_CHANCE = 0.8
+"""A query decides if its verdict is at least as likely to be firm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Something to ask instead: what is changed, in words and as the definitions to use.
+
+    Planned, not guessed: at this ε in each block it has this margin at 95 %, in its own unit, and
+    decides with this chance; None without a margin, or without a target.
+    """
+
+    change: str
+    yaml: str
+    epsilon: Epsilon
+    unit: str
+    margin: float | None = None
+    chance_to_decide: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Quote:
     """The price of one PPI.
@@ -449,8 +469,13 @@ class Quote:
     `new_charges` counts the cells that have not been released before, each of which costs
     `epsilon`. `clipping` says what is known of the error that bounds make, which is not in
     the errors above; `untold` what the interval's half-width would be if the cases that bounds cut
-    were not counted along with it (of a set, the margin), None where they are not; `advice` what
-    to ask instead, where this cannot be answered well.
+    were not counted along with it (of a set, the margin), None where they are not.
+
+    `part_of_range` is the half-width at 95 % in parts of all that the value can be, and
+    `chance_to_decide` how likely its verdict is to be firm, averaged over where the value may lie.
+    One that `tells_nothing` is released only if that is asked for anyway; `advice` says why, and
+    `alternatives` are what to ask instead, the cheapest first. `epsilon_note` says why it has this
+    ε, where nobody asked for one.
 
     Where one draw answers several PPIs, `together` are all of them; `epsilon` is then that of the
     draw, which they pay together. `each` is the ε it would have if each PPI were released by
@@ -486,6 +511,11 @@ class Quote:
     interval_half_width: float | None = None
     each: Epsilon | None = None
     untold: float | None = None
+    part_of_range: float | None = None
+    chance_to_decide: float | None = None
+    tells_nothing: bool = False
+    alternatives: tuple[Alternative, ...] = ()
+    epsilon_note: str = ""
 
     @property
     def own_epsilon(self) -> Epsilon:

@@ -11,11 +11,14 @@ from urllib.parse import quote
 from starlette.responses import RedirectResponse, Response
 
 from pappi.checkpoint import MOST_AT_ACCURACY, Price, catalogue_of, refuse_too_many
-from pappi.errors import Conflict, NotAuthenticated, NotFound, PappiError
+from pappi.errors import Conflict, NotAuthenticated, NotFound, PappiError, TellsNothing
 from pappi.ledger import Forecast
 from pappi.ppinot import Catalogue, Ppi, notation_of, parse_definitions, sentence, write_yaml
 from pappi.report import (
+    alternative_cells,
     assumption_text,
+    chance_text,
+    cheapest_text,
     composition_figure,
     composition_table,
     error_caption,
@@ -23,6 +26,7 @@ from pappi.report import (
     error_table,
     forecast_lines,
     left_text,
+    nothing_text,
     percent,
     set_lines,
     three_digits,
@@ -89,6 +93,11 @@ class PpiPreview:
         return f"if {self.quote.assumes}" if self.quote.assumes else "95 % confidence"
 
     @property
+    def tells_nothing(self) -> bool:
+        """Whether paying for it would be in vain; what is on record costs nothing."""
+        return self.quote.tells_nothing and self.quote.new_charges > 0
+
+    @property
     def share(self) -> str:
         return "nothing" if self.forecast is None else percent(self.forecast.share)
 
@@ -140,6 +149,11 @@ class Preview:
         if self.together is None or len(self.ppis) == 1:
             return ()
         return forecast_lines(self.together)
+
+    @property
+    def nothing(self) -> list[str]:
+        """The names of PPIs that tell nothing."""
+        return [each.ppi.name for each in self.ppis if each.tells_nothing]
 
     @property
     def fits(self) -> bool:
@@ -223,9 +237,10 @@ def _settled(
             ppis.append(replace(ppi, epsilon=quote.own_epsilon))
         else:
             ppis.append(ppi)
-    quotes = session.preview(replace(catalogue, ppis=tuple(ppis)))
+    asked = replace(catalogue, ppis=tuple(ppis))
+    quotes = session.advise(asked)
     for ppi, quote in zip(ppis, quotes, strict=True):
-        yield ppi if catalogue.total is not None else replace(ppi, epsilon=quote.own_epsilon), quote
+        yield ppi, quote
 
 
 def _ladder(
@@ -264,10 +279,11 @@ _DRAWN = {
     for draw in (
         *(sentence, composition_figure, composition_table),
         *(error_figure, error_table, error_caption, assumption_text),
+        *(nothing_text, chance_text, cheapest_text, alternative_cells),
     )
 }
 _PLACE = "definitions"
-_NUMBERED = re.compile(r"(accuracy|take)-(\d{1,3})")
+_NUMBERED = re.compile(r"(accuracy|take|instead)-(\d{1,3})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +313,7 @@ class AskingView(View):
         try:
             if sent["do"] == "compose" and draft.composer is not None:
                 draft = Draft(draft.composer, composed(draft.composer, log))
+            draft = _with_instead(draft, sent, log)
             catalogue = catalogue_of(_catalogue(draft.definitions, log), sent["total"] or None)
             preview = preview_of(session, catalogue, _accuracies(sent), _taken(sent))
         except NotAuthenticated:
@@ -322,12 +339,13 @@ class AskingView(View):
         session = bearer.session_in(self._workspace)
         catalogue = _catalogue(sent["definitions"], sent["log"])
         try:
-            released = session.release(catalogue, price=sent["price"])
-        except Conflict:
+            released = session.release(catalogue, price=sent["price"], anyway=bool(sent["anyway"]))
+        except (Conflict, TellsNothing) as refusal:
             about = session.log(catalogue.log)
             draft = Draft(_composer(about, "", {}), sent["definitions"])
             now = preview_of(session, catalogue, {}, {})
-            return self._asked(about, bearer, draft, preview=now, changed=True)
+            changed = isinstance(refusal, Conflict)
+            return self._asked(about, bearer, draft, preview=now, changed=changed)
         saved = session.save(catalogue)
         if saved is not None:
             return RedirectResponse(f"/workbench/questions/{quote(saved.id)}", 303)
@@ -376,6 +394,21 @@ def _catalogue(text: str, log: str) -> Catalogue:
     if not catalogue.ppis:
         raise NotFound("there is no PPI in these definitions")
     return catalogue
+
+
+def _with_instead(draft: Draft, sent: Form, log: str) -> Draft:
+    """The definitions with what was chosen to be asked instead of one of the PPIs."""
+    chosen = _numbered(sent, "instead")
+    if not chosen:
+        return draft
+    catalogue = _catalogue(draft.definitions, log)
+    ppis = list(catalogue.ppis)
+    for number, text in chosen.items():
+        instead = _catalogue(text, log)
+        if instead.total is not None:  # all of them, as a set
+            return replace(draft, definitions=text)
+        ppis[number : number + 1] = instead.ppis
+    return replace(draft, definitions=write_yaml(replace(catalogue, ppis=tuple(ppis))))
 
 
 def _accuracies(sent: Form) -> dict[int, str]:

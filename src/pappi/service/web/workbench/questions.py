@@ -8,10 +8,10 @@ from typing import Annotated
 from fastapi import Path, Query
 from starlette.responses import RedirectResponse, Response
 
-from pappi.errors import NotFound
+from pappi.errors import NotFound, TellsNothing
 from pappi.ppinot import Catalogue, parse_catalogue
 from pappi.report import csv_text
-from pappi.service.keys import Asking
+from pappi.service.keys import Asking, Bearer
 from pappi.service.web.forms import Sent, day_in
 from pappi.service.web.workbench.asking import paid_text, price_text
 from pappi.service.web.workbench.view import View, cards_of
@@ -46,6 +46,18 @@ class QuestionsView(View):
         after: Annotated[int, Query(ge=0, le=10_000)] = 0,
     ) -> Response:
         """What is on record about a question; what is not yet is named with its price."""
+        return self._shown(question, bearer, smooth=smooth, after=after)
+
+    def _shown(
+        self,
+        question: str,
+        bearer: Bearer,
+        *,
+        smooth: bool = False,
+        after: int = 0,
+        nothing: str = "",
+    ) -> Response:
+        """`nothing` is why a subscription was not made: it would tell nothing."""
         session = bearer.session_in(self._workspace)
         saved = _saved(session, question)
         catalogue = _catalogue(saved)
@@ -71,6 +83,7 @@ class QuestionsView(View):
                 if subscription.definitions == saved.definitions
             ],
             log=session.log(saved.log),
+            nothing=nothing,
         )
 
     def csv(self, question: QuestionId, bearer: Asking) -> Response:
@@ -92,7 +105,11 @@ class QuestionsView(View):
         """Subscribe: release it for every new block, up to a day."""
         session = bearer.session_in(self._workspace)
         saved = _saved(session, question)
-        session.subscribe(_catalogue(saved), day_in(sent["until"], "to subscribe until"))
+        until = day_in(sent["until"], "to subscribe until")
+        try:
+            session.subscribe(_catalogue(saved), until, anyway=bool(sent["anyway"]))
+        except TellsNothing as refusal:
+            return self._shown(question, bearer, nothing=refusal.message)
         return RedirectResponse(f"{_HOME}/{saved.id}", 303)
 
     def end(self, question: QuestionId, bearer: Asking) -> Response:

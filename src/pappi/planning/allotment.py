@@ -1,0 +1,152 @@
+"""ε by need: what PPIs get that name no ε, and are asked for without one.
+
+There is a ceiling, a tenth for each such PPI and at most 1 in all. It is not spent for its own
+sake. A *unit* is a PPI alone, or those that one draw answers together (`sets`). Each unit gets the
+least ε of the ladder at which its PPIs decide, or without a target are exact enough (`advice`). If
+all of that fits under the ceiling, it is all that is charged. If not, what buys most decided
+verdicts for its ε is paid first, and the PPIs that still do not decide share what is left, up to a
+tenth each; which of them tell nothing is then said before they are paid for.
+
+The ε of a query is part of its key, so this must not change by itself. It is a function of the
+definitions (with their targets, bounds and periods) and of the cases declared per block, which the
+owner declares once: not of the ledger, of a budget, of counts on record, of the day, or of the
+order of the catalogue's other units. Where everything fits, one unit does not depend on another.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from pappi.errors import NotReleasable
+from pappi.planning.advice import LADDER, is_enough
+from pappi.planning.plan import Plan
+from pappi.planning.sets import copied, plan_unit, units_of
+from pappi.ppinot import Ppi
+from pappi.values import Epsilon, PublicLog
+
+EACH = Epsilon.of("0.1")
+"""At most so much for each PPI on average."""
+
+MOST_BY_NEED = 50
+"""More PPIs at once are given an equal part each: finding out what each needs takes time."""
+
+_MOST = Epsilon.of(1)
+_LEAST = Epsilon.of("0.01")
+
+
+def plan_by_need(ppis: Sequence[Ppi], log: PublicLog) -> tuple[Plan, ...]:
+    """The plans of PPIs without an ε of their own, in their order."""
+    tried = len(ppis) <= MOST_BY_NEED
+    alike, copies = units_of(ppis, log)
+    units = [_Unit(unit, log, tried=tried) for unit in alike]
+    ceiling = min(Epsilon(len(ppis) * EACH.nano), _MOST)
+    plans: dict[str, Plan] = {}
+    for unit, epsilon in zip(units, _divided(units, ceiling, len(ppis)), strict=True):
+        for plan in unit.plans(epsilon):
+            plans[plan.ppi.id] = replace(plan, because=_because(plan))
+    for copy, of in copies:
+        plan = copied(plans[of.id], copy, log)
+        plans[copy.id] = replace(plan, because=_because(plan))
+    return tuple(plans[ppi.id] for ppi in ppis)
+
+
+def _because(plan: Plan) -> str:
+    if is_enough(plan):
+        to = "decide" if plan.ppi.target is not None else "be within a tenth of its range"
+        return f"ε {plan.epsilon} suffices to {to}"
+    return f"ε {plan.epsilon} is likely not enough; give it an ε for more"
+
+
+class _Unit:
+    """PPIs that one draw may answer, planned once for each ε."""
+
+    def __init__(self, ppis: Sequence[Ppi], log: PublicLog, *, tried: bool) -> None:
+        self.ppis, self._log, self._tried = ppis, log, tried
+        self._plans: dict[Epsilon, Sequence[Plan]] = {}
+
+    def plans(self, epsilon: Epsilon) -> Sequence[Plan]:
+        if epsilon not in self._plans:
+            self._plans[epsilon] = plan_unit(self.ppis, epsilon, self._log)
+        return self._plans[epsilon]
+
+    def decided(self, epsilon: Epsilon) -> int:
+        return sum(map(is_enough, self.plans(epsilon)))
+
+    @cached_property
+    def steps(self) -> list[tuple[Epsilon, int]]:
+        """Each ε of the ladder at which more of its PPIs decide, and how many do."""
+        if not self._tried:
+            return []
+        amounts = [e for e in LADDER if len(self.ppis) * _LEAST.nano <= e.nano <= _MOST.nano]
+        most = len(amounts)
+        enough = {
+            bisect_left(range(most), True, key=lambda i: self._is_enough(amounts[i], member))  # noqa: FBT003 - called at once; false, then true
+            for member in range(len(self.ppis))
+            if self._is_enough(amounts[-1], member)
+        }
+        return [(amounts[i], self.decided(amounts[i])) for i in sorted(enough)]
+
+    def _is_enough(self, epsilon: Epsilon, member: int) -> bool:
+        try:
+            return is_enough(self.plans(epsilon)[member])
+        except NotReleasable:
+            return False  # too little for its mechanism
+
+
+@dataclass(frozen=True, slots=True)
+class _Purchase:
+    unit: int
+    epsilon: Epsilon
+    decided: int
+
+
+def _divided(units: Sequence[_Unit], ceiling: Epsilon, ppis: int) -> list[Epsilon]:
+    """An amount for each unit; together no more than the ceiling."""
+    floor = min(_LEAST.nano, ceiling.nano // ppis)
+    nanos = [floor * len(unit.ppis) for unit in units]
+    decided = [0] * len(units)
+    while True:
+        left = ceiling.nano - sum(nanos)
+        offers = [
+            _Purchase(number, epsilon, many)
+            for number, unit in enumerate(units)
+            for epsilon, many in unit.steps
+            if many > decided[number] and 0 <= epsilon.nano - nanos[number] <= left
+        ]
+        if not offers:
+            break
+        best = min(
+            offers,
+            key=lambda offer: (
+                (offer.epsilon.nano - nanos[offer.unit]) / (offer.decided - decided[offer.unit])
+            ),
+        )
+        nanos[best.unit], decided[best.unit] = best.epsilon.nano, best.decided
+    return _with_the_rest(units, nanos, decided, ceiling)
+
+
+def _with_the_rest(
+    units: Sequence[_Unit], nanos: list[int], decided: list[int], ceiling: Epsilon
+) -> list[Epsilon]:
+    """What is left goes to units that do not decide everything, by the PPIs they have."""
+    open_units = [
+        number
+        for number, unit in enumerate(units)
+        if decided[number] < len(unit.ppis) and nanos[number] < len(unit.ppis) * EACH.nano
+    ]
+    left = ceiling.nano - sum(nanos)
+    waiting = sum(len(units[n].ppis) for n in open_units)
+    for number in open_units:
+        many = len(units[number].ppis)
+        more = _readable(nanos[number] + left * many // waiting)
+        nanos[number] = max(nanos[number], min(many * EACH.nano, more))
+    return [Epsilon(nano) for nano in nanos]
+
+
+def _readable(nano: int) -> int:
+    """Rounded down to two digits."""
+    step: int = 10 ** max(0, len(str(nano)) - 2)
+    return nano // step * step

@@ -1,0 +1,344 @@
+"""Trial releases: made-up values, drawn by the very mechanisms of a plan, before anything is paid.
+
+A margin is a promise about the noise, wherever the values lie; or, of ranks, what it would be
+under an assumption. The interval that comes with an answer is another thing. That of a mean is
+narrower where values lie in the middle, and that of a median is mostly the whole range, since one
+released point says little. So two things are not derived but tried out: how wide an interval will
+be, and how often a verdict will be firm. Chances come from a hash, so the same query has the same
+forecast, and nothing here is about anybody.
+
+**How wide.** There are as many values as cases are expected, mostly low in their bounds, as
+durations and amounts are, with their mean at a fifth. A mean that lies elsewhere has an interval
+that is up to a fifth wider, at an end, or a seventh narrower, in the middle.
+
+**How often firm.** A verdict is firm if the interval lies on one side of the target. That depends
+on where the value lies, which is private. So it is averaged over *reference places*: values evenly
+spread around the target, from the nearer end of the output range to as far on its other side. With
+a target below 5 days and bounds up to 60 days, these are values up to 10 days. A chance to decide
+of 80 % then says, roughly, that a value a fifth of that distance away from its target is told
+apart from it. What clipping changes is not in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from statistics import mean, median
+
+import numpy as np
+
+from pappi.mechanisms import LOOSE_FILL, Floats, Outcome, RandBelow
+from pappi.planning.bounds import output_range_of
+from pappi.planning.measurements import Measurement
+from pappi.planning.plan import Plan, interval_of
+from pappi.planning.ratios import ratio_of
+from pappi.planning.targets import target_in
+from pappi.ppinot import (
+    EVERY_CASE,
+    ROOT,
+    AggregatedMeasure,
+    Aggregation,
+    Bounding,
+    CountMeasure,
+    MultiInstance,
+    Ppi,
+    Range,
+    Target,
+    aggregate,
+    value_above,
+)
+from pappi.values import CONFIDENCE, MARGIN_CONFIDENCE, UNIT_INTERVAL, Bounds, Verdict, judge
+
+_RELEASES = 25
+MOST_VALUES = 100_000
+"""More are not made: a mean of more cases has a narrower interval than is told."""
+
+_DRAWS = 5
+_DISTANCES = (0.9, 0.7, 0.5, 0.3, 0.1)
+"""From a target, in parts of the way to the nearer end of the range; the farthest first."""
+
+_INNER_PLACES = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Of the whole range: all but its ends."""
+
+_REFERENCE_PLACE = 0.3
+"""Of what a formula is computed from, in its bounds."""
+
+
+def expected_half_width(plan: Plan) -> float | None:
+    """In internal units, of one function of one measure.
+
+    None of others: how wide the interval of a ratio or formula is depends on how large its parts
+    are. None also where bounds are private, or the interval is open on one side.
+    """
+    (part, *others) = plan.measurements
+    (measure, *more) = part.inputs
+    alone = not others and not more and part.path == ROOT and part.buckets is None
+    if not alone or measure.bounding is Bounding.PRIVATE:
+        return None
+    law = part.mechanism.law(_mostly_low(measure, min(plan.expected.cases, MOST_VALUES)))
+    randbelow, halves = _hashed_chances(), []
+    for _ in range(_RELEASES):
+        low, high = interval_of(plan, {ROOT: law.draw(randbelow)}, MARGIN_CONFIDENCE)
+        halves.append((high - low) / 2)
+    half = median(halves)
+    return half if math.isfinite(half) else None
+
+
+def _mostly_low(measure: AggregatedMeasure, cases: int) -> Floats:
+    bounds = measure.bounds or UNIT_INTERVAL
+    if measure.base == EVERY_CASE:
+        return np.ones(cases)
+    if bounds == UNIT_INTERVAL:  # truth values: a fifth are true
+        return np.asarray(np.arange(cases) % 5 == 0, np.float64)
+    places = 1 - (1 - (np.arange(cases) + 0.5) / cases) ** 0.25
+    filled = float(LOOSE_FILL) if measure.bounding is Bounding.LOOSE else 1.0
+    return np.asarray(float(bounds.low) + float(bounds.width) * filled * places)
+
+
+def _hashed_chances() -> RandBelow:
+    """Numbers as good as chance, and the same each time."""
+    count = 0
+
+    def below(limit: int) -> int:
+        nonlocal count
+        count += 1
+        length = limit.bit_length() // 8 + 9  # so many that what is left over is nothing
+        digest = hashlib.shake_128(count.to_bytes(8, "big")).digest(length)
+        return int.from_bytes(digest, "big") % limit
+
+    return below
+
+
+# --- how often a verdict is firm ------------------------------------------------------
+
+
+def value_range(plan: Plan) -> Range | None:
+    """Where the value can lie: its output range, a sum's for as many cases as are expected.
+
+    None if that is not bounded by anything.
+    """
+    ppi, measure = plan.ppi, plan.ppi.measure
+    low, high = output_range_of(ppi)
+    if isinstance(measure, AggregatedMeasure) and is_additive(measure):
+        if measure.bounding is Bounding.PRIVATE:
+            return None
+        bounds, cases = measure.bounds or UNIT_INTERVAL, plan.expected.cases
+        low, high = max(low, cases * float(bounds.low)), min(high, cases * float(bounds.high))
+        target = _target_of(ppi)
+        if target is not None:  # more is wanted than there will be cases for
+            high = max([high, *(2 * float(limit) for limit in _limits(target))])
+    return (low, high) if math.isfinite(high - low) and low < high else None
+
+
+@lru_cache(maxsize=4_096)
+def chance_to_decide(plan: Plan) -> float | None:
+    """How likely the verdict is to be firm; None without a target, or where nobody can say."""
+    target, ends = _target_of(plan.ppi), _ends_around(plan)
+    if target is None or ends is None or not _can_be_tried(plan):
+        return None
+    limits = [float(limit) for limit in _limits(target)]
+    sides = [(limit, side) for limit in limits for side in (-1, 1)]
+    return mean(_firm_on(plan, target, limit, side, ends, limits) for limit, side in sides)
+
+
+@lru_cache(maxsize=4_096)
+def decides_somewhere(plan: Plan) -> bool | None:
+    """Whether the verdict is likely to be firm for some value, even if it lies far from its target.
+
+    The ends of the range are left out; None as for the chance to decide.
+    """
+    target, ends = _target_of(plan.ppi), _ends_around(plan)
+    if target is None or ends is None or not _can_be_tried(plan):
+        return None
+    low, high = ends
+    values = (low + place * (high - low) for place in _INNER_PLACES)
+    return any(_firm_share(plan, target, value) > 0.5 for value in values)
+
+
+def _firm_on(
+    plan: Plan, target: Target, limit: float, side: int, ends: Range, limits: Sequence[float]
+) -> float:
+    """On one side of a limit; a value nearer to it is not told apart if one farther away is not."""
+    low, high = ends
+    ways = [limit - low, high - limit, *(abs(limit - each) / 2 for each in limits if each != limit)]
+    reach, firm = min(ways), []
+    for distance in _DISTANCES:
+        firm.append(_firm_share(plan, target, limit + side * distance * reach))
+        if not firm[-1]:
+            break
+    return sum(firm) / len(_DISTANCES)
+
+
+def _firm_share(plan: Plan, target: Target, value: float) -> float:
+    """Of a few trials in which the value is this one."""
+    if plan.covers_noise_only:
+        return 0.0
+    columns = _columns_at(plan, value)
+    shift = 0.0
+    if columns is None:
+        columns = [_reference_columns(part, plan.expected.cases) for part in plan.measurements]
+        shift = value - _value_of(plan, columns)
+    pairs = list(zip(plan.measurements, columns, strict=True))
+    laws = {part.path: part.mechanism.law(column) for part, column in pairs}
+    randbelow = _hashed_chances()
+    trials = ({path: law.draw(randbelow) for path, law in laws.items()} for _ in range(_DRAWS))
+    return mean(_is_firm(plan, target, released, shift) for released in trials)
+
+
+def _is_firm(plan: Plan, target: Target, released: dict[str, Outcome], shift: float) -> bool:
+    for part in plan.measurements:
+        least = part.mechanism.estimate(released[part.path]).least_cases
+        if least is not None and least <= 0:
+            return False  # perhaps there are no cases
+    if plan.decides:
+        (part,) = plan.measurements
+        (limit,) = _limits(target)
+        chance = part.mechanism.chance_at_most(released[part.path], float(limit))
+        return max(chance, 1 - chance) >= (1 + CONFIDENCE) / 2
+    low, high = interval_of(plan, released)
+    return judge(target, low + shift, high + shift) is not Verdict.UNDECIDED
+
+
+def _can_be_tried(plan: Plan) -> bool:
+    inputs = [measure for part in plan.measurements for measure in part.inputs]
+    if any(measure.bounding is Bounding.PRIVATE for measure in inputs):
+        return False
+    if plan.covers_noise_only or _has_columns(plan.ppi):
+        return True
+    return not plan.decides and all(
+        part.mechanism.value_in((1.0,) * len(part.inputs)) is not None for part in plan.measurements
+    )
+
+
+def _target_of(ppi: Ppi) -> Target | None:
+    """That of all cases, or else of the first group that has one."""
+    keys = (None, *(own.key for own in ppi.group_targets))
+    aims = (target_in(ppi, key) for key in keys)
+    return next((aim.target for aim in aims if aim is not None), None)
+
+
+def _limits(target: Target) -> Iterator[float]:
+    return (float(limit) for limit in (target.low, target.high) if limit is not None)
+
+
+def _ends_around(plan: Plan) -> Range | None:
+    """The range of the value; of one that nothing bounds, from 0 to twice the target."""
+    ends, target = value_range(plan), _target_of(plan.ppi)
+    if ends is not None or target is None:
+        return ends
+    twice = 2 * max(_limits(target), key=abs)
+    return (min(twice, 0.0), max(twice, 0.0)) if twice else None
+
+
+# --- made-up values -------------------------------------------------------------------
+
+
+def _has_columns(ppi: Ppi) -> bool:
+    """Whether values of cases can be made up that give the PPI a wanted value."""
+    if isinstance(ppi.measure, AggregatedMeasure):
+        return True
+    ratio = ratio_of(ppi.measure)
+    return ratio is not None and ratio.within and ratio.factor > 0
+
+
+def _columns_at(plan: Plan, value: float) -> list[Floats] | None:
+    """One for each function, at which the PPI has this value; None if it is a formula."""
+    cases = min(plan.expected.cases, MOST_VALUES)
+    (part, *others) = plan.measurements
+    if others or part.path != ROOT or part.buckets is not None or not _has_columns(plan.ppi):
+        return None
+    if isinstance(plan.ppi.measure, AggregatedMeasure):
+        if len(part.inputs) == 1:
+            return [_column(plan.ppi.measure, cases, value)]
+        own = _mean_bounds(plan.ppi.measure)
+        each = value / cases if is_additive(plan.ppi.measure) else value
+        place = (each - float(own.low)) / float(own.width)
+        return [np.column_stack([_spread(measure, cases, place) for measure in part.inputs])]
+    ratio = ratio_of(plan.ppi.measure)
+    if ratio is None:
+        raise AssertionError("only ratios have columns besides aggregated measures")
+    whole = _spread(ratio.whole, cases, 0.5)
+    counts = np.arange(cases) < round(value / float(ratio.factor) * cases)
+    # Spread over all cases, so that part and whole go up and down together in none of them.
+    mixed = counts[np.argsort(np.arange(cases) * 0.618 % 1.0)]
+    return [np.column_stack([np.where(mixed, whole, 0.0), whole])]
+
+
+def _reference_columns(part: Measurement, cases: int) -> Floats:
+    cases = min(cases, MOST_VALUES)
+    columns = [_spread(measure, cases, _REFERENCE_PLACE) for measure in part.inputs]
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+
+def _value_of(plan: Plan, columns: Sequence[Floats]) -> float:
+    """Without noise; nothing counts as 0."""
+    values = {}
+    for part, column in zip(plan.measurements, columns, strict=True):
+        rows = column.reshape(len(column), -1)
+        inputs = [aggregate(measure, rows[:, i]) for i, measure in enumerate(part.inputs)]
+        values[part.path] = part.mechanism.value_in(tuple(each or 0.0 for each in inputs))
+    return value_above(plan.ppi.measure, values) or 0.0
+
+
+def is_additive(measure: MultiInstance) -> bool:
+    """Whether it is larger the more cases there are."""
+    return isinstance(measure, AggregatedMeasure) and measure.function in (
+        Aggregation.SUM,
+        Aggregation.COUNT,
+    )
+
+
+def _mean_bounds(measure: AggregatedMeasure) -> Bounds:
+    return measure.bounds or UNIT_INTERVAL
+
+
+def _spread(measure: AggregatedMeasure, cases: int, place: float) -> Floats:
+    """Values whose aggregate lies so far up the bounds; of a sum, whose mean does."""
+    bounds = _mean_bounds(measure)
+    filled = float(LOOSE_FILL) if measure.bounding is Bounding.LOOSE else 1.0
+    at = float(bounds.low) + float(bounds.width) * filled * min(max(place, 0.0), 1.0)
+    return _column(measure, cases, cases * at if is_additive(measure) else at)
+
+
+def _column(measure: AggregatedMeasure, cases: int, value: float) -> Floats:
+    """Values of as many cases, evenly on both sides of this aggregate of them."""
+    bounds = _mean_bounds(measure)
+    low, high = float(bounds.low), float(bounds.high)
+    whole = bounds == UNIT_INTERVAL or isinstance(measure.base, CountMeasure)
+    if is_additive(measure):
+        each = min(max(value / cases, low), high)
+        if abs(value) > abs(cases * each):  # it takes more cases than are expected
+            cases = min(round(value / each), 2 * MOST_VALUES) if each else cases
+        return _whole_mix(each, cases) if whole else np.full(cases, each)
+    match measure.function:
+        case Aggregation.MAX:
+            below = 1.0
+        case Aggregation.MIN:
+            below = 0.0
+        case Aggregation.MEDIAN | Aggregation.PERCENTILE:
+            below = (measure.percent or 50) / 100
+        case _:
+            if whole:
+                return _whole_mix(value, cases)
+            below = (high - value) / (high - low)  # so that the mean is the value
+    lower = min(max(round(below * cases), 0), cases)
+    parts = _evenly(low, value, lower), _evenly(value, high, cases - lower)
+    column = np.concatenate(parts)
+    if measure.function is Aggregation.MAX:
+        column[-1:] = value
+    if measure.function is Aggregation.MIN:
+        column[:1] = value
+    return np.rint(column) if whole else column
+
+
+def _whole_mix(average: float, cases: int) -> Floats:
+    """Whole numbers of that mean, as nearly as can be."""
+    low = math.floor(average)
+    more = np.arange(cases) < round((average - low) * cases)
+    return np.asarray(low + more, np.float64)
+
+
+def _evenly(low: float, high: float, cases: int) -> Floats:
+    return np.asarray(low + (high - low) * (np.arange(cases) + 0.5) / max(cases, 1), np.float64)

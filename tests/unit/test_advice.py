@@ -1,0 +1,253 @@
+"""Advice before paying: what tells nothing is said first, and what is offered instead decides."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pappi.custody import NewLog
+from pappi.errors import TellsNothing
+from pappi.planning import (
+    Plan,
+    alternatives_to,
+    chance_to_decide,
+    interval_of,
+    is_enough,
+    part_of_range,
+    plan_by_need,
+    plan_ppi,
+    why_nothing,
+)
+from pappi.planning.advice import LADDER
+from pappi.ppinot import ROOT, Catalogue, Ppi, parse_catalogue, reduced_form
+from pappi.session import Workspace
+from pappi.values import (
+    ENOUGH_CHANCE,
+    ZERO,
+    CaseBorder,
+    Epsilon,
+    Kind,
+    Terms,
+    Verdict,
+    Vocabulary,
+    judge,
+)
+from tests.public_logs import public_log
+from tests.small_logs import claims, workspace_with
+
+WORDS = Vocabulary(("A", "B", "C"), {"amount": Kind.NUMBER})
+TIME = "{time: {from: {activity: A}, to: {activity: B}}, unit: hours}"
+BOUNDS = "bounds: [0 hours, 72 hours]"
+TARGET = "target: below 24 hours"
+TENTH = Epsilon.of("0.1")
+
+
+def ppi_of(measure: str, *more: str, scope: str = "every month", ppi: str = "asked") -> Ppi:
+    lines = (f"id: {ppi}", f"measure: {measure}", *more, f"scope: {scope}")
+    text = "log: planned\nppis:\n  - " + "\n    ".join(lines) + "\n"
+    (found,) = parse_catalogue(text).ppis
+    return reduced_form(found, CaseBorder.END)
+
+
+def plan_of(measure: str, *more: str, cases: int = 300, epsilon: Epsilon = TENTH) -> Plan:
+    return plan_ppi(ppi_of(measure, *more), epsilon, public_log(WORDS, cases))
+
+
+MEAN = (f"{{mean: {TIME}}}", BOUNDS, TARGET)
+TELLING_NOTHING = {
+    "a median": (f"{{median: {TIME}}}", BOUNDS, TARGET),
+    "a percentile": (f"{{percentile: {TIME}, percent: 90}}", BOUNDS, TARGET),
+    "a maximum": (f"{{max: {TIME}}}", BOUNDS, TARGET),
+}
+
+
+@pytest.mark.parametrize("lines", TELLING_NOTHING.values(), ids=TELLING_NOTHING)
+def test_what_is_mostly_the_whole_range_tells_nothing(lines: tuple[str, ...]) -> None:
+    assert why_nothing(plan_of(*lines))
+    assert (chance_to_decide(plan_of(*lines)) or 0.0) < 0.1
+
+
+def test_a_margin_wider_than_half_the_range_tells_nothing_even_without_a_target() -> None:
+    few, many = (plan_of(*MEAN[:2], cases=cases) for cases in (10, 300))
+    assert (part_of_range(few) or 0.0) > 0.5
+    assert "its whole range is only 72 hours" in why_nothing(few)
+    assert chance_to_decide(few) is None
+    assert not why_nothing(many)
+
+
+def test_more_epsilon_and_more_cases_never_decide_less() -> None:
+    by_epsilon = [chance_to_decide(plan_of(*MEAN, epsilon=e)) or 0.0 for e in LADDER[:21:4]]
+    by_cases = [chance_to_decide(plan_of(*MEAN, cases=n)) or 0.0 for n in (10, 100, 1_000, 10_000)]
+    assert by_epsilon == sorted(by_epsilon)
+    assert by_cases == sorted(by_cases)
+    assert by_epsilon[0] < 0.2 < ENOUGH_CHANCE < by_epsilon[-1]
+
+
+@pytest.mark.parametrize("epsilon", ["0.05", "0.1", "0.3"])
+def test_the_chance_to_decide_is_how_often_releases_decide(epsilon: str) -> None:
+    """Of values around the target that are made otherwise: any mean there, of exponential times."""
+    plan, chance = plan_of(*MEAN, epsilon=Epsilon.of(epsilon)), random.Random(3)  # noqa: S311
+    (part,), hour = plan.measurements, 3_600e6
+    firm: list[bool] = []
+    for _ in range(400):
+        mean = chance.uniform(0, 48) * hour
+        values = np.random.default_rng(len(firm)).uniform(0.5, 1.5, 300) * mean
+        released = {ROOT: part.mechanism.law(values).draw(chance.randrange)}
+        assert plan.ppi.target is not None
+        firm.append(judge(plan.ppi.target, *interval_of(plan, released)) is not Verdict.UNDECIDED)
+    assert np.mean(firm) == pytest.approx(chance_to_decide(plan), abs=0.1)
+
+
+# --- what to ask instead ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lines", [*TELLING_NOTHING.values(), MEAN], ids=[*TELLING_NOTHING, "mean"])
+def test_every_alternative_decides_at_its_price_and_at_none_below(lines: tuple[str, ...]) -> None:
+    log, plan = public_log(WORDS, 100), plan_of(*lines, cases=100)
+    found = alternatives_to(plan, log, [plan])
+    assert 0 < len(found) <= 4
+    assert [each.epsilon for each in found] == sorted(each.epsilon for each in found)
+    for each in found:
+        (ppi,) = parse_catalogue(each.yaml).ppis
+        ppi = reduced_form(ppi, CaseBorder.END)
+        assert ppi.epsilon == each.epsilon <= log.terms.block_budget
+        assert is_enough(plan_ppi(ppi, each.epsilon, log))
+        less = [step for step in LADDER if step < each.epsilon][-1]
+        assert not is_enough(plan_ppi(ppi, less, log))
+
+
+@pytest.mark.parametrize(
+    ("measure", "target", "share"),
+    [
+        (f"{{median: {TIME}}}", "below 24 hours", "at least 50 %"),
+        (f"{{percentile: {TIME}, percent: 90}}", "at most 24 hours", "at least 90 %"),
+        (f"{{percentile: {TIME}, percent: 90}}", "at least 24 hours", "at least 10 %"),
+    ],
+)
+def test_a_percentile_is_met_if_the_share_is(measure: str, target: str, share: str) -> None:
+    log = public_log(WORDS, 2_000)
+    plan = plan_ppi(ppi_of(measure, BOUNDS, f"target: {target}"), TENTH, log)
+    shares = [each for each in alternatives_to(plan, log, [plan]) if "share" in each.change]
+    (found,) = shares
+    assert "the same verdict" in found.change
+    assert f"target: {share}" in found.yaml
+
+
+def test_a_sum_is_not_asked_for_a_longer_time_as_its_target_would_be_another() -> None:
+    log = public_log(WORDS, 100)
+    plan = plan_ppi(ppi_of("{number: cases}", "target: above 100"), Epsilon.of("0.01"), log)
+    assert not any("every" in each.change for each in alternatives_to(plan, log, [plan]))
+
+
+# --- what is refused --------------------------------------------------------------------
+
+DAYS = "{time: {from: case start, to: case end}, unit: days}"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return workspace_with(tmp_path / "w", claims(90), NewLog(terms=Terms(expected_cases=100)))
+
+
+def asked(function: str, scope: str = "scope: whole time") -> Catalogue:
+    lines = f"id: asked, measure: {{{function}: {DAYS}}}, bounds: [0 days, 10 days], {scope}"
+    return parse_catalogue(f"log: small\nppis: [{{{lines}, target: below 4 days}}]")
+
+
+def spent(workspace: Workspace) -> Epsilon:
+    return max(line.spent for line in workspace.checkpoint().budget("small"))
+
+
+@pytest.mark.outside
+def test_what_tells_nothing_is_not_charged_unless_it_is_wanted_anyway(
+    workspace: Workspace,
+) -> None:
+    session, query = workspace.checkpoint(), asked("max")
+    with pytest.raises(TellsNothing, match="would tell you nothing") as refused:
+        session.release(query)
+    assert "share of cases below 4 days" in refused.value.hint
+    assert refused.value.hint_of_command.endswith("--anyway")
+    assert spent(workspace) == ZERO
+    (series,) = session.release(query, anyway=True)
+    assert spent(workspace) > ZERO
+    # What is on record is free, and never needs it.
+    (again,) = session.release(query)
+    assert [a.value for a in again.answers] == [a.value for a in series.answers]
+
+
+@pytest.mark.outside
+def test_a_subscription_to_it_reserves_nothing(workspace: Workspace) -> None:
+    session, until = workspace.checkpoint(), date(2025, 6, 1)
+    monthly = asked("max", "scope: every month")
+    with pytest.raises(TellsNothing):
+        session.subscribe(monthly, until)
+    assert session.subscriptions() == ()
+    session.subscribe(monthly, until, anyway=True)
+    assert len(session.subscriptions()) == 1
+
+
+@pytest.mark.outside
+def test_advice_has_alternatives_also_where_a_query_only_may_not_decide(
+    workspace: Workspace,
+) -> None:
+    session, query = workspace.checkpoint(), asked("mean")
+    (previewed,), (advised,) = session.preview(query, "0.01"), session.advise(query, "0.01")
+    assert replace(advised, alternatives=previewed.alternatives) == previewed
+    assert advised.alternatives
+
+
+# --- ε by need --------------------------------------------------------------------------
+
+
+def epsilons(plans: tuple[Plan, ...]) -> dict[str, Epsilon]:
+    return {plan.ppi.id: plan.epsilon for plan in plans}
+
+
+WEEKLY = ppi_of(f"{{mean: {TIME}}}", BOUNDS, TARGET, scope="every week", ppi="weekly")
+MONTHLY = ppi_of(f"{{mean: {TIME}}}", BOUNDS, TARGET, ppi="monthly")
+HOPELESS = ppi_of(f"{{median: {TIME}}}", BOUNDS, TARGET, ppi="hopeless")
+
+
+def test_whoever_needs_less_gets_less_and_none_depends_on_another_if_all_fit() -> None:
+    log = public_log(WORDS, 5_000)
+    together = epsilons(plan_by_need([MONTHLY, WEEKLY], log))
+    assert together["monthly"] < together["weekly"] < TENTH
+    for ppi in (MONTHLY, WEEKLY):
+        assert epsilons(plan_by_need([ppi], log))[ppi.id] == together[ppi.id]
+        (plan,) = plan_by_need([ppi], log)
+        assert is_enough(plan)
+        assert "suffices to decide" in plan.because
+
+
+@pytest.mark.parametrize("cases", [5, 100, 300, 1_000, 100_000])
+def test_no_more_than_a_tenth_each_is_divided_and_order_decides_nothing(cases: int) -> None:
+    log, ppis = public_log(WORDS, cases), [MONTHLY, WEEKLY, HOPELESS]
+    first = epsilons(plan_by_need(ppis, log))
+    assert sum(epsilon.nano for epsilon in first.values()) <= 3 * TENTH.nano
+    assert min(first.values()) >= Epsilon.of("0.01")
+    assert epsilons(plan_by_need(ppis[::-1], log)) == first
+
+
+def test_where_it_does_not_suffice_for_all_the_cheapest_verdict_is_paid_first() -> None:
+    log = public_log(WORDS, 300)
+    plans = {plan.ppi.id: plan for plan in plan_by_need([WEEKLY, MONTHLY, HOPELESS], log)}
+    assert is_enough(plans["monthly"])
+    assert not is_enough(plans["weekly"])
+
+
+@pytest.mark.outside
+def test_a_release_without_an_epsilon_is_replayed_and_an_explicit_one_obeyed(
+    workspace: Workspace,
+) -> None:
+    session, query = workspace.checkpoint(), asked("mean")
+    session.release(query)
+    once = spent(workspace)
+    session.release(query)
+    assert spent(workspace) == once <= TENTH
+    session.release(query, "0.2")
+    assert spent(workspace) == Epsilon(once.nano + Epsilon.of("0.2").nano)
