@@ -116,9 +116,9 @@ def test_every_alternative_decides_at_its_price_and_at_none_below(lines: tuple[s
         (ppi,) = parse_catalogue(each.yaml).ppis
         ppi = reduced_form(ppi, CaseBorder.END)
         assert ppi.epsilon == each.epsilon <= log.terms.block_budget
-        assert is_enough(plan_ppi(ppi, each.epsilon, log))
+        assert is_enough(plan_alone(ppi, each.epsilon, log))
         less = [step for step in LADDER if step < each.epsilon][-1]
-        assert not is_enough(plan_ppi(ppi, less, log))
+        assert not is_enough(plan_alone(ppi, less, log))
 
 
 @pytest.mark.parametrize(
