@@ -112,6 +112,8 @@ def test_the_way_from_import_to_replay(run: Run) -> None:
         *("ppi", "period", "group", "value", "unit", "interval", "cases", "verdict"),
         *("chance_met", "ceiling", "band", "guarantee", "charged", "replayed"),
         *("cases_margin", "perhaps_empty"),
+        "beyond",
+        "clipping_decides",
     }
     assert all((a["chance_met"] is None) == (a["verdict"] is None) for a in answers)
     assert set(answers[0]["guarantee"]) == {"epsilon", "unit", "adjacency", "mechanism"}
