@@ -613,6 +613,7 @@ class FrameReader(_Table):
             return of.convert(column, self._clock)
         if column.null_count == len(column):
             return pa.nulls(len(column), pa.int64())
+        # Whole numbers are event times only if the owner says what they count.
         said = self._options.time_format
         if said is None or not pa.types.is_integer(column.type):
             raise LogFormatError(

@@ -503,8 +503,7 @@ class LedgerSession:
         self._registry = now
         kept = start[0].seq if start else 0
         if ledger.snapshot_is_due and now.last is not None and now.last.seq == end:
-            # Without a snapshot everything works, if later: who may only read goes
-            # on.
+            # Without a snapshot everything works, if later: who may only read goes on.
             try:
                 ledger.keep_snapshot(now.to_json())
             except LedgerBroken:
