@@ -19,6 +19,7 @@ from pappi.planning import (
     interval_of,
     is_enough,
     part_of_range,
+    plan_alone,
     plan_by_need,
     plan_ppi,
     why_nothing,

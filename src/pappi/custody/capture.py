@@ -430,8 +430,7 @@ class _Seal:
 
 def _imported(row: tuple[Any, ...], names: tuple[str, ...]) -> CapturedEvent:
     case, position, time_us, activity, *values = row
-    # JSON has no word for what is no finite number; wherever it is read, it counts as
-    # missing.
+    # JSON has no word for what is no finite number; wherever it is read, it counts as missing.
     present = {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in zip(names, values, strict=True)

@@ -289,6 +289,7 @@ def check_terms(name: str, new: NewLog, known: Collection[str]) -> None:
     if new.terms.block_budget.nano == 0:
         raise UsageError("a budget of 0 allows no answers", hint="give each block e.g. 1")
     if new.vocabulary is not None:
+        # A declaration is complete: nothing is left for the events to propose.
         if new.first is None or new.until is None:
             raise UsageError(
                 "a declaration needs the first and last day of the log",
@@ -550,8 +551,7 @@ def add_log(declarations: Declarations, name: str, given: SourceMapping, new: Ne
         reading = SourceRead(source, scratch=events.with_name(f"{events.name}.tmp"))
         surveyed = survey(reading)
         log = _surveyed_log(f"source_{declarations.number()}", name, new, source, kinds, surveyed)
-        # A case of several persons would count for each: leaving one out would move the
-        # others.
+        # A case of several persons would count for each: leaving one out would move the others.
         column = log.terms.unit.column
         if column is not None and not case_level(
             reading, log.table, [column], log.public.vocabulary

@@ -120,6 +120,7 @@ def select_names(
     """
     check_terms(name, new, tuple(known))
     vocabulary = new.vocabulary or Vocabulary(())
+    # All names but those that the owner makes public by other words: unit, keys and bounds.
     said = {new.terms.unit.column, *new.keys, *new.terms.bounds.attributes}
     activities = tuple(("activity", name) for name in vocabulary.activities)
     candidates = (

@@ -523,6 +523,7 @@ class Bases:
             case TimeMeasure():
                 yield from self._elapsed(measure)
             case DataMeasure():
+                # At the first or last event that satisfies the condition and carries it.
                 column, kind = event_column(self.vocabulary, measure.attribute)
                 plain = kind in (Kind.TEXT, Kind.TRUTH)
                 value = column if plain else as_double(column)

@@ -78,8 +78,7 @@ class CaseTable:
             raise LookupError("the cases of persons were read without their persons")
         present = np.array([person is not None for person in self.who.persons], dtype=np.bool_)
         rows = np.flatnonzero(present & np.isfinite(self.anchor_us))
-        # The same number for the same person. Not by sorting: a text may be of any
-        # length.
+        # The same number for the same person. Not by sorting: a text may be of any length.
         numbers: dict[object, int] = {}
         person = np.array(
             [numbers.setdefault(p, len(numbers)) for p in self.who.persons[rows]], dtype=np.int64

@@ -123,17 +123,15 @@ class DeclaredReader:
             case Kind.TRUTH if of is Kind.TEXT:
                 return pc.equal(pc.utf8_lower(_matching(column, _TRUTH)), "true")
             case Kind.DURATION if of in (Kind.NUMBER, Kind.TEXT):
-                # As everywhere where a duration is a number, it is one of
-                # seconds.
+                # As everywhere where a duration is a number, it is one of seconds.
                 seconds = _numbers(column, of)
                 within = pc.less_equal(pc.abs(seconds), float(_LONGEST_SECONDS))
                 kept = pc.if_else(within, seconds, pa.scalar(None, pa.float64()))
                 return pc.round(pc.multiply(kept, float(_SECOND_US))).cast(pa.int64())
             case Kind.TIME if of is Kind.TEXT:
-                said, clock = (
-                    self._options.time_format,
-                    Clock(self._options.zone, self._options.z_is_utc),
-                )
+                # In the format that was said, or else in any that needs no guess.
+                said = self._options.time_format
+                clock = Clock(self._options.zone, self._options.z_is_utc)
                 formats = _PLAIN_TIMES if said is None else (time_format(said),)
                 read = (read_times(column, written, clock) for written in formats)
                 return pc.coalesce(*(pa.array(r.us, pa.int64(), mask=~r.readable) for r in read))

@@ -17,6 +17,7 @@ text); what cannot be one of them without loss becomes JSON text, and is reporte
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +31,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet, types
 
-from pappi.errors import LogFormatError, Option
+from pappi.errors import LogFormatError, Option, UsageError
 from pappi.eventlog.files import (
     LogFile,
     open_log_file,
@@ -68,48 +69,136 @@ from pappi.eventlog.log import (
     RecordBatch,
     attribute_field,
     no_progress,
-    no_such_role,
-    required_role,
-    role_by_name,
-    role_guess,
 )
 from pappi.values import Kind
+
+# --- which column is the case, which the activity, which the time --------------------
+
+
+_SHOWN = 30
+# Best first, written without case, blanks and punctuation.
+_USUAL_NAMES = {
+    "case": (
+        "caseconceptname", "caseid", "case", "casename", "casenumber", "casekey", "idcase",
+        "caseidentifier", "traceid", "trace", "tracename", "processinstanceid", "processinstance",
+        "instanceid", "caseuid", "ticketid", "ticket", "incidentid", "orderid", "patientid",
+    ),
+    "activity": (
+        "conceptname", "activity", "activityname", "activityid", "activitytype", "activitylabel",
+        "eventname", "event", "eventtype", "eventlabel", "task", "taskname", "action", "step",
+        "operation", "label",
+    ),
+    "timestamp": (
+        "timetimestamp", "timestamp", "completetimestamp", "completiontimestamp", "endtimestamp",
+        "eventtimestamp", "eventtime", "completetime", "completiontime", "endtime", "time",
+        "datetime", "eventdatetime", "eventdate", "ts", "tsus", "date", "enddate", "end",
+        "complete", "starttimestamp", "starttime", "startdate", "start", "when",
+    ),
+}  # fmt: skip
+
+
+class _Table:
+    """Which of a table's columns is the case, which the activity, which the time: said or guessed.
+
+    With `kinds`, what was declared, nothing is learned of one value from another.
+    """
+
+    def __init__(
+        self, name: str, names: Sequence[str], options: ReadOptions, kinds: Kinds | None
+    ) -> None:
+        self.name = name
+        self._names = names
+        self._options = options
+        self._clock = LogClock(options, learns=kinds is None)
+        self._case = self._required("case")
+        self._activity = self._required("activity", self._case)
+        self._timestamp = self._by_name("timestamp", self._case, self._activity)
+
+    def _by_name(self, role: str, *taken: int) -> int | None:
+        """The position of the column in that role: the one said, or the most usual name."""
+        names, said = self._names, getattr(self._options, role)
+        if said is not None:
+            if said in names:
+                return names.index(said)
+            close = difflib.get_close_matches(said, names, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"columns are {_some_of(names)}"
+            raise UsageError(f"there is no column {said!r} to take the {role} from", hint=hint)
+        plain = {
+            _plain(name): position
+            for position, name in reversed(list(enumerate(names)))
+            if position not in taken
+        }
+        return next((plain[usual] for usual in _USUAL_NAMES[role] if usual in plain), None)
+
+    def _required(self, role: str, *taken: int) -> int:
+        position = self._by_name(role, *taken)
+        if position is None:
+            raise self._lacks(role, *taken)
+        return position
+
+    def _lacks(self, role: str, *taken: int) -> LogFormatError:
+        return LogFormatError(
+            self.name,
+            1,
+            f"no column looks like the {role}; the columns are {_some_of(self._names)}",
+            hint=f"say which column is the {role}, e.g.",
+            options=(Option(role, _likeliest(role, self._names, taken)),),
+        )
+
+    def _role_guesses(self, *positions: int) -> Iterator[Guess]:
+        """What to report about the roles that nobody named."""
+        for role, position in zip(("case", "activity", "timestamp"), positions, strict=False):
+            if getattr(self._options, role) is None:
+                yield Guess(f"{role} column", repr(self._names[position]), role)
+
+
+def _likeliest(role: str, names: Sequence[str], taken: Sequence[int]) -> str:
+    """A column whose name holds one of the usual ones, such as ocel:activity; else the first."""
+    free = [name for position, name in enumerate(names) if position not in taken] or list(names)
+    plain = {_plain(name): name for name in reversed(free)}
+    for fits in (str.endswith, str.__contains__):
+        for usual in _USUAL_NAMES[role]:
+            likely = next((name for bare, name in plain.items() if fits(bare, usual)), None)
+            if likely is not None:
+                return likely
+    return free[0]
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
+def _some_of(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:_SHOWN]))
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
+
+
+# --- delimited text ------------------------------------------------------------------
+
 
 _BLOCK = 1 << 22
 _SAMPLE = 1 << 16
 _DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 
 
-class CsvReader:
+class CsvReader(_Table):
     """One delimited text file with a header line.
 
     With `kinds`, what was declared, the types of attributes are not learned: they come as texts.
     """
 
     def __init__(self, path: Path, options: ReadOptions, kinds: Kinds | None = None) -> None:
-        self._options = options
         self._kinds = kinds
         self._format = None if options.time_format is None else time_format(options.time_format)
         self._source = CsvSource(path, options)
-        self._clock = LogClock(options, learns=kinds is None)
-        names = self._source.names
-        self._case = required_role(path.name, "case", names, options.case)
-        self._activity = required_role(
-            path.name, "activity", names, options.activity, (self._case,)
-        )
-        self._time = role_by_name(
-            "timestamp", names, options.timestamp, (self._case, self._activity)
-        )
+        super().__init__(path.name, self._source.names, options, kinds)
+        self._time = self._timestamp
         self._seen = [
             TypeInference(options.missing, self._possible_times(number))
-            for number in range(len(names))
+            for number in range(len(self._names))
         ]
         self._attributes: dict[int, ColumnType] = {}
         self._time_type: ColumnType | None = None
-
-    @property
-    def name(self) -> str:
-        return self._source.path.name
 
     def batches(self, progress: Progress = no_progress) -> Batches:
         self._learn(lambda done, total: progress(done, 2 * total))
@@ -119,7 +208,7 @@ class CsvReader:
             if empty >= 0:
                 raise self._source.defect(
                     row + empty,
-                    f"the case ({self._source.names[self._case]!r}) is empty",
+                    f"the case ({self._names[self._case]!r}) is empty",
                     "every event must belong to a case; fill it in or remove the line",
                 )
             arrays = {
@@ -135,7 +224,7 @@ class CsvReader:
 
     def description(self) -> Description:
         columns = (
-            Column(attribute_field(number), self._source.names[number], of.kind, of.name)
+            Column(attribute_field(number), self._names[number], of.kind, of.name)
             for number, of in self._attributes.items()
         )
         return Description(tuple(columns), tuple(self._guesses()), tuple(self._notices()))
@@ -159,7 +248,7 @@ class CsvReader:
         self._time = time
         seen = self._seen[time]
         if bad := seen.unreadable:
-            raise self._source.defect(bad.row, *bad.defect(self._source.names[time]))
+            raise self._source.defect(bad.row, *bad.defect(self._names[time]))
         self._time_type = seen.time_type()
         self._attributes = {
             number: self._attribute_type(number)
@@ -188,7 +277,7 @@ class CsvReader:
         for number, seen in enumerate(self._seen):
             if number not in taken and seen.attribute_type().name == "time":
                 return number
-        raise no_such_role(self.name, "timestamp", self._source.names, taken)
+        raise self._lacks("timestamp", *taken)
 
     def _times(self, texts: RecordBatch) -> ArrowArray:
         if self._time is None or self._time_type is None:  # the column has no values at all
@@ -196,13 +285,13 @@ class CsvReader:
         return self._clock.read(texts.column(self._time), self._time_type)
 
     def _guesses(self) -> Iterator[Guess]:
-        names, options = self._source.names, self._options
+        options = self._options
         if options.delimiter is None:
             yield Guess("delimiter", _DELIMITER_NAMES[self._source.delimiter], "delimiter")
-        yield from role_guess("case", names[self._case], options.case)
-        yield from role_guess("activity", names[self._activity], options.activity)
-        if self._time is not None and self._time_type is not None:
-            yield from role_guess("timestamp", names[self._time], options.timestamp)
+        if self._time is None or self._time_type is None:
+            yield from self._role_guesses(self._case, self._activity)
+        else:
+            yield from self._role_guesses(self._case, self._activity, self._time)
             yield from format_guess(self._time_type, self._seen[self._time], options)
         yield from self._clock.guesses()
         if options.missing is None:
@@ -212,7 +301,7 @@ class CsvReader:
             columns: dict[str, list[str]] = {}
             for number, of in sorted(types.items()):
                 for marker in of.missing:
-                    columns.setdefault(marker, []).append(self._source.names[number])
+                    columns.setdefault(marker, []).append(self._names[number])
             for marker, holders in columns.items():
                 yield Guess(repr(marker), f"means no value in {_listed(holders)}", "missing")
 
@@ -224,7 +313,7 @@ class CsvReader:
         for number in texts:
             for marker in sorted(self._seen[number].markers_seen):
                 yield (
-                    f"{marker!r} in the text column {self._source.names[number]!r} was kept as a "
+                    f"{marker!r} in the text column {self._names[number]!r} was kept as a "
                     f"text; name it with the option missing if it means no value"
                 )
 
@@ -392,7 +481,7 @@ def _guessed_delimiter(path: Path) -> str:
 _ROWS = 50_000
 
 
-class FrameReader:
+class FrameReader(_Table):
     """A table with typed columns; `scan` gives its batches as often as asked.
 
     With `kinds`, what was declared, nothing is learned of one time from another.
@@ -407,17 +496,11 @@ class FrameReader:
         options: ReadOptions,
         kinds: Kinds | None = None,
     ) -> None:
-        self._name = name
         self._schema = schema
         self._rows = rows
         self._scan = scan
-        self._options = options
-        self._clock = LogClock(options, learns=kinds is None)
         refuse_many_columns(name, None, len(schema), options)
-        self._case = required_role(name, "case", schema.names, options.case)
-        self._activity = required_role(
-            name, "activity", schema.names, options.activity, (self._case,)
-        )
+        super().__init__(name, schema.names, options, kinds)
         self._time = self._time_column()
         self._written: ColumnType | None = None
         self._seen = TypeInference(options.missing, ALL_TIMES)
@@ -454,15 +537,11 @@ class FrameReader:
             raise _damaged(path, error) from None
         return cls(path.name, schema, rows, lambda: _parquet_batches(path), options, kinds)
 
-    @property
-    def name(self) -> str:
-        return self._name
-
     def batches(self, progress: Progress = no_progress) -> Batches:
         """As every reader; progress counts rows, since there may be no file."""
         if stored_type(self._schema.field(self._time).type).source == "text":
             self._learn_time_format()
-        names = {attribute_field(number): self._schema.names[number] for number in self._attributes}
+        names = {attribute_field(number): self._names[number] for number in self._attributes}
         done = 0
         for batch in self._scan():
             column = batch.column(self._case)
@@ -470,7 +549,7 @@ class FrameReader:
                 missing = pc.index(pc.is_null(column), value=True).as_py()
                 raise self._defect(
                     done + missing,
-                    f"the case ({self._schema.names[self._case]!r}) is missing",
+                    f"the case ({self._names[self._case]!r}) is missing",
                     "every event must belong to a case; fill it in or leave the row out",
                 )
             arrays = {
@@ -488,11 +567,11 @@ class FrameReader:
 
     def description(self) -> Description:
         columns = (
-            Column(attribute_field(number), self._schema.names[number], of.kind, of.source)
+            Column(attribute_field(number), self._names[number], of.kind, of.source)
             for number, of in self._attributes.items()
         )
         notices = (
-            f"{self._schema.names[number]!r} {of.notice}"
+            f"{self._names[number]!r} {of.notice}"
             for number, of in self._attributes.items()
             if of.notice
         )
@@ -500,14 +579,13 @@ class FrameReader:
         return Description(tuple(columns), tuple(self._guesses()), told)
 
     def _time_column(self) -> int:
-        names, taken = self._schema.names, (self._case, self._activity)
-        position = role_by_name("timestamp", names, self._options.timestamp, taken)
-        if position is not None:
-            return position
+        taken = (self._case, self._activity)
+        if self._timestamp is not None:
+            return self._timestamp
         for number, field in enumerate(self._schema):
             if number not in taken and stored_type(field.type).kind == Kind.TIME:
                 return number
-        raise no_such_role(self._name, "timestamp", names, taken)
+        raise self._lacks("timestamp", *taken)
 
     def _learn_time_format(self) -> None:
         options = self._options
@@ -516,7 +594,7 @@ class FrameReader:
         for batch in self._scan():
             self._seen.observe(_texts(batch.column(self._time)))
         if bad := self._seen.unreadable:
-            raise self._defect(bad.row, *bad.defect(self._schema.names[self._time]))
+            raise self._defect(bad.row, *bad.defect(self._names[self._time]))
         if self._seen.offsets:
             self._clock.trust_z()
         self._written = self._seen.time_type()
@@ -525,7 +603,7 @@ class FrameReader:
         self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
     ) -> LogFormatError:
         where = f"in row {row + 1}, {cause}"
-        return LogFormatError(self._name, None, where, hint=hint, options=options)
+        return LogFormatError(self.name, None, where, hint=hint, options=options)
 
     def _times(self, column: ArrowArray) -> ArrowArray:
         if self._written is not None:
@@ -535,12 +613,13 @@ class FrameReader:
             return of.convert(column, self._clock)
         if column.null_count == len(column):
             return pa.nulls(len(column), pa.int64())
+        # Whole numbers are event times only if the owner says what they count.
         said = self._options.time_format
         if said is None or not pa.types.is_integer(column.type):
             raise LogFormatError(
-                self._name,
+                self.name,
                 None,
-                f"{self._schema.names[self._time]!r} holds {column.type}, not times",
+                f"{self._names[self._time]!r} holds {column.type}, not times",
                 hint="convert the column, name another one, or, if it counts from 1970, say in "
                 "what: epoch-s, epoch-ms or epoch-us",
                 options=(Option("timestamp"), Option("time_format", "epoch-s")),
@@ -548,12 +627,9 @@ class FrameReader:
         return self._clock.read(_texts(column), ColumnType("time", (), time_format(said)))
 
     def _guesses(self) -> Iterator[Guess]:
-        names, options = self._schema.names, self._options
-        yield from role_guess("case", names[self._case], options.case)
-        yield from role_guess("activity", names[self._activity], options.activity)
-        yield from role_guess("timestamp", names[self._time], options.timestamp)
+        yield from self._role_guesses(self._case, self._activity, self._time)
         if self._written is not None:
-            yield from format_guess(self._written, self._seen, options)
+            yield from format_guess(self._written, self._seen, self._options)
         yield from self._clock.guesses()
 
 

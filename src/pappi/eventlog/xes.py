@@ -89,7 +89,7 @@ class XesReader:
     """
 
     def __init__(self, path: Path, options: ReadOptions, kinds: Kinds | None = None) -> None:
-        for name in ("delimiter", "case", "activity", "timestamp"):
+        for name in ("delimiter", "case", "activity", "timestamp"):  # else passed over in silence
             if getattr(options, name) is not None:
                 raise UsageError(
                     f"an XES file already says what its {name} is",
@@ -201,8 +201,7 @@ class XesReader:
             yield from self._parser.feed(text[begin:end])
             begin = end
         end = _behind(text.rfind(END_OF_TRACE, begin)) or begin
-        # Whole traces, if the file is well-formed; at once, if they are written as
-        # usual.
+        # Whole traces, if the file is well-formed; at once, if they are written as usual.
         whole = text[begin:end]
         try:
             batch = self._bulk.batch(whole)
@@ -582,6 +581,9 @@ class XesDocument:
     def _end_trace(self) -> None:
         events = self._row - self._first_row
         if events:
+            # The trace's name, or something distinct if it has none or a used one: by what the
+            # trace holds, and not by how many there were before. Chance deals cases into buckets
+            # by their ids, and one trace more must not deal all that follow anew.
             name = self._case_name
             if name is None:
                 self.unnamed_traces += 1
@@ -594,6 +596,7 @@ class XesDocument:
             else:
                 case_id = name
             self.case_ids.add(case_id)
+            # The trace's own attributes, repeated on each of its events.
             self.columns.case.put(self._first_row, case_id, events)
             if self._trace_extra:
                 extra = extra_json(self._trace_extra)

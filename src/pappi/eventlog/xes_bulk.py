@@ -60,6 +60,7 @@ class _Piece:
 
     def __init__(self, piece: bytes, layout: Layout, dates: DateReader) -> None:
         self._layout = layout
+        # Texts may be escaped by names that every XML has, or by numbers.
         ampersands = piece.count(b"&")
         if ampersands and len(_ENTITY_BYTES.findall(piece)) != ampersands:
             raise Irregular

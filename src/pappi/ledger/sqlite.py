@@ -219,6 +219,7 @@ class SqliteJournal(Journal):
         """Raise the first Flaw that SQLite itself finds in any page."""
         ((verdict,),) = self.run("PRAGMA integrity_check(1)")
         if verdict != "ok":
+            # What could not be read is not damaged: SQLite names the cause by its number.
             for number in map(int, re.findall(r"error code=? ?([0-9]+)", verdict)):
                 code = number & 0xFF
                 if code in _CAUSES or code == sqlite3.SQLITE_NOMEM:

@@ -243,8 +243,7 @@ def require_public(url: str, secret: str) -> None:
             f"a source's address must be printable and have at most {_LONGEST} characters"
         )
     if system is System.PARQUET:
-        # A path may hold any character; an address on a network no user, and no
-        # settings.
+        # A path may hold any character; an address on a network no user, and no settings.
         _scheme, mark, rest = url.partition("://")
         if mark and ("@" in rest.partition("/")[0] or "?" in rest):
             raise UsageError(

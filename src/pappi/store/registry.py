@@ -542,8 +542,7 @@ class LedgerSession:
         kept = start[0].seq if start else 0
         due = ledger.snapshot_is_due or outdated
         if due and now.last is not None and now.last.seq == end:
-            # Without a snapshot everything works, if later: who may only read goes
-            # on.
+            # Without a snapshot everything works, if later: who may only read goes on.
             try:
                 ledger.keep_snapshot(now.to_json())
             except LedgerBroken:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, TypeVar
 from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request
@@ -63,6 +63,7 @@ _CORRECTABLE = (UsageError, Refused, Conflict, InputError)
 STATUS = HTTPStatus.BAD_REQUEST
 _DAY = 10
 _LONGEST = 8_000
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +84,12 @@ class FormError:
 NO_ERROR = FormError()
 
 
-def attempt(form: str, sent: Form, act: Callable[[], object]) -> FormError:
+def attempt(form: str, sent: Form, act: Callable[[], Result]) -> Result | FormError:
     """Carry a form out; what its sender can put right comes back, the rest is raised."""
     try:
-        act()
+        return act()
     except _CORRECTABLE as error:
         return FormError(form, _sentence(error.message), _sentence(error.hint), sent)
-    return NO_ERROR
 
 
 def _sentence(text: str) -> str:

@@ -95,11 +95,10 @@ class OverviewView(ConsoleView):
 
     def stop(self, sent: Sent, bearer: Asking) -> Response:
         """Refuse every answer, until resumed."""
-        form_error = attempt("stop", sent, lambda: self._custody(bearer).stop(sent["reason"]))
-        if form_error is NO_ERROR:
-            # The banner is confirmation enough.
-            return back_to("/console")
-        return self._shown(bearer, form_error=form_error)
+        outcome = attempt("stop", sent, lambda: self._custody(bearer).stop(sent["reason"]))
+        if isinstance(outcome, FormError):
+            return self._shown(bearer, form_error=outcome)
+        return back_to("/console")  # the banner is confirmation enough
 
     def resume(self, bearer: Asking) -> Response:
         """Answer again."""
@@ -172,11 +171,10 @@ class KeysView(ConsoleView):
 
     def issue(self, sent: Sent, bearer: Asking) -> Response:
         """A new key; its secret is on this reply and nowhere else."""
-        issued: list[IssuedKey] = []
-        form_error = attempt("issue", sent, lambda: issued.append(self._issued(sent, bearer)))
-        if form_error is not NO_ERROR:
-            return self._shown(bearer, form_error=form_error)
-        return self._page("issued.html", bearer, issued=issued[0])
+        outcome = attempt("issue", sent, lambda: self._issued(sent, bearer))
+        if isinstance(outcome, FormError):
+            return self._shown(bearer, form_error=outcome)
+        return self._page("issued.html", bearer, issued=outcome)
 
     def revoke(self, sent: Sent, bearer: Asking) -> Response:
         """Refuse a key from now on."""
@@ -346,23 +344,19 @@ class LogView(ConsoleView):
 
     def seal(self, log: str, sent: Sent, bearer: Asking) -> Response:
         """Ask whether time is to be sealed up to a day; with the box ticked, seal it."""
-        until: list[date] = []
-        sealed: list[Sealed] = []
+        custody = self._custody(bearer)
 
-        def act() -> None:
-            until.append(self._sealable(log, sent, bearer))
-            if sent["sure"] == "yes":
-                sealed.append(self._custody(bearer).seal(log, until[0]))
+        def act() -> date | Sealed:
+            until = self._sealable(log, sent, bearer)
+            return custody.seal(log, until) if sent["sure"] == "yes" else until
 
-        form_error = attempt("seal", sent, act)
-        if form_error is not NO_ERROR:
-            return self._shown(log, bearer, form_error=form_error)
-        if sealed:
+        outcome = attempt("seal", sent, act)
+        if isinstance(outcome, FormError):
+            return self._shown(log, bearer, form_error=outcome)
+        if isinstance(outcome, Sealed):
             answered = run_subscriptions(self._workspace)
-            return self._shown(log, bearer, sealed=sealed[0], answered=answered)
-        return self._confirm(
-            "seal.html", sent, bearer, log=self._custody(bearer).log(log), until=until[0]
-        )
+            return self._shown(log, bearer, sealed=outcome, answered=answered)
+        return self._confirm("seal.html", sent, bearer, log=custody.log(log), until=outcome)
 
     def _sealable(self, log: str, sent: Form, bearer: Bearer) -> date:
         """The day that is named, if the log can be sealed up to it."""
@@ -380,20 +374,18 @@ class LogView(ConsoleView):
     def erase(self, log: str, sent: Sent, bearer: Asking) -> Response:
         """Ask whether these are to be deleted; with the box ticked, delete them."""
         named = {kind: sent.lines(kind) for kind in ("cases", "persons", "blocks")}
-        erased: list[Erased] = []
 
-        def act() -> None:
+        def act() -> Erased | None:
             require_exact_names([name for names in named.values() for name in names])
-            if sent["sure"] == "yes":
-                erased.append(self._custody(bearer).erase(log, **named))
+            return self._custody(bearer).erase(log, **named) if sent["sure"] == "yes" else None
 
-        form_error = attempt("erase", sent, act)
-        if form_error is not NO_ERROR:
-            return self._shown(log, bearer, form_error=form_error)
+        outcome = attempt("erase", sent, act)
+        if isinstance(outcome, FormError):
+            return self._shown(log, bearer, form_error=outcome)
         declared = self._custody(bearer).log(log)
-        if erased:
+        if outcome is not None:
             address = log_address(log)
-            return self._page("erased.html", bearer, log=log, address=address, erased=erased[0])
+            return self._page("erased.html", bearer, log=log, address=address, erased=outcome)
         shown = [
             (kind.capitalize(), len(names), names[:_MOST_SHOWN])
             for kind, names in named.items()
@@ -416,10 +408,10 @@ class LogView(ConsoleView):
             **context,
         )
 
-    def _after(self, log: str, bearer: Bearer, form_error: FormError, done: str) -> Response:
-        if form_error is NO_ERROR:
-            return back_to(log_address(log), done)
-        return self._shown(log, bearer, form_error=form_error)
+    def _after(self, log: str, bearer: Bearer, outcome: object, done: str) -> Response:
+        if isinstance(outcome, FormError):
+            return self._shown(log, bearer, form_error=outcome)
+        return back_to(log_address(log), done)
 
     def _shown(
         self,
