@@ -51,7 +51,7 @@ def share_of(name: str) -> Iterator[Asked]:
         mine = number % len(pairs) == pairs.index(name)
         beyond = asked.path == "/release" and "anchor" in str(asked.body)
         unsound = asked.raw in (b"{", json.dumps(BOTH).encode()) or asked.path == "/logs/none"
-        if LONG or mine or beyond or unsound or asked in BEYOND:
+        if LONG or mine or beyond or unsound or asked in BEYOND[:6]:
             yield asked
 
 
