@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 
 import pytest
 from hypothesis import settings
@@ -16,10 +17,23 @@ settings.register_profile("long", deadline=None, max_examples=500)
 settings.load_profile("long" if LONG else "short")
 
 
+@pytest.fixture(autouse=True)
+def _same_draws(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In short every test draws the same noise every time; in full it is the system's."""
+    if not LONG:
+        draws = random.Random(request.node.nodeid)  # noqa: S311 - that is the point of it
+        for drawing in ("pappi.mechanisms.mechanism", "pappi.audit.subjects"):
+            monkeypatch.setattr(f"{drawing}.system_randbelow", draws.randrange)
+
+
 def pytest_collection_finish() -> None:
     """What thousands of tests are made of stays: it is not looked through again and again."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
