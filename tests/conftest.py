@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -18,12 +19,13 @@ settings.load_profile("long" if LONG else "short")
 
 
 @pytest.fixture(autouse=True)
-def _same_draws(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def _same_draws(request: pytest.FixtureRequest) -> Iterator[None]:
     """In short every test draws the same noise every time; in full it is the system's."""
-    if not LONG:
-        draws = random.Random(request.node.nodeid)  # noqa: S311 - that is the point of it
-        for drawing in ("pappi.mechanisms.mechanism", "pappi.audit.subjects"):
-            monkeypatch.setattr(f"{drawing}.system_randbelow", draws.randrange)
+    draws = random.Random(request.node.nodeid)  # noqa: S311 - that is the point of it
+    with pytest.MonkeyPatch.context() as patches:
+        for drawing in () if LONG else ("pappi.mechanisms.mechanism", "pappi.audit.subjects"):
+            patches.setattr(f"{drawing}.system_randbelow", draws.randrange)
+        yield
 
 
 def pytest_collection_finish() -> None:

@@ -32,13 +32,13 @@ def starts_of(kind: str, columns: Sequence[Column]) -> tuple[Data, ...]:
     return every if FULL or len(every) < EVERY else (*every[::EVERY], *every[-2:])
 
 
-def in_turn(families: Iterable[Family], *, full: bool) -> list[Any]:
+def in_turn(families: Iterable[Family], *, full: bool, first: int = 0) -> list[Any]:
     """Rows of families and adjacencies: in full all, in short one or the other, in turn."""
     return [
         pytest.param(family, adjacency, id=f"{family.mechanism}-{family.function}-{adjacency}")
         for number, family in enumerate(families)
         for place, adjacency in enumerate(family.adjacencies)
-        if full or place == number % len(family.adjacencies)
+        if full or place == (first + number) % len(family.adjacencies)
     ]
 
 

@@ -41,12 +41,11 @@ PROMISES = [(f, name) for f in sorted((*FUNCTIONS, "p90")) for name in mechanism
 TIGHT = [(f, n) for f, n in PROMISES if n != "interval" or f not in ("mean", "share", "sum")]
 
 
-# One mechanism each, for any rank and for sums as for means: audited for the others in full.
-DEAR = {("threshold", f) for f in ("min", "max", "p90")} | {("private ceiling", "loose sum")}
-CHEAP = [family for family in FAMILIES if (family.mechanism, family.function) not in DEAR]
-PROMISED = in_turn(FAMILIES if FULL else CHEAP, full=True)
-if not FULL:
-    PROMISED += in_turn([family for family in FAMILIES if family not in CHEAP], full=False)
+# In short each of these two audits has one adjacency of a family, and the other one has the other.
+promised = pytest.mark.parametrize(("family", "adjacency"), in_turn(FAMILIES, full=FULL))
+promised_otherwise = pytest.mark.parametrize(
+    ("family", "adjacency"), in_turn(FAMILIES, full=FULL, first=1)
+)
 
 
 def seeded(seed: int) -> Draw:
@@ -61,7 +60,7 @@ def subjects_under(family: Family, adjacency: Adjacency) -> list[Subject]:
 
 
 @pytest.mark.parametrize("kinds", AUDITED_KINDS, ids=" ".join)
-@pytest.mark.parametrize(("family", "adjacency"), PROMISED)
+@promised
 def test_no_neighbour_is_further_away_than_epsilon(
     family: Family, adjacency: Adjacency, kinds: list[str]
 ) -> None:
@@ -79,7 +78,7 @@ def test_no_neighbour_is_further_away_than_epsilon(
         assert report.passed, report.failure
 
 
-@pytest.mark.parametrize(("family", "adjacency"), in_turn(FAMILIES, full=FULL))
+@promised_otherwise
 def test_nor_is_it_where_the_bounds_leave_out_zero(family: Family, adjacency: Adjacency) -> None:
     """A case without a value is then further from every other than they are from each other."""
     away = family.bounds if family.bounds == UNIT_INTERVAL else Bounds(Fraction(15), Fraction(20))
