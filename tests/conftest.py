@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+import gc
+import random
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import settings
 
 from tests.lengths import LONG
 
 # The machines are shared: a slow example is no failure. Nothing here is a timing test.
-settings.register_profile("short", deadline=None, max_examples=30)
+# In short the examples are always the same: whoever changed nothing breaks nothing.
+settings.register_profile("short", deadline=None, max_examples=15, derandomize=True)
 settings.register_profile("long", deadline=None, max_examples=500)
 settings.load_profile("long" if LONG else "short")
+
+
+@pytest.fixture(autouse=True)
+def _same_draws(request: pytest.FixtureRequest) -> Iterator[None]:
+    """In short every test draws the same noise every time; in full it is the system's."""
+    draws = random.Random(request.node.nodeid)  # noqa: S311 - that is the point of it
+    with pytest.MonkeyPatch.context() as patches:
+        for drawing in () if LONG else ("pappi.mechanisms.mechanism", "pappi.audit.subjects"):
+            patches.setattr(f"{drawing}.system_randbelow", draws.randrange)
+        yield
+
+
+def pytest_collection_finish() -> None:
+    """What thousands of tests are made of stays: it is not looked through again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

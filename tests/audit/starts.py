@@ -8,10 +8,14 @@ fault with them; `make long` and `make audit` take all.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
 
 from pappi.audit import AuditReport, Column, Data, audit_joint, handmade, steered_by
 from pappi.checkpoint.audits import subject_of
+from pappi.mechanisms import Family
 from pappi.planning import Plan
 from pappi.values import Adjacency
 from tests.lengths import LONG
@@ -26,6 +30,16 @@ def starts_of(kind: str, columns: Sequence[Column]) -> tuple[Data, ...]:
     """The last two always: blocks of cases, for what depends on their order."""
     every = handmade(columns)[kind]
     return every if FULL or len(every) < EVERY else (*every[::EVERY], *every[-2:])
+
+
+def in_turn(families: Iterable[Family], *, full: bool, first: int = 0) -> list[Any]:
+    """Rows of families and adjacencies: in full all, in short one or the other, in turn."""
+    return [
+        pytest.param(family, adjacency, id=f"{family.mechanism}-{family.function}-{adjacency}")
+        for number, family in enumerate(families)
+        for place, adjacency in enumerate(family.adjacencies)
+        if full or place == (first + number) % len(family.adjacencies)
+    ]
 
 
 def starts_over(columns: Sequence[Column]) -> list[Data]:

@@ -26,7 +26,7 @@ from pappi.audit import (
 from pappi.errors import UsageError
 from pappi.mechanisms import FUNCTIONS, Family, Mechanism, families, mechanism_for, mechanisms_of
 from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
-from tests.audit.starts import FEWEST, FULL, PAIRS, starts_of, starts_over
+from tests.audit.starts import FEWEST, FULL, PAIRS, in_turn, starts_of, starts_over
 
 EPSILON = Fraction(3, 10)
 HUNDRED = Bounds(Fraction(0), Fraction(100))
@@ -41,13 +41,10 @@ PROMISES = [(f, name) for f in sorted((*FUNCTIONS, "p90")) for name in mechanism
 TIGHT = [(f, n) for f, n in PROMISES if n != "interval" or f not in ("mean", "share", "sum")]
 
 
-promised = pytest.mark.parametrize(
-    ("family", "adjacency"),
-    [
-        pytest.param(family, adjacency, id=f"{family.mechanism}-{family.function}-{adjacency}")
-        for family in FAMILIES
-        for adjacency in family.adjacencies
-    ],
+# In short each of these two audits has one adjacency of a family, and the other one has the other.
+promised = pytest.mark.parametrize(("family", "adjacency"), in_turn(FAMILIES, full=FULL))
+promised_otherwise = pytest.mark.parametrize(
+    ("family", "adjacency"), in_turn(FAMILIES, full=FULL, first=1)
 )
 
 
@@ -81,7 +78,7 @@ def test_no_neighbour_is_further_away_than_epsilon(
         assert report.passed, report.failure
 
 
-@promised
+@promised_otherwise
 def test_nor_is_it_where_the_bounds_leave_out_zero(family: Family, adjacency: Adjacency) -> None:
     """A case without a value is then further from every other than they are from each other."""
     away = family.bounds if family.bounds == UNIT_INTERVAL else Bounds(Fraction(15), Fraction(20))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from pappi.service import Settings
-from tests.browser.browsing import PATIENCE_MS, Stage, Visit, needs_chromium, staged
+from tests.browser.browsing import PATIENCE_MS, Scheme, Stage, Visit, needs_chromium, staged
 from tests.browser.tour import SCHEMES, console_tour, prepare, workbench_tour
+from tests.lengths import thinned
 
 pytestmark = needs_chromium
 
@@ -95,37 +97,35 @@ def test_an_analyst_gets_a_chart_and_the_owner_sees_it_and_ends_it(
         owner.require_clean()
 
 
-def test_every_page_can_be_read_by_everybody_in_light_and_in_dark(stage: Stage) -> None:
+DESK, TELEPHONE = (1200, 900), (390, 800)
+SIGHTS = list(product(SCHEMES, (DESK, TELEPHONE)))
+
+
+@pytest.mark.parametrize(("scheme", "size"), thinned(SIGHTS, [0, -1]))
+def test_every_page_can_be_read_by_everybody_and_fits(
+    stage: Stage, scheme: Scheme, size: tuple[int, int]
+) -> None:
     """No serious finding of axe, nothing the policy forbids, nothing from elsewhere."""
     analyst, owner = prepare(stage)
     findings: dict[str, list[str]] = {}
-    for scheme in SCHEMES:
-        with stage.visit(stage.workbench, scheme=scheme) as visit:
-            for name in workbench_tour(stage, visit, analyst):
-                findings[f"{name}, {scheme}"] = visit.serious_findings()
-            visit.require_clean()
-        with stage.visit(stage.console, scheme=scheme) as visit:
-            for name in console_tour(stage, visit, owner):
-                findings[f"{name}, {scheme}"] = visit.serious_findings()
+    for home, tour, key in (
+        (stage.workbench, workbench_tour, analyst),
+        (stage.console, console_tour, owner),
+    ):
+        with stage.visit(home, scheme=scheme, size=size) as visit:
+            for name in tour(stage, visit, key):
+                findings[name] = visit.serious_findings()
+                if _wider(visit, size[0]):
+                    findings[name].append("it is wider than the screen")
             visit.require_clean()
     assert {name: found for name, found in findings.items() if found} == {}
 
 
-def test_every_page_fits_a_telephone(stage: Stage) -> None:
-    analyst, owner = prepare(stage)
-    wide = []
-    with stage.visit(stage.workbench, size=(390, 800)) as visit:
-        wide += [n for n in workbench_tour(stage, visit, analyst) if _wider(visit)]
-    with stage.visit(stage.console, size=(390, 800)) as visit:
-        wide += [n for n in console_tour(stage, visit, owner) if _wider(visit)]
-    assert wide == []
-
-
-def _wider(visit: Visit) -> bool:
+def _wider(visit: Visit, screen: int) -> bool:
     """Whether one has to scroll sideways to read the page itself; tables may scroll in theirs."""
     visit.page.wait_for_load_state()
     width = visit.page.evaluate("document.documentElement.scrollWidth")
-    return bool(width > 390)
+    return bool(width > screen)
 
 
 def test_the_workbench_is_painted_without_waiting_for_a_script(stage: Stage) -> None:

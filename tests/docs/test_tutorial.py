@@ -78,8 +78,11 @@ def test_the_sample_shown_is_what_the_script_writes(tmp_path: Path) -> None:
 def test_the_claims_example_runs(tmp_path: Path) -> None:
     printed = run((FOLDER / "claims.md").read_text(encoding="utf-8"), tmp_path)
     assert "were released before and cost nothing new" in printed
+    assert "The ledger verifies" in printed
     assert "holds" in printed
     home = tmp_path / "home"
+    pages = sorted(page.name for page in (home / "demo").glob("*.html"))
+    assert pages == ["claims.html", "sepsis.html"]
     assert {"slow.svg", "damage.svg", "documents.svg"} == {
         path.name for path in (home / "charts").iterdir()
     }

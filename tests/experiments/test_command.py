@@ -6,6 +6,7 @@ import csv
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -14,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from experiments.__main__ import run as experiments
 from experiments.catalogue import EXPERIMENTS
+from experiments.guarantees import Guarantee
 from experiments.running import REPORT
 from experiments.shared_data import VARIABLE
 from pappi.errors import UsageError
@@ -31,14 +33,22 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(experiments, [*arguments], catch_exceptions=False)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _audited(found: list[Guarantee]) -> Iterator[None]:
+    """What the audit finds is tested by itself."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("experiments.sections.guarantees", lambda **_: found)
+        yield
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, _audited: None) -> Path:
     """All experiments, fast; those without their data are skipped, and say so."""
     out = tmp_path_factory.mktemp("experiments")
-    found = run("--fast", "--out", str(out))
-    assert found.exit_code == 0
+    done = run("--fast", "--out", str(out))
+    assert done.exit_code == 0
     for name in EXPERIMENTS:
-        assert f"{name}: done" in found.output or f"{name}: skipped: needs" in found.output
+        assert f"{name}: done" in done.output or f"{name}: skipped: needs" in done.output
     return out
 
 

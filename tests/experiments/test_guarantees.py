@@ -12,15 +12,9 @@ from experiments.guarantees import (
     Claim,
     Guarantee,
     claims,
-    guarantees,
     verdict_on,
 )
 from pappi.values import Adjacency
-
-
-@pytest.fixture(scope="module")
-def found() -> list[Guarantee]:
-    return guarantees(fast=True)
 
 
 def of(found: list[Guarantee], *, ours: bool, bounds: str = PUBLIC) -> dict[str, Guarantee]:

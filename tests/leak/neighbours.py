@@ -103,6 +103,7 @@ PERSONS = [
     replace(TERMS, terms=replace(TERMS.terms, unit=PrivacyUnit("customer", 2, per))) for per in Per
 ]
 REPLACE = replace(TERMS, terms=replace(TERMS.terms, adjacency=Adjacency.REPLACE))
+EARLIER = "one that began in 1800"
 OUTSIDE = "one that ends in 2199, beyond the log's horizon"
 NEIGHBOURS: dict[str, tuple[Build, Build]] = {
     "one extreme case more": (imported(ROWS), imported(ROWS + OUTLIER)),
@@ -113,7 +114,7 @@ NEIGHBOURS: dict[str, tuple[Build, Build]] = {
     ),
     "a person, per block": (imported(ROWS, PERSONS[1]), imported(ROWS + collector(12), PERSONS[1])),
     "one case replaced": (imported(ROWS, REPLACE), imported(replaced(), REPLACE)),
-    "one that began in 1800": (imported(ROWS), imported(ROWS, more=EARLY)),
+    EARLIER: (imported(ROWS), imported(ROWS, more=EARLY)),
     OUTSIDE: (imported(ROWS), imported(ROWS, more=LATE)),
     "no case, and one": (fed(0), fed(1)),
 }

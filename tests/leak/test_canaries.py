@@ -38,6 +38,7 @@ from pappi.values import Epsilon, PrivacyUnit, Terms
 from tests.fuzz.dice import Dice
 from tests.fuzz.mutate import changed_text
 from tests.leak.asked import MEASURES, Asked, asks, definitions, everything, sound_questions
+from tests.lengths import length
 from tests.service.serving import analyst_key, listening, owner_key
 
 CASES = 40
@@ -229,7 +230,7 @@ def definition_of(number: int) -> Asked:
 
 
 def ask_for_everything(parties: Parties) -> None:
-    for asked in everything():
+    for asked in list(everything())[:: length(3, 1)]:
         assert parties.analyst(asked).status_code < 500, asked
     ask_for_nonsense(parties)
 
@@ -283,7 +284,7 @@ def test_nothing_that_leaves_the_store_holds_a_canary(
     assert [each.status_code for each in (captured, again, conflict, bad)] == [200, 200, 409, 422]
     assert [each.status_code for each in (sealed, erased, exact)] == [200, 200, 200]
     assert case.status_code in (400, 422)  # of a person all cases, or none
-    for asked in list(everything())[::4]:
+    for asked in list(everything())[1 :: length(5, 4)]:
         parties.analyst(asked)
     watch = parties.watch
     for path in ("/metrics", "/trail", "/ledger", "/logs", "/logs/small/releases"):
@@ -291,7 +292,7 @@ def test_nothing_that_leaves_the_store_holds_a_canary(
     watch.replies.append(("standard output and error", "".join(capfd.readouterr()).encode()))
     assert watch.leaks() == []
     assert CANARY.search((watch.workspace.root / "events.duckdb").read_bytes())
-    assert len(watch.replies) > 500
+    assert len(watch.replies) > length(200, 500)
 
 
 def fail_in(cause: Exception) -> Callable[..., Any]:

@@ -22,6 +22,7 @@ from pappi.ledger import Account, Balance, Charge, KeyState, demand
 from pappi.ledger.ledger import LedgerStep
 from pappi.values import JSON, ZERO, Epsilon
 from tests.ledgers import Database, new_place
+from tests.lengths import length
 
 pytestmark = pytest.mark.outside
 
@@ -203,10 +204,10 @@ class PostgresLedgerAgainstItsModel(LedgerAgainstItsModel):
 
 TestLedgerAgainstItsModel = LedgerAgainstItsModel.TestCase
 TestLedgerAgainstItsModel.settings = settings(
-    max_examples=50, stateful_step_count=25, deadline=None
+    max_examples=length(20, 100), stateful_step_count=25, deadline=None
 )
 
 TestPostgresLedgerAgainstItsModel = PostgresLedgerAgainstItsModel.TestCase
 TestPostgresLedgerAgainstItsModel.settings = settings(
-    max_examples=8, stateful_step_count=25, deadline=None
+    max_examples=length(4, 20), stateful_step_count=25, deadline=None
 )

@@ -111,7 +111,7 @@ def test_predicted_errors_are_finite_and_not_negative(
 
 @pytest.mark.outside
 @given(mechanisms() | aimed(), any_values, st.floats(allow_nan=True, allow_infinity=True))
-@settings(max_examples=length(60, 300))
+@settings(max_examples=length(25, 300))
 def test_no_neighbour_is_further_away_than_epsilon(
     mechanism: Mechanism, values: list[float], newcomer: float
 ) -> None:

@@ -201,7 +201,7 @@ def named(number: int) -> dict[str, tuple[str, Any]]:
 
 
 @pytest.mark.outside
-@settings(max_examples=length(60, 200))
+@settings(max_examples=length(25, 200))
 @given(usual_traces, intrusions, st.sampled_from(["", "\n", "\r\n\t"]), st.integers(30, 300))
 def test_traces_read_at_once_are_what_the_parser_makes_of_them(
     log: list[Trace], intrusions: list[tuple[float, str]], between: str, block: int
@@ -230,7 +230,7 @@ dates = st.one_of(
 )
 
 
-@settings(max_examples=length(60, 150))
+@settings(max_examples=length(25, 150))
 @given(st.lists(dates, min_size=1, max_size=3), st.sampled_from([None, "Europe/Amsterdam"]))
 def test_dates_read_at_once_are_those_read_one_by_one(texts: list[str], zone: str | None) -> None:
     clock = None if zone is None else ZoneInfo(zone)
@@ -246,7 +246,7 @@ def test_dates_read_at_once_are_those_read_one_by_one(texts: list[str], zone: st
 clocks = [Clock(), *(Clock(ZoneInfo("Europe/Amsterdam"), z_is_utc) for z_is_utc in (True, False))]
 
 
-@settings(max_examples=length(60, 200))
+@settings(max_examples=length(25, 200))
 @given(
     st.lists(st.one_of(st.none(), dates), min_size=1, max_size=3),
     st.sampled_from([("-", "y"), ("/", "y"), ("-", "d"), (".", "d"), ("/", "m"), ("-", "m")]),
@@ -332,7 +332,7 @@ def test_a_log_written_as_csv_is_read_back_exactly(
     ] == [(c, a or None, us(t.replace(tzinfo=ZoneInfo(zone))), f"_{n}", i) for c, a, t, n, i in log]
 
 
-@settings(max_examples=length(60, 100))
+@settings(max_examples=length(25, 100))
 @given(st.binary(max_size=200), st.sampled_from(["log.xes", "log.csv", "log.parquet"]))
 def test_bytes_that_are_no_log_are_refused_with_a_hint(content: bytes, name: str) -> None:
     with TemporaryDirectory() as folder:

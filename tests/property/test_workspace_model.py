@@ -26,6 +26,7 @@ from pappi.ppinot import Catalogue, parse_catalogue
 from pappi.session import Workspace, create
 from pappi.store import CapturedEvent, LedgerSession, Registry, open_workspace
 from pappi.values import ZERO, Epsilon, Role, Series, Terms, Vocabulary
+from tests.lengths import length
 
 pytestmark = pytest.mark.outside
 
@@ -381,5 +382,5 @@ def _event(month: int, case: int) -> CapturedEvent:
 
 TestWorkspaceAgainstItsModel = WorkspaceAgainstItsModel.TestCase
 TestWorkspaceAgainstItsModel.settings = settings(
-    max_examples=20, stateful_step_count=20, deadline=None
+    max_examples=length(6, 40), stateful_step_count=20, deadline=None
 )

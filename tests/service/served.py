@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +44,20 @@ TERMS = NewLog(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Served:
+    """Most tests ask one of the applications: each is made when it is first asked."""
+
     workspace: Workspace
-    analyst: Service
-    owner: Service
     frame: Frame
+
+    @cached_property
+    def analyst(self) -> Service:
+        return analyst_app(self.workspace, frame=self.frame)
+
+    @cached_property
+    def owner(self) -> Service:
+        return owner_app(self.workspace, frame=self.frame)
 
     def key(self, role: Role, name: str, rights: Sequence[Right] | None = None) -> str:
         return self.workspace.custody.issue_key(role, name, rights).secret
@@ -66,9 +75,7 @@ class Served:
 def served(folder: Path, settings: Settings = QUICK) -> Served:
     workspace = workspace_with(folder / "w", claims(30), TERMS)
     workspace.custody.grant_analyst(LOG, "alice", Epsilon.of(1))
-    frame = frame_of(settings)
-    apps = analyst_app(workspace, frame=frame), owner_app(workspace, frame=frame)
-    return Served(workspace, *apps, frame)
+    return Served(workspace, frame_of(settings))
 
 
 def ask(

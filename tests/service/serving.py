@@ -6,7 +6,8 @@ import asyncio
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import httpx
@@ -32,18 +33,20 @@ UNHURRIED = Settings(
 ANYWHERE = Addresses(Address("127.0.0.1", 0), Address("127.0.0.1", 0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Serving:
-    """Both applications of one workspace, in this process."""
+    """Both applications of one workspace, in this process, each made when it is first asked."""
 
     workspace: Workspace
     frame: Frame
-    analyst: Service = field(init=False)
-    owner: Service = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "analyst", analyst_app(self.workspace, frame=self.frame))
-        object.__setattr__(self, "owner", owner_app(self.workspace, frame=self.frame))
+    @cached_property
+    def analyst(self) -> Service:
+        return analyst_app(self.workspace, frame=self.frame)
+
+    @cached_property
+    def owner(self) -> Service:
+        return owner_app(self.workspace, frame=self.frame)
 
 
 def serving(workspace: Workspace, settings: Settings = UNHURRIED) -> Serving:

@@ -23,7 +23,7 @@ PATIENCE = 60.0
 # Each test waits for one deadline; the others are far away, however busy the machine is.
 PATIENT = replace(QUICK, head_seconds=PATIENCE, idle_seconds=60, reply_seconds=PATIENCE)
 HURRIED = replace(PATIENT, head_seconds=0.3)
-ANSWERED = replace(PATIENT, head_seconds=5.0)
+ANSWERED = replace(PATIENT, head_seconds=3.0)
 UNUSED = replace(PATIENT, idle_seconds=1)
 
 

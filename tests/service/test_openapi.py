@@ -27,12 +27,13 @@ from pappi.custody import NewLog
 from pappi.service.layers import Service
 from pappi.values import Epsilon, Terms
 from tests.leak.asked import sound_questions
+from tests.lengths import length
 from tests.service.serving import Caller, analyst_key, owner_key, serving
 from tests.service.test_access import ANALYST, OPEN, OWNER, Call
 from tests.small_logs import claims, workspace_with
 
 Operation = APIOperation[Any, Any, Any, Any]
-EXAMPLES = int(os.environ.get("PAPPI_OPENAPI_EXAMPLES", "8"))
+EXAMPLES = int(os.environ.get("PAPPI_OPENAPI_EXAMPLES", length(4, 8)))
 QUESTIONS = tuple(sound_questions())
 KNOWN = {"log": "small", "name": "alice"}
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "LOCK")

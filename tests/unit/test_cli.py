@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -46,15 +47,22 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return run_command
 
 
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with 300 claims, to be copied."""
+    folder = tmp_path_factory.mktemp("imported")
+    write_csv(simulate_claims(cases=300), folder / "claims.csv")
+    workspace = pappi.create(folder / "w")
+    workspace.import_log(folder / "claims.csv", timezone="Europe/Berlin")
+    workspace.close()
+    return folder
+
+
 @pytest.fixture
-def workspace(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace with 300 claims, as the current directory."""
-    log = tmp_path / "claims.csv"
-    write_csv(simulate_claims(cases=300), log)
-    run("init", tmp_path / "w")
+def workspace(tmp_path: Path, imported: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace with 300 claims, as the current directory; its log is beside it."""
+    shutil.copytree(imported, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path / "w")
-    code, _, errors = run("log", "import", log, "--timezone", "Europe/Berlin")
-    assert code == 0, errors
     return tmp_path / "w"
 
 

@@ -64,6 +64,16 @@ def within(start: datetime | None, end: datetime | None, limit: float) -> bool:
 # --- both logs ------------------------------------------------------------------------
 
 
+def test_the_same_seed_writes_the_same_bytes_of_a_small_log(tmp_path: Path) -> None:
+    for run in ("one", "two"):
+        write_csv(simulate_claims(1, 100), tmp_path / f"{run}.csv.gz")
+        write_xes(simulate_hospital(1, 100), tmp_path / f"{run}.xes.gz")
+    for ending in ("csv.gz", "xes.gz"):
+        first, second = (tmp_path / f"{run}.{ending}" for run in ("one", "two"))
+        assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.long
 @pytest.mark.outside
 @pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
 def test_the_same_seed_writes_the_same_bytes(example: Example, tmp_path: Path) -> None:

@@ -260,7 +260,7 @@ def margins(draw: st.DrawFn) -> Margin:
     return RatioMargin(FOUR, integral, limit, part, draw(st.booleans()))
 
 
-@settings(max_examples=length(60, 250))
+@settings(max_examples=length(25, 250))
 @given(margins(), st.data())
 def test_one_case_moves_a_margin_by_at_most_one(margin: Margin, data: st.DataObject) -> None:
     rows = st.tuples(*[any_value] * margin.width)

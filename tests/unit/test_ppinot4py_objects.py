@@ -279,7 +279,7 @@ def plain(value: object, *, per_hour: bool) -> float | None:
     return float(str(float(value))) / (3_600_000_000 if per_hour else 1)  # type: ignore[arg-type]
 
 
-@settings(max_examples=length(15, 100))
+@settings(max_examples=length(6, 100))
 @given(logs)
 @pytest.mark.parametrize("name", MEASURES)
 def test_values_are_those_of_ppinot4py(name: str, log: list[list[Event]]) -> None:

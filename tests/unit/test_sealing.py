@@ -345,7 +345,7 @@ def anchor_us(events: list[CapturedEvent], case: str, anchor: CaseBorder) -> int
     return (max if anchor is CaseBorder.END else min)(times) if times else None
 
 
-@settings(max_examples=length(7, 100))
+@settings(max_examples=length(4, 100))
 @given(
     EVENTS,
     st.sampled_from(CaseBorder),
@@ -376,7 +376,7 @@ def test_a_log_sealed_in_parts_is_the_log_imported_at_once(
         assert fed.rows() == fed.rows(sealed) == twin.rows(sealed)
 
 
-@settings(max_examples=length(7, 100))
+@settings(max_examples=length(4, 100))
 @given(EVENTS, EVENTS, st.sampled_from(CaseBorder))
 def test_a_log_imported_in_the_middle_goes_on_as_if_imported_later(
     before: list[tuple[str, int, str, float | None, str | None]],
@@ -395,7 +395,7 @@ def test_a_log_imported_in_the_middle_goes_on_as_if_imported_later(
         assert fed.rows() == fed.rows(Period(FIRST, MAY)) == twin.rows(Period(FIRST, MAY))
 
 
-@settings(max_examples=length(7, 100))
+@settings(max_examples=length(4, 100))
 @given(st.lists(EVENTS, min_size=4, max_size=4), st.sampled_from(CaseBorder), st.booleans())
 def test_what_comes_late_never_changes_a_sealed_block(
     waves: list[list[tuple[str, int, str, float | None, str | None]]],

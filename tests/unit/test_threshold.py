@@ -563,9 +563,9 @@ def test_a_hexagon_is_as_sure_as_it_may_be(factor: Fraction) -> None:
 
 
 @pytest.mark.outside
-@pytest.mark.parametrize("adjacency", Adjacency)
-@pytest.mark.parametrize("at_most", [True, False])
-@pytest.mark.parametrize("n", [2, 400])
+@pytest.mark.parametrize(
+    ("n", "adjacency", "at_most"), pairwise([2, 400], list(Adjacency), [True, False])
+)
 def test_an_anchored_mean_is_as_sure_as_it_may_be(
     n: int, adjacency: Adjacency, *, at_most: bool
 ) -> None:

@@ -289,7 +289,7 @@ _places_and_days = st.sampled_from(_CHANGES) | st.tuples(
 
 
 @pytest.mark.outside
-@settings(max_examples=length(60, 200))
+@settings(max_examples=length(25, 200))
 @given(
     calendars().filter(lambda calendar: "IN" not in calendar.countries),  # warns: unknown years
     _places_and_days,
@@ -398,7 +398,7 @@ def test_a_table_of_120_years_takes_a_few_calls_a_day() -> None:
 _seconds = st.integers(0, 60 * 86_400).map(lambda s: datetime(2014, 3, 1) + timedelta(seconds=s))  # noqa: DTZ001
 
 
-@settings(max_examples=length(60, 200))
+@settings(max_examples=length(25, 200))
 @given(
     st.integers(0, 22),
     st.integers(1, 23),
