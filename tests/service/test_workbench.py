@@ -185,7 +185,7 @@ def test_time_that_is_sealed_after_the_price_was_named_changes_the_price(
 
 
 def test_the_price_of_several_ppis_counts_each_figure_once(visitor: Visitor) -> None:
-    ppi = SOJOURN.split("ppis:")[1]
+    ppi = SOJOURN.split("ppis:")[1].rstrip() + "\n    epsilon: 0.1\n"
     names = "".join(ppi.replace("id: sojourn", f"id: sojourn{n}") for n in range(5))
     page = visitor.post(ASK, definitions=f"log: small\nppis:{names}", do="preview")
     assert "Release (3 new figures, ε 0.1 in each of 3 blocks)" in page.text

@@ -612,7 +612,7 @@ def run(
     file.write_text(CATALOGUE, encoding="utf-8")
 
     def run_release(*options: str) -> tuple[int, str]:
-        command = ["pappi", "-w", str(workspace.root), "release", str(file), *options]
+        command = ["pappi", "-w", str(workspace.root), "release", str(file), "--anyway", *options]
         monkeypatch.setattr(sys, "argv", command)
         with pytest.raises(SystemExit) as ended:
             main()
