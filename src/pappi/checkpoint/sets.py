@@ -26,6 +26,7 @@ from typing import Any
 from pappi.checkpoint.queries import Release, release_in
 from pappi.ledger import Account, Charge, KeyState, Ledger, canonical_json
 from pappi.planning import (
+    EACH,
     Plan,
     is_enough,
     plan_alone,
@@ -137,7 +138,9 @@ class _Record:
     def _alone(self, release: Release, asked: Epsilon) -> Iterator[_OnRecord]:
         """What it would be by itself, also without counting what its bounds cut off."""
         ppi, log = release.plan.ppi, self._log
-        plans = [self._telling(ppi, asked), self._planned(ppi, asked)]
+        # Who names no ε may have had the usual one, before there was one by need.
+        amounts = (asked, EACH) if release.plan.because else (asked,)
+        plans = [plan(ppi, each) for each in amounts for plan in (self._telling, self._planned)]
         charges = (release_in(release.cell, plan, log, self._analyst).charge for plan in plans)
         yield from self._on_record([each for each in charges if each.key != release.key])
 
