@@ -221,7 +221,7 @@ def _told_again() -> Iterator[Asked]:
 
 def _reads() -> Iterator[Asked]:
     for path in (
-        *("/logs", "/logs/small", "/logs/small/budget", "/logs/small/releases", "/standing"),
+        *("/logs", "/logs/small", "/logs/small/budget", "/logs/small/releases", "/subscriptions"),
         *("/logs/small/releases?limit=7", "/logs/small/releases?after=12&limit=5"),
         *("/logs/hidden", "/logs/hidden/budget", "/logs/none", "/logs/none/releases"),
         *("/health", "/ready", "/nothing", "/logs/small/releases?after=-1", "/logs/a b"),
@@ -277,13 +277,15 @@ def _malformed() -> Iterator[Asked]:
 def _standing() -> Iterator[Asked]:
     text = definitions((*MEASURES["groups"], "scope: every month"))
     for until in ("2024-09-01", "2024-05-01", "2024-06-15", "yesterday"):
-        yield asks("/standing", text, until=until, epsilon="0.2")
-    yield asks("/standing", text)
+        yield asks("/subscriptions", text, until=until, epsilon="0.2")
+    yield asks("/subscriptions", text)
     yield asks(
-        "/standing", definitions((*MEASURES["share"], "scope: last 5 cases")), until="2024-09-01"
+        "/subscriptions",
+        definitions((*MEASURES["share"], "scope: last 5 cases")),
+        until="2024-09-01",
     )
-    yield Asked("GET", "/standing")
-    yield Asked("DELETE", "/standing/none")
+    yield Asked("GET", "/subscriptions")
+    yield Asked("DELETE", "/subscriptions/none")
     yield Asked("GET", "/logs/small/budget")
 
 

@@ -256,7 +256,7 @@ def test_what_stands_is_released_alike_whoever_is_in_the_sealed_block(
     tmp_path: Path, noise: Stream
 ) -> None:
     text = definitions((*MEASURES["groups"], "scope: every month"))
-    asked = [asks("/standing", text, until="2024-08-01"), Asked("GET", "/logs/small/budget")]
+    asked = [asks("/subscriptions", text, until="2024-08-01"), Asked("GET", "/logs/small/budget")]
     runs: list[int] = []
 
     def sealing(cases: int) -> Callable[[Workspace], None]:

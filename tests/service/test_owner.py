@@ -64,7 +64,7 @@ def test_a_log_is_created_fed_sealed_granted_and_asked(service: Served) -> None:
         "cases": 2,
         "events": 3,
         "late": 0,
-        "standing": 0,
+        "subscriptions": 0,
     }
     (series,) = ask(service.analyst, "POST", "/release", alice, {"definitions": FED}).json()[
         "series"
@@ -77,9 +77,9 @@ def test_a_standing_question_is_answered_when_its_time_is_sealed(service: Served
     ask(service.owner, "POST", "/logs", boss, NEW_LOG)
     ask(service.owner, "PUT", "/logs/fed/analysts/alice", boss, {"per_block": "1"})
     asked = {"definitions": FED, "until": "2024-03-01", "epsilon": "0.1"}
-    assert ask(service.analyst, "POST", "/standing", alice, asked).status_code == 200
+    assert ask(service.analyst, "POST", "/subscriptions", alice, asked).status_code == 200
     sealed = ask(service.owner, "POST", "/logs/fed/seal", boss, {"until": "2024-02-01"})
-    assert sealed.json()["standing"] == 1
+    assert sealed.json()["subscriptions"] == 1
     (released,) = ask(service.analyst, "GET", "/logs/fed/releases", alice).json()["releases"]
     assert (released["blocks"], released["mine"], released["released"]) == (["2024-01"], True, True)
 

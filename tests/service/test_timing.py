@@ -139,7 +139,7 @@ class Histories:
             boss, bob = self.place.boss, self.place.bob
             yield service.asked(boss, 0, "POST", f"/logs/{LOG}/seal", {"until": str(MAY)})
             for when in (*POLLS, *(GRID + poll for poll in POLLS)):
-                for path in (RELEASES, BUDGET, "/standing"):
+                for path in (RELEASES, BUDGET, "/subscriptions"):
                     yield service.asked(bob, when, "GET", path)
                 yield service.visited(when, "GET", service.pages[-1])
 
@@ -254,7 +254,7 @@ def test_standing_questions_appear_on_the_grid_and_so_does_what_comes_after_them
 ) -> None:
     quick, slow = histories.sealed(QUICK), histories.sealed(SLOW)
     assert {seen.status for seen in quick} == {200}
-    assert '"standing":2' in quick[0].body
+    assert '"subscriptions":2' in quick[0].body
     assert differences(quick, slow) == set()
 
 

@@ -293,11 +293,11 @@ def budget(
 @budget.command()
 @click.argument("log_name", metavar="LOG")
 @click.argument("epsilon")
-@click.option("--total", metavar="EPS", help="Limit for all blocks together.")
+@click.option("--total-budget", metavar="EPS", help="Limit for all blocks together.")
 @workspace_option
-def grant(log_name: str, epsilon: str, total: str | None, workspace: str | None) -> None:
+def grant(log_name: str, epsilon: str, total_budget: str | None, workspace: str | None) -> None:
     """Owner only: set the total epsilon that each block of LOG may spend."""
-    terms = open_workspace(workspace).grant(log_name, epsilon, total).terms
+    terms = open_workspace(workspace).grant(log_name, epsilon, total_budget).terms
     in_all = f", and all blocks together ε {terms.total_budget}" if terms.total_budget else ""
     each = f"Each {terms.blocks.unit} of '{log_name}' may now spend ε {terms.block_budget}"
     click.echo(f"{each}{in_all}.")

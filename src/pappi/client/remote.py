@@ -328,15 +328,15 @@ class Client:
         """
         more = {"until": until.isoformat(), "anyway": anyway or None}
         sent = _sent(definitions, notation, epsilon, total, **more)
-        return _part(Subscription, self._post("/standing", sent, repeatable=False))
+        return _part(Subscription, self._post("/subscriptions", sent, repeatable=False))
 
     def subscriptions(self) -> tuple[Subscription, ...]:
         """Your subscriptions."""
-        return _part(tuple[Subscription, ...], self._get("/standing"), "standing")
+        return _part(tuple[Subscription, ...], self._get("/subscriptions"), "subscriptions")
 
     def unsubscribe(self, identity: str) -> int:
         """End a subscription and free its remaining reservations; returns how many."""
-        return _part(int, self._delete(f"/standing/{_in_path(identity)}"), "cancelled")
+        return _part(int, self._delete(f"/subscriptions/{_in_path(identity)}"), "cancelled")
 
     def save(
         self,

@@ -285,9 +285,9 @@ def _uses(ledger: Ledger, registry: Registry, log: str) -> Iterator[tuple[str, s
             continue
         drawn = (charge.question.get(part) for part in _DRAWN)
         yield f"entry {entry.seq} of the journal", set(_texts(drawn))
-    for standing in registry.subscriptions.values():
-        if standing.log == log:
-            yield "a subscription", _defined(standing.definitions)
+    for subscription in registry.subscriptions.values():
+        if subscription.log == log:
+            yield "a subscription", _defined(subscription.definitions)
     for kept in registry.saved_queries.values():
         if kept.log == log:
             yield f"a query saved by {kept.analyst}", _defined(kept.definitions)

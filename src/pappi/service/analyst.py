@@ -63,9 +63,9 @@ def analyst_app(
     add_route(app, "POST", "/rehearse", view.rehearse, preview, LOG)
     add_route(app, "POST", "/release", view.release, release, (402, 409, *LOG))
     add_route(app, "POST", "/replay", view.replay, preview, LOG)
-    add_route(app, "GET", "/standing", view.subscriptions, preview)
-    add_route(app, "POST", "/standing", view.subscribe, release, (402, *LOG))
-    add_route(app, "DELETE", "/standing/{question}", view.unsubscribe, release, (404,))
+    add_route(app, "GET", "/subscriptions", view.subscriptions, preview)
+    add_route(app, "POST", "/subscriptions", view.subscribe, release, (402, *LOG))
+    add_route(app, "DELETE", "/subscriptions/{subscription}", view.unsubscribe, release, (404,))
     add_route(app, "GET", "/saved", view.saved, preview, LOG)
     add_route(app, "POST", "/saved", view.save, release, LOG)
     add_route(app, "DELETE", "/saved/{query}", view.forget, release, (404,))
@@ -166,9 +166,9 @@ class AnalystView:
             catalogue_in(sent), sent.until, sent.epsilon, anyway=sent.anyway
         )
 
-    def unsubscribe(self, question: Identity, bearer: Asking) -> replies.Ended:
+    def unsubscribe(self, subscription: Identity, bearer: Asking) -> replies.Ended:
         """End a subscription and free its remaining reservations."""
-        return replies.Ended(bearer.session_in(self._workspace).unsubscribe(question))
+        return replies.Ended(bearer.session_in(self._workspace).unsubscribe(subscription))
 
     def saved(
         self, bearer: Asking, log: Annotated[Name | None, Query()] = None

@@ -120,7 +120,7 @@ class OwnerView:
     def seal(self, log: LogName, sent: models.ToSeal, bearer: Asking) -> replies.SealedLog:
         """Seal time up to a day: it can be queried, and late events no longer change it."""
         sealed = self._custody(bearer).seal(log, sent.until)
-        return replies.SealedLog(**asdict(sealed), standing=run_subscriptions(self._workspace))
+        return replies.SealedLog(**asdict(sealed), subscriptions=run_subscriptions(self._workspace))
 
     def erase(self, log: LogName, sent: models.ToErase, bearer: Asking) -> Erased:
         """Delete cases, persons or blocks from disk; what was released stays on record."""

@@ -165,7 +165,7 @@ class Rehearsal:
 class Subscriptions:
     """Your subscriptions."""
 
-    standing: tuple[Subscription, ...]
+    subscriptions: tuple[Subscription, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ class ExactAnswers:
 class SealedLog(Sealed):
     """What was sealed, how many late events were set aside, and subscriptions answered."""
 
-    standing: int
+    subscriptions: int
 
 
 @dataclass(frozen=True, slots=True)
