@@ -101,7 +101,7 @@ def test_threads_that_share_a_log_tell_the_same(logs: Logs, seed: int) -> None:
 
 def one_case_less(logs: Logs, cases: tuple[Case, ...], seed: int) -> Iterator[Comparison]:
     base = logs.imported(in_order(cases))
-    for number, case in enumerate(some(cases, 4)):
+    for number, case in enumerate(some(cases, 6)):
         rows = shuffled(without(cases, case), seed)
         told = logs.neighbours(f"without {case.id}", base, logs.imported(rows))
         yield within(lambda: ranges_of(5), told) if number % 2 else told
