@@ -76,7 +76,7 @@ def test_a_standing_question_is_answered_when_its_time_is_sealed(service: Served
     boss, alice = service.boss, service.alice
     ask(service.owner, "POST", "/logs", boss, NEW_LOG)
     ask(service.owner, "PUT", "/logs/fed/analysts/alice", boss, {"per_block": "1"})
-    asked = {"definitions": FED, "until": "2024-03-01", "epsilon": "0.1"}
+    asked = {"definitions": FED, "until": "2024-03-01", "epsilon": "0.1", "anyway": True}
     assert ask(service.analyst, "POST", "/subscriptions", alice, asked).status_code == 200
     sealed = ask(service.owner, "POST", "/logs/fed/seal", boss, {"until": "2024-02-01"})
     assert sealed.json()["subscriptions"] == 1
