@@ -28,7 +28,15 @@ from pappi.custody import NewLog
 from pappi.engine import CaseTable, cases_by_period
 from pappi.examples import DEMO_EPSILON, EXAMPLES, Example
 from pappi.mechanisms import Law, Outcome
-from pappi.planning import Measurement, Plan, periods_of, plan_each, plan_ppi, plan_set
+from pappi.planning import (
+    Measurement,
+    Plan,
+    periods_of,
+    plan_alone,
+    plan_each,
+    plan_ppi,
+    plan_set,
+)
 from pappi.planning.bounds import bounds_of
 from pappi.ppinot import (
     AggregatedMeasure,
@@ -224,7 +232,9 @@ def bundled(example: Example, runs: int) -> int:
     of_each = plan_each([(ppi, OF_EACH) for ppi in cases.ppis], cases.log.public)
     few = min(runs, 10)
     together, each = drawn(cases, plans, few), drawn(cases, of_each, few)
-    apart = drawn(cases, split(cases, cases.ppis, total), few)
+    # As each would be released by itself: means tell what their bounds cut, as in the set.
+    by_itself = [plan_alone(ppi, OF_EACH, cases.log.public) for ppi in cases.ppis]
+    apart = drawn(cases, by_itself, few)
     missed = 0
     for plan in plans:
         ppi = plan.ppi

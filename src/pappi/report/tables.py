@@ -149,7 +149,9 @@ def overview_table(dashboard: Sequence[Series], periods: int) -> Table:
     shown = [(series, series.answers[-periods:]) for series in dashboard]
     columns: dict[str, Options] = {"PPI and target": {"ratio": 1}}
     columns |= {answer.period.label: _NUMBER for _, answers in shown[:1] for answer in answers}
-    rows = [(_asked(series), *map(_at_a_glance, answers)) for series, answers in shown]
+    rows: list[Sequence[str | Text]] = [
+        (_asked(series), *map(_at_a_glance, answers)) for series, answers in shown
+    ]
     caption = (
         "● met  ▼ missed  ○ unclear; ± half of the 95 % interval, by which the verdict is given"
     )
