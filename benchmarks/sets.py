@@ -24,10 +24,19 @@ from numpy.typing import NDArray
 
 from experiments.sepsis_log import FILE, OF_ALL, ZONE, sepsis_catalogue
 from experiments.shared_data import missing, shared_file
+from pappi.custody import NewLog
 from pappi.engine import CaseTable, cases_by_period
-from pappi.examples import EXAMPLES, Example
+from pappi.examples import DEMO_EPSILON, EXAMPLES, Example
 from pappi.mechanisms import Law, Outcome
-from pappi.planning import Measurement, Plan, periods_of, plan_each, plan_ppi, plan_set
+from pappi.planning import (
+    Measurement,
+    Plan,
+    periods_of,
+    plan_alone,
+    plan_each,
+    plan_ppi,
+    plan_set,
+)
 from pappi.planning.bounds import bounds_of
 from pappi.ppinot import (
     AggregatedMeasure,
@@ -39,14 +48,14 @@ from pappi.ppinot import (
 from pappi.series import smoothed_values
 from pappi.session import create
 from pappi.store import LogDeclaration, open_workspace
-from pappi.values import Epsilon, Interval
+from pappi.values import Epsilon, Interval, Terms
 
 Floats = NDArray[np.float64]
 
 RUNS, SMOOTHED_RUNS = 100, 40
 SEPSIS = ("waiting", "stay", OF_ALL, "antibiotics", "lactic-acid")
 SEPSIS_TOTAL, MOST, FEW = Epsilon.of("2.5"), 0.70, 10
-OF_EACH = Epsilon.of("0.15")
+OF_EACH = Epsilon.of(DEMO_EPSILON)
 """Of every PPI in the demo; together they have so many times that."""
 GOAL = 2.0
 
@@ -80,10 +89,11 @@ class Cases:
         return np.array([len(table.anchor_us) for table in self.tables[ppi.id]], dtype=np.float64)
 
 
-def load(source: object, catalogue: Catalogue, zone: str) -> Cases:
+def load(source: object, catalogue: Catalogue, terms: Terms) -> Cases:
     with TemporaryDirectory() as folder:
         workspace = create(Path(folder) / "w")
-        workspace.import_log(source, catalogue.log, timezone=zone)
+        new = NewLog(terms=terms)
+        workspace.import_log(source, catalogue.log, new=new, timezone=terms.timezone)
         log = workspace.log(catalogue.log)
         ppis = tuple(reduced_form(ppi, log.terms.anchor) for ppi in catalogue.ppis)
         periods = {ppi.scope: periods_of(ppi.scope, log.horizon) for ppi in ppis}
@@ -167,7 +177,7 @@ def sepsis(runs: int) -> int:
         return 0
     catalogue = sepsis_catalogue()
     asked = tuple(ppi for ppi in catalogue.ppis if ppi.id in SEPSIS)
-    cases = load(file, replace(catalogue, ppis=asked), ZONE)
+    cases = load(file, replace(catalogue, ppis=asked), Terms(timezone=ZONE))
     plans = plan_set(cases.ppis, SEPSIS_TOTAL, cases.log.public)
     apart = split(cases, cases.ppis, SEPSIS_TOTAL)
     few = min(runs, SMOOTHED_RUNS)
@@ -213,7 +223,7 @@ def _squares(cases: Cases, ppi: Ppi, found: Drawn) -> Floats:
 def bundled(example: Example, runs: int) -> int:
     catalogue = read_definitions(example.catalogue_path)
     with TemporaryDirectory() as folder:
-        cases = load(example.write_log(folder), catalogue, example.zone)
+        cases = load(example.write_log(folder), catalogue, example.terms)
     total = Epsilon(OF_EACH.nano * len(cases.ppis))
     print(f"{catalogue.log}: {len(cases.ppis)} PPIs, a total ε of {total}; width of 95 % intervals")
     print(f"{'':<16}{'function':<10}{'scope':<13}{'planned':<10}{'ε':<8}", end="")
@@ -222,7 +232,9 @@ def bundled(example: Example, runs: int) -> int:
     of_each = plan_each([(ppi, OF_EACH) for ppi in cases.ppis], cases.log.public)
     few = min(runs, 10)
     together, each = drawn(cases, plans, few), drawn(cases, of_each, few)
-    apart = drawn(cases, split(cases, cases.ppis, total), few)
+    # As each would be released by itself: means tell what their bounds cut, as in the set.
+    by_itself = [plan_alone(ppi, OF_EACH, cases.log.public) for ppi in cases.ppis]
+    apart = drawn(cases, by_itself, few)
     missed = 0
     for plan in plans:
         ppi = plan.ppi

@@ -32,7 +32,7 @@ from pappi.mechanisms import Contribution, Mechanism, PresenceClass, joint_membe
 from pappi.mechanisms.hull import Spans
 from pappi.mechanisms.joint import JointMember, class_noise
 from pappi.planning import plan_set
-from pappi.values import Adjacency, Bounds
+from pappi.values import Adjacency, Bounds, Terms
 
 Floats = NDArray[np.float64]
 
@@ -169,7 +169,7 @@ def sepsis() -> None:
         return
     catalogue = sepsis_catalogue()
     asked = tuple(ppi for ppi in catalogue.ppis if ppi.id in SEPSIS)
-    cases = load(file, replace(catalogue, ppis=asked), ZONE)
+    cases = load(file, replace(catalogue, ppis=asked), Terms(timezone=ZONE))
     apart = split(cases, cases.ppis, SEPSIS_TOTAL)
     for plan, alone in zip(
         plan_set(cases.ppis, SEPSIS_TOTAL, cases.log.public), apart, strict=True

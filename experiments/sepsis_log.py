@@ -1,8 +1,8 @@
 """The Sepsis log month by month, as its owner sees it: what every case contributes.
 
 Imported into a workspace of its own, which is gone when the cases have been read. The six
-PPIs are those of the bundled example; one more says the share of returning patients among all
-cases, as the authors' follow-up does.
+PPIs are those of the paper, in sepsis.yaml beside this; one more says the share of returning
+patients among all cases, as the authors' follow-up does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 
 from experiments.intervals import Floats
 from pappi.engine import CaseTable, cases_by_period
-from pappi.examples import EXAMPLES
 from pappi.planning import periods_of
 from pappi.ppinot import (
     AggregatedMeasure,
@@ -89,7 +88,7 @@ def load_log(source: object, catalogue: Catalogue, zone: str) -> SepsisLog:
 
 
 def sepsis_catalogue() -> Catalogue:
-    catalogue = read_definitions(EXAMPLES["sepsis"].catalogue_path)
+    catalogue = read_definitions(Path(__file__).with_name("sepsis.yaml"))
     return replace(catalogue, ppis=(*catalogue.ppis, *parse_catalogue(_OF_ALL).ppis))
 
 

@@ -31,6 +31,8 @@ PLACES = {
     "schemas/catalogue.schema.json": "project/catalogue.schema.json",
     "examples/claims.yaml": "project/claims.yaml",
     "examples/sepsis.yaml": "project/sepsis.yaml",
+    "examples/longest-stay.yaml": "project/longest-stay.yaml",
+    "experiments/sepsis.yaml": "project/paper-sepsis.yaml",
 }
 _ORIGINS = {place: path for path, place in PLACES.items() if place != "index.md"}
 

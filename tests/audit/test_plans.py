@@ -11,14 +11,18 @@ from pappi.checkpoint.audits import audit_plan
 from pappi.examples import EXAMPLES
 from pappi.mechanisms import mechanism_for
 from pappi.planning import Measurement, Plan, plan_ppi
-from pappi.ppinot import Ppi, parse_catalogue, read_definitions
-from pappi.values import Adjacency, Epsilon, Kind, Vocabulary
+from pappi.ppinot import Ppi, parse_catalogue, read_definitions, reduced_form
+from pappi.values import Adjacency, CaseBorder, Epsilon, Kind, Vocabulary
 from tests.audit.starts import audited
 from tests.public_logs import public_log
 
 EPSILON = Epsilon.of("0.1")
 VOCABULARY = Vocabulary((), {"damage": Kind.NUMBER})
-PPIS = [p for example in EXAMPLES.values() for p in read_definitions(example.catalogue_path).ppis]
+PPIS = [
+    reduced_form(ppi, CaseBorder.END)
+    for example in EXAMPLES.values()
+    for ppi in read_definitions(example.catalogue_path).ppis
+]
 
 
 def plan_of(ppi: Ppi, adjacency: Adjacency) -> Plan:

@@ -25,6 +25,7 @@ from playwright.sync_api import (
 )
 
 import pappi
+from pappi.custody import NewLog
 from pappi.examples import EXAMPLES
 from pappi.service import Addresses, Settings
 from pappi.session import Workspace
@@ -143,7 +144,8 @@ def staged(folder: Path, settings: Settings | None = None) -> Iterator[Stage]:
     """The example log of an insurance, served; and a browser to look at it."""
     example = EXAMPLES["claims"]
     workspace = pappi.create(folder / "insurance")
-    workspace.import_log(example.write_log(folder), "claims", timezone=example.zone)
+    new = NewLog(terms=example.terms)
+    workspace.import_log(example.write_log(folder), "claims", new=new, timezone=example.zone)
     with (
         listening(workspace, settings or Settings(shutdown_seconds=5)) as addresses,
         sync_playwright() as playwright,

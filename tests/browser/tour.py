@@ -26,7 +26,7 @@ ppis:
     measure: {mean: {time: {from: case start, to: case end}, unit: days}}
     bounds: [0 days, 30 days]
     target: below 7 days
-    epsilon: 0.1
+    epsilon: 0.3
     scope: every month
 """
 

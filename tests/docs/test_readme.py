@@ -15,7 +15,7 @@ from tools.picture import PICTURE, draw, five_lines
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MODEST = 60_000
-TITLE = "Mean waiting time until admission"
+TITLE = "Antibiotics within one hour"
 
 
 def test_the_five_lines_draw_the_chart(tmp_path: Path) -> None:

@@ -80,6 +80,12 @@ def test_the_claims_example_runs(tmp_path: Path) -> None:
     assert "were released before and cost nothing new" in printed
     assert "The ledger verifies" in printed
     assert "holds" in printed
+    tallies = re.findall(r"Of (\d+) verdicts (\d+) are firm", printed)
+    assert [int(total) for total, _ in tallies] == [7 * 24, 8 * 24]
+    assert all(int(firm) > 0.75 * int(total) for total, firm in tallies)
+    assert "Advice: ask for every year, and for the share of cases below 35 days" in " ".join(
+        printed.split()
+    )
     home = tmp_path / "home"
     pages = sorted(page.name for page in (home / "demo").glob("*.html"))
     assert pages == ["claims.html", "sepsis.html"]

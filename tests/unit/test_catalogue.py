@@ -57,7 +57,7 @@ from pappi.values import (
 )
 from tests.unit.test_schema import GOOD
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+PAPER = Path(__file__).parents[2] / "experiments"
 DAY = 86_400_000_000
 PAID = Occurs(parse_expression('activity == "Pay claim"'))
 
@@ -289,10 +289,10 @@ def test_bounds_of_an_attribute_say_whether_it_is_a_duration() -> None:
     )
 
 
-def test_the_examples_are_the_papers_ppis() -> None:
-    claims = read_definitions(EXAMPLES / "claims.yaml")
+def test_the_papers_ppis_are_as_they_were() -> None:
+    claims = read_definitions(PAPER / "claims.yaml")
     assert [each.id for each in claims.ppis] == ["sojourn", "rejected", "damage"]
-    sepsis = read_definitions(EXAMPLES / "sepsis.yaml")
+    sepsis = read_definitions(PAPER / "sepsis.yaml")
     targets = [
         (each.id, each.unit.name, each.unit.show(limit))
         for each in sepsis.ppis
@@ -833,7 +833,7 @@ def test_a_file_that_is_not_there_or_not_text_is_explained(tmp_path: Path) -> No
 
 
 STRANGE = ["  - {", "}", "]", "? a", "*a", "&a b", "'", '"', "|", "log: [", "\t", "\x85", "\u2028"]
-EXAMPLE = (EXAMPLES / "claims.yaml").read_text().splitlines()
+EXAMPLE = (PAPER / "claims.yaml").read_text().splitlines()
 EVERY_FORM = GOOD["every form"].splitlines()
 
 

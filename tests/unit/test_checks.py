@@ -36,7 +36,10 @@ CLAIMS = Vocabulary(
     },
 )
 SEPSIS = Vocabulary(
-    ("ER Registration", "Admission NC", "Release A", "Return ER", "IV Antibiotics", "LacticAcid")
+    (
+        *("ER Registration", "Admission NC", "Admission IC", "Release A", "Return ER"),
+        *("IV Antibiotics", "LacticAcid"),
+    )
 )
 LATE = "{derive: a - b, a: {data: due}, b: {data: timestamp}}"
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.outside
 
 Run = Callable[..., tuple[int, str, str]]
 
-CATALOGUE = Path(__file__).parents[2] / "examples" / "claims.yaml"
+CATALOGUE = Path(__file__).parents[2] / "experiments" / "claims.yaml"
 
 
 @pytest.fixture
@@ -158,7 +158,10 @@ def test_csv_has_a_row_for_every_answer(run: Run) -> None:
 
 @pytest.mark.usefixtures("workspace")
 def test_what_an_accuracy_costs(run: Run) -> None:
-    code, out, errors = run("preview", CATALOGUE, "--accuracy", "30", "--json")
+    code, out, errors = run(
+        *("preview", CATALOGUE, "--accuracy", "30", "--json"),
+        *("--ppi", "sojourn", "--ppi", "rejected"),
+    )
     assert code == 0, errors
     quotes = json.loads(out)["quotes"]
     for quote in quotes:

@@ -19,8 +19,10 @@ from pappi.report import (
     exact_table,
     left_text,
     options_table,
+    overview_table,
     quantiles_table,
     quotes_table,
+    tally_text,
 )
 from pappi.values import (
     ZERO,
@@ -28,6 +30,7 @@ from pappi.values import (
     Epsilon,
     ErrorQuantile,
     ExactAnswer,
+    Interval,
     Quote,
     QuotedSet,
     Series,
@@ -53,6 +56,24 @@ def printed(renderable: RenderableType, *, width: int = 80, colour: bool = False
 
 
 ordinary = a_series(monthly([10.0, 25.0, 40.0], 3.0, BELOW_24), target=BELOW_24)
+
+
+def test_a_dashboard_has_a_row_for_each_ppi_and_its_last_periods() -> None:
+    open_below = replace(an_answer(2.0, 0.0, 5.0), possible=Interval(0.0, 72.0, 1.0))
+    other = replace(a_series([open_below], target=BELOW_24), name="Longest")
+    shown = printed(overview_table([ordinary, other], 2))
+    assert "2024-01" not in shown
+    assert "● 10" not in shown
+    for cell in ("○ 25", "▼ 40", "± 3.0", "below 24 h", "2.0", "≤ 5"):
+        assert cell in shown, cell
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_how_many_verdicts_are_firm_is_said_in_a_line() -> None:
+    verdicts = (Verdict.MET, Verdict.MET, Verdict.MISSED, Verdict.UNDECIDED, None)
+    answers = [an_answer(5.0, 4.0, 6.0, verdict=verdict) for verdict in verdicts]
+    assert tally_text(answers) == "Of 4 verdicts 3 are firm: 2 met, 1 missed; 1 unclear."
+    assert tally_text(answers[3:4]) == "Of 1 verdicts 0 are firm; 1 unclear."
 
 
 def test_every_answer_has_its_row() -> None:

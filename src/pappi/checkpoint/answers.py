@@ -37,6 +37,7 @@ from pappi.ppinot import (
 from pappi.store import LogDeclaration
 from pappi.values import (
     CONFIDENCE,
+    PERCENT,
     ZERO,
     Answer,
     Band,
@@ -376,7 +377,7 @@ def _shown_target(unit: Unit, target: Target) -> ShownTarget:
     return ShownTarget(
         low,
         high,
-        f"{_target_text(target, low, high)} {unit.name}".rstrip(),
+        f"{_target_text(target, low, high)} {'%' if unit == PERCENT else unit.name}".rstrip(),
         low_included=target.low_included,
         high_included=target.high_included,
     )

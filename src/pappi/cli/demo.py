@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from pappi.cli.options import verified_in_full
-from pappi.cli.queries import show_release, write_report
-from pappi.examples import EXAMPLES, Example
+from pappi import report
+from pappi.cli.options import console, verified_in_full
+from pappi.cli.queries import show_cost, write_report
+from pappi.examples import DEMO_EPSILON, EXAMPLES, Example
 
 if TYPE_CHECKING:
     from pappi.session import Workspace
 
-
-# So that the demo fits a screen.
-SHOWN = 8
+# So that each log fits a screen.
+SHOWN = 6
 
 
 @click.command()
@@ -26,7 +25,7 @@ SHOWN = 8
     default="pappi-demo",
     type=click.Path(file_okay=False, path_type=Path),
 )
-@click.option("--epsilon", default="0.15", show_default=True, help="Epsilon of each PPI.")
+@click.option("--epsilon", default=DEMO_EPSILON, show_default=True, help="Epsilon of each PPI.")
 def demo(directory: Path, epsilon: str) -> None:
     """Simulate two logs, import them, release their PPIs, and write reports with charts."""
     from pappi.session import create
@@ -43,19 +42,33 @@ def demo(directory: Path, epsilon: str) -> None:
 
 
 def _show(example: Example, workspace: Workspace, directory: Path, epsilon: str) -> None:
+    from pappi.custody import NewLog
+
     file = example.write_log(directory)
-    imported = workspace.import_log(file, example.log, timezone=example.zone)
-    report, log = imported.report, imported.declaration
-    click.echo(f"   {report.events:,} events in {report.cases:,} cases, imported from {file}")
+    new = NewLog(terms=example.terms)
+    imported = workspace.import_log(file, example.log, new=new, timezone=example.zone)
+    found, log = imported.report, imported.declaration
+    click.echo(f"   {found.events:,} events in {found.cases:,} cases, imported from {file}")
     click.echo(
         f"   privacy unit: one {log.terms.unit}, {log.terms.adjacency}; "
         f"budget: ε {log.terms.block_budget} per {log.terms.blocks.unit}"
     )
     analyst = workspace.checkpoint()
     before = analyst.budget(log.name)
-    # Also what tells nothing: the report shows what that looks like.
+    if example.impossible_path is not None:
+        (quote,) = analyst.advise(example.impossible_path, epsilon)
+        click.echo()
+        console().print(report.nothing_said(quote))
+        console().print(
+            f"Advice: {report.cheapest_text(quote)}. Taken: {example.catalogue} asks for such a "
+            "share, every month and in one draw with the other PPIs.",
+            markup=False,
+        )
+    # Whoever takes a smaller ε sees what it does, and need not be asked whether they mean it.
     series = analyst.release(example.catalogue_path, epsilon, anyway=True)
     lines = analyst.budget(log.name)
-    click.echo(f"   released; here the last {SHOWN} periods, in the report all of them:\n")
-    show_release([replace(one, answers=one.answers[-SHOWN:]) for one in series], before, lines)
+    click.echo(f"\n{report.tally_text(a for one in series for a in one.answers)}")
+    click.echo(f"The last {SHOWN} months; the report has all of them, with charts:")
+    console().print(report.overview_table(series, SHOWN))
+    show_cost(series, before, lines)
     write_report(analyst.log(log.name), series, lines, directory / f"{example.log}.html")

@@ -393,6 +393,13 @@ def show_release(
 ) -> None:
     """Tables of values, then what it cost and what is left."""
     _print_tables(series)
+    show_cost(series, before, after)
+
+
+def show_cost(
+    series: Sequence[Series], before: Sequence[BudgetLine], after: Sequence[BudgetLine]
+) -> None:
+    """What a release cost, and what is left."""
     answers = [answer for one in series for answer in one.answers]
     replayed = sum(answer.replayed for answer in answers)
     if replayed:

@@ -10,24 +10,43 @@ from types import MappingProxyType
 from pappi.examples.claims import simulate_claims
 from pappi.examples.events import Event, write_csv, write_xes
 from pappi.examples.hospital import simulate_hospital
+from pappi.values import Terms
 
 DIRECTORY = Path(__file__).parent
+
+DEMO_EPSILON = "0.12"
+"""Of each PPI: a month may spend 1, and eight of them together take 0.96."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A log under its name, where its clocks stand, and what to ask of it."""
+    """A log under its name, where its clocks stand, and what to ask of it.
+
+    `expected_cases` is what the owner declares of a month. `impossible` is a question that tells
+    nothing, where there is one: the catalogue has what is advised instead.
+    """
 
     log: str
     about: str
     zone: str
+    expected_cases: int
     file: str
     catalogue: str
     simulate: Callable[[], Iterator[Event]]
+    impossible: str | None = None
+
+    @property
+    def terms(self) -> Terms:
+        """To import the log with."""
+        return Terms(timezone=self.zone, expected_cases=self.expected_cases)
 
     @property
     def catalogue_path(self) -> Path:
         return DIRECTORY / self.catalogue
+
+    @property
+    def impossible_path(self) -> Path | None:
+        return DIRECTORY / self.impossible if self.impossible else None
 
     def write_log(self, directory: str | Path = ".") -> Path:
         """The simulated log as a file in that directory, in the format of its name."""
@@ -43,8 +62,9 @@ EXAMPLES: Mapping[str, Example] = MappingProxyType(
         for example in (
             Example(
                 log="claims",
-                about="12,000 insurance claims of two years: the paper's running example",
+                about="12,000 insurance claims of two years, with a storm in June 2025",
                 zone="Europe/Berlin",
+                expected_cases=500,
                 file="claims.csv",
                 catalogue="claims.yaml",
                 simulate=simulate_claims,
@@ -53,9 +73,11 @@ EXAMPLES: Mapping[str, Example] = MappingProxyType(
                 log="sepsis",
                 about="6,000 emergency patients of two years, shaped like the Sepsis log",
                 zone="Europe/Amsterdam",
+                expected_cases=250,
                 file="sepsis.xes.gz",
                 catalogue="sepsis.yaml",
                 simulate=simulate_hospital,
+                impossible="longest-stay.yaml",
             ),
         )
     }

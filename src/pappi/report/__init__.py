@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         exact_table,
         nothing_said,
         options_table,
+        overview_table,
         quantiles_table,
         quotes_table,
         set_lines,
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
         left_text,
         nothing_text,
         percent,
+        tally_text,
     )
 else:
     __getattr__ = lazy_imports(__name__)
@@ -141,6 +143,7 @@ __all__ = [
     "nothing_said",
     "nothing_text",
     "options_table",
+    "overview_table",
     "pack_record",
     "painted",
     "percent",
@@ -161,6 +164,7 @@ __all__ = [
     "shortened",
     "smoothed_record",
     "standalone",
+    "tally_text",
     "three_digits",
     "with_unit",
 ]

@@ -167,6 +167,17 @@ def interval_text(answer: Answer) -> str:
     return f"{released}, cut at {size_text(answer.ceiling, answer.unit)}"
 
 
+def margin_text(answer: Answer) -> str:
+    """How far the interval reaches from its middle, without a unit; its end, where it has one."""
+    known = known_interval(answer.best.interval, answer.possible)
+    low, high = finite(known.low), finite(known.high)
+    if low is not None and high is not None:
+        half = (high - low) / 2
+        return f"± {format_number(half, _magnitude(half) - 1, ROUND_CEILING)}"
+    at = format_interval(answer.best.value, known, "")
+    return at.replace("at most", "≤").replace("at least", "≥")
+
+
 def format_cases(answer: Answer) -> str:
     """The number of cases, whole and never below none, with its margin where it is noisy."""
     known, margin = finite(answer.cases), finite(answer.cases_margin)

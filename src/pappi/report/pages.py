@@ -39,6 +39,7 @@ from pappi.report.wording import (
     promise,
     promise_together,
     tally,
+    tally_text,
     target_lines,
     target_text,
 )
@@ -129,13 +130,15 @@ def _overview(series: Sequence[Series]) -> Element | None:
         return None
     overview = table(
         "Latest figure of each PPI, and verdicts over all periods",
-        ("PPI", "Target", "Latest", "Period", "Verdicts"),
+        ("PPI", "Verdicts", "Target", "Latest", "Period"),
         [_overview_row(ppi, f"#ppi-{number}") for number, ppi in enumerate(series, start=1)],
-        {0: "name", 1: "name", 2: "number", 4: "tally"},
+        {0: "name", 1: "tally", 2: "name", 3: "number"},
     )
+    answers = [answer for one in series for answer in one.answers]
     return el(
         "section",
         el("h2", "At a glance"),
+        el("p", tally_text(answers)) if tally(answers) else None,
         scrolled(overview, "All PPIs at a glance", "scroll whole"),
         class_="card overview",
     )
@@ -150,10 +153,10 @@ def _overview_row(series: Series, link: str) -> Sequence[Cell]:
     ]
     return (
         el("a", bdi(series.name), href=link),
+        counts or MISSING,
         bdi(_target(series)),
         _latest(series, latest),
         latest.period.label if latest else MISSING,
-        counts or MISSING,
     )
 
 

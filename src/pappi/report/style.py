@@ -143,7 +143,8 @@ tbody tr:last-child th,tbody tr:last-child td{border-bottom:0}
 .amber{color:var(--amber)}
 .undecided{color:var(--undecided)}
 .scroll.whole{max-height:none;border:0;background:none}
-.overview th:first-child{min-width:13rem}
+.overview th:first-child{min-width:min(13rem,30vw)}
+.overview td.tally{min-width:8rem}
 .tally{white-space:normal}
 .tally span{margin-right:.8rem;white-space:nowrap;display:inline-block}
 .read{display:grid;grid-template-columns:repeat(auto-fit,minmax(19rem,1fr));gap:.9rem 1.75rem;

@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from pappi.report.numbers import (
     MISSING,
+    best_texts,
     error_text,
     exact_text,
     format_cases,
     interval_text,
+    margin_text,
     value_text,
 )
 from pappi.report.safe_text import printable
 from pappi.report.wording import (
     COLOURS,
     NOTHING,
+    SYMBOLS,
     alternative_cells,
     beyond_text,
     chance_text,
@@ -38,12 +41,14 @@ from pappi.report.wording import (
     percent,
     share_text,
     target_lines,
+    target_text,
     telling_text,
 )
 from pappi.values import (
     CONFIDENCES,
     MARGIN_CONFIDENCE,
     ZERO,
+    Answer,
     BudgetLine,
     ExactAnswer,
     Quote,
@@ -137,6 +142,36 @@ def answers_table(series: Series) -> Table:
     if cuts_many(series) and isinstance(shown.caption, Text):
         shown.caption.highlight_words([printable(clipping_line(series))], "bold yellow")
     return shown
+
+
+def overview_table(dashboard: Sequence[Series], periods: int) -> Table:
+    """A row for each PPI, without groups and over the same periods: the last so many of them."""
+    shown = [(series, series.answers[-periods:]) for series in dashboard]
+    columns: dict[str, Options] = {"PPI and target": {"ratio": 1}}
+    columns |= {answer.period.label: _NUMBER for _, answers in shown[:1] for answer in answers}
+    rows: list[Sequence[str | Text]] = [
+        (_asked(series), *map(_at_a_glance, answers)) for series, answers in shown
+    ]
+    caption = (
+        "● met  ▼ missed  ○ unclear; ± half of the 95 % interval, by which the verdict is given"
+    )
+    table = _table(columns, rows, caption=caption)
+    table.expand, table.pad_edge, table.padding = True, False, (0, 0, 0, 1)
+    return table
+
+
+def _asked(series: Series) -> str:
+    return ", ".join([series.title, *([target_text(series.target)] if series.target else [])])
+
+
+def _at_a_glance(answer: Answer) -> Text:
+    """Its mark and value, and beneath them how far that may be off; the unit is the target's."""
+    from rich.text import Text
+
+    mark, value = mark_of(answer), best_texts(answer)[0].split(" ")[0]
+    symbol = "" if mark is None else f"{SYMBOLS[mark]} "
+    style = "" if mark is None else _COLOURS[COLOURS[mark]]
+    return Text.assemble((printable(f"{symbol}{value}"), style), f"\n{margin_text(answer)}")
 
 
 def _caption(series: Series) -> str:

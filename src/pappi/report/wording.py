@@ -195,6 +195,15 @@ def tally(answers: Iterable[Answer]) -> dict[Mark, int]:
     return {mark: given.count(mark) for mark in Mark if mark in given}
 
 
+def tally_text(answers: Iterable[Answer]) -> str:
+    """How many verdicts are firm, and which: the first thing to know about a dashboard."""
+    given = tally(answers)
+    unclear, total = given.get(Mark.UNCLEAR, 0), sum(given.values())
+    firm = ", ".join(f"{count:,} {mark}" for mark, count in given.items() if mark != Mark.UNCLEAR)
+    which = f": {firm}" if firm else ""
+    return f"Of {total:,} verdicts {total - unclear:,} are firm{which}; {unclear:,} unclear."
+
+
 def legend(answers: Iterable[Answer]) -> list[Mark]:
     """The marks a reader of these answers must know."""
     judged = [answer.best for answer in answers]
