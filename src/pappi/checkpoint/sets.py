@@ -104,7 +104,9 @@ class _Record:
         analyst: str,
     ) -> None:
         self._ledger, self._sets, self._log, self._analyst = ledger, sets, log, analyst
-        self._asked = {canonical_json(canonical_form(p.ppi.measure)): p.ppi for p in plans}
+        # Of two that ask the same, the one that shares a draw comes last, and is named.
+        in_sets_last = sorted(plans, key=lambda plan: bool(plan.together))
+        self._asked = {canonical_json(canonical_form(p.ppi.measure)): p.ppi for p in in_sets_last}
         self._known: dict[Account, dict[str, list[_OnRecord]]] = {}
         self._members: dict[tuple[object, ...], Plan | None] = {}
         self._alone_plans: dict[tuple[str, Epsilon], Plan] = {}
