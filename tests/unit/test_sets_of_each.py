@@ -161,6 +161,29 @@ def test_the_same_measure_at_two_epsilons_is_found_again_as_it_was(session: Loca
     assert first["rejected"] != first["other"]
 
 
+@pytest.mark.parametrize("total", [None, "0.19"])
+def test_what_was_read_off_less_stays_so_when_somebody_pays_for_the_question_itself(
+    workspace: Workspace, total: str | None
+) -> None:
+    """Whether nobody names an ε, or a total that is no larger than an earlier one."""
+    ann, bob = workspace.checkpoint("ann"), workspace.checkpoint("bob")
+    exactly = "0.1" if total is None else "0.095"
+    if total is None:
+        bob.release(some("rejected", "paid", epsilon="0.09"), anyway=True)
+    else:
+        more = replace(some("rejected", "paid", "sojourn"), total=Epsilon.of("0.2"))
+        unnamed = tuple(replace(ppi, epsilon=None) for ppi in more.ppis)
+        bob.release(replace(more, ppis=unnamed), anyway=True)
+    ppis = tuple(replace(ppi, epsilon=None) for ppi in some("rejected", "paid").ppis)
+    wanted = replace(ALL, total=None, ppis=ppis)
+    first = values(ann.release(wanted, total=total, anyway=True))
+    before = spent(ann)
+    bob.release(some("rejected", "paid", epsilon=exactly), anyway=True)
+    assert spent(ann) != before
+    assert values(ann.release(wanted, total=total, anyway=True)) == first
+    assert values(ann.replay(wanted, total=total)) == first
+
+
 # --- in between -----------------------------------------------------------------------
 
 
