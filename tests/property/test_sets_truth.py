@@ -142,7 +142,7 @@ def failing(workspace: Workspace, request: Request) -> LocalSession:
 
 def rows() -> list[Row]:
     """Some have no damage, and every one is a person's only case or second."""
-    made = []
+    made: list[Row] = []
     for number, (case, activity, hours, attributes) in enumerate(claims(24, months=1)):
         own = dict(attributes)
         if activity == "Receive":
