@@ -98,6 +98,16 @@ def test_a_value_at_a_bound_is_not_cut_and_neither_is_none() -> None:
     assert beyond_in((MEAN,), [(np.nextafter(0.0, -1),), (np.nextafter(10.0, 11),)]) == 2
 
 
+def test_a_sum_counts_cut_values_as_the_bound_also_where_bounds_leave_zero_out() -> None:
+    """A case without a value adds nothing, and one below the lowest adds the lowest."""
+    for low, high, values in ((5, 9, [1, 7, 20, np.nan]), (-9, -5, [-1, -7, -20, np.nan])):
+        cost = Contribution("sum", Bounds(Fraction(low), Fraction(high)), integral=True)
+        shape = (PresenceClass((cost,), everyone=True),)
+        (member,) = joint_members(shape, Fraction(1000), Adjacency.ADD_REMOVE)
+        released = member.release(np.array([values], np.float64).T)
+        assert member.estimate(released).value == pytest.approx(np.sign(low) * (5 + 7 + 9))
+
+
 def test_a_class_that_counts_nothing_is_as_it_was_on_record() -> None:
     plain = PresenceClass((replace(MEAN, told=False),), everyone=True)
     assert written_set((plain,)) == '[["all", [["mean", "0", "10", false, 2097152]]]]'

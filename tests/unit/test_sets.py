@@ -390,3 +390,16 @@ def test_accuracy_beside_a_total_is_refused(session: LocalSession) -> None:
 def test_a_filtered_sum_does_not_tell_the_number_of_all_cases(session: LocalSession) -> None:
     series = by_id(session.release(some("sojourn", "rejected", "paid", "events")))
     assert {answer.cases for answer in series["events"].answers} == {None}
+
+
+def test_what_is_left_of_a_total_is_what_the_others_have_one_by_one(workspace: Workspace) -> None:
+    """So a PPI that is on record at more than that is not paid again."""
+    first, rejected, paid, *_ = ALL.ppis
+    session = workspace.checkpoint()
+    twice = replace(ALL, ppis=(rejected, paid), total=None)
+    session.release(twice, "0.1")
+    own = replace(first, epsilon=Epsilon.of("0.7"))
+    catalogue = replace(ALL, ppis=(own, rejected, paid), total=Epsilon.of("0.8"))
+    plans = plans_of(catalogue, None, workspace.log("small").public)
+    assert [str(plan.apart) for plan in plans] == ["0.7", "0.05", "0.05"]
+    assert str(session.price(catalogue).most) == "0.7"

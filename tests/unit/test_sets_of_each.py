@@ -14,6 +14,7 @@ from pappi.checkpoint import Caller, LocalSession
 from pappi.checkpoint.queries import planned, plans_of
 from pappi.custody import NewLog, event_of
 from pappi.ledger import Charge, Ledger
+from pappi.mechanisms.joint import JointMember
 from pappi.ppinot import Catalogue, Ppi
 from pappi.session import Workspace, create
 from pappi.store import Registry
@@ -160,6 +161,29 @@ def test_the_same_measure_at_two_epsilons_is_found_again_as_it_was(session: Loca
     assert first["rejected"] != first["other"]
 
 
+@pytest.mark.parametrize("total", [None, "0.19"])
+def test_what_was_read_off_less_stays_so_when_somebody_pays_for_the_question_itself(
+    workspace: Workspace, total: str | None
+) -> None:
+    """Whether nobody names an ε, or a total that is no larger than an earlier one."""
+    ann, bob = workspace.checkpoint("ann"), workspace.checkpoint("bob")
+    exactly = "0.1" if total is None else "0.095"
+    if total is None:
+        bob.release(some("rejected", "paid", epsilon="0.09"), anyway=True)
+    else:
+        more = replace(some("rejected", "paid", "sojourn"), total=Epsilon.of("0.2"))
+        unnamed = tuple(replace(ppi, epsilon=None) for ppi in more.ppis)
+        bob.release(replace(more, ppis=unnamed), anyway=True)
+    ppis = tuple(replace(ppi, epsilon=None) for ppi in some("rejected", "paid").ppis)
+    wanted = replace(ALL, total=None, ppis=ppis)
+    first = values(ann.release(wanted, total=total, anyway=True))
+    before = spent(ann)
+    bob.release(some("rejected", "paid", epsilon=exactly), anyway=True)
+    assert spent(ann) != before
+    assert values(ann.release(wanted, total=total, anyway=True)) == first
+    assert values(ann.replay(wanted, total=total)) == first
+
+
 # --- in between -----------------------------------------------------------------------
 
 
@@ -195,6 +219,29 @@ def test_whoever_asks_for_all_of_a_charged_set_completes_it(workspace: Workspace
     assert spent(session) == "0.3"
     assert values(session.release(some("rejected")))["rejected"] == values(more)["rejected"]
     assert spent(session) == "0.3"
+
+
+def test_a_charged_set_is_completed_from_a_column_of_each_of_its_measures(
+    workspace: Workspace,
+) -> None:
+    """Also if one of them is asked for once more, in a way that shares no draw."""
+    columns: list[int] = []
+
+    with pytest.raises(Crash):
+        crashing(workspace).release(some("sojourn", "rejected", "paid", "damage"))
+    off = replace(ALL.ppis[0], id="off", release=replace(ALL.ppis[0].release, in_set=False))
+    more = also(some("sojourn", "rejected", "paid", "damage", "events"), at(off, "0.2"))
+    session = workspace.checkpoint()
+    with workspace._ledger_session.ledger() as ledger:
+        log = workspace._ledger_session.registry(ledger).logs["small"]
+        for release in session._releases(more, None, ledger, log):
+            (part,) = release.plan.measurements
+            if isinstance(part.mechanism, JointMember):
+                assert len(part.inputs) == part.mechanism.width
+                columns.append(len(part.inputs))
+    assert 4 in columns
+    session.release(more)
+    assert spent(session) == "0.7"
 
 
 def test_what_somebody_else_pays_in_between_is_not_paid_again(
@@ -234,7 +281,7 @@ def test_finding_a_set_reads_no_more_the_longer_the_journal_is(
     assert session.price(some("rejected")).is_free
     few = len(read)
     for number in range(1, 6):
-        session.release(some("longest", "events", epsilon=f"0.0{number}"))
+        session.release(some("longest", "events", epsilon=f"0.0{number}"), anyway=True)
     read.clear()
     assert session.price(some("rejected")).is_free
     assert len(read) == few

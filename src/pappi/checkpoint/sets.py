@@ -57,21 +57,27 @@ def with_record(
     """
     states = ledger.states(one.key for own in by_plan for one in own)
     new = [one for own in by_plan for one in own if states[one.key] is KeyState.NEW]
-    if not new:
+    # Less ε than planned may have done for these, before their own question was paid by another.
+    easy = [one for own in by_plan for one in own if one.plan.because or one.plan.total is not None]
+    charged = ledger.charged_at(one.key for one in easy)
+    earlier = [one for one in easy if one.key in charged]
+    if not new and not earlier:
         return [tuple(own) for own in by_plan]
     plans = [own[0].plan for own in by_plan if own]
     record = _Record(plans, ledger, sets, log, analyst)
-    known = {(one.plan.ppi.id, one.cell): record.answer(one) for one in new}
+    known = {
+        (one.plan.ppi.id, one.cell): record.answer(one, charged.get(one.key))
+        for one in (*new, *earlier)
+    }
     together: dict[str, list[Plan]] = {}
     for one in new:
         together.setdefault(one.key, []).append(one.plan)
 
     def settled(one: Release) -> Release:
-        if states[one.key] is not KeyState.NEW:
-            return one
-        found, members = known[one.plan.ppi.id, one.cell], together[one.key]
-        if found is not None:
-            return found
+        found = known.get((one.plan.ppi.id, one.cell))
+        if found is not None or states[one.key] is not KeyState.NEW:
+            return found or one
+        members = together[one.key]
         missing = [plan for plan in members if known[plan.ppi.id, one.cell] is None]
         return one if len(missing) == len(members) else record.newcomer(one, members, missing)
 
@@ -105,7 +111,9 @@ class _Record:
         analyst: str,
     ) -> None:
         self._ledger, self._sets, self._log, self._analyst = ledger, sets, log, analyst
-        self._asked = {canonical_json(canonical_form(p.ppi.measure)): p.ppi for p in plans}
+        # Of two that ask the same, the one that shares a draw comes last, and is named.
+        in_sets_last = sorted(plans, key=lambda plan: bool(plan.together))
+        self._asked = {canonical_json(canonical_form(p.ppi.measure)): p.ppi for p in in_sets_last}
         self._known: dict[Account, dict[str, list[_OnRecord]]] = {}
         self._members: dict[tuple[object, ...], Plan | None] = {}
         self._alone_plans: dict[tuple[str, Epsilon], Plan] = {}
@@ -113,12 +121,19 @@ class _Record:
         self._good: dict[int, bool] = {}
         self._anew: dict[tuple[str, ...], Mapping[str, Plan]] = {}
 
-    def answer(self, release: Release) -> Release | None:
-        """What a release can be read off, or complete; None if it is new."""
+    def answer(self, release: Release, charged: int | None = None) -> Release | None:
+        """What a release can be read off, or complete; None if it is new.
+
+        Of one that was charged meanwhile: what was on record before, so that whoever was answered
+        by that still is.
+        """
         plan = release.plan
         asked = plan.ppi.epsilon if plan.total is not None else None
         asked = asked or plan.apart or plan.epsilon
         candidates = [*self._alone(release, asked), *self._of_sets(release, asked)]
+        if charged is not None:
+            released = [one for one in candidates if one.state is KeyState.RELEASED]
+            candidates = [one for one in released if one.released_at < charged]
         for candidate in sorted(candidates, key=lambda one: one.rank(self._analyst)):
             read = self._plan(candidate, release)
             if read is not None and self._serves(candidate, read, plan, asked):

@@ -377,6 +377,15 @@ class Ledger:
         """What an entry charges, or reserves."""
         return charges_in(self._file.entry(seq))
 
+    def charged_at(self, keys: Iterable[str]) -> Mapping[str, int]:
+        """The entries that charged, of those among the keys that have one."""
+        cells = ((key, self._cell(key)) for key in keys)
+        return {
+            key: cell.charged
+            for key, cell in cells
+            if cell is not None and cell.charged is not None
+        }
+
     def released_at(self, keys: Iterable[str]) -> Mapping[str, int]:
         """The entries that put results on record, of those among the keys that have one."""
         cells = ((key, self._cell(key)) for key in keys)

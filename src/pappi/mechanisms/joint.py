@@ -115,7 +115,9 @@ class Contribution:
         """u of every case; the middle where it has no value, or nothing added to a sum."""
         missing = np.isnan(values)
         lattice = self.lattice
-        points = 2 * lattice.snap(np.where(missing, 0.0, values)) - lattice.lowest - lattice.highest
+        # The lattice of a sum reaches to zero, where its bounds may not.
+        within = np.clip(values, float(self.bounds.low), float(self.bounds.high))
+        points = 2 * lattice.snap(np.where(missing, 0.0, within)) - lattice.lowest - lattice.highest
         return points if self.is_sum else np.where(missing, 0, points)
 
     def lies_beyond(self, values: Values) -> NDArray[np.bool_]:

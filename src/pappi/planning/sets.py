@@ -105,9 +105,12 @@ def plan_set(ppis: Sequence[Ppi], total: Epsilon, log: PublicLog) -> tuple[Plan,
             f"the PPIs with an epsilon of their own leave nothing of the total {total}",
             hint="give a larger total, or leave out the epsilon of single PPIs",
         )
-    plans = {**own, **(_shared(shared, Epsilon(left), log) if shared else {})}
-    apart = _portion(total, Fraction(1, len(ppis)))
-    return tuple(replace(plans[ppi.id], total=total, apart=apart) for ppi in ppis)
+    plans = {ppi: replace(plan, apart=plan.epsilon) for ppi, plan in own.items()}
+    if shared:
+        apart = _portion(Epsilon(left), Fraction(1, len(shared)))
+        together = _shared(shared, Epsilon(left), log)
+        plans |= {ppi: replace(plan, apart=apart) for ppi, plan in together.items()}
+    return tuple(replace(plans[ppi.id], total=total) for ppi in ppis)
 
 
 def plan_alone(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Plan:
@@ -146,8 +149,10 @@ def plan_newcomers(
     ppis, wanted, most = [plan.ppi for plan in theirs], _weight(theirs, log), theirs[0].epsilon
     epsilon = most
     for _ in range(_STEPS_TO_EPSILON):
-        off = _weight(_planned(ppis, epsilon, log).values(), log) / wanted
-        epsilon = min(most, Epsilon(math.ceil(epsilon.nano * off)))
+        off = _weight(_planned(ppis, epsilon, log).values(), log)
+        if not wanted or not off:  # at a large ε nothing is off, as far as a float can tell
+            break
+        epsilon = min(most, Epsilon(math.ceil(epsilon.nano * off / wanted)))
     step = 10 ** max(0, len(str(epsilon.nano)) - _DIGITS_OF_EPSILON)
     rounded = min(most, Epsilon(-(-epsilon.nano // step) * step))
     before, planned = theirs[0], _planned(ppis, rounded, log)
@@ -178,9 +183,9 @@ def recorded_member(
     whole, adjacency = _calibrated(classes, epsilon, request)
     mechanism = joint_members(classes, whole, adjacency)[inputs.index(asked)]
     # What is on record is never drawn again: then it does not matter what else it has read.
-    others = (_member(each, log) for each in everyone)
-    columns = tuple(each.measure for each in others if each is not None)
-    read = columns or (member.measure,) * len(inputs)
+    # A draw needs a column of each: the measure is what counts, however its PPI is released.
+    columns = [each.measure for each in everyone if isinstance(each.measure, AggregatedMeasure)]
+    read = tuple(columns) or (member.measure,) * len(inputs)
     part = Measurement(ROOT, read, mechanism, settings_of(mechanism))
     return _plan(ppi, epsilon, part, log)
 
