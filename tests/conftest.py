@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from pappi.checkpoint import queries
+from pappi.planning import why_nothing
 from tests.lengths import LONG
 
 # The machines are shared: a slow example is no failure. Nothing here is a timing test.
@@ -26,6 +28,29 @@ def _same_draws(request: pytest.FixtureRequest) -> Iterator[None]:
         for drawing in () if LONG else ("pappi.mechanisms.mechanism", "pappi.audit.subjects"):
             patches.setattr(f"{drawing}.system_randbelow", draws.randrange)
         yield
+
+
+class _Refusals:
+    """Whether a query that tells nothing is refused, as it is for users."""
+
+    on = False
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _whatever_it_tells() -> Iterator[None]:
+    """Tests ask small logs at a small ε, whatever that tells; those marked `advised` do not."""
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr(
+            queries, "why_nothing", lambda plan: why_nothing(plan) if _Refusals.on else ""
+        )
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _as_advised(request: pytest.FixtureRequest) -> Iterator[None]:
+    _Refusals.on = request.node.get_closest_marker("advised") is not None
+    yield
+    _Refusals.on = False
 
 
 def pytest_collection_finish() -> None:

@@ -267,6 +267,7 @@ FAILING: Mapping[str, Callable[[Session], object]] = {
 
 
 @pytest.mark.parametrize("failing", FAILING)
+@pytest.mark.advised
 def test_failures_are_the_same_errors(failing: str, local: LocalSession, remote: Client) -> None:
     errors = []
     for session in (local, remote):

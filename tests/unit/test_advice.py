@@ -41,6 +41,8 @@ from pappi.values import (
 from tests.public_logs import public_log
 from tests.small_logs import claims, workspace_with
 
+pytestmark = pytest.mark.advised
+
 WORDS = Vocabulary(("A", "B", "C"), {"amount": Kind.NUMBER})
 TIME = "{time: {from: {activity: A}, to: {activity: B}}, unit: hours}"
 BOUNDS = "bounds: [0 hours, 72 hours]"
