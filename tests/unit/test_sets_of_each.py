@@ -161,6 +161,15 @@ def test_the_same_measure_at_two_epsilons_is_found_again_as_it_was(session: Loca
     assert first["rejected"] != first["other"]
 
 
+def test_a_single_ppi_that_got_what_it_needs_is_free_at_that_epsilon(session: LocalSession) -> None:
+    untold = replace(ALL.ppis[0], release=replace(ALL.ppis[0].release, clipping=False))
+    alone = replace(ALL, total=None, ppis=(replace(untold, target=None),))
+    (quote,) = session.preview(alone)
+    first = values(session.release(alone, anyway=True))
+    assert values(session.release(alone, quote.epsilon, anyway=True)) == first
+    assert spent(session) == str(quote.epsilon)
+
+
 @pytest.mark.parametrize("total", [None, "0.19"])
 def test_what_was_read_off_less_stays_so_when_somebody_pays_for_the_question_itself(
     workspace: Workspace, total: str | None

@@ -243,10 +243,18 @@ def _relative_error(plan: Plan, log: PublicLog) -> float:
 
 
 def plan_unit(unit: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
-    """The plans of PPIs that may share a draw, at equal parts of this ε, in their order."""
+    """The plans of PPIs that may share a draw, at equal parts of this ε, in their order.
+
+    One that shares none is planned as if it were asked at its part: it is the same question then.
+    """
     apart = _portion(epsilon, Fraction(1, len(unit)))
     plans = _planned(unit, epsilon, log)
-    return [replace(plans[ppi.id], apart=apart if plans[ppi.id].together else None) for ppi in unit]
+    return [
+        replace(plans[ppi.id], apart=apart)
+        if plans[ppi.id].together
+        else plan_alone(ppi, apart, log)
+        for ppi in unit
+    ]
 
 
 def _planned(unit: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> dict[str, Plan]:
