@@ -31,7 +31,6 @@ from typing import Any, Self
 import pytest
 
 import pappi
-from pappi.checkpoint import queries
 from pappi.custody import NewLog, Selection, accept_rollback, event_of
 from pappi.ledger import Entry, EntryKind, bare_journal, canonical_json, reformat_payload, standing
 from pappi.ledger import database as journal
@@ -180,7 +179,8 @@ def same_every_time() -> Iterator[None]:
         patched.setattr(secrets, "_sysrand", KnownRandom())
         patched.setattr(journal, "datetime", Noon)
         patched.setattr(declarations, "datetime", Noon)
-        patched.setattr(queries, "plan_alone", plan_ppi)
+        for module in ("checkpoint.queries", "checkpoint.sets", "planning.sets"):
+            patched.setattr(f"pappi.{module}.plan_alone", plan_ppi)
         yield
 
 

@@ -73,8 +73,10 @@ class Seen:
 LENGTH_AND_TIME = ("content-length", "date")
 RELEASED = frozenset(
     {"value", "low", "high", "cases", "verdict", "chance_met", "ceiling", "band", "bands"}
-    | {"smoothed", "perhaps_empty"}
+    | {"smoothed", "perhaps_empty", "clipping_decides"}
 )
+COUNTED = frozenset({"share", "below", "above"})
+"""Of how many cases the bounds cut: what was counted with noise. A series says it in words."""
 MAY_BE_NULL = frozenset({"value", "low", "high", "smoothed"})
 # When something was charged, and the random name of a standing question: neither is data.
 _OUR_OWN = frozenset({"time", "id"})
@@ -102,6 +104,10 @@ def veiled(found: Any, released: list[object], *, formula: bool = False) -> Any:
     # A target has limits of its own, which are public, and so is where a value can lie at all.
     interval = found.get("confidence", 1.0) < 1
     hidden = RELEASED if "guarantee" in found or interval else frozenset()
+    if found.keys() >= COUNTED:
+        hidden = COUNTED
+    elif "answers" in found:
+        hidden = frozenset({"clipping"})
     return {
         name: _veil(name, value, released, formula=formula)
         if name in hidden
@@ -313,11 +319,15 @@ def test_a_checkpoint_that_refuses_small_logs_would_be_caught(
     answer = LocalSession.answer
 
     def refuse_few(
-        session: LocalSession, ledger: Ledger, questions: Sequence[Release], log: LogDeclaration
+        session: LocalSession,
+        ledger: Ledger,
+        questions: Sequence[Release],
+        log: LogDeclaration,
+        check: Callable[[], None],
     ) -> tuple[Series, ...]:
         if number_of_cases(session._ledger_session.files.events, log.table) <= 30:
             raise Refused("too few cases")
-        return answer(session, ledger, questions, log)
+        return answer(session, ledger, questions, log, check)
 
     monkeypatch.setattr(LocalSession, "answer", refuse_few)
     assert planted(tmp_path, noise)

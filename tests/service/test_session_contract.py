@@ -168,7 +168,7 @@ def shape_of(rehearsed: Released) -> object:
     """A rehearsal draws anew every time: all but the numbers that are drawn."""
     return [
         (
-            replace(one, answers=()),
+            replace(one, answers=(), clipping="", beyond=None),
             [(a.ppi, a.period, a.group, a.unit, a.guarantee, a.charged) for a in one.answers],
             [a.smoothed is None for a in one.answers],
         )

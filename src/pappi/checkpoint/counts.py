@@ -16,6 +16,7 @@ from statistics import mean
 
 from pappi.checkpoint.answers import series_of
 from pappi.checkpoint.queries import planned, releases_of
+from pappi.errors import Refused
 from pappi.ledger import KeyState, Ledger
 from pappi.planning import LADDER, Plan, cells_of, expected_cases
 from pappi.ppinot import (
@@ -39,7 +40,10 @@ def counted_cases(ledger: Ledger, ppi: Ppi, log: LogDeclaration) -> int | None:
     if count is None:
         return None
     scope = planned(count, None, log.public).ppi.scope
-    cells = cells_of(scope, log.horizon)[-_LATEST:]
+    try:
+        cells = cells_of(scope, log.horizon)[-_LATEST:]
+    except Refused:  # its time is yet to come, as that of a subscription may be
+        return None
     for epsilon in USUAL:
         releases = releases_of(planned(count, epsilon, log.public), log, "", cells=cells)
         results = ledger.results(release.key for release in releases)
