@@ -15,7 +15,6 @@ import pytest
 from numpy.typing import NDArray
 
 from pappi.audit import Audited, AuditReport, Column, Draw, audit_joint, audit_mechanism
-from pappi.checkpoint import queries
 from pappi.custody import NewLog
 from pappi.mechanisms import (
     DiscreteLaplaceLaw,
@@ -34,7 +33,7 @@ from pappi.mechanisms import (
 from pappi.mechanisms.exponential import exponential_law
 from pappi.mechanisms.interval import Counts
 from pappi.mechanisms.lattice import total
-from pappi.planning import Plan, plan_ppi
+from pappi.planning import Plan, plan_ppi, sets
 from pappi.ppinot import Ppi, parse_catalogue
 from pappi.session import Workspace
 from pappi.values import Adjacency, Bounds, Epsilon, PublicLog
@@ -409,7 +408,7 @@ def test_a_planner_that_counts_the_cases_is_caught(
     assert previewed(with_it) == previewed(without)
     seen = []
     for workspace in (with_it, without):
-        monkeypatch.setattr(queries, "plan_alone", peeking(workspace))
+        monkeypatch.setattr(sets, "plan_alone", peeking(workspace))
         seen.append(previewed(workspace))
     assert seen[0] != seen[1]
 

@@ -129,7 +129,7 @@ def watched(
 def ask(session: LocalSession, number: int) -> str:
     """Release question `number`; gives a digest of what is shown, whoever paid for it."""
     epsilon = Epsilon(1_000_000 + number)  # every epsilon is another question
-    series = session.release(parse_catalogue(CATALOGUE, "campaign.yaml"), epsilon)
+    series = session.release(parse_catalogue(CATALOGUE, "campaign.yaml"), epsilon, anyway=True)
     answers = [replace(answer, charged=ZERO, replayed=False) for answer in series[0].answers]
     return hashlib.sha256(repr(answers).encode()).hexdigest()
 

@@ -83,6 +83,7 @@ class _Ppi:
             "falloff": dice.one(("3", "0.5", "-1")),
             "buckets": dice.one(("20", "0", "2", "999999999")),
             "set": dice.one(("on", "off")),
+            "clipping": dice.one(("on", "off")),
         }
         return {key: choices[key] for key in dice.several([*choices], 1, 2)}
 

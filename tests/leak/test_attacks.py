@@ -158,7 +158,7 @@ def test_clipping_is_said(tmp_path: Path) -> None:
     (series,) = workspace.checkpoint().release(
         parse_catalogue(catalogue(measure, "    bounds: [0 d, 5 d]\n"))
     )
-    assert series.clipping == "a case counts as at least 0 and at most 5 days"
+    assert series.clipping.startswith("of values cut at 5 days; ")
 
 
 def test_only_one_import_at_a_time_chooses_its_table(tmp_path: Path) -> None:
@@ -246,9 +246,12 @@ def test_clipping_of_nested_and_unit_bounds_is_said(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path / "w", claims(10))
     counted = "{sum: {count: activity == 'Pay'}, bounds: [0, 1]}"
     nested = f"{{derive: u + 0, u: {{derive: v * 1, v: {counted}}}}}"
-    for measure, name in ((counted, "a case"), (nested, "u.v of a case")):
+    not_told = "u.v of a case counts as at least 0 and at most 1; how many cases lie beyond"
+        "u.v of a case counts as at least 0 and at most 1; how many cases lie beyond is not told"
+    )
+    for measure, said in ((counted, "of values cut at 1; "), (nested, not_told)):
         (series,) = workspace.checkpoint().release(parse_catalogue(catalogue(measure)))
-        assert series.clipping == f"{name} counts as at least 0 and at most 1"
+        assert series.clipping.startswith(said)
 
 
 @pytest.mark.parametrize("factor", ["0", "0.0000000001", "1" + "0" * 30])

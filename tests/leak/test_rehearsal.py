@@ -49,7 +49,7 @@ def replies(workspace: Workspace, noise: Stream, names: Sequence[str] = ASKED) -
     """Every byte that an analyst gets, with the same noise for each question."""
     key = analyst_key(workspace, "alice", {"small": "30"})
     with Caller(serving(workspace).analyst, key) as call:
-        return [_reply(call, asks("/rehearse", _text(name)), noise) for name in names]
+        return [_reply(call, asks("/rehearse", _text(name), epsilon="2"), noise) for name in names]
 
 
 def _text(name: str) -> str:

@@ -108,7 +108,7 @@ def last_acts(service: Served, count: int = 1) -> list[tuple[str, object]]:
     ("path", "shown"),
     [
         ("/console", ["small", "Left in the tightest block ε 0.75 of 1", "alice", "sojourn"]),
-        (LOG, ["Each block may spend ε 1", "Privacy unit case", "alice", "two-bin"]),
+        (LOG, ["Each block may spend ε 1", "Privacy unit case", "alice", "joint"]),
         (LOG, ["3 activities", "differ by one case", "every month", "0.25", "released"]),
         ("/console/keys", ["reader owner, this session", "read", "valid", "never"]),
         ("/console/trail", ["Log small declared", "Ledger opened", "charges", "recorded"]),
@@ -546,7 +546,7 @@ def test_a_row_says_what_it_cost_the_block_it_cost_most(service: Served, olga: V
     quarterly = SOJOURN.replace("every: month", "every: quarter")
     service.workspace.checkpoint("alice").release(parse_catalogue(quarterly), "0.25")
     shown = words(olga.get(LOG))
-    assert "alice sojourn 2024-01 … 2024-03 (3) 0.5 two-bin" in shown
+    assert "alice sojourn 2024-01 … 2024-03 (3) 0.5 joint" in shown
     assert "sojourn 2024-01 … 2024-03 (3) 0.25" not in shown
 
 

@@ -151,7 +151,7 @@ def _aim(case: Case[Any], data: st.DataObject) -> None:
 def test_a_path_answers_to_its_methods_alone(described: Described) -> None:
     with Caller(described.app, None) as call:
         for path, item in described.document["paths"].items():
-            address = path.format(**KNOWN, key="none", question="none", query="none")
+            address = path.format(**KNOWN, key="none", subscription="none", query="none")
             for method in METHODS:
                 if method.lower() in item:
                     continue
@@ -172,6 +172,6 @@ def test_every_operation_that_needs_a_key_says_so_and_refuses_without(
         for path, item in described.document["paths"].items():
             for method, operation in item.items():
                 assert ("security" in operation) is (path not in OPEN)
-                address = path.format(**KNOWN, key="none", question="none", query="none")
+                address = path.format(**KNOWN, key="none", subscription="none", query="none")
                 reply = call(method.upper(), address, headers=headers)
                 assert (reply.status_code == 401) is (path not in OPEN), (method, path)
