@@ -344,27 +344,27 @@ class LocalSession:
             levels = released_in_levels(release, catalogue, amount, share)
             return Released(smoothed_all(levels))
         with self._open_for(catalogue) as (ledger, log):
-            series = None
+            plans, series = plans_of(catalogue, amount, log.public), None
             while series is None:
-                series = self._released(catalogue, amount, ledger, log, price, anyway=anyway)
+                series = self._released(plans, ledger, log, price, anyway=anyway)
         return Released(smoothed_all(series) if smooth else series)
 
     def _released(
         self,
-        catalogue: Catalogue,
-        amount: Epsilon | None,
+        plans: Sequence[Plan],
         ledger: Ledger,
         log: LogDeclaration,
         price: str | None,
         *,
         anyway: bool,
     ) -> tuple[Series, ...] | None:
-        """None if somebody else was charged for a part of it in the meantime: it is planned anew.
+        """None if somebody else was charged for a part of it in the meantime: it is asked anew.
 
         One PPI may be in many sets, so that the same key is no longer all that could be paid twice.
         """
-        before = ledger.head()
-        releases = self._releases(catalogue, amount, ledger, log)
+        before = self._ledger_session.registry(ledger).last
+        releases = [one for own in self._on_record(plans, ledger, log) for one in own]
+        refuse_too_much(releases)
         states = ledger.states(release.key for release in releases)
         if price is not None:
             _refuse_other_price(price_of(releases, states), price)
@@ -373,8 +373,8 @@ class LocalSession:
             refuse_telling_nothing(counting_on_record(new.values(), ledger, log), log.public)
 
         def check() -> None:
-            if ledger.head() != before:
-                now = self._releases(catalogue, amount, ledger, log)
+            if self._ledger_session.registry(ledger).last != before:
+                now = [one for own in self._on_record(plans, ledger, log) for one in own]
                 if [one.key for one in now] != [one.key for one in releases]:
                     raise _Overtaken
 
