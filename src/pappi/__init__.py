@@ -24,7 +24,7 @@ True
 A quote says what each PPI would cost, and nothing is spent; a release is charged once.
 
 >>> quotes = analyst.preview(catalogue, epsilon="0.1")
->>> isinstance(quotes[0], pappi.Quote), quotes[0].epsilon == pappi.Epsilon.of("0.1")
+>>> isinstance(quotes[0], pappi.Quote), quotes[0].own_epsilon == pappi.Epsilon.of("0.1")
 (True, True)
 >>> answers = analyst.release(catalogue, epsilon="0.1")
 >>> isinstance(answers, pappi.Released), isinstance(answers[0], pappi.Series)

@@ -161,6 +161,7 @@ def clipping_line(series: Series) -> str:
 def beyond_text(beyond: Beyond | None) -> str:
     """The share of one period's cases that bounds cut, as far as the noise lets it be told.
 
+    >>> from pappi.values import Interval
     >>> some = Beyond(0.364, Interval(0.2, 0.5, 0.95))
     >>> beyond_text(some), beyond_text(Beyond(0.02, Interval(0.0, 0.09, 0.95)))
     ('≈ 36 %', '≤ 9 %')
