@@ -64,7 +64,8 @@ def trail_of_a_release() -> Trail:
         workspace.import_log(claims.write_log(Path(folder)), timezone=claims.zone)
         catalogue = str(claims.catalogue_path)
         loaded, followed = (ppi.id for ppi in pappi.read_definitions(catalogue).ppis[:2])
-        command = ["-w", str(workspace.root), "release", catalogue, "--epsilon", "0.1", "--ppi"]
+        command = ["-w", str(workspace.root), "release", catalogue, "--epsilon", "0.1", "--anyway"]
+        command.append("--ppi")
         with redirect_stdout(io.StringIO()):
             program.main([*command, loaded], standalone_mode=False)
             sys.setprofile(trail)
