@@ -2,24 +2,31 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What running needs, and what working on it needs besides: `make demo` installs only the first.
+RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 # A module is compiled once, not anew in every process: tests start hundreds of them.
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup demo quick test long check format generated bench bench-utility bench-sets bench-planner \
-	bench-forecast bench-clipping bench-dashboard bench-mechanisms bench-calendar bench-service bench-ledger experiments audit fuzz \
+	bench-forecast bench-clipping bench-distribution bench-dashboard bench-mechanisms bench-calendar bench-groups bench-service bench-ledger experiments audit fuzz \
 	every-release race \
-	campaign faults engines docs screenshots picture requirements sbom clean
+	campaign faults engines docs screenshots picture requirements sbom dist clean
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+$(RUNS): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "PaPPI needs Python 3.11 or newer; set PYTHON=…")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(PIP) --editable .
 	touch $@
 
-demo: setup  ## import the example logs, release their PPIs, write build/demo/report.html
+$(READY): $(RUNS)
+	$(PIP) --editable '.[dev]'
+	touch $@
+
+demo: $(RUNS)  ## import the example logs, release their PPIs, write build/demo/report.html
 	rm -rf build/demo
 	$(BIN)/pappi demo build/demo
 
@@ -81,11 +88,17 @@ bench-forecast: setup  ## what a preview says beside what a rehearsal and a rele
 bench-clipping: setup  ## whether what bounds cut is told truly, still misleads, and what telling costs
 	$(BIN)/python -m benchmarks.clipping
 
+bench-distribution: setup  ## medians, percentiles and shares within limits, read off one noisy histogram
+	$(BIN)/python -m benchmarks.distribution
+
 bench-mechanisms: setup  ## CPU of the mechanisms alone
 	$(BIN)/python -m benchmarks.mechanism_time
 
 bench-calendar: setup  ## working hours, as a ratio to plain durations
 	$(BIN)/python -m benchmarks.working_hours
+
+bench-groups: setup  ## what groups and persons add to an evaluation and a release, beside SQL by hand
+	$(BIN)/python -m benchmarks.groups
 
 bench-service: setup  ## fifty analysts on a log of a million events, beside the bare query; then each page
 	$(BIN)/python -m benchmarks.service
@@ -133,6 +146,9 @@ requirements:  ## the hashes of what goes into the image, and of what builds it;
 sbom:  ## what the image is made of, installed and listed as there: build/image/sbom.cdx.json
 	rm -rf build/image build/image-tools
 	PYTHON=$(PYTHON) tools/image.sh build/image build/image-tools
+
+dist:  ## wheel and sdist in dist/, checked; the wheel runs the demo in an environment of its own
+	PYTHON=$(PYTHON) tools/dist.sh dist build/dist
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

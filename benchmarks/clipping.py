@@ -6,7 +6,8 @@
    named for, the mean of values cut at the bound, and how often that of the share beyond does.
 2. A bound that hides the truth: values with longer and longer tails, a bound that cuts 5 to 36 %
    of them, and a target between the clipped mean and the true one. How often a firm *met* is told,
-   which is wrong, by the interval alone and by the rule of `checkpoint.clipping`.
+   which is wrong, by the interval alone and by the rule of `mechanisms.beyond`: at most 1 % where
+   a third is cut, at most 5 % where few are and a single period has to tell.
 3. What the rule costs where bounds cut nothing: how often *met* is firm, by the distance of the
    target.
 4. What the count costs: the margins of k means with it, and without.
@@ -50,7 +51,7 @@ from pappi.values import (
 
 RELEASES = 2_000
 LEAST_COVERAGE = 0.93
-MOST_WRONG = 0.005
+MOST_WRONG, MOST_WRONG_OF_MANY = 0.05, 0.01
 EPSILON = Epsilon.of("0.5")
 SIGNALS = (10, 50, 100, 500)
 """Cases times ε, in one period."""
@@ -187,7 +188,7 @@ class Hidden:
 
     @property
     def passed(self) -> bool:
-        return self.after <= MOST_WRONG
+        return self.after <= (MOST_WRONG_OF_MANY if self.cut > 0.3 else MOST_WRONG)
 
 
 def hidden(tail: str, cut: float, signal: int, periods: int, releases: int) -> Hidden:
@@ -255,6 +256,8 @@ def planted() -> Iterator[tuple[str, float, int, int]]:
         yield tail, 0.36, signal, periods
     for tail, cut in product(TAILS, (0.05, 0.15)):
         yield tail, cut, 100, PERIODS
+        for signal in (20, 50, 100):
+            yield tail, cut, signal, 1
 
 
 def main() -> None:

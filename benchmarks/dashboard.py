@@ -26,6 +26,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from functools import reduce
+from operator import add
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -37,7 +39,7 @@ from pappi.checkpoint.answers import answer_of
 from pappi.engine import CaseTable, cases_by_period
 from pappi.examples import EXAMPLES
 from pappi.ledger import KeyState
-from pappi.mechanisms import RandBelow
+from pappi.mechanisms import Outcome, RandBelow
 from pappi.planning import Plan, periods_of, plan_by_need, plan_ppi, why_nothing
 from pappi.planning.bounds import bounds_of
 from pappi.ppinot import (
@@ -248,15 +250,14 @@ def compared(cases: Cases, runs: int) -> Compared:
     found = Compared(Tally(), Tally())
     found.before.epsilon = _charged(before)
     found.after.epsilon = _charged([p for p, tells in zip(after, told, strict=True) if tells])
-    for period, table in cases.tables.items():
-        for old, new, tells in zip(before, after, told, strict=True):
+    for old, new, tells in zip(before, after, told, strict=True):
+        was, now = _verdicts(old, cases, runs), _verdicts(new, cases, runs) if tells else {}
+        for period, table in cases.tables.items():
             truth, unclipped = (
                 _verdict_of(old.ppi, cases.value(old.ppi, table, clipped=clipped))
                 for clipped in (True, False)
             )
-            was = _verdicts(old, cases.log, period, table, runs)
-            now = _verdicts(new, cases.log, period, table, runs) if tells else [None] * runs
-            for then, later in zip(was, now, strict=True):
+            for then, later in zip(was[period], now.get(period, [None] * runs), strict=True):
                 found.before.add(then, truth, unclipped)
                 found.after.add(later, truth, unclipped)
                 found.helped += then is Verdict.UNDECIDED and later is not Verdict.UNDECIDED
@@ -276,19 +277,33 @@ def _verdict_of(ppi: Ppi, value: float | None) -> Verdict:
     return Verdict.UNDECIDED if value is None else judge(ppi.target, value, value)
 
 
-def _verdicts(
-    plan: Plan, log: LogDeclaration, period: Period, table: CaseTable, runs: int
-) -> list[Verdict | None]:
+def _verdicts(plan: Plan, cases: Cases, runs: int) -> dict[Period, list[Verdict | None]]:
+    """Of all months, released together in each run: what bounds cut is judged by all of them."""
+    drawn = {period: _drawn(plan, period, table, runs) for period, table in cases.tables.items()}
+    beyond = plan.measurements[0].mechanism.beyond
+    pools = [
+        reduce(add, counted)
+        if None not in (counted := [beyond(noisy[run][0]) for noisy in drawn.values()])
+        else None
+        for run in range(runs)
+    ]
+    return {
+        period: [
+            answer_of(plan, cases.log, period, None, parts, KeyState.NEW, pool).verdict
+            for parts, pool in zip(noisy, pools, strict=True)
+        ]
+        for period, noisy in drawn.items()
+    }
+
+
+def _drawn(plan: Plan, period: Period, table: CaseTable, runs: int) -> list[list[Outcome]]:
     chance: RandBelow = random.Random(f"{plan.ppi.id} {period} {plan.epsilon}").randrange  # noqa: S311 - reproducible figures
     laws = []
     for part in plan.measurements:
         columns = [table.contributions(measure) for measure in part.inputs]
         values = columns[0] if len(columns) == 1 else np.column_stack(columns)
         laws.append(part.mechanism.law(values))
-    return [
-        answer_of(plan, log, period, None, [law.draw(chance) for law in laws], KeyState.NEW).verdict
-        for _ in range(runs)
-    ]
+    return [[law.draw(chance) for law in laws] for _ in range(runs)]
 
 
 # --- the table ---------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ with persons as its privacy unit. Each function is asked over every length of pe
 in groups and behind a filter. Compared with the half-width of the released interval, the median of
 so many releases (cases are read once, and their law drawn from again):
 
-- the half-width that the preview forecasts: from 0.8 to 1.25 times as much;
+- the half-width that the preview forecasts: from 0.8 to 1.25 times as much; of a median, which is
+  read off bins, also one bin more or less;
 - that of a rehearsal, and the forecast again: within 10 % for n·ε ≥ 20, as values lie alike;
 - the margin, a promise about the noise wherever values lie: never below 0.8 times as much, where
   one is promised. Its ε, found again from the margin alone, is the one that was asked for.
@@ -62,6 +63,8 @@ from pappi.values import (
 )
 
 LEAST, MOST = 0.8, 1.25
+HALF_BIN = 1_000 / 64 / 2 * 1.001
+"""By which the half-width of a median changes: its interval ends where bins do."""
 ALIKE = 0.1
 ENOUGH = 20
 """Cases times ε, from which on the noise is not as large as what is told."""
@@ -203,14 +206,22 @@ class Row:
     @property
     def agree(self) -> bool:
         """Forecast, rehearsal and release with one another."""
+        if self.by_bins:
+            return True
         signal = self.quote.assumed_cases * float(EPSILON) / UNITS[self.unit].max_cases
         trio = (self.ratio, self.of_rehearsal, 1.0)
         return signal < ENOUGH or max(trio) <= (1 + ALIKE) * min(trio)
 
     @property
+    def by_bins(self) -> bool:
+        """Whether all that differs is a bin, of a median."""
+        trio = (self.quote.interval_half_width or math.nan, self.rehearsed, self.released)
+        return self.question.function == "median" and max(trio) - min(trio) <= HALF_BIN
+
+    @property
     def holds(self) -> bool:
         return (
-            LEAST <= self.ratio <= MOST
+            (LEAST <= self.ratio <= MOST or self.by_bins)
             and self.agree
             and not self.of_margin < LEAST
             and not self.epsilon > float(EPSILON)

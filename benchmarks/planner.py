@@ -9,6 +9,9 @@ an option is its root mean square error over data that is plausible for the decl
 and over the noise, drawn from the mechanisms' own laws; it is the mean of three shapes of
 data. Options within 2 % of each other count as equally good: so much the drawing may be off.
 
+Of one function, the planner takes first what has an interval that tells something: compared are
+those that are alike in this.
+
 The planner must pick a best option in 90 % of the PPIs that have a choice, and never one that
 is more than 10 % worse. Fails otherwise; writes every pick to build/bench/planner.csv.
 """
@@ -39,6 +42,7 @@ from pappi.mechanisms import (
     LaplaceSum,
     Law,
     Mechanism,
+    NoisyHistogram,
     PointDrawn,
     PointLaw,
     PrivateClippingBound,
@@ -46,7 +50,9 @@ from pappi.mechanisms import (
     TwoBin,
     TwoBinRatio,
 )
+from pappi.mechanisms.bins import noise_tail
 from pappi.mechanisms.exponential import CellLaw
+from pappi.mechanisms.histogram import HistogramLaw
 from pappi.mechanisms.laws import HexagonLaw, StagedLaw
 from pappi.planning import Measurement, Plan, plan_options, plan_ppi
 from pappi.planning.bounds import bounds_of, is_integral
@@ -64,7 +70,7 @@ from pappi.ppinot import (
     value_above,
     values_above,
 )
-from pappi.values import Adjacency, Epsilon, Kind, PublicLog, Terms, Vocabulary
+from pappi.values import CONFIDENCE, Adjacency, Epsilon, Kind, PublicLog, Terms, Vocabulary
 
 LEAST_BEST = 0.9
 MOST_WORSE = 1.1
@@ -237,7 +243,11 @@ def options(question: Question, pick: Plan) -> tuple[Parts, ...]:
                 for node, share in zip(chosen, split, strict=True)
             ]
             found.update(dict.fromkeys(product(*ways)))
-    return tuple(found)
+    return tuple(each for each in found if _tells(each, log) is _tells(pick.measurements, log))
+
+
+def _tells(parts: Parts, log: PublicLog) -> bool:
+    return len(parts) > 1 or parts[0].mechanism.interval_tells(log.terms.cases)
 
 
 def _nodes(node: Inner) -> Iterator[tuple[str, Inner]]:
@@ -351,6 +361,9 @@ def outcomes(law: Law, draws: Draws) -> tuple[Floats, ...]:
             return (np.full(draws.count, float(law.value)),)
         case DiscreteLaplaceLaw():
             return (law.centre + _discrete_laplace(float(law.scale), draws()),)
+        case HistogramLaw():
+            scale = float(law.scale)
+            return tuple(count + _discrete_laplace(scale, draws()) for count in law.counts)
         case StepLaw():
             return (_of_steps(law, draws()),)
         case HexagonLaw():
@@ -421,7 +434,37 @@ def estimated(mechanism: Mechanism, *noisy: Floats) -> Floats:
             return unit * np.maximum(noisy[0], 0) / below
         case PrivateClippingBound():
             return _below_ceilings(mechanism, *noisy)
+        case NoisyHistogram():
+            return _quantiles(mechanism, np.array(noisy))
     raise NotImplementedError(f"estimates of {mechanism.name}")
+
+
+def _quantiles(mechanism: NoisyHistogram, counts: Floats) -> Floats:
+    """`NoisyBins.quantile`, a column for each release."""
+    number, level = mechanism.bins.number, float(mechanism.level)
+    cells = np.array(mechanism.bins.cells(integral=mechanism.integral))
+    total, columns = counts.sum(axis=0), np.arange(counts.shape[1])
+    falling = -np.sort(-counts, axis=0)
+    over = (np.cumsum(falling, axis=0) - total) / np.arange(1, number + 1)[:, np.newaxis]
+    last = number - 1 - np.argmax((falling > over)[::-1], axis=0)
+    likely = np.where(total > 0, np.maximum(counts - over[last, columns], 0.0), 0.0)
+    reached = np.cumsum(likely, axis=0)
+    place = np.minimum((reached < level * likely.sum(axis=0)).sum(axis=0), number - 1)
+    low, high = cells[place].T
+    held = np.where(likely[place, columns] > 0, likely[place, columns], 1.0)
+    inside = 1 - (reached[place, columns] - level * likely.sum(axis=0)) / held
+    value = np.where(total > 0, low + np.clip(inside, 0, 1) * (high - low), cells.mean())
+    surplus = np.cumsum(counts, axis=0)[:-1] - level * total
+    reaches = np.array([_reach_at(mechanism, edge) for edge in range(1, number)])[:, np.newaxis]
+    from_top = np.minimum.accumulate((surplus >= reaches)[::-1], axis=0).sum(axis=0)
+    from_below = np.minimum.accumulate(-surplus >= reaches, axis=0).sum(axis=0)
+    return np.asarray(np.clip(value, cells[from_below, 0], cells[number - 1 - from_top, 1]))
+
+
+def _reach_at(mechanism: NoisyHistogram, edge: int) -> float:
+    below, above = float(1 - mechanism.level), float(mechanism.level)
+    sides = ((below, edge), (above, mechanism.bins.number - edge))
+    return noise_tail(tuple((w, mechanism.scale, n) for w, n in sides)).reach((1 - CONFIDENCE) / 2)
 
 
 def _point(mechanism: PointDrawn, k: Floats) -> Floats:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -111,6 +113,13 @@ class Fed:
             ),
         )
         self.notes: list[Erased] = []
+
+    def copied(self, folder: Path) -> Fed:
+        """The same log in another folder, as it is by now."""
+        found = copy(self)
+        found.files, found.notes = WorkspaceFiles(folder), [*self.notes]
+        shutil.copytree(self.files.root, folder, dirs_exist_ok=True)
+        return found
 
     def create(self) -> Fed:
         create_events(self.files.events, self.log.table, self.log.public.vocabulary.attributes)

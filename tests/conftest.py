@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import random
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -13,6 +15,8 @@ from pappi.checkpoint import queries
 from pappi.planning import why_nothing
 from tests.lengths import LONG
 
+gc.disable()  # until all tests are there: what they are made of stays
+
 # The machines are shared: a slow example is no failure. Nothing here is a timing test.
 # In short the examples are always the same: whoever changed nothing breaks nothing.
 settings.register_profile("short", deadline=None, max_examples=15, derandomize=True)
@@ -20,14 +24,34 @@ settings.register_profile("long", deadline=None, max_examples=500)
 settings.load_profile("long" if LONG else "short")
 
 
-@pytest.fixture(autouse=True)
-def _same_draws(request: pytest.FixtureRequest) -> Iterator[None]:
-    """In short every test draws the same noise every time; in full it is the system's."""
-    draws = random.Random(request.node.nodeid)  # noqa: S311 - that is the point of it
+@contextmanager
+def _same_draws(seed: str) -> Iterator[None]:
+    """In short the same noise is drawn every time, and the same key; in full by the system."""
+    draws = random.Random(seed)  # noqa: S311 - that is the point of it
     with pytest.MonkeyPatch.context() as patches:
-        for drawing in () if LONG else ("pappi.mechanisms.mechanism", "pappi.audit.subjects"):
-            patches.setattr(f"{drawing}.system_randbelow", draws.randrange)
+        if not LONG:
+            for drawing in ("pappi.mechanisms.mechanism", "pappi.audit.subjects"):
+                patches.setattr(f"{drawing}.system_randbelow", draws.randrange)
+            # Which of a person's cases count, and who is in which bucket, goes by the key.
+            patches.setattr("pappi.store.workspace.secret_bytes", draws.randbytes)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _same_draws_in_a_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    with _same_draws(request.node.nodeid):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, Any, Any]:
+    """What several tests share is drawn before the first of them, whichever that is."""
+    if fixturedef.scope == "function":
+        return (yield)
+    with _same_draws(f"{request.node.nodeid} {fixturedef.argname}"):
+        return (yield)
 
 
 class _Refusals:
@@ -55,8 +79,8 @@ def _as_advised(request: pytest.FixtureRequest) -> Iterator[None]:
 
 def pytest_collection_finish() -> None:
     """What thousands of tests are made of stays: it is not looked through again and again."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:

@@ -73,6 +73,9 @@ def _single() -> Iterator[Shape]:
             for kind, written in (("", bounds), ("loose ", loose), ("private ", "private")):
                 yield Shape(f"{kind}{function} of {name}", (measure, f"bounds: {written}"))
     yield Shape("percentile", (f"measure: {{percentile: {TIME}, percent: 90}}", f"bounds: {HOURS}"))
+    yield Shape("distribution", (f"measure: {{distribution: {TIME}}}", f"bounds: {HOURS}"))
+    named = f"measure: {{distribution: {AMOUNT}, limits: [-50, 0, 5], {GROUPED}}}"
+    yield Shape("grouped distribution", (named, f"bounds: {SIGNED}"))
     yield Shape("share", (f"measure: {{share: {TRUTH}}}",))
     yield Shape("number of cases", ("measure: {number: cases}",))
     yield Shape("number with a value", (f"measure: {{number: {TIME}}}",))

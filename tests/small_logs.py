@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import atexit
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
@@ -35,9 +39,31 @@ def event_table(rows: Iterable[Row]) -> pa.Table:
 def workspace_with(
     folder: Path, rows: Iterable[Row], new: NewLog | None = None, name: str = "small"
 ) -> Workspace:
+    return copied(folder, _with_log, list(rows), new, name)
+
+
+def _with_log(folder: Path, rows: list[Row], new: NewLog | None, name: str) -> Workspace:
     workspace = pappi.create(folder)
     workspace.import_log(event_table(rows), name, new=new)
     return workspace
+
+
+def copied(folder: Path, build: Callable[..., Workspace], *what: object) -> Workspace:
+    """A copy of what `build` makes in a folder: it is made once in a process."""
+    key = f"{build.__module__}.{build.__qualname__}{what!r}"
+    if key not in _ORIGINALS:
+        original = Path(_SHELF.name) / str(next(_NUMBERS))  # none twice: building one may fail
+        build(original, *what).close()
+        _ORIGINALS[key] = original
+    shutil.copytree(_ORIGINALS[key], folder, dirs_exist_ok=True)
+    return pappi.open(folder)
+
+
+_ORIGINALS: dict[str, Path] = {}
+_NUMBERS = count()
+# Made here, before a test says where temporary files go; it lasts until this process ends.
+_SHELF = tempfile.TemporaryDirectory(prefix="pappi-workspaces-")
+atexit.register(_SHELF.cleanup)
 
 
 def claims(count: int, *, months: int = 3) -> list[Row]:

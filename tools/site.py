@@ -32,9 +32,14 @@ PLACES = {
     "examples/claims.yaml": "project/claims.yaml",
     "examples/sepsis.yaml": "project/sepsis.yaml",
     "examples/longest-stay.yaml": "project/longest-stay.yaml",
+    "examples/first-chart.ipynb": "project/first-chart.ipynb",
+    "examples/own-ppis.ipynb": "project/own-ppis.ipynb",
     "experiments/sepsis.yaml": "project/paper-sepsis.yaml",
 }
 _ORIGINS = {place: path for path, place in PLACES.items() if place != "index.md"}
+
+# What search shows first: people's words before programs'. The theme reads a page's `search.boost`.
+_BOOSTS = {"faq.md": 8.0, "glossary.md": 3.0, "gallery.md": 2.0, "reference/": 0.1, "project/": 0.3}
 
 _DIALOG = 'data-md-component="search" role="dialog"'
 _LINK = re.compile(r"(\]\()([^)#\s:]+)((?:#[^)\s]*)?\))")
@@ -50,6 +55,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """The text of a page as the site needs it."""
+    place = page.file.src_uri
+    boosts = (boost for start, boost in _BOOSTS.items() if place.startswith(start))
+    page.meta.setdefault("search", {"boost": next(boosts, 1.0)})
     return plain_fences(linked(markdown, page.file.src_uri))
 
 

@@ -42,6 +42,12 @@ Every failure is an error of one tree, which says what to do.
 ...     print(error.code)
 budget-exceeded
 
+Definitions are the path of a file, its text, a dict, or a PPI written in Python:
+
+>>> rejected = pappi.share("Reject claim").every("month").target("below 25 %").about("claims")
+>>> isinstance(rejected, pappi.Indicator), analyst.preview(rejected, epsilon="0.1")[0].ppi
+(True, 'share')
+
 From another machine `pappi.client.Client` gives the same verbs, and definitions made with
 ppinot4py come in through `pappi.from_ppinot4py`.
 """
@@ -57,7 +63,31 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from pappi.checkpoint import Released
     from pappi.errors import PappiError
-    from pappi.ppinot import Catalogue, from_ppinot4py, read_definitions
+    from pappi.ppinot import (
+        Catalogue,
+        Indicator,
+        catalogue,
+        count,
+        data,
+        derive,
+        event,
+        first,
+        from_ppinot4py,
+        last,
+        mean,
+        median,
+        number,
+        occurs,
+        percentile,
+        read_definitions,
+        sequence,
+        share,
+        state,
+        time,
+    )
+    from pappi.ppinot import max_of as max  # noqa: A004 - reads as pappi.max(…)
+    from pappi.ppinot import min_of as min  # noqa: A004
+    from pappi.ppinot import sum_of as sum  # noqa: A004
     from pappi.session import Analyst, Workspace, create
     from pappi.session import open_at as open  # noqa: A004 - reads as pappi.open(…)
     from pappi.values import Answer, Epsilon, Quote, Series
@@ -70,16 +100,36 @@ __all__ = [
     "Answer",
     "Catalogue",
     "Epsilon",
+    "Indicator",
     "PappiError",
     "Quote",
     "Released",
     "Series",
     "Workspace",
     "__version__",
+    "catalogue",
+    "count",
     "create",
+    "data",
+    "derive",
+    "event",
+    "first",
     "from_ppinot4py",
+    "last",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "number",
+    "occurs",
     "open",
+    "percentile",
     "read_definitions",
+    "sequence",
+    "share",
+    "state",
+    "sum",
+    "time",
 ]
 
 

@@ -3,6 +3,7 @@
     PappiError
     ├── UsageError            the command or call itself is not valid
     │   ├── NotFound          … because there is no such key, grant or subscription
+    │   ├── NotUnderstood     … because no reading fits a sentence in everyday words
     │   └── UnknownLog        … because there is no such log, or not for this analyst
     ├── Conflict              it contradicts what is already on record
     ├── NotAuthenticated      no key, or one that does not count (any more)
@@ -89,6 +90,10 @@ class NotFound(UsageError):
     code = "not-found"
 
 
+class NotUnderstood(UsageError):
+    code = "not-understood"
+
+
 class UnknownLog(UsageError):
     code = "unknown-log"
 
@@ -159,14 +164,17 @@ class LogFormatError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in a definition file; lines and columns count from 1."""
+    """A place in a definition file; lines and columns count from 1.
+
+    In what is no text, such as a dict, `file` is the way to the place, and both are 0.
+    """
 
     file: str
     line: int
     column: int
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
 _LONGEST = 450

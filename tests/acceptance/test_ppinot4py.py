@@ -427,7 +427,7 @@ def _by_case(workspace: Workspace, measure: Any) -> dict[str, Any]:
         days=log.public.days,
     )
     assert table.who is not None
-    return dict(zip(map(str, table.who.case_ids), table.columns[measure], strict=True))
+    return dict(zip(table.who.case_ids.to_pylist(), table.columns[measure], strict=True))
 
 
 _MICROSECONDS = {TimeUnit.MINUTE: 6e7, TimeUnit.HOUR: 3.6e9, TimeUnit.DAY: 8.64e10}

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pappi.audit import Audited, AuditReport, Column, Draw, audit_joint, audit_mechanism
 from pappi.custody import NewLog
 from pappi.mechanisms import (
+    Bins,
     DiscreteLaplaceLaw,
     IntervalExtreme,
     IntervalQuantile,
@@ -24,6 +25,7 @@ from pappi.mechanisms import (
     Lattice,
     Law,
     Loss,
+    NoisyHistogram,
     Outcome,
     PointLaw,
     StepLaw,
@@ -31,6 +33,7 @@ from pappi.mechanisms import (
     Values,
 )
 from pappi.mechanisms.exponential import exponential_law
+from pappi.mechanisms.histogram import HistogramLaw
 from pappi.mechanisms.interval import Counts
 from pappi.mechanisms.lattice import total
 from pappi.planning import Plan, plan_ppi, sets
@@ -509,3 +512,62 @@ def test_a_sound_mechanism_passes_the_same_audit() -> None:
     assert report.passed
     assert report.worst == EPSILON
     assert report.worst_pair is not None
+
+
+# --- the histogram --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsFromTheData(NoisyHistogram):
+    """Quartiles of what is there as limits, as plotting libraries choose them."""
+
+    def law(self, values: Values) -> HistogramLaw:
+        seen = present(values)
+        if not len(seen):
+            return NoisyHistogram.law(self, values)
+        limits = sorted({Fraction(float(q)) for q in np.quantile(seen, (0.25, 0.5, 0.75))})
+        bins = Bins(self.bounds, tuple(limits), "of the data")
+        return NoisyHistogram(*_common(self), self.level, bins).law(values)
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramWithHalfTheNoise(NoisyHistogram):
+    @property
+    def scale(self) -> Fraction:
+        return self.sensitivity / self.epsilon / 2
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyBinsLeftOut(NoisyHistogram):
+    """Only bins that hold a case are released, as a sparse histogram is."""
+
+    def law(self, values: Values) -> HistogramLaw:
+        whole = NoisyHistogram.law(self, values)
+        return replace(whole, counts=tuple(count for count in whole.counts if count))
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramForTheOtherAdjacency(NoisyHistogram):
+    @property
+    def sensitivity(self) -> int:
+        return 1
+
+
+def _common(mechanism: NoisyHistogram) -> tuple[Bounds, Fraction, Adjacency, bool]:
+    return mechanism.bounds, mechanism.epsilon, mechanism.adjacency, mechanism.integral
+
+
+HISTOGRAM_FAULTS = [
+    (LimitsFromTheData, ADD_REMOVE),
+    (HistogramWithHalfTheNoise, ADD_REMOVE),
+    (HistogramWithHalfTheNoise, REPLACE),
+    (EmptyBinsLeftOut, ADD_REMOVE),
+    (HistogramForTheOtherAdjacency, REPLACE),
+]
+
+
+@pytest.mark.parametrize(("fault", "adjacency"), HISTOGRAM_FAULTS)
+def test_a_faulty_histogram_is_caught(fault: type[NoisyHistogram], adjacency: Adjacency) -> None:
+    made = (HUNDRED, EPSILON, adjacency, False, Fraction(1, 2), Bins.even(HUNDRED, 8))
+    assert not audited(fault(*made), adjacency).passed
+    assert audited(NoisyHistogram(*made), adjacency).passed

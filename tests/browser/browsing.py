@@ -148,10 +148,16 @@ def staged(folder: Path, settings: Settings | None = None) -> Iterator[Stage]:
     workspace.import_log(example.write_log(folder), "claims", new=new, timezone=example.zone)
     with (
         listening(workspace, settings or Settings(shutdown_seconds=5)) as addresses,
-        sync_playwright() as playwright,
+        chromium() as browser,
     ):
+        yield Stage(workspace, addresses, browser)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(_FLAGS))
         try:
-            yield Stage(workspace, addresses, browser)
+            yield browser
         finally:
             browser.close()

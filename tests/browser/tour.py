@@ -18,6 +18,7 @@ from tests.browser.browsing import Scheme, Stage, Visit, staged
 
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 _WIDTH, _TALLEST = 1200, 2400
+_OWN_WORDS = "How long until a claim is paid, per quarter? Should be below 14 days."
 _QUESTION = """
 log: claims
 ppis:
@@ -51,6 +52,9 @@ def workbench_tour(stage: Stage, visit: Visit, key: str) -> Iterator[str]:
     page.get_by_role("link", name="About this log").click()
     yield "workbench-log"
     page.get_by_role("link", name="Ask a question").click()
+    page.get_by_label("One sentence").fill(_OWN_WORDS)
+    page.get_by_role("button", name="What could this mean?").click()
+    yield "workbench-own-words"
     page.get_by_label("longest time that counts").fill("20")
     page.get_by_label("direction of the target").select_option("below")
     page.get_by_label("target", exact=True).fill("7")

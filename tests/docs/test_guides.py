@@ -58,6 +58,16 @@ def test_factors_in_the_guide_to_units_are_right(factor: str, epsilon: str) -> N
     assert math.exp(float(epsilon)) <= float(factor) < math.exp(float(epsilon)) + 0.01
 
 
+def test_the_questions_people_ask_say_what_an_epsilon_means() -> None:
+    page = " ".join((DOCS / "faq.md").read_text(encoding="utf-8").split())
+    told = re.search(r"At ε = ([\d.]+) no answer becomes more than ([\d.]+) times likelier", page)
+    also = re.search(r"at ε = (\d) it is ([\d.]+) times", page)
+    assert told is not None
+    assert also is not None
+    for epsilon, factor in (told.groups(), also.groups()):
+        assert math.exp(float(epsilon)) <= float(factor) < math.exp(float(epsilon)) + 0.01
+
+
 @pytest.mark.parametrize("right", Right)
 def test_every_right_is_in_the_guide_to_keys(right: Right) -> None:
     guide = (DOCS / "how-to" / "keys.md").read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import pappi
 from tests.docs.pages import ROOT, commands
 from tools.picture import PICTURE, draw, five_lines
 
@@ -22,6 +23,21 @@ def test_the_five_lines_draw_the_chart(tmp_path: Path) -> None:
     statements = [line for line in five_lines().splitlines() if line and "import " not in line]
     assert len(statements) == 5
     assert TITLE in draw(tmp_path).read_text(encoding="utf-8")
+
+
+def test_the_ppi_said_in_python_can_be_read() -> None:
+    (said,) = re.findall(r"^pappi\.share\(.*$", README, flags=re.MULTILINE)
+    shown = f"import pappi; print(({said}).about('sepsis').yaml)"
+    done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
+    (ppi,) = pappi.read_definitions(done.stdout).ppis
+    assert ppi.target is not None
+
+
+def test_the_first_lines_say_what_it_is_for_without_a_word_of_the_trade() -> None:
+    first = README.split("\n\n")[1]
+    assert len(first.split()) < 70
+    for word in ("ε", "differential", " PPI", "indicator", "event log"):
+        assert word not in first
 
 
 def test_the_picture_is_such_a_chart_and_not_heavy() -> None:

@@ -7,12 +7,17 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from urllib.parse import quote
 
 import pytest
 import yaml
 
+from tests.browser.browsing import PATIENCE_MS, chromium, needs_chromium
 from tests.docs.pages import DOCS, PAGES, ROOT, name_of
 
 
@@ -42,6 +47,20 @@ def test_the_site_has_every_page(site: Path) -> None:
         assert (site / path.relative_to(DOCS).with_suffix(".html")).exists(), name_of(path)
     assert (site / "project" / "SECURITY.html").exists()
     assert (site / "search" / "search_index.json").stat().st_size > 100_000
+
+
+def test_there_are_four_groups() -> None:
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    assert [next(iter(group)) for group in nav] == ["Home", "Learn", "Do", "Understand", "Look up"]
+
+
+WORDS = ("ε (epsilon)", "Privacy unit", "Block", "Cell", "Charge", "Ledger", "Horizon", "anchor")
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_the_glossary_explains(word: str) -> None:
+    glossary = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    assert re.search(rf"^\*\*[^*]*{re.escape(word)}[^*]*\*\*", glossary, re.MULTILINE)
 
 
 def test_blocks_are_shown_in_their_language(site: Path) -> None:
@@ -116,6 +135,50 @@ def test_a_broken_link_would_stop_the_build(tmp_path: Path, page: str, complaint
     done = build(tmp_path / "mkdocs.yml", tmp_path / "site")
     assert done.returncode != 0
     assert complaint in done.stdout + done.stderr
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called there
+        """Nothing."""
+
+
+@pytest.fixture(scope="module")
+def served(site: Path) -> Iterator[str]:
+    """The site on a port: search needs a server."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+SOUGHT = {
+    "what is epsilon": "faq.html#what-is-epsilon",
+    "excel": "faq.html#how-do-i-import-an-excel-file-or-an-export-of-my-system",
+    "undecided": "faq.html#what-does-unclear-undecided-mean",
+    "delete log": "faq.html#how-do-i-delete-a-log-a-case-or-a-person",
+    "horizon": "glossary.html#process-mining",
+    "jira": "how-to/exports.html#jira",
+}
+"""What people type, and the section that has to be the first one shown."""
+
+
+@needs_chromium
+@pytest.mark.outside
+def test_search_leads_to_the_page_that_answers(served: str) -> None:
+    shown = {}
+    with chromium() as browser:
+        page = browser.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        for words in SOUGHT:
+            page.goto(f"{served}/index.html?q={quote(words)}")
+            page.wait_for_selector(".md-search-result__item", state="attached")
+            links = page.locator(".md-search-result__item a.md-search-result__link")
+            addresses = [str(each.get_attribute("href")) for each in links.all()[:2]]
+            shown[words] = [re.sub(r"\?[^#]*", "", each) for each in addresses]
+    missed = [words for words in SOUGHT if f"{served}/{SOUGHT[words]}" not in shown[words]]
+    assert missed == [], shown
 
 
 IMAGES = [

@@ -184,7 +184,7 @@ def _found(workspace: Workspace, measures: Sequence[SingleInstance]) -> dict[str
     assert table.who is not None
     return {
         str(case): [table.columns[measure][row] for measure in measures]
-        for row, case in enumerate(table.who.case_ids)
+        for row, case in enumerate(table.who.case_ids.to_pylist())
     }
 
 

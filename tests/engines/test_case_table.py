@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,7 +63,7 @@ KEY = bytes(range(32))
 
 def table_of(anchors_: list[float], ids: list[str]) -> CaseTable:
     values = np.array([float(each.removeprefix("c")) for each in ids])
-    who = Who(np.array(ids, dtype=object), None, KEY)
+    who = Who(pa.array(ids, pa.large_string()), None, KEY)
     return CaseTable(np.array(anchors_, dtype=np.float64), {MEASURE: values}, who)
 
 

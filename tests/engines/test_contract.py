@@ -175,14 +175,14 @@ def engine(request: pytest.FixtureRequest, bench: Bench) -> str:
 
 def in_order(table: CaseTable) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     assert table.who is not None
-    return np.argsort(np.array([str(case) for case in table.who.case_ids]))
+    return np.argsort(np.array(table.who.case_ids.to_pylist()))
 
 
 def assert_alike(found: CaseTable, expected: CaseTable) -> None:
     ours, theirs = in_order(found), in_order(expected)
     assert found.who is not None
     assert expected.who is not None
-    assert found.who.case_ids[ours].tolist() == expected.who.case_ids[theirs].tolist()
+    assert found.who.rows(ours).case_ids == expected.who.rows(theirs).case_ids
     np.testing.assert_array_equal(found.anchor_us[ours], expected.anchor_us[theirs])
     for measure, column in expected.columns.items():
         np.testing.assert_array_equal(found.columns[measure][ours], column[theirs], str(measure))

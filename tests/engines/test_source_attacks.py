@@ -70,7 +70,7 @@ class Log:
     def values(self, *measures: SingleInstance) -> list[list[Any]]:
         found = self.cases(*measures)
         assert found.who is not None
-        order = np.argsort(found.who.case_ids)
+        order = np.argsort(found.who.case_ids.to_pylist())
         return [found.columns[each][order].tolist() for each in measures]
 
     def release(self) -> None:
@@ -143,7 +143,7 @@ def test_the_environment_changes_nothing_about_a_session(
     given = in_postgres("x float8, s timestamptz", rows, x=Kind.TEXT, s=Kind.TEXT)
     found = added(tmp_path, given).cases(DataMeasure("x"), DataMeasure("s"))
     assert found.who is not None
-    assert found.who.case_ids.tolist() == ["日本"]
+    assert found.who.case_ids.to_pylist() == ["日本"]
     texts = [column.tolist() for column in found.columns.values()]
     assert texts == [["0.3333333333333333"], ["2024-01-05 00:00:00+00"]]
 
@@ -252,13 +252,13 @@ def test_a_case_of_two_persons_counts_for_none(engine: str, tmp_path: Path) -> N
     found = log.cases(person="who")
     assert found.who is not None
     assert found.who.persons is not None
-    persons = dict(zip(found.who.case_ids, found.who.persons, strict=True))
+    persons = dict(zip(found.who.case_ids.to_pylist(), found.who.persons.to_pylist(), strict=True))
     assert persons == {"1": None, "2": "zoe", "3": "bob", "4": "zoe"}
     declared = log.workspace.log("l")
     kept = found.truncated(PrivacyUnit("who", 1, Per.LOG), declared.horizon, declared.terms.zone)
     assert kept.who is not None
     assert kept.who.persons is not None
-    assert sorted(kept.who.persons) == ["bob", "zoe"]
+    assert sorted(kept.who.persons.to_pylist()) == ["bob", "zoe"]
 
 
 # --- columns that change --------------------------------------------------------------
@@ -352,7 +352,7 @@ def test_a_case_that_comes_between_two_scans_is_left_out(
     many = [CountMeasure(Occurs(parse_expression(f"x > {n}"))) for n in range(20)]
     found = log.cases(*many)
     assert found.who is not None
-    assert found.who.case_ids.tolist() == ["2", "3"]
+    assert found.who.case_ids.to_pylist() == ["2", "3"]
     assert [found.columns[each].tolist() for each in (many[0], many[-1])] == [[1, 1], [0, 1]]
 
 

@@ -13,12 +13,14 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner, Result
 
+from experiments import reproduction, sepsis
 from experiments.__main__ import run as experiments
 from experiments.catalogue import EXPERIMENTS
 from experiments.guarantees import Guarantee
 from experiments.running import REPORT
 from experiments.shared_data import VARIABLE
 from pappi.errors import UsageError
+from tests.lengths import LONG
 
 REPOSITORY = Path(__file__).parents[2]
 BELOW = (
@@ -38,6 +40,10 @@ def _audited(found: list[Guarantee]) -> Iterator[None]:
     """What the audit finds is tested by itself."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("experiments.sections.guarantees", lambda **_: found)
+        if not LONG:  # here it is about the command; what the figures are is tested by itself
+            patched.setattr(sepsis, "FAST_RUNS", 4)
+            patched.setattr(sepsis, "FAST_SMOOTHED", 2)
+            patched.setattr(reproduction, "FAST_RUNS", 400)
         yield
 
 

@@ -51,9 +51,21 @@ class _Ppi:
             found["unit"] = unit
         if dice.more(50):
             found["target"] = self._targets(measured, unit, grouping)
+        elif isinstance(measured.tree, dict) and "median" in measured.tree and dice.chance(60):
+            found["measure"] = self._spread(measured.tree, measured.kind)
         if dice.more(70):
             found["scope"] = self._scope()
         return found | self._described()
+
+    def _spread(self, median: dict[str, Tree], kind: Kind) -> Tree:
+        """The distribution of what a median is asked of; no target is for one."""
+        dice, spread = self._dice, {**median}
+        spread["distribution"] = spread.pop("median")
+        if dice.chance(50):
+            first = dice.number(1, 9)
+            unit = " hours" if kind is Kind.DURATION else ""
+            spread["limits"] = [f"{first}{unit}", f"{10 * first}{unit}"]
+        return spread
 
     def _described(self) -> dict[str, Tree]:
         dice = self._dice

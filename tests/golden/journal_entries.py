@@ -35,6 +35,7 @@ from pappi.custody import NewLog, Selection, accept_rollback, event_of
 from pappi.ledger import Entry, EntryKind, bare_journal, canonical_json, reformat_payload, standing
 from pappi.ledger import database as journal
 from pappi.ledger.snapshots import Snapshot, keep_snapshot
+from pappi.mechanisms import secret_bytes, system_randbelow
 from pappi.planning import plan_ppi
 from pappi.ppinot import Catalogue, parse_catalogue
 from pappi.report import answer_record
@@ -176,6 +177,9 @@ class Story:
 @contextmanager
 def same_every_time() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
+        # The system's own sources, whatever a test may have put in their place.
+        patched.setattr("pappi.mechanisms.mechanism.system_randbelow", system_randbelow)
+        patched.setattr("pappi.store.workspace.secret_bytes", secret_bytes)
         patched.setattr(secrets, "_sysrand", KnownRandom())
         patched.setattr(journal, "datetime", Noon)
         patched.setattr(declarations, "datetime", Noon)
@@ -195,9 +199,10 @@ def told(folder: Path) -> Story:
         _taken_back(workspace)
         _rolled_back(workspace, folder)
         ledger = workspace.root / "ledger.sqlite"
+        with closing(bare_journal(ledger)) as file, file.writing():  # as a migration does
+            file.append(EntryKind.REFORMAT, reformat_payload())
+        _put_away(workspace)
         with closing(bare_journal(ledger)) as file:
-            with file.writing():  # as a migration does
-                file.append(EntryKind.REFORMAT, reformat_payload())
             entries = tuple(file.entries())
             keep_snapshot(file, snapshot_of(entries), SIGNING_KEY)
             ((body, signature),) = file.run("SELECT body, signature FROM snapshot")
@@ -276,6 +281,17 @@ def _rolled_back(workspace: Workspace, folder: Path) -> None:
     workspace.close()
     shutil.copyfile(older, ledger)
     accept_rollback(open_workspace(workspace.root))
+
+
+def _put_away(workspace: Workspace) -> None:
+    """A log is looked at, renamed and removed; so is one for which something was charged."""
+    workspace.import_log(event_table(claims(8)), "second")
+    owner = workspace.custody_of("olga")
+    owner.profile("second")
+    owner.rename("second", "third")
+    owner.remove("third")
+    owner.remove("small")
+    workspace.close()
 
 
 def ann(workspace: Workspace) -> pappi.Analyst:

@@ -39,6 +39,9 @@ from tests.leak.neighbours import EARLIER, NEIGHBOURS, OUTSIDE, ROWS, fed, feed,
 from tests.lengths import LONG, length
 from tests.service.serving import Caller, analyst_key, serving
 
+SPENDING = BEYOND[1:6:2]
+"""Two releases that use up all there is, and one of far more than there ever was."""
+
 
 def share_of(name: str) -> Iterator[Asked]:
     """What is asked of one pair: together the pairs are asked everything, in `make long` each is.
@@ -52,7 +55,7 @@ def share_of(name: str) -> Iterator[Asked]:
         anchored = asked.path == "/release" and "anchor" in str(asked.body)
         beyond = anchored and name in (OUTSIDE, EARLIER)
         unsound = asked.raw in (b"{", json.dumps(BOTH).encode()) or asked.path == "/logs/none"
-        if LONG or mine or beyond or unsound or asked in BEYOND[:6]:
+        if LONG or mine or beyond or unsound or asked in SPENDING:
             yield asked
 
 

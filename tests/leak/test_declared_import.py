@@ -166,6 +166,21 @@ def test_one_case_more_changes_no_time_of_another_case(
     assert all(row["ts_us"] is not None and row["a0"] is not None for row in alone)
 
 
+@pytest.mark.parametrize("said", ["cp1252", None])
+def test_one_case_more_changes_no_character_if_the_encoding_is_said(
+    tmp_path: Path, said: str | None
+) -> None:
+    """And does if it is guessed: the detector's own check."""
+    read = []
+    for more in (b"", b"3,\xe9 \xe9 \xe9,2024-02-01\n"):
+        file = tmp_path / "log.csv"
+        file.write_bytes(b"case,activity,time\n1,caf\xc3\xa9,2024-02-01\n" + more)
+        declared = Vocabulary(("café", "cafÃ©"), {})
+        reader = open_log(file, ReadOptions(encoding=said), declared)
+        read.append(next(r for batch in [*reader.batches()] for r in batch.to_pylist()))
+    assert (read[0] == read[1]) == (said is not None)
+
+
 AGES = (
     '<trace><string key="concept:name" value="{}"/><event><string key="concept:name" value="Pay"/>'
     '<date key="time:timestamp" value="2024-03-01T10:00:00Z"/>{}</event></trace>'

@@ -87,6 +87,7 @@ def test_a_checkpoint_that_trusts_the_bound_would_be_caught(
 def test_a_key_that_is_lost_before_a_release_is_found_before_the_charge(tmp_path: Path) -> None:
     terms = replace(TERMS, terms=replace(TERMS.terms, unit=UNITS[0]))
     workspace = workspace_with(tmp_path / "w", of_customers(claims(10)), terms)
+    assert workspace.checkpoint().releases("small") == ()  # by now the ledger is open
     (workspace.root / "key").unlink()
     with pytest.raises(WorkspaceError, match="has no usable key"):
         workspace.checkpoint().release(parse_catalogue(COUNTED))

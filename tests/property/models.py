@@ -459,7 +459,8 @@ def _multis(kind: Kind, grouping: Grouping | None, depth: int) -> Multis:
 @st.composite
 def _aggregated(draw: st.DrawFn, kind: Kind, grouping: Grouping | None) -> AggregatedMeasure:
     shares = (Aggregation.SHARE, Aggregation.COUNT)
-    functions = [each for each in Aggregation if kind is Kind.NUMBER or each not in shares]
+    apart = (Aggregation.DISTRIBUTION, *(() if kind is Kind.NUMBER else shares))
+    functions = [each for each in Aggregation if each not in apart]
     functions += [Aggregation.SUM] * 4  # of which one may be a part of another
     function = draw(st.sampled_from(functions))
     base = draw(_bases(function, kind))
@@ -676,6 +677,16 @@ def _releases(measure: MultiInstance) -> st.SearchStrategy[ReleaseChoice]:
 def ppis(draw: st.DrawFn) -> Ppi:
     measure, unit, value_range = draw(_measured())
     target, tolerated = draw(st.just((None, None)) | _bands(unit))
+    group_targets = draw(_group_targets(grouping_of(measure), unit))
+    if (
+        isinstance(measure, AggregatedMeasure)
+        and measure.function is Aggregation.MEDIAN
+        and target is None
+        and not group_targets
+        and draw(st.booleans())
+    ):
+        # No target judges one, and no formula can use it.
+        measure = replace(measure, function=Aggregation.DISTRIBUTION)
     identifier = draw(_ids)
     return Ppi(
         id=identifier,
@@ -693,7 +704,7 @@ def ppis(draw: st.DrawFn) -> Ppi:
         informed=draw(_several),
         comments=draw(_optional),
         tolerated=tolerated,
-        group_targets=draw(_group_targets(grouping_of(measure), unit)),
+        group_targets=group_targets,
     )
 
 

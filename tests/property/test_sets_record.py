@@ -15,6 +15,7 @@ from pappi.custody import NewLog
 from pappi.ppinot import Catalogue, Ppi, parse_catalogue
 from pappi.session import Workspace
 from pappi.values import ZERO, Epsilon, Series, Terms
+from tests.lengths import length
 from tests.small_logs import claims, workspace_with
 
 pytestmark = pytest.mark.outside
@@ -78,7 +79,7 @@ def shown(series: Sequence[Series]) -> list[object]:
     ]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=length(5, 60))
 @given(requests)
 def test_no_history_costs_more_than_one_by_one_and_every_replay_is_the_same(
     history: Sequence[Request],

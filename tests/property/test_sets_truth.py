@@ -20,6 +20,7 @@ from pappi.custody import NewLog
 from pappi.ppinot import Catalogue, Ppi, parse_catalogue
 from pappi.session import Workspace
 from pappi.values import ZERO, Adjacency, Epsilon, PrivacyUnit, Series, Terms
+from tests.lengths import length
 from tests.small_logs import Row, claims, workspace_with
 
 pytestmark = pytest.mark.outside
@@ -154,8 +155,11 @@ def rows() -> list[Row]:
 
 
 def shown(series: Sequence[Series]) -> list[object]:
+    """Of each answer that was drawn: what is derived gets more exact as more is on record."""
     return [
-        (answer.ppi, answer.value, answer.interval, answer.simultaneous, answer.cases)
+        None
+        if answer.derived_from
+        else (answer.ppi, answer.value, answer.interval, answer.simultaneous, answer.cases)
         for one in series
         for answer in one.answers
     ]
@@ -183,7 +187,7 @@ def told_wrongly(
             yield f"{answer.ppi} {answer.group}: {answer.beyond.share} beyond is not {own}"
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=length(3, 40))
 @given(st.sampled_from(TERMS), st.lists(requests, min_size=1, max_size=5), st.booleans())
 def test_every_answer_off_the_record_is_that_of_its_own_function(
     terms: Terms,
@@ -211,6 +215,7 @@ def test_every_answer_off_the_record_is_that_of_its_own_function(
         for catalogue, first in answers:
             for analyst in ("ann", "cleo"):
                 again = workspace.checkpoint(analyst).release(catalogue)
-                assert shown(again) == first
+                pairs = zip(shown(again), first, strict=True)
+                assert all(now == then for now, then in pairs if then is not None)
                 assert {answer.charged for one in again for answer in one.answers} == {ZERO}
         assert spent(workspace) == after

@@ -47,6 +47,8 @@ ANALYST = (
     Call("GET", "/logs/{log}", Right.PREVIEW),
     Call("GET", "/logs/{log}/budget", Right.PREVIEW),
     Call("GET", "/logs/{log}/releases", Right.PREVIEW),
+    Call("GET", "/logs/{log}/suggestion", Right.PREVIEW),
+    Call("POST", "/understand", Right.PREVIEW, {"text": "number of cases", "log": LOG}),
     Call("POST", "/check", Right.PREVIEW, PPIS),
     Call("POST", "/preview", Right.PREVIEW, PPIS),
     Call("POST", "/advise", Right.PREVIEW, PPIS),
@@ -98,6 +100,8 @@ OWNER = (
     Call("GET", "/trail", Right.READ),
     Call("GET", "/ledger", Right.READ),
     Call("GET", "/metrics", Right.READ),
+    Call("POST", "/logs/{log}/rename", Right.MANAGE, {"to": "renamed"}, asked="/logs/fed/rename"),
+    Call("DELETE", "/logs/{log}", Right.MANAGE, asked="/logs/renamed"),
 )
 
 

@@ -52,6 +52,8 @@ FORMS: tuple[tuple[str, dict[str, str]], ...] = (
     (f"{LOG}/withdraw", {"analyst": "alice"}),
     (f"{LOG}/seal", {"until": "2025-01-01"}),
     (f"{LOG}/erase", {"cases": "c1", "sure": "yes"}),
+    (f"{LOG}/rename", {"name": "stolen", "sure": "yes"}),
+    (f"{LOG}/remove", {"sure": "yes"}),
     ("/console/keys", {"role": "owner", "name": "mallory", "owner-right": "manage"}),
     ("/console/keys/revoke", {"id": "none"}),
 )
@@ -379,6 +381,47 @@ def test_deletion_asks_again_before_it_deletes(service: Served, olga: Visitor) -
     assert "2 cases with 4 events of small deleted, named by cases" in words(
         olga.get("/console/trail")
     )
+
+
+def test_a_log_is_renamed_and_removed_after_asking_again(service: Served, olga: Visitor) -> None:
+    service.workspace.import_log(event_table(claims(8)), "second")
+    page = olga.get("/console/logs/second")
+    assert form_in(page, "/console/logs/second/rename") == {"name": ""}
+    taken = olga.post("/console/logs/second/rename", name="small")
+    assert "There is already a log called 'small'." in words(taken)
+    page = olga.post("/console/logs/second/rename", name="third")
+    assert "Rename second to third ?" in words(page)
+    sent = form_in(page, "/console/logs/second/rename")
+    assert sent.pop("sure") == "yes"
+    assert olga.post("/console/logs/second/rename", **sent).status_code == 400
+    done = olga.post("/console/logs/second/rename", **sent, sure="yes")
+    assert "The log has its new name." in words(done)
+    page = olga.post("/console/logs/third/remove")
+    assert "Nothing was charged for it so far" in words(page)
+    sent = form_in(page, "/console/logs/third/remove")
+    assert sent.pop("sure") == "yes"
+    assert "tick the box" in words(olga.post("/console/logs/third/remove", **sent))
+    assert len(service.workspace.logs()) == 2
+    done = olga.post("/console/logs/third/remove", **sent, sure="yes")
+    assert "The log is removed, and its name is free." in words(done)
+    assert [log.name for log in service.workspace.logs()] == ["small"]
+    assert last_acts(service, 2) == [("remove", "olga"), ("rename", "olga")]
+
+
+def test_a_log_that_was_asked_about_keeps_its_page_and_its_record(tmp_path: Path) -> None:
+    service = asked(tmp_path)
+    with Visitor(service.owner, service.key(Role.OWNER, "olga")) as olga:
+        page = olga.get(LOG)
+        assert f'action="{LOG}/rename"' not in page.text
+        assert "cannot be renamed" in words(page)
+        page = olga.post(f"{LOG}/remove", step="first")
+        assert "What was spent stays spent" in words(page)
+        done = olga.post(f"{LOG}/remove", step="second", sure="yes")
+        assert "The events are deleted. What was released stays on record." in words(done)
+        page = olga.get(LOG)
+    assert "The events of this log were removed." in words(page)
+    for form in ("seal", "erase", "budget", "remove", "rename"):
+        assert f'action="{LOG}/{form}"' not in page.text
 
 
 # --- keys -------------------------------------------------------------------------------

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from email.message import Message
@@ -116,6 +119,25 @@ def test_nothing_is_installed_but_by_hash() -> None:
     assert "--no-build-isolation" in read("tools/image.sh")
     froms = re.findall(r"^FROM (\S+)", read("Dockerfile"), re.MULTILINE)
     assert set(froms) == {"${PYTHON_IMAGE}"}
+
+
+@pytest.mark.outside
+def test_the_image_is_built_from_what_is_copied_into_it_alone(tmp_path: Path) -> None:
+    """The wheel of the first stage, where nothing is that the Dockerfile has not copied."""
+    ignored = read(".dockerignore").split()
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", read("Dockerfile"), re.MULTILINE)
+    for name in " ".join(copied).split():
+        assert name.partition("/")[0] not in ignored
+        target = tmp_path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, target)
+    assert (tmp_path / "tools" / "image.sh").exists()
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert len(list((tmp_path / "dist").glob("pappi-*.whl"))) == 1
 
 
 # --- licences -----------------------------------------------------------------------------

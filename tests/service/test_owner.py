@@ -170,6 +170,24 @@ def test_erased_cases_are_gone_and_the_act_is_on_record(service: Served) -> None
     assert "c0" not in json.dumps(last["what"])
 
 
+def test_a_log_is_renamed_and_removed_over_http(service: Served) -> None:
+    boss = service.boss
+    for name in ("first", "second"):
+        sent = {"name": name, "first": "2024-05-01", "activities": ["Pay"]}
+        assert ask(service.owner, "POST", "/logs", boss, sent).status_code == 200
+    clash = ask(service.owner, "POST", "/logs/first/rename", boss, {"to": "second"})
+    assert (clash.status_code, clash.json()["code"]) == (400, "usage")
+    reply = ask(service.owner, "POST", "/logs/first/rename", boss, {"to": "third"})
+    assert reply.json()["name"] == "third"
+    reply = ask(service.owner, "DELETE", "/logs/third", boss)
+    assert reply.json() == {"log": "third", "charged": False}
+    assert ask(service.owner, "GET", "/logs/third", boss).status_code == 404
+    assert ask(service.owner, "DELETE", "/logs/third", boss).status_code == 404
+    *_, last = ask(service.owner, "GET", "/trail", boss).json()["entries"]
+    assert (last["kind"], last["what"]["by"]) == ("remove", "boss")
+    ask(service.owner, "DELETE", "/logs/second", boss)
+
+
 def test_a_key_made_over_http_works_until_it_is_revoked(service: Served) -> None:
     boss = service.boss
     asked = {

@@ -15,6 +15,7 @@ from datetime import date
 import httpx
 import pytest
 
+import pappi
 from pappi.checkpoint import LocalSession, Released
 from pappi.client import Client
 from pappi.errors import NotFound, PappiError, UnknownLog
@@ -26,6 +27,8 @@ from tests.service.served import LOG, SOJOURN, Served, served
 from tests.service.test_client import MANY
 
 JUNE, JULY = date(2024, 6, 1), date(2024, 7, 1)
+BUILT = pappi.share("Pay").every("month").about(LOG)
+AS_DICT = {"log": LOG, "ppis": [{"id": "cases", "measure": {"number": "cases"}}]}
 VERBS = [name for name in vars(Session) if not name.startswith("_")]
 
 
@@ -126,6 +129,11 @@ COMPARED: Mapping[str, tuple[Callable[[Session], object], ...]] = {
         lambda session: session.releases(LOG, after=session.releases(LOG)[0].number),
         lambda session: session.releases(LOG, limit=2),
     ),
+    "suggest": (lambda session: session.suggest(LOG),),
+    "understand": (
+        lambda session: session.understand("How long does a case take, per quarter?", LOG),
+        lambda session: session.understand("How many cases are there?"),
+    ),
     "check": (lambda session: session.check(MANY), lambda session: session.check(SOJOURN)),
     "advise": (
         lambda session: session.advise(MANY, 0.2),
@@ -135,6 +143,9 @@ COMPARED: Mapping[str, tuple[Callable[[Session], object], ...]] = {
         lambda session: session.preview(MANY, 0.2),
         lambda session: session.preview(SOJOURN, accuracy="6 h"),
         lambda session: session.preview(MANY, total="0.3"),
+        lambda session: session.preview(BUILT, "0.2"),
+        lambda session: session.preview(AS_DICT, "0.2"),
+        lambda session: session.preview(MANY, "0.2", ppi="sojourn"),
     ),
     "price": (lambda session: session.price(MANY), lambda session: session.price(SOJOURN)),
     "forecasts": (lambda session: session.forecasts(MANY),),
@@ -219,7 +230,7 @@ def test_a_session_that_lacks_a_verb_or_a_parameter_is_caught() -> None:
         """Without an accuracy."""
 
     fewer = type("Fewer", (), {**verbs, "preview": preview})
-    assert missing_verbs(fewer) == ["preview(accuracy)", "preview(total)", "replay"]
+    assert missing_verbs(fewer) == ["preview(accuracy)", "preview(total)", "preview(ppi)", "replay"]
 
 
 def test_a_codec_that_loses_a_field_is_caught(
@@ -253,6 +264,7 @@ def test_colours_are_sent_as_a_list(local: LocalSession) -> None:
 
 FAILING: Mapping[str, Callable[[Session], object]] = {
     "a log that is not there": lambda session: session.log("elsewhere"),
+    "a sentence that says nothing": lambda session: session.understand("Flying fish", LOG),
     "definitions with problems": lambda session: session.check(SOJOURN.replace("mean:", "maen:")),
     "more than is left": lambda session: session.release(SOJOURN, "5"),
     "what tells nothing": lambda session: session.release(

@@ -35,6 +35,7 @@ from pappi.service.owner import owner_app
 from pappi.session import Workspace
 from pappi.store import LogDeclaration
 from pappi.values import Epsilon, Role
+from tests.lengths import length
 from tests.service.served import LOG, SOJOURN, TERMS
 from tests.service.simulated import HERE, Ask, Seen, World, history
 from tests.small_logs import claims, workspace_with
@@ -52,8 +53,12 @@ OPEN = Settings(
 QUICK, SLOW, SLOWER = 1 / 64, 15 / 64, 17 / 64
 """Evaluations: the first two need one step of the grid, the last one two."""
 
-POLLS = (3 / 128, 19 / 128, 31 / 128, 33 / 128, 65 / 128)
+BETWEEN = 19 / 128
+POLLS = (3 / 128, BETWEEN, 31 / 128, 33 / 128, 65 / 128)
 """Between the ends of the first two evaluations, and around each step."""
+
+ASKED_IN_A_FORM = length((BETWEEN, 33 / 128), POLLS)
+"""When a page is filled in with the question: that takes as long as everything else."""
 
 APRIL, MAY = date(2024, 4, 1), date(2024, 5, 1)
 
@@ -109,24 +114,27 @@ class Histories:
         self._patch = monkeypatch
         self._number = 0
 
-    def released(self, evaluation: float, *, fails: bool = False) -> list[Seen]:
+    def released(
+        self, evaluation: float, *, fails: bool = False, polls: Sequence[float] = POLLS
+    ) -> list[Seen]:
         """Alice asks, and meanwhile everybody polls whatever they may see."""
 
         def acts(service: Simulated) -> Acts:
             alice, bob, ask = self.place.alice, self.place.bob, {"definitions": SOJOURN}
             yield service.asked(alice, 0, "POST", "/release", ask)
-            for number, when in enumerate(POLLS):
+            for number, when in enumerate(polls):
                 yield service.asked(bob, when, "GET", RELEASES)
                 yield service.asked(bob, when, "GET", BUDGET)
                 yield service.asked(bob, when, "POST", "/preview", ask)
                 for page in service.pages:
                     yield service.visited(when, "GET", page)
-                form = {"definitions": SOJOURN, "do": "preview", "shape": "time"}
-                yield service.visited(when, "POST", f"/workbench/logs/{LOG}/ask", form)
+                if when in ASKED_IN_A_FORM:
+                    form = {"definitions": SOJOURN, "do": "preview", "shape": "time"}
+                    yield service.visited(when, "POST", f"/workbench/logs/{LOG}/ask", form)
                 # The same question again; and another one, which is charged at that moment.
                 again = when + 1 / 1024
                 yield service.asked(bob, again, "POST", "/release", ask)
-                other = {**ask, "epsilon": f"0.0{number + 1}"}
+                other = {**ask, "epsilon": f"0.0{number + 1}", "derived": False}
                 yield service.asked(bob, again, "POST", "/release", other)
             yield service.asked(bob, 8, "GET", RELEASES)
 
@@ -229,6 +237,14 @@ def histories(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return Histories(place, tmp_path, monkeypatch)
 
 
+@pytest.fixture(scope="module")
+def released(place: Place, tmp_path_factory: pytest.TempPathFactory) -> dict[float, list[Seen]]:
+    """As it is, by how long evaluations take."""
+    with pytest.MonkeyPatch.context() as patches:
+        histories = Histories(place, tmp_path_factory.mktemp("released"), patches)
+        return {each: histories.released(each) for each in (QUICK, SLOW, SLOWER)}
+
+
 def differences(one: list[Seen], other: list[Seen]) -> set[str]:
     """The surfaces on which two histories can be told apart."""
     assert len(one) == len(other)
@@ -236,15 +252,15 @@ def differences(one: list[Seen], other: list[Seen]) -> set[str]:
 
 
 def test_evaluations_of_as_many_steps_look_the_same_on_every_surface(
-    histories: Histories,
+    released: dict[float, list[Seen]],
 ) -> None:
-    quick, slow = histories.released(QUICK), histories.released(SLOW)
-    assert {seen.status for seen in quick} == {200}
-    assert differences(quick, slow) == set()
+    assert {seen.status for seen in released[QUICK]} == {200}
+    assert differences(released[QUICK], released[SLOW]) == set()
 
 
 def test_failures_of_as_many_steps_look_the_same_on_every_surface(histories: Histories) -> None:
-    quick, slow = (histories.released(each, fails=True) for each in (QUICK, SLOW))
+    polls = length((BETWEEN, 33 / 128), POLLS)
+    quick, slow = (histories.released(each, fails=True, polls=polls) for each in (QUICK, SLOW))
     assert {seen.status for seen in quick} == {200, 500}
     assert differences(quick, slow) == set()
 
@@ -258,13 +274,16 @@ def test_standing_questions_appear_on_the_grid_and_so_does_what_comes_after_them
     assert differences(quick, slow) == set()
 
 
-def test_the_number_of_steps_is_what_is_left(histories: Histories) -> None:
+def test_the_number_of_steps_is_what_is_left(released: dict[float, list[Seen]]) -> None:
     """Also that the comparison can tell: what is on record shows, and when replies leave."""
-    found = differences(histories.released(SLOW), histories.released(SLOWER))
+    found = differences(released[SLOW], released[SLOWER])
     assert {f"GET {RELEASES}", "POST /release", " turns"} <= found
 
 
 # --- planted faults ------------------------------------------------------------------------
+
+SEEN_AT = length((BETWEEN,), POLLS)
+"""One poll tells, if it comes between the ends of both evaluations."""
 
 
 def test_results_on_record_as_soon_as_they_are_drawn_are_caught(
@@ -272,7 +291,7 @@ def test_results_on_record_as_soon_as_they_are_drawn_are_caught(
 ) -> None:
     """Replies leave on the grid all the same: it is the polls that tell."""
     monkeypatch.setattr(Frame, "paced", lambda _, workspace: workspace)
-    quick, slow = histories.released(QUICK), histories.released(SLOW)
+    quick, slow = (histories.released(each, polls=SEEN_AT) for each in (QUICK, SLOW))
     found = differences(quick, slow)
     one = f"/workbench/questions/{histories.place.kept}"
     seen = {f"GET {one}", f"GET {one}?smooth=true", f"GET {one}/figures.csv"}
@@ -305,6 +324,6 @@ def test_replies_that_leave_as_soon_as_the_work_is_done_are_caught(
 ) -> None:
     monkeypatch.setattr(Frame, "paced", lambda _, workspace: workspace)
     monkeypatch.setattr("pappi.service.layers.time_to_wait", lambda *_: 0.0)
-    quick, slow = histories.released(QUICK), histories.released(SLOW)
+    quick, slow = (histories.released(each, polls=SEEN_AT) for each in (QUICK, SLOW))
     assert [seen[0].left - seen[0].when for seen in (quick, slow)] == [QUICK, SLOW]
     assert "POST /release" in differences(quick, slow)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -186,15 +187,15 @@ def test_time_that_is_sealed_after_the_price_was_named_changes_the_price(
 
 def test_the_price_of_several_ppis_counts_each_figure_once(visitor: Visitor) -> None:
     ppi = SOJOURN.split("ppis:")[1].rstrip() + "\n    epsilon: 0.1\n"
-    names = "".join(ppi.replace("id: sojourn", f"id: sojourn{n}") for n in range(5))
+    names = "".join(ppi.replace("id: sojourn", f"id: sojourn{n}") for n in range(3))
     page = visitor.post(ASK, definitions=f"log: small\nppis:{names}", do="preview")
     assert "Release (3 new figures, ε 0.1 in each of 3 blocks)" in page.text
     different = "".join(
         ppi.replace("id: sojourn", f"id: sojourn{n}").replace("10 days", f"1{n} days")
-        for n in range(5)
+        for n in range(3)
     )
     page = visitor.post(ASK, definitions=f"log: small\nppis:{different}", do="preview")
-    assert "Release (15 new figures, ε 0.5 in each of 3 blocks)" in page.text
+    assert "Release (9 new figures, ε 0.3 in each of 3 blocks)" in page.text
     assert "All of them together" in page.text
 
 
@@ -391,3 +392,25 @@ def test_no_page_is_heavier_than_150_kilobytes(visitor: Visitor) -> None:
         assets = sum(visitor.get(link).num_bytes_downloaded for link in dict.fromkeys(links))
         weights[found.url.path] = found.num_bytes_downloaded + assets
     assert max(weights.values()) < 150_000, weights
+
+
+def test_own_words_show_readings_and_the_chosen_one_fills_the_yaml(visitor: Visitor) -> None:
+    page = visitor.post(ASK, words="How many cases are there, per quarter?", do="understand")
+    assert page.status_code == 200
+    assert "The number of cases, for every quarter." in page.text
+    chosen = visitor.post(ASK, definitions=readings_in(page)[0], do="preview")
+    assert chosen.status_code == 200
+    assert "scope: every quarter" in chosen.text
+    assert "Release (" in chosen.text
+
+
+def test_words_that_say_nothing_are_refused_and_stay_in_the_field(visitor: Visitor) -> None:
+    page = visitor.post(ASK, words="flying fish", do="understand")
+    assert page.status_code == 422
+    assert "No reading fits this sentence" in page.text
+    assert 'value="flying fish"' in page.text
+
+
+def readings_in(page: httpx.Response) -> list[str]:
+    written = re.findall(r'name="definitions" value="([^"]+)"', page.text)
+    return [html.unescape(text) for text in written]

@@ -5,13 +5,18 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from datetime import date
+from functools import reduce
+from operator import add
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from pappi.checkpoint.answers import answer_of
 from pappi.custody import NewLog
 from pappi.errors import TellsNothing
+from pappi.ledger import KeyState
+from pappi.mechanisms import Floats
 from pappi.planning import (
     Plan,
     alternatives_to,
@@ -25,14 +30,27 @@ from pappi.planning import (
     why_nothing,
 )
 from pappi.planning.advice import LADDER
-from pappi.ppinot import ROOT, Catalogue, Ppi, parse_catalogue, reduced_form
+from pappi.planning.trials import SERIES_PERIODS
+from pappi.ppinot import (
+    EVERY_CASE,
+    ROOT,
+    AggregatedMeasure,
+    Aggregation,
+    Catalogue,
+    Ppi,
+    parse_catalogue,
+    reduced_form,
+)
 from pappi.session import Workspace
+from pappi.store import LogDeclaration
 from pappi.values import (
     ENOUGH_CHANCE,
     ZERO,
+    Adjacency,
     CaseBorder,
     Epsilon,
     Kind,
+    Period,
     Terms,
     Verdict,
     Vocabulary,
@@ -47,6 +65,7 @@ WORDS = Vocabulary(("A", "B", "C"), {"amount": Kind.NUMBER})
 TIME = "{time: {from: {activity: A}, to: {activity: B}}, unit: hours}"
 BOUNDS = "bounds: [0 hours, 72 hours]"
 TARGET = "target: below 24 hours"
+BY_RANK = "release: {mechanism: interval}"
 TENTH = Epsilon.of("0.1")
 
 
@@ -63,9 +82,17 @@ def plan_of(measure: str, *more: str, cases: int = 300, epsilon: Epsilon = TENTH
 
 MEAN = (f"{{mean: {TIME}}}", BOUNDS, TARGET)
 TELLING_NOTHING = {
-    "a median": (f"{{median: {TIME}}}", BOUNDS, TARGET),
-    "a percentile": (f"{{percentile: {TIME}, percent: 90}}", BOUNDS, TARGET),
+    "a median": (f"{{median: {TIME}}}", BOUNDS, TARGET, BY_RANK),
+    "a percentile": (f"{{percentile: {TIME}, percent: 90}}", BOUNDS, TARGET, BY_RANK),
     "a maximum": (f"{{max: {TIME}}}", BOUNDS, TARGET),
+}
+
+
+TRIED = {
+    "a mean": MEAN,
+    "a share": ("{share: {condition: activity == 'B'}}", "target: at most 20 %"),
+    "a sum": (f"{{sum: {TIME}}}", BOUNDS, "target: below 5000 hours"),
+    "a count": ("{number: cases}", "target: at least 100"),
 }
 
 
@@ -73,6 +100,12 @@ TELLING_NOTHING = {
 def test_what_is_mostly_the_whole_range_tells_nothing(lines: tuple[str, ...]) -> None:
     assert why_nothing(plan_of(*lines))
     assert (chance_to_decide(plan_of(*lines)) or 0.0) < 0.1
+
+
+def test_a_median_decides_where_it_is_read_off_a_histogram() -> None:
+    median = (f"{{median: {TIME}}}", BOUNDS, TARGET)
+    assert not why_nothing(plan_of(*median))
+    assert (chance_to_decide(plan_of(*median, epsilon=Epsilon.of("0.5"))) or 0.0) > 0.5
 
 
 def test_a_margin_wider_than_half_the_range_tells_nothing_even_without_a_target() -> None:
@@ -106,10 +139,46 @@ def test_the_chance_to_decide_is_how_often_releases_decide(epsilon: str) -> None
     assert np.mean(firm) == pytest.approx(chance_to_decide(plan), abs=0.1)
 
 
+@pytest.mark.parametrize("lines", TRIED.values(), ids=TRIED)
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_the_promised_chance_is_how_often_answers_are_firm(
+    lines: tuple[str, ...], adjacency: Adjacency
+) -> None:
+    """As they are answered: with what is counted beyond the bounds, in series of four."""
+    public = public_log(WORDS, 300, adjacency=adjacency)
+    log = LogDeclaration(data="x", table="x", public=public)
+    plan, chance = plan_alone(ppi_of(*lines), Epsilon.of("0.3"), public), random.Random(5)  # noqa: S311
+    (part,), target, verdicts = plan.measurements, plan.ppi.target, list[bool]()
+    assert target is not None
+    limit, month = float(target.high or target.low or 0), Period(date(2024, 3, 1), date(2024, 4, 1))
+    for place in np.linspace(-0.975, 0.975, 40):
+        law = part.mechanism.law(_values(part.inputs[0], limit * (1 + place)))
+        drawn = [law.draw(chance.randrange) for _ in range(SERIES_PERIODS)]
+        counted = [each for noisy in drawn if (each := part.mechanism.beyond(noisy)) is not None]
+        pool = reduce(add, counted) if counted else None
+        answers = (
+            answer_of(plan, log, month, None, [noisy], KeyState.RELEASED, pool) for noisy in drawn
+        )
+        verdicts += [answer.verdict is not Verdict.UNDECIDED for answer in answers]
+    assert np.mean(verdicts) == pytest.approx(chance_to_decide(plan), abs=0.08)
+
+
+def _values(measure: AggregatedMeasure, value: float) -> Floats:
+    """Of 300 cases."""
+    if measure.function is Aggregation.SHARE:
+        return (np.arange(300) < round(300 * value)).astype(np.float64)
+    if measure.base == EVERY_CASE:
+        return np.ones(round(value))
+    return np.full(300, value / (300 if measure.function is Aggregation.SUM else 1))
+
+
 # --- what to ask instead ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lines", [*TELLING_NOTHING.values(), MEAN], ids=[*TELLING_NOTHING, "mean"])
+FREE = [lines[:3] for lines in (*TELLING_NOTHING.values(), MEAN)]
+
+
+@pytest.mark.parametrize("lines", FREE, ids=[*TELLING_NOTHING, "mean"])
 def test_every_alternative_decides_at_its_price_and_at_none_below(lines: tuple[str, ...]) -> None:
     log, plan = public_log(WORDS, 100), plan_of(*lines, cases=100)
     found = alternatives_to(plan, log, [plan])
@@ -225,6 +294,15 @@ def test_whoever_needs_less_gets_less_and_none_depends_on_another_if_all_fit() -
         (plan,) = plan_by_need([ppi], log)
         assert is_enough(plan)
         assert "suffices to decide" in plan.because
+
+
+def test_what_is_left_of_a_tenth_makes_a_verdict_surer() -> None:
+    """But no more of it than that takes, and no part of another's."""
+    (some,), (many,) = (plan_by_need([MONTHLY], public_log(WORDS, n)) for n in (2_000, 100_000))
+    assert (chance_to_decide(some) or 0) >= 0.9
+    assert Epsilon.of("0.01") == many.epsilon < some.epsilon < TENTH
+    below = LADDER[LADDER.index(some.epsilon) - 1]
+    assert not is_enough(plan_alone(MONTHLY, below, public_log(WORDS, 2_000)), 0.9)
 
 
 @pytest.mark.parametrize("cases", [5, 100, 300, 1_000, 100_000])

@@ -199,10 +199,11 @@ def test_a_defect_is_named_with_file_line_and_cause(
 
 def test_text_that_is_not_utf_8_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "bad.csv"
-    path.write_bytes(HEAD.encode() + b"1,a,2020-01-01\n1,caf\xe9,2020-01-01\n")
+    path.write_bytes(f"{HEAD}1,Ä Ö Ü,2020-01-01\n".encode() + b"1,caf\xe9,2020-01-01\n")
     with pytest.raises(LogFormatError, match="UTF-8") as caught:
         list(open_log(path).batches())
     assert caught.value.line == 3
+    assert caught.value.hint_of_command.endswith("--encoding cp1252")
 
 
 def test_a_truncated_gzip_file_is_named(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,32 +13,42 @@ import pytest
 from pappi.custody import Erased
 from pappi.errors import Refused, UsageError, WorkspaceError
 from pappi.store import create_events, event_tables
-from pappi.values import Kind, Per, PrivacyUnit
+from pappi.values import CASE, Kind, Per, PrivacyUnit
 from tests.captured_logs import ATTRIBUTES, Fed, event, us
 
 pytestmark = pytest.mark.outside
 
 JANUARY, FEBRUARY, MARCH, APRIL = (date(2024, month, 1) for month in range(1, 5))
+PERSON = PrivacyUnit("customer", 1)
 
 
-def filled(fed: Fed) -> Fed:
-    """Cases a and b of January, c of February, d still open; late events of a."""
-    fed.create()
-    fed.capture(
-        event("1", "a", us(JANUARY), customer="k1"),
-        event("2", "a", us(JANUARY, 1), customer="k1"),
-        event("3", "b", us(JANUARY), customer="k2"),
-    )
-    fed.seal(FEBRUARY)
-    fed.capture(event("4", "c", us(FEBRUARY), customer="k1"), event("5", "d", us(MARCH)))
-    fed.capture(event("6", "a", us(FEBRUARY), customer="k1"))
-    fed.seal(MARCH)
-    return fed
+Filled = Callable[[Path, PrivacyUnit], Fed]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Filled:
+    """In a folder: cases a and b of January, c of February, d still open; late events of a."""
+
+    @cache
+    def original(unit: PrivacyUnit) -> Fed:
+        fed = Fed(tmp_path_factory.mktemp("filled"), unit=unit).create()
+        fed.capture(
+            event("1", "a", us(JANUARY), customer="k1"),
+            event("2", "a", us(JANUARY, 1), customer="k1"),
+            event("3", "b", us(JANUARY), customer="k2"),
+        )
+        fed.seal(FEBRUARY)
+        fed.capture(event("4", "c", us(FEBRUARY), customer="k1"), event("5", "d", us(MARCH)))
+        fed.capture(event("6", "a", us(FEBRUARY), customer="k1"))
+        fed.seal(MARCH)
+        return fed
+
+    return lambda folder, unit: original(unit).copied(folder)
 
 
 @pytest.fixture
-def fed(tmp_path: Path) -> Fed:
-    return filled(Fed(tmp_path))
+def fed(filled: Filled, tmp_path: Path) -> Fed:
+    return filled(tmp_path, CASE)
 
 
 def test_a_case_is_erased_with_what_came_late(fed: Fed) -> None:
@@ -64,8 +77,8 @@ def test_of_a_block_what_came_late_is_erased_but_not_its_case_of_another_block(f
     assert fed.rows().keys() == {"a", "b"}
 
 
-def test_persons_are_erased_with_all_of_their_cases(tmp_path: Path) -> None:
-    fed = filled(Fed(tmp_path, unit=PrivacyUnit("customer", 1)))
+def test_persons_are_erased_with_all_of_their_cases(filled: Filled, tmp_path: Path) -> None:
+    fed = filled(tmp_path, PERSON)
     assert fed.erase(persons=["k1"]) == Erased(("persons",), 2, 4)
     assert fed.rows().keys() == {"b"}
 
@@ -81,9 +94,9 @@ def test_persons_may_be_numbers(tmp_path: Path) -> None:
 
 
 def test_another_person_s_case_stays_though_something_late_names_the_erased_one(
-    tmp_path: Path,
+    filled: Filled, tmp_path: Path
 ) -> None:
-    fed = filled(Fed(tmp_path, unit=PrivacyUnit("customer", 1)))
+    fed = filled(tmp_path, PERSON)
     fed.capture(event("7", "b", us(MARCH), customer="k3"))
     assert fed.erase(persons=["k3"]) == Erased(("persons",), 1, 1)
     assert "b" in fed.rows()
@@ -91,13 +104,13 @@ def test_another_person_s_case_stays_though_something_late_names_the_erased_one(
 
 @pytest.mark.parametrize("request_", [{"cases": ["a"]}, {"blocks": ["2024-01"]}])
 def test_single_cases_of_persons_counted_over_the_log_cannot_be_erased(
-    tmp_path: Path, request_: dict[str, list[str]]
+    filled: Filled, tmp_path: Path, request_: dict[str, list[str]]
 ) -> None:
-    fed = filled(Fed(tmp_path / "log", unit=PrivacyUnit("customer", 1)))
+    fed = filled(tmp_path / "log", PERSON)
     with pytest.raises(Refused, match="make others count instead"):
         fed.erase(**request_)
     assert fed.notes == []
-    per_block = filled(Fed(tmp_path / "block", unit=PrivacyUnit("customer", 1, Per.BLOCK)))
+    per_block = filled(tmp_path / "block", replace(PERSON, per=Per.BLOCK))
     assert per_block.erase(**request_).cases > 0
 
 
@@ -150,9 +163,9 @@ def test_an_erased_case_that_comes_back_is_never_sealed_again(fed: Fed) -> None:
 
 @pytest.mark.parametrize(("per", "sealed"), [(Per.LOG, 0), (Per.BLOCK, 1)])
 def test_an_erased_person_counts_again_only_where_blocks_count_apart(
-    tmp_path: Path, per: Per, sealed: int
+    filled: Filled, tmp_path: Path, per: Per, sealed: int
 ) -> None:
-    fed = filled(Fed(tmp_path, unit=PrivacyUnit("customer", 1, per)))
+    fed = filled(tmp_path, replace(PERSON, per=per))
     fed.erase(persons=["k1"])
     fed.capture(event("9", "new", us(MARCH), customer="k1"))
     assert ("new" in fed.rows()) is False

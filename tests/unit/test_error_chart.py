@@ -108,7 +108,7 @@ def test_what_is_no_promise_says_what_it_rests_on_wherever_it_shows() -> None:
     assert supposed.margin is None
     assert "within ±4.00 h with 95 % confidence, if the values lie evenly." in caption
     assert "No margin is promised: nobody may know." in caption
-    assert margin_text(supposed) == "± 4.00 h, if the values lie evenly"
+    assert margin_text(supposed) == "± 4.00 h *"  # what it stands for is said below the table
     for shown in (error_table(supposed), standalone(error_figure(supposed))):
         assert "if the values lie evenly" in str(shown)
 

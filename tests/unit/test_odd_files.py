@@ -189,13 +189,13 @@ def test_attributes_inside_attributes_are_told(tmp_path: Path) -> None:
 def test_the_column_that_looks_like_it_is_proposed_in_the_words_of_the_door(
     run: Run, tmp_path: Path
 ) -> None:
-    file = written(tmp_path, "ocel:eid,case,ocel:activity,ocel:timestamp\n1,2,A,2024-01-01\n")
+    file = written(tmp_path, "eid,case,x:activity,x:timestamp\n1,2,A,2024-01-01\n")
     with pytest.raises(LogFormatError) as refused:
         open_log(file)
-    assert refused.value.hint == "say which column is the activity, e.g.: activity='ocel:activity'"
+    assert refused.value.hint == "say which column is the activity, e.g.: activity='x:activity'"
     run("init", tmp_path / "w")
     _, _, errors = run("log", "import", file, "-w", tmp_path / "w")
-    assert "e.g.: --activity ocel:activity" in errors
+    assert "e.g.: --activity x:activity" in errors
 
 
 def test_a_bad_time_is_explained_with_options_of_the_command(run: Run, tmp_path: Path) -> None:

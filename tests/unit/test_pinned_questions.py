@@ -2,6 +2,8 @@
 
 `question_keys.json` is older than the counting of cases that bounds cut: its keys are those of
 questions with `clipping: off`. `told_question_keys.json` has the keys of those that count them.
+`histogram_question_keys.json` has those of medians and percentiles that are read off a histogram
+by now, and distributions.
 """
 
 from __future__ import annotations
@@ -10,12 +12,20 @@ import json
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from pappi.checkpoint.queries import planned, releases_of
-from pappi.ppinot import CountMeasure, Ppi, canonical_form, parse_catalogue
+from pappi.ppinot import (
+    AggregatedMeasure,
+    Aggregation,
+    CountMeasure,
+    Ppi,
+    canonical_form,
+    parse_catalogue,
+)
 from pappi.ppinot.canonical import FORMS
 from pappi.store import LogDeclaration
 from pappi.values import (
@@ -36,6 +46,9 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 CATALOGUE = parse_catalogue((GOLDEN / "questions.yaml").read_text(encoding="utf-8"))
 KEYS: dict[str, str] = json.loads((GOLDEN / "question_keys.json").read_text(encoding="utf-8"))
 TOLD: dict[str, str] = json.loads((GOLDEN / "told_question_keys.json").read_text(encoding="utf-8"))
+READ_OFF: dict[str, str] = json.loads(
+    (GOLDEN / "histogram_question_keys.json").read_text(encoding="utf-8")
+)
 
 LOG = LogDeclaration(
     data="log_pinned",
@@ -65,9 +78,32 @@ LOG = LogDeclaration(
 @pytest.mark.parametrize("ppi", CATALOGUE.ppis, ids=lambda ppi: ppi.id)
 def test_a_question_keeps_its_key(ppi: Ppi) -> None:
     """A key that changes charges a known question again; then write a migration."""
-    untold = replace(ppi, release=replace(ppi.release, clipping=False))
-    assert _key_of(untold) == KEYS[ppi.id]
-    assert _key_of(ppi) == {**KEYS, **TOLD}[ppi.id]
+    mechanism = "interval" if ppi.id in READ_OFF else ppi.release.mechanism
+    before = replace(ppi.release, clipping=False, mechanism=mechanism)
+    assert _key_of(replace(ppi, release=before)) == KEYS[ppi.id]
+    assert _key_of(ppi) == {**KEYS, **TOLD, **READ_OFF}[ppi.id]
+
+
+def test_percentiles_of_one_measure_are_one_question_if_they_are_read_off_one_histogram() -> None:
+    ppis = {ppi.id: ppi for ppi in CATALOGUE.ppis}
+    p90, half = ppis["p90-working"], Epsilon.of("0.5")
+    assert isinstance(p90.measure, AggregatedMeasure)
+    p75, median, all_of_it = (
+        replace(p90, measure=replace(p90.measure, function=function, percent=percent))
+        for function, percent in (
+            (Aggregation.PERCENTILE, 75),
+            (Aggregation.MEDIAN, None),
+            (Aggregation.DISTRIBUTION, None),
+        )
+    )
+    asked = (p90, p75, median, all_of_it)
+    keys = {_key_of(replace(ppi, epsilon=half)) for ppi in asked}
+    assert len(keys) == 1
+    own = replace(p90.measure, function=Aggregation.DISTRIBUTION, percent=None)
+    limits = tuple(Fraction(hours * 3_600_000_000) for hours in (8, 24))
+    named = _key_of(replace(p90, measure=replace(own, limits=limits), epsilon=half))
+    assert named not in keys
+    assert {*keys, named} == {READ_OFF["all of it"], READ_OFF["own limits"]}
 
 
 def test_a_mean_or_sum_that_bounds_can_cut_is_another_question_if_it_is_told() -> None:

@@ -21,6 +21,7 @@ from pappi.mechanisms import Mechanism
 from pappi.planning import Plan, plan_options, plan_ppi
 from pappi.ppinot import Catalogue, Ppi, parse_catalogue, value_above, values_above
 from pappi.values import Epsilon, PublicLog
+from tests.lengths import length
 from tests.small_logs import Row, workspace_with
 
 EVERY, SETS = 13, 2
@@ -97,9 +98,8 @@ OUTLIER: list[Row] = [
 
 @pytest.mark.outside
 def test_plans_are_the_same_bytes_for_neighbouring_logs(tmp_path: Path) -> None:
-    ppis = (
-        replace(family.ppi(100), id=f"p{index}") for index, family in enumerate(planner.FAMILIES)
-    )
+    families = planner.FAMILIES[:: length(5, 1)]
+    ppis = (replace(family.ppi(100), id=f"p{index}") for index, family in enumerate(families))
     catalogue = Catalogue("small", tuple(ppis))
     seen = []
     for name, rows in (("one", [*cases(40)]), ("other", [*cases(40), *OUTLIER])):
@@ -141,7 +141,7 @@ def test_every_mechanism_of_a_value_is_measured() -> None:
     assert names == {
         *("IntervalExtreme", "IntervalQuantile", "SteppedMean", "SteppedSum", "RankedMaximum"),
         *("LaplaceSum", "LaplaceExtreme", "TwoBin", "TwoBinRatio", "HexagonRatio"),
-        "PrivateClippingBound",
+        *("PrivateClippingBound", "NoisyHistogram"),
     }
 
 

@@ -12,7 +12,7 @@ from pappi.store import LogDeclaration
 from pappi.values import Adjacency, PublicLog
 from tests.golden.journal_entries import DECLARED
 
-PRIVATE = {"data", "table", "source"}
+PRIVATE = {"data", "table", "source", "removed"}
 
 
 def test_where_the_events_are_is_all_that_is_not_public() -> None:

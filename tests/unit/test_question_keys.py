@@ -1,7 +1,8 @@
 """What was released before stays free: the keys of questions on record do not change.
 
 `questions_on_record.json` was written by the version before functions could have mechanisms
-and shares of their own: of every seventh question that it planned, the start of its key.
+and shares of their own: of every seventh question that it planned, the start of its key. What
+is planned otherwise now is looked for on record as it was planned before, too.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def key_of(ppi: Ppi, adjacency: str, unit: PrivacyUnit) -> str:
             ),
         ),
     )
-    plan = plan_ppi(ppi, EPSILON, facts(adjacency, unit))
+    plan = plan_ppi(ppi, EPSILON, facts(adjacency, unit), before=True)
     return releases_of(plan, log, "analyst")[0].key[:16]
 
 

@@ -51,7 +51,8 @@ WAYS: dict[str, tuple[tuple[str, ...], str]] = {
     "share, two-bin": ((SHARE,), "two-bin"),
     "part of a whole, two-bin": ((PART, RATIO_BOUNDS), "two-bin"),
     "max, interval": ((MAX, DAYS, "release: {mechanism: interval}"), "interval"),
-    "median, interval": ((MEDIAN, DAYS), "interval"),
+    "median, histogram": ((MEDIAN, DAYS), "histogram"),
+    "median, interval": ((MEDIAN, DAYS, "release: {mechanism: interval}"), "interval"),
     "mean, interval": ((MEAN, DAYS, "release: {mechanism: interval}"), "interval"),
     "sum, interval": (
         (BOUNDED_SUM, "bounds: {value: [0, 100]}", "release: {mechanism: interval}"),

@@ -425,7 +425,18 @@ REFUSED = [
     ),
     (
         'the share of cases with "A"',
-        "1:20: error: expected 'in which' after 'cases', found 'with'",
+        (
+            "1:20: error: expected 'in which' after 'cases', found 'with' "
+            '(say it as in: cases in which activity "A" occurs)'
+        ),
+    ),
+    (
+        "the share of cases with amount > 100",
+        (
+            "1:20: error: expected 'in which' after 'cases', found 'with' (say what is meant by "
+            "'with': in which at some time amount > 100, or in which the last value of amount is "
+            "more than 100)"
+        ),
     ),
     (
         'the share of cases in which "A" occurs',

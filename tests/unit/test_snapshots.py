@@ -483,7 +483,10 @@ def test_a_register_comes_back_from_a_snapshot_as_it_was(tmp_path: Path) -> None
     custody.stop("a pause")
     with workspace._ledger_session.ledger() as ledger:
         register = workspace._ledger_session.registry(ledger)
-    register = replace(register, frozen={"shop": Frost(date(2025, 2, 1), whole=False)})
+    charges = {Account("shop", "2025-01"): (7, 9)}
+    register = replace(
+        register, frozen={"shop": Frost(date(2025, 2, 1), whole=False)}, charges=charges
+    )
     assert register.last is not None
     written = register.to_json()
     assert Registry.from_json(written, register.last) == register

@@ -14,6 +14,7 @@ from pappi.ledger import canonical_json, utc_now
 from pappi.ppinot import Catalogue
 from pappi.session import Workspace, create
 from pappi.values import ZERO, Epsilon, Terms, Vocabulary
+from tests.small_logs import copied
 from tests.unit.test_checkpoint import catalogue
 
 pytestmark = pytest.mark.outside
@@ -34,8 +35,12 @@ def asked(scope: str = "every month") -> Catalogue:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
+    return copied(tmp_path / "w", shop)
+
+
+def shop(folder: Path) -> Workspace:
     """A log of 2025, sealed up to March, with three visits a month."""
-    workspace = create(tmp_path / "w")
+    workspace = create(folder)
     new = NewLog(first=date(2025, 1, 1), terms=Terms(block_budget=Epsilon.of("0.5")))
     workspace.custody.create_log("shop", new, Vocabulary(("Visit",)))
     events = [

@@ -14,11 +14,30 @@ from pathlib import Path
 import pytest
 
 import pappi
-from pappi.examples import EXAMPLES
 from pappi.lazy import imports_for_types
+from tests.small_logs import claims, workspace_with
 
 HEAVY = ("duckdb", "sqlglot", "pyarrow", "pappi.engine", "pappi.audit")
 OTHER_NOTATIONS = ("pappi.ppinot.notations.bpmn", "pappi.ppinot.notations.java")
+
+ASKED = """
+log: small
+ppis:
+  - id: stay
+    measure: {mean: {time: {from: case start, to: case end}, unit: days}}
+    bounds: [0 days, 10 days]
+    target: below 4 days
+  - id: middle
+    measure: {median: {data: damage}}
+    bounds: [0, 1000]
+    scope: whole time
+  - id: rejected
+    measure: {share: {condition: {activity: Reject}}, by: {data: channel, keys: [web]}}
+    scope: every month
+  - id: rate
+    measure: {derive: a / b, a: {sum: {count: {activity: Pay}}}, b: {sum: {data: damage}}}
+    bounds: {a: [0, 1], b: [0, 1000]}
+"""
 
 _RUN = """
 import json, sys
@@ -35,11 +54,10 @@ finally:
 def released(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A workspace in which the catalogue was released already."""
     folder = tmp_path_factory.mktemp("startup")
-    claims = EXAMPLES["claims"]
-    workspace = pappi.create(folder / "w")
-    workspace.import_log(claims.write_log(folder), timezone=claims.zone)
-    workspace.checkpoint().release(claims.catalogue_path, "0.1", anyway=True)
-    return folder / "w", claims.catalogue_path
+    catalogue = folder / "catalogue.yaml"
+    catalogue.write_text(ASKED, encoding="utf-8")
+    workspace_with(folder / "w", claims(30)).checkpoint().release(catalogue, "0.1")
+    return folder / "w", catalogue
 
 
 def imported_by(run: Sequence[str], program: str = _RUN) -> set[str]:

@@ -30,6 +30,7 @@ from pappi.report import (
 from pappi.report.wording import Mark, bands_text, judged_text, mark_of, target_text
 from pappi.session import Workspace
 from pappi.values import (
+    ZERO,
     Answer,
     Band,
     Epsilon,
@@ -399,7 +400,7 @@ def test_what_is_tolerated_is_no_new_question(workspace: Workspace) -> None:
     first = released(workspace, asked, "0.7")
     again = released(workspace, changed(asked, tolerated=below(5)), "0.7")
     assert [a.value for a in again.answers] == [a.value for a in first.answers]
-    assert all(a.replayed for a in again.answers)
+    assert {a.charged for a in again.answers} == {ZERO}
     assert {a.bands for a in first.answers} == {()}
 
 

@@ -34,6 +34,10 @@ MEANINGS = {
         "there is no such key, grant, subscription or address",
         "list what there is: `pappi key list`, `pappi analyst list`, `pappi subscription list`",
     ),
+    "not-understood": (
+        "no reading fits a sentence in everyday words",
+        "say it with names of the log; the hint says what can be said",
+    ),
     "unknown-log": (
         "there is no such log, or it was not granted to this analyst: both look the same",
         "`pappi log list`; as an analyst, ask the owner for a grant",

@@ -9,10 +9,11 @@ from dataclasses import MISSING, fields, is_dataclass
 
 import pappi
 from pappi import client
-from pappi.checkpoint import Released
-from pappi.checkpoint.answers import Chart
+from pappi.checkpoint import Budget, Quotes, Released
+from pappi.checkpoint.views import Chart, Records
 from pappi.custody import Custody, NewLog
 from pappi.eventlog import ReadOptions
+from pappi.ppinot import CaseMeasure, Event, Indicator
 from pappi.session import Analyst, Workspace
 from pappi.values import (
     Answer,
@@ -40,7 +41,21 @@ LINE = 72
 
 CLASSES: tuple[type, ...] = (
     *(Workspace, Analyst, Custody, NewLog, Terms, ReadOptions),
-    *(Released, Chart, Series, Answer, Interval, Guarantee, Verdict, Band, Smoothed),
+    *(Indicator, CaseMeasure, Event),
+    *(
+        Released,
+        Quotes,
+        Budget,
+        Records,
+        Chart,
+        Series,
+        Answer,
+        Interval,
+        Guarantee,
+        Verdict,
+        Band,
+        Smoothed,
+    ),
     *(Quote, QuotedSet, BudgetLine, ExactAnswer),
 )
 
@@ -83,7 +98,8 @@ def _arguments(function: Callable[..., object]) -> str:
     kept = [one for name, one in found.parameters.items() if name != "self"]
     parts = [_argument(one) for one in kept]
     first = next((i for i, one in enumerate(kept) if one.kind is one.KEYWORD_ONLY), None)
-    if first is not None:
+    several = any(one.kind is one.VAR_POSITIONAL for one in kept)
+    if first is not None and not several:
         parts.insert(first, "*")
     gives = found.return_annotation
     tail = f" -> {gives}" if isinstance(gives, str) else ""
@@ -95,14 +111,16 @@ def _arguments(function: Callable[..., object]) -> str:
 
 def _argument(one: inspect.Parameter) -> str:
     kind = f": {one.annotation}" if isinstance(one.annotation, str) else ""
+    stars = "*" * ((one.kind is one.VAR_POSITIONAL) + 2 * (one.kind is one.VAR_KEYWORD))
     if one.default is one.empty:
-        return one.name + kind
+        return stars + one.name + kind
     shown = one.default.__name__ if inspect.isfunction(one.default) else repr(one.default)
     return f"{one.name}{kind} = {shown}"
 
 
 def _told(thing: object) -> str:
-    return inspect.cleandoc(getattr(thing, "__doc__", None) or "")
+    parts = inspect.cleandoc(getattr(thing, "__doc__", None) or "").split("\n\n")
+    return joined(f"```python\n{part}\n```" if part.startswith(">>>") else part for part in parts)
 
 
 def _class(kind: type, level: str = "##") -> str:

@@ -3,6 +3,7 @@
     session        every verb of an analyst, and the release protocol behind them
     access         who asks, and what bounds a charge
     queries        definitions become plans, plans become releases; limits of one request
+    derivation     what follows from the record, at no cost
     sets           PPIs under one total: what is on record of them, and who is new
     levels         a series and its whole time, sharing one ε
     prices         what an analyst sees before paying: quotes, prices, forecasts, budgets
@@ -15,14 +16,14 @@
     clipping       what bounds cut off: how many cases, which verdicts they could turn, in words
     subscriptions  reserved for future blocks, released as soon as each is sealed
     saved          an analyst's own list of queries
-    facts          what a session tells besides quotes and answers
+    views          quotes, budgets and answers as a notebook shows them, and as frames
+    facts          what a session tells besides
     pace           when a result goes on record
 
 Every refusal happens before the charge, and so before any event is read.
 """
 
 from pappi.checkpoint.access import Caller, Permit
-from pappi.checkpoint.answers import Released
 from pappi.checkpoint.facts import Checked, PastRelease, what_was_charged
 from pappi.checkpoint.levels import released_in_levels
 from pappi.checkpoint.pace import AT_ONCE, GRID_SECONDS, Clock, Pace, on_grid, time_to_wait
@@ -30,38 +31,39 @@ from pappi.checkpoint.prices import Price
 from pappi.checkpoint.queries import (
     MOST_AT_ACCURACY,
     Amount,
-    Definitions,
+    Ids,
     catalogue_of,
     epsilon_if_any,
     epsilon_of,
-    is_text,
     refuse_both,
     refuse_too_many,
 )
 from pappi.checkpoint.session import LocalSession, Run, run_due, subjects_of
 from pappi.checkpoint.subscriptions import end_all
+from pappi.checkpoint.views import Budget, Quotes, Released
 
 __all__ = [
     "AT_ONCE",
     "GRID_SECONDS",
     "MOST_AT_ACCURACY",
     "Amount",
+    "Budget",
     "Caller",
     "Checked",
     "Clock",
-    "Definitions",
+    "Ids",
     "LocalSession",
     "Pace",
     "PastRelease",
     "Permit",
     "Price",
+    "Quotes",
     "Released",
     "Run",
     "catalogue_of",
     "end_all",
     "epsilon_if_any",
     "epsilon_of",
-    "is_text",
     "on_grid",
     "refuse_both",
     "refuse_too_many",

@@ -50,6 +50,11 @@ class Rules:
         self._caller.permit(self._registry)
         refuse_stopped(self._registry)
         now = self._registry.log(self._log.name, self._caller.logs(self._registry))
+        if now.data != self._log.data:
+            raise Conflict(
+                "this log was removed after your query was checked, and another has its name",
+                hint="nothing was charged; look at the new log before you ask again",
+            )
         if now.public.vocabulary != self._log.public.vocabulary:
             raise Conflict(
                 "the public names of this log changed after your query was checked",
@@ -58,6 +63,7 @@ class Rules:
 
     def limit(self, account: Account) -> Epsilon | None:
         log = self._registry.log(account.log)
+        log.require_kept()
         if self._registry.is_frozen(log, account.block):
             raise Frozen(
                 f"{account} can no longer be charged: part of the ledger was lost, so nobody knows "

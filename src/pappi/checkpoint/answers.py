@@ -1,4 +1,4 @@
-"""From released integers to answers, series and charts: post-processing, free and repeatable.
+"""From released integers to answers and series: post-processing, free and repeatable.
 
 Nothing here has seen a case. The same released integers give the same answer,
 to the last digit, whenever they are read again.
@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import Any
 
 from pappi.checkpoint.clipping import (
-    Pools,
     beyond_of,
     clipping_text,
     covered_text,
@@ -21,13 +20,14 @@ from pappi.checkpoint.clipping import (
     pooled,
     told_of_all,
 )
-from pappi.checkpoint.queries import Release
-from pappi.errors import UsageError
+from pappi.checkpoint.queries import Known, Release, figures_of
 from pappi.ledger import KeyState
-from pappi.mechanisms import BeyondBounds, Estimate
+from pappi.mechanisms import BeyondBounds, Estimate, NoisyBins
 from pappi.planning import Aim, Plan, extreme_caution, interval_of, target_in, within_range
 from pappi.ppinot import (
     ROOT,
+    AggregatedMeasure,
+    Aggregation,
     Ppi,
     Target,
     Wanted,
@@ -42,23 +42,21 @@ from pappi.values import (
     Answer,
     Band,
     Beyond,
+    Bin,
+    Distribution,
     Guarantee,
     Interval,
     Likelihood,
+    Percentile,
     Period,
     Series,
     ShownTarget,
+    Source,
     Unit,
     Verdict,
     bands_between,
     judge,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd  # type: ignore[import-untyped]
-    import polars as pl
-    import pyarrow as pa
-
 
 _HALVINGS = 6
 _FEW_PARTS = 4
@@ -74,11 +72,13 @@ def answer_of(
     noisy: Sequence[Noisy],
     state: KeyState,
     pool: BeyondBounds | None = None,
+    sources: tuple[Source, ...] = (),
 ) -> Answer:
     """One answer, from the noisy integers of each of the plan's functions.
 
     `state` is that of the release before it was asked: only a new one has been charged now.
-    `pool` is what all periods of its series count beyond the bounds: see `clipping`.
+    `pool` is what all periods of its series count beyond the bounds: see `clipping`. Of an answer
+    that is derived, `sources` are the releases it is derived from.
     """
     released = {part.path: noisy[index] for index, part in enumerate(plan.measurements)}
     estimates = {p.path: p.mechanism.estimate(released[p.path]) for p in plan.measurements}
@@ -87,7 +87,7 @@ def answer_of(
     aim, perhaps_empty = target_in(plan.ppi, group), _perhaps_empty(estimates.values())
     chance = None if aim is None else probability_met(plan, aim.target, released)
     clipped = None if aim is None else _judged(plan, aim.target, chance, low, high)
-    beyond = beyond_of(plan, noisy[0], pool)
+    beyond = beyond_of(plan, noisy[0], (low, high), pool)
     ends = (low, high) if beyond is None else beyond.widened(low, high)
     verdict = clipped
     if aim is not None and clipped is not Verdict.UNDECIDED and beyond is not None:
@@ -113,7 +113,7 @@ def answer_of(
             max(len(plan.together), *(part.mechanism.answers_for for part in plan.measurements)),
         ),
         charged=plan.price if state in (KeyState.NEW, KeyState.RESERVED) else ZERO,
-        replayed=state is KeyState.RELEASED,
+        replayed=state is KeyState.RELEASED and not sources,
         probability_met=chance,
         ceiling=_shown(plan.ppi, _ceiling(plan, estimates)),
         bands=bands,
@@ -124,6 +124,51 @@ def answer_of(
         perhaps_empty=perhaps_empty,
         beyond=_shown_beyond(plan.ppi, beyond),
         clipping_decides=verdict is not clipped and not perhaps_empty,
+        derived_from=sources,
+        distribution=_distribution(plan, noisy[0]),
+    )
+
+
+_PERCENTS = (5, 10, 25, 50, 75, 90, 95)
+
+
+def _distribution(plan: Plan, noisy: Noisy) -> Distribution | None:
+    """All that is told where a distribution was asked for, in the PPI's unit."""
+    measure = plan.ppi.measure
+    if not isinstance(measure, AggregatedMeasure):
+        return None
+    counted = plan.measurements[0].mechanism.noisy_bins(noisy)
+    if counted is None or measure.function is not Aggregation.DISTRIBUTION:
+        return None
+    show = plan.ppi.unit.show
+    mean, low, high = counted.mean()
+    return Distribution(
+        bins=tuple(_bins(counted, plan.ppi.unit, named=bool(measure.limits))),
+        percentiles=tuple(_percentile(counted, percent, plan.ppi.unit) for percent in _PERCENTS),
+        mean=show(mean),
+        mean_interval=Interval(show(low), show(high), CONFIDENCE),
+        binning_error=show(counted.binning_error()),
+    )
+
+
+def _bins(counted: NoisyBins, unit: Unit, *, named: bool) -> Iterator[Bin]:
+    """Shares within limits that nobody named have no interval: there are too many to find."""
+    off, likely = counted.count_reach(CONFIDENCE), counted.likely
+    upto, total = 0.0, sum(likely)
+    for number, (count, (low, high)) in enumerate(zip(counted.counts, counted.cells, strict=True)):
+        upto += likely[number]
+        share, interval = upto / total if total else 0.0, None
+        if named:
+            share, least, most = counted.share_within(float(counted.bins.edges[number + 1]))
+            interval = Interval(least, most, CONFIDENCE)
+        cases = Interval(max(count - off, 0.0), max(count + off, 0.0), CONFIDENCE)
+        yield Bin(unit.show(low), unit.show(high), float(count), cases, share, interval)
+
+
+def _percentile(counted: NoisyBins, percent: int, unit: Unit) -> Percentile:
+    value, low, high = counted.quantile(Fraction(percent, 100))
+    return Percentile(
+        percent, unit.show(value), Interval(unit.show(low), unit.show(high), CONFIDENCE)
     )
 
 
@@ -308,7 +353,7 @@ def _shown(ppi: Ppi, value: float | None) -> float | None:
 
 
 def series_of(
-    releases: Sequence[Release],
+    known: Sequence[Known],
     states: Mapping[str, KeyState],
     released: Mapping[str, Any],
     log: LogDeclaration,
@@ -319,16 +364,21 @@ def series_of(
     draw pay for it together.
     """
     answers: dict[str, list[Answer]] = {}
-    pools, paid = pooled(releases, released), set[str]()
-    for release in releases:
-        again = release.key in paid and not release.plan.together
-        state = KeyState.RELEASED if again else states[release.key]
-        paid.add(release.key)
-        of_ppi = answers.setdefault(release.plan.ppi.id, [])
-        of_ppi.extend(_answers(release, log, state, released[release.key], pools))
+    pools, paid = pooled(known, released), set[str]()
+    for one in known:
+        state = KeyState.RELEASED
+        if isinstance(one, Release):
+            again = one.key in paid and not one.plan.together
+            state = state if again else states[one.key]
+            paid.add(one.key)
+        of_ppi = answers.setdefault(one.plan.ppi.id, [])
+        for figure in figures_of(one, released):
+            pool = pools.get((figure.plan.ppi.id, figure.group))
+            about = figure.plan, log, figure.period, figure.group
+            of_ppi.append(answer_of(*about, figure.noisy, state, pool, figure.sources))
     # Of some cells on record, what bounds cut was not counted: the plan of the others tells more.
-    told = sorted(releases, key=lambda release: release.plan.tells_beyond)
-    plans = {release.plan.ppi.id: release.plan for release in told}
+    told = sorted(known, key=lambda one: one.plan.tells_beyond)
+    plans = {one.plan.ppi.id: one.plan for one in told}
     return tuple(_series(plans[ppi], own, told_of_all(ppi, pools)) for ppi, own in answers.items())
 
 
@@ -346,21 +396,6 @@ def _series(plan: Plan, answers: Iterable[Answer], beyond: Beyond | None) -> Ser
         group_targets=tuple(_group_targets(plan.ppi)),
         beyond=beyond,
     )
-
-
-def _answers(
-    release: Release,
-    log: LogDeclaration,
-    state: KeyState,
-    released: list[list[list[int]]],
-    pools: Pools,
-) -> Iterator[Answer]:
-    """In the order they were drawn: period by period, group by group."""
-    drawn = ((p, g) for p in release.cell.periods for g in release.plan.groups)
-    for (period, group), parts in zip(drawn, released, strict=True):
-        noisy = [tuple(part) for part in parts]
-        pool = pools.get((release.plan.ppi.id, group))
-        yield answer_of(release.plan, log, period, group, noisy, state, pool)
 
 
 def shown_aim(ppi: Ppi, aim: Aim | None) -> ShownTarget | None:
@@ -409,82 +444,3 @@ def _caution(plan: Plan) -> str:
     if plan.ppi.release.answer is Wanted.VERDICT:
         cautions.append("verdict only: no value was released")
     return "; ".join(filter(None, (*cautions, extreme_caution(plan.ppi, plan.epsilon.fraction))))
-
-
-# --- what a release gives in Python ----------------------------------------------------------
-
-
-class Chart:
-    """One PPI, drawn: shows itself in a notebook, and can be saved as SVG."""
-
-    def __init__(self, series: Series) -> None:
-        from pappi.report import series_svg
-
-        self.svg = series_svg(series)
-
-    def save(self, path: str | Path) -> None:
-        Path(path).write_text(self.svg, encoding="utf-8")
-
-    def _repr_svg_(self) -> str:
-        return self.svg
-
-
-class Released(tuple[Series, ...]):
-    """The series of a release, in the order they were asked.
-
-    In a notebook it shows charts and figures. Everything in it has been released, or is
-    rehearsed: showing and storing it costs no privacy.
-    """
-
-    __slots__ = ()
-
-    def plot(self, ppi: str | None = None) -> Chart:
-        """The chart of one PPI; without its id, of the only one."""
-        chosen = [series for series in self if ppi is None or series.ppi == ppi]
-        if len(chosen) != 1:
-            known = ", ".join(series.ppi for series in self)
-            raise UsageError("name the PPI to plot", hint=f"one of: {known}")
-        return Chart(chosen[0])
-
-    def to_records(self) -> list[dict[str, Any]]:
-        """One flat record per figure: as in the CSV of the command line. Rehearsed ones say so."""
-        from pappi.report import flat_record, flat_smoothed_record
-
-        smoothed = any(series.smoothing for series in self)
-        record = flat_smoothed_record if smoothed else flat_record
-        return [
-            {**record(answer), "rehearsal": True} if series.rehearsed else record(answer)
-            for series in self
-            for answer in series.answers
-        ]
-
-    def to_arrow(self) -> pa.Table:
-        import pyarrow as pa
-
-        return pa.Table.from_pylist(self.to_records())
-
-    def to_pandas(self) -> pd.DataFrame:
-        try:
-            import pandas as pd
-        except ModuleNotFoundError:
-            raise _not_installed("pandas") from None
-        return pd.DataFrame(self.to_records())
-
-    def to_polars(self) -> pl.DataFrame:
-        try:
-            import polars as pl
-        except ModuleNotFoundError:
-            raise _not_installed("polars") from None
-        return pl.DataFrame(self.to_records(), infer_schema_length=None)
-
-    def _repr_html_(self) -> str:
-        from pappi.report import series_html
-
-        return "".join(map(series_html, self))
-
-
-def _not_installed(library: str) -> UsageError:
-    return UsageError(
-        f"{library} is not installed here",
-        hint=f"install it with: pip install {library}; or use to_arrow() or to_records()",
-    )

@@ -6,11 +6,9 @@ about the cases as they are:
 
 - A case that was cut above lies further up, so the mean without bounds is no lower. *Missed* for
   "below 10 days" stays firm; *met* is firm only if it would still be met were the cases that were
-  cut much further up: as many as there may be (the most, with 95 % confidence) a whole width of
-  the bounds beyond, on average, and as many as there surely are (the least) `FAR` widths. Durations
-  have long tails: five widths are more than those of lognormal ones of a deviation of 2 take.
-  Below and above change places for cases that were cut below. Where bounds can cut on both sides,
-  nobody knows which it was, and both directions count.
+  cut much further up: by how much, `mechanisms.beyond` says. Below and above change places for
+  cases that were cut below. Where bounds can cut on both sides, nobody knows which it was, and
+  both directions count.
 - One period's count is noisy, that of many is not. So the share is that of all periods of the
   series (and group) in this answer together, unless the period's own surely differs from it.
 - What could be turned in this way is undecided. Of a sum, the number of cases takes the place of
@@ -30,8 +28,8 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from pappi.checkpoint.queries import Release
-from pappi.mechanisms import BeyondBounds
+from pappi.checkpoint.queries import Known, figures_of
+from pappi.mechanisms import BeyondBounds, Clipped, hidden_by_bounds
 from pappi.planning import Plan, sides_cut
 from pappi.ppinot import (
     ROOT,
@@ -52,60 +50,63 @@ from pappi.values import (
     Unit,
 )
 
-FAR = 5.0
-"""How many widths of the bounds beyond a bound those cases are taken to lie that surely do."""
-
-_ONE_SIDED = 0.95
 _TWO_SIDED = 0.975
-_SURELY = 0.995
 _HARDLY_ANY = 0.01
 _ALL = 0.95
 _NOT_TOLD = "how many cases lie beyond is not told"
-_RANKED = (Aggregation.MIN, Aggregation.MAX, Aggregation.MEDIAN, Aggregation.PERCENTILE)
+_RANKED = (
+    Aggregation.MIN,
+    Aggregation.MAX,
+    Aggregation.MEDIAN,
+    Aggregation.PERCENTILE,
+    Aggregation.DISTRIBUTION,
+)
 
 Pools = Mapping[tuple[str, str | None], BeyondBounds]
 """By PPI and group: what all periods together say about the cases that were cut."""
 
 
 def pooled(
-    releases: Sequence[Release], released: Mapping[str, Any]
+    known: Sequence[Known], released: Mapping[str, Any]
 ) -> dict[tuple[str, str | None], BeyondBounds]:
     """What was counted in all periods of each PPI and group."""
     pools: dict[tuple[str, str | None], BeyondBounds] = {}
-    for release in releases:
-        if not release.plan.tells_beyond:
+    for one in known:
+        if not one.plan.tells_beyond:
             continue
-        drawn = ((p, g) for p in release.cell.periods for g in release.plan.groups)
-        for (_, group), (noisy, *_) in zip(drawn, released[release.key], strict=True):
-            counted = release.plan.measurements[0].mechanism.beyond(tuple(noisy))
-            key = release.plan.ppi.id, group
+        for figure in figures_of(one, released):
+            counted = figure.plan.measurements[0].mechanism.beyond(figure.noisy[0])
+            key = figure.plan.ppi.id, figure.group
             if counted is not None:
                 pools[key] = pools[key] + counted if key in pools else counted
     return pools
 
 
-def beyond_of(plan: Plan, noisy: tuple[int, ...], pool: BeyondBounds | None) -> Beyond | None:
-    """What one release counted, in internal units; `pool` is that of its whole series."""
-    own, measure = plan.measurements[0].mechanism.beyond(noisy), plan.ppi.measure
-    if own is None or not isinstance(measure, AggregatedMeasure) or measure.bounds is None:
+def beyond_of(
+    plan: Plan, noisy: tuple[int, ...], ends: tuple[float, float], pool: BeyondBounds | None
+) -> Beyond | None:
+    """What one release counted, in internal units; `pool` is that of its whole series.
+
+    `ends` are those of the interval of its value.
+    """
+    mechanism, measure = plan.measurements[0].mechanism, plan.ppi.measure
+    own, value = mechanism.beyond(noisy), mechanism.estimate(noisy).value
+    if own is None or value is None:
         return None
-    least, most = (own if pool is None or _differ(own, pool) else pool).limits(_ONE_SIDED)
-    cases = max(own.cases, 0.0) if measure.called == "sum" else 1.0
-    hidden = max(most, FAR * least) * cases * float(measure.bounds.width)
-    below, above = sides_cut(measure, None)
-    return replace(told(own), below=hidden * below, above=hidden * above)
-
-
-def _differ(one: BeyondBounds, other: BeyondBounds) -> bool:
-    """Whether two shares are surely not the same."""
-    (low, high), (least, most) = one.limits(_SURELY), other.limits(_SURELY)
-    return high < least or most < low
+    if not isinstance(measure, AggregatedMeasure) or measure.bounds is None:
+        return None
+    if pool is None or own.surely_differs(pool):
+        pool = own
+    clipped = Clipped(value, *ends, measure.bounds, measure.called == "sum")
+    below, above = map(float, hidden_by_bounds(clipped, own, pool, sides_cut(measure, None)))
+    return replace(told(own), below=below, above=above)
 
 
 def told(counted: BeyondBounds) -> Beyond:
     """A count as it is shown."""
-    interval = Interval(*counted.limits(_TWO_SIDED), CONFIDENCE)
-    return Beyond(counted.share, interval, counted.measures)
+    least, most = counted.limits(_TWO_SIDED)
+    interval = Interval(float(least), float(most), CONFIDENCE)
+    return Beyond(float(counted.share), interval, counted.measures)
 
 
 def told_of_all(ppi: str, pools: Pools) -> Beyond | None:
@@ -151,11 +152,12 @@ def covered_text(plan: Plan) -> str:
             for _, each in aggregated_measures(measure)
         )
         return "the value of clipped cases" if cut else "the value"
+    called = "median" if measure.function is Aggregation.DISTRIBUTION else measure.called
     if not _is_cut(measure) or measure.bounding is Bounding.PRIVATE:
-        return f"the {measure.called}"
+        return f"the {called}"
     if measure.bounding is Bounding.LOOSE:
-        return f"the clipped {measure.called}"
-    return f"the {measure.called} of values {cut_text(measure, plan.ppi.unit)}"
+        return f"the clipped {called}"
+    return f"the {called} of values {cut_text(measure, plan.ppi.unit)}"
 
 
 def cut_text(measure: AggregatedMeasure, unit: Unit) -> str:

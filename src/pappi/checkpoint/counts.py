@@ -11,7 +11,6 @@ that PPIs get by need, are tried, the largest first, for the latest few cells.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from statistics import mean
 
 from pappi.checkpoint.answers import series_of
@@ -24,7 +23,6 @@ from pappi.ppinot import (
     AggregatedMeasure,
     Aggregation,
     Ppi,
-    ReleaseChoice,
     aggregated_measures,
 )
 from pappi.store import LogDeclaration
@@ -34,11 +32,20 @@ USUAL = tuple(epsilon for epsilon in reversed(LADDER) if epsilon <= Epsilon.of(1
 _LATEST = 4
 
 
+def counts_on_record(ppis: Iterable[Ppi], ledger: Ledger, log: LogDeclaration) -> list[int | None]:
+    """The cases of a figure of each PPI; those that are about the same cases share one search."""
+    counts = [_count_of(ppi) for ppi in ppis]
+    known = {count: _counted(ledger, count, log) for count in {*counts} if count is not None}
+    return [None if count is None else known[count] for count in counts]
+
+
 def counted_cases(ledger: Ledger, ppi: Ppi, log: LogDeclaration) -> int | None:
     """The cases of one period and group, the mean of what is on record; None if nothing is."""
-    count = _count_of(ppi)
-    if count is None:
-        return None
+    (counted,) = counts_on_record([ppi], ledger, log)
+    return counted
+
+
+def _counted(ledger: Ledger, count: Ppi, log: LogDeclaration) -> int | None:
     scope = planned(count, None, log.public).ppi.scope
     try:
         cells = cells_of(scope, log.horizon)[-_LATEST:]
@@ -64,7 +71,10 @@ def with_counted_cases(plan: Plan, log: LogDeclaration, counted: int | None) -> 
 
 def counting_on_record(plans: Iterable[Plan], ledger: Ledger, log: LogDeclaration) -> list[Plan]:
     """Each with its forecast for the cases on record, where there are any."""
-    return [with_counted_cases(plan, log, counted_cases(ledger, plan.ppi, log)) for plan in plans]
+    planned_ones = list(plans)
+    counts = counts_on_record((plan.ppi for plan in planned_ones), ledger, log)
+    pairs = zip(planned_ones, counts, strict=True)
+    return [with_counted_cases(plan, log, counted) for plan, counted in pairs]
 
 
 def _count_of(ppi: Ppi) -> Ppi | None:
@@ -73,14 +83,5 @@ def _count_of(ppi: Ppi) -> Ppi | None:
     if len(about) != 1 or ppi.scope.last_cases is not None:
         return None
     ((condition, grouping),) = about
-    return replace(
-        ppi,
-        measure=AggregatedMeasure(Aggregation.COUNT, EVERY_CASE, condition, grouping),
-        unit=NUMBER,
-        target=None,
-        tolerated=None,
-        group_targets=(),
-        value_range=None,
-        release=ReleaseChoice(),
-        epsilon=None,
-    )
+    measure = AggregatedMeasure(Aggregation.COUNT, EVERY_CASE, condition, grouping)
+    return Ppi("count", "", measure, NUMBER, ppi.scope)

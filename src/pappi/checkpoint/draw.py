@@ -71,8 +71,7 @@ def read_cells(
 
 def _cell(release: Release, tables: Mapping[Period, CaseTable]) -> Iterator[CellValues]:
     for period in release.cell.periods:
-        for group in release.plan.groups:
-            cases = tables[period].of_group(release.plan.grouping, group)
+        for cases in tables[period].grouped(release.plan.grouping):
             yield [_values(part, cases) for part in release.plan.measurements]
 
 

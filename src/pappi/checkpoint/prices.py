@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from pappi.checkpoint.answers import shown_aim
-from pappi.checkpoint.queries import Release
+from pappi.checkpoint.derivation import Derivations
+from pappi.checkpoint.queries import Derived, Known, Release
 from pappi.ledger import (
     Account,
     Balance,
@@ -49,6 +50,7 @@ from pappi.values import (
     ZERO,
     Alternative,
     BudgetLine,
+    Derivable,
     Epsilon,
     ErrorQuantile,
     Kind,
@@ -110,12 +112,31 @@ def quote_of(
     )
 
 
+def derivable_of(
+    known: Sequence[Known], states: Mapping[str, KeyState], derivations: Derivations
+) -> Derivable | None:
+    """What of a PPI follows from the record: what is taken, or else what could be."""
+    taken = [one for one in known if isinstance(one, Derived)]
+    new = (one for one in known if isinstance(one, Release) and states[one.key] is KeyState.NEW)
+    derived = taken or [one for one in map(derivations.of, new) if one is not None]
+    if not derived:
+        return None
+    away = max(map(derivations.margin, derived))
+    unit = derived[0].plan.ppi.unit
+    numbers = {source.number for one in derived for each in one.figures for source in each.sources}
+    return Derivable(
+        cells=len(derived),
+        margin=_digits(abs(unit.show(away))) if math.isfinite(away) else None,
+        releases=tuple(sorted(numbers)),
+        taken=bool(taken),
+    )
+
+
 def _untold(plan: Plan, log: PublicLog) -> float | None:
-    """How wide the interval would be without counting what bounds cut; of a set, the margin."""
+    """How wide the interval would be without counting what bounds cut."""
     if not plan.tells_beyond:
         return None
-    without = untold(plan, log).expecting(plan.expected)
-    return half_width_of(without) if plan.together else _interval_half_width(without)
+    return _interval_half_width(untold(plan, log).expecting(plan.expected))
 
 
 def alternatives_in(
@@ -146,9 +167,9 @@ def _interval_half_width(plan: Plan) -> float | None:
 
 def half_width_of(plan: Plan) -> float | None:
     """As the quote of the plan has it, and nothing else of it."""
-    quantiles = _quantiles(plan, plan_error_law(plan))
-    known = {quantile.confidence: quantile.within for quantile in quantiles}
-    return known.get(MARGIN_CONFIDENCE)
+    spread = plan_error_law(plan)
+    away = math.inf if spread is None else spread.within(MARGIN_CONFIDENCE)
+    return _digits(abs(plan.ppi.unit.show(away))) if math.isfinite(away) else None
 
 
 def _short(part: float | None) -> float | None:
@@ -193,7 +214,7 @@ def _ranked(options: list[QuotedSet]) -> tuple[QuotedSet, ...]:
 
 def _asked_for(plan: Plan, log: PublicLog) -> Iterator[QuotedSet]:
     """All that the PPI allows."""
-    if plan.tells_beyond and not plan.together:
+    if plan.tells_beyond or plan.together:
         yield _quoted_set(Option(_functions(plan), plan), plan)
     for option in plan_options(plan.ppi, plan.apart or plan.epsilon, log):
         yield _quoted_set(option, plan)

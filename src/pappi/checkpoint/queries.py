@@ -17,11 +17,11 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from pathlib import Path
+from typing import Any
 
-from pappi.errors import Option, Problem, Refused, TellsNothing, UsageError
+from pappi.errors import Option, Refused, TellsNothing, UsageError
 from pappi.ledger import Account, Charge, canonical_json, canonical_object
-from pappi.mechanisms import mechanism_names
+from pappi.mechanisms import Outcome, mechanism_names
 from pappi.planning import (
     DEAREST,
     EACH,
@@ -41,6 +41,7 @@ from pappi.planning import (
 )
 from pappi.ppinot import (
     Catalogue,
+    Definitions,
     DerivedSingleInstance,
     EventCondition,
     Occurrence,
@@ -54,51 +55,47 @@ from pappi.ppinot import (
     composition_tree,
     definitions_in,
     leaves,
-    notation_of,
-    parse_definitions,
+    quoted,
     reduced_form,
     require_sound,
     with_default_bounds,
 )
 from pappi.store import LogDeclaration, Registry
-from pappi.values import JSON, Alternative, CaseBorder, Epsilon, Horizon, PublicLog
-
-Definitions = str | Path | Catalogue
-"""The path of a file in any notation, or its text if it has several lines or is JSON or XML."""
+from pappi.values import (
+    JSON,
+    Alternative,
+    CaseBorder,
+    Epsilon,
+    Horizon,
+    Period,
+    PublicLog,
+    Source,
+)
 
 Amount = Epsilon | str | float | Decimal
 """An ε as people write it."""
 
-_TEXT = "definitions"
+Ids = str | Collection[str]
+"""One PPI of a catalogue by its id, or several of them."""
 
 
-def catalogue_of(definitions: Definitions, total: Amount | None = None) -> Catalogue:
-    """The catalogue; under one ε for all its PPIs, if such a total is given."""
-    catalogue = with_remarks(definitions)[0]
+def catalogue_of(
+    definitions: Definitions, total: Amount | None = None, ppi: Ids | None = None
+) -> Catalogue:
+    """The catalogue, or those of its PPIs that are named; under one ε for them, if it is given."""
+    catalogue = definitions_in(definitions).catalogue
+    if ppi is not None:
+        catalogue = _only(catalogue, {ppi} if isinstance(ppi, str) else set(ppi))
     return catalogue if total is None else replace(catalogue, total=epsilon_of(total))
 
 
-def with_remarks(definitions: Definitions) -> tuple[Catalogue, tuple[Problem, ...]]:
-    """The catalogue, and what its notation leaves to be said about it."""
-    if isinstance(definitions, Catalogue):
-        return definitions, ()
-    if is_text(definitions):
-        text = str(definitions)
-        reading = parse_definitions(text, notation_of(text), _TEXT)
-    else:
-        reading = definitions_in(definitions)
-    return reading.catalogue, tuple(reading.remarks)
-
-
-def is_text(definitions: str | Path) -> bool:
-    """Whether these are definitions themselves, and not where they are.
-
-    >>> is_text("waiting.yaml"), is_text("log: orders\\nppis: []"), is_text('{"log": "orders"}')
-    (False, True, True)
-    """
-    if isinstance(definitions, Path):
-        return False
-    return "\n" in definitions or definitions.lstrip()[:1] in ("{", "[", "<")
+def _only(catalogue: Catalogue, ids: Collection[str]) -> Catalogue:
+    known = [ppi.id for ppi in catalogue.ppis]
+    unknown = sorted(set(ids) - set(known))
+    if unknown or not ids:
+        missing = f"no PPI {quoted(unknown[0])} in these definitions" if unknown else "no PPI named"
+        raise UsageError(missing, hint=f"there is: {', '.join(known)}")
+    return replace(catalogue, ppis=tuple(ppi for ppi in catalogue.ppis if ppi.id in ids))
 
 
 def epsilon_of(amount: Amount) -> Epsilon:
@@ -248,6 +245,47 @@ class Release:
         return len(self.cell.periods) * len(self.plan.groups)
 
 
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What one answer is made of: the plan it is read by, and the integers of its functions."""
+
+    period: Period
+    group: str | None
+    plan: Plan
+    noisy: tuple[Outcome, ...]
+    sources: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """One cell of a PPI that follows from the record: it has no key, no charge and no draw.
+
+    `instead` is what would be released, and paid for, if it did not.
+    """
+
+    figures: tuple[Figure, ...]
+    instead: Release
+
+    @property
+    def plan(self) -> Plan:
+        return self.figures[0].plan
+
+
+Known = Release | Derived
+"""What answers one cell of a PPI."""
+
+
+def figures_of(known: Known, results: Mapping[str, Any]) -> Iterator[Figure]:
+    """In the order they were drawn: period by period, group by group."""
+    if isinstance(known, Derived):
+        yield from known.figures
+        return
+    plan = known.plan
+    drawn = ((period, group) for period in known.cell.periods for group in plan.groups)
+    for (period, group), parts in zip(drawn, results[known.key], strict=True):
+        yield Figure(period, group, plan, tuple(tuple(part) for part in parts))
+
+
 def releases_of(
     plan: Plan,
     log: LogDeclaration,
@@ -323,7 +361,7 @@ def _query(plan: Plan, log: LogDeclaration) -> dict[str, JSON]:
         "cases": canonical_form(plan.ppi.scope.cases),
         "parts": [
             {
-                "inputs": canonical_form(part.inputs),
+                "inputs": canonical_form(part.recorded_inputs),
                 "mechanism": part.mechanism.recorded_name,
                 "epsilon": str(part.mechanism.epsilon),
                 "settings": canonical_form(part.settings),

@@ -7,6 +7,8 @@
    record on a time grid that begins with the charge (`pace`).
 4. Answer from the record. A crash after 2 stays charged, and the same request
    completes that release at no new cost; an identical request is a replay.
+
+What follows from the record (`derivation`) is answered by 1 and 4 alone.
 """
 
 from __future__ import annotations
@@ -19,8 +21,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pappi.checkpoint.access import Caller, Rules, refuse_stopped
-from pappi.checkpoint.answers import Released, series_of
-from pappi.checkpoint.counts import counted_cases, counting_on_record, with_counted_cases
+from pappi.checkpoint.answers import series_of
+from pappi.checkpoint.counts import (
+    counted_cases,
+    counting_on_record,
+    counts_on_record,
+    with_counted_cases,
+)
+from pappi.checkpoint.derivation import Derivations
 from pappi.checkpoint.facts import Checked, PastRelease
 from pappi.checkpoint.levels import released_in_levels
 from pappi.checkpoint.pace import AT_ONCE, Pace
@@ -29,6 +37,7 @@ from pappi.checkpoint.prices import (
     Price,
     alternatives_in,
     budget_lines,
+    derivable_of,
     forecast_of,
     half_width_of,
     price_of,
@@ -38,7 +47,9 @@ from pappi.checkpoint.prices import (
 from pappi.checkpoint.queries import (
     MOST_AT_ACCURACY,
     Amount,
-    Definitions,
+    Derived,
+    Ids,
+    Known,
     Release,
     at_accuracy,
     catalogue_of,
@@ -53,7 +64,6 @@ from pappi.checkpoint.queries import (
     refuse_too_many_answers,
     refuse_too_much,
     releases_of,
-    with_remarks,
 )
 from pappi.checkpoint.saved import forget, save, saved_by
 from pappi.checkpoint.sets import with_record
@@ -64,10 +74,19 @@ from pappi.checkpoint.subscriptions import (
     subscriber,
     subscriptions_of,
 )
-from pappi.errors import Conflict, PappiError, Problem, Refused, ReleaseFailed, UsageError
+from pappi.checkpoint.views import Budget, Quotes, Released
+from pappi.errors import (
+    Conflict,
+    Option,
+    PappiError,
+    Problem,
+    Refused,
+    ReleaseFailed,
+    UsageError,
+)
 from pappi.ledger import Forecast, KeyState, Ledger, RemainingBudget, allowed
-from pappi.planning import Plan
-from pappi.ppinot import Catalogue
+from pappi.planning import Plan, suggest_catalogue
+from pappi.ppinot import Catalogue, Definitions, definitions_in
 from pappi.series import smoothed_all
 from pappi.store import (
     LedgerSession,
@@ -77,10 +96,11 @@ from pappi.store import (
     Subscription,
     WorkspaceFiles,
 )
-from pappi.values import BudgetLine, Epsilon, PublicLog, Quote, Series
+from pappi.values import Epsilon, PublicLog, Series
 
 if TYPE_CHECKING:
     from pappi.audit import Subject, SubjectReport
+    from pappi.ppinot import Understanding
 
 Step = Callable[[str], None]
 """Called with the name of each step of the protocol; tests place their faults here."""
@@ -98,7 +118,7 @@ class LocalSession:
     """What an analyst can do: ask what it would cost, ask, and see the budget.
 
     It is the only way from an analyst to a log. Definitions are the path of a file, the text
-    itself, or a catalogue.
+    itself, a dict, a PPI built in Python, or a catalogue; `ppi` takes one of its PPIs, or some.
     """
 
     def __init__(
@@ -113,6 +133,11 @@ class LocalSession:
         self._on_step = on_step
         self._pace = pace
 
+    def __repr__(self) -> str:
+        return (
+            f"<LocalSession of {self._caller.name!r} in {str(self._ledger_session.files.root)!r}>"
+        )
+
     # --- what is public, and what is left ---
 
     def logs(self) -> tuple[PublicLog, ...]:
@@ -126,11 +151,12 @@ class LocalSession:
         with self._permitted() as (_, registry):
             return registry.log(name, self._caller.logs(registry)).public
 
-    def budget(self, log: str) -> tuple[BudgetLine, ...]:
+    def budget(self, log: str) -> Budget:
         """What each block of a log may spend, and has spent; a function of the ledger alone."""
         with self._permitted() as (ledger, registry):
             declared = registry.log(log, self._caller.logs(registry))
-            return budget_lines(declared, ledger.balances(log), registry, self._caller.name)
+            balances = ledger.balances(log)
+            return Budget(budget_lines(declared, balances, registry, self._caller.name))
 
     def releases(
         self, log: str, after: int = 0, limit: int | None = None
@@ -141,12 +167,33 @@ class LocalSession:
             charges = ledger.charges(log, after, limit)
         return tuple(PastRelease.of(record, self._caller.name) for record in charges)
 
+    def suggest(self, log: str) -> str:
+        """A first catalogue in YAML, from what is public about a log; costs nothing."""
+        return suggest_catalogue(self.log(log))
+
     # --- before anything is spent ---
+
+    def understand(self, text: str, log: str | None = None) -> Understanding:
+        """Read one sentence in everyday words, by what is public about a log.
+
+        The readings are PPIs to be confirmed, best first; NotUnderstood if none is likely.
+        """
+        logs = self.logs() if log is None else (self.log(log),)
+        if len(logs) != 1:
+            names = ", ".join(one.name for one in logs) or "there is none"
+            options = (Option("log", logs[0].name),) if logs else ()
+            hint = f"name one of your logs ({names})"
+            raise UsageError("which log is this about?", hint=hint, options=options)
+        # Imported here: only this verb needs to know English.
+        from pappi.ppinot import understand
+
+        return understand(text, logs[0].vocabulary, logs[0].name)
 
     def check(self, definitions: Definitions) -> Checked:
         """Check definitions; raises DefinitionError with every problem found."""
-        catalogue, remarks = with_remarks(definitions)
-        warnings = (*remarks, *self.unreleasable(catalogue))
+        reading = definitions_in(definitions)
+        catalogue = reading.catalogue
+        warnings = (*reading.remarks, *self.unreleasable(catalogue))
         return Checked(catalogue.log, tuple(ppi.id for ppi in catalogue.ppis), warnings)
 
     def unreleasable(self, definitions: Definitions) -> list[Problem]:
@@ -170,9 +217,10 @@ class LocalSession:
         *,
         accuracy: str | None = None,
         total: Amount | None = None,
-    ) -> tuple[Quote, ...]:
+        ppi: Ids | None = None,
+    ) -> Quotes:
         """Cost and expected error of every PPI, or what an accuracy costs; nothing is spent."""
-        return self._quotes(definitions, epsilon, accuracy, total)
+        return self._quotes(catalogue_of(definitions, total, ppi), epsilon, accuracy, total)
 
     def advise(
         self,
@@ -180,25 +228,27 @@ class LocalSession:
         epsilon: Amount | None = None,
         *,
         total: Amount | None = None,
-    ) -> tuple[Quote, ...]:
+        ppi: Ids | None = None,
+    ) -> Quotes:
         """The same, with what to ask instead of every PPI that may well not decide."""
-        return self._quotes(definitions, epsilon, None, total, advised=True)
+        catalogue = catalogue_of(definitions, total, ppi)
+        return self._quotes(catalogue, epsilon, None, total, advised=True)
 
     def _quotes(
         self,
-        definitions: Definitions,
+        catalogue: Catalogue,
         epsilon: Amount | None,
         accuracy: str | None,
         total: Amount | None,
         *,
         advised: bool = False,
-    ) -> tuple[Quote, ...]:
+    ) -> Quotes:
         refuse_both(epsilon, total, accuracy)
-        amount, catalogue = epsilon_if_any(epsilon), catalogue_of(definitions, total)
+        amount = epsilon_if_any(epsilon)
         if accuracy is not None:
             refuse_too_many(catalogue, MOST_AT_ACCURACY)
         with self._open_for(catalogue) as (ledger, log):
-            counts = [counted_cases(ledger, ppi, log) for ppi in catalogue.ppis]
+            counts = counts_on_record(catalogue.ppis, ledger, log)
             if accuracy is not None:
                 ppis = tuple(
                     at_accuracy(ppi, accuracy, log.public, counted)
@@ -209,18 +259,25 @@ class LocalSession:
                 by_plan = self._on_record(plans, ledger, log)
             else:
                 by_plan = self._by_plan(catalogue, amount, ledger, log)
-            refuse_too_much([release for own in by_plan for release in own])
-            states = ledger.states(release.key for own in by_plan for release in own)
+            releases = _releases_in(by_plan)
+            refuse_too_much(releases)
+            states = ledger.states(release.key for release in releases)
+            derivations = self._derivations(ledger, log)
+            derivable = [derivable_of(own, states, derivations) for own in by_plan]
         asked = []
         for own, counted in zip(by_plan, counts, strict=True):
-            unpaid = [release for release in own if states[release.key] in UNPAID]
-            dearest = max(unpaid or own, key=lambda release: release.charge.amount)
+            paid = [one.instead if isinstance(one, Derived) else one for one in own]
+            unpaid = [one for one in _releases_in([own]) if states[one.key] in UNPAID]
+            dearest = max(unpaid or paid, key=lambda release: release.charge.amount)
             plan = with_counted_cases(dearest.plan, log, counted)
             asked.append((plan, len(own), len(unpaid)))
         instead = alternatives_in([plan for plan, *_ in asked], log.public, advised=advised)
-        return tuple(
-            quote_of(plan, log.public, charges, new, instead.get(plan.ppi.id, ()))
-            for plan, charges, new in asked
+        return Quotes(
+            replace(
+                quote_of(plan, log.public, charges, new, instead.get(plan.ppi.id, ())),
+                derivable=follows,
+            )
+            for (plan, charges, new), follows in zip(asked, derivable, strict=True)
         )
 
     def margins(
@@ -234,18 +291,20 @@ class LocalSession:
             plans = (planned(ppi, epsilon, log.public) for epsilon in epsilons)
             return tuple(half_width_of(with_counted_cases(plan, log, counted)) for plan in plans)
 
-    def price(self, definitions: Definitions, *, total: Amount | None = None) -> Price:
+    def price(
+        self, definitions: Definitions, *, total: Amount | None = None, ppi: Ids | None = None
+    ) -> Price:
         """What asking all PPIs together costs, at the ε each of them names, or at a total."""
-        catalogue = catalogue_of(definitions, total)
+        catalogue = catalogue_of(definitions, total, ppi)
         with self._open_for(catalogue) as (ledger, log):
-            releases = self._releases(catalogue, None, ledger, log)
+            releases = _releases_in([self._known(catalogue, None, ledger, log)])
             return price_of(releases, ledger.states(release.key for release in releases))
 
     def paid(self, definitions: Definitions, *, total: Amount | None = None) -> Price:
         """What was charged, once and by whomever, for all that is on record of a catalogue."""
         catalogue = catalogue_of(definitions, total)
         with self._open_for(catalogue) as (ledger, log):
-            releases = self._releases(catalogue, None, ledger, log)
+            releases = _releases_in([self._known(catalogue, None, ledger, log)])
             states = ledger.states(release.key for release in releases)
         known = [one for one in releases if states[one.key] is KeyState.RELEASED]
         return price_of(known, dict.fromkeys(states, KeyState.NEW))
@@ -273,12 +332,13 @@ class LocalSession:
         *,
         smooth: bool = False,
         total: Amount | None = None,
+        ppi: Ids | None = None,
     ) -> Released:
         """What a release would look like, on made-up cases: no data is read, nothing is spent."""
         from pappi.checkpoint.rehearsal import rehearsed
 
         refuse_both(epsilon, total)
-        catalogue = catalogue_of(definitions, total)
+        catalogue = catalogue_of(definitions, total, ppi)
         with self._open_for(catalogue) as (_, log):
             pass
         series = rehearsed(catalogue, epsilon_if_any(epsilon), log)
@@ -290,10 +350,11 @@ class LocalSession:
         epsilon: Amount | None = None,
         *,
         total: Amount | None = None,
+        ppi: Ids | None = None,
     ) -> tuple[Subject, ...]:
         """What each PPI would release, for `pappi.audit` to examine."""
         refuse_both(epsilon, total)
-        catalogue = catalogue_of(definitions, total)
+        catalogue = catalogue_of(definitions, total, ppi)
         with self._open_for(catalogue) as (_, log):
             pass
         return subjects_of(catalogue, epsilon_if_any(epsilon), log.public)
@@ -304,13 +365,14 @@ class LocalSession:
         epsilon: Amount | None = None,
         *,
         total: Amount | None = None,
+        ppi: Ids | None = None,
         pairs: int = 2_000,
         samples: int = 10_000,
     ) -> tuple[SubjectReport, ...]:
         """The exact worst loss of each PPI's release, and its sampler against its law."""
         from pappi.audit import audit_subject
 
-        subjects = self.audited(definitions, epsilon, total=total)
+        subjects = self.audited(definitions, epsilon, total=total, ppi=ppi)
         return tuple(audit_subject(subject, pairs, samples) for subject in subjects)
 
     # --- releases ---
@@ -325,6 +387,8 @@ class LocalSession:
         price: str | None = None,
         total: Amount | None = None,
         anyway: bool = False,
+        ppi: Ids | None = None,
+        derived: bool | None = None,
     ) -> Released:
         """Charge and release every PPI of a catalogue, or none; what was released is replayed.
 
@@ -332,21 +396,25 @@ class LocalSession:
         `smooth` also draws the periods of a series towards each other, from what was released
         alone; `whole` spends that share of ε on the whole time. With the name of a `price`,
         nothing happens unless that is still the price. What would tell nothing is refused, unless
-        it is to be released `anyway`.
+        it is to be released `anyway`. What follows from the record is not paid for if it is as
+        exact; `derived`, however exact it is, and with False never.
         """
         refuse_both(epsilon, total)
-        amount, catalogue = epsilon_if_any(epsilon), catalogue_of(definitions, total)
+        amount, catalogue = epsilon_if_any(epsilon), catalogue_of(definitions, total, ppi)
         if whole is not None:
-            if not smooth or price is not None or catalogue.total is not None:
-                raise UsageError("`whole` needs `smooth`, and takes no `price` and no `total`")
+            if not smooth or price is not None or catalogue.total is not None or derived:
+                raise UsageError(
+                    "`whole` needs `smooth`, and takes no `price`, no `total` and nothing derived"
+                )
             share = epsilon_of(whole).fraction
-            release = partial(self.release, anyway=anyway)
+            # The whole time tells nothing new about its periods if it was derived from them.
+            release = partial(self.release, anyway=anyway, derived=False)
             levels = released_in_levels(release, catalogue, amount, share)
             return Released(smoothed_all(levels))
         with self._open_for(catalogue) as (ledger, log):
             plans, series = plans_of(catalogue, amount, log.public), None
             while series is None:
-                series = self._released(plans, ledger, log, price, anyway=anyway)
+                series = self._released(plans, ledger, log, price, anyway=anyway, derived=derived)
         return Released(smoothed_all(series) if smooth else series)
 
     def _released(
@@ -357,45 +425,55 @@ class LocalSession:
         price: str | None,
         *,
         anyway: bool,
+        derived: bool | None,
     ) -> tuple[Series, ...] | None:
         """None if somebody else was charged for a part of it in the meantime: it is asked anew.
 
         One PPI may be in many sets, so that the same key is no longer all that could be paid twice.
         """
         before = self._ledger_session.registry(ledger).last
-        releases = [one for own in self._on_record(plans, ledger, log) for one in own]
+        known = [one for own in self._on_record(plans, ledger, log, derived) for one in own]
+        releases = _releases_in([known])
         refuse_too_much(releases)
         states = ledger.states(release.key for release in releases)
         if price is not None:
-            _refuse_other_price(price_of(releases, states), price)
+            # It was named for what is not as exact by derivation: to take that instead is cheaper.
+            named = _releases_in(self._on_record(plans, ledger, log)) if derived else releases
+            _refuse_other_price(price_of(named, ledger.states(one.key for one in named)), price)
         if not anyway:
             new = {one.plan.ppi.id: one.plan for one in releases if _is_new(one, states)}
             refuse_telling_nothing(counting_on_record(new.values(), ledger, log), log.public)
 
         def check() -> None:
             if self._ledger_session.registry(ledger).last != before:
-                now = [one for own in self._on_record(plans, ledger, log) for one in own]
+                now = _releases_in(self._on_record(plans, ledger, log, derived))
                 if [one.key for one in now] != [one.key for one in releases]:
                     raise _Overtaken
 
         try:
-            return self.answer(ledger, releases, log, check)
+            return self.answer(ledger, known, log, check)
         except _Overtaken:
             return None
 
     def replay(
-        self, definitions: Definitions, *, smooth: bool = False, total: Amount | None = None
+        self,
+        definitions: Definitions,
+        *,
+        smooth: bool = False,
+        total: Amount | None = None,
+        ppi: Ids | None = None,
     ) -> Released:
-        """What of a catalogue was released before, at the ε it names: costs nothing, ever.
+        """What of a catalogue was released before, at the ε it names, or follows from that: free.
 
-        A PPI of which nothing has been released yet is not among the series.
+        A PPI of which nothing is known yet is not among the series.
         """
-        catalogue = catalogue_of(definitions, total)
+        catalogue = catalogue_of(definitions, total, ppi)
         with self._open_for(catalogue) as (ledger, log):
-            releases = self._releases(catalogue, None, ledger, log)
+            every = self._known(catalogue, None, ledger, log, derived=True)
+            releases = _releases_in([every])
             states = ledger.states(release.key for release in releases)
-            known = [one for one in releases if states[one.key] is KeyState.RELEASED]
-            results = ledger.results(release.key for release in known)
+            results = ledger.results(release.key for release in releases)
+            known = [one for one in every if isinstance(one, Derived) or one.key in results]
             # Remembered before it is shown: whoever recorded it may not have come to do that.
             self._ledger_session.registry(ledger)
             series = series_of(known, states, results, log)
@@ -404,14 +482,16 @@ class LocalSession:
     def answer(
         self,
         ledger: Ledger,
-        releases: Sequence[Release],
+        known: Sequence[Known],
         log: LogDeclaration,
         check: Callable[[], None] = allowed,
     ) -> tuple[Series, ...]:
         """Steps 2 to 4 of the protocol: the only place that charges, reads cases and records.
 
-        `check` is called inside the transaction that charges, and may raise.
+        `check` is called inside the transaction that charges, and may raise. What is derived takes
+        no part in either: it is known already.
         """
+        releases = _releases_in([known])
         refuse_too_much(releases)
         _refuse_unready(ledger, releases, log, self._ledger_session.files)
         rules = Rules(self._ledger_session, ledger, self._caller, log)
@@ -437,7 +517,7 @@ class LocalSession:
         earlier = ledger.results(one.key for one in releases if one.key not in results)
         # Remembers what was just written: an older ledger put in its place will be noticed.
         self._ledger_session.registry(ledger)
-        return series_of(releases, states, {**results, **earlier}, log)
+        return series_of(known, states, {**results, **earlier}, log)
 
     def _draw(self, releases: Sequence[Release], log: LogDeclaration) -> dict[str, Any]:
         # Imported here: a replay, which reads no case, does without numpy's and DuckDB's start-up.
@@ -459,13 +539,14 @@ class LocalSession:
         *,
         total: Amount | None = None,
         anyway: bool = False,
+        ppi: Ids | None = None,
     ) -> Subscription:
         """Reserve what a catalogue costs in every block to come up to a day.
 
         What would tell nothing is refused, unless it is wanted `anyway`.
         """
         refuse_both(epsilon, total)
-        amount, catalogue = epsilon_if_any(epsilon), catalogue_of(definitions, total)
+        amount, catalogue = epsilon_if_any(epsilon), catalogue_of(definitions, total, ppi)
         return subscribe(
             self._ledger_session, self._caller, catalogue, until, amount, anyway=anyway
         )
@@ -507,29 +588,51 @@ class LocalSession:
             refuse_too_many(catalogue)
             yield ledger, checked_log(registry, self._caller.logs(registry), catalogue)
 
-    def _releases(
-        self, catalogue: Catalogue, epsilon: Epsilon | None, ledger: Ledger, log: LogDeclaration
-    ) -> list[Release]:
+    def _known(
+        self,
+        catalogue: Catalogue,
+        epsilon: Epsilon | None,
+        ledger: Ledger,
+        log: LogDeclaration,
+        *,
+        derived: bool | None = None,
+    ) -> list[Known]:
         """Everything a catalogue asks for, as far as that is not too much."""
-        by_plan = self._by_plan(catalogue, epsilon, ledger, log)
-        releases = [release for own in by_plan for release in own]
-        refuse_too_much(releases)
-        return releases
+        plans = plans_of(catalogue, epsilon, log.public)
+        by_plan = self._on_record(plans, ledger, log, derived)
+        refuse_too_much(_releases_in(by_plan))
+        return [one for own in by_plan for one in own]
 
     def _by_plan(
         self, catalogue: Catalogue, epsilon: Epsilon | None, ledger: Ledger, log: LogDeclaration
-    ) -> list[tuple[Release, ...]]:
+    ) -> list[tuple[Known, ...]]:
         """The same, of each PPI by itself."""
         plans = plans_of(catalogue, epsilon, log.public)
         return self._on_record(plans, ledger, log)
 
     def _on_record(
-        self, plans: Sequence[Plan], ledger: Ledger, log: LogDeclaration
-    ) -> list[tuple[Release, ...]]:
+        self,
+        plans: Sequence[Plan],
+        ledger: Ledger,
+        log: LogDeclaration,
+        derived: bool | None = None,  # noqa: FBT001 - as it was asked for
+    ) -> list[tuple[Known, ...]]:
         refuse_too_many_answers(plans, log.horizon)
         by_plan = [releases_of(plan, log, self._caller.name) for plan in plans]
-        sets = self._ledger_session.registry(ledger).sets
-        return with_record(by_plan, ledger, sets, log, self._caller.name)
+        sets, derivations = (
+            self._ledger_session.registry(ledger).sets,
+            self._derivations(ledger, log),
+        )
+
+        def derive(release: Release) -> Derived | None:
+            if derived is False:  # who wants a draw of its own pays for it
+                return None
+            return derivations.of(release) if derived else derivations.good_enough(release)
+
+        return with_record(by_plan, ledger, sets, log, self._caller.name, derive)
+
+    def _derivations(self, ledger: Ledger, log: LogDeclaration) -> Derivations:
+        return Derivations(ledger, self._ledger_session.registry(ledger).charges, log)
 
     def _unpaid(
         self, catalogue: Catalogue
@@ -542,9 +645,17 @@ class LocalSession:
             share = None if grant is None else grant.per_block
             remaining = remaining_budget(log, ledger.balances(log.name), self._caller.name, share)
             by_plan = self._by_plan(catalogue, None, ledger, log)
-            states = ledger.states(release.key for own in by_plan for release in own)
-        new = [[one for one in own if states[one.key] is KeyState.NEW] for own in by_plan]
+            states = ledger.states(release.key for release in _releases_in(by_plan))
+        new = [
+            [one for one in _releases_in([own]) if states[one.key] is KeyState.NEW]
+            for own in by_plan
+        ]
         return remaining, log, new
+
+
+def _releases_in(by_plan: Sequence[Sequence[Known]]) -> list[Release]:
+    """All but what is derived."""
+    return [one for own in by_plan for one in own if isinstance(one, Release)]
 
 
 def subjects_of(

@@ -19,14 +19,17 @@ that only ever grows at its end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pappi.checkpoint.queries import Release, release_in
+from pappi.checkpoint.queries import Derived, Known, Release, release_in
+from pappi.errors import NotReleasable
 from pappi.ledger import Account, Charge, KeyState, Ledger, canonical_json
 from pappi.planning import (
     EACH,
+    Cell,
     Plan,
     is_enough,
     plan_alone,
@@ -50,10 +53,12 @@ def with_record(
     sets: Mapping[Account, Sequence[int]],
     log: LogDeclaration,
     analyst: str,
-) -> list[tuple[Release, ...]]:
+    derive: Callable[[Release], Derived | None],
+) -> list[tuple[Known, ...]]:
     """The releases of a catalogue, each read off the record where it can be.
 
-    `sets` are the entries about sets of PPIs, as the registry has them.
+    `sets` are the entries about sets of PPIs, as the registry has them. What is not on record may
+    still follow from it, as `derive` tells.
     """
     states = ledger.states(one.key for own in by_plan for one in own)
     new = [one for own in by_plan for one in own if states[one.key] is KeyState.NEW]
@@ -65,15 +70,18 @@ def with_record(
         return [tuple(own) for own in by_plan]
     plans = [own[0].plan for own in by_plan if own]
     record = _Record(plans, ledger, sets, log, analyst)
-    known = {
+    known: dict[tuple[str, Cell], Known | None] = {
         (one.plan.ppi.id, one.cell): record.answer(one, charged.get(one.key))
         for one in (*new, *earlier)
     }
+    for one in new:
+        if known[one.plan.ppi.id, one.cell] is None:
+            known[one.plan.ppi.id, one.cell] = derive(one)
     together: dict[str, list[Plan]] = {}
     for one in new:
         together.setdefault(one.key, []).append(one.plan)
 
-    def settled(one: Release) -> Release:
+    def settled(one: Release) -> Known:
         found = known.get((one.plan.ppi.id, one.cell))
         if found is not None or states[one.key] is not KeyState.NEW:
             return found or one
@@ -116,6 +124,7 @@ class _Record:
         self._asked = {canonical_json(canonical_form(p.ppi.measure)): p.ppi for p in in_sets_last}
         self._known: dict[Account, dict[str, list[_OnRecord]]] = {}
         self._members: dict[tuple[object, ...], Plan | None] = {}
+        self._earlier_plans: dict[tuple[str, Epsilon], Plan | None] = {}
         self._alone_plans: dict[tuple[str, Epsilon], Plan] = {}
         self._telling_plans: dict[tuple[str, Epsilon], Plan] = {}
         self._good: dict[int, bool] = {}
@@ -151,11 +160,12 @@ class _Record:
         return self._good[id(read)]
 
     def _alone(self, release: Release, asked: Epsilon) -> Iterator[_OnRecord]:
-        """What it would be by itself, also without counting what its bounds cut off."""
+        """What it would be by itself, also as it was planned before more was known."""
         ppi, log = release.plan.ppi, self._log
         # Who names no ε may have had the usual one, before there was one by need.
         amounts = (asked, EACH) if release.plan.because else (asked,)
         plans = [plan(ppi, each) for each in amounts for plan in (self._telling, self._planned)]
+        plans += [plan for each in amounts if (plan := self._before(ppi, each)) is not None]
         charges = (release_in(release.cell, plan, log, self._analyst).charge for plan in plans)
         yield from self._on_record([each for each in charges if each.key != release.key])
 
@@ -197,11 +207,13 @@ class _Record:
         if first["mechanism"] == "joint":
             return self._member(ppi, known, first["inputs"], first["settings"][0][1])
         asked = [part["inputs"] for part in _question(release.charge)["parts"]]
+        asked += [canonical_form(part.inputs) for part in release.plan.measurements]
         if first["inputs"] not in (*asked, [canonical_form(ppi.measure)]):
             return None
-        plan = self._planned(ppi, charge.amount)
-        same = release_in(release.cell, plan, self._log, charge.analyst).key == charge.key
-        return plan if same else None
+        for plan in (self._planned(ppi, charge.amount), self._before(ppi, charge.amount)):
+            if plan and release_in(release.cell, plan, self._log, "").key == charge.key:
+                return plan
+        return None
 
     def _member(
         self, ppi: Ppi, known: _OnRecord, inputs: Sequence[Any], settings: str
@@ -227,6 +239,16 @@ class _Record:
         if (ppi.id, epsilon) not in self._alone_plans:
             self._alone_plans[ppi.id, epsilon] = plan_ppi(ppi, epsilon, self._log.public)
         return self._alone_plans[ppi.id, epsilon]
+
+    def _before(self, ppi: Ppi, epsilon: Epsilon) -> Plan | None:
+        """As it was planned before a newer mechanism was there, if one is planned now."""
+        if (ppi.id, epsilon) not in self._earlier_plans:
+            plan = None
+            if self._planned(ppi, epsilon).newer:
+                with suppress(NotReleasable):  # the newer one is all there is, or all it allows
+                    plan = plan_ppi(ppi, epsilon, self._log.public, before=True)
+            self._earlier_plans[ppi.id, epsilon] = plan
+        return self._earlier_plans[ppi.id, epsilon]
 
     def _telling(self, ppi: Ppi, epsilon: Epsilon) -> Plan:
         """By itself, with what its bounds cut off where that can be told."""

@@ -75,21 +75,49 @@ def subscribe(
             until=until,
             granted=caller.only_granted,
         )
-        releases = _releases(subscription, log, until, ledger, registry)
-        _require_blocks(releases, log)
-        refuse_too_much(releases)
-        if not anyway:
-            plans = {release.plan.ppi.id: release.plan for release in releases}
-            refuse_telling_nothing(counting_on_record(plans.values(), ledger, log), log.public)
         rules = Rules(ledger_session, ledger, caller, log)
-        act = (EntryKind.STAND, subscription_payload(subscription))
-
-        def permit() -> None:
-            rules.permit()
-            _refuse_hoarding(subscription, len(releases), ledger_session.registry(ledger))
-
-        ledger.reserve([release.charge for release in releases], rules.limit, act, permit)
+        while not _reserved(subscription, log, ledger_session, ledger, rules, anyway=anyway):
+            pass  # somebody else was charged for a part of it in the meantime: it is asked anew
         return subscription
+
+
+class _Overtaken(Exception):
+    """What is to be reserved is no longer what it was when it was found out."""
+
+
+def _reserved(
+    subscription: Subscription,
+    log: LogDeclaration,
+    ledger_session: LedgerSession,
+    ledger: Ledger,
+    rules: Rules,
+    *,
+    anyway: bool,
+) -> bool:
+    """Whether it was: not if another request came first, with a part of it."""
+    registry = ledger_session.registry(ledger)
+    releases = _releases(subscription, log, subscription.until, ledger, registry)
+    _require_blocks(releases, log)
+    refuse_too_much(releases)
+    if not anyway:
+        plans = {release.plan.ppi.id: release.plan for release in releases}
+        refuse_telling_nothing(counting_on_record(plans.values(), ledger, log), log.public)
+    act = (EntryKind.STAND, subscription_payload(subscription))
+
+    def permit() -> None:
+        rules.permit()
+        latest = ledger_session.registry(ledger)
+        _refuse_hoarding(subscription, len(releases), latest)
+        if latest.last != registry.last:
+            now = _releases(subscription, log, subscription.until, ledger, latest)
+            if [one.key for one in now] != [one.key for one in releases]:
+                raise _Overtaken
+
+    try:
+        ledger.reserve([release.charge for release in releases], rules.limit, act, permit)
+    except _Overtaken:
+        return False
+    return True
 
 
 def _refuse_far(until: date, log: LogDeclaration) -> None:
@@ -212,8 +240,9 @@ def _releases(
         [release for release in own if _lies_within(release, subscription.first, until)]
         for own in every_cell
     ]
-    settled = with_record(within, ledger, registry.sets, sealed, analyst)
-    return [release for own in settled for release in own]
+    # Each block is released for itself: who subscribes has agreed to pay for it.
+    settled = with_record(within, ledger, registry.sets, sealed, analyst, derive=lambda _: None)
+    return [release for own in settled for release in own if isinstance(release, Release)]
 
 
 def _lies_within(release: Release, first: date, until: date) -> bool:

@@ -1,4 +1,4 @@
-"""`pappi init` and `pappi log`: declare logs, fill them, seal them, and delete from them."""
+"""`pappi init` and `pappi log`: look at logs, declare, fill, seal, rename and remove them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from itertools import islice
@@ -19,7 +19,17 @@ import click
 
 from pappi.cli.options import AS_JSON, Command, open_workspace, options, workspace_option
 from pappi.errors import InputError, UsageError
-from pappi.report import describe_log, describe_vocabulary, horizon_text, percent, printable
+from pappi.report import (
+    describe_log,
+    describe_vocabulary,
+    horizon_text,
+    percent,
+    personal_lines,
+    printable,
+    profile_record,
+    profile_text,
+    short_profile,
+)
 from pappi.values import (
     CASE,
     NUMBER,
@@ -263,18 +273,68 @@ def init(directory: Path, ledger: str | None) -> None:
 
 @click.group()
 def log() -> None:
-    """Event logs: import or create, capture, seal, erase, list, describe."""
+    """Event logs: profile, import or create, capture, seal, erase, rename, remove, list."""
 
 
 # How to read the file: everything here overrides a guess.
 _reading_options = options(
+    click.option(
+        "--clock-zone",
+        metavar="ZONE",
+        help="Zone whose wall clock the times were read from, if another than --timezone.",
+    ),
+    click.option(
+        "--encoding",
+        help="CSV, JSON: how characters are written, e.g. utf-8, utf-16, cp1252. "
+        "[default: guessed]",
+    ),
     click.option("--delimiter", help="CSV: field delimiter. [default: guessed]"),
+    click.option("--sheet", help="Excel: name of the sheet. [default: the first]"),
+    click.option("--member", metavar="FILE", help="zip: which file of it. [default: the only one]"),
+    click.option(
+        "--object-type", metavar="TYPE", help="OCEL: whose objects are the cases, e.g. orders."
+    ),
     click.option("--case", help="Column with the case id; not for XES. [default: guessed]"),
     click.option("--activity", help="Column with the activity; not for XES. [default: guessed]"),
     click.option("--timestamp", help="Column with the time; not for XES. [default: guessed]"),
     click.option(
+        "--time-of-day",
+        metavar="COLUMN",
+        help="Column with the time of the day, if --timestamp has the day alone. "
+        "[default: guessed]",
+    ),
+    click.option(
+        "--start",
+        metavar="COLUMN",
+        help="Column with the start of the activity, if --timestamp is its end: each row is "
+        "then two events.",
+    ),
+    click.option(
+        "--wide",
+        is_flag=True,
+        help="Each row is a case, and each column of times an event of the column's name.",
+    ),
+    click.option(
+        "--milestone",
+        "--milestones",
+        "milestones",
+        multiple=True,
+        metavar="COLUMN",
+        help="With --wide: only these columns are events; repeatable.",
+    ),
+    click.option(
         "--time-format",
         help="Format of times written as text, e.g. '%d.%m.%Y %H:%M'. [default: guessed]",
+    ),
+    click.option(
+        "--decimal",
+        metavar="SIGN",
+        help="Comma or point: what stands before the decimals of numbers. [default: guessed]",
+    ),
+    click.option(
+        "--skip-invalid",
+        is_flag=True,
+        help="Leave out, and count, rows without a case or with a time that cannot be read.",
     ),
     click.option(
         "--missing",
@@ -348,8 +408,8 @@ _beforehand_options = options(
 @click.option(
     "--timezone",
     metavar="ZONE",
-    help="Time zone of the log, e.g. Europe/Amsterdam: for wall-clock times and for where days "
-    "begin. [default: UTC]",
+    help="Time zone of the log, e.g. Europe/Amsterdam: for where days begin and, unless "
+    "--clock-zone is given, for wall-clock times. [default: UTC]",
 )
 @_reading_options
 @_beforehand_options
@@ -367,7 +427,9 @@ def import_(
     as_json: bool,
     **given: object,
 ) -> None:
-    """Import an event log (XES, CSV, Parquet) and declare what is public about it.
+    """Import an event log and declare what is public about it.
+
+    FILE is XES, CSV, Parquet, Excel, JSON lines or OCEL, alone or in a .zip.
 
     With --dry-run, only show what would be declared.
     """
@@ -413,12 +475,18 @@ def import_(
                     "guesses": [str(guess) for guess in report.guesses],
                     "notices": list(report.notices),
                     "declared": imported.declaration.to_json(),
+                    "profile": profile_record(imported.profile),
                 },
                 indent=2,
             )
         )
         return
     _show_import(imported, dry_run=dry_run)
+    if name is None and imported.declaration.name != file.name.split(".")[0]:
+        _say(
+            f"The log is called '{imported.declaration.name}', since {file.name} is no name for it"
+            " (change with --name)."
+        )
     if dry_run:
         click.echo("Nothing was imported, and nothing is public yet.")
         if write is None:
@@ -471,17 +539,15 @@ def _selection(given: Mapping[str, Any]) -> Selection | None:
 def _reading(given: Mapping[str, Any]) -> ReadOptions:
     from pappi.eventlog import ReadOptions
 
-    return ReadOptions(
-        delimiter="\t" if given["delimiter"] in ("\\t", "tab") else given["delimiter"],
-        case=given["case"],
-        activity=given["activity"],
-        timestamp=given["timestamp"],
-        time_format=given["time_format"],
-        timezone=given["timezone"],
-        missing=given["missing"] or None,
-        z_is_utc=given["z_is_utc"],
-        **{name: given[name] for name in ("most_columns", "longest_text") if given[name]},
-    )
+    said = {
+        option.name: given[option.name]
+        for option in fields(ReadOptions)
+        if given[option.name] not in (None, ())
+    }
+    said["timezone"] = given["clock_zone"] or given["timezone"]
+    if given["delimiter"] in ("\\t", "tab"):
+        said["delimiter"] = "\t"
+    return ReadOptions(**said)
 
 
 @contextmanager
@@ -518,6 +584,21 @@ def _show_import(imported: Imported, *, dry_run: bool) -> None:
     else:
         _say("Declared, and therefore public from now on:")
     show_declaration(declared)
+    if dry_run:
+        _say("")
+        _say("For your eyes only, from the data:")
+        for line in profile_text(imported.profile).split("\n"):
+            _say(line)
+        return
+    for line in personal_lines(imported.profile):
+        _say(line)
+    advice = list(short_profile(imported.profile))
+    if advice:
+        _say("")
+        _say("You may want to declare, by what the data holds (see pappi log profile):")
+        for line in advice:
+            _say(f"  {line}")
+        _say(f"Until something is released, undo this with: pappi log remove {declared.name}")
 
 
 def _say(line: str) -> None:
@@ -566,7 +647,9 @@ def list_(workspace: str | None, *, as_json: bool) -> None:
         click.echo(json.dumps({"logs": [log.to_json() for log in logs]}, indent=2))
         return
     for declared in logs:
-        click.echo(f"{declared.name}: {horizon_text(declared.public)}, {declared.terms.timezone}")
+        gone = "; removed, its releases can be replayed" if declared.removed else ""
+        where = f"{horizon_text(declared.public)}, {declared.terms.timezone}"
+        click.echo(f"{declared.name}: {where}{gone}")
     if not logs:
         click.echo("No logs yet. Import one with: pappi log import FILE")
 
@@ -787,3 +870,93 @@ def _attributes(given: Sequence[str]) -> dict[str, tuple[str, Kind | None]]:
             )
         columns[name] = (column or name, kind)
     return columns
+
+
+# --- what the owner looks at, and takes back ----------------------------------------------
+
+
+@log.command()
+@click.argument("what", metavar="NAME|FILE")
+@click.option(
+    "--timezone", metavar="ZONE", help="Of a file: time zone of its times and days. [default: UTC]"
+)
+@_reading_options
+@_choice("--anchor", ("case end", "case start"), "Of a file: the event that decides the period.")
+@_choice(
+    "--blocks", ("month", "day", "week", "quarter", "year"), "Of a file: the length of a block."
+)
+@workspace_option
+@AS_JSON
+def profile(
+    what: str,
+    anchor: str,
+    blocks: str,
+    workspace: str | None,
+    *,
+    as_json: bool,
+    **given: object,
+) -> None:
+    """Owner only: what a log holds, and what to declare about it. Reads the data.
+
+    FILE is a log that is not imported yet: nothing of it is kept. For an imported log, by its
+    NAME, it goes on record that its profile was viewed.
+    """
+    from pappi.custody import NewLog
+
+    opened = open_workspace(workspace)
+    names = {declared.name for declared in opened.logs()}
+    if what in names or (not Path(what).exists() and Path(what).name == what and "." not in what):
+        found = opened.profile(what)
+    else:
+        zone = str(given["timezone"] or "UTC")
+        terms = Terms(timezone=zone, anchor=CaseBorder(anchor), blocks=Grid(Calendar(blocks)))
+        with _progress_bar(printable(Path(what).name)) as progress:
+            found = opened.inspect_log(
+                Path(what), options=_reading(given), new=NewLog(terms=terms), progress=progress
+            ).profile
+    if as_json:
+        click.echo(json.dumps(profile_record(found), indent=2, ensure_ascii=False))
+        return
+    for line in profile_text(found).split("\n"):
+        _say(line)
+    click.echo("\nThis is read from the data and for you alone. What you declare becomes public.")
+
+
+@log.command()
+@click.argument("name")
+@click.argument("new_name", metavar="NEW-NAME")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@workspace_option
+def rename(name: str, new_name: str, workspace: str | None, *, yes: bool) -> None:
+    """Owner only: give a log another name, as long as nothing was charged for it."""
+    opened = open_workspace(workspace)
+    opened.custody.check_rename(name, new_name)  # nobody is asked about what would be refused
+    if not yes:
+        click.echo(f"Analysts' files that say 'log: {name}' no longer find it.")
+        click.confirm(f"Rename '{name}' to '{new_name}'?", abort=True)
+    opened.rename_log(name, new_name)
+    click.echo(f"'{name}' is now called '{new_name}'. Queries saved about it must be saved again.")
+
+
+@log.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@workspace_option
+def remove(name: str, workspace: str | None, *, yes: bool) -> None:
+    """Owner only: remove a log and delete its events from disk.
+
+    If nothing was charged for it, its name is free afterwards. Otherwise what was charged and
+    released stays on record and can be replayed, and the name stays taken.
+    """
+    opened = open_workspace(workspace)
+    if not yes:
+        click.echo("Its events are deleted from disk, and its subscriptions end.")
+        click.echo("What was charged stays charged; what was released stays on record.")
+        click.confirm(f"Remove '{name}' permanently?", abort=True)
+    removed = opened.remove_log(name)
+    if removed.charged:
+        click.echo(f"The events of '{name}' are deleted. Its releases can still be replayed.")
+        click.echo("The name stays taken, so that its budget cannot be spent a second time.")
+    else:
+        click.echo(f"'{name}' is removed. Nothing was charged for it: its name is free.")
+    click.echo("Backups of the workspace still contain its events: delete those too.")

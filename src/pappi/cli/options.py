@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pappi.errors import InputError, LedgerBroken, UsageError
+from pappi.errors import InputError, LedgerBroken
 from pappi.ppinot import Catalogue, definitions_in
-from pappi.values import Epsilon
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -107,17 +105,9 @@ def catalogue_in(path: Path) -> Catalogue:
 
 def chosen_catalogue(path: Path, only: Sequence[str], total: str | None = None) -> Catalogue:
     """The catalogue in a file, or those of its PPIs that were asked for; under a total, if any."""
-    catalogue = catalogue_in(path)
-    if total is not None:
-        catalogue = replace(catalogue, total=Epsilon.of(total))
-    unknown = set(only) - {ppi.id for ppi in catalogue.ppis}
-    if unknown:
-        raise UsageError(
-            f"{path} has no PPI '{min(unknown)}'",
-            hint="it has: " + ", ".join(ppi.id for ppi in catalogue.ppis),
-        )
-    chosen = tuple(ppi for ppi in catalogue.ppis if not only or ppi.id in only)
-    return replace(catalogue, ppis=chosen)
+    from pappi.checkpoint import catalogue_of
+
+    return catalogue_of(catalogue_in(path), total, only or None)
 
 
 def make_folder(folder: Path | None) -> None:

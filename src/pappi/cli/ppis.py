@@ -1,32 +1,117 @@
-"""`pappi ppi`: check definitions, show them, and write them in another notation."""
+"""`pappi ppi`: say or suggest definitions, check and show them, write them in another notation."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from pappi.cli.options import CATALOGUE, catalogue_in, open_workspace, workspace_option
-from pappi.errors import DefinitionError, LedgerBroken, UsageError, WorkspaceError
+from pappi.cli.options import AS_JSON, CATALOGUE, catalogue_in, open_workspace, workspace_option
+from pappi.errors import DefinitionError, LedgerBroken, NotUnderstood, UsageError, WorkspaceError
 from pappi.mechanisms import mechanism_names
 from pappi.ppinot import (
     FORMATS,
     WRITTEN,
     Catalogue,
+    Reading,
     check_catalogue,
     definitions_in,
     ignored_by_java,
     parse_definitions,
     write_definitions,
 )
-from pappi.report import ppi_svg, ppi_text
+from pappi.report import ppi_svg, ppi_text, printable
 from pappi.values import Vocabulary
 
 
 @click.group()
 def ppi() -> None:
-    """PPI definitions: check, show, convert."""
+    """PPI definitions: say, suggest, check, show, convert."""
+
+
+@ppi.command()
+@click.argument("sentence")
+@click.option("--log", metavar="NAME", help="The log it is about. [default: the only one]")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write the chosen reading to, as YAML.",
+)
+@click.option(
+    "--take",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Which reading to write.",
+)
+@AS_JSON
+@workspace_option
+def say(
+    sentence: str,
+    log: str | None,
+    output: Path | None,
+    take: int,
+    workspace: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Say a PPI in everyday words; shows what it may mean, best first.
+
+    Only the log's public names are looked at: no data is read, nothing is spent. Nothing is
+    guessed in silence: each reading tells what it assumes, and which words it leaves out.
+    """
+    session = open_workspace(workspace).checkpoint()
+    try:
+        readings = session.understand(sentence, log).readings
+    except NotUnderstood:
+        if as_json:
+            click.echo(_json({"readings": []}))
+        raise
+    if output is not None:
+        if take > len(readings):
+            raise click.UsageError(f"there are {len(readings)} readings, so no number {take}")
+        save(readings[take - 1].yaml, output, force=False)
+    if as_json:
+        click.echo(_json({"readings": [_record(reading) for reading in readings]}))
+        return
+    for number, reading in enumerate(readings, start=1):
+        click.echo(_shown(number, reading))
+    if output is not None:
+        click.echo(f"Reading {take} is in {output}. Next: pappi preview {output}")
+    else:
+        click.echo("Is one of them what you mean? Write it to a file with --take N -o FILE.")
+
+
+def _record(reading: Reading) -> dict[str, object]:
+    return {
+        "sentence": reading.sentence,
+        "yaml": reading.yaml,
+        "score": reading.score,
+        "target": reading.target,
+        "assumed": list(reading.assumed),
+        "unread": list(reading.unread),
+    }
+
+
+def _json(record: dict[str, object]) -> str:
+    return json.dumps(record, indent=2, ensure_ascii=False)
+
+
+def _shown(number: int, reading: Reading) -> str:
+    """A reading for people: what it says, what it leaves out and assumes, and its YAML."""
+    said = f"{printable(reading.sentence)}  (fits {reading.score:.0%})"
+    lines = [f"{click.style(f'{number}.', bold=True)} {said}"]
+    if reading.target:
+        lines.append(f"   target: {printable(reading.target)}")
+    if reading.unread:
+        words = printable(", ".join(f"“{word}”" for word in reading.unread))
+        lines.append(click.style(f"   not understood: {words}", fg="yellow"))
+    lines += [f"   assumed: {printable(assumed)}" for assumed in reading.assumed]
+    lines += ["", *(f"   {printable(line)}".rstrip() for line in reading.yaml.splitlines()), ""]
+    return "\n".join(lines)
 
 
 @ppi.command()
@@ -125,6 +210,39 @@ def convert(
         click.echo(text, nl=False)
     else:
         save(text, output, force=force)
+
+
+@ppi.command()
+@click.argument("log")
+@click.option(
+    "--from-data",
+    is_flag=True,
+    help="Owner only: propose bounds and activities from the data. What you use of it becomes "
+    "public, and is not protected by ε.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write. [default: standard output]",
+)
+@click.option("--force", is_flag=True, help="Overwrite the file.")
+@workspace_option
+def suggest(
+    log: str, output: Path | None, workspace: str | None, *, from_data: bool, force: bool
+) -> None:
+    """Write a first catalogue for LOG, from its public names: edit it, then preview it."""
+    text = open_workspace(workspace).suggest(log, from_data=from_data)
+    if from_data:
+        click.echo(
+            "Proposed from the data: its bounds and choices become public once they are used.",
+            err=True,
+        )
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    save(text, output, force=force)
+    click.echo(f"Next: edit {output}, then: pappi preview {output}")
 
 
 def _vocabulary(catalogue: Catalogue, workspace: str | None) -> Vocabulary | None:

@@ -28,8 +28,11 @@ COMMANDS = {
     "init": Entry(
         "logs:init", "Create a workspace for events, declarations and the budget ledger."
     ),
-    "log": Entry("logs:log", "Event logs: import or create, capture, seal, erase, list, describe."),
-    "ppi": Entry("ppis:ppi", "PPI definitions: check, show, convert."),
+    "log": Entry(
+        "logs:log",
+        "Event logs: profile, import or create, capture, seal, erase, rename, remove, list.",
+    ),
+    "ppi": Entry("ppis:ppi", "PPI definitions: say, suggest, check, show, convert."),
     "exact": Entry("queries:exact", "Owner only: show exact, non-private values."),
     "preview": Entry("queries:preview", "Show the cost and expected error of every PPI."),
     "advise": Entry(

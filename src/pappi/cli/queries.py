@@ -226,6 +226,11 @@ def rehearse(
     "periods.",
 )
 @_ANYWAY
+@click.option(
+    "--derived/--no-derived",
+    default=None,
+    help="Take what follows from the record, however exact; or never. Else, if it is as exact.",
+)
 def release(
     catalogue: Path,
     only: Sequence[str],
@@ -240,6 +245,7 @@ def release(
     as_csv: bool,
     as_json: bool,
     anyway: bool,
+    derived: bool | None,
 ) -> None:
     """Charge the budget and release every PPI; earlier releases are repeated for free."""
     if whole is not None and not smooth:
@@ -250,7 +256,9 @@ def release(
     for folder in (svg, html.parent if html else None):
         make_folder(folder)
     before = analyst.budget(chosen.log)
-    series = analyst.release(chosen, epsilon, smooth=smooth, whole=whole, anyway=anyway)
+    series = analyst.release(
+        chosen, epsilon, smooth=smooth, whole=whole, anyway=anyway, derived=derived
+    )
     budget_lines = analyst.budget(chosen.log)
     _write_files(analyst.log(chosen.log), series, budget_lines, svg, html)
     answers = [answer for one in series for answer in one.answers]
@@ -258,8 +266,7 @@ def release(
         record = report.smoothed_record if smooth else report.answer_record
         click.echo(_json({"answers": [record(answer) for answer in answers]}))
     elif as_csv:
-        flat = report.flat_smoothed_record if smooth else report.flat_record
-        click.echo(report.csv_text([flat(answer) for answer in answers]), nl=False)
+        click.echo(report.csv_text(report.flat_records(answers, smoothed=smooth)), nl=False)
     else:
         show_release(series, before, budget_lines)
 
@@ -406,6 +413,11 @@ def show_cost(
         click.echo(
             f"{replayed} of {len(answers)} answers were released before and cost nothing new."
         )
+    derived = sum(bool(answer.derived_from) for answer in answers)
+    if derived:
+        click.echo(
+            f"{derived} of {len(answers)} answers follow from earlier releases and are free."
+        )
     # What an analyst reserved counts as used: turning it into a charge takes nothing more.
     reserved = any(answer.charged > ZERO for answer in answers)
     click.echo(report.charged_text(before, after) or (_RESERVED if reserved else _NOTHING))
@@ -434,6 +446,8 @@ def show_preview(
         out.print(report.options_table(quote))
     for line in (*report.set_lines(quotes), *report.advice_lines(quotes)):
         click.echo(line)
+    if any(quote.derivable and not quote.derivable.taken for quote in quotes):
+        click.echo("To take what is free: pappi release --derived")
     click.echo(report.left_text(lines))
     for line in report.forecast_lines(foreseen) if foreseen else ():
         click.echo(line)

@@ -20,21 +20,21 @@ from pappi import errors
 from pappi.audit import SubjectReport, audit_subject
 from pappi.checkpoint import (
     Amount,
+    Budget,
     Checked,
-    Definitions,
+    Ids,
     PastRelease,
     Price,
+    Quotes,
     Released,
     catalogue_of,
     epsilon_if_any,
     epsilon_of,
-    is_text,
     refuse_both,
     subjects_of,
 )
 from pappi.errors import (
     DefinitionError,
-    InputError,
     NotAuthenticated,
     PappiError,
     Problem,
@@ -42,7 +42,7 @@ from pappi.errors import (
     UsageError,
 )
 from pappi.ledger import Forecast
-from pappi.ppinot import Catalogue, write_yaml
+from pappi.ppinot import Definitions, Understanding, text_of, write_yaml
 from pappi.session import Session, from_wire
 from pappi.store import SavedQuery, Subscription
 from pappi.values import BudgetLine, PublicLog, Quote, Series
@@ -95,7 +95,8 @@ class Client:
     """An analyst's session with a PaPPI service.
 
     Definitions are the path of a file, the text itself if it has several lines or is JSON or
-    XML, or a catalogue. Amounts of ε are best written as text, such as "0.1".
+    XML, a dict, a PPI built in Python (`pappi.mean(…)`), or a catalogue; `ppi` takes one of its
+    PPIs by its id, or some. Amounts of ε are best written as text, such as "0.1".
     """
 
     def __init__(
@@ -114,6 +115,9 @@ class Client:
             transport=transport,
         )
         self._sleep = sleep
+
+    def __repr__(self) -> str:
+        return f"<Client of {str(self._http.base_url)!r}>"
 
     def __enter__(self) -> Self:
         return self
@@ -139,10 +143,10 @@ class Client:
         """What is public about a log."""
         return _part(PublicLog, self._get(f"/logs/{_in_path(name)}"))
 
-    def budget(self, log: str) -> tuple[BudgetLine, ...]:
+    def budget(self, log: str) -> Budget:
         """What each block of a log may spend, and has spent."""
         reply = self._get(f"/logs/{_in_path(log)}/budget")
-        return _part(tuple[BudgetLine, ...], reply, "blocks")
+        return Budget(_part(tuple[BudgetLine, ...], reply, "blocks"))
 
     def releases(
         self, log: str, after: int = 0, limit: int | None = None
@@ -159,7 +163,15 @@ class Client:
             following = reply.get("next") if page else None
         return tuple(releases)
 
+    def suggest(self, log: str) -> str:
+        """A first catalogue in YAML, from what is public about a log; costs nothing."""
+        return _part(str, self._get(f"/logs/{_in_path(log)}/suggestion"), "definitions")
+
     # --- before anything is spent ---
+
+    def understand(self, text: str, log: str | None = None) -> Understanding:
+        """Read one sentence in everyday words: PPIs it may mean, best first, to be confirmed."""
+        return _part(Understanding, self._post("/understand", ({"text": text, "log": log}, _TEXT)))
 
     def check(self, definitions: Definitions, *, notation: str | None = None) -> Checked:
         """Check definitions; raises DefinitionError with every problem found."""
@@ -180,11 +192,12 @@ class Client:
         *,
         accuracy: str | None = None,
         total: Amount | None = None,
+        ppi: Ids | None = None,
         notation: str | None = None,
-    ) -> tuple[Quote, ...]:
+    ) -> Quotes:
         """Cost and expected error of every PPI, or what an accuracy costs; nothing is spent."""
-        sent = _sent(definitions, notation, epsilon, total, accuracy=accuracy)
-        return _part(tuple[Quote, ...], self._post("/preview", sent), "quotes")
+        sent = _sent(definitions, notation, epsilon, total, ppi, accuracy=accuracy)
+        return Quotes(_part(tuple[Quote, ...], self._post("/preview", sent), "quotes"))
 
     def advise(
         self,
@@ -192,21 +205,23 @@ class Client:
         epsilon: Amount | None = None,
         *,
         total: Amount | None = None,
+        ppi: Ids | None = None,
         notation: str | None = None,
-    ) -> tuple[Quote, ...]:
+    ) -> Quotes:
         """The same, with what to ask instead of every PPI that may well not decide."""
-        sent = _sent(definitions, notation, epsilon, total)
-        return _part(tuple[Quote, ...], self._post("/advise", sent), "quotes")
+        sent = _sent(definitions, notation, epsilon, total, ppi)
+        return Quotes(_part(tuple[Quote, ...], self._post("/advise", sent), "quotes"))
 
     def price(
         self,
         definitions: Definitions,
         *,
         total: Amount | None = None,
+        ppi: Ids | None = None,
         notation: str | None = None,
     ) -> Price:
         """What asking all PPIs together costs, at the ε each of them names, or at a total."""
-        sent = _sent(definitions, notation, None, total)
+        sent = _sent(definitions, notation, None, total, ppi)
         return _part(Price, self._post("/price", sent), "price")
 
     def forecasts(
@@ -241,10 +256,11 @@ class Client:
         *,
         smooth: bool = False,
         total: Amount | None = None,
+        ppi: Ids | None = None,
         notation: str | None = None,
     ) -> Released:
         """What a release would look like, on made-up cases: no data is read, nothing is spent."""
-        sent = _sent(definitions, notation, epsilon, total, smooth=smooth or None)
+        sent = _sent(definitions, notation, epsilon, total, ppi, smooth=smooth or None)
         return _released(self._post("/rehearse", sent))
 
     def audit(
@@ -253,6 +269,7 @@ class Client:
         epsilon: Amount | None = None,
         *,
         total: Amount | None = None,
+        ppi: Ids | None = None,
         pairs: int = 2_000,
         samples: int = 10_000,
     ) -> tuple[SubjectReport, ...]:
@@ -262,7 +279,7 @@ class Client:
         public about the log, and is audited here: its word need not be taken for it.
         """
         refuse_both(epsilon, total)
-        catalogue = catalogue_of(definitions, total)
+        catalogue = catalogue_of(definitions, total, ppi)
         self.check(catalogue)
         subjects = subjects_of(catalogue, epsilon_if_any(epsilon), self.log(catalogue.log))
         return tuple(audit_subject(subject, pairs, samples) for subject in subjects)
@@ -279,6 +296,8 @@ class Client:
         price: str | None = None,
         total: Amount | None = None,
         anyway: bool = False,
+        ppi: Ids | None = None,
+        derived: bool | None = None,
         notation: str | None = None,
     ) -> Released:
         """Charge and release every PPI, or none; what was released is replayed.
@@ -286,7 +305,8 @@ class Client:
         `smooth` also draws the periods of a series towards each other, from what was released
         alone; `whole` spends that share of ε on the whole time. With the name of a `price`,
         nothing happens unless that is still the price. What would tell nothing is refused, unless
-        it is to be released `anyway`.
+        it is to be released `anyway`. What follows from the record is not paid for if it is as
+        exact; `derived`, however exact it is, and with False never.
         """
         share = None if whole is None else str(epsilon_of(whole))
         more = {
@@ -294,8 +314,9 @@ class Client:
             "whole": share,
             "price": price,
             "anyway": anyway or None,
+            "derived": derived,
         }
-        sent = _sent(definitions, notation, epsilon, total, **more)
+        sent = _sent(definitions, notation, epsilon, total, ppi, **more)
         return _released(self._post("/release", sent))
 
     def replay(
@@ -304,10 +325,11 @@ class Client:
         *,
         smooth: bool = False,
         total: Amount | None = None,
+        ppi: Ids | None = None,
         notation: str | None = None,
     ) -> Released:
         """What was released before, at the ε the definitions name: costs nothing, ever."""
-        sent = _sent(definitions, notation, None, total, smooth=smooth or None)
+        sent = _sent(definitions, notation, None, total, ppi, smooth=smooth or None)
         return _released(self._post("/replay", sent))
 
     # --- subscriptions and saved queries ---
@@ -320,6 +342,7 @@ class Client:
         *,
         total: Amount | None = None,
         anyway: bool = False,
+        ppi: Ids | None = None,
         notation: str | None = None,
     ) -> Subscription:
         """Reserve what every block up to a day costs; each is released once it is sealed.
@@ -327,7 +350,7 @@ class Client:
         What would tell nothing is refused, unless it is wanted `anyway`.
         """
         more = {"until": until.isoformat(), "anyway": anyway or None}
-        sent = _sent(definitions, notation, epsilon, total, **more)
+        sent = _sent(definitions, notation, epsilon, total, ppi, **more)
         return _part(Subscription, self._post("/subscriptions", sent, repeatable=False))
 
     def subscriptions(self) -> tuple[Subscription, ...]:
@@ -412,9 +435,12 @@ def _sent(
     notation: str | None,
     epsilon: Amount | None = None,
     total: Amount | None = None,
+    ppi: Ids | None = None,
     **more: object,
 ) -> Sent:
-    text, known, file = _text_of(definitions)
+    text, known, file = _text_of(
+        definitions if ppi is None else catalogue_of(definitions, None, ppi)
+    )
     body = {
         "definitions": text,
         "notation": notation or known,
@@ -427,17 +453,11 @@ def _sent(
 
 def _text_of(definitions: Definitions) -> tuple[str, str | None, str]:
     """Definitions as text, the notation they are known to have, and the file they are in."""
-    if isinstance(definitions, Catalogue):
-        return write_yaml(definitions), "yaml", _TEXT
-    if is_text(definitions):
-        return str(definitions), None, _TEXT
-    path = Path(definitions)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError):
-        raise InputError(
-            f"{path} cannot be read as UTF-8 text", hint="give the path of a file with PPIs"
-        ) from None
+    if not isinstance(definitions, str | Path):
+        return write_yaml(catalogue_of(definitions)), "yaml", _TEXT
+    text, path = text_of(definitions)
+    if path is None:
+        return text, None, _TEXT
     return text, _NOTATIONS.get(path.suffix.lower()), str(path)
 
 

@@ -4,6 +4,7 @@ custody   `Custody`: every act of the owner, on record
 imports   a log that is read in, created empty, or stays where it is: what is declared of it
 names     which names are public: selecting them for a price, withdrawing them
 capture   a log that changes: taking in events, sealing time, erasing cases from disk
+removal   a log's new name, and removing a log: what goes, and what stays on record
 exact     values without noise, looked at on record
 trail     the journal in words, what was spent, and the data-protection pack
 backup    a workspace in one file, and back; going on after lost entries
@@ -22,6 +23,7 @@ from pappi.custody.imports import (
     declared_in,
 )
 from pappi.custody.names import Selection
+from pappi.custody.removal import Removed
 from pappi.custody.trail import ChargePage, Spending, What, entry_text
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "IssuedKey",
     "NewLog",
     "Progress",
+    "Removed",
     "Sealed",
     "Selection",
     "SourceMapping",

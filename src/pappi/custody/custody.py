@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from functools import partial
 from itertools import islice, takewhile
 
 from pappi.custody.capture import (
@@ -20,7 +21,7 @@ from pappi.custody.capture import (
     seal,
     seal_source,
 )
-from pappi.custody.exact import exact_answers, look_payload
+from pappi.custody.exact import exact_answers, look_payload, proposal_of
 from pappi.custody.imports import (
     Added,
     Declarations,
@@ -35,12 +36,14 @@ from pappi.custody.imports import (
     sweep,
 )
 from pappi.custody.names import Selection, refuse_unwithdrawable, select_names
+from pappi.custody.removal import Removal, Removed
 from pappi.custody.trail import ChargePage, Spending, charges_before, gather_pack, spending_of
-from pappi.errors import NotFound, UsageError
-from pappi.eventlog import EventReader
+from pappi.errors import Conflict, NotFound, UsageError
+from pappi.eventlog import EventReader, Profile
 from pappi.ledger import ChargeRecord, Entry, EntryKind, Ledger, Mark, Verification, no_progress
 from pappi.ledger import Progress as Watch
 from pappi.mechanisms import mechanism_names, secret_bytes
+from pappi.planning import Proposal
 from pappi.ppinot import Catalogue, require_sound
 from pappi.report import Pack
 from pappi.store import (
@@ -51,6 +54,7 @@ from pappi.store import (
     Registry,
     digest_of,
     key_payload,
+    profile_events,
     today,
 )
 from pappi.values import (
@@ -141,20 +145,28 @@ class Custody:
 
     def capture(self, name: str, events: Sequence[CapturedEvent]) -> Captured:
         """Capture events; they are on disk when this returns, and can be queried once sealed."""
-        log = self.log(name)
+        log = self._kept(name)
         require_here(log, "captured")
-        return capture(self._session.files.inbox, log, events)
+        captured = capture(self._session.files.inbox, log, events)
+        with self._opened() as (ledger, registry):
+            # Removed in the meantime: what came in after its inbox was emptied must not stay.
+            kept = {one.data for one in registry.logs.values() if not one.removed}
+            if log.data not in kept:
+                sweep(self._declarations(ledger))
+                raise Conflict(f"the log '{name}' was removed", hint="nothing was captured")
+        return captured
 
     def grows(self, name: str) -> bool:
         """Whether a log grows, from a source or by capture; an imported one does not."""
-        return grows(self._session.files.inbox, self.log(name))
+        log = self.log(name)
+        return not log.removed and grows(self._session.files.inbox, log)
 
     def seal(self, name: str, until: date | None = None) -> Sealed:
         """Seal time up to a day so that it can be queried; later events for it are set aside.
 
         Without a day, a growing log is sealed up to its last complete block.
         """
-        log = self.log(name)
+        log = self._kept(name)
         if until is None and not self.grows(name):
             raise UsageError(
                 "this log was imported, and nothing has been captured since",
@@ -169,9 +181,9 @@ class Custody:
 
             files = self._session.files
             if log.source is not None:
-                return seal_source(files, lambda: self.log(name), until, commit)
+                return seal_source(files, lambda: self._kept(name), until, commit)
             sweep(self._declarations(ledger))
-            return seal(files, lambda: self.log(name), until, today(log.terms.zone), commit)
+            return seal(files, lambda: self._kept(name), until, today(log.terms.zone), commit)
 
     def erase(
         self,
@@ -181,7 +193,7 @@ class Custody:
         blocks: Sequence[str] = (),
     ) -> Erased:
         """Delete cases, persons or blocks from disk; what was released stays on record."""
-        require_here(self.log(name), "erased")
+        require_here(self._kept(name), "erased")
         request = ErasureRequest(tuple(cases), tuple(persons), tuple(blocks))
         with self._session.ledger() as ledger:
 
@@ -194,7 +206,31 @@ class Custody:
                 )
 
             sweep(self._declarations(ledger))
-            return erase(self._session.files, lambda: self.log(name), request, note)
+            return erase(self._session.files, lambda: self._kept(name), request, note)
+
+    def subscribers(self, name: str) -> tuple[str, ...]:
+        """The analysts who subscribe to a log."""
+        with self._opened() as (_, registry):
+            every = registry.subscriptions.values()
+            return tuple(dict.fromkeys(one.analyst for one in every if one.log == name))
+
+    def rename(self, name: str, new: str) -> LogDeclaration:
+        """Give a log another name, as long as nothing was charged for it."""
+        with self._session.ledger() as ledger:
+            return self._removal(ledger).rename(name, new)
+
+    def check_rename(self, name: str, new: str) -> None:
+        """Refuse what `rename` would refuse, and change nothing."""
+        with self._session.ledger() as ledger:
+            self._removal(ledger).renaming(name, new)
+
+    def remove(self, name: str) -> Removed:
+        """Remove a log and its events from disk; what was charged and released stays on record.
+
+        As long as nothing was charged, its name is free afterwards. Subscriptions must have ended.
+        """
+        with self._session.ledger() as ledger:
+            return self._removal(ledger).remove(name)
 
     def withdraw_names(
         self, name: str, activities: Sequence[str] = (), attributes: Sequence[str] = ()
@@ -316,6 +352,7 @@ class Custody:
     def declared_before(self, entries: Collection[TrailEntry]) -> Mapping[int, Mapping[str, JSON]]:
         """What was declared of the same log before each declaration among the entries."""
         wanted = {entry.seq for entry in entries if entry.kind == EntryKind.DECLARE}
+        # By its data: a log that comes in under the name of a removed one is another.
         latest: dict[str, Mapping[str, JSON]] = {}
         before: dict[int, Mapping[str, JSON]] = {}
         if not wanted:
@@ -325,9 +362,9 @@ class Custody:
                 lambda act: act.seq <= max(wanted), ledger.acts(EntryKind.DECLARE)
             ):
                 payload = act.payload
-                if act.seq in wanted and payload["name"] in latest:
-                    before[act.seq] = latest[payload["name"]]
-                latest[payload["name"]] = payload
+                if act.seq in wanted and payload["data"] in latest:
+                    before[act.seq] = latest[payload["data"]]
+                latest[payload["data"]] = payload
         return before
 
     def charges(
@@ -363,10 +400,25 @@ class Custody:
         with self._opened() as (ledger, registry):
             log = registry.log(catalogue.log)
             require_sound(catalogue, log.public.vocabulary, mechanism_names())
+            log.require_kept()
             # Durable when it returns: without the record no event is read.
             self._act(ledger, EntryKind.EXACT, look_payload(catalogue))
         log.require_ready(files.events)
         return exact_answers(files.events, catalogue, log, files.key())
+
+    def profile(self, name: str) -> Profile:
+        """What an imported log holds, for the owner alone; the view is recorded first."""
+        log = self._kept(name)
+        require_here(log, "profiled")
+        log.require_ready(self._session.files.events)
+        with self._session.ledger() as ledger:
+            # Durable when it returns: without the record no event is read.
+            self._act(ledger, EntryKind.PROFILE, {"log": log.name})
+        return profile_events(self._session.files.events, log.table, log.public)
+
+    def proposal(self, name: str) -> Proposal:
+        """What the data suggests to ask of a log: a look at its profile, and recorded as one."""
+        return proposal_of(self.profile(name))
 
     def verify(self, progress: Watch = no_progress) -> Verification:
         """Check the whole ledger, from its first entry to its last; nobody waits for it."""
@@ -381,6 +433,12 @@ class Custody:
         """What a data protection officer asks about a log, or about all; reads no event."""
         return gather_pack(self._session, log)
 
+    def _kept(self, name: str) -> LogDeclaration:
+        """A log whose events are still there."""
+        log = self.log(name)
+        log.require_kept()
+        return log
+
     @contextmanager
     def _opened(self) -> Iterator[tuple[Ledger, Registry]]:
         with self._session.ledger() as ledger:
@@ -394,6 +452,10 @@ class Custody:
             declare=lambda log: self._act(ledger, EntryKind.DECLARE, log.to_json()),
         )
 
+    def _removal(self, ledger: Ledger) -> Removal:
+        registry = partial(self._session.registry, ledger)
+        return Removal(self._declarations(ledger), ledger, registry, self._by)
+
     def _change(
         self, ledger: Ledger, name: str, change: Callable[[LogDeclaration], LogDeclaration]
     ) -> LogDeclaration:
@@ -401,7 +463,9 @@ class Custody:
         declared: list[LogDeclaration] = []
 
         def act() -> Mapping[str, JSON]:
-            declared.append(change(self._session.registry(ledger).log(name)))
+            log = self._session.registry(ledger).log(name)
+            log.require_kept()
+            declared.append(change(log))
             return {**declared[0].to_json(), "by": self._by}
 
         ledger.append(EntryKind.DECLARE, act)

@@ -3,28 +3,35 @@
 The same definitions and the same evaluation as a release, without noise: of the cases as they
 are, and beside it of the cases as public bounds clip them. Every look is on record: who, when, at
 which indicators of which log.
+
+And what the profile of a log proposes to ask about it, for a first catalogue.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.engine import CaseTable, Identify, cases_by_period
+from pappi.engine import CaseTable, Groups, Identify, cases_by_period
+from pappi.eventlog import Profile, Spread
 from pappi.ledger import canonical_json
-from pappi.planning import periods_of
+from pappi.planning import Duration, Proposal, periods_of
 from pappi.ppinot import (
     AggregatedMeasure,
     Bounding,
     Catalogue,
+    MultiInstance,
     Ppi,
-    aggregate,
     aggregated_measures,
+    aggregates,
     canonical_form,
     reduced_form,
     value_above,
@@ -32,7 +39,7 @@ from pappi.ppinot import (
 )
 from pappi.report import shortened
 from pappi.store import LogDeclaration
-from pappi.values import JSON, ExactAnswer, Period
+from pappi.values import JSON, ExactAnswer, Kind, Period
 
 # The journal keeps every look for good: a catalogue of thousands must not swell it.
 _MOST_NAMED = 20
@@ -74,15 +81,18 @@ def exact_answers(
 
 
 def _series(ppi: Ppi, tables: Mapping[Period, CaseTable]) -> Iterator[ExactAnswer]:
-    _, first = next(aggregated_measures(ppi.measure))  # measures of one PPI are grouped alike
-    grouping = first.grouping
+    paths, measures = zip(*aggregated_measures(ppi.measure), strict=True)
     for period, cases in tables.items():
-        for group in (None,) if grouping is None else grouping.keys:
-            yield _answer(ppi, period, group, cases.of_group(grouping, group))
+        groups = cases.grouped(measures[0].grouping)  # measures of one PPI are grouped alike
+        found = [_parts(measure, groups) for measure in measures]
+        if len(paths) > 1:
+            rows = zip(*found, strict=True)
+            found = [(_above(ppi.measure, dict(zip(paths, row, strict=True))) for row in rows)]
+        for group, one in zip(groups.keys, found[0], strict=True):
+            yield _answer(ppi, period, group, one)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """One function over the cases as they are and as its bounds clip them; None without bounds."""
 
     value: float | None
@@ -90,39 +100,84 @@ class _Part:
     cases: int
     beyond: int | None
 
-    @classmethod
-    def of(cls, measure: AggregatedMeasure, contributions: NDArray[np.float64]) -> _Part:
-        value, bounds = aggregate(measure, contributions), measure.bounds
-        cases = int(np.count_nonzero(~np.isnan(contributions)))
-        if bounds is None or measure.bounding is Bounding.PRIVATE:
-            return cls(value, None, cases, None)
-        low, high = float(bounds.low), float(bounds.high)
-        beyond = np.count_nonzero((contributions < low) | (contributions > high))
-        clipped = aggregate(measure, np.clip(contributions, low, high))
-        return cls(value, clipped, cases, int(beyond))
+
+def _parts(measure: AggregatedMeasure, groups: Groups) -> Iterator[_Part]:
+    """Of every group, from one pass over the cases of all."""
+    contributions, cuts, bounds = groups.cases.contributions(measure), groups.cuts, measure.bounds
+    values = aggregates(measure, contributions, cuts)
+    cases = _counted(~np.isnan(contributions), cuts)
+    if bounds is None or measure.bounding is Bounding.PRIVATE:
+        return map(_Part, values, repeat(None), cases, repeat(None))
+    low, high = float(bounds.low), float(bounds.high)
+    beyond = (contributions < low) | (contributions > high)
+    clipped = (
+        aggregates(measure, np.clip(contributions, low, high), cuts) if beyond.any() else values
+    )
+    return map(_Part, values, clipped, cases, _counted(beyond, cuts))
 
 
-def _answer(ppi: Ppi, period: Period, group: str | None, cases: CaseTable) -> ExactAnswer:
-    parts = {
-        path: _Part.of(measure, cases.contributions(measure))
-        for path, measure in aggregated_measures(ppi.measure)
-    }
-    value = value_above(ppi.measure, {path: part.value for path, part in parts.items()})
-    bounded = all(part.beyond is not None for part in parts.values())
-    within = {path: part.clipped for path, part in parts.items()}
-    clipped = value_above(ppi.measure, within) if bounded else None
+def _counted(holds: NDArray[np.bool_], cuts: NDArray[np.intp]) -> list[int]:
+    return list(np.diff(np.concatenate(([0], np.cumsum(holds)))[cuts]).tolist())
+
+
+def _above(formula: MultiInstance, parts: Mapping[str, _Part]) -> _Part:
+    """What a formula makes of its variables; the one with the most cases beyond tells of them."""
+    value = value_above(formula, {path: part.value for path, part in parts.items()})
     most = max(parts.values(), key=lambda part: part.beyond or 0)
-    return ExactAnswer(
-        ppi.id,
-        period,
-        group,
-        _shown(ppi, value),
-        ppi.unit.name,
-        _shown(ppi, clipped),
-        most.cases,
-        most.beyond if bounded else None,
+    if any(part.beyond is None for part in parts.values()):
+        return _Part(value, None, most.cases, None)
+    within = value_above(formula, {path: part.clipped for path, part in parts.items()})
+    return _Part(value, within, most.cases, most.beyond)
+
+
+def _answer(ppi: Ppi, period: Period, group: str | None, of: _Part) -> ExactAnswer:
+    value, clipped = (None if each is None else ppi.unit.show(each) for each in of[:2])
+    return ExactAnswer(ppi.id, period, group, value, ppi.unit.name, clipped, of.cases, of.beyond)
+
+
+# --- what the data proposes to ask ---------------------------------------------------
+
+
+_OFTEN, _NEARLY_ALL = 0.05, 0.95
+_NO_QUANTITY = re.compile(r"(^|[^a-z])(id|nr|no|number|order|index|code|year|article)([^a-z]|$)")
+
+
+def proposal_of(profile: Profile) -> Proposal:
+    """Bounds that one case in twenty lies beyond, and the activities that tell cases apart."""
+    telling = [
+        use
+        for use in profile.activities
+        if _OFTEN * profile.cases <= use.cases <= _NEARLY_ALL * profile.cases
+    ]
+    repeated = [use for use in profile.activities if use.repeated >= _OFTEN * profile.cases]
+    endings = [use for use in telling if use.last >= _OFTEN * profile.cases]
+    return Proposal(
+        throughput=_duration(profile.durations),
+        waits=tuple(
+            (wait.start, wait.end, duration)
+            for wait in profile.waits
+            if (duration := _duration(wait.spread)) is not None
+        ),
+        repeated=tuple(use.name for use in sorted(repeated, key=lambda use: -use.repeated)[:2]),
+        outcomes=tuple(use.name for use in sorted(endings, key=lambda use: use.cases)[:2]),
+        numbers=tuple(
+            (use.name, min(0.0, _round_out(use.spread.least)), _round_out(use.spread.p99))
+            for use in profile.attributes
+            if use.kind is Kind.NUMBER and use.spread is not None and use.spread.p99 > 0
+            if not use.personal and not _NO_QUANTITY.search(use.name.lower())
+        ),
     )
 
 
-def _shown(ppi: Ppi, value: float | None) -> float | None:
-    return None if value is None else ppi.unit.show(value)
+def _duration(spread: Spread | None) -> Duration | None:
+    if spread is None or spread.p95 <= 0:
+        return None
+    return Duration(limit=spread.p75, bound=spread.p95)
+
+
+def _round_out(number: float) -> float:
+    """Away from zero to two digits: not the value of one case."""
+    if not number:
+        return 0.0
+    step = 10.0 ** (math.floor(math.log10(abs(number))) - 1)
+    return math.copysign(math.ceil(abs(number) / step) * step, number)

@@ -30,11 +30,11 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from operator import attrgetter
 from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from pappi.engine import Survey, case_level, source_columns, survey
 from pappi.errors import Conflict, DefinitionError, InputError, Option, UsageError
-from pappi.eventlog import EventReader, ImportReport
+from pappi.eventlog import EventReader, ImportReport, Profile
 from pappi.ppinot import (
     Entries,
     Field,
@@ -61,10 +61,12 @@ from pappi.store import (
     System,
     WorkspaceFiles,
     create_events,
+    drop_captured,
     drop_events,
     event_tables,
     exclusive,
     import_events,
+    profile_events,
     require_public,
     same_place,
     secret_name,
@@ -84,6 +86,7 @@ from pappi.values import (
     Vocabulary,
     day_of,
     midnight_us,
+    zone_called,
 )
 
 Progress = Callable[[int, int], None]
@@ -114,12 +117,45 @@ class NewLog:
     terms: Terms = field(default_factory=Terms)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Imported:
-    """What came in, and what is now declared about it; or what would be (`inspect_log`)."""
+    """What came in, and what is now declared about it; or what would be (`inspect_log`).
+
+    The `profile` tells what the data holds: it is for the owner alone.
+    """
 
     report: ImportReport
     declaration: LogDeclaration
+    profile: Profile
+
+    def __repr__(self) -> str:
+        from pappi.report import horizon_text
+
+        counts = ((self.report.events, "event"), (self.report.cases, "case"))
+        came = " in ".join(f"{n:,} {thing}{'' if n == 1 else 's'}" for n, thing in counts)
+        return (
+            f"<Imported {self.declaration.name!r}: {came}, {horizon_text(self.declaration.public)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """For the owner: what was read, what was guessed, and what is public by it."""
+        from pappi.report import bdi, describe_log, describe_vocabulary, table
+
+        public = self.declaration.public
+        came = [
+            ("Events", f"{self.report.events:,} in {self.report.cases:,} cases"),
+            *(("Guessed", str(guess)) for guess in self.report.guesses),
+            *(("Note", notice) for notice in self.report.notices),
+        ]
+        declared = (*describe_log(public), *describe_vocabulary(public.vocabulary, most=20))
+        tables = (
+            table(caption, ("", ""), [(label, bdi(text)) for label, text in rows])
+            for caption, rows in (
+                (f"Read as '{self.declaration.name}': only the owner sees this", came),
+                ("Declared: this is public", declared),
+            )
+        )
+        return "".join(map(str, tables))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +183,7 @@ def import_log(
     events = declarations.files.events
     with declarations.changing():
         check_terms(name, new, declarations.known())
-        _sweep(declarations)
+        sweep_within(declarations)
         table = f"events_{declarations.number()}"
         if new.terms.unit.column is None:
             report = _read(events, table, reader, new, progress)
@@ -159,8 +195,9 @@ def import_log(
                 _require_case_level(copy, new.terms.unit.column, report)
                 swap_in(copy, events)
         declaration = _proposed(name, table, report, new)
+        profile = profile_events(events, table, declaration.public)
         declarations.declare(declaration)
-        return Imported(report, declaration)
+        return Imported(report, declaration, profile)
 
 
 def inspect_log(
@@ -176,7 +213,9 @@ def inspect_log(
         report = _read(passing, _INSPECTED, reader, new, progress)
         if new.terms.unit.column is not None:
             _require_case_level(passing, new.terms.unit.column, report)
-    return Imported(report, _proposed(name, _INSPECTED, report, new))
+        declaration = _proposed(name, _INSPECTED, report, new)
+        profile = profile_events(passing, _INSPECTED, declaration.public)
+    return Imported(report, declaration, profile)
 
 
 def _read(
@@ -218,21 +257,23 @@ def _proposed(name: str, table: str, report: ImportReport, new: NewLog) -> LogDe
     return declared(name, table, vocabulary, new, _horizon(report, new))
 
 
-def sweep(declarations: Declarations) -> None:
-    """Drop what interrupted imports left behind before their declaration.
+def sweep(declarations: Declarations) -> frozenset[str]:
+    """Drop what interrupted imports left behind before their declaration, and removals after it.
 
     It is nobody's: no log is erased with it, and none is answered from it.
     """
     with declarations.changing():
-        _sweep(declarations)
+        return sweep_within(declarations)
 
 
-def _sweep(declarations: Declarations) -> None:
-    events = declarations.files.events
-    declared = {log.data for log in declarations.known().values()}
-    for name in event_tables(events):
-        if _PART.sub("", name) not in declared:
-            drop_events(events, name)
+def sweep_within(declarations: Declarations) -> frozenset[str]:
+    """The same, within a change that has begun; gives whose events were dropped."""
+    files = declarations.files
+    kept = {log.data for log in declarations.known().values() if not log.removed}
+    left = {_PART.sub("", name) for name in event_tables(files.events)} - kept
+    for data in sorted(left):
+        drop_events(files.events, data)
+    return frozenset(left.union(drop_captured(files.inbox, kept)))
 
 
 def create_log(
@@ -250,7 +291,7 @@ def create_log(
         if unit is not None and unit not in vocabulary.attributes:
             raise UsageError("the log does not have the privacy unit's attribute")
         check_words(new, vocabulary)
-        _sweep(declarations)
+        sweep_within(declarations)
         table = f"events_{declarations.number()}"
         create_events(declarations.files.events, table, vocabulary.attributes)
         start = new.terms.blocks.start_of(new.first)
@@ -273,8 +314,8 @@ def _require_case_level(events: Path, column: str, report: ImportReport) -> None
     )
 
 
-def check_terms(name: str, new: NewLog, known: Collection[str]) -> None:
-    """Refuse what cannot be declared, before anything is read."""
+def check_name(name: str, known: Collection[str]) -> None:
+    """Refuse what cannot name a log, or names one already."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"'{name}' is not a valid log name",
@@ -282,7 +323,16 @@ def check_terms(name: str, new: NewLog, known: Collection[str]) -> None:
             options=(Option("name", "orders"),),
         )
     if name in known:
-        raise UsageError(f"there is already a log called '{name}'", hint="choose another name")
+        raise UsageError(
+            f"there is already a log called '{name}'",
+            hint="choose another name",
+            options=(Option("name"),),
+        )
+
+
+def check_terms(name: str, new: NewLog, known: Collection[str]) -> None:
+    """Refuse what cannot be declared, before anything is read."""
+    check_name(name, known)
     for day in (new.first, new.until):
         if day is not None and not EARLIEST <= day <= LATEST:
             raise UsageError(f"a horizon must lie between {EARLIEST} and {LATEST}; {day} does not")
@@ -306,7 +356,7 @@ def check_terms(name: str, new: NewLog, known: Collection[str]) -> None:
                 hint="declare this attribute with its kind",
             )
         check_words(new, new.vocabulary)
-    _zone(new.terms.timezone)
+    zone_called(new.terms.timezone)
 
 
 def check_words(new: NewLog, vocabulary: Vocabulary) -> None:
@@ -334,15 +384,6 @@ def _check_weights(new: NewLog) -> None:
                 raise UsageError(
                     f"the weight of {quoted(key)} is not positive", hint="write 1 or more"
                 )
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise UsageError(
-            f"there is no time zone '{name}'", hint="write e.g. Europe/Amsterdam or UTC"
-        ) from None
 
 
 def declared(
@@ -382,7 +423,7 @@ def _horizon(report: ImportReport, new: NewLog) -> tuple[date, date]:
             "this log has times outside the years 1800 to 2200",
             hint="correct them at the source: they would distort durations",
         )
-    zone = _zone(new.terms.timezone)
+    zone = zone_called(new.terms.timezone)
     first = new.first or block_of(day_of(report.first_us, zone), new.terms.blocks).start
     until = new.until or block_of(day_of(report.last_us, zone), new.terms.blocks).end
     if first >= until:

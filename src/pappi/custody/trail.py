@@ -47,6 +47,8 @@ from pappi.values import ZERO, BudgetLine, Epsilon
 
 What = Mapping[str, Any]
 _DIGITS = 12
+_NO_LONGER = ""
+"""Instead of the name of a log that is gone."""
 
 
 def entry_text(kind: str, what: What, before: What | None = None) -> str:
@@ -96,6 +98,11 @@ def _erased(what: What) -> str:
 def _withdrawn(what: What) -> str:
     names = ", ".join(map(repr, (*what["activities"], *what["attributes"])))
     return f"Names withdrawn from {what['log']}: {names}"
+
+
+def _removed(what: What) -> str:
+    events = "its events are deleted, what was released stays"
+    return f"Log {what['log']} removed: {events if what['charged'] else 'nothing was charged'}"
 
 
 def _looked(what: What) -> str:
@@ -158,6 +165,9 @@ _WORDS: Mapping[str, Callable[[What], str]] = {
     EntryKind.REFORMAT: lambda what: f"Ledger upgraded to format {what['format']}",
     EntryKind.WITHDRAW_NAMES: _withdrawn,
     EntryKind.EXACT: _looked,
+    EntryKind.PROFILE: lambda what: f"Profile of {what['log']} viewed",
+    EntryKind.RENAME: lambda what: f"Log {what['log']} renamed: now {what['to']}",
+    EntryKind.REMOVE: _removed,
     EntryKind.CHARGE: lambda what: f"{what['question']['ppi']} charged: {_price(what)}",
     EntryKind.RESERVE: _reserved,
     EntryKind.RELEASE: lambda what: f"Result recorded for {what['key'][:_DIGITS]}…",
@@ -310,7 +320,7 @@ class _Walk:
             logs=tuple(map(self._log, logs)),
             keys=tuple(registry.keys.values()),
             stopped=registry.stopped,
-            acts=tuple(act for act in self.acts if act.log in names),
+            acts=tuple(act for act in self.acts if log is None or act.log in names),
         )
 
     def take(self, entry: Entry) -> None:
@@ -331,6 +341,10 @@ class _Walk:
             what = entry.payload
             look = Look(entry.seq, entry.at, what["by"], tuple(what["ppis"]), what["count"])
             self.looks.setdefault(what["log"], []).append(look)
+        elif entry.kind == EntryKind.PROFILE:
+            what = entry.payload
+            look = Look(entry.seq, entry.at, what["by"], ("profile of the log",), 1)
+            self.looks.setdefault(what["log"], []).append(look)
         elif entry.kind != EntryKind.OPENING:
             self._act(entry)
 
@@ -346,6 +360,16 @@ class _Walk:
             kinds = tuple(payload["by what"])
             erasure = Erasure(entry.at, payload["by"], kinds, payload["cases"], payload["events"])
             self.erasures.setdefault(payload["log"], []).append(erasure)
+        elif entry.kind == EntryKind.RENAME:
+            self._move(payload["log"], payload["to"])
+        elif entry.kind == EntryKind.REMOVE and not payload["charged"]:
+            self._move(payload["log"], _NO_LONGER)
+
+    def _move(self, old: str, new: str) -> None:
+        """What was done to a log goes with it: another may have its name from now on."""
+        self.acts = [replace(act, log=new) if act.log == old else act for act in self.acts]
+        self.erasures[new] = self.erasures.pop(old, [])
+        self.looks[new] = self.looks.pop(old, [])
 
     def _log(self, log: LogDeclaration) -> LogFacts:
         asked = [query for query in self.asked.values() if query.log == log.name]
@@ -353,6 +377,7 @@ class _Walk:
         return LogFacts(
             public=log.public,
             source="" if log.source is None else log.source.where,
+            removed=log.removed,
             accounts=spending.lines,
             spent_in_all=spending.in_all.spent,
             shares=tuple(Share(who.analyst, who.per_block, who.most) for who in spending.analysts),

@@ -25,10 +25,11 @@ from pappi.engine.cases import (
     source_columns,
     survey,
 )
-from pappi.engine.table import CaseTable, read_by
+from pappi.engine.table import CaseTable, Groups, read_by
 
 __all__ = [
     "CaseTable",
+    "Groups",
     "Identify",
     "Survey",
     "case_level",

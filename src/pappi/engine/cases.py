@@ -10,7 +10,7 @@ For the owner's side alone: what a source has to offer when it is declared (`sur
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
@@ -39,8 +40,26 @@ from pappi.engine.expressions import (
     filled_query,
 )
 from pappi.engine.query import CaseQuery, Engine, calendars_of, shared_scans, variation_query
-from pappi.engine.table import CaseTable, Column, Who, batches_in, cases_in, read_by
-from pappi.ppinot import MultiInstance, Scope, SingleInstance, composition_tree, leaves
+from pappi.engine.table import (
+    CaseTable,
+    Column,
+    Scan,
+    Texts,
+    Who,
+    batches_in,
+    cases_in,
+    key_numbers,
+    read_by,
+)
+from pappi.ppinot import (
+    Grouping,
+    MultiInstance,
+    Scope,
+    SingleInstance,
+    aggregated_measures,
+    composition_tree,
+    leaves,
+)
 from pappi.store import ColumnForm, LogDeclaration, SourceRead, System, system_of
 from pappi.values import CaseBorder, Period, Vocabulary
 
@@ -88,12 +107,13 @@ def cases_by_period(
         log.public.vocabulary,
         identify,
         log.public.days,
+        {part.grouping for each in measures for _, part in aggregated_measures(each)},
     )
     place, horizon, zone = log.place(events), log.horizon, log.terms.zone
     if not bounded and all(scope.last_cases is None for scope in periods):
         batches = reading.batches(place, log.table, in_order=False)
         return batches_in(batches, periods, horizon, zone)
-    cases = CaseTable.joined(list(reading.batches(place, log.table, in_order=True)))
+    cases = CaseTable.joined(list(reading.batches(place, log.table, in_order=False)))
     if bounded:
         cases = cases.truncated(log.terms.unit, horizon, zone)
     return {scope: cases_in(cases, scope, some, horizon, zone) for scope, some in periods.items()}
@@ -108,6 +128,8 @@ class _Reading:
     vocabulary: Vocabulary
     identify: Identify | None
     calendars: Calendars
+    groupings: tuple[Grouping, ...]
+    """Whose keys are numbered as they are read: no text of a case is kept then."""
 
     @classmethod
     def of(
@@ -118,16 +140,18 @@ class _Reading:
         vocabulary: Vocabulary,
         identify: Identify | None,
         days: DaysOf,
+        groupings: Iterable[Grouping | None] = (),
     ) -> _Reading:
         trees = [composition_tree(measure) for measure in measures]
         read = (leaf.measure for tree in trees for leaf in leaves(tree))
         wanted = tuple(dict.fromkeys((*read, *also)))
-        return cls(anchor, wanted, vocabulary, identify, calendars_of(wanted, days))
+        calendars, numbered = calendars_of(wanted, days), tuple(filter(None, groupings))
+        return cls(anchor, wanted, vocabulary, identify, calendars, numbered)
 
     def batches(self, place: Place, table: str, *, in_order: bool) -> Iterator[CaseTable]:
         queries = self._queries(place, in_order=in_order)
         with opened(place, self.calendars) as engine:
-            yield from engine.each_range(table, partial(_answered, queries))
+            yield from engine.each_range(table, partial(_answered, queries, self.groupings))
 
     def _queries(self, place: Place, *, in_order: bool) -> list[CaseQuery]:
         lots = [lot for group in self._groups(place) for lot in shared_scans(group, MOST_BASES)]
@@ -150,28 +174,43 @@ class _Reading:
         return CaseQuery(self.anchor, lot, self.vocabulary, calendars=self.calendars)
 
 
-def _answered(queries: Sequence[CaseQuery], engine: Engine, source: Source) -> CaseTable:
+def _answered(
+    queries: Sequence[CaseQuery], groupings: Sequence[Grouping], engine: Engine, source: Source
+) -> CaseTable:
     anchors: NDArray[np.float64] = np.empty(0)
-    columns: dict[SingleInstance, Column] = {}
+    columns: dict[SingleInstance | Grouping, Column] = {}
     who: Who | None = None
     scans = _of_the_same_cases([_in_order(engine.cases(query, source)) for query in queries])
     for query, scan in zip(queries, scans, strict=True):
         anchors = scan[ANCHOR]
         columns.update((measure, scan[f"m{index}"]) for index, measure in enumerate(query.measures))
         if query.identify is not None:
-            who = Who(scan[CASE_ID], scan.get(PERSON), query.identify.key)
-    return CaseTable(anchors, columns, who)
+            persons = _texts(scan[PERSON]) if PERSON in scan else None
+            who = Who(_texts(scan[CASE_ID]), persons, query.identify.key)
+    numbers = {each: key_numbers(_texts(columns[each.by]), each.keys) for each in groupings}
+    for by in {each.by for each in groupings}:
+        del columns[by]
+    return CaseTable(anchors, {each: np.asarray(it) for each, it in columns.items()} | numbers, who)
 
 
-def _in_order(scan: dict[str, Column]) -> dict[str, Column]:
+def _texts(column: Column | Texts) -> Texts:
+    return (
+        column if isinstance(column, pa.LargeStringArray) else pa.array(column, pa.large_string())
+    )
+
+
+def _in_order(scan: Scan) -> Scan:
     """Of the log, where the place of each case is known."""
     if ORDER not in scan or np.all(scan[ORDER][1:] >= scan[ORDER][:-1]):
         return scan
-    order = np.argsort(scan[ORDER], kind="stable")
-    return {name: column[order] for name, column in scan.items()}
+    return _rows(scan, np.argsort(scan[ORDER], kind="stable"))
 
 
-def _of_the_same_cases(scans: list[dict[str, Column]]) -> list[dict[str, Column]]:
+def _rows(scan: Scan, rows: NDArray[np.intp]) -> Scan:
+    return {name: column.take(rows) for name, column in scan.items()}
+
+
+def _of_the_same_cases(scans: list[Scan]) -> list[Scan]:
     """The rows of those cases that all scans have found, which a source may change between them.
 
     What is of two cases must not become one row; and to fail would tell of a case that came or
@@ -183,11 +222,7 @@ def _of_the_same_cases(scans: list[dict[str, Column]]) -> list[dict[str, Column]
     if all(np.array_equal(first, other) for other in others):
         return scans
     common = reduce(np.intersect1d, others, first)
-    rows = [np.isin(scan[ORDER], common) for scan in scans]
-    return [
-        {name: column[kept] for name, column in scan.items()}
-        for scan, kept in zip(scans, rows, strict=True)
-    ]
+    return [_rows(scan, np.flatnonzero(np.isin(scan[ORDER], common))) for scan in scans]
 
 
 # --- which engine for which place ----------------------------------------------------

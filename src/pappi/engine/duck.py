@@ -30,7 +30,7 @@ from pappi.engine.expressions import (
     table_named,
 )
 from pappi.engine.query import CaseQuery, Engine, written
-from pappi.engine.table import Column
+from pappi.engine.table import Column, Scan, Texts
 from pappi.store import open_beside, open_readonly
 
 if TYPE_CHECKING:
@@ -75,10 +75,12 @@ class Duck:
         for days in calendars.values():
             connection.register(days.name, days.arrow())
 
-    def cases(self, query: CaseQuery, source: Source) -> dict[str, Column]:
+    def cases(self, query: CaseQuery, source: Source) -> Scan:
         folding = query.folding if source.in_order else None
         if folding is None:
-            return self._columns(query.written(source, lambda: query.select(source)), self._rows)
+            return {
+                **self._columns(query.written(source, lambda: query.select(source)), self._rows)
+            }
         events = query.written(source, lambda: folding.events(source))
         with self._read(events) as batches:
             folded = folding.cases(batches)
@@ -86,7 +88,7 @@ class Duck:
             worked = query.written(
                 _WORKED, lambda: query.around(query.bases.with_working_time(_every_folded()))
             )
-            return self._columns_of(folded, worked)
+            return {**self._columns_of(folded, worked)}
         columns = {name: _unfolded(folded, column) for name, column in query.folded.items()}
         if query.derived:
             formulas = query.written(_FOLDED, lambda: query.formulas(_every_folded()))
@@ -155,11 +157,12 @@ def _every_folded() -> exp.Select:
     return filled_query("SELECT * FROM :folded", folded=table_named(_FOLDED))
 
 
-def _unfolded(folded: pa.Table, name: str) -> Column:
+def _unfolded(folded: pa.Table, name: str) -> Column | Texts:
     """A column as queries give it: numbers are floats, and NaN if they are missing."""
     column = folded.column(name)
-    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    if name != ORDER and not is_text:
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return column.cast(pa.large_string()).combine_chunks()
+    if name != ORDER:
         column = column.cast(pa.float64())
     return np.asarray(column.to_numpy())
 

@@ -57,7 +57,7 @@ from pappi.engine.expressions import (
     when,
 )
 from pappi.engine.query import CaseQuery, Engine, written
-from pappi.engine.table import Column
+from pappi.engine.table import Column, Scan
 from pappi.errors import PappiError, UsageError, WorkspaceError
 from pappi.store import ColumnForm, EventSource, MappedColumn, SourceRead
 
@@ -233,8 +233,8 @@ class SourceEngine(ABC):
     def _prepared(self, query: exp.Expr) -> AbstractContextManager[Duck]:
         """What answers a query, once its events are at hand there; the tree may be changed."""
 
-    def cases(self, query: CaseQuery, source: Source) -> dict[str, Column]:
-        return self.columns(query.select(source))
+    def cases(self, query: CaseQuery, source: Source) -> Scan:
+        return {**self.columns(query.select(source))}
 
     def columns(self, query: exp.Expr) -> dict[str, Column]:
         with self._prepared(query) as duck:

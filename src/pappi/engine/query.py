@@ -27,7 +27,7 @@ from pappi.engine.expressions import (
     table_named,
 )
 from pappi.engine.folding import Folding, foldable
-from pappi.engine.table import Column
+from pappi.engine.table import Column, Scan
 from pappi.ppinot import (
     DerivedSingleInstance,
     Missing,
@@ -134,7 +134,7 @@ class CaseQuery:
 class Engine(Protocol):
     """What reads events; the trees of queries are used up."""
 
-    def cases(self, query: CaseQuery, source: Source) -> dict[str, Column]:
+    def cases(self, query: CaseQuery, source: Source) -> Scan:
         """What a query asks of each case, as columns."""
 
     def columns(self, query: exp.Expr) -> dict[str, Column]:

@@ -17,16 +17,23 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pappi.ppinot import AggregatedMeasure, Grouping, Scope, SingleInstance, anchor_time
 from pappi.values import Horizon, Per, Period, PrivacyUnit
 
 Column = NDArray[Any]
+Texts: TypeAlias = Any
+"""Arrow's large strings, of many cases: compared, numbered and hashed, hardly ever looked at."""
+Scan = dict[str, Column | Texts]
+"""What was read of every case; texts are of either kind, as they come."""
 
 # Purposes of the keyed hash: which cases stay says nothing about who shares a bucket.
 _TRUNCATION, _BUCKETS, _LATEST = b"truncation", b"buckets", b"latest"
@@ -40,14 +47,14 @@ class CaseTable:
 
     Microseconds are whole numbers below 2^53 until the year 2255, so a float64
     holds them exactly.
+
+    A grouping's column has the number of each case's key, -1 for a case of no declared group.
     """
 
     anchor_us: NDArray[np.float64]
-    columns: Mapping[SingleInstance, Column]
+    columns: Mapping[SingleInstance | Grouping, Column]
     who: Who | None = None
-    _grouped: dict[Grouping, dict[str, CaseTable]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+    _grouped: dict[Grouping, Groups] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def joined(cls, tables: Sequence[CaseTable]) -> CaseTable:
@@ -74,23 +81,27 @@ class CaseTable:
         """
         if unit.column is None:
             return self
-        if self.who is None or self.who.persons is None:
+        if self.who is None:
             raise LookupError("the cases of persons were read without their persons")
-        present = np.array([person is not None for person in self.who.persons], dtype=np.bool_)
-        rows = np.flatnonzero(present & np.isfinite(self.anchor_us))
-        # The same number for the same person. Not by sorting: a text may be of any length.
-        numbers: dict[object, int] = {}
-        person = np.array(
-            [numbers.setdefault(p, len(numbers)) for p in self.who.persons[rows]], dtype=np.int64
-        )
+        person = self.who.person_numbers()
+        counts = (person >= 0) & np.isfinite(self.anchor_us)
+        # Whoever has no more cases than may stay keeps them all: only of others they are sorted.
+        many = np.bincount(person[counts]) > unit.max_cases
+        rows = np.flatnonzero(counts & many[person]) if many.any() else np.empty(0, dtype=np.intp)
+        counts[rows] = False
         block = _block_numbers(self.anchor_us[rows], horizon, zone)
-        order = np.lexsort((self.who.rows(rows).ranks(_TRUNCATION), block, person))
-        begins = _differs_from_last(person[order])
-        if unit.per is Per.BLOCK:
-            begins |= _differs_from_last(block[order])
-        index = np.arange(begins.size)
-        chosen = order[index - np.maximum.accumulate(np.where(begins, index, 0)) < unit.max_cases]
-        return self._rows(rows[np.sort(chosen)])
+        order = np.argsort(person[rows] * (block.max(initial=0) + 1) + block, kind="stable")
+        rows, block = rows[order], block[order]
+        runs = _Runs.of(person[rows], block, unit)
+        all_stay = runs.room >= runs.lengths
+        counts[rows[all_stay[runs.numbers]]] = True
+        # Only where some of a person's cases in a block stay, and others do not, it matters which.
+        (torn,) = (~all_stay & (runs.room > 0))[runs.numbers].nonzero()
+        ranks = self.who.rows(rows[torn]).ranks(_TRUNCATION)
+        torn = torn[np.lexsort((ranks, runs.numbers[torn]))]
+        places = _places(_differs_from_last(runs.numbers[torn]))
+        counts[rows[torn[places < runs.room[runs.numbers[torn]]]]] = True
+        return self._rows(np.flatnonzero(counts))
 
     def buckets(self, count: int) -> NDArray[np.int64]:
         """A bucket for each case, by its keyed hash: whatever else the log holds."""
@@ -145,34 +156,26 @@ class CaseTable:
         columns = {measure: column[rows] for measure, column in self.columns.items()}
         return CaseTable(self.anchor_us[rows], columns, self.who and self.who.rows(rows))
 
-    def of_group(self, grouping: Grouping | None, key: str | None) -> CaseTable:
-        """The cases of one group; all groups are told apart at once, when the first is asked for.
-
-        One pass numbers the cases by their key, and one stable sort puts each group together.
-        """
-        if grouping is None or key is None:
-            return self
+    def grouped(self, grouping: Grouping | None) -> Groups:
+        """The cases of all groups, told apart at once; without a grouping, all cases as one."""
+        if grouping is None:
+            return Groups((None,), self, np.array([0, self.anchor_us.size]))
         if grouping not in self._grouped:
-            self._grouped[grouping] = dict(self._groups(grouping))
-        return self._grouped[grouping][key]
+            self._grouped[grouping] = self._told_apart(grouping)
+        return self._grouped[grouping]
 
-    def _groups(self, grouping: Grouping) -> Iterator[tuple[str, CaseTable]]:
-        numbers = {key: number for number, key in enumerate(grouping.keys)}
-        column = self.columns[grouping.by]
-        # Numbers of 16 bits are sorted by counting.
-        size = np.int16 if len(numbers) < _COUNTED else np.int64
-        number = np.fromiter((numbers.get(key, -1) for key in column), size, column.size)
+    def _told_apart(self, grouping: Grouping) -> Groups:
+        """One stable sort puts the cases of a group next to each other."""
+        number = self.columns[grouping]
         order = np.argsort(number, kind="stable")
-        cuts = np.searchsorted(number[order], np.arange(len(numbers) + 1))
-        gathered = self._rows(order)
-        for key, index in numbers.items():
-            yield key, gathered._rows(slice(cuts[index], cuts[index + 1]))  # noqa: SLF001
+        cuts = np.searchsorted(number[order], np.arange(len(grouping.keys) + 1))
+        return Groups(grouping.keys, self._rows(order), cuts)
 
     def contributions(self, measure: AggregatedMeasure) -> NDArray[np.float64]:
         """One value per case; NaN for a case without a finite value, or that a filter leaves out.
 
         Such cases are passed on, because how many there are may be private. A grouping is not
-        looked at: these are the cases of a group (`of_group`), or all of them.
+        looked at: these are the cases of a group (`grouped`), or all of them.
         """
         values: NDArray[np.float64] = self.columns[measure.base]
         counts = np.isfinite(values)
@@ -182,33 +185,103 @@ class CaseTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
-    """Who each case of a table is; None is a case without a person. Part of no release."""
+class Groups:
+    """The cases of a table, those of a group next to each other: from one cut to the next.
 
-    case_ids: Column
-    persons: Column | None
+    Cases of no group stand before the first.
+    """
+
+    keys: tuple[str | None, ...]
+    cases: CaseTable
+    cuts: NDArray[np.intp]
+
+    def __iter__(self) -> Iterator[CaseTable]:
+        """The cases of each group, in the order of the keys."""
+        for start, end in pairwise(self.cuts.tolist()):
+            yield self.cases._rows(slice(start, end))  # noqa: SLF001
+
+
+def key_numbers(texts: Texts, keys: Sequence[str]) -> NDArray[np.int16] | NDArray[np.int64]:
+    """For every text, which of the keys it is; -1 for none of them."""
+    # Numbers of 16 bits are sorted by counting.
+    size = pa.int16() if len(keys) < _COUNTED else pa.int64()
+    found = pc.index_in(texts, pa.array(keys, pa.large_string()))
+    return np.asarray(pc.fill_null(found, -1).cast(size).to_numpy())
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Persons' cases in the order of persons and blocks: a run is what one has in one block."""
+
+    numbers: NDArray[np.intp]
+    """The run of each case."""
+    lengths: NDArray[np.intp]
+    room: NDArray[np.intp]
+    """How many of a run may stay, after those of the blocks before it."""
+
+    @classmethod
+    def of(cls, person: NDArray[Any], block: NDArray[Any], unit: PrivacyUnit) -> _Runs:
+        new_person = _differs_from_last(person)
+        begins = new_person | _differs_from_last(block)
+        (starts,) = begins.nonzero()
+        room = np.full(starts.size, unit.max_cases)
+        if unit.per is Per.LOG:
+            room -= _places(new_person)[starts]
+        return cls(np.cumsum(begins) - 1, np.diff(starts, append=begins.size), room)
+
+
+def _places(begins: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """How many stand before each, since the last that begins something."""
+    index = np.arange(begins.size)
+    return index - np.maximum.accumulate(np.where(begins, index, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Who each case of a table is; null is a case without a person. Part of no release."""
+
+    every_case_id: Texts
+    every_person: Texts | None
     key: bytes = field(repr=False)
+    picked: NDArray[np.intp] | None = None
+    """Which of them: what nothing asks for is not copied with every part of a table."""
 
     @classmethod
     def joined(cls, parts: Sequence[Who]) -> Who:
         persons = [part.persons for part in parts if part.persons is not None]
         return cls(
-            np.concatenate([part.case_ids for part in parts]),
-            np.concatenate(persons) if persons else None,
+            pa.concat_arrays([part.case_ids for part in parts]),
+            pa.concat_arrays(persons) if persons else None,
             parts[0].key,
         )
 
     def rows(self, rows: NDArray[np.intp] | slice) -> Who:
-        persons = None if self.persons is None else self.persons[rows]
-        return Who(self.case_ids[rows], persons, self.key)
+        ours = np.arange(len(self.every_case_id)) if self.picked is None else self.picked
+        return replace(self, picked=ours[rows])
+
+    @property
+    def case_ids(self) -> Texts:
+        return self._picked_of(self.every_case_id)
+
+    @property
+    def persons(self) -> Texts | None:
+        return None if self.every_person is None else self._picked_of(self.every_person)
+
+    def _picked_of(self, texts: Texts) -> Texts:
+        return texts if self.picked is None else texts.take(pa.array(self.picked))
+
+    def person_numbers(self) -> NDArray[np.int64]:
+        """The same number for the same person, and only then; -1 for none."""
+        if self.every_person is None:
+            raise LookupError("the cases of persons were read without their persons")
+        numbers = self._picked_of(self.every_person).dictionary_encode().indices
+        return np.asarray(pc.fill_null(numbers, -1).to_numpy(), dtype=np.int64)
 
     def hashes(self, purpose: bytes) -> NDArray[np.uint64]:
         """A number per case that nobody without the key can foresee."""
         digests = b"".join(
-            hashlib.blake2b(
-                str(case).encode(), key=self.key, person=purpose, digest_size=8
-            ).digest()
-            for case in self.case_ids
+            hashlib.blake2b(case.encode(), key=self.key, person=purpose, digest_size=8).digest()
+            for case in self.case_ids.to_pylist()
         )
         numbers: NDArray[np.uint64] = np.frombuffer(digests, dtype="<u8")
         return numbers
@@ -221,7 +294,7 @@ class Who:
         hashes = self.hashes(purpose)
         order = np.argsort(hashes, kind="stable")
         if np.any(hashes[order][1:] == hashes[order][:-1]):
-            ids = [str(case) for case in self.case_ids]
+            ids = self.case_ids.to_pylist()
             order = np.array(sorted(order.tolist(), key=lambda row: (hashes[row], ids[row])))
         ranks = np.empty(order.size, dtype=np.intp)
         ranks[order] = np.arange(order.size)

@@ -2,15 +2,18 @@
 
 `open_log(source, options)` picks the reader for a file or a data frame; a reader
 gives typed batches of events in file order and, at the end, says what it found and
-what it guessed (`log`). Nothing here knows a database.
+what it guessed (`log`). Nothing here knows where events are stored.
 
     log          the seam: batches, columns, guesses, options, and what an import found
     declared     a log read as it was declared beforehand, and nothing else of it
     xes          XES, streamed through expat; `xes_bulk` reads the usual by the megabyte, and both
                  fill `xes_columns`
-    tables       delimited text, Parquet files, Arrow tables, pandas and polars data frames
+    tables       tables of texts, Parquet files, Arrow tables, pandas and polars data frames
+    texts        what a table of texts is, whatever it was written as: `delimited` text, a
+                 workbook (`workbooks`), JSON (`records`), an object-centric log (`ocel`)
     files        opening files, which reader for which, and limits on what they hold
-    inference    times as people write them, and which type a column of texts has
+    profile      a log at a glance, for its owner: what to know before declaring it
+    inference    times and numbers as people write them, and which type a column of texts has
 """
 
 from pappi.eventlog.files import open_log
@@ -31,22 +34,48 @@ from pappi.eventlog.log import (
     attribute_field,
     no_progress,
 )
+from pappi.eventlog.profile import (
+    ActivityUse,
+    Anchored,
+    AttributeUse,
+    BlockCount,
+    PersonUse,
+    Profile,
+    Spread,
+    Suggestion,
+    Wait,
+    could_be_a_person,
+    looks_personal,
+    milestones_of,
+)
 
 __all__ = [
     "ACTIVITY",
     "CASE",
     "TIME",
+    "ActivityUse",
+    "Anchored",
     "ArrowType",
+    "AttributeUse",
     "Batches",
+    "BlockCount",
     "Column",
     "Description",
     "EventReader",
     "ImportReport",
+    "PersonUse",
+    "Profile",
     "Progress",
     "ReadOptions",
     "RecordBatch",
+    "Spread",
     "StoredColumn",
+    "Suggestion",
+    "Wait",
     "attribute_field",
+    "could_be_a_person",
+    "looks_personal",
+    "milestones_of",
     "no_progress",
     "open_log",
 ]

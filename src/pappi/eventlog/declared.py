@@ -17,7 +17,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pappi.eventlog.inference import CONFUSABLE, FORMATS, Clock, read_times, time_format
+from pappi.eventlog.inference import (
+    CONFUSABLE,
+    FORMATS,
+    Clock,
+    read_times,
+    time_format,
+    written_numbers,
+)
 from pappi.eventlog.log import (
     ACTIVITY,
     CASE,
@@ -38,6 +45,8 @@ from pappi.values import Kind, Vocabulary
 
 # Up to fifteen digits before the point: what a double holds without loss.
 _NUMBER = r"^[-+]?(\d{1,15}(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?$"
+# With a decimal comma that was said, thousands may be in groups.
+_COMMA_NUMBER = r"^[-+]?(\d{1,15}|\d{1,3}(\.\d{3}){1,4})(,\d*)?$"
 _TRUTH = r"^(true|false|True|False|TRUE|FALSE)$"
 # Nothing is written in two of these: so it need not be known how other values are written.
 _PLAIN_TIMES = tuple(written for written in FORMATS.values() if written.name not in CONFUSABLE)
@@ -113,7 +122,7 @@ class DeclaredReader:
     def _fitting(self, column: ArrowArray, of: Kind, kind: Kind) -> ArrowArray:
         """The values of a column as those of a kind; null where one is not of that kind."""
         if kind is Kind.NUMBER:
-            return _numbers(column, of)
+            return self._numbers(column, of)
         if kind is of:
             return column
         match kind:
@@ -124,7 +133,7 @@ class DeclaredReader:
                 return pc.equal(pc.utf8_lower(_matching(column, _TRUTH)), "true")
             case Kind.DURATION if of in (Kind.NUMBER, Kind.TEXT):
                 # As everywhere where a duration is a number, it is one of seconds.
-                seconds = _numbers(column, of)
+                seconds = self._numbers(column, of)
                 within = pc.less_equal(pc.abs(seconds), float(_LONGEST_SECONDS))
                 kept = pc.if_else(within, seconds, pa.scalar(None, pa.float64()))
                 return pc.round(pc.multiply(kept, float(_SECOND_US))).cast(pa.int64())
@@ -136,6 +145,12 @@ class DeclaredReader:
                 read = (read_times(column, written, clock) for written in formats)
                 return pc.coalesce(*(pa.array(r.us, pa.int64(), mask=~r.readable) for r in read))
         return pa.nulls(len(column), _stored(kind))
+
+    def _numbers(self, column: ArrowArray, of: Kind) -> ArrowArray:
+        """By the decimal sign that was said, or else a point: other values do not show it."""
+        if of is Kind.TEXT and self._options.decimal == ",":
+            return written_numbers(_matching(column, _COMMA_NUMBER), ",")
+        return _numbers(column, of)
 
     def _notices(self) -> Iterator[str]:
         if self._unnamed:

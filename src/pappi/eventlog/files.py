@@ -1,23 +1,54 @@
-"""Opening log files, compressed or not; what is damaged or of absurd size is refused clearly."""
+"""Opening log files, compressed or not; what is damaged or of absurd size is refused clearly.
+
+And which reader is for which file, with which options: one that does not concern a file is refused,
+since it would be passed over in silence.
+"""
 
 from __future__ import annotations
 
+import difflib
 import gzip
+import io
+import re
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
 
 from pappi.errors import InputError, LogFormatError, Option, UsageError
 from pappi.eventlog.log import EventReader, Kinds, ReadOptions, RecordBatch
 from pappi.values import Vocabulary
+
+if TYPE_CHECKING:
+    from pappi.eventlog.ocel import Ocel
 
 _GZIP_MAGIC = b"\x1f\x8b"
 # Event logs shrink to a tenth, repetitive ones to a hundredth. What grows more than this, and
 # beyond a size that harms nobody, was made to exhaust its reader.
 _EXPANSION = 400
 _HARMLESS = 1 << 28
+_ENDLESS = 1 << 62
+# Where a row or a cell of a workbook is.
+_PLACE = re.compile(rb"""\br\s*=\s*["']([A-Z]{0,3})([0-9]{1,7})["']""")
+_MOST_CELLS = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ZipMember:
+    """A file inside a zip archive."""
+
+    archive: Path
+    member: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.archive.name}/{self.member}"
+
+
+Place: TypeAlias = Path | ZipMember
 
 
 class LogFile:
@@ -34,35 +65,44 @@ class LogFile:
 
 
 @contextmanager
-def open_log_file(path: Path) -> Iterator[LogFile]:
+def open_log_file(place: Place) -> Iterator[LogFile]:
     """The file, decompressed by content and not by name; its defects as LogFormatError."""
+    path = place.archive if isinstance(place, ZipMember) else place
     try:
         with path.open("rb") as raw:
-            compressed = raw.read(2) == _GZIP_MAGIC
-            raw.seek(0)
-            content = cast("BinaryIO", _Unpacked(path, raw)) if compressed else raw
-            yield LogFile(raw, content, path.stat().st_size)
+            size = path.stat().st_size
+            content = _member(place, raw, size) if isinstance(place, ZipMember) else raw
+            if content.peek(2)[:2] == _GZIP_MAGIC:
+                yield LogFile(raw, cast("BinaryIO", _Unpacked(path, content)), size)
+                return
+            yield LogFile(raw, content, size)
     except EOFError:
         raise LogFormatError(
-            path.name,
+            place.name,
             None,
             "the compressed file ends too early: it is truncated",
             hint="copy or download it again, and compare the size with the original",
         ) from None
-    except (gzip.BadGzipFile, zlib.error) as error:
+    except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error) as error:
         raise LogFormatError(
-            path.name,
+            place.name,
             None,
             f"the compressed file is damaged: {error}",
             hint="copy or download it again",
         ) from None
     except OSError as error:
         raise LogFormatError(
-            path.name,
+            place.name,
             None,
             f"cannot be read: {error.strerror or error}",
             hint="check the path and its permissions",
         ) from None
+
+
+def log_bytes(place: Place) -> bytes:
+    """All of a file at once, where a reader needs it so."""
+    with open_log_file(place) as file:
+        return file.content.read()
 
 
 class _Unpacked(gzip.GzipFile):
@@ -71,7 +111,7 @@ class _Unpacked(gzip.GzipFile):
     def __init__(self, path: Path, raw: BinaryIO) -> None:
         super().__init__(fileobj=raw)
         self._path = path
-        self._most = max(_HARMLESS, path.stat().st_size * _EXPANSION)
+        self._most = _most(path.stat().st_size)
 
     def read(self, size: int | None = -1) -> bytes:
         return self._checked(super().read(size))
@@ -84,14 +124,151 @@ class _Unpacked(gzip.GzipFile):
 
     def _checked(self, content: bytes) -> bytes:
         if self.tell() > self._most:
-            raise LogFormatError(
-                self._path.name,
-                None,
-                f"the compressed file grows to more than {_EXPANSION} times its size",
-                hint="such files can be built to exhaust the reader; if you trust this one, "
-                "decompress it first",
-            )
+            raise _too_large(self._path.name)
         return content
+
+
+# --- zip archives --------------------------------------------------------------------
+
+
+class _Unzipped(io.RawIOBase):
+    """A file of an archive, refused as soon as it is out of all proportion."""
+
+    def __init__(self, name: str, content: BinaryIO, most: int) -> None:
+        self._name = name
+        self._content = content
+        self._left = most
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        content = self._content.read(len(buffer))
+        self._left -= len(content)
+        if self._left < 0:
+            raise _too_large(self._name)
+        buffer[: len(content)] = content
+        return len(content)
+
+
+def _too_large(name: str) -> LogFormatError:
+    return LogFormatError(
+        name,
+        None,
+        f"the compressed file grows to more than {_EXPANSION} times its size",
+        hint="such files can be built to exhaust the reader; if you trust this one, "
+        "decompress it first",
+    )
+
+
+def _member(place: ZipMember, raw: BinaryIO, size: int) -> io.BufferedReader:
+    try:
+        archive = zipfile.ZipFile(raw)
+    except (NotImplementedError, ValueError) as error:
+        raise zipfile.BadZipFile(str(error)) from None
+    return _opened_member(archive, archive.getinfo(place.member), place.name, _most(size))
+
+
+def _opened_member(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, most: int
+) -> io.BufferedReader:
+    # What an archive says of a file's size may be false: read on to where the file really ends.
+    info.file_size = _ENDLESS
+    try:
+        content = archive.open(info)
+    except (RuntimeError, ValueError) as error:
+        why = "it needs a password" if info.flag_bits & 1 else str(error)
+        raise LogFormatError(
+            name, None, f"cannot be unpacked: {why}", hint="unpack it first"
+        ) from None
+    return io.BufferedReader(_Unzipped(name, cast("BinaryIO", content), most))
+
+
+def _most(size: int) -> int:
+    return max(_HARMLESS, size * _EXPANSION)
+
+
+def require_harmless(name: str, content: bytes) -> None:
+    """Refuse a workbook, which is an archive, that would exhaust whoever unpacks it.
+
+    Nor may one cell at the far end make a table of millions of columns and rows.
+    """
+    left = _most(len(content))
+    rows = columns = 0
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for info in archive.infolist():
+                rest = b""
+                with _opened_member(archive, info, name, left) as member:
+                    while block := member.read(1 << 20):
+                        left -= len(block)
+                        for letters, digits in _PLACE.findall(rest + block):
+                            rows = max(rows, int(digits))
+                            columns = max(columns, _column(letters))
+                        rest = block[-40:]
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, zlib.error, EOFError) as error:
+        raise LogFormatError(
+            name, None, f"the file is damaged: {error}", hint="copy or download it again"
+        ) from None
+
+    if rows * columns > _MOST_CELLS:
+        raise LogFormatError(
+            name,
+            None,
+            f"a sheet of {rows:,} rows and {columns:,} columns",
+            hint="delete what stands far away from the table, or save the table as CSV",
+        )
+
+
+def _column(letters: bytes) -> int:
+    """
+    >>> _column(b"A"), _column(b"XFD")
+    (1, 16384)
+    """
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number
+
+
+def _chosen_member(path: Path, said: str | None) -> ZipMember:
+    """The file of an archive that was named, or the only one that can be a log."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            held = [info.filename for info in archive.infolist() if not info.is_dir()]
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
+        raise LogFormatError(
+            path.name, None, f"not a readable zip archive: {error}", hint="copy it again"
+        ) from None
+    names = [
+        name
+        for name in held
+        if not name.startswith("__MACOSX/") and not Path(name).name.startswith(".")
+    ]
+    if said is not None:
+        found = [name for name in names if said in (name, Path(name).name)]
+        if len(found) != 1:
+            close = difflib.get_close_matches(said, names, n=1)
+            raise UsageError(
+                f"{path.name} has no file {said!r}",
+                hint=f"did you mean {close[0]!r}?" if close else f"it has {_listed(names)}",
+            )
+        return ZipMember(path, found[0])
+    logs = [name for name in names if _ending(name) in _FORMATS] or names
+    if len(logs) == 1:
+        return ZipMember(path, logs[0])
+    raise LogFormatError(
+        path.name,
+        None,
+        f"the archive has {len(logs)} files: {_listed(logs)}" if logs else "the archive is empty",
+        hint="say which of them is the event log, e.g." if logs else "check how it was made",
+        options=(Option("member", logs[0]),) if logs else (),
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:10]))
+    return shown if len(names) <= 10 else f"{shown} and {len(names) - 10} more"
 
 
 def refuse_many_columns(file: str, line: int | None, count: int, options: ReadOptions) -> None:
@@ -134,7 +311,142 @@ def refuse_long_texts(
 # --- which reader for which source ---------------------------------------------------
 
 
-_KNOWN = ".xes, .csv and .parquet files (.xes and .csv also with .gz)"
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """What a kind of file is called, which options concern it, and what opens it."""
+
+    called: str
+    options: frozenset[str]
+    reader: Callable[[Place, ReadOptions, Kinds | None], EventReader]
+
+
+def _xes(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
+    from pappi.eventlog.xes import XesReader
+
+    return XesReader(place, options, kinds)
+
+
+def _csv(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
+    from pappi.eventlog.delimited import CsvSource
+    from pappi.eventlog.tables import TextReader
+
+    return TextReader(CsvSource(place, options), options, kinds)
+
+
+def _parquet(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
+    from pappi.eventlog.tables import FrameReader
+
+    return FrameReader.of_parquet(place, options, kinds)
+
+
+def _workbook(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
+    from pappi.eventlog.tables import TextReader
+    from pappi.eventlog.workbooks import Workbook
+
+    return TextReader(Workbook(place, options), options, kinds)
+
+
+def _json_lines(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
+    from pappi.eventlog.records import JsonLines
+    from pappi.eventlog.tables import TextReader
+
+    return TextReader(JsonLines(place, options), options, kinds)
+
+
+def _json(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
+    from pappi.eventlog.ocel import json_source
+    from pappi.eventlog.tables import TextReader
+
+    source, reading = json_source(place, options)
+    return TextReader(source, reading, kinds)
+
+
+def _xml(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
+    with open_log_file(place) as file:
+        head = file.content.read(1 << 16)
+    if b"<object" in head or b"ocel" in head:
+        return _ocel_xml(place, options, kinds)
+    _require_concerned(options, _FORMATS[".xes"])
+    return _xes(place, options, kinds)
+
+
+def _ocel_xml(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
+    from pappi.eventlog.ocel import ocel_in_xml
+
+    return _ocel(ocel_in_xml(place), options, kinds)
+
+
+def _ocel_sqlite(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
+    from pappi.eventlog.ocel import ocel_in_sqlite
+
+    return _ocel(ocel_in_sqlite(place), options, kinds)
+
+
+def _ocel(log: Ocel, options: ReadOptions, kinds: Kinds | None) -> EventReader:
+    from pappi.eventlog.tables import TextReader
+
+    return TextReader(log.source(options), log.reading(options), kinds)
+
+
+_ANY = frozenset({"time_format", "timezone", "missing", "z_is_utc", "most_columns", "longest_text"})
+_TABLE = _ANY | {
+    "case", "activity", "timestamp", "time_of_day", "start", "wide", "milestones", "decimal",
+    "skip_invalid",
+}  # fmt: skip
+_CSV = _Format("a CSV file", _TABLE | {"delimiter", "encoding"}, _csv)
+_PARQUET = _Format("a Parquet file", _TABLE, _parquet)
+_BOOK = _Format("a workbook", _TABLE | {"sheet"}, _workbook)
+_LINES = _Format("a JSON file", _TABLE | {"encoding"}, _json_lines)
+_OBJECTS = _ANY | {"object_type", "decimal"}
+_SQLITE = _Format("an OCEL database", _OBJECTS, _ocel_sqlite)
+_FORMATS: Mapping[str, _Format] = {
+    ".xes": _Format("an XES file", _ANY, _xes),
+    ".csv": _CSV, ".tsv": _CSV, ".txt": _CSV,
+    ".parquet": _PARQUET, ".pq": _PARQUET,
+    ".xlsx": _BOOK, ".xlsm": _BOOK, ".xls": _BOOK,
+    ".jsonl": _LINES, ".ndjson": _LINES,
+    ".json": _Format("a JSON file", _TABLE | _OBJECTS, _json),
+    ".jsonocel": _Format("an OCEL file", _OBJECTS, _json),
+    ".xml": _Format("an OCEL file", _OBJECTS, _xml),
+    ".xmlocel": _Format("an OCEL file", _OBJECTS, _ocel_xml),
+    ".sqlite": _SQLITE, ".sqlite3": _SQLITE, ".db": _SQLITE,
+}  # fmt: skip
+_KNOWN = (
+    "XES (.xes), CSV (.csv, .tsv, .txt), Parquet (.parquet), Excel (.xlsx, .xls), JSON "
+    "(.jsonl, .json), OCEL (.sqlite, .json, .xml), and these inside .gz or .zip"
+)
+_DEFAULTS = ReadOptions()
+
+
+def _ending(name: str) -> str:
+    endings = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() != ".gz"]
+    return endings[-1] if endings else ""
+
+
+def _require_concerned(
+    options: ReadOptions, of: _Format, also: frozenset[str] = frozenset()
+) -> None:
+    for name in ReadOptions.__dataclass_fields__:
+        changed = getattr(options, name) != getattr(_DEFAULTS, name)
+        if changed and name not in of.options | also:
+            raise UsageError(
+                _UNCONCERNED.get(name, "{} needs no such option").format(of.called),
+                hint="leave this option out",
+                options=(Option(name, flag="milestone" if name == "milestones" else ""),),
+            )
+
+
+_UNCONCERNED = {
+    "case": "{} already says what its case is",
+    "activity": "{} already says what its activity is",
+    "timestamp": "{} already says what its timestamp is",
+    "delimiter": "{} has no delimiter",
+    "sheet": "{} has no sheets",
+    "member": "{} is no zip archive",
+    "object_type": "{} has no types of objects",
+    "encoding": "{} already says what its encoding is",
+    "skip_invalid": "{} has no rows to skip",
+}
 
 
 def open_log(
@@ -160,27 +472,23 @@ def _reader(source: object, options: ReadOptions, kinds: Kinds | None) -> EventR
         if not path.is_file():
             what = "is a folder, not a file" if path.is_dir() else "does not exist"
             raise InputError(f"{path} {what}", hint="check the path of the event log")
-        suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
-        match suffixes[-1:]:
-            case [".xes"]:
-                from pappi.eventlog.xes import XesReader
-
-                return XesReader(path, options, kinds)
-            case [".csv" | ".tsv" | ".txt"]:
-                from pappi.eventlog.tables import CsvReader
-
-                return CsvReader(path, options, kinds)
-            case [".parquet" | ".pq"]:
-                from pappi.eventlog.tables import FrameReader
-
-                return FrameReader.of_parquet(path, options, kinds)
-        raise InputError(
-            f"{path.name}: cannot tell from the name what kind of event log this is",
-            hint=f"PaPPI reads {_KNOWN}; rename the file if it is one of these",
-        )
+        place: Place = path
+        also = frozenset[str]()
+        if _ending(path.name) == ".zip":
+            place, also = _chosen_member(path, options.member), frozenset({"member"})
+        of = _FORMATS.get(_ending(place.name))
+        if of is None:
+            raise InputError(
+                f"{place.name}: cannot tell from the name what kind of event log this is",
+                hint=f"PaPPI reads {_KNOWN}; rename the file if it is one of these, else export or "
+                "save it as CSV",
+            )
+        _require_concerned(options, of, also)
+        return of.reader(place, options, kinds)
     if hasattr(source, "__arrow_c_stream__"):
         from pappi.eventlog.tables import FrameReader
 
+        _require_concerned(options, _Format("a data frame", _TABLE, _parquet))
         return FrameReader.of_frame(source, options, kinds)
     raise UsageError(
         f"cannot read an event log from a {type(source).__name__}",

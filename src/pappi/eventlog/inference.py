@@ -9,6 +9,8 @@ A column gets a type only if every value is one of that type and reading it lose
 nothing: 007 stays text, and so does a number with more digits than fit. A marker such
 as NA counts as "no value" only where it is all that keeps the column from having a
 type; in a text column it stays a text, because a case or a diagnosis may be called NA.
+Whether 1,234 is one and a bit or a thousand and some, only another value can show: one that
+can be read in one way alone.
 
 The times of a log are read by one clock, `LogClock`, which tallies what had to be decided.
 """
@@ -16,6 +18,7 @@ The times of a log are read by one clock, `LogClock`, which tallies what had to 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -34,15 +37,48 @@ from pappi.values import Kind
 Integers: TypeAlias = NDArray[np.int64]
 Truths: TypeAlias = NDArray[np.bool_]
 
+# Names of zones that mean one offset wherever they are used. IST, BST or CST mean several.
+_ZONES = {
+    "CET": 60, "CEST": 120, "MEZ": 60, "MESZ": 120, "WET": 0, "WEST": 60, "EET": 120, "EEST": 180,
+    "MSK": 180, "EDT": -240, "CDT": -300, "MDT": -360, "PST": -480, "PDT": -420, "AKST": -540,
+    "AKDT": -480, "HST": -600, "JST": 540, "KST": 540, "SGT": 480, "HKT": 480, "AEST": 600,
+    "AEDT": 660, "ACST": 570, "ACDT": 630, "AWST": 480, "NZST": 720, "NZDT": 780, "SAST": 120,
+}  # fmt: skip
+_ZONE = rf"Z|(?:UTC|GMT)?[+-]\d{{2}}(?::?\d{{2}})?|UTC|GMT|{'|'.join(_ZONES)}"
+_SPACE = "[ \u00a0\u202f]"
 _CLOCK = (
-    r"(?:[T ]+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})"
-    r"(?:[.,](?P<fraction>\d{1,9}))?)?(?: ?(?P<half>[AaPp][Mm]))?)?"
-    r" ?(?P<zone>Z|(?:UTC|GMT)?[+-]\d{2}(?::?\d{2})?|UTC|GMT)?"
+    r"(?:,?[T ]+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})"
+    rf"(?:[.,](?P<fraction>\d{{1,9}}))?)?(?:{_SPACE}?(?P<half>[AaPp][Mm])| Uhr)?)?"
+    rf" ?(?P<zone>{_ZONE})?"
 )
 _YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
+_SHORT_YEAR, _NAME = r"(?P<short>\d{2})", r"(?P<name>[A-Za-zÀ-ÿ]{3,12})\.?"
+# Two digits are a year from 1969 to 2068, as POSIX has it.
+_PIVOT = 69
+# English, German, French, Spanish, Italian, Portuguese and Dutch: no name means two months.
+_MONTH_NAMES = (
+    "jan january januar jänner janv janvier ene enero gen gennaio janeiro januari",
+    "feb february februar févr fév février febrero febbraio fev fevereiro februari",
+    "mar march mär mrz märz maerz mars marzo março mrt maart",
+    "apr april avr avril abr abril aprile",
+    "may mai mayo mag maggio maio mei",
+    "jun june juni juin junio giu giugno junho",
+    "jul july juli juil juillet julio lug luglio julho",
+    "aug august août aoû ago agosto augustus",
+    "sep sept september septembre septiembre set settembre setembro",
+    "oct october okt oktober octobre octubre ott ottobre out outubro",
+    "nov november novembre noviembre novembro",
+    "dec december dez dezember déc décembre dic diciembre dicembre dezembro",
+)
+_MONTHS = {name: number for number, names in enumerate(_MONTH_NAMES, 1) for name in names.split()}
 _DIRECTIVES = {
     "%Y": _YEAR,
+    "%y": _SHORT_YEAR,
     "%m": _MONTH,
+    "%b": _NAME,
+    "%B": _NAME,
+    "%a": r"[A-Za-zÀ-ÿ]{2,12}\.?",
+    "%A": r"[A-Za-zÀ-ÿ]{2,12}\.?",
     "%d": _DAY,
     "%H": r"(?P<hour>\d{1,2})",
     "%I": r"(?P<hour>\d{1,2})",
@@ -51,6 +87,7 @@ _DIRECTIVES = {
     "%f": r"(?P<fraction>\d{1,9})",
     "%p": r"(?P<half>[AaPp][Mm])",
     "%z": r"(?P<zone>Z|[+-]\d{2}(?::?\d{2})?)",
+    "%Z": rf"(?P<zone>{_ZONE})",
     "%%": "%",
 }
 _SECOND_US = 1_000_000
@@ -59,7 +96,7 @@ _DAY_US = 86_400 * _SECOND_US
 
 @dataclass(frozen=True, slots=True)
 class TimeFormat:
-    """A way to write a time. `per_unit_us` is set for plain counts since 1970."""
+    """A way to write a time. `per_unit_us` is set for plain counts: since 1970, or Excel's days."""
 
     name: str
     pattern: str
@@ -90,6 +127,10 @@ class Times:
     twice: int = 0
 
 
+_WEEKDAY = r"(?:[A-Za-zÀ-ÿ]{2,12}\.?,? )?"
+_COMPACT_DAY = r"(?P<year>(?:18|19|20|21)\d{2})(?P<month>\d{2})(?P<day>\d{2})"
+
+
 def _dated(name: str, pattern: str) -> TimeFormat:
     return TimeFormat(name, f"^{pattern}{_CLOCK}$")
 
@@ -106,8 +147,23 @@ FORMATS: Mapping[str, TimeFormat] = {
         _dated("mm/dd/yyyy", f"{_MONTH}/{_DAY}/{_YEAR}"),
         _dated("dd/mm/yyyy", f"{_DAY}/{_MONTH}/{_YEAR}"),
         _dated("mm-dd-yyyy", f"{_MONTH}-{_DAY}-{_YEAR}"),
+        _dated("dd-Mon-yyyy", rf"{_WEEKDAY}{_DAY}[-. /]{{1,2}}{_NAME}[-. /]{{1,2}}{_YEAR}"),
+        _dated("Mon dd, yyyy", rf"{_WEEKDAY}{_NAME} {_DAY},? {_YEAR}"),
+        _dated("dd-Mon-yy", rf"{_DAY}[-. /]{{1,2}}{_NAME}[-. /]{{1,2}}{_SHORT_YEAR}"),
+        _dated("dd.mm.yy", rf"{_DAY}\.{_MONTH}\.{_SHORT_YEAR}"),
+        _dated("mm/dd/yy", f"{_MONTH}/{_DAY}/{_SHORT_YEAR}"),
+        _dated("dd/mm/yy", f"{_DAY}/{_MONTH}/{_SHORT_YEAR}"),
+        _dated("yyyymmdd", _COMPACT_DAY),
+        TimeFormat(
+            "yyyymmddhhmmss",
+            rf"^{_COMPACT_DAY}[T ]?(?P<hour>\d{{2}})(?P<minute>\d{{2}})(?P<second>\d{{2}})?"
+            r"(?P<zone>Z|[+-]\d{2}:?\d{2})?$",
+        ),
     )
 }
+# Days since the end of 1899, as spreadsheets count them: the clock on the wall, not UTC.
+EXCEL = TimeFormat("excel-days", r"^[1-9]\d{4}(?:[.,]\d+)?$", _DAY_US)
+_EXCEL_BEGINS_US = -25_569 * _DAY_US
 EPOCHS: Mapping[str, TimeFormat] = {
     "epoch-s": TimeFormat("epoch-s", r"^-?\d{1,10}$", _SECOND_US),
     "epoch-ms": TimeFormat("epoch-ms", r"^-?\d{11,13}$", 1_000),
@@ -118,6 +174,8 @@ CONFUSABLE = {
     "mm-dd-yyyy": "dd-mm-yyyy",
     "mm/dd/yyyy": "dd/mm/yyyy",
     "dd/mm/yyyy": "mm/dd/yyyy",
+    "mm/dd/yy": "dd/mm/yy",
+    "dd/mm/yy": "mm/dd/yy",
 }
 
 
@@ -127,14 +185,16 @@ def time_format(text: str) -> TimeFormat:
         return TimeFormat(text, r"^-?\d{1,18}$", EPOCHS[text].per_unit_us)
     if text in FORMATS:
         return FORMATS[text]
+    if text == EXCEL.name:
+        return TimeFormat(EXCEL.name, r"^\d{1,6}(?:[.,]\d+)?$", _DAY_US)
     parts = re.split(r"(%.)", text)
     unknown = [part for part in parts[1::2] if part not in _DIRECTIVES]
     repeated = [part for part in parts[1::2] if parts.count(part) > 1 and part != "%%"]
-    if unknown or repeated or "%Y" not in parts:
+    if unknown or repeated or not {"%Y", "%y"} & {*parts}:
         raise UsageError(
             f"{text!r} is not a time format",
-            hint=f"use one of {', '.join((*FORMATS, *EPOCHS))}, or a pattern of %Y %m %d %H %I %M "
-            "%S %f %p %z, such as %d.%m.%Y %H:%M",
+            hint=f"use one of {', '.join((*FORMATS, EXCEL.name, *EPOCHS))}, or a pattern of %Y %y "
+            "%m %b %d %H %I %M %S %f %p %z %Z, such as %d.%m.%Y %H:%M",
         )
     pieces = [_DIRECTIVES.get(part) or re.escape(part) for part in parts]
     return TimeFormat(text, f"^{''.join(pieces)}$")
@@ -142,6 +202,8 @@ def time_format(text: str) -> TimeFormat:
 
 def read_times(column: ArrowArray, written: TimeFormat, clock: Clock) -> Times:
     """Every text of the column as UTC microseconds; a null is not readable."""
+    if written.name == EXCEL.name:
+        return _serial_days(column, written.pattern, clock)
     if written.per_unit_us is not None:
         return _counted(column, written.pattern, written.per_unit_us)
     return _read_by_arrow(column, written, clock) or _read_by_parts(column, written, clock)
@@ -154,6 +216,17 @@ def _counted(column: ArrowArray, pattern: str, per_unit_us: int) -> Times:
     limit = np.iinfo(np.int64).max // per_unit_us
     within = readable.to_numpy(zero_copy_only=False) & (np.abs(numbers) <= limit)
     return Times(np.where(within, numbers, 0) * per_unit_us, within)
+
+
+def _serial_days(column: ArrowArray, pattern: str, clock: Clock) -> Times:
+    """Spreadsheets keep days as doubles: exact to some ten microseconds, so to a millisecond."""
+    matched = pc.fill_null(pc.match_substring_regex(column, pattern), fill_value=False)
+    texts = pc.if_else(matched, pc.replace_substring(column, ",", "."), pa.scalar("0"))
+    days = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    readable: Truths = matched.to_numpy(zero_copy_only=False)
+    us = np.rint(days * (_DAY_US // 1000)).astype(np.int64) * 1000 + _EXCEL_BEGINS_US
+    skipped, twice = _from_wall_clock(us, readable, clock)
+    return Times(us, readable, int(readable.sum()), 0, 0, skipped, twice)
 
 
 # --- part by part --------------------------------------------------------------------
@@ -208,6 +281,22 @@ class _Parts:
     def number(self, name: str, otherwise: int = 0) -> Integers:
         return _integers(self.text(name), otherwise)
 
+    def year(self) -> Integers:
+        if "short" not in self.names:
+            return self.number("year", 1970)
+        short = self.number("short")
+        return short + np.where(short < _PIVOT, 2000, 1900)
+
+    def month(self) -> Integers:
+        """From 1 to 12; 0 if it has a name that is none of a month."""
+        if "name" not in self.names:
+            return self.number("month", 1)
+        names, numbers = zip(*_MONTHS.items(), strict=True)
+        place = pc.index_in(pc.utf8_lower(self.text("name")), value_set=pa.array(names))
+        months: Integers = np.array((*numbers, 0), np.int64)
+        known: Integers = months[pc.fill_null(place, len(numbers)).to_numpy()]
+        return known
+
 
 def _integers(texts: ArrowArray, otherwise: int = 0) -> Integers:
     filled = pc.if_else(pc.equal(texts, ""), str(otherwise), texts)
@@ -216,7 +305,7 @@ def _integers(texts: ArrowArray, otherwise: int = 0) -> Integers:
 
 
 def _wall_us(parts: _Parts) -> Integers:
-    months = (parts.number("year", 1970) - 1970) * 12 + parts.number("month", 1) - 1
+    months = (parts.year() - 1970) * 12 + parts.month() - 1
     days = months.astype("M8[M]").astype("M8[D]").astype(np.int64) + parts.number("day", 1) - 1
     hour = parts.number("hour")
     half = pc.utf8_upper(parts.text("half")).to_numpy(zero_copy_only=False)
@@ -230,21 +319,23 @@ def _wall_us(parts: _Parts) -> Integers:
 
 def _in_range(parts: _Parts) -> Truths:
     """Whether the parts name a real day and a real time of it."""
-    month, day = parts.number("month", 1), parts.number("day", 1)
-    months = ((parts.number("year", 1970) - 1970) * 12 + month - 1).astype("M8[M]")
+    year, month, day = parts.year(), parts.month(), parts.number("day", 1)
+    months = ((year - 1970) * 12 + month - 1).astype("M8[M]")
     first = months.astype("M8[D]").astype(np.int64)
     length = (months + 1).astype("M8[D]").astype(np.int64) - first
     hour = parts.number("hour")
     of_half = parts.text_is("half", "") | ((hour >= 1) & (hour <= 12))
     clock = (hour < 24) & (parts.number("minute") < 60) & (parts.number("second") < 60) & of_half
     real_day = (month >= 1) & (month <= 12) & (day >= 1) & (day <= length)
-    in_reach = (parts.number("year", 1970) >= 2) & (parts.number("year", 1970) < 9999)
+    in_reach = (year >= 2) & (year < 9999)
     real: Truths = parts.matched & real_day & clock & in_reach
     return real
 
 
 def _offsets(parts: _Parts) -> tuple[Truths, Integers]:
-    """Which texts have a numeric offset, and the offsets in microseconds."""
+    """Which texts have a numeric offset, or a name for one, and the offsets in microseconds."""
+    names, minutes_east = zip(*_ZONES.items(), strict=True)
+    named = pc.index_in(parts.text("zone"), value_set=pa.array(names))
     zone = pc.replace_substring_regex(parts.text("zone"), pattern="[^0-9+-]", replacement="")
     digits = pc.utf8_rpad(pc.utf8_slice_codeunits(zone, 1, 5), width=4, padding="0")
     hours = _integers(pc.utf8_slice_codeunits(digits, 0, 2))
@@ -252,7 +343,12 @@ def _offsets(parts: _Parts) -> tuple[Truths, Integers]:
     negative = pc.starts_with(zone, "-").to_numpy(zero_copy_only=False)
     offset = (hours * 60 + minutes) * 60 * _SECOND_US
     numeric: Truths = pc.not_equal(zone, "").to_numpy(zero_copy_only=False)
-    return numeric, np.where(negative, -offset, offset)
+    offset = np.where(negative, -offset, offset)
+    if named.null_count == len(named):
+        return numeric, offset
+    has_name = named.is_valid().to_numpy(zero_copy_only=False)
+    east = np.array(minutes_east, np.int64)[pc.fill_null(named, 0).to_numpy()]
+    return numeric | has_name, np.where(has_name, east * 60 * _SECOND_US, offset)
 
 
 # --- by Arrow ------------------------------------------------------------------------
@@ -394,12 +490,17 @@ def _offset_us(wall_us: int, zone: ZoneInfo, fold: int = 0) -> int:
 
 
 MISSING_MARKERS = ("NA", "N/A", "n/a", "NULL", "Null", "null", "None", "none", "NaN", "nan")
-ALL_TIMES = (*FORMATS.values(), *EPOCHS.values())
+ALL_TIMES = (*FORMATS.values(), EXCEL, *EPOCHS.values())
 
+_GROUPS = "[1-9]\\d{{0,2}}(?:[{}'\u00a0\u202f ]\\d{{3}}){{1,4}}"
+_WHOLE = r"0|[1-9]\d{0,14}"
 _PATTERNS: Mapping[str, str] = {
     "integer": r"^-?(0|[1-9]\d{0,18})$",
     "float": r"^-?((0|[1-9]\d{0,14})(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?$",
     "boolean": r"^(true|false|True|False|TRUE|FALSE)$",
+    # With thousands in groups, and a comma or a point before the decimals.
+    ",": rf"^-?({_WHOLE}|{_GROUPS.format('.')})(,\d*)?$",
+    ".": rf"^-?({_WHOLE}|{_GROUPS.format(',')})(\.\d*)?$",
 }
 _KINDS = {"integer": Kind.NUMBER, "float": Kind.NUMBER, "boolean": Kind.TRUTH, "time": Kind.TIME}
 _NO_ZONE = Clock()
@@ -408,11 +509,15 @@ _FEW = 20
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """integer, float, boolean, time (then with a format) or text; what means no value."""
+    """integer, float, boolean, time (then with a format) or text; what means no value.
+
+    `decimal` is what stands before the decimals of numbers that are not written plainly.
+    """
 
     name: str
     missing: tuple[str, ...] = ()
     time_format: TimeFormat | None = None
+    decimal: str = ""
 
     @property
     def kind(self) -> Kind:
@@ -438,6 +543,9 @@ class Unreadable:
         year = written and "year" in written.groupdict() and int(written["year"])
         if year and not 1800 <= year <= 2200:
             return "outside the years 1800 to 2200"
+        zone = re.search(r"\d ([A-Z]{2,5})$", self.text)
+        if zone and zone[1] not in (*_ZONES, "AM", "PM"):
+            return f"not clear: {zone[1]} is the name of several time zones, or of none"
         return f"not a time written as {self.closest.name}"
 
     def defect(self, column: str) -> tuple[str, str, tuple[Option, ...]]:
@@ -445,15 +553,28 @@ class Unreadable:
         cause = f"{column!r} is {self.text[:80]!r}, which is {self.why}"
         hint = (
             "correct the value, give the time format, name another time column, "
-            "or say which text means no value"
+            "say which text means no value, or leave such rows out"
         )
-        return cause, hint, (Option("time_format"), Option("timestamp"), Option("missing"))
+        helpful = ("time_format", "timestamp", "missing", "skip_invalid")
+        return cause, hint, tuple(map(Option, helpful))
 
 
 class TypeInference:
-    """Watches a column go by and rules out what it is not."""
+    """Watches a column go by and rules out what it is not.
 
-    def __init__(self, missing: tuple[str, ...] | None, times: Sequence[TimeFormat]) -> None:
+    If it `tolerates` times that cannot be read, the format that reads most of them is theirs.
+    """
+
+    def __init__(
+        self,
+        missing: tuple[str, ...] | None,
+        times: Sequence[TimeFormat],
+        *,
+        tolerates: bool = False,
+    ) -> None:
+        self._tolerates = tolerates
+        self._read: Counter[TimeFormat] = Counter()
+        self._commas = False
         self._markers = MISSING_MARKERS if missing is None else missing
         self._guess_missing = missing is None
         self._plain = set(_PATTERNS)
@@ -476,6 +597,11 @@ class TypeInference:
             values = column.filter(kept)
             few = values.slice(0, _FEW)  # most of what a column is not, its first values show
             self._plain = {name for name in self._plain if _are(few, name) and _are(values, name)}
+            if "," in self._plain and "float" not in self._plain:
+                self._commas |= pc.any(pc.match_substring(values, ",")).as_py()
+            if self._tolerates:
+                self._count(values)
+                return
             read = ((written, _all_written(values, written)) for written in self._times)
             left = {written: times for written, times in read if times is not None}
             if self._times and not left:
@@ -483,16 +609,50 @@ class TypeInference:
             self._times = list(left)
             self.offsets |= any(times.with_offset for times in left.values())
 
+    def _count(self, values: ArrowArray) -> None:
+        """How many of the values each format reads, and so which of them reads most."""
+        for written in self._times:
+            times = read_times(values, written, _NO_ZONE)
+            self._read[written] += int(times.readable.sum())
+            self.offsets |= bool(times.with_offset)
+        self._times.sort(key=lambda written: -self._read[written])
+
     @property
     def unreadable(self) -> Unreadable | None:
         """What left no time format possible, if one was possible until then."""
         return None if self._ruled_out is None else self._ruled_out.unreadable()
 
-    def attribute_type(self) -> ColumnType:
-        """The type of the column as an attribute; a count since 1970 is just a number."""
-        for name in ("integer", "float", "boolean"):
+    @property
+    def decimal(self) -> str:
+        """Which of comma and point stands before decimals, if the column shows it; else nothing.
+
+        It does so if its values can be read with only one of them: 1,5 or 1.234,50 but not 1,234.
+        """
+        if not self._any or "integer" in self._plain:
+            return ""
+        if "float" in self._plain:
+            return "" if "," in self._plain else "."
+        if self._commas and "," in self._plain and "." not in self._plain:
+            return ","
+        return "." if "." in self._plain and "," not in self._plain else ""
+
+    @property
+    def unclear_numbers(self) -> bool:
+        """Whether its values are numbers that comma and point make different ones."""
+        grouped = self._any and not {"integer", "float"} & self._plain
+        return grouped and bool({",", "."} & self._plain) and not self.decimal
+
+    def attribute_type(self, decimal: str = "") -> ColumnType:
+        """The type of the column as an attribute; a count since 1970 is just a number.
+
+        With `decimal`, numbers are read by this sign.
+        """
+        names = ("integer", "boolean") if decimal == "," else ("integer", "float", "boolean")
+        for name in names:
             if self._any and name in self._plain:
                 return ColumnType(name, self._missing())
+        if self._any and decimal in self._plain:
+            return ColumnType("float", self._missing(), decimal=decimal)
         dated = [written for written in self._times if written.per_unit_us is None]
         if self._any and dated:
             return ColumnType("time", self._missing(), dated[0])
@@ -500,12 +660,15 @@ class TypeInference:
 
     def time_type(self) -> ColumnType | None:
         """The type of the column as the times of events, if it can be that."""
-        if not self._any or not self._times:
-            return None
-        return ColumnType("time", self._missing(), self._times[0])
+        possible = self.possible_times()
+        return ColumnType("time", self._missing(), possible[0]) if self._any and possible else None
 
-    def possible_times(self) -> tuple[str, ...]:
-        return tuple(written.name for written in self._times)
+    def possible_times(self) -> tuple[TimeFormat, ...]:
+        """The formats of all times; where some may be unreadable, of as many as possible."""
+        most = max(self._read.values(), default=0)
+        if self._tolerates:
+            return tuple(written for written in self._times if 0 < self._read[written] == most)
+        return tuple(self._times)
 
     def _missing(self) -> tuple[str, ...]:
         return tuple(sorted(self.markers_seen)) if self._guess_missing else self._markers
@@ -545,6 +708,24 @@ def _are(values: ArrowArray, name: str) -> bool:
     return True
 
 
+def joined(days: ArrowArray, clocks: ArrowArray) -> ArrowArray:
+    """Days and times of the day, in two columns of texts, as one."""
+    day = pc.replace_substring_regex(days, r"[T ]+0?0:00(:00(\.0+)?)?$", "")
+    clock = pc.replace_substring_regex(clocks, r"^(\d{2})(\d{2})(\d{2})?$", r"\1:\2:\3")
+    clock = pc.utf8_rtrim(pc.utf8_trim_whitespace(clock), ":")
+    both = pc.binary_join_element_wise(day, clock, " ")
+    return pc.if_else(pc.equal(day, ""), "", pc.if_else(pc.equal(clock, ""), day, both))
+
+
+CLOCK_ALONE = rf"^\d{{1,2}}:\d{{2}}(:\d{{2}}([.,]\d+)?)?({_SPACE}?[AaPp][Mm])?$|^\d{{6}}$"
+
+
+def written_numbers(texts: ArrowArray, decimal: str) -> ArrowArray:
+    """Numbers with this decimal sign, and perhaps with thousands in groups, as doubles."""
+    bare = pc.replace_substring_regex(texts, rf"[^-0-9{decimal}]", "")
+    return pc.replace_substring(bare, ",", ".").cast(pa.float64())
+
+
 def blanked(column: ArrowArray, missing: tuple[str, ...]) -> ArrowArray:
     """The column with nulls where it is empty or says that there is no value."""
     absent = pc.is_in(column, value_set=pa.array(("", *missing), pa.string()))
@@ -557,6 +738,8 @@ def typed(column: ArrowArray, of: ColumnType) -> ArrowArray:
     match of.name:
         case "integer":
             return texts.cast(pa.int64())
+        case "float" if of.decimal:
+            return written_numbers(texts, of.decimal)
         case "float":
             return texts.cast(pa.float64())
         case "boolean":
@@ -643,7 +826,9 @@ def format_guess(of: ColumnType, seen: TypeInference, options: ReadOptions) -> I
         return
     name = of.time_format.name
     other = CONFUSABLE.get(name)
-    if other in seen.possible_times():
+    if other in {written.name for written in seen.possible_times()}:
         yield Guess("time format", f"{name}, but {other} fits as well", "time_format")
+    elif "short" in of.time_format.pattern:
+        yield Guess("time format", f"{name}, with years from 1969 to 2068", "time_format")
     else:
         yield Guess("time format", name, "time_format")

@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
-from pappi.errors import UsageError
-from pappi.values import Kind
+from pappi.errors import Option, UsageError
+from pappi.values import Kind, zone_called
 
 # pyarrow ships no types; these say what is meant.
 RecordBatch: TypeAlias = Any
@@ -106,30 +106,51 @@ class EventReader(Protocol):
 class ReadOptions:
     """Everything here overrides a guess; None leaves the guess to the reader.
 
+    encoding     how a CSV or JSON file writes characters, as Python calls it: utf-8, cp1252 …
     delimiter    field separator of a CSV file
+    sheet        name of the sheet of a workbook
+    member       name of the file inside a zip archive
+    object_type  the objects of an OCEL log that are the cases
     case         name of the column that tells which case an event belongs to
     activity     name of the column that tells what happened
     timestamp    name of the column that tells when
-    time_format  a name from `times.FORMATS`, or a pattern such as "%d.%m.%Y %H:%M"
+    time_of_day  name of the column with the time of the day, where `timestamp` has the day alone
+    start        name of the column that tells when the activity began; `timestamp` tells when it
+                 was complete, and each row is two events
+    wide         each row is a case, and each column of times an event of the column's name
+    milestones   the names of these columns, where not all of them are meant
+    time_format  a name from `inference.FORMATS`, or a pattern such as "%d.%m.%Y %H:%M"
     timezone     zone whose wall clock times without an offset were read from
+    decimal      comma or point: what stands before the decimals of a number
     missing      texts that mean "no value" (the empty text always does), in every
                  column except case and activity
     z_is_utc     trust a trailing Z even if `timezone` is given; many tools print
                  local time with a Z that means nothing (XES dates are always trusted,
                  and so is a Z beside other times that say their offset)
+    skip_invalid leave out rows without a case or with a time that cannot be read, and count them
     most_columns, longest_text
                  a file with more attributes, or with a longer text, is taken for a
                  mistake and refused
     """
 
+    encoding: str | None = None
     delimiter: str | None = None
+    sheet: str | None = None
+    member: str | None = None
+    object_type: str | None = None
     case: str | None = None
     activity: str | None = None
     timestamp: str | None = None
+    time_of_day: str | None = None
+    start: str | None = None
+    wide: bool = False
+    milestones: tuple[str, ...] = ()
     time_format: str | None = None
     timezone: str | None = None
+    decimal: str | None = None
     missing: tuple[str, ...] | None = None
     z_is_utc: bool = False
+    skip_invalid: bool = False
     most_columns: int = 2_000
     longest_text: int = 1_000_000
 
@@ -139,19 +160,43 @@ class ReadOptions:
                 f"{self.delimiter!r} cannot separate the fields of a CSV file",
                 hint="use a comma, a semicolon, a tab or a vertical bar",
             )
+        if self.decimal is not None and self.decimal not in (",", "."):
+            raise UsageError(
+                f"{self.decimal!r} cannot stand before the decimals of a number",
+                hint="use a comma or a point",
+            )
+        if self.encoding is not None:
+            _require_encoding(self.encoding)
+        for name in ("missing", "milestones"):
+            if isinstance(getattr(self, name), str):
+                raise UsageError(
+                    f"{name} takes several texts", hint=f"write {name}=({getattr(self, name)!r},)"
+                )
+        if self.start is not None and self.shaped_wide:
+            raise UsageError(
+                "in a wide table each column of times is an event of its own, without a start",
+                hint="leave out one of the two options",
+                options=(Option("start"), Option("wide")),
+            )
         self.zone  # noqa: B018 - an unknown zone is refused before a file is opened
 
     @property
     def zone(self) -> ZoneInfo | None:
-        if self.timezone is None:
-            return None
-        try:
-            return ZoneInfo(self.timezone)
-        except (ZoneInfoNotFoundError, ValueError):
-            raise UsageError(
-                f"there is no time zone called {self.timezone!r}",
-                hint="use a name such as Europe/Amsterdam or UTC",
-            ) from None
+        return None if self.timezone is None else zone_called(self.timezone)
+
+    @property
+    def shaped_wide(self) -> bool:
+        return self.wide or bool(self.milestones)
+
+
+def _require_encoding(name: str) -> None:
+    try:
+        "".encode(name)
+    except LookupError:
+        raise UsageError(
+            f"there is no encoding called {name!r}",
+            hint="use a name such as utf-8, utf-16, cp1252 (Windows, Western Europe) or latin-1",
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,15 @@
-"""Logs that are tables: delimited text, Parquet files, Arrow tables and data frames.
+"""Logs that are tables: columns of texts, Parquet files, Arrow tables and data frames.
 
-A CSV file is read twice. The first pass decides types, time format and missing-value markers by
-the whole file; the second gives typed batches. Memory holds one block of the file at a time.
-
-Arrow reads the file as texts; the standard library's reader, which counts lines, is used for
-the header and, when something is wrong, to find the line to name.
+A table of texts (`texts`) is read twice. The first pass decides types, time format and
+missing-value markers by the whole table; the second gives typed batches. Memory holds one block of
+it at a time.
 
 Data frames are taken through the Arrow interface they export (`__arrow_c_stream__`),
 so neither pandas nor polars is ever imported here. Types are kept; only times without
 a zone, and event times that are texts, need to be interpreted.
+
+A row is an event, as a rule. Where it has the start of an activity beside its end it is two, and
+in a wide table it is a case, with an event for each column that holds a time.
 
 Four storage types are enough for every engine (64-bit integers, doubles, truth values,
 text); what cannot be one of them without loss becomes JSON text, and is reported.
@@ -16,31 +17,27 @@ text); what cannot be one of them without loss becomes JSON text, and is reporte
 
 from __future__ import annotations
 
-import csv
 import difflib
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import csv as arrow_csv
+from numpy.typing import NDArray
 from pyarrow import parquet, types
 
 from pappi.errors import LogFormatError, Option, UsageError
-from pappi.eventlog.files import (
-    LogFile,
-    open_log_file,
-    refuse_long_texts,
-    refuse_many_columns,
-)
+from pappi.eventlog.files import Place, log_bytes, refuse_long_texts, refuse_many_columns
 from pappi.eventlog.inference import (
     ALL_TIMES,
+    CLOCK_ALONE,
     FORMATS,
+    Clock,
     ColumnType,
     LogClock,
     TimeFormat,
@@ -48,13 +45,14 @@ from pappi.eventlog.inference import (
     blanked,
     format_guess,
     instants,
+    joined,
+    read_times,
     time_format,
     typed,
 )
 from pappi.eventlog.log import (
     ACTIVITY,
     CASE,
-    DELIMITERS,
     TIME,
     ArrowArray,
     ArrowSchema,
@@ -70,6 +68,7 @@ from pappi.eventlog.log import (
     attribute_field,
     no_progress,
 )
+from pappi.eventlog.texts import Reread, TextSource
 from pappi.values import Kind
 
 # --- which column is the case, which the activity, which the time --------------------
@@ -82,19 +81,36 @@ _USUAL_NAMES = {
         "caseconceptname", "caseid", "case", "casename", "casenumber", "casekey", "idcase",
         "caseidentifier", "traceid", "trace", "tracename", "processinstanceid", "processinstance",
         "instanceid", "caseuid", "ticketid", "ticket", "incidentid", "orderid", "patientid",
+        "fallid", "fallnummer", "fall", "vorgangsid", "vorgangsnummer", "ticketnummer",
+        "auftragsnummer", "issuekey", "incidentnumber", "ticketnumber", "ordernumber", "vorgang",
     ),
     "activity": (
         "conceptname", "activity", "activityname", "activityid", "activitytype", "activitylabel",
         "eventname", "event", "eventtype", "eventlabel", "task", "taskname", "action", "step",
-        "operation", "label",
+        "operation", "label", "ocelactivity", "activityen", "aktivität", "aktivitaet", "tätigkeit",
+        "taetigkeit", "vorgangsschritt", "schritt", "ereignis", "arbeitsschritt", "vorgang",
     ),
     "timestamp": (
         "timetimestamp", "timestamp", "completetimestamp", "completiontimestamp", "endtimestamp",
         "eventtimestamp", "eventtime", "completetime", "completiontime", "endtime", "time",
         "datetime", "eventdatetime", "eventdate", "ts", "tsus", "date", "enddate", "end",
-        "complete", "starttimestamp", "starttime", "startdate", "start", "when",
+        "complete", "starttimestamp", "starttime", "startdate", "start", "when", "zeitstempel",
+        "oceltimestamp", "zeitpunkt", "datum", "zeit", "uhrzeit",
     ),
 }  # fmt: skip
+# Days and times of the day that may stand in two columns.
+_DAYS = ("date", "eventdate", "day", "datum", "tag", "enddate", "startdate", "postingdate")
+_CLOCKS = ("time", "timeofday", "eventtime", "clock", "uhrzeit", "zeit", "endtime", "starttime")
+_STARTS = ("start", "starttime", "starttimestamp", "startdate", "startdatetime", "begin", "beginn")
+# Options that name columns, and what the column is taken for.
+_NAMING = {
+    "case": "the case", "activity": "the activity", "timestamp": "the timestamp",
+    "time_of_day": "the time of the day", "start": "the start",
+}  # fmt: skip
+_IDS = ("id", "key", "number", "nummer", "nr", "no")
+_LIFECYCLE = "lifecycle:transition"
+_SAMPLED = 1000
+_EARLIEST_US, _LATEST_US = -5_364_662_400_000_000, 7_258_118_400_000_000  # the years 1800 to 2200
 
 
 class _Table:
@@ -110,58 +126,230 @@ class _Table:
         self._names = names
         self._options = options
         self._clock = LogClock(options, learns=kinds is None)
-        self._case = self._required("case")
-        self._activity = self._required("activity", self._case)
-        self._timestamp = self._by_name("timestamp", self._case, self._activity)
+        self._wide = options.shaped_wide
+        self._skipped: Counter[str] = Counter()
+        self._first_skipped: tuple[int, str] | None = None
+        self._refuse_unknown_names()
+        case = self._by_name("case")
+        activity = None if self._wide else self._by_name("activity", case)
+        self._timestamp = None if self._wide else self._by_name("timestamp", case, activity)
+        if case is None or (activity is None and not self._wide):
+            raise self._lacks(*self._lacking(case, activity))
+        self._case = case
+        self._activity = activity
+        self._time_of_day = self._said("time_of_day")
+        self._start = self._said("start")
+        self._milestones = tuple(names.index(said) for said in options.milestones)
+        self._taken = {n for n in (case, activity, self._time_of_day) if n is not None}
 
-    def _by_name(self, role: str, *taken: int) -> int | None:
+    def sample(self) -> Mapping[int, Sequence[str]]:
+        """The first values of each column, as texts, to propose which is what."""
+        raise NotImplementedError
+
+    def _elsewhere(self) -> str:
+        """Where else the table may be."""
+        return ""
+
+    def _said(self, option: str) -> int | None:
+        name = getattr(self._options, option)
+        return None if name is None else self._names.index(name)
+
+    def _refuse_unknown_names(self) -> None:
+        """All at once."""
+        said = {what: getattr(self._options, option) for option, what in _NAMING.items()}
+        wanted = [(name, what) for what, name in said.items() if name is not None]
+        wanted += [(name, "a milestone") for name in self._options.milestones]
+        unknown = [(name, what) for name, what in wanted if name not in self._names]
+        if not unknown:
+            return
+        close = [difflib.get_close_matches(name, self._names, n=1) for name, _ in unknown]
+        meant = ", ".join(repr(match[0]) for match in close if match)
+        raise UsageError(
+            "there is no column "
+            + " and no column ".join(f"{name!r} to take {what} from" for name, what in unknown),
+            hint=f"did you mean {meant}?" if all(close) else f"columns are {_some_of(self._names)}",
+        )
+
+    def _by_name(self, role: str, *taken: int | None) -> int | None:
         """The position of the column in that role: the one said, or the most usual name."""
-        names, said = self._names, getattr(self._options, role)
-        if said is not None:
-            if said in names:
-                return names.index(said)
-            close = difflib.get_close_matches(said, names, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"columns are {_some_of(names)}"
-            raise UsageError(f"there is no column {said!r} to take the {role} from", hint=hint)
+        if getattr(self._options, role) is not None:
+            return self._said(role)
+        others = {getattr(self._options, other) for other in _NAMING} | {*self._options.milestones}
         plain = {
             _plain(name): position
-            for position, name in reversed(list(enumerate(names)))
-            if position not in taken
+            for position, name in reversed(list(enumerate(self._names)))
+            if position not in taken and name not in others
         }
         return next((plain[usual] for usual in _USUAL_NAMES[role] if usual in plain), None)
 
-    def _required(self, role: str, *taken: int) -> int:
-        position = self._by_name(role, *taken)
-        if position is None:
-            raise self._lacks(role, *taken)
-        return position
+    def _lacking(self, case: int | None, activity: int | None) -> Iterator[str]:
+        """The roles for which there is no column, all at once."""
+        if case is None:
+            yield "case"
+        if self._wide:
+            return
+        if activity is None:
+            yield "activity"
+        if self._timestamp is None and not any(map(_hold_times, self.sample().values())):
+            yield "timestamp"
 
-    def _lacks(self, role: str, *taken: int) -> LogFormatError:
+    def _lacks(self, *roles: str) -> LogFormatError:
+        """No column is plainly in these roles; each with the column that is likeliest in it."""
+        sample = self.sample()
+        taken = {self._by_name(role) for role in _USUAL_NAMES if role not in roles}
+        options = []
+        for role in roles:
+            likely = _likeliest(role, self._names, sample, taken)
+            taken.add(likely)
+            options.append(Option(role, self._names[likely]))
+        which = _in_words([f"the {role}" for role in roles], "or")
+        each = "column is" if len(roles) == 1 else "columns are"
+        hint = f"say which {each} {_in_words([f'the {role}' for role in roles], 'and')}, e.g."
+        if "activity" in roles and sum(map(_hold_times, sample.values())) > 1:
+            hint = "if each row is a case, and each column of times an event of it, say so, e.g."
+            options = [option for option in options if option.name != "activity"]
+            options.append(Option("wide"))
+        if any(name == f"column {number}" for number, name in enumerate(self._names, 1)):
+            hint = f"delete what stands above the header, if anything does; else {hint}"
+        hint = self._elsewhere() + hint
         return LogFormatError(
             self.name,
             1,
-            f"no column looks like the {role}; the columns are {_some_of(self._names)}",
-            hint=f"say which column is the {role}, e.g.",
-            options=(Option(role, _likeliest(role, self._names, taken)),),
+            f"no column looks like {which}; the columns are {_some_of(self._names)}",
+            hint=hint,
+            options=options,
         )
 
-    def _role_guesses(self, *positions: int) -> Iterator[Guess]:
+    def _role_guesses(self, times: Sequence[int]) -> Iterator[Guess]:
         """What to report about the roles that nobody named."""
-        for role, position in zip(("case", "activity", "timestamp"), positions, strict=False):
-            if getattr(self._options, role) is None:
-                yield Guess(f"{role} column", repr(self._names[position]), role)
+        roles = {"case": self._case, "activity": self._activity}
+        if not self._wide and times:
+            roles |= {"timestamp": times[-1], "time_of_day": self._time_of_day}
+        for role, position in roles.items():
+            if position is not None and getattr(self._options, role) is None:
+                what = f"{role.replace('_', ' ')} column"
+                yield Guess(what, repr(self._names[position]), role)
+        if self._wide and not self._options.milestones:
+            milestones = ", ".join(repr(self._names[number]) for number in times)
+            yield Guess("milestones", milestones, "milestones")
+
+    # --- from rows to events ----------------------------------------------------------
+
+    def _events(
+        self, arrays: dict[str, ArrowArray], times: Mapping[int, ArrowArray]
+    ) -> RecordBatch:
+        """Rows as events: one for each, or one for each of its times."""
+        if len(times) == 1 and not self._wide:
+            (arrays[TIME],) = times.values()
+            return pa.record_batch(arrays)
+        absent = np.stack(
+            [time.is_null().to_numpy(zero_copy_only=False) for time in times.values()], 1
+        )
+        us = np.stack(
+            [pc.fill_null(time, 0).to_numpy(zero_copy_only=False) for time in times.values()], 1
+        )
+        kept = ~absent
+        if not self._wide:
+            kept[:, -1] |= absent.all(axis=1)  # an event without any time stays one
+        rows, which = np.nonzero(kept)
+        batch = pa.record_batch(arrays).take(pa.array(rows))
+        arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
+        arrays[TIME] = pa.array(us[kept], pa.int64(), mask=absent[kept])
+        place = pa.array(which)
+        if self._wide:
+            arrays[ACTIVITY] = pa.array([self._names[number] for number in times]).take(place)
+        else:
+            arrays[self._lifecycle] = pa.array(["start", "complete"]).take(place)
+        return pa.record_batch(arrays)
+
+    @property
+    def _lifecycle(self) -> str:
+        return attribute_field(len(self._names))
+
+    def _more_columns(self) -> tuple[Column, ...]:
+        """Besides those of the table: whether an event is a start or an end."""
+        if self._start is None:
+            return ()
+        return (Column(self._lifecycle, _LIFECYCLE, Kind.TEXT, "text"),)
+
+    # --- rows that are left out -------------------------------------------------------
+
+    def _within_reach(self, times: ArrowArray, given: ArrowArray) -> NDArray[np.bool_]:
+        """Of times that were given, those that could be read, and are of a year that can be."""
+        reach = pc.and_(pc.greater_equal(times, _EARLIEST_US), pc.less(times, _LATEST_US))
+        fine = pc.or_(pc.invert(given), pc.fill_null(reach, fill_value=False))
+        within: NDArray[np.bool_] = fine.to_numpy(zero_copy_only=False)
+        return within
+
+    def _valid(
+        self, first_row: int, has_case: NDArray[np.bool_], readable: Sequence[NDArray[np.bool_]]
+    ) -> NDArray[np.bool_]:
+        """Which rows are kept; the others are counted."""
+        timed = np.logical_and.reduce(readable)
+        for why, fine in (("no case", has_case), ("a time that cannot be read", timed | ~has_case)):
+            if bad := int((~fine).sum()):
+                self._skipped[why] += bad
+                row = first_row + int((~fine).argmax())
+                self._first_skipped = min(self._first_skipped or (row, why), (row, why))
+        kept: NDArray[np.bool_] = has_case if self._wide else has_case & timed
+        return kept
+
+    def _skipped_notices(self, place: Callable[[int], str]) -> Iterator[str]:
+        for why, number in self._skipped.items():
+            first, has_case = "", why != "no case"
+            if self._first_skipped is not None and self._first_skipped[1] == why:
+                first = f" (the first is {place(self._first_skipped[0])})"
+            rows = "1 row has" if number == 1 else f"{number:,} rows have"
+            what = "that event is skipped" if self._wide and has_case else "skipped"
+            yield f"{rows} {why}: {what}{first}"
 
 
-def _likeliest(role: str, names: Sequence[str], taken: Sequence[int]) -> str:
-    """A column whose name holds one of the usual ones, such as ocel:activity; else the first."""
-    free = [name for position, name in enumerate(names) if position not in taken] or list(names)
-    plain = {_plain(name): name for name in reversed(free)}
+def _likeliest(
+    role: str, names: Sequence[str], sample: Mapping[int, Sequence[str]], taken: set[int | None]
+) -> int:
+    """A column whose name holds a usual one, such as ocel:activity; else one by its values."""
+    free = [number for number in range(len(names)) if number not in taken] or [*range(len(names))]
+    plain = {_plain(names[number]): number for number in reversed(free)}
     for fits in (str.endswith, str.__contains__):
         for usual in _USUAL_NAMES[role]:
-            likely = next((name for bare, name in plain.items() if fits(bare, usual)), None)
-            if likely is not None:
+            likely = next((number for bare, number in plain.items() if fits(bare, usual)), None)
+            if likely is not None and len(usual) > 3:
                 return likely
-    return free[0]
+    values = {number: [text for text in sample.get(number, ()) if text] for number in free}
+
+    def merit(number: int) -> tuple[bool, bool, float]:
+        texts = values[number]
+        different, all_of_them = len({*texts}), max(1, len(texts))
+        times = _hold_times(texts)
+        numeric = sum(text.replace(".", "").replace(",", "").isdigit() for text in texts)
+        match role:
+            case "timestamp":
+                return times, False, -number
+            case "activity":  # few different words, repeated
+                words = not times and 2 * numeric < all_of_them and different >= 2
+                return words, False, -different / all_of_them
+        # An id is often called so; a case has some events, so that its id is repeated, but
+        # many ids there are.
+        called = _plain(names[number]).endswith(_IDS)
+        return not times, called or 2 <= different < all_of_them, different / all_of_them
+
+    return max(free, key=merit)
+
+
+def _hold_times(texts: Sequence[str]) -> bool:
+    """Whether most of the texts are times."""
+    given = pa.array([text for text in texts if text], pa.string())
+    read = (read_times(given, written, Clock()) for written in FORMATS.values())
+    return any(2 * times.readable.sum() > len(given) for times in read)
+
+
+def _in_words(words: Sequence[str], last: str) -> str:
+    """
+    >>> _in_words(["a", "b", "c"], "and")
+    'a, b and c'
+    """
+    *others, end = words
+    return f"{', '.join(others)} {last} {end}" if others else end
 
 
 def _plain(name: str) -> str:
@@ -173,142 +361,274 @@ def _some_of(names: Sequence[str]) -> str:
     return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 
 
-# --- delimited text ------------------------------------------------------------------
+# --- columns of texts ----------------------------------------------------------------
 
 
-_BLOCK = 1 << 22
-_SAMPLE = 1 << 16
-_DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
-
-
-class CsvReader(_Table):
-    """One delimited text file with a header line.
+class TextReader(_Table):
+    """A table of texts, whose types are learned from all of them.
 
     With `kinds`, what was declared, the types of attributes are not learned: they come as texts.
     """
 
-    def __init__(self, path: Path, options: ReadOptions, kinds: Kinds | None = None) -> None:
+    def __init__(
+        self, source: TextSource, options: ReadOptions, kinds: Kinds | None = None
+    ) -> None:
         self._kinds = kinds
         self._format = None if options.time_format is None else time_format(options.time_format)
-        self._source = CsvSource(path, options)
-        super().__init__(path.name, self._source.names, options, kinds)
-        self._time = self._timestamp
-        self._seen = [
-            TypeInference(options.missing, self._possible_times(number))
-            for number in range(len(self._names))
-        ]
+        self._source = source
+        super().__init__(source.name, source.names, options, kinds)
+        self._seen: list[TypeInference] = []
         self._attributes: dict[int, ColumnType] = {}
-        self._time_type: ColumnType | None = None
+        self._times: dict[int, ColumnType | None] = {}
+
+    def _elsewhere(self) -> str:
+        sheets = (guess.guess for guess in self._source.guesses() if guess.option == "sheet")
+        return "".join(f"name the right sheet (this is {sheet}); else " for sheet in sheets)
+
+    def sample(self) -> Mapping[int, Sequence[str]]:
+        try:
+            first = next(self._source.batches(no_progress), None)
+        except Reread:
+            return self.sample()
+        if first is None:
+            return {}
+        columns = enumerate(first.slice(0, _SAMPLED).columns)
+        return {number: column.to_pylist() for number, column in columns}
 
     def batches(self, progress: Progress = no_progress) -> Batches:
-        self._learn(lambda done, total: progress(done, 2 * total))
+        try:
+            self._learn(lambda done, total: progress(done, 2 * total))
+        except Reread:
+            self._learn(lambda done, total: progress(done, 2 * total))
         row = 0
         for texts in self._source.batches(lambda done, total: progress(total + done, 2 * total)):
-            empty = pc.index(texts.column(self._case), "").as_py()
-            if empty >= 0:
-                raise self._source.defect(
-                    row + empty,
-                    f"the case ({self._names[self._case]!r}) is empty",
-                    "every event must belong to a case; fill it in or remove the line",
-                )
-            arrays = {
-                CASE: texts.column(self._case),
-                ACTIVITY: blanked(texts.column(self._activity), ()),
-                TIME: self._times(texts),
-            }
-            for number, of in self._attributes.items():
-                read = self._clock.read if of.name == "time" else typed
-                arrays[attribute_field(number)] = read(texts.column(number), of)
-            yield pa.record_batch(arrays)
+            yield self._batch(texts, row)
             row += texts.num_rows
+
+    def _batch(self, texts: RecordBatch, first_row: int) -> RecordBatch:
+        case = texts.column(self._case)
+        empty = pc.index(case, "").as_py()
+        if empty >= 0 and not self._options.skip_invalid:
+            raise self._source.defect(
+                first_row + empty,
+                f"the case ({self._names[self._case]!r}) is empty",
+                "every event must belong to a case; fill it in, remove the line, or leave such "
+                "lines out",
+                (Option("skip_invalid"),),
+            )
+        times = {number: self._read_times(texts, number) for number in self._times}
+        if self._options.skip_invalid:
+            readable = [
+                self._within_reach(us, self._given_times(texts, number))
+                for number, us in times.items()
+            ]
+            has_case = pc.not_equal(case, "").to_numpy(zero_copy_only=False)
+            kept = pa.array(self._valid(first_row, has_case, readable))
+            for (number, us), fine in zip(times.items(), readable, strict=True):
+                times[number] = pc.if_else(pa.array(fine), us, pa.scalar(None, pa.int64()))
+            texts = texts.filter(kept)
+            times = {number: us.filter(kept) for number, us in times.items()}
+        arrays = {CASE: texts.column(self._case)}
+        if self._activity is not None:
+            arrays[ACTIVITY] = blanked(texts.column(self._activity), ())
+        for number, of in self._attributes.items():
+            read = self._clock.read if of.name == "time" else typed
+            arrays[attribute_field(number)] = read(texts.column(number), of)
+        return self._events(arrays, times)
 
     def description(self) -> Description:
         columns = (
             Column(attribute_field(number), self._names[number], of.kind, of.name)
             for number, of in self._attributes.items()
         )
-        return Description(tuple(columns), tuple(self._guesses()), tuple(self._notices()))
+        told = (tuple(self._guesses()), tuple(self._notices()))
+        return Description((*columns, *self._more_columns()), *told)
+
+    # --- what the first pass learns ---------------------------------------------------
 
     def _possible_times(self, number: int) -> Sequence[TimeFormat]:
         """A format that was said is the only one for event times, the first for others.
 
         A count since 1970 can be the time of events, but as an attribute it is just a number.
         """
-        if number == self._time:
+        if number in self._times:
             return ALL_TIMES if self._format is None else (self._format,)
         said = () if self._format is None else (self._format,)
         return (*said, *FORMATS.values())
 
     def _learn(self, progress: Progress) -> None:
+        self._pair_day_and_clock()
+        event_times = (*self._milestones, self._start, self._timestamp)
+        self._times = {number: None for number in event_times if number is not None}
+        tolerates = self._options.skip_invalid
+        self._seen = [
+            TypeInference(
+                self._options.missing,
+                self._possible_times(number),
+                tolerates=tolerates and number in self._times,
+            )
+            for number in range(len(self._names))
+        ]
         observed = [n for n in range(len(self._seen)) if self._to_be_learned(n)]
+        names, row = {str(number): name for number, name in enumerate(self._names)}, 0
         for texts in self._source.batches(progress):
+            refuse_long_texts(texts, names, self._options, self._source.defect, row)
+            row += texts.num_rows
             for number in observed:
-                self._seen[number].observe(texts.column(number))
-        time = self._time_column()
-        self._time = time
-        seen = self._seen[time]
-        if bad := seen.unreadable:
-            raise self._source.defect(bad.row, *bad.defect(self._names[time]))
-        self._time_type = seen.time_type()
+                self._seen[number].observe(self._time_texts(texts, number))
+        if not self._times:
+            self._times = dict.fromkeys(self._columns_of_times())
+        self._agree_on_times()
+        decimal = self._decimal_shown()
         self._attributes = {
-            number: self._attribute_type(number)
+            number: self._attribute_type(number, decimal)
             for number in range(len(self._seen))
-            if number not in (self._case, self._activity, time)
+            if number not in self._taken and number not in self._times
         }
         times = [n for n, of in self._attributes.items() if of.name == "time"]
-        if any(self._seen[number].offsets for number in (time, *times)):
+        if any(self._seen[number].offsets for number in (*self._times, *times)):
             self._clock.trust_z()
 
+    def _pair_day_and_clock(self) -> None:
+        """Finds a day and a time of the day in two columns, if names and values show them."""
+        said = self._options
+        if self._wide or said.timestamp or said.time_of_day or self._time_of_day is not None:
+            return
+        plain = {_plain(name): number for number, name in reversed([*enumerate(self._names)])}
+        day = next((plain[name] for name in _DAYS if name in plain), None)
+        clock = next((plain[name] for name in _CLOCKS if name in plain), None)
+        if day is None or clock is None or self._timestamp not in (day, clock):
+            return
+        if {day, clock} & {self._case, self._activity, self._start}:
+            return
+        texts = [text for text in self.sample().get(clock, ()) if text]
+        if texts and pc.all(pc.match_substring_regex(pa.array(texts), CLOCK_ALONE)).as_py():
+            self._timestamp, self._time_of_day = day, clock
+            self._taken.add(clock)
+
     def _to_be_learned(self, number: int) -> bool:
-        if number in (self._case, self._activity):
+        if number in self._taken:
             return False
-        return self._kinds is None or self._time in (None, number)
+        return self._kinds is None or not self._times or number in self._times
 
-    def _attribute_type(self, number: int) -> ColumnType:
-        if self._kinds is None:
-            return self._seen[number].attribute_type()
-        return ColumnType("text", self._options.missing or ())
+    def _columns_of_times(self) -> Sequence[int]:
+        """Of a wide table, all columns that hold times; else the first that does."""
+        found = [
+            number
+            for number, seen in enumerate(self._seen)
+            if number not in self._taken and seen.attribute_type().name == "time"
+        ]
+        if self._wide and found:
+            return found
+        if self._wide:
+            raise LogFormatError(
+                self.name,
+                1,
+                f"no column holds times only; the columns are {_some_of(self._names)}",
+                hint="name the columns that are milestones",
+                options=(Option("milestones", flag="milestone"),),
+            )
+        if not found:
+            raise self._lacks("timestamp")
+        return found[:1]
 
-    def _time_column(self) -> int:
-        """The column named or usually named so, or else the first that holds times."""
-        if self._time is not None:
-            return self._time
-        taken = (self._case, self._activity)
-        for number, seen in enumerate(self._seen):
-            if number not in taken and seen.attribute_type().name == "time":
-                return number
-        raise self._lacks("timestamp", *taken)
+    def _agree_on_times(self) -> None:
+        """Formats of the event times: one that fits all columns, if there is one."""
+        for number in self._times:
+            if bad := self._seen[number].unreadable:
+                raise self._source.defect(bad.row, *bad.defect(self._names[number]))
+        found = {number: self._seen[number].time_type() for number in self._times}
+        possible = [
+            self._seen[number].possible_times() for number, of in found.items() if of is not None
+        ]
+        for number, of in found.items():
+            common = [
+                w for w in self._seen[number].possible_times() if all(w in p for p in possible)
+            ]
+            if of is not None and common:
+                found[number] = ColumnType("time", of.missing, common[0])
+        self._times = found
 
-    def _times(self, texts: RecordBatch) -> ArrowArray:
-        if self._time is None or self._time_type is None:  # the column has no values at all
+    def _decimal_shown(self) -> str:
+        """Comma, if a column can only be read with it, and none can only with a point."""
+        learned = self._kinds is None and not self._options.decimal
+        shown = {seen.decimal for seen in self._seen} if learned else set[str]()
+        return "," if "," in shown and "." not in shown else ""
+
+    def _attribute_type(self, number: int, decimal: str) -> ColumnType:
+        if self._kinds is not None:
+            return ColumnType("text", self._options.missing or ())
+        seen = self._seen[number]
+        return seen.attribute_type(self._options.decimal or seen.decimal or decimal)
+
+    # --- the times of a row -----------------------------------------------------------
+
+    def _time_texts(self, texts: RecordBatch, number: int) -> ArrowArray:
+        if number == self._timestamp and self._time_of_day is not None:
+            return joined(texts.column(number), texts.column(self._time_of_day))
+        return texts.column(number)
+
+    def _given_times(self, texts: RecordBatch, number: int) -> ArrowArray:
+        """Which rows say anything about the time."""
+        of = self._times[number]
+        return blanked(self._time_texts(texts, number), of.missing if of else ()).is_valid()
+
+    def _read_times(self, texts: RecordBatch, number: int) -> ArrowArray:
+        of = self._times[number]
+        if of is None:  # the column has no values at all
             return pa.nulls(texts.num_rows, pa.int64())
-        return self._clock.read(texts.column(self._time), self._time_type)
+        return self._clock.read(self._time_texts(texts, number), of)
+
+    # --- what to tell -----------------------------------------------------------------
 
     def _guesses(self) -> Iterator[Guess]:
-        options = self._options
-        if options.delimiter is None:
-            yield Guess("delimiter", _DELIMITER_NAMES[self._source.delimiter], "delimiter")
-        if self._time is None or self._time_type is None:
-            yield from self._role_guesses(self._case, self._activity)
-        else:
-            yield from self._role_guesses(self._case, self._activity, self._time)
-            yield from format_guess(self._time_type, self._seen[self._time], options)
+        yield from self._source.guesses()
+        written = {n: of for n, of in self._times.items() if of is not None}
+        yield from self._role_guesses(tuple(written))
+        told = set[str]()
+        for number, of in written.items():
+            for guess in format_guess(of, self._seen[number], self._options):
+                if guess.guess not in told:
+                    yield guess
+                told.add(guess.guess)
         yield from self._clock.guesses()
-        if options.missing is None:
-            types = dict(self._attributes)
-            if self._time is not None and self._time_type is not None:
-                types[self._time] = self._time_type
+        yield from self._decimal_guesses()
+        if self._options.missing is None:
             columns: dict[str, list[str]] = {}
-            for number, of in sorted(types.items()):
+            for number, of in sorted((self._attributes | written).items()):
                 for marker in of.missing:
                     columns.setdefault(marker, []).append(self._names[number])
             for marker, holders in columns.items():
                 yield Guess(repr(marker), f"means no value in {_listed(holders)}", "missing")
 
+    def _decimal_guesses(self) -> Iterator[Guess]:
+        if self._options.decimal is not None:
+            return
+        for sign, what in ((",", "a comma"), (".", "a point, with thousands in groups")):
+            holders = [self._names[n] for n, of in self._attributes.items() if of.decimal == sign]
+            if holders:
+                yield Guess("decimal sign", f"{what}, in {_listed(holders)}", "decimal")
+
     def _notices(self) -> Iterator[str]:
+        yield from self._source.notices()
+        yield from self._skipped_notices(self._source.place)
         yield from self._clock.notices()
+        if self._kinds is not None:
+            return
+        for number, of in self._attributes.items():
+            if of.name == "time" and _plain(self._names[number]) in _STARTS and not self._wide:
+                yield (
+                    f"{self._names[number]!r} is kept as an attribute; if it is when an activity "
+                    "starts, name it with the option start"
+                )
         texts = [number for number, of in self._attributes.items() if of.name == "text"]
-        if self._options.missing is not None or self._kinds is not None:
+        unclear = [self._names[number] for number in texts if self._seen[number].unclear_numbers]
+        if unclear and self._options.decimal is None:
+            yield (
+                f"{_listed(unclear)}: 1,234 may be 1.234 or 1234, so they are kept as texts; "
+                "say with the option decimal which sign stands before decimals"
+            )
+        if self._options.missing is not None:
             return
         for number in texts:
             for marker in sorted(self._seen[number].markers_seen):
@@ -321,158 +641,6 @@ class CsvReader(_Table):
 def _listed(names: list[str]) -> str:
     shown = ", ".join(map(repr, names[:3]))
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} other columns"
-
-
-# --- the file as texts ---------------------------------------------------------------
-
-
-class CsvSource:
-    """One file: its header, and its rows as often as they are needed."""
-
-    def __init__(self, path: Path, options: ReadOptions) -> None:
-        self.path = path
-        self._options = options
-        self.delimiter = options.delimiter or _guessed_delimiter(path)
-        with open_log_file(self.path) as file, _text(file) as text:
-            reader = csv.reader(self._lines(text), delimiter=self.delimiter)
-            names = next((row for row in _patiently(reader) if row), [])
-            lines = reader.line_num
-        if not any(names):
-            raise LogFormatError(
-                self.path.name, 1, "the file is empty", hint="give a CSV file with a header line"
-            )
-        self.names, self._header_lines = (
-            tuple(name or f"column {number}" for number, name in enumerate(names, 1)),
-            lines,
-        )
-        refuse_many_columns(path.name, 1, len(self.names), options)
-
-    def batches(self, progress: Progress) -> Iterator[RecordBatch]:
-        """All columns as text, nothing turned into null; columns are called 0, 1, 2, …."""
-        names = {str(number): name for number, name in enumerate(self.names)}
-        rows = 0
-        with open_log_file(self.path) as file:
-            try:
-                for batch in self._arrow_reader(file):
-                    progress(file.done, file.total)
-                    refuse_long_texts(batch, names, self._options, self.defect, rows)
-                    rows += batch.num_rows
-                    yield batch
-            except pa.ArrowInvalid as error:
-                raise self._explained(str(error)) from None
-
-    def defect(
-        self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
-    ) -> LogFormatError:
-        """What is wrong with a data row, counted from 0, at the line on which it begins."""
-        line = next((line for line, _fields in islice(self._rows(), row, None)), None)
-        return LogFormatError(self.path.name, line, cause, hint=hint, options=options)
-
-    def _arrow_reader(self, file: LogFile) -> Iterator[RecordBatch]:
-        fields = [str(number) for number in range(len(self.names))]
-        reader = arrow_csv.open_csv(
-            file.content,
-            read_options=arrow_csv.ReadOptions(
-                block_size=_BLOCK, skip_rows=self._header_lines, column_names=fields
-            ),
-            parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(fields, pa.string()), strings_can_be_null=False
-            ),
-        )
-        with reader:
-            yield from reader
-
-    def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Line and fields of every data row, the way Arrow counts rows."""
-        with open_log_file(self.path) as file, _text(file) as text:
-            reader = csv.reader(self._lines(text), delimiter=self.delimiter)
-            line = 1
-            for fields in _patiently(reader):
-                if fields and line > self._header_lines:
-                    yield line, fields
-                line = reader.line_num + 1
-
-    def _lines(self, text: io.TextIOWrapper) -> Iterator[str]:
-        """The lines of the file, none of which is longer than any row that is read."""
-        for number in count(1):
-            line = text.readline(_BLOCK)
-            if not line:
-                return
-            if len(line) == _BLOCK and not line.endswith(("\n", "\r")):
-                raise self._too_long_a_row(number)
-            yield line
-
-    def _too_long_a_row(self, line: int | None) -> LogFormatError:
-        return LogFormatError(
-            self.path.name,
-            line,
-            f"a row is longer than {_BLOCK >> 20} MB",
-            hint="look for a double quote that is never closed; if it is right, use Parquet",
-        )
-
-    def _explained(self, arrow_message: str) -> LogFormatError:
-        """Arrow's complaint in our words, with the line it is about."""
-        width = len(self.names)
-        if "UTF8" in arrow_message:
-            return LogFormatError(
-                self.path.name,
-                self._first_line_not_utf8(),
-                "the text is not encoded in UTF-8",
-                hint="save the file as UTF-8, e.g. with iconv -f latin1 -t utf-8",
-            )
-        if "straddling" in arrow_message:
-            return self._too_long_a_row(None)
-        for line, fields in self._rows():
-            if len(fields) != width:
-                return LogFormatError(
-                    self.path.name,
-                    line,
-                    f"{len(fields)} fields where the header has {width}",
-                    hint="correct the line; put a field that contains the delimiter "
-                    f"{self.delimiter!r} in double quotes",
-                )
-        return LogFormatError(
-            self.path.name,
-            None,
-            f"not a well-formed CSV file: {arrow_message}",
-            hint="look for a double quote that is never closed",
-        )
-
-    def _first_line_not_utf8(self) -> int | None:
-        with open_log_file(self.path) as file:
-            for number, line in enumerate(file.content, 1):
-                try:
-                    line.decode()
-                except UnicodeDecodeError:
-                    return number
-        return None
-
-
-def _text(file: LogFile) -> io.TextIOWrapper:
-    return io.TextIOWrapper(file.content, encoding="utf-8-sig", errors="replace", newline="")
-
-
-def _patiently(reader: Iterator[list[str]]) -> Iterator[list[str]]:
-    """The rows up to the first that the standard library gives up on."""
-    try:
-        yield from reader
-    except csv.Error:
-        return
-
-
-def _guessed_delimiter(path: Path) -> str:
-    """The one that cuts header and first rows into the same number of fields, and most."""
-    with open_log_file(path) as file:
-        sample = file.content.read(_SAMPLE).decode("utf-8-sig", errors="replace")
-    complete = sample[: sample.rfind("\n") + 1] or sample
-
-    def merit(delimiter: str) -> tuple[bool, int]:
-        rows = _patiently(csv.reader(io.StringIO(complete, newline=""), delimiter=delimiter))
-        widths = [len(row) for row in rows if row][:20] or [0]
-        return len(set(widths)) == 1 and widths[0] > 1, widths[0]
-
-    return max(DELIMITERS, key=merit)
 
 
 # --- columns that come with types: Parquet, Arrow, data frames ----------------------------
@@ -501,14 +669,23 @@ class FrameReader(_Table):
         self._scan = scan
         refuse_many_columns(name, None, len(schema), options)
         super().__init__(name, schema.names, options, kinds)
-        self._time = self._time_column()
-        self._written: ColumnType | None = None
-        self._seen = TypeInference(options.missing, ALL_TIMES)
-        taken = (self._case, self._activity, self._time)
+        self._times = self._time_columns()
+        self._written: dict[int, ColumnType] = {}
+        self._seen: dict[int, TypeInference] = {}
         self._attributes: dict[int, StoredType] = {
             number: stored_type(field.type)
             for number, field in enumerate(schema)
-            if number not in taken
+            if number not in self._taken and number not in self._times
+        }
+
+    def sample(self) -> Mapping[int, Sequence[str]]:
+        first = next(self._scan(), None)
+        if first is None:
+            return {}
+        columns = enumerate(first.slice(0, _SAMPLED).columns)
+        return {
+            number: ["" if value is None else str(value) for value in column.to_pylist()]
+            for number, column in columns
         }
 
     @classmethod
@@ -528,42 +705,66 @@ class FrameReader(_Table):
 
     @classmethod
     def of_parquet(
-        cls, path: Path, options: ReadOptions, kinds: Kinds | None = None
+        cls, place: Place, options: ReadOptions, kinds: Kinds | None = None
     ) -> FrameReader:
+        source = place if isinstance(place, Path) else io.BytesIO(log_bytes(place))
         try:
-            with parquet.ParquetFile(path) as file:
+            with parquet.ParquetFile(source) as file:
                 schema, rows = file.schema_arrow, file.metadata.num_rows
         except (pa.ArrowException, OSError) as error:
-            raise _damaged(path, error) from None
-        return cls(path.name, schema, rows, lambda: _parquet_batches(path), options, kinds)
+            raise _damaged(place.name, error) from None
+
+        def scan() -> Iterator[RecordBatch]:
+            with parquet.ParquetFile(source) as file:
+                try:
+                    yield from file.iter_batches(batch_size=_ROWS)
+                except (pa.ArrowException, OSError) as error:
+                    raise _damaged(place.name, error) from None
+
+        return cls(place.name, schema, rows, scan, options, kinds)
 
     def batches(self, progress: Progress = no_progress) -> Batches:
         """As every reader; progress counts rows, since there may be no file."""
-        if stored_type(self._schema.field(self._time).type).source == "text":
-            self._learn_time_format()
+        for number in self._times:
+            if self._is_text(number):
+                self._learn_time_format(number)
         names = {attribute_field(number): self._names[number] for number in self._attributes}
         done = 0
         for batch in self._scan():
-            column = batch.column(self._case)
-            if column.null_count:
-                missing = pc.index(pc.is_null(column), value=True).as_py()
-                raise self._defect(
-                    done + missing,
-                    f"the case ({self._names[self._case]!r}) is missing",
-                    "every event must belong to a case; fill it in or leave the row out",
-                )
-            arrays = {
-                CASE: _texts(batch.column(self._case)),
-                ACTIVITY: _texts(batch.column(self._activity)),
-                TIME: self._times(batch.column(self._time)),
-            }
-            for n, of in self._attributes.items():
-                arrays[attribute_field(n)] = of.convert(batch.column(n), self._clock)
-            canonical = pa.record_batch(arrays)
+            canonical = self._batch(batch, done)
             refuse_long_texts(canonical, names, self._options, self._defect, done)
             yield canonical
             done += batch.num_rows
             progress(done, self._rows)
+
+    def _batch(self, batch: RecordBatch, first_row: int) -> RecordBatch:
+        case = batch.column(self._case)
+        if case.null_count and not self._options.skip_invalid:
+            missing = pc.index(pc.is_null(case), value=True).as_py()
+            raise self._defect(
+                first_row + missing,
+                f"the case ({self._names[self._case]!r}) is missing",
+                "every event must belong to a case; fill it in, or leave such rows out",
+                (Option("skip_invalid"),),
+            )
+        times = {number: self._read_times(batch, number) for number in self._times}
+        if self._options.skip_invalid:
+            readable = [
+                self._within_reach(us, self._given_times(batch, number))
+                for number, us in times.items()
+            ]
+            has_case = case.is_valid().to_numpy(zero_copy_only=False)
+            kept = pa.array(self._valid(first_row, has_case, readable))
+            for (number, us), fine in zip(times.items(), readable, strict=True):
+                times[number] = pc.if_else(pa.array(fine), us, pa.scalar(None, pa.int64()))
+            batch = batch.filter(kept)
+            times = {number: us.filter(kept) for number, us in times.items()}
+        arrays = {CASE: _texts(batch.column(self._case))}
+        if self._activity is not None:
+            arrays[ACTIVITY] = _texts(batch.column(self._activity))
+        for n, of in self._attributes.items():
+            arrays[attribute_field(n)] = of.convert(batch.column(n), self._clock)
+        return self._events(arrays, times)
 
     def description(self) -> Description:
         columns = (
@@ -575,29 +776,61 @@ class FrameReader(_Table):
             for number, of in self._attributes.items()
             if of.notice
         )
-        told = (*notices, *self._clock.notices())
-        return Description(tuple(columns), tuple(self._guesses()), told)
+        skipped = self._skipped_notices(lambda row: f"row {row + 1}")
+        told = (*notices, *skipped, *self._clock.notices())
+        return Description((*columns, *self._more_columns()), tuple(self._guesses()), told)
 
-    def _time_column(self) -> int:
-        taken = (self._case, self._activity)
-        if self._timestamp is not None:
-            return self._timestamp
-        for number, field in enumerate(self._schema):
-            if number not in taken and stored_type(field.type).kind == Kind.TIME:
-                return number
-        raise self._lacks("timestamp", *taken)
+    def _time_columns(self) -> tuple[int, ...]:
+        """Of the event times: the start before the end, or all milestones."""
+        said = (*self._milestones, self._start, self._timestamp)
+        found = tuple(number for number in said if number is not None)
+        if found and (self._timestamp is not None or self._wide):
+            return found
+        typed = [
+            number
+            for number, field in enumerate(self._schema)
+            if number not in self._taken
+            and number != self._start
+            and stored_type(field.type).kind == Kind.TIME
+        ]
+        if self._wide and typed:
+            return tuple(typed)
+        if self._wide:
+            raise LogFormatError(
+                self.name,
+                None,
+                f"no column holds times; the columns are {_some_of(self._names)}",
+                hint="name the columns that are milestones",
+                options=(Option("milestones", flag="milestone"),),
+            )
+        if not typed:
+            raise self._lacks("timestamp")
+        return (*found, typed[0])
 
-    def _learn_time_format(self) -> None:
+    def _is_text(self, number: int) -> bool:
+        paired = number == self._timestamp and self._time_of_day is not None
+        return paired or stored_type(self._schema.field(number).type).source == "text"
+
+    def _time_texts(self, batch: RecordBatch, number: int) -> ArrowArray:
+        texts = _texts(batch.column(number))
+        if number == self._timestamp and self._time_of_day is not None:
+            clocks = _texts(batch.column(self._time_of_day))
+            return joined(pc.fill_null(texts, ""), pc.fill_null(clocks, ""))
+        return texts
+
+    def _learn_time_format(self, number: int) -> None:
         options = self._options
         said = () if options.time_format is None else (time_format(options.time_format),)
-        self._seen = TypeInference(options.missing, said or ALL_TIMES)
+        seen = TypeInference(options.missing, said or ALL_TIMES, tolerates=options.skip_invalid)
         for batch in self._scan():
-            self._seen.observe(_texts(batch.column(self._time)))
-        if bad := self._seen.unreadable:
-            raise self._defect(bad.row, *bad.defect(self._names[self._time]))
-        if self._seen.offsets:
+            seen.observe(self._time_texts(batch, number))
+        if bad := seen.unreadable:
+            raise self._defect(bad.row, *bad.defect(self._names[number]))
+        if seen.offsets:
             self._clock.trust_z()
-        self._written = self._seen.time_type()
+        self._seen[number] = seen
+        if (written := seen.time_type()) is not None:
+            self._written[number] = written
 
     def _defect(
         self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
@@ -605,9 +838,16 @@ class FrameReader(_Table):
         where = f"in row {row + 1}, {cause}"
         return LogFormatError(self.name, None, where, hint=hint, options=options)
 
-    def _times(self, column: ArrowArray) -> ArrowArray:
-        if self._written is not None:
-            return self._clock.read(_texts(column), self._written)
+    def _given_times(self, batch: RecordBatch, number: int) -> ArrowArray:
+        if number in self._written:
+            missing = self._written[number].missing
+            return blanked(self._time_texts(batch, number), missing).is_valid()
+        return batch.column(number).is_valid()
+
+    def _read_times(self, batch: RecordBatch, number: int) -> ArrowArray:
+        if number in self._written:
+            return self._clock.read(self._time_texts(batch, number), self._written[number])
+        column = batch.column(number)
         of = stored_type(column.type)
         if of.kind == Kind.TIME:
             return of.convert(column, self._clock)
@@ -619,7 +859,7 @@ class FrameReader(_Table):
             raise LogFormatError(
                 self.name,
                 None,
-                f"{self._names[self._time]!r} holds {column.type}, not times",
+                f"{self._names[number]!r} holds {column.type}, not times",
                 hint="convert the column, name another one, or, if it counts from 1970, say in "
                 "what: epoch-s, epoch-ms or epoch-us",
                 options=(Option("timestamp"), Option("time_format", "epoch-s")),
@@ -627,23 +867,15 @@ class FrameReader(_Table):
         return self._clock.read(_texts(column), ColumnType("time", (), time_format(said)))
 
     def _guesses(self) -> Iterator[Guess]:
-        yield from self._role_guesses(self._case, self._activity, self._time)
-        if self._written is not None:
-            yield from format_guess(self._written, self._seen, self._options)
+        yield from self._role_guesses(self._times)
+        for number, written in self._written.items():
+            yield from format_guess(written, self._seen[number], self._options)
         yield from self._clock.guesses()
 
 
-def _parquet_batches(path: Path) -> Iterator[RecordBatch]:
-    with parquet.ParquetFile(path) as file:
-        try:
-            yield from file.iter_batches(batch_size=_ROWS)
-        except (pa.ArrowException, OSError) as error:
-            raise _damaged(path, error) from None
-
-
-def _damaged(path: Path, error: Exception) -> LogFormatError:
+def _damaged(name: str, error: Exception) -> LogFormatError:
     return LogFormatError(
-        path.name,
+        name,
         None,
         f"not a readable Parquet file: {error}",
         hint="write the file again, or copy it again",

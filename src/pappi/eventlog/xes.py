@@ -11,15 +11,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from itertools import count
-from pathlib import Path
 from typing import Protocol
 from xml.parsers import expat
 
 import numpy as np
 import pyarrow.compute as pc
 
-from pappi.errors import LogFormatError, Option, UsageError
-from pappi.eventlog.files import open_log_file, refuse_long_texts
+from pappi.errors import LogFormatError, Option
+from pappi.eventlog.files import Place, open_log_file, refuse_long_texts
 from pappi.eventlog.inference import (
     ALL_TIMES,
     ColumnType,
@@ -88,14 +87,7 @@ class XesReader:
     all of them decide. With `kinds`, attributes are called by their keys alone.
     """
 
-    def __init__(self, path: Path, options: ReadOptions, kinds: Kinds | None = None) -> None:
-        for name in ("delimiter", "case", "activity", "timestamp"):  # else passed over in silence
-            if getattr(options, name) is not None:
-                raise UsageError(
-                    f"an XES file already says what its {name} is",
-                    hint="leave this option out",
-                    options=(Option(name),),
-                )
+    def __init__(self, path: Place, options: ReadOptions, kinds: Kinds | None = None) -> None:
         self._path = path
         self._options = options
         self._kinds = kinds

@@ -180,6 +180,9 @@ class EntryKind:
     ROLLBACK = "rollback"
     WITHDRAW_NAMES = "withdraw-names"
     EXACT = "exact"
+    PROFILE = "profile"
+    RENAME = "rename"
+    REMOVE = "remove"
 
 
 LEDGERS_OWN = frozenset(

@@ -8,29 +8,37 @@
     hexagon       ratios of any two sums
     joint         means, shares and sums of several PPIs from one draw
     hull          its noise: law, proof and sampler
+    histogram     distributions, and medians and percentiles read off them
     interval      extremes and quantiles by rank, means and sums by distance
     loose         extremes and quantiles where bounds are loose
     clip          means and sums cut at a private clipping bound
     margins       by how many cases a target is met or missed
     threshold     decisions, and values that agree with them
     sampled       any formula, over buckets of cases
+    combined      releases on record, added up: longer periods from shorter, sums from means
 
     noise         exact discrete Laplace draws; the only source of randomness
     laws          exact output distributions and the privacy loss between them
     exponential   the exponential mechanism in whole numbers; exp and log, rounded up
     lattice       values become integers
+    bins          public bins, and all that noisy counts of them tell
     tails         how large discrete Laplace noise gets
     pivot         an interval of true coverage for a mean
+    beyond        cases that bounds cut: how many there are, how much they may hide
     prediction    what is predicted of a release: error laws, reference scenarios
     family        every mechanism for every function, as it is tried out without a log
 
 Nothing here sees a log: a mechanism gets one number per case and declared bounds.
 """
 
+from pappi.mechanisms.beyond import FAR_WIDTHS, BeyondBounds, Clipped, hidden_by_bounds
+from pappi.mechanisms.bins import Bins, NoisyBins, clamp
 from pappi.mechanisms.clip import PrivateClippingBound
+from pappi.mechanisms.combined import Combined, Part, combined_mean, combined_sum
 from pappi.mechanisms.exponential import StepLaw
 from pappi.mechanisms.family import Family, families
 from pappi.mechanisms.hexagon import HexagonRatio
+from pappi.mechanisms.histogram import NoisyHistogram
 from pappi.mechanisms.interval import (
     IntervalExtreme,
     IntervalQuantile,
@@ -45,10 +53,10 @@ from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, Law, Loss, Outco
 from pappi.mechanisms.loose import RANK_TARGET, LooseMinimum, LooseQuantile, RankedMaximum
 from pappi.mechanisms.margins import PER_CASE, MeanMargin, RatioMargin
 from pappi.mechanisms.mechanism import (
+    DISTRIBUTION,
     FORMULA,
     PART_OF_WHOLE,
     RATIO,
-    BeyondBounds,
     Estimate,
     InBuckets,
     Limit,
@@ -59,7 +67,6 @@ from pappi.mechanisms.mechanism import (
     SumRatio,
     Task,
     Values,
-    clamp,
     quantile_level,
 )
 from pappi.mechanisms.noise import RandBelow, discrete_laplace, secret_bytes, system_randbelow
@@ -73,6 +80,7 @@ from pappi.mechanisms.prediction import (
     Fill,
     Floats,
     Scenario,
+    Trial,
     atom_tails,
     laplace_tails,
 )
@@ -93,8 +101,10 @@ from pappi.mechanisms.threshold import AnchoredMean, NoisyMargin, TwoStage, deci
 from pappi.mechanisms.two_bin import TwoBin, TwoBinRatio, drawn_in_shares
 
 __all__ = [
+    "DISTRIBUTION",
     "EVENLY",
     "EVENLY_BETWEEN",
+    "FAR_WIDTHS",
     "FILLS",
     "FORMULA",
     "FUNCTIONS",
@@ -108,7 +118,10 @@ __all__ = [
     "RATIO",
     "AnchoredMean",
     "BeyondBounds",
+    "Bins",
     "Chances",
+    "Clipped",
+    "Combined",
     "Contribution",
     "DiscreteLaplaceLaw",
     "ErrorLaw",
@@ -134,9 +147,12 @@ __all__ = [
     "Loss",
     "MeanMargin",
     "Mechanism",
+    "NoisyBins",
+    "NoisyHistogram",
     "NoisyIntegers",
     "NoisyMargin",
     "Outcome",
+    "Part",
     "PointDrawn",
     "PointLaw",
     "PresenceClass",
@@ -152,6 +168,7 @@ __all__ = [
     "SteppedSum",
     "SumRatio",
     "Task",
+    "Trial",
     "TwoBin",
     "TwoBinRatio",
     "TwoStage",
@@ -159,10 +176,13 @@ __all__ = [
     "atom_tails",
     "clamp",
     "clamped_error",
+    "combined_mean",
+    "combined_sum",
     "decision_epsilon",
     "discrete_laplace",
     "drawn_in_shares",
     "families",
+    "hidden_by_bounds",
     "joint_members",
     "laplace_tails",
     "mechanism_for",

@@ -300,6 +300,9 @@ class IntervalQuantile(RankScored):
     def rate(self) -> Fraction:
         return self.epsilon / 2
 
+    def interval_tells(self, cases: float) -> bool:  # noqa: ARG002 - one point tells little of any
+        return False
+
     def stretches(self, points: Counts) -> tuple[Counts, Counts]:
         """Scores can change only at a value and right after it."""
         starts, cases = self.starts(np.concatenate((points, points + 1))), len(points)

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -43,21 +44,23 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pappi.mechanisms.beyond import BeyondBounds, Clipped, hidden_by_bounds
+from pappi.mechanisms.bins import clamp
 from pappi.mechanisms.hull import BoxLaw, HullLaw, Spans
 from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
 from pappi.mechanisms.laws import Law, Outcome
 from pappi.mechanisms.mechanism import (
-    BeyondBounds,
+    ALL_BUT_SURE,
     Estimate,
     Mechanism,
     Values,
-    clamp,
     counted,
 )
 from pappi.mechanisms.pivot import share_hull
-from pappi.mechanisms.prediction import Chances, ErrorLaw, Floats, Scenario
+from pappi.mechanisms.prediction import Chances, ErrorLaw, Floats, Scenario, Trial
 from pappi.mechanisms.tails import significance
 from pappi.values import (
+    CONFIDENCE,
     UNIT_INTERVAL,
     Adjacency,
     Bounds,
@@ -77,9 +80,15 @@ _LEAST_UNIT = 1e-6
 _CONTINUOUS = math.inf
 _MOST_RADII = 20_000
 _TOLD = "beyond"
+_MOST_PARTS = 240
+_PARTS_ACROSS = 18
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots, these three: what follows from their fields is worked out once for each (a plan
+# has a few of them, and thousands of answers), and kept in the instance.
+
+
+@dataclass(frozen=True)
 class Contribution:
     """What a case contributes to one function of a set: a value within bounds."""
 
@@ -93,19 +102,19 @@ class Contribution:
     def is_sum(self) -> bool:
         return self.function == "sum"
 
-    @property
+    @cached_property
     def lattice(self) -> Lattice:
         if self.is_sum:
             low, high = min(self.bounds.low, Fraction(0)), max(self.bounds.high, Fraction(0))
             return Lattice.through_zero(Bounds(low, high), integral=self.integral)
         return Lattice.over(self.bounds, RANGE_STEPS, integral=self.integral)
 
-    @property
+    @cached_property
     def span(self) -> int:
         """K′: u lies within ±K′/2."""
         return 2 * self.lattice.span
 
-    @property
+    @cached_property
     def skew(self) -> Fraction:
         """μ of a sum: how far zero lies from the middle of what a case adds, as a share of half."""
         lattice = self.lattice
@@ -130,19 +139,19 @@ _BEYOND = Contribution("share", UNIT_INTERVAL, integral=True)
 """Of a class that counts what its bounds cut: whether a case is among it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PresenceClass:
     """Functions that a case is part of together, or of none; `everyone` is in it if it says so."""
 
     members: tuple[Contribution, ...]
     everyone: bool
 
-    @property
+    @cached_property
     def told(self) -> bool:
         """Whether it counts the cases that the bounds of its members cut."""
         return any(member.told for member in self.members)
 
-    @property
+    @cached_property
     def spans(self) -> Spans:
         counted = (*self.members, _BEYOND) if self.told else self.members
         return tuple(member.span for member in counted)
@@ -159,7 +168,7 @@ class PresenceClass:
         return *sums, len(rows)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JointMember(Mechanism):
     """One function of a set; `index` says which, counted through all classes."""
 
@@ -204,7 +213,7 @@ class JointMember(Mechanism):
 
     # --- what was released, of this member
 
-    @property
+    @cached_property
     def place(self) -> tuple[int, int]:
         """Its class, and its place in the class."""
         index = self.index
@@ -214,7 +223,7 @@ class JointMember(Mechanism):
             index -= len(each.members)
         raise IndexError(self.index)
 
-    @property
+    @cached_property
     def member(self) -> Contribution:
         number, index = self.place
         return self.classes[number].members[index]
@@ -239,23 +248,39 @@ class JointMember(Mechanism):
             return None
         number, _ = self.place
         *_, v, t = self._of_class(noisy)
-        noise, measures = self._noise, sum(each.told for each in self.classes[number].members)
-        of_difference = noise.deviation(0.0, _BEYOND.span) ** 2
-        of_number = noise.deviation(1.0, _BEYOND.span) ** 2 - of_difference
-        return BeyondBounds(float(v), float(t), of_difference, of_number, measures)
+        measures = sum(each.told for each in self.classes[number].members)
+        return BeyondBounds(float(v), float(t), *self._noise.of_beyond, measures)
 
     def _bins(self, noisy: Outcome) -> tuple[float, float]:
         """As two bins, in cases: how much of them lies above, and below."""
         v, t = self._noisy(noisy)
         return max((t + v) / 2, 0.0), max((t - v) / 2, 0.0)
 
-    @property
+    @cached_property
     def _noise(self) -> Noise:
         number, _ = self.place
         spans = tuple(each.spans for each in self.classes)
         if self.adjacency is Adjacency.REPLACE:
             return box_noise(tuple(span for each in spans for span in each), self.epsilon)
         return class_noise(spans, number, self.epsilon)
+
+    @property
+    def pair_noise(self) -> JointPair:
+        return JointPair(self._noise, self.member.span, 1 / float(self.epsilon))
+
+    def pair(self, noisy: Outcome) -> tuple[float, float]:
+        return self._noisy(noisy)
+
+    @property
+    def as_sum(self) -> tuple[float, float]:
+        if self.member.is_sum:
+            half = float(self.member.lattice.step) * self.member.span / 4
+            return half, half * float(self.member.skew)
+        low, high = self.ends
+        return (high - low) / 2, (high + low) / 2
+
+    def sum_rounding(self, noisy: Outcome) -> float:
+        return self.member.lattice.rounding * max(self._noisy(noisy)[1], 0.0)
 
     def estimate(self, noisy: Outcome) -> Estimate:
         v, t = self._noisy(noisy)
@@ -269,13 +294,13 @@ class JointMember(Mechanism):
         shares = _drawn_in(np.array([v]), np.array([t]), self._noise.unit)
         return float(shares[0])
 
+    @property
+    def _unit(self) -> float:
+        """What one step of v adds to a sum."""
+        return float(self.member.lattice.step) * self.member.span / 4
+
     def _sum(self, v: float, t: float) -> float:
-        return (
-            float(self.member.lattice.step)
-            * self.member.span
-            / 4
-            * (v + float(self.member.skew) * t)
-        )
+        return self._unit * (v + float(self.member.skew) * t)
 
     def _mean(self, share: float) -> float:
         return float(self.bounds.low) + float(self.bounds.width) * share
@@ -330,9 +355,7 @@ class JointMember(Mechanism):
         noise, span = self._noise, self.member.span
         v, t = self._noisy(noisy)
         if self.member.is_sum:
-            off = v - (
-                limit / (float(self.member.lattice.step) * span / 4) - float(self.member.skew) * t
-            )
+            off = v - (limit / self._unit - float(self.member.skew) * t)
             rarely = noise.tail(abs(off), -float(self.member.skew), span) / 2
             return 1 - rarely if off < 0 else rarely
         share = (limit - float(self.bounds.low)) / float(self.bounds.width)
@@ -379,11 +402,11 @@ class JointMember(Mechanism):
         noise = self._noise
         if self.member.is_sum:
             turned = noise.deviation(-float(self.member.skew), self.member.span)
-            return float(self.member.lattice.step) * self.member.span / 4 * turned
+            return self._unit * turned
         width = float(self.bounds.width)
         share = 0.5 if at is None else clamp((at - float(self.bounds.low)) / width, 0.0, 1.0)
         cases = max(cases, 0.0)
-        v, t = noise.points(self.member.span)
+        v, t = noise.points(Chances(0), self.member.span)
         if self.adjacency is Adjacency.REPLACE:
             guesses = np.clip(share + v / (2 * cases), 0.0, 1.0) if cases else np.full(1, 0.5)
         else:
@@ -393,31 +416,65 @@ class JointMember(Mechanism):
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst wherever it lies
         noise, span = self._noise, self.member.span
         if self.member.is_sum:
-            unit, turn = float(self.member.lattice.step) * span / 4, -float(self.member.skew)
+            unit, turn = self._unit, -float(self.member.skew)
             return ErrorLaw(lambda t: noise.tail(t / unit, turn, span), shrinks=False, start=unit)
-        width, known = float(self.bounds.width), self.adjacency is Adjacency.REPLACE
+        known = self.adjacency is Adjacency.REPLACE
+        return _share_law(noise, span, cases, known=known).times(float(self.bounds.width))
 
-        def one_side(at: float, off: float) -> float:
-            """How likely a mean is estimated beyond `at`, which is so far from it."""
-            if not 0 < at < 1:
-                return 0.0
-            return noise.tail(2 * off * cases, 0.0 if known else 2 * at - 1, span) / 2
+    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats]:
+        noise, member, chances = self._noise, self.member, Chances(0)
+        v, d, t = noise.points(chances, member.span, _BEYOND.span)
+        values, cases = trial.values[:, None], np.full((len(trial.values), 1), float(trial.cases))
+        if member.is_sum:
+            unit, skew = self._unit, float(member.skew)
+            # A sum may be larger than so many cases can add up to.
+            most = float(member.bounds.magnitude) or 1.0
+            cases = np.maximum(cases, np.abs(values) / most)
+            v, t = values / unit - skew * cases + v, cases + t
+            value = unit * (v + skew * t)
+            rounding = float(member.lattice.rounding) * np.maximum(t, 0.0)
+            away = unit * noise.quantile(-skew, member.span, CONFIDENCE) + rounding
+            low, high = value - away, value + away
+        else:
+            start, width = float(self.bounds.low), float(self.bounds.width)
+            v, t = (2 * (values - start) / width - 1) * cases + v, cases + t
+            shares = self._trial_shares(v, t, (limit - start) / width)
+            value, low, high = (start + width * share for share in shares)
+        if self.tells_beyond and any(trial.cut):
+            own = BeyondBounds(d - cases, t, *noise.of_beyond)
+            clipped = Clipped(value, low, high, member.bounds, member.is_sum)
+            pool = _with_others(own, cases, trial.periods - 1)
+            below, above = hidden_by_bounds(clipped, own, pool, trial.cut)
+            low, high = low - below, high + above
+        return low, high
 
-        def beyond(distance: float) -> float:
-            """At the truth for which it is worst."""
-            off = distance / width
-            if off >= 1:
-                return 0.0
-            truths = (*np.linspace(0, 1, _TRUTHS), off, 1 - off)
-            return max(one_side(p + off, off) + one_side(p - off, off) for p in truths)
+    def _trial_shares(self, v: Floats, t: Floats, limit: float) -> tuple[Floats, Floats, Floats]:
+        """The mean and the ends of its interval, as shares of the bounds."""
+        noise, span = self._noise, self.member.span
+        slack = float(self.member.lattice.rounding) / float(self.bounds.width)
+        known = self.adjacency is Adjacency.REPLACE
+        above, below = np.maximum((t + v) / 2, 0.0), np.maximum((t - v) / 2, 0.0)
+        both = np.maximum(above + below, _LEAST_UNIT)
 
-        return ErrorLaw(lru_cache(maxsize=256)(beyond), start=width)
+        def away(share: float) -> float:
+            turn = 0.0 if known else 2 * clamp(share, 0.0, 1.0) - 1
+            return noise.quantile(turn, span, CONFIDENCE) / 2
+
+        low, high = (above - away(limit + slack)) / both, (above + away(limit - slack)) / both
+        if known:
+            estimate = above / both
+        else:  # an interval that may hold an end of the bounds holds everything up to there
+            estimate, end = _drawn_in(v, t, noise.unit), away(1.0)
+            low, high = np.where(above > end, low, 0.0), np.where(below > end, high, 1.0)
+            low, high = np.minimum(low, estimate), np.maximum(high, estimate)
+        low, high = np.clip(low - slack, 0.0, 1.0), np.clip(high + slack, 0.0, 1.0)
+        empty = t <= noise.number_quantile(ALL_BUT_SURE)
+        return estimate, np.where(empty, 0.0, low), np.where(empty, 1.0, high)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
-        v, t = self._noise.points(self.member.span, chances)
+        v, t = self._noise.points(chances, self.member.span)
         if self.member.is_sum:
-            unit = float(self.member.lattice.step) * self.member.span / 4
-            return scenario.value + unit * (v + float(self.member.skew) * t)
+            return scenario.value + self._unit * (v + float(self.member.skew) * t)
         low, width = float(self.bounds.low), float(self.bounds.width)
         share, cases = (scenario.value - low) / width, scenario.cases
         if self.adjacency is Adjacency.REPLACE:
@@ -434,6 +491,20 @@ def joint_members(
         JointMember(member.bounds, epsilon, adjacency, member.integral, classes, index)
         for index, member in enumerate(members)
     )
+
+
+def _with_others(own: BeyondBounds, cases: Floats, periods: int) -> BeyondBounds:
+    """Counts of so many further periods added, in which no case lies beyond, either."""
+    if not periods:
+        return own
+    chances, of_difference, of_cases = Chances(2), own.of_difference, own.of_cases
+    others = BeyondBounds(
+        chances.normal(0) * math.sqrt(periods * of_difference) - periods * cases,
+        chances.normal(1) * math.sqrt(periods * of_cases) + periods * cases,
+        periods * of_difference,
+        periods * of_cases,
+    )
+    return own + others
 
 
 def _drawn_in(v: Floats, t: Floats, unit: float) -> Floats:
@@ -506,33 +577,54 @@ class Noise:
 
     def deviation(self, turn: float, span: float) -> float:
         """Of v − turn·t: steps h within a radius r have the variance r·(r + h)/3."""
-        of_v = self.radii * (self.radii + 2 / span) / 3
-        of_t = self.numbers**2 + self.spreads**2 / 3
-        return math.sqrt(float(self.weights @ (of_v + turn**2 * of_t)))
+        return _deviation(self, turn, span)
 
-    def points(self, span: int, chances: Chances | None = None) -> tuple[Floats, Floats]:
-        """Equally likely noises; those of v are whole steps."""
-        chances = chances or Chances(0)
+    @cached_property
+    def of_beyond(self) -> tuple[float, float]:
+        """The variance of the count of cases beyond bounds, and of that of all cases."""
+        of_difference = self.deviation(0.0, _BEYOND.span) ** 2
+        return of_difference, self.deviation(1.0, _BEYOND.span) ** 2 - of_difference
+
+    def points(self, chances: Chances, *spans: int) -> tuple[Floats, ...]:
+        """Equally likely noises: v of members of the class, in whole steps, and t."""
         so_far = np.cumsum(self.weights)
         drawn = np.searchsorted(so_far, chances.uniform(0) * so_far[-1]).clip(max=len(so_far) - 1)
-        reach = self.radii[drawn] * span / 2 + 0.5
-        v = np.rint(reach * (2 * chances.uniform(1) - 1)) * (2 / span)
-        return v, self.numbers[drawn] + self.spreads[drawn] * (2 * chances.uniform(2) - 1)
+        found = []
+        for column, span in zip((1, 3, 4), spans, strict=False):
+            reach = self.radii[drawn] * span / 2 + 0.5
+            found.append(np.rint(reach * (2 * chances.uniform(column) - 1)) * (2 / span))
+        return *found, self.numbers[drawn] + self.spreads[drawn] * (2 * chances.uniform(2) - 1)
 
     def tail(self, distance: float, turn: float, span: int) -> float:
         """At least P(|v − turn·t| ≥ distance): as if v were continuous, and half a step closer."""
+        return float(self.tails(distance, np.array([turn]), span)[0])
+
+    def tails(self, distance: float, turns: Floats, span: int) -> Floats:
+        """The same for several turns."""
         step = 1 / span
         away = distance - step
         if away <= 0:
-            return 1.0
-        reach, slope = self.radii + step, np.maximum(abs(turn) * self.spreads, 1e-9)
-        beyond = np.zeros_like(reach)
-        for shift in (turn * self.numbers, -turn * self.numbers):
-            left = reach - away - shift
-            # The mean of (left − slope·y)⁺ over y from −1 to 1.
-            square = np.maximum(left + slope, 0.0) ** 2 - np.maximum(left - slope, 0.0) ** 2
-            beyond += square / (4 * slope)
-        return min(float(self.weights @ (beyond / (2 * reach))), 1.0)
+            return np.ones_like(turns)
+        radii, numbers, spreads, weights = self._folded
+        far = radii + step + numbers + spreads >= away  # no turn is beyond ±1
+        reach, numbers, spreads = radii[far] + step, numbers[far], spreads[far]
+        slope = np.maximum(np.abs(turns[:, None]) * spreads, 1e-9)
+        shifts = turns[:, None] * numbers
+        beyond = _mean_above(reach - away - shifts, slope)
+        beyond = beyond + (_mean_above(reach - away + shifts, slope) if numbers.any() else beyond)
+        return np.minimum(beyond @ (weights[far] / (2 * reach)), 1.0)
+
+    @cached_property
+    def _folded(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Too many cases and too few are equally likely, and off by as much: each pair once."""
+        kept = self.numbers >= 0
+        twice = np.where(self.numbers > 0, 2.0, 1.0)
+        return (
+            self.radii[kept],
+            self.numbers[kept],
+            self.spreads[kept],
+            (self.weights * twice)[kept],
+        )
 
     def number_quantile(self, confidence: float) -> float:
         """How far t is off at most, with that confidence; 0 where it is public."""
@@ -545,8 +637,89 @@ class Noise:
         """
         place = abs(turn) * (_TURNS - 1)
         low = min(int(place), _TURNS - 2)
-        ends = [_quantile(self, n, span, _tilted(confidence, n, tilt)) for n in (low, low + 1)]
-        return ends[0] + (place - low) * (ends[1] - ends[0])
+        known = _quantiles(self, span, confidence, tilt)
+        first, second = known[low], known[low + 1]
+        return first + (place - low) * (second - first)
+
+
+def _mean_above(left: Floats, slope: Floats) -> Floats:
+    """The mean of (left − slope·y)⁺ over y from −1 to 1."""
+    square = np.maximum(left + slope, 0.0) ** 2 - np.maximum(left - slope, 0.0) ** 2
+    return np.asarray(square / (4 * slope))
+
+
+@lru_cache(maxsize=1024)
+def _share_law(noise: Noise, span: int, cases: int, *, known: bool) -> ErrorLaw:
+    """Of a mean as a share of its bounds: one for all means of a draw.
+
+    `known` is whether the number of cases is public.
+    """
+    lower_half = np.linspace(0, 0.5, _TRUTHS // 2 + 1)
+
+    @lru_cache(maxsize=256)
+    def beyond(off: float) -> float:
+        """At the truth for which it is worst; the halves of the bounds are alike."""
+        if off >= 1:
+            return 0.0
+        truths = np.append(lower_half, min(off, 1 - off))
+        seen = np.stack((truths + off, truths - off))
+        turns = 0.0 * seen if known else 2 * seen - 1
+        sides = noise.tails(2 * off * cases, turns.ravel(), span).reshape(seen.shape)
+        return float(np.where((seen > 0) & (seen < 1), sides, 0.0).sum(axis=0).max() / 2)
+
+    return ErrorLaw(beyond)
+
+
+@dataclass(frozen=True, slots=True)
+class JointPair:
+    """The noise of one member as v and t of a `pair`; `away` is by how much its tails fall off."""
+
+    noise: Noise
+    span: int
+    away: float
+
+    @property
+    def on_lattice(self) -> bool:
+        """Its mixture is of continuous parts, a little wider than the steps they stand for."""
+        return False
+
+    def spectrum(self, of_v: float, of_t: float, frequencies: Floats) -> Floats:
+        radii, numbers, spreads, weights = _gathered(self.noise)
+        waves = frequencies[:, np.newaxis]
+        product = np.sinc(waves * (of_v / math.pi) * (radii + 1 / self.span))
+        if of_t:
+            product *= np.sinc(waves * (of_t / math.pi) * spreads) * np.cos(waves * of_t * numbers)
+        return np.asarray(product @ weights)
+
+    def variance(self, of_v: float, of_t: float) -> float:
+        reach = self.noise.radii + 1 / self.span
+        of_number = self.noise.numbers**2 + self.noise.spreads**2 / 3
+        return float(self.noise.weights @ (of_v**2 * reach**2 / 3 + of_t**2 * of_number))
+
+    def scale(self, of_v: float, of_t: float) -> float:
+        return self.away * max(abs(of_v), abs(of_t))
+
+
+@lru_cache(maxsize=256)
+def _gathered(noise: Noise) -> tuple[Floats, Floats, Floats, Floats]:
+    """Its parts, neighbours taken as one where there are very many: with the same variances."""
+    parts = noise.radii, np.abs(noise.numbers), noise.spreads
+    if len(noise.weights) <= _MOST_PARTS:
+        return *parts, noise.weights
+    cells = np.zeros(len(noise.weights), dtype=np.int64)
+    for part in parts[:2]:
+        if most := float(part.max()):
+            each = _MOST_PARTS if not noise.numbers.any() else _PARTS_ACROSS
+            cells = cells * (each + 1) + (part / most * each).astype(np.int64)
+    weights: Floats = np.bincount(cells, noise.weights).astype(np.float64)
+    known = weights > 0
+
+    def mean(part: Floats) -> Floats:
+        return np.asarray(np.bincount(cells, noise.weights * part)[known] / weights[known])
+
+    radii, numbers = np.sqrt(mean(parts[0] ** 2)), mean(parts[1])
+    apart = np.maximum(mean(parts[1] ** 2) - numbers**2, 0.0)
+    return radii, numbers, np.sqrt(mean(parts[2] ** 2) + 3 * apart), weights[known]
 
 
 @lru_cache(maxsize=1024)
@@ -562,6 +735,30 @@ def _number_quantile(noise: Noise, confidence: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if beyond(middle) > 1 - confidence else (low, middle)
     return high
+
+
+@lru_cache(maxsize=4096)
+def _deviation(noise: Noise, turn: float, span: float) -> float:
+    of_v = noise.radii * (noise.radii + 2 / span) / 3
+    of_t = noise.numbers**2 + noise.spreads**2 / 3
+    return math.sqrt(float(noise.weights @ (of_v + turn**2 * of_t)))
+
+
+class _Quantiles(dict[int, float]):
+    """Of the turns that were asked for so far, by their numbers."""
+
+    def __init__(self, at: Callable[[int], float]) -> None:
+        super().__init__()
+        self._at = at
+
+    def __missing__(self, number: int) -> float:
+        self[number] = self._at(number)
+        return self[number]
+
+
+@lru_cache(maxsize=1024)
+def _quantiles(noise: Noise, span: int, confidence: float, tilt: float) -> _Quantiles:
+    return _Quantiles(lambda n: _quantile(noise, n, span, _tilted(confidence, n, tilt)))
 
 
 @lru_cache(maxsize=4096)

@@ -34,19 +34,21 @@ import numpy as np
 
 from pappi.errors import NotReleasable
 from pappi.mechanisms import tails
+from pappi.mechanisms.bins import clamp
 from pappi.mechanisms.lattice import MOST_CASES, RANGE_STEPS, SUM_STEPS, Lattice, total
 from pappi.mechanisms.laws import Outcome
-from pappi.mechanisms.mechanism import Estimate, Mechanism, NoisyIntegers, Task, Values, clamp
+from pappi.mechanisms.mechanism import Estimate, Mechanism, NoisyIntegers, Task, Values
 from pappi.mechanisms.prediction import (
     Chances,
     ErrorLaw,
     Floats,
     Scenario,
+    Trial,
     anywhere_in,
     laplace_tails,
 )
-from pappi.mechanisms.two_bin import TwoBin
-from pappi.values import Adjacency, LaplaceLikelihood
+from pappi.mechanisms.two_bin import LaplacePair, TwoBin
+from pappi.values import CONFIDENCE, Adjacency, LaplaceLikelihood
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,22 @@ class LaplaceSum(NoisyIntegers):
         value = self._sum_of(noisy[0], cases)
         margin = None if cases is None else 0.0
         return Estimate(clamp(value, *self._range(cases)), cases, cases_margin=margin)
+
+    @property
+    def pair_noise(self) -> LaplacePair:
+        return LaplacePair(self.scale, 1.0, both=False)
+
+    def pair(self, noisy: Outcome) -> tuple[float, float]:
+        """The lattice points, and the number of cases where that is public."""
+        return float(noisy[0]), float(_public_cases(noisy) or 0)
+
+    @property
+    def as_sum(self) -> tuple[float, float]:
+        return float(self.lattice.step), float(self.lattice.origin)
+
+    def sum_rounding(self, noisy: Outcome) -> float:
+        cases = _public_cases(noisy)
+        return self.lattice.rounding * (MOST_CASES if cases is None else cases)
 
     def likelihood(self, noisy: Outcome) -> LaplaceLikelihood:
         cases, bounds = _public_cases(noisy), self.bounds
@@ -144,6 +162,15 @@ class LaplaceSum(NoisyIntegers):
         known = scenario.cases if self.adjacency is Adjacency.REPLACE else None
         noise = float(self.lattice.step) * tails.deviation(self.scale) / math.sqrt(2)
         return np.clip(scenario.value + noise * chances.laplace(), *self._range(known))
+
+    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats]:  # noqa: ARG002 - as wide everywhere
+        known = trial.cases if self.adjacency is Adjacency.REPLACE else None
+        step = float(self.lattice.step)
+        values = trial.values[:, None] + step * Chances(0).whole_laplace(self.scale)
+        away = step * tails.half_width(self.scale, CONFIDENCE)
+        away += float(self.lattice.rounding) * (MOST_CASES if known is None else known)
+        limits = self._range(known)
+        return np.clip(values - away, *limits), np.clip(values + away, *limits)
 
     def _sum_of(self, points: int, cases: int | None) -> float:
         lattice = self.lattice

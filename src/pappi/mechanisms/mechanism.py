@@ -29,16 +29,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import ClassVar, Self, final
+from typing import ClassVar, Protocol, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pappi.errors import NotReleasable, UsageError
+from pappi.mechanisms.beyond import BeyondBounds
+from pappi.mechanisms.bins import NoisyBins, clamp
 from pappi.mechanisms.lattice import OCTAVES_OF_LOOSE_BOUNDS
 from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, Law, Outcome, PointLaw
 from pappi.mechanisms.noise import system_randbelow
-from pappi.mechanisms.prediction import Chances, ErrorLaw, Floats, Scenario
+from pappi.mechanisms.prediction import Chances, ErrorLaw, Floats, Scenario, Trial
 from pappi.values import CONFIDENCE, Adjacency, Bounds, Likelihood
 
 Values = NDArray[np.float64]
@@ -55,8 +57,9 @@ The same in whatever order the rows come, to the last bit: proofs stand on that.
 """
 
 QUANTILE, PART_OF_WHOLE, RATIO, FORMULA = "quantile", "part of a whole", "ratio", "formula"
+DISTRIBUTION = "distribution"
 """Functions beside `min`, `max`, `mean`, `share` and `sum`: the median and percentiles; a ratio of
-two sums, of which the first is a part of the second or not; anything else."""
+two sums, of which the first is a part of the second or not; anything else; all values at once."""
 
 MOST_FALLOFF = 1_000
 ALL_BUT_SURE = 0.99
@@ -118,6 +121,9 @@ class Task:
     promises that values are whole numbers, which are then not rounded if the bounds are whole
     too; a broken promise costs accuracy, never privacy. `output_range` is the declared range
     of the answer. With a `limit` but no `falloff` only a verdict is wanted.
+
+    `limits` are where the bins of a distribution end, if the writer names them. Without, that
+    follows from whether values are `skewed`, as durations are, and how many `cases` are planned.
     """
 
     function: str
@@ -131,6 +137,9 @@ class Task:
     falloff: Fraction | None = None
     ratio: SumRatio | None = None
     in_buckets: InBuckets | None = None
+    limits: tuple[Fraction, ...] = ()
+    skewed: bool = False
+    cases: int | None = None
 
     def __post_init__(self) -> None:
         if self.falloff is not None:
@@ -220,58 +229,23 @@ def counted(
     return Estimate(value, max(cases, 0.0), ceiling, reach(CONFIDENCE), least)
 
 
-_SURE = {0.95: 1.65, 0.975: 2.12, 0.995: 3.26}
-"""One-sided quantiles in standard deviations: the larger of Laplace's and the normal one's. The
-noise of one release has Laplace's tails or shorter ones, that of many the normal ones."""
+class PairNoise(Protocol):
+    """The noise of the two numbers of a release that add up over disjoint cases: see `pair`.
 
-
-@dataclass(frozen=True, slots=True)
-class BeyondBounds:
-    """How many cases lie beyond the bounds, noisy as released: in one period, or in several added.
-
-    `difference` is how many more lie beyond than within, and `cases` how many there are, each
-    with the variance of its noise. `measures` are those whose bounds count: a case lies beyond
-    if one of its values does.
+    It is symmetric, so that the characteristic function of a weighted sum of them is real.
     """
 
-    difference: float
-    cases: float
-    of_difference: float
-    of_cases: float
-    measures: int = 1
-
-    def __add__(self, other: BeyondBounds) -> BeyondBounds:
-        return BeyondBounds(
-            self.difference + other.difference,
-            self.cases + other.cases,
-            self.of_difference + other.of_difference,
-            self.of_cases + other.of_cases,
-            max(self.measures, other.measures),
-        )
-
     @property
-    def number(self) -> float:
-        return max((self.cases + self.difference) / 2, 0.0)
+    def on_lattice(self) -> bool:
+        """Whether its characteristic function does not fade out, however high the frequency."""
 
-    @property
-    def share(self) -> float:
-        """Of the cases; all of them where so few were released that nothing is known."""
-        return clamp(self.number / self.cases, 0.0, 1.0) if self.cases > 0 else 1.0
+    def spectrum(self, of_v: float, of_t: float, frequencies: Floats) -> Floats:
+        """The characteristic function of of_v·v + of_t·t."""
 
-    def limits(self, one_sided: float) -> tuple[float, float]:
-        """At least and at most so large is the share, each with this confidence (Fieller).
+    def variance(self, of_v: float, of_t: float) -> float: ...
 
-        With λ = 2·share − 1, difference − λ·cases is noise alone.
-        """
-        square = _SURE[one_sided] ** 2
-        d, t = self.difference, self.cases
-        squared = t * t - square * self.of_cases
-        if t <= 0 or squared <= 0:
-            return 0.0, 1.0
-        inside = self.of_difference * squared + self.of_cases * d * d
-        root = math.sqrt(square * inside)
-        low, high = ((1 + (d * t + side * root) / squared) / 2 for side in (-1, 1))
-        return clamp(low, 0.0, 1.0), clamp(high, 0.0, 1.0)
+    def scale(self, of_v: float, of_t: float) -> float:
+        """By which its tails fall off: far out, by a factor e for each."""
 
 
 class Replaced(Enum):
@@ -324,6 +298,12 @@ class Mechanism(ABC):
 
     covers_noise_only: ClassVar[bool] = False
     """Whether its interval says nothing about how far off the value is otherwise."""
+
+    drawn_for: ClassVar[str] = ""
+    """The function its draw is on record for, where the same draw answers others as well."""
+
+    newer: ClassVar[bool] = False
+    """Whether questions that it would answer now may be on record by another mechanism."""
 
     @property
     def answers_for(self) -> int:
@@ -395,6 +375,34 @@ class Mechanism(ABC):
         """How many cases the bounds cut, where that was counted in the same draw."""
         return None
 
+    # --- what adds up over disjoint cases: see `combined`
+
+    @property
+    def pair_noise(self) -> PairNoise | None:
+        """The noise of `pair`; None where what is released does not add up."""
+        return None
+
+    def pair(self, noisy: Outcome) -> tuple[float, float]:
+        """What was released, as two numbers that add up over disjoint cases.
+
+        Of a mean, in cases: v, how much more of them lies at the high bound than at the low one,
+        and t, how many there are. A case at the share p of its bounds adds 2p − 1 to v, 1 to t.
+        """
+        raise NotImplementedError
+
+    @property
+    def as_sum(self) -> tuple[float, float]:
+        """How much of v and of t makes the sum of the clipped values."""
+        raise NotImplementedError
+
+    def sum_rounding(self, noisy: Outcome) -> float:  # noqa: ARG002 - most are exact
+        """By how much the lattice may have moved that sum."""
+        return 0.0
+
+    def noisy_bins(self, noisy: Outcome) -> NoisyBins | None:  # noqa: ARG002 - one has bins
+        """The released counts of bins, where that is what was drawn."""
+        return None
+
     def interval_for_all(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         """One that holds together with those of everything else the draw answers."""
         return self.interval(noisy, confidence)
@@ -439,6 +447,10 @@ class Mechanism(ABC):
 
     # --- what is predicted of it
 
+    def interval_tells(self, cases: float) -> bool:  # noqa: ARG002 - for nearly all it does
+        """Whether its interval is expected to be much narrower than the output range."""
+        return True
+
     @abstractmethod
     def predicted_error(self, cases: float, at: float | None) -> float:
         """Root mean square error of the estimate, from public facts only.
@@ -457,6 +469,15 @@ class Mechanism(ABC):
         None if it is no function of these.
         """
         return inputs[0] if len(inputs) == 1 else None
+
+    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats] | None:  # noqa: ARG002 - for those that can tell
+        """The 95 % intervals of equally likely releases: a row for each value that is tried.
+
+        On which side of the limit they lie is exact; elsewhere they may be off a little. They
+        are widened by what bounds may hide, and are everything where no case may be there. None
+        if it takes a draw to tell.
+        """
+        return None
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
         """Equally likely estimates in a reference scenario: for the error of formulas.
@@ -499,7 +520,3 @@ class NoisyIntegers(Mechanism):
                 for number, scale in pairs
             )
         )
-
-
-def clamp(value: float, low: float, high: float) -> float:
-    return min(max(value, low), high)

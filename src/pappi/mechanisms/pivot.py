@@ -46,6 +46,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -79,6 +80,24 @@ def share_interval(
     if scale > COARSE_NOISE:
         return low, high
     return raised(low, a, b, scale, alpha), 1 - raised(1 - high, b, a, scale, alpha)
+
+
+@lru_cache(maxsize=1024)
+def share_reach(share: float, scale: Fraction, confidence: float) -> float:
+    """How far A − p(A + B) is off at most for a share p that is accepted: nearly, if coarse."""
+    alpha, covering = significance(confidence), covering_scale(scale)
+    farthest = math.ceil(_REACH * scale) + 1
+
+    def accepted(off: float) -> bool:
+        if weighted_tail(off - 0.5, 1 - share, share, covering) < alpha:
+            return False
+        exactly = (np.array([off]), np.array([share]), float(scale), farthest)
+        return scale > COARSE_NOISE or bool(_tail(*exactly)[0] >= alpha)
+
+    low, high = 0.0, 1.0
+    while accepted(high):
+        low, high = high, 2 * high
+    return _border(high, low, accepted)
 
 
 def share_hull(a: float, b: float, accepted: Callable[[float], bool]) -> tuple[float, float]:

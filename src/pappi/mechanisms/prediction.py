@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,8 +63,27 @@ class ErrorLaw:
         """Whether the error stays within a distance, with that confidence."""
         return self.beyond(distance) <= (1 - confidence) * (1 + 1e-12)
 
+    scaled: tuple[ErrorLaw, float] | None = None
+    """The law that this one is, in units of another length: what is known of that is known."""
+
+    def times(self, unit: float) -> ErrorLaw:
+        """Of an error so many times as large."""
+        return replace(
+            self,
+            beyond=lambda distance: self.beyond(distance / unit),
+            start=unit * self.start,
+            scaled=(self, unit),
+        )
+
     def within(self, confidence: float) -> float:
         """The smallest distance the error keeps to, or just above; infinite if there is none."""
+        if self.scaled is not None:
+            law, unit = self.scaled
+            return unit * law.within(confidence)
+        return _within(self, confidence)
+
+    def searched(self, confidence: float) -> float:
+        """The same, looked for."""
         allowed = 1 - confidence
         low, above = 0.0, self._excess(0.0, allowed)
         if above <= 0:
@@ -103,6 +123,11 @@ class ErrorLaw:
         return math.log(often / (allowed * (1 + 1e-12))) if often > 0 else -math.inf
 
 
+@lru_cache(maxsize=4096)
+def _within(law: ErrorLaw, confidence: float) -> float:
+    return law.searched(confidence)
+
+
 # --- reference scenarios ------------------------------------------------------------------
 
 PLACES = np.linspace(0, 1, 513)
@@ -138,6 +163,20 @@ class Scenario:
     fill: Fill
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """What a release is tried out for: values that a function may have, of how many cases.
+
+    `cut` says on which sides bounds could cut values off, though they cut none in the trial. How
+    many lie beyond is counted in as many `periods`.
+    """
+
+    cases: int
+    values: Floats
+    cut: tuple[bool, bool] = (False, False)
+    periods: int = 1
+
+
 @dataclass(frozen=True, slots=True)
 class Chances:
     """Equally likely chances for the function with that index: the same in every run.
@@ -158,6 +197,16 @@ class Chances:
         """Laplace noise of scale 1."""
         return _laplace(_COLUMNS_EACH * self.index + column)
 
+    def whole_laplace(self, scale: Fraction, column: int = 0) -> Floats:
+        """Discrete Laplace noise of that scale: see `tails`."""
+        rate, chance = float(1 / scale), self.uniform(column)
+        rarely = np.minimum(chance, 1 - chance) * (1 + math.exp(-rate))
+        return np.asarray(np.sign(chance - 0.5) * np.maximum(np.floor(-np.log(rarely) / rate), 0.0))
+
+    def normal(self, column: int = 0) -> Floats:
+        """Normal noise of deviation 1."""
+        return _normal(_COLUMNS_EACH * self.index + column)
+
     def hexagonal(self) -> tuple[Floats, Floats]:
         """Noise on two sums, as in `noise.hexagonal_laplace`, of scale 1."""
         return _hexagonal(_COLUMNS_EACH * self.index)
@@ -173,6 +222,11 @@ def _uniform(column: int) -> Floats:
 def _laplace(column: int) -> Floats:
     away = _uniform(column) - 0.5
     return np.asarray(-np.sign(away) * np.log1p(-2 * np.abs(away)))
+
+
+@lru_cache(maxsize=_COLUMNS)
+def _normal(column: int) -> Floats:
+    return np.array([NormalDist().inv_cdf(chance) for chance in _uniform(column)])
 
 
 @lru_cache(maxsize=_COLUMNS)

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pappi.errors import NotReleasable
 from pappi.mechanisms.clip import PrivateClippingBound
 from pappi.mechanisms.hexagon import HexagonRatio
+from pappi.mechanisms.histogram import NoisyHistogram
 from pappi.mechanisms.interval import IntervalExtreme, IntervalQuantile, SteppedMean, SteppedSum
 from pappi.mechanisms.laplace import LaplaceExtreme, LaplaceMean, LaplaceSum
 from pappi.mechanisms.loose import LooseMinimum, LooseQuantile, RankedMaximum
@@ -28,6 +29,7 @@ REGISTERED: tuple[type[Mechanism], ...] = (
     LooseQuantile,
     IntervalExtreme,
     IntervalQuantile,
+    NoisyHistogram,
     SteppedMean,
     SteppedSum,
     LaplaceExtreme,
@@ -41,7 +43,7 @@ REGISTERED: tuple[type[Mechanism], ...] = (
 )
 """Of those that answer the same, the first is the default; the planner compares them all."""
 
-FUNCTIONS = ("max", "mean", "median", "min", "share", "sum")
+FUNCTIONS = ("distribution", "max", "mean", "median", "min", "share", "sum")
 """Percentiles are functions as well: `p90`, or `p99.5`, answered like the median."""
 
 

@@ -44,6 +44,7 @@ import numpy as np
 
 from pappi.errors import NotReleasable
 from pappi.mechanisms import tails
+from pappi.mechanisms.bins import clamp
 from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
 from pappi.mechanisms.laws import Outcome
 from pappi.mechanisms.mechanism import (
@@ -54,10 +55,9 @@ from pappi.mechanisms.mechanism import (
     Replaced,
     Task,
     Values,
-    clamp,
     counted,
 )
-from pappi.mechanisms.pivot import share_chance, share_interval
+from pappi.mechanisms.pivot import share_chance, share_interval, share_reach
 from pappi.mechanisms.prediction import (
     APART,
     MIDDLE_WHOLE,
@@ -68,21 +68,69 @@ from pappi.mechanisms.prediction import (
     ErrorLaw,
     Floats,
     Scenario,
+    Trial,
     anywhere_in,
     at_least,
     laplace_tails,
     noise_grid,
     signal,
 )
-from pappi.values import Adjacency, Bounds, LaplaceLikelihood, Likelihood, TwoBinLikelihood
+from pappi.values import (
+    CONFIDENCE,
+    Adjacency,
+    Bounds,
+    LaplaceLikelihood,
+    Likelihood,
+    TwoBinLikelihood,
+)
 
 _HALF = Fraction(1, 2)
 _DRAWN_IN = 3
 _BELOW_ONE = 1 - 1e-12
+_STEEPEST = 300.0
 
 # Laplace noise of scale 1 on a grid fine enough to predict errors within about 1 %.
 _NOISE = np.arange(-16, 16.25, 0.25)
 _WEIGHT = np.exp(-np.abs(_NOISE)) / np.exp(-np.abs(_NOISE)).sum()
+
+
+@dataclass(frozen=True, slots=True)
+class LaplacePair:
+    """Noise on two bins: v is their difference and t their sum, in units of so many steps.
+
+    Not on `both`, it is that of v alone, and t is public.
+    """
+
+    of_bin: Fraction
+    unit: float
+    both: bool = True
+
+    @property
+    def on_lattice(self) -> bool:
+        return True
+
+    def _weights(self, of_v: float, of_t: float) -> tuple[float, ...]:
+        """Of each bin."""
+        return (
+            (self.unit * (of_v + of_t), self.unit * (of_t - of_v))
+            if self.both
+            else (self.unit * of_v,)
+        )
+
+    def spectrum(self, of_v: float, of_t: float, frequencies: Floats) -> Floats:
+        """Of discrete Laplace noise: sinh²(1/2s) / (sinh²(1/2s) + sin²(ω/2))."""
+        height = math.sinh(min(float(1 / self.of_bin) / 2, _STEEPEST)) ** 2
+        product = np.ones_like(frequencies)
+        for weight in self._weights(of_v, of_t):
+            product *= height / (height + np.sin(frequencies * weight / 2) ** 2)
+        return product
+
+    def variance(self, of_v: float, of_t: float) -> float:
+        each = tails.deviation(self.of_bin) ** 2
+        return each * sum(weight**2 for weight in self._weights(of_v, of_t))
+
+    def scale(self, of_v: float, of_t: float) -> float:
+        return float(self.of_bin) * max(map(abs, self._weights(of_v, of_t)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +181,26 @@ class TwoBin(NoisyIntegers):
         at = lattice.origin + lattice.step * first / cases
         return LaplaceLikelihood(float(at), float(lattice.step * self.scale / cases), *ends)
 
+    @property
+    def pair_noise(self) -> LaplacePair:
+        both = self.adjacency is Adjacency.ADD_REMOVE
+        step = 1.0 if both else 2.0
+        return LaplacePair(self.scale, step / self.lattice.span, both=both)
+
+    def pair(self, noisy: Outcome) -> tuple[float, float]:
+        (first, second), span = noisy, self.lattice.span
+        if self.adjacency is Adjacency.REPLACE:
+            return 2 * first / span - second, float(second)
+        return (first - second) / span, (first + second) / span
+
+    @property
+    def as_sum(self) -> tuple[float, float]:
+        low, high = self.ends
+        return (high - low) / 2, (high + low) / 2
+
+    def sum_rounding(self, noisy: Outcome) -> float:
+        return self.lattice.rounding * max(self.pair(noisy)[1], 0.0)
+
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         """For the mean of the clipped values; holds the estimate, and rounding is included."""
         first, second = noisy
@@ -181,6 +249,32 @@ class TwoBin(NoisyIntegers):
             return low + width * np.clip(share + chances.laplace() / cases, 0.0, 1.0)
         first, second = chances.laplace(0), chances.laplace(1)
         return low + width * drawn_in_shares(cases * share + first, cases * (1 - share) + second)
+
+    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats]:
+        (start, width), span = (float(self.bounds.low), float(self.bounds.width)), self.lattice.span
+        slack, chances = self.lattice.rounding / width, Chances(0)
+        at, shares = (limit - start) / width, (trial.values[:, None] - start) / width
+        first = span * trial.cases * shares + chances.whole_laplace(self.scale, 0)
+        if self.adjacency is Adjacency.REPLACE:
+            most, away = span * trial.cases, tails.half_width(self.scale, CONFIDENCE)
+            low, high = (first - away) / most, (first + away) / most
+        else:
+            second = span * trial.cases * (1 - shares) + chances.whole_laplace(self.scale, 1)
+            a, b = np.maximum(first, 0.0), np.maximum(second, 0.0)
+            down, up, end = (
+                share_reach(clamp(p, 0.0, 1.0), self.scale, CONFIDENCE)
+                for p in (at + slack, at - slack, 1.0)
+            )
+            both = np.maximum(a + b, 1e-9)
+            # An interval that may hold an end of the bounds holds everything up to there.
+            low = np.where(a > end, a - down, 0.0) / both
+            high = np.where(b > end, a + up, both) / both
+            estimate = drawn_in_shares(first / float(self.scale), second / float(self.scale))
+            low, high = np.minimum(low, estimate), np.maximum(high, estimate)
+            empty = first + second <= tails.half_width_of_two(self.scale, ALL_BUT_SURE)
+            low, high = np.where(empty, 0.0, low), np.where(empty, 1.0, high)
+        low, high = np.clip(low - slack, 0.0, 1.0), np.clip(high + slack, 0.0, 1.0)
+        return start + width * low, start + width * high
 
     def _share(self, noisy: Outcome) -> Fraction:
         """How far up the range the mean lies, from 0 to 1; the middle if nothing is known."""
@@ -338,6 +432,15 @@ class TwoBinRatio(NoisyIntegers):
     def likelihood(self, noisy: Outcome) -> TwoBinLikelihood:
         first, second = (float(number / self.scale) for number in noisy)
         return TwoBinLikelihood(first, second, 0.0, float(self.factor))
+
+    @property
+    def pair_noise(self) -> LaplacePair:
+        return LaplacePair(self.scale, 1.0 / self.lattice.highest)
+
+    def pair(self, noisy: Outcome) -> tuple[float, float]:
+        """In as many cases as would have the whole at its high bound."""
+        (first, second), highest = noisy, self.lattice.highest
+        return (first - second) / highest, (first + second) / highest
 
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         """For the ratio of the clipped sums; the lattice is too fine to matter beside the noise."""

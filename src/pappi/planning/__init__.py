@@ -12,6 +12,7 @@
     advice            which queries tell nothing, and what to ask instead
     allotment         ε by need, where none is asked for
     sets              a catalogue under one total, and one draw where that is better
+    suggestions       a first catalogue, from a log's public names
     cells             which blocks a scope touches, and what is released together
 
 Nothing here can read an event: a plan that looked at the data would leak it by its very
@@ -33,9 +34,22 @@ from pappi.planning.allotment import EACH, plan_by_need
 from pappi.planning.bounds import sides_cut
 from pappi.planning.cells import MOST_PERIODS, Cell, cells_of, periods_of
 from pappi.planning.expected import ExpectedCases, blocks_between, expected_cases
-from pappi.planning.measurements import SAMPLED, THRESHOLD, Measurement
-from pappi.planning.plan import Option, Plan, interval_of, plan_options, plan_ppi, within_range
-from pappi.planning.ratios import is_part_of_whole
+from pappi.planning.measurements import (
+    SAMPLED,
+    THRESHOLD,
+    Measurement,
+    recorded_measurement,
+)
+from pappi.planning.plan import (
+    Option,
+    Plan,
+    interval_of,
+    plan_derived,
+    plan_options,
+    plan_ppi,
+    within_range,
+)
+from pappi.planning.ratios import is_part_of_whole, ratio_of
 from pappi.planning.sets import (
     plan_alone,
     plan_each,
@@ -44,6 +58,7 @@ from pappi.planning.sets import (
     recorded_member,
     untold,
 )
+from pappi.planning.suggestions import Duration, Proposal, suggest_catalogue
 from pappi.planning.targets import Aim, target_in
 from pappi.planning.trials import MOST_VALUES, chance_to_decide, expected_half_width
 
@@ -57,10 +72,12 @@ __all__ = [
     "THRESHOLD",
     "Aim",
     "Cell",
+    "Duration",
     "ExpectedCases",
     "Measurement",
     "Option",
     "Plan",
+    "Proposal",
     "advice_on",
     "alternatives_to",
     "blocks_between",
@@ -77,14 +94,18 @@ __all__ = [
     "periods_of",
     "plan_alone",
     "plan_by_need",
+    "plan_derived",
     "plan_each",
     "plan_error_law",
     "plan_newcomers",
     "plan_options",
     "plan_ppi",
     "plan_set",
+    "ratio_of",
+    "recorded_measurement",
     "recorded_member",
     "sides_cut",
+    "suggest_catalogue",
     "target_in",
     "untold",
     "wanted_accuracy",

@@ -107,11 +107,11 @@ def why_nothing(plan: Plan) -> str:
     return ""
 
 
-def is_enough(plan: Plan) -> bool:
-    """Whether a query decides; or, without a target, is exact enough."""
+def is_enough(plan: Plan, wanted: float = ENOUGH_CHANCE) -> bool:
+    """Whether a query decides, with the wanted chance; or, without a target, is exact enough."""
     chance = chance_to_decide(plan)
     if chance is not None:
-        return chance >= ENOUGH_CHANCE
+        return chance >= wanted
     law, ends = plan_error_law(plan), value_range(plan)
     if plan.ppi.target is not None or law is None or ends is None:
         return False
@@ -279,7 +279,11 @@ def _other_functions(ppi: Ppi, log: PublicLog) -> list[_Changed]:
         return []
     changed = [] if ppi.target is None else _share_within(ppi, measure, ppi.target, log)
     for function in (Aggregation.MEDIAN, Aggregation.MEAN):
-        if function is measure.function or (ppi.target is not None and function not in _BY_RANK):
+        # The limit of a maximum is none for a median, which is nearly always below it.
+        limited = ppi.target is not None and (
+            function not in _BY_RANK or measure.function in _EXTREMES
+        )
+        if function is measure.function or limited:
             continue
         other = replace(measure, function=function, percent=None)
         changed.append((f"ask for the {function}", _renamed(ppi, str(function), measure=other)))

@@ -2,10 +2,11 @@
 
 There is a ceiling, a tenth for each such PPI and at most 1 in all. It is not spent for its own
 sake. A *unit* is a PPI alone, or those that one draw answers together (`sets`). Each unit gets the
-least ε of the ladder at which its PPIs decide, or without a target are exact enough (`advice`). If
-all of that fits under the ceiling, it is all that is charged. If not, what buys most decided
-verdicts for its ε is paid first, and the PPIs that still do not decide share what is left, up to a
-tenth each; which of them tell nothing is then said before they are paid for.
+least ε of the ladder at which its PPIs decide, or without a target are exact enough (`advice`);
+and if all of that fits under the ceiling, as much of its own part of it as makes its verdicts
+surer (`SURE`). If it does not fit, what buys most decided verdicts for its ε is paid first, and the
+PPIs that still do not decide share what is left, up to a tenth each; which of them tell nothing is
+then said before they are paid for.
 
 The ε of a query is part of its key, so this must not change by itself. It is a function of the
 definitions (with their targets, bounds and periods) and of the cases declared per block, which the
@@ -25,10 +26,13 @@ from pappi.planning.advice import LADDER, is_enough
 from pappi.planning.plan import Plan
 from pappi.planning.sets import copied, plan_unit, units_of
 from pappi.ppinot import Ppi
-from pappi.values import Epsilon, PublicLog
+from pappi.values import ENOUGH_CHANCE, Epsilon, PublicLog
 
 EACH = Epsilon.of("0.1")
 """At most so much for each PPI on average."""
+
+SURE = 0.9
+"""The chance to decide that is worth a PPI's own part of the ceiling."""
 
 MOST_BY_NEED = 50
 """More PPIs at once are given an equal part each: finding out what each needs takes time."""
@@ -72,28 +76,38 @@ class _Unit:
             self._plans[epsilon] = plan_unit(self.ppis, epsilon, self._log)
         return self._plans[epsilon]
 
-    def decided(self, epsilon: Epsilon) -> int:
-        return sum(map(is_enough, self.plans(epsilon)))
-
     @cached_property
     def steps(self) -> list[tuple[Epsilon, int]]:
         """Each ε of the ladder at which more of its PPIs decide, and how many do."""
+        return self._steps(ENOUGH_CHANCE, _MOST)
+
+    @cached_property
+    def sure(self) -> Epsilon:
+        """What it gets of its own part of the ceiling, so that as many as can be surely decide."""
+        return max((epsilon for epsilon, _ in self._steps(SURE, self.part)), default=_LEAST)
+
+    @property
+    def part(self) -> Epsilon:
+        return min(Epsilon(len(self.ppis) * EACH.nano), _MOST)
+
+    def _steps(self, wanted: float, most: Epsilon) -> list[tuple[Epsilon, int]]:
         if not self._tried:
             return []
-        amounts = [e for e in LADDER if len(self.ppis) * _LEAST.nano <= e.nano <= _MOST.nano]
-        most = len(amounts)
-        enough = {
-            bisect_left(range(most), True, key=lambda i: self._is_enough(amounts[i], member))  # noqa: FBT003 - called at once; false, then true
-            for member in range(len(self.ppis))
-            if self._is_enough(amounts[-1], member)
-        }
-        return [(amounts[i], self.decided(amounts[i])) for i in sorted(enough)]
+        amounts = [e for e in LADDER if len(self.ppis) * _LEAST.nano <= e.nano <= most.nano]
 
-    def _is_enough(self, epsilon: Epsilon, member: int) -> bool:
-        try:
-            return is_enough(self.plans(epsilon)[member])
-        except NotReleasable:
-            return False  # too little for its mechanism
+        def enough(index: int, member: int) -> bool:
+            try:
+                return is_enough(self.plans(amounts[index])[member], wanted)
+            except NotReleasable:
+                return False  # too little for its mechanism
+
+        members, last = range(len(self.ppis)), len(amounts) - 1
+        first = {
+            bisect_left(range(last), True, key=lambda index: enough(index, member))  # noqa: FBT003 - called at once; false, then true
+            for member in members
+            if amounts and enough(last, member)
+        }
+        return [(amounts[i], sum(enough(i, member) for member in members)) for i in sorted(first)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +139,9 @@ def _divided(units: Sequence[_Unit], ceiling: Epsilon, ppis: int) -> list[Epsilo
             ),
         )
         nanos[best.unit], decided[best.unit] = best.epsilon.nano, best.decided
+    surer = [max(nano, unit.sure.nano) for nano, unit in zip(nanos, units, strict=True)]
+    if sum(surer) <= ceiling.nano:
+        nanos = surer
     return _with_the_rest(units, nanos, decided, ceiling)
 
 

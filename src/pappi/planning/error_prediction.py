@@ -244,7 +244,7 @@ def _place(measure: AggregatedMeasure, cases: int, fill: Fill) -> float:
             return fill.quantile(1 / (cases + 1))
         case Aggregation.MAX:
             return fill.quantile(cases / (cases + 1))
-        case Aggregation.MEDIAN | Aggregation.PERCENTILE:
+        case Aggregation.MEDIAN | Aggregation.PERCENTILE | Aggregation.DISTRIBUTION:
             return fill.quantile((measure.percent or 50) / 100)
         case _:
             return fill.mean

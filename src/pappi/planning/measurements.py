@@ -20,7 +20,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from pappi.errors import NotReleasable
+from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms import (
     FORMULA,
     PART_OF_WHOLE,
@@ -50,11 +50,13 @@ from pappi.ppinot import (
     aggregate,
     aggregated_measures,
     canonical_form,
+    composition_tree,
     function_name,
     is_total,
+    measure_kind,
     value_above,
 )
-from pappi.values import Adjacency, Bounds, PublicLog, Vocabulary
+from pappi.values import JSON, Adjacency, Bounds, Kind, PublicLog, Vocabulary
 
 DEFAULT_FALLOFF = Fraction(3)
 SAMPLED, THRESHOLD = name_with("buckets"), name_with("falloff")
@@ -84,17 +86,29 @@ class Measurement:
     buckets: int | None = None
     share: Fraction = Fraction(1)
 
+    @property
+    def recorded_inputs(self) -> tuple[AggregatedMeasure, ...]:
+        """As they go on record: what one draw answers alike is one question, and paid once."""
+        if not self.mechanism.drawn_for:
+            return self.inputs
+        function = Aggregation(self.mechanism.drawn_for)
+        return tuple(
+            replace(each, function=function, percent=None, limits=()) for each in self.inputs
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """One PPI and how to release it: what its functions are made from.
 
-    `own` are the wishes for single functions, by their paths.
+    `own` are the wishes for single functions, by their paths. What is on record may have been
+    planned `before` some mechanisms were there.
     """
 
     ppi: Ppi
     log: PublicLog
     own: Mapping[str, NoiseOn] = field(default_factory=dict)
+    before: bool = False
 
     @property
     def planned_cases(self) -> int:
@@ -156,6 +170,11 @@ def measurements_of(node: Inner, epsilon: Fraction, request: Request) -> list[Me
     At least one, or it is refused.
     """
     known = list(_measurements_of(node, epsilon, request))
+    if not known:
+        raise NotReleasable(
+            f"no mechanism releases {function_name(node.path)} in this way",
+            hint="ask for its value, and leave out the mechanism",
+        )
     insisted = request.insisted(node.path)
     if insisted is None or request.verdict_only:
         return known
@@ -176,6 +195,28 @@ def _measurements_of(node: Inner, epsilon: Fraction, request: Request) -> Iterat
         settings = settings_of(made, node.measure if task.in_buckets else None)
         buckets = None if task.in_buckets is None else task.in_buckets.buckets
         yield Measurement(node.path, inputs, made, settings, buckets)
+
+
+def recorded_measurement(
+    ppi: Ppi, inputs: JSON, mechanism: str, epsilon: Fraction, settings: JSON, log: PublicLog
+) -> Measurement | None:
+    """How a PPI's own function was released, if what is on record was about it.
+
+    The mechanism that gives the same inputs, name, ε and settings again has drawn it: these are all
+    that a law depends on.
+    """
+    node, request = composition_tree(ppi.measure), Request(ppi, log)
+    for whole in (epsilon, 2 * epsilon):  # a replaced case may have been one less and one more
+        try:
+            known = list(_measurements_of(node, whole, request))
+        except (NotReleasable, UsageError):
+            continue
+        for each in known:
+            same = (each.mechanism.recorded_name, each.mechanism.epsilon) == (mechanism, epsilon)
+            written = canonical_form(each.inputs), canonical_form(each.settings)
+            if same and written == (inputs, settings):
+                return each
+    return None
 
 
 def settings_of(
@@ -202,6 +243,7 @@ def _offered(
         if (each.name == wanted or not each.on_request)
         and (each.same_law_as is None or (each.name == wanted and not private))
         and not _lacks_range(each, path, request)
+        and not (each.newer and request.before)
     ]
     if private:
         offered = offered[:1]  # the others need bounds to be worth anything
@@ -280,6 +322,7 @@ def _task_of(
             hint="leave out the mechanism",
         )
     if isinstance(measure, AggregatedMeasure):
+        _refuse_unbounded_distribution(measure)
         if request.aims:
             return (measure,), _aimed_task(measure, epsilon, request)
         return (measure,), replace(
@@ -298,10 +341,28 @@ def _task_of(
     return (ratio.part, ratio.whole), _ratio_task(ratio, epsilon, request)
 
 
+def _refuse_unbounded_distribution(measure: AggregatedMeasure) -> None:
+    is_one = measure.function is Aggregation.DISTRIBUTION
+    if is_one and measure.bounding is not Bounding.DECLARED:
+        raise NotReleasable(
+            f"a distribution needs public bounds, not {measure.bounding} ones",
+            hint="declare bounds as [low, high]",
+        )
+
+
 def _plain_task(measure: AggregatedMeasure, epsilon: Fraction, request: Request) -> Task:
     names = request.log.vocabulary
-    integral = is_integral(measure, names)
-    return Task(measure.called, bounds_of(measure, names), epsilon, request.adjacency, integral)
+    integral, bounds = is_integral(measure, names), bounds_of(measure, names)
+    return Task(
+        measure.called,
+        bounds,
+        epsilon,
+        request.adjacency,
+        integral,
+        limits=measure.limits,
+        skewed=measure_kind(measure.base, names) is Kind.DURATION,
+        cases=request.planned_cases,
+    )
 
 
 def _ratio_task(ratio: Ratio, epsilon: Fraction, request: Request) -> Task:

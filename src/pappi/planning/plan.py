@@ -112,6 +112,11 @@ class Plan:
         return self.measurements[0].mechanism.tells_beyond
 
     @property
+    def newer(self) -> bool:
+        """Whether the same question may be on record by another mechanism."""
+        return any(measurement.mechanism.newer for measurement in self.measurements)
+
+    @property
     def covers_noise_only(self) -> bool:
         """Whether its interval says nothing about how far off the value is otherwise."""
         return any(measurement.mechanism.covers_noise_only for measurement in self.measurements)
@@ -140,10 +145,14 @@ class Option:
     on_request: bool = False
 
 
-def plan_ppi(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Plan:
-    """The plan with the smallest predicted error, among those the PPI allows."""
-    request = Request(ppi, log)
-    options = list(plan_options(ppi, epsilon, log))
+def plan_ppi(ppi: Ppi, epsilon: Epsilon, log: PublicLog, *, before: bool = False) -> Plan:
+    """The plan with the smallest predicted error, among those the PPI allows.
+
+    But one whose interval tells something comes first. What is on record may have been planned
+    `before` some mechanisms were there.
+    """
+    request = Request(ppi, log, before=before)
+    options = list(_all_options(request, epsilon))
     plans = [each.plan for each in options if each.plan is not None and not each.on_request]
     if not plans:
         last = next(each for each in reversed(options) if not each.on_request)
@@ -152,10 +161,15 @@ def plan_ppi(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Plan:
     return min(plans, key=lambda plan: _rank(plan, request))
 
 
-def _rank(plan: Plan, request: Request) -> float:
-    """What a plan is chosen by, whatever its target and forecast: they change no question."""
+def _rank(plan: Plan, request: Request) -> tuple[bool, float]:
+    """What a plan is chosen by, whatever its target and forecast: they change no question.
+
+    By its error; but of one function, an interval that tells something comes first.
+    """
     aimless, cases = replace(request.ppi, target=None), request.planned_cases
-    return predicted_error(aimless, plan.measurements, cases)
+    (first, *others) = plan.measurements
+    silent = not others and not first.mechanism.interval_tells(cases)
+    return silent, predicted_error(aimless, plan.measurements, cases)
 
 
 def plan_options(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Iterator[Option]:
@@ -163,7 +177,11 @@ def plan_options(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Iterator[Option]
 
     Sets with a formula that no mechanism answers are left out, but for the PPI itself.
     """
-    request = Request(ppi, log)
+    yield from _all_options(Request(ppi, log), epsilon)
+
+
+def _all_options(request: Request, epsilon: Epsilon) -> Iterator[Option]:
+    ppi = request.ppi
     root = _with_whole_ratios(composition_tree(ppi.measure))
     try:
         _refuse_idle_settings(ppi)
@@ -183,7 +201,7 @@ def _others(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option]
         return
     for mechanism in on_request():
         asked = replace(request.ppi, release=ReleaseChoice(mechanism=mechanism))
-        for option in _options(root, Request(asked, request.log), epsilon):
+        for option in _options(root, replace(request, ppi=asked), epsilon):
             if option.plan is not None and option.plan.mechanism == mechanism:
                 yield replace(option, on_request=True)
 
@@ -420,6 +438,14 @@ def _plan(
     expected = expected_cases(request.log, request.ppi)
     error = predicted_error(request.ppi, measurements, expected.cases)
     return Plan(request.ppi, epsilon, measurements, error, expected)
+
+
+def plan_derived(
+    ppi: Ppi, epsilon: Epsilon, measurements: Sequence[Measurement], expected: ExpectedCases
+) -> Plan:
+    """How a PPI is read off releases on record, whose ε add up to this in a block."""
+    error = predicted_error(ppi, measurements, expected.cases)
+    return Plan(ppi, epsilon, tuple(measurements), error, expected)
 
 
 def _refuse_unanswered(

@@ -4,8 +4,8 @@ A margin is a promise about the noise, wherever the values lie; or, of ranks, wh
 under an assumption. The interval that comes with an answer is another thing. That of a mean is
 narrower where values lie in the middle, and that of a median is mostly the whole range, since one
 released point says little. So two things are not derived but tried out: how wide an interval will
-be, and how often a verdict will be firm. Chances come from a hash, so the same query has the same
-forecast, and nothing here is about anybody.
+be, and how often a verdict will be firm. Chances are fixed or come from a hash, so the same query
+has the same forecast, and nothing here is about anybody.
 
 **How wide.** There are as many values as cases are expected, mostly low in their bounds, as
 durations and amounts are, with their mean at a fifth. A mean that lies elsewhere has an interval
@@ -16,7 +16,14 @@ on where the value lies, which is private. So it is averaged over *reference pla
 spread around the target, from the nearer end of the output range to as far on its other side. With
 a target below 5 days and bounds up to 60 days, these are values up to 10 days. A chance to decide
 of 80 % then says, roughly, that a value a fifth of that distance away from its target is told
-apart from it. What clipping changes is not in it.
+apart from it.
+
+Bounds are assumed to cut nothing, but that is not known before the answer is: what is counted
+beyond them is noisy, and a verdict that it leaves open is not firm in a trial, either. A period of
+a series is judged by the counts of all its periods together, of which four are assumed.
+
+Where a mechanism knows its intervals (`Mechanism.trial_intervals`), some 500 equally likely
+releases are tried at once; of others, formulas and ranks, a few are drawn.
 """
 
 from __future__ import annotations
@@ -24,13 +31,15 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import repeat
 from statistics import mean, median
 
 import numpy as np
 
-from pappi.mechanisms import LOOSE_FILL, Floats, Outcome, RandBelow
-from pappi.planning.bounds import output_range_of
+from pappi.mechanisms import LOOSE_FILL, Floats, Outcome, RandBelow, Trial
+from pappi.planning.bounds import output_range_of, sides_cut
 from pappi.planning.measurements import Measurement
 from pappi.planning.plan import Plan, interval_of
 from pappi.planning.ratios import ratio_of
@@ -49,11 +58,22 @@ from pappi.ppinot import (
     aggregate,
     value_above,
 )
-from pappi.values import CONFIDENCE, MARGIN_CONFIDENCE, UNIT_INTERVAL, Bounds, Verdict, judge
+from pappi.values import (
+    CONFIDENCE,
+    MARGIN_CONFIDENCE,
+    UNIT_INTERVAL,
+    Bounds,
+    Verdict,
+    judge,
+)
 
 _RELEASES = 25
 MOST_VALUES = 100_000
 """More are not made: a mean of more cases has a narrower interval than is told."""
+
+SERIES_PERIODS = 4
+"""Periods of a series in which cases beyond the bounds are counted together, at least: as the
+horizon grows there are more, but a forecast that grew with it would change what is paid."""
 
 _DRAWS = 5
 _DISTANCES = (0.9, 0.7, 0.5, 0.3, 0.1)
@@ -72,10 +92,17 @@ def expected_half_width(plan: Plan) -> float | None:
     None of others: how wide the interval of a ratio or formula is depends on how large its parts
     are. None also where bounds are private, or the interval is open on one side.
     """
-    (part, *others) = plan.measurements
-    (measure, *more) = part.inputs
-    alone = not others and not more and part.path == ROOT and part.buckets is None
-    if not alone or measure.bounding is Bounding.PRIVATE:
+    (part, *others), measure = plan.measurements, plan.ppi.measure
+    alone = not others and part.path == ROOT and part.buckets is None
+    if not alone or not isinstance(measure, AggregatedMeasure):
+        return None
+    if measure.bounding is Bounding.PRIVATE or plan.ppi.value_range is not None:
+        return None
+    value = aggregate(measure, _mostly_low(measure, min(plan.expected.cases, MOST_VALUES))) or 0.0
+    known = part.mechanism.trial_intervals(Trial(plan.expected.cases, np.array([value])), value)
+    if known is not None:
+        return float(np.median(known[1] - known[0]) / 2)
+    if len(part.inputs) > 1:
         return None
     law = part.mechanism.law(_mostly_low(measure, min(plan.expected.cases, MOST_VALUES)))
     randbelow, halves = _hashed_chances(), []
@@ -132,49 +159,101 @@ def value_range(plan: Plan) -> Range | None:
     return (low, high) if math.isfinite(high - low) and low < high else None
 
 
-@lru_cache(maxsize=4_096)
 def chance_to_decide(plan: Plan) -> float | None:
     """How likely the verdict is to be firm; None without a target, or where nobody can say."""
-    target, ends = _target_of(plan.ppi), _ends_around(plan)
-    if target is None or ends is None or not _can_be_tried(plan):
-        return None
-    limits = [float(limit) for limit in _limits(target)]
-    sides = [(limit, side) for limit in limits for side in (-1, 1)]
-    return mean(_firm_on(plan, target, limit, side, ends, limits) for limit, side in sides)
+    tried = _tried(_as_released(plan))
+    return None if tried is None else tried.chance
 
 
-@lru_cache(maxsize=4_096)
 def decides_somewhere(plan: Plan) -> bool | None:
     """Whether the verdict is likely to be firm for some value, even if it lies far from its target.
 
     The ends of the range are left out; None as for the chance to decide.
     """
+    tried = _tried(_as_released(plan))
+    return None if tried is None else tried.somewhere
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """What trial releases of a plan with a target say; each is found out when it is asked for."""
+
+    plan: Plan
+    target: Target
+    ends: Range
+
+    @cached_property
+    def chance(self) -> float:
+        limits = [float(limit) for limit in _limits(self.target)]
+        sides = [(limit, side) for limit in limits for side in (-1, 1)]
+        return round(mean(self._firm_on(limit, side, limits) for limit, side in sides), 3)
+
+    @cached_property
+    def somewhere(self) -> bool:
+        low, high = self.ends
+        values = [low + place * (high - low) for place in _INNER_PLACES]
+        return any(share > 0.5 for share in _firm_shares(self.plan, self.target, values))
+
+    def _firm_on(self, limit: float, side: int, limits: Sequence[float]) -> float:
+        """On one side; a value nearer to its limit is not told apart if one farther away is not."""
+        low, high = self.ends
+        between = (abs(limit - each) / 2 for each in limits if each != limit)
+        reach, firm = min(limit - low, high - limit, *between), 0.0
+        values = [limit + side * distance * reach for distance in _DISTANCES]
+        for share in _firm_shares(self.plan, self.target, values):
+            firm += share / len(_DISTANCES)
+            if not share:
+                break
+        return firm
+
+
+def _as_released(plan: Plan) -> Plan:
+    """Without what makes no difference to its trials."""
+    return replace(plan, total=None, together=(), apart=None, cut_with=(), because="")
+
+
+@lru_cache(maxsize=4_096)
+def _tried(plan: Plan) -> _Tried | None:
     target, ends = _target_of(plan.ppi), _ends_around(plan)
     if target is None or ends is None or not _can_be_tried(plan):
         return None
-    low, high = ends
-    values = (low + place * (high - low) for place in _INNER_PLACES)
-    return any(_firm_share(plan, target, value) > 0.5 for value in values)
+    return _Tried(plan, target, ends)
 
 
-def _firm_on(
-    plan: Plan, target: Target, limit: float, side: int, ends: Range, limits: Sequence[float]
-) -> float:
-    """On one side of a limit; a value nearer to it is not told apart if one farther away is not."""
-    low, high = ends
-    ways = [limit - low, high - limit, *(abs(limit - each) / 2 for each in limits if each != limit)]
-    reach, firm = min(ways), []
-    for distance in _DISTANCES:
-        firm.append(_firm_share(plan, target, limit + side * distance * reach))
-        if not firm[-1]:
-            break
-    return sum(firm) / len(_DISTANCES)
+def _firm_shares(plan: Plan, target: Target, values: Sequence[float]) -> Iterator[float]:
+    """How often the verdict is firm if the value is this one, for each of them in turn."""
+    if plan.covers_noise_only:
+        return repeat(0.0, len(values))
+    known = _firm_by_law(plan, target, values)
+    if known is not None:
+        return iter(known)
+    return (_firm_share(plan, target, value) for value in values)
+
+
+def _firm_by_law(plan: Plan, target: Target, values: Sequence[float]) -> list[float] | None:
+    """Of very many releases, where a mechanism knows its intervals without drawing."""
+    (part, *others), measure = plan.measurements, plan.ppi.measure
+    if others or part.path != ROOT or part.buckets is not None or plan.decides:
+        return None
+    if not isinstance(measure, AggregatedMeasure) or plan.ppi.value_range is not None:
+        return None
+    periods = 1 if plan.ppi.scope.grid is None else SERIES_PERIODS
+    trial = Trial(plan.expected.cases, np.array(values), sides_cut(measure, None), periods)
+    met, missed = np.asarray(True), np.asarray(False)  # noqa: FBT003 - arrays of truth values
+    for limit, is_most in ((target.low, False), (target.high, True)):
+        if limit is None:
+            continue
+        found = part.mechanism.trial_intervals(trial, float(limit))
+        if found is None:
+            return None
+        low, high = found
+        below, above = high < float(limit), low > float(limit)
+        met, missed = met & (below if is_most else above), missed | (above if is_most else below)
+    return [float(each) for each in np.mean(met | missed, axis=1)]
 
 
 def _firm_share(plan: Plan, target: Target, value: float) -> float:
     """Of a few trials in which the value is this one."""
-    if plan.covers_noise_only:
-        return 0.0
     columns = _columns_at(plan, value)
     shift = 0.0
     if columns is None:
@@ -317,7 +396,7 @@ def _column(measure: AggregatedMeasure, cases: int, value: float) -> Floats:
             below = 1.0
         case Aggregation.MIN:
             below = 0.0
-        case Aggregation.MEDIAN | Aggregation.PERCENTILE:
+        case Aggregation.MEDIAN | Aggregation.PERCENTILE | Aggregation.DISTRIBUTION:
             below = (measure.percent or 50) / 100
         case _:
             if whole:

@@ -5,7 +5,9 @@
     checks       every problem of a definition against a log's public vocabulary
     canonical    one form for each question: default bounds, the reduced form, what a key hashes
     tree         the composition tree, admissible sets, aggregates, and what is computed above them
-    notations    catalogues as YAML, sentences, Java's JSON, BPMN or ppinot4py objects
+    notations    catalogues as YAML, sentences, Java's JSON, BPMN or ppinot4py objects; and built
+                 in Python (`builder`: mean, share, time, …)
+    understanding  sentences in everyday words, by the public names of a log: ranked readings
     wording      names in quotes, and suggestions, for messages
 
 The shapes of the YAML notation (Field, Record, Written, …) are exported too: other files that
@@ -77,11 +79,13 @@ from pappi.ppinot.model import (
 from pappi.ppinot.notations import (
     FORMATS,
     WRITTEN,
+    Definitions,
     Notation,
     definitions_in,
     notation_of,
     parse_definitions,
     read_definitions,
+    text_of,
     write_definitions,
 )
 from pappi.ppinot.notations.document import Problems, ScalarNode, file_text, read_document
@@ -94,7 +98,7 @@ from pappi.ppinot.notations.shapes import (
     Written,
     one_word_of,
 )
-from pappi.ppinot.notations.yaml.catalogue import parse_catalogue, write_yaml
+from pappi.ppinot.notations.yaml.catalogue import catalogue_from, parse_catalogue, write_yaml
 from pappi.ppinot.tree import (
     ROOT,
     VALUE,
@@ -105,6 +109,7 @@ from pappi.ppinot.tree import (
     admissible_sets,
     aggregate,
     aggregated_measures,
+    aggregates,
     composition_tree,
     exact_sum,
     function_name,
@@ -118,10 +123,35 @@ from pappi.ppinot.tree import (
 from pappi.ppinot.wording import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
+    from pappi.ppinot.notations.builder import (
+        CaseMeasure,
+        Event,
+        Indicator,
+        catalogue,
+        count,
+        data,
+        derive,
+        event,
+        first,
+        last,
+        max_of,
+        mean,
+        median,
+        min_of,
+        number,
+        occurs,
+        percentile,
+        sequence,
+        share,
+        state,
+        sum_of,
+        time,
+    )
     from pappi.ppinot.notations.java import ignored_by_java
     from pappi.ppinot.notations.layout import quoted_text
     from pappi.ppinot.notations.objects import from_ppinot4py
     from pappi.ppinot.notations.sentences import phrase, sentence
+    from pappi.ppinot.understanding import Reading, Understanding, understand
 else:
     __getattr__ = lazy_imports(__name__)
 
@@ -138,22 +168,26 @@ __all__ = [
     "Apply",
     "Binary",
     "Bounding",
+    "CaseMeasure",
     "Catalogue",
     "Choose",
     "ConditionMeasure",
     "CountMeasure",
     "Cycles",
     "DataMeasure",
+    "Definitions",
     "DerivedMultiInstance",
     "DerivedSingleInstance",
     "DurationLiteral",
     "Entries",
+    "Event",
     "EventCondition",
     "EventSequence",
     "Expression",
     "Field",
     "Function",
     "Grouping",
+    "Indicator",
     "Inner",
     "InstantLiteral",
     "IsMissing",
@@ -178,6 +212,7 @@ __all__ = [
     "Ppi",
     "Problems",
     "Range",
+    "Reading",
     "Record",
     "ReleaseChoice",
     "ScalarNode",
@@ -188,34 +223,51 @@ __all__ = [
     "TextLiteral",
     "TimeMeasure",
     "TruthLiteral",
+    "Understanding",
     "Values",
     "Wanted",
     "Written",
     "admissible_sets",
     "aggregate",
     "aggregated_measures",
+    "aggregates",
     "all_present",
     "anchor_time",
     "canonical_form",
+    "catalogue",
+    "catalogue_from",
     "check_catalogue",
     "composition_tree",
+    "count",
+    "data",
     "definitions_in",
+    "derive",
     "did_you_mean",
+    "event",
     "exact_sum",
     "file_text",
+    "first",
     "from_ppinot4py",
     "function_name",
     "functions",
     "ignored_by_java",
     "is_arithmetic",
     "is_total",
+    "last",
     "leaves",
     "listed",
+    "max_of",
+    "mean",
     "measure_kind",
+    "median",
+    "min_of",
     "notation_of",
+    "number",
+    "occurs",
     "one_word_of",
     "parse_catalogue",
     "parse_definitions",
+    "percentile",
     "phrase",
     "quoted",
     "quoted_text",
@@ -226,7 +278,14 @@ __all__ = [
     "render",
     "require_sound",
     "sentence",
+    "sequence",
+    "share",
     "spans_case",
+    "state",
+    "sum_of",
+    "text_of",
+    "time",
+    "understand",
     "value_above",
     "values_above",
     "with_default_bounds",

@@ -130,14 +130,18 @@ def _both(first: SingleInstance | None, second: SingleInstance | None) -> Single
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a class is written: its tag, and for each member the attribute it is read from."""
+    """How a class is written: its tag, and for each member the attribute it is read from.
+
+    A member that came `later` is left out where it is empty: older questions have none.
+    """
 
     tag: str
     members: Mapping[str, str]
+    later: tuple[str, ...] = ()
 
 
-def _form(tag: str, *same: str, **renamed: str) -> Form:
-    return Form(tag, {**{name: name for name in same}, **renamed})
+def _form(tag: str, *same: str, later: tuple[str, ...] = (), **renamed: str) -> Form:
+    return Form(tag, {**{name: name for name in (*same, *later)}, **renamed}, later)
 
 
 FORMS: Mapping[type, Form] = {
@@ -188,6 +192,7 @@ FORMS: Mapping[type, Form] = {
         "within",
         "percent",
         "bounding",
+        later=("limits",),
     ),
     DerivedMultiInstance: _form("DerivedMultiInstance", "formula", "variables"),
     # Scopes.
@@ -220,4 +225,5 @@ def canonical_form(value: object) -> JSON:
     if form is None:
         raise TypeError(f"{type(value).__name__} has no canonical form")
     members = {name: canonical_form(getattr(value, attr)) for name, attr in form.members.items()}
-    return {"is": form.tag, **members}
+    written = {n: member for n, member in members.items() if member or n not in form.later}
+    return {"is": form.tag, **written}

@@ -114,6 +114,7 @@ class _Checker:
         if ppi.scope.anchor is not None:
             yield from self._moment(ppi.scope.anchor.moment)
         yield from _target_problems(ppi)
+        yield from _distribution_problems(ppi)
         yield from _share_problems(ppi)
         yield from self._unknown_mechanisms(ppi)
         if len({measure.grouping for _, measure in aggregated_measures(ppi.measure)}) > 1:
@@ -323,6 +324,20 @@ def _border_problems(measure: SingleInstance, position: Position) -> Iterator[Pr
     ):
         message = "a case has one start and one end, so 'first' and 'last' do not apply"
         yield Problem(position, message, "leave out 'first' or 'last'")
+
+
+def _distribution_problems(ppi: Ppi) -> Iterator[Problem]:
+    """A distribution is many numbers: no formula can use it, and no target judge it."""
+    every = [measure for _, measure in aggregated_measures(ppi.measure)]
+    if all(measure.function is not Aggregation.DISTRIBUTION for measure in every):
+        return
+    if not isinstance(ppi.measure, AggregatedMeasure):
+        message = "a formula needs numbers, and a distribution is many of them"
+        yield Problem(ppi.position, message, "use the median, a percentile or a share in it")
+    elif ppi.target is not None or ppi.group_targets:
+        message = "a target is for one number, and a distribution is many of them"
+        hint = "give the target to a median, percentile or share of the same measure"
+        yield Problem(ppi.position, message, f"{hint}: read off the same release, it costs nothing")
 
 
 def _length_problems(ppi: Ppi) -> Iterator[Problem]:

@@ -217,7 +217,10 @@ EVERY_CASE = DerivedSingleInstance(TruthLiteral(value=True), ())
 
 
 class Aggregation(StrEnum):
-    """How the values of cases become one. COUNT is the number of cases that have a value."""
+    """How the values of cases become one. COUNT is the number of cases that have a value.
+
+    Of a DISTRIBUTION, with how many lie in each of some bins, the one value is the median.
+    """
 
     MIN = "min"
     MAX = "max"
@@ -227,6 +230,7 @@ class Aggregation(StrEnum):
     MEDIAN = "median"
     PERCENTILE = "percentile"
     COUNT = "count"
+    DISTRIBUTION = "distribution"
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +267,8 @@ class AggregatedMeasure(Located):
     `bounding` says how well they are known.
     `within` names a variable of the same formula whose contribution in every case is
     at least this one's, as the received claims are to the rejected ones. `percent`
-    says which percentile, from 1 to 99.
+    says which percentile, from 1 to 99. `limits` are where the bins of a distribution end, in
+    rising order, if the writer has named them.
     """
 
     function: Aggregation
@@ -274,6 +279,7 @@ class AggregatedMeasure(Located):
     within: str | None = None
     percent: int | None = None
     bounding: Bounding = Bounding.DECLARED
+    limits: tuple[Fraction, ...] = ()
 
     @property
     def called(self) -> str:

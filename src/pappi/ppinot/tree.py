@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -167,29 +168,71 @@ def _combined(nodes: Sequence[Inner], can_cut: Callable[[Inner], bool]) -> Itera
 _FEW = 1000
 _CHUNK = 2**14  # small enough for the caches; and so few numbers of 27 bits add up exactly
 _MANTISSA, _HALF = 53, 27
+_EXACT = 2.0**52
 
 
 def aggregate(measure: AggregatedMeasure, contributions: NDArray[np.float64]) -> float | None:
     """The exact value; NaN contributions do not count, and without any there is no value."""
-    values = contributions[~np.isnan(contributions)]
+    (value,) = aggregates(measure, contributions, np.array([0, contributions.size]))
+    return value
+
+
+def aggregates(
+    measure: AggregatedMeasure, contributions: NDArray[np.float64], cuts: NDArray[np.intp]
+) -> list[float | None]:
+    """The exact value of each group, whose contributions lie from one cut to the next."""
+    counts = ~np.isnan(contributions)
+    up_to = np.concatenate(([0], np.cumsum(counts)))[cuts]
+    values = contributions[counts]
     values += 0.0  # of 0.0 and -0.0, the order would decide which is the least
+    sizes = np.diff(up_to)
     if measure.function is Aggregation.COUNT:
-        return float(values.size)
+        return list(sizes.astype(np.float64).tolist())
     if measure.function is Aggregation.SUM:
-        return exact_sum(values)
+        return list(_sums(values, up_to))
+    filled = sizes > 0
+    found: list[float | None] = [None] * sizes.size
+    of_filled = _of_filled(measure, values, np.append(up_to[:-1][filled], up_to[-1]))
+    for group, value in zip(np.flatnonzero(filled).tolist(), of_filled, strict=True):
+        found[group] = value
+    return found
+
+
+def _of_filled(
+    measure: AggregatedMeasure, values: NDArray[np.float64], cuts: NDArray[np.intp]
+) -> list[float]:
+    """The same where every group has values."""
     if not values.size:
-        return None
+        return []
     match measure.function:
         case Aggregation.MIN:
-            return float(values.min())
+            return list(np.minimum.reduceat(values[: cuts[-1]], cuts[:-1]).tolist())
         case Aggregation.MAX:
-            return float(values.max())
-        case Aggregation.MEAN | Aggregation.SHARE:
-            return exact_sum(values) / values.size
-        case Aggregation.MEDIAN | Aggregation.PERCENTILE:
+            return list(np.maximum.reduceat(values[: cuts[-1]], cuts[:-1]).tolist())
+        case Aggregation.MEDIAN | Aggregation.PERCENTILE | Aggregation.DISTRIBUTION:
             # As the interval mechanism has it: a value that so many lie below, or a midpoint.
             percent = measure.percent or 50
-            return float(np.percentile(values, percent, method="averaged_inverted_cdf"))
+            return [
+                float(np.percentile(own, percent, method="averaged_inverted_cdf"))
+                for own in _slices(values, cuts)
+            ]
+    sizes = np.diff(cuts).tolist()
+    return [total / size for total, size in zip(_sums(values, cuts), sizes, strict=True)]
+
+
+def _sums(values: NDArray[np.float64], cuts: NDArray[np.intp]) -> list[float]:
+    """Of each group, exactly. Whole numbers that stay below 2^53 are never rounded on the way."""
+    with np.errstate(over="ignore"):
+        whole = float(np.abs(values).sum()) < _EXACT and bool((values == np.rint(values)).all())
+    if not whole:
+        return [exact_sum(own) for own in _slices(values, cuts)]
+    up_to = np.concatenate(([0.0], np.cumsum(values)))[cuts]
+    return list(np.diff(up_to).tolist())
+
+
+def _slices(values: NDArray[np.float64], cuts: NDArray[np.intp]) -> Iterator[NDArray[np.float64]]:
+    for start, end in pairwise(cuts.tolist()):
+        yield values[start:end]
 
 
 def exact_sum(values: NDArray[np.float64]) -> float:

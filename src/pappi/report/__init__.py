@@ -6,14 +6,15 @@ drawing        what charts are made of: frames, axes, marks, keys
 pages          the report of a release and the preview of one, as documents
 dpo            the data-protection pack
 tables         the same in a terminal; records: as JSON and CSV
+profile        a log's profile, for its owner: the one text here that shows data as it is
 wording        verdicts, guarantees and forecasts in plain words; describe: a log in words
 numbers        never more digits than the noise allows
 style          colours that everyone can tell apart, style sheets, the head of a document
 elements       HTML and SVG in which everything is escaped; safe_text: text from outside
 
 Every drawing comes bare, for a page with `CHART_CSS`, and alone (`standalone`), and has a
-table of its numbers. Rendering is pure: it sees released answers and public facts, and
-returns text.
+table of its numbers. Rendering is pure: it sees released answers and public facts (`profile`:
+what its owner may see), and returns text.
 """
 
 from typing import TYPE_CHECKING
@@ -44,15 +45,22 @@ if TYPE_CHECKING:
     )
     from pappi.report.dpo.record import pack_record
     from pappi.report.drawing import standalone
-    from pappi.report.elements import Element, el
+    from pappi.report.elements import Element, bdi, el, prose, table
     from pappi.report.error_chart import error_caption, error_figure, error_table
     from pappi.report.gauge import budget_gauge, budget_text, gauge_table
     from pappi.report.numbers import three_digits, with_unit
     from pappi.report.pages import preview_html, report_html, series_card, series_html
+    from pappi.report.profile import (
+        personal_lines,
+        profile_record,
+        profile_text,
+        short_profile,
+    )
     from pappi.report.records import (
         answer_record,
         exact_record,
         flat_record,
+        flat_records,
         flat_smoothed_record,
         quote_record,
         smoothed_record,
@@ -73,6 +81,8 @@ if TYPE_CHECKING:
         quantiles_table,
         quotes_table,
         set_lines,
+        table_html,
+        table_text,
     )
     from pappi.report.tree_chart import composition_figure, composition_table, ppi_svg, ppi_text
     from pappi.report.wording import (
@@ -112,6 +122,7 @@ __all__ = [
     "answers_table",
     "assumption_text",
     "attributes_with_kinds",
+    "bdi",
     "budget_gauge",
     "budget_table",
     "budget_text",
@@ -134,6 +145,7 @@ __all__ = [
     "exact_record",
     "exact_table",
     "flat_record",
+    "flat_records",
     "flat_smoothed_record",
     "forecast_lines",
     "gauge_table",
@@ -147,10 +159,14 @@ __all__ = [
     "pack_record",
     "painted",
     "percent",
+    "personal_lines",
     "ppi_svg",
     "ppi_text",
     "preview_html",
     "printable",
+    "profile_record",
+    "profile_text",
+    "prose",
     "quantiles_table",
     "question_digest",
     "quote_record",
@@ -161,9 +177,13 @@ __all__ = [
     "series_html",
     "series_svg",
     "set_lines",
+    "short_profile",
     "shortened",
     "smoothed_record",
     "standalone",
+    "table",
+    "table_html",
+    "table_text",
     "tally_text",
     "three_digits",
     "with_unit",

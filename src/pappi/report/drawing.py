@@ -13,14 +13,23 @@ from hashlib import sha256
 from math import ceil, floor, log10
 
 from pappi.report.elements import Element, el
-from pappi.report.numbers import LIMIT, finite, format_number, half_width, shown_value
+from pappi.report.numbers import (
+    LIMIT,
+    finite,
+    format_number,
+    half_width,
+    is_distribution,
+    shown_value,
+)
 from pappi.report.style import CHART_CSS, painted, theme_css
-from pappi.report.wording import Mark, interval_name, mark_of, tally
-from pappi.values import Answer, Band, Period, Series, ShownTarget
+from pappi.report.wording import Mark, confidence_text, interval_name, mark_of, tally
+from pappi.values import Answer, Band, Distribution, Percentile, Period, Series, ShownTarget
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 NOTHING_KNOWN = "unknown"
 """Names the place of marks whose period has no value, or one of which nothing is known."""
+SPREADS, SPREAD_OPACITIES = ((10, 90), (25, 75)), (0.16, 0.26)
+"""Percentiles between which a band is drawn, of a distribution."""
 SMALL = 11.5
 LETTER = 6.4
 """About the width of a letter at the small size."""
@@ -131,6 +140,7 @@ def shown_extent(answers: Sequence[Answer], targets: Sequence[ShownTarget], unit
     """What the axis must show: values, targets, and intervals as far as that stays readable."""
     answers = [answer for answer in answers if shown_value(answer) is not None]
     shown = [value for a in answers for value in (a.value, a.best.value)]
+    shown += [each.value for a in answers if a.distribution for each in _outermost(a.distribution)]
     values = [known for value in shown if (known := _limited(value)) is not None]
     limits = [end for target in targets for end in target_ends(target)]
     core = _around([*_usual(values, answers), *limits])
@@ -145,6 +155,11 @@ def shown_extent(answers: Sequence[Answer], targets: Sequence[ShownTarget], unit
     if unit == "percent" and core.low >= 0 and core.high <= 100:
         low, high = max(low, 0.0), min(high, 100.0)
     return _padded(low, high)
+
+
+def _outermost(told: Distribution) -> list[Percentile]:
+    found = (told.percentile(percent) for percent in SPREADS[0])
+    return [each for each in found if each is not None]
 
 
 def _usual(values: Sequence[float], answers: Sequence[Answer]) -> list[float]:
@@ -352,8 +367,15 @@ def key_entries(
     if any(answer.smoothed for answer in series.answers):
         yield KeyEntry(raw_mark(0, 0), "raw value; everything else is smoothed")
         together = ", for all together"
-    swatch = painted("rect", "band", x=-6, y=-6, width=13, height=12, fill_opacity=0.25)
-    yield KeyEntry(swatch, f"{interval_name(series)}{together}")
+    if is_distribution(series):
+        for (low, high), opacity in zip(SPREADS, SPREAD_OPACITIES, strict=True):
+            spread = painted("rect", "band", x=-6, y=-6, width=13, height=12, fill_opacity=opacity)
+            yield KeyEntry(spread, f"{low} % to {high} % of cases")
+        whisker = painted("line", "whisker", x1=0, x2=0, y1=-6, y2=6, stroke_opacity=0.6)
+        yield KeyEntry(whisker, f"the median, {confidence_text(series.answers)} interval")
+    else:
+        swatch = painted("rect", "band", x=-6, y=-6, width=13, height=12, fill_opacity=0.25)
+        yield KeyEntry(swatch, f"{interval_name(series)}{together}")
     yield from _pattern_entries(series, patterns)
     if cut_off:
         arrow = painted("polygon", "arrow", points="-4,3 4,3 0,-4")

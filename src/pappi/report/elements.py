@@ -65,6 +65,18 @@ def bdi(text: str) -> Element:
     return el("bdi", text or MISSING)
 
 
+def prose(text: str) -> Element:
+    """The same for sentences of ours, in which what is to be typed stands between backticks.
+
+    >>> print(prose("add `--anyway`"))
+    <bdi>add <code>--anyway</code></bdi>
+    """
+    said = text.split("`")
+    if len(said) % 2 == 0:  # one of them is alone
+        return bdi(text)
+    return el("bdi", *(el("code", each) if n % 2 else each for n, each in enumerate(said) if each))
+
+
 def table(
     caption: str,
     headers: Sequence[str],

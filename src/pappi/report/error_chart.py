@@ -43,13 +43,14 @@ _PALEST, _STRONGEST = 0.14, 0.7
 def error_figure(quote: Quote) -> Element:
     """The drawing, bare; `drawing.standalone` makes a file of it."""
     ids, name = identity("error", quote), f"Expected error of {quote.name}"
+    caption = error_caption(quote).replace("`", "")
     if not quote.quantiles:
         lines = wrap(_unknown(quote), 95)[:3]
         body = [words("label", line, _MARGIN, _TOP + 16 * n) for n, line in enumerate(lines)]
         height = _TOP + 16 * len(lines)
-        return figure(name, error_caption(quote), body, WIDTH, height, ids)
+        return figure(name, caption, body, WIDTH, height, ids)
     chart = _Bars(quote)
-    return figure(name, error_caption(quote), chart.elements(), WIDTH, chart.height, ids)
+    return figure(name, caption, chart.elements(), WIDTH, chart.height, ids)
 
 
 def error_table(quote: Quote) -> Element:
@@ -70,11 +71,11 @@ def error_caption(quote: Quote) -> str:
 
 def margin_text(quote: Quote) -> str:
     """
-    "± 6.00 h", with what it assumes, or that it is not known.
+    "± 6.00 h", with a star if it is not guaranteed, or that it is not known.
     """
     if quote.half_width is None:
         return "not known"
-    return error_text(quote.half_width, quote.unit) + _if_so(quote)
+    return error_text(quote.half_width, quote.unit) + (" *" if quote.assumes else "")
 
 
 def _if_so(quote: Quote) -> str:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from math import floor, isfinite, log10
+from math import ceil, floor, isfinite, log10
 
-from pappi.values import Answer, Interval
+from pappi.values import Answer, Bin, Distribution, Interval, Series
 
 MISSING = "–"
 # Beyond this we do not draw: sums and differences of such numbers stay finite.
@@ -189,6 +189,55 @@ def format_cases(answer: Answer) -> str:
     digit = max(_magnitude(margin) - 1, 0)
     number = format_number(cases, min(digit, _magnitude(cases)))
     return f"≈ {number} ± {format_number(margin, digit, ROUND_CEILING)}"
+
+
+# --- distributions --------------------------------------------------------------------
+
+_BESIDE_MEDIAN = (10, 90)
+_MOST_LIMITS = 6
+"""Of a table; all others are in the CSV and in JSON."""
+
+
+def is_distribution(series: Series) -> bool:
+    return any(answer.distribution is not None for answer in series.answers)
+
+
+def spread_headers(series: Series) -> list[str]:
+    """Beside the median: the shares within limits that were named, or other percentiles."""
+    known = (a.distribution for a in series.answers if a.distribution is not None)
+    told = next(known, None)
+    if told is None:
+        return []
+    named = _named(told)
+    if named:
+        return [f"≤ {with_unit(f'{each.high:g}', series.unit)}" for each in named]
+    return [f"{percent} %" for percent in _BESIDE_MEDIAN]
+
+
+def spread_cells(answer: Answer) -> list[str]:
+    told = answer.distribution
+    if told is None:
+        return []
+    named = _named(told)
+    if named:
+        return [_share_text(each) for each in named]
+    found = (told.percentile(percent) for percent in _BESIDE_MEDIAN)
+    return [format_value(each.value, each.interval, answer.unit) for each in found if each]
+
+
+def _named(told: Distribution) -> list[Bin]:
+    named = [each for each in told.bins[:-1] if each.share_interval is not None]
+    return named[:_MOST_LIMITS]
+
+
+def _share_text(within: Bin) -> str:
+    ends = within.share_interval
+    if ends is None or ends.low is None or ends.high is None:
+        return f"{100 * within.share_within:.0f} %"
+    return f"{floor(100 * ends.low)} to {ceil(100 * ends.high)} %"
+
+
+# --- numbers --------------------------------------------------------------------------
 
 
 def format_number(number: float, last_digit: int, rounding: str = ROUND_HALF_EVEN) -> str:

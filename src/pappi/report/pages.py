@@ -10,24 +10,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pappi.ppinot import Ppi, sentence
-from pappi.report.elements import Cell, Element, Node, bdi, el, table
+from pappi.report.elements import Cell, Element, Node, bdi, el, prose, table
 from pappi.report.error_chart import error_caption, error_figure, error_table, margin_text
 from pappi.report.gauge import budget_gauge, budget_text, gauge_table
-from pappi.report.numbers import MISSING, format_cases, interval_text, shown_value, value_text
+from pappi.report.numbers import (
+    MISSING,
+    format_cases,
+    interval_text,
+    is_distribution,
+    shown_value,
+    spread_cells,
+    spread_headers,
+    value_text,
+)
 from pappi.report.series_chart import series_drawing, series_figure
 from pappi.report.style import document_html
 from pappi.report.tree_chart import composition_figure, composition_table
 from pappi.report.wording import (
     COLOURS,
     EXPLAINED,
+    NOTHING,
     SMOOTHED,
     SYMBOLS,
     Foreseen,
     alternative_cells,
     beyond_text,
+    chance_text,
     clipping_line,
     compared,
     cuts_many,
+    derived_text,
     forecast_lines,
     guarantee_line,
     judged_text,
@@ -184,7 +196,7 @@ _VALUE = (
 _CLIPPED = (
     "How many cases lie beyond the bounds and count as the bound: of each period noisy, and below "
     "each chart for all periods together. A verdict is firm only if it would stay the same were "
-    "those cases much further out: five widths of the bounds, for those that surely are beyond."
+    "those cases much further out: two to five widths of the bounds."
 )
 _UNKNOWN = (
     "The noise leaves open everything that was possible before: nothing is known of this period."
@@ -249,7 +261,8 @@ def series_card(series: Series, identity: str) -> Element:
 def _notes(series: Series) -> Sequence[Node]:
     """Which targets hold where; and what the bounds cut off is not in the figures."""
     several = target_lines(series) if series.group_targets else ()
-    notes = (series.warning, *several, series.caution, series.smoothing)
+    derived = derived_text(series.answers)
+    notes = (series.warning, *several, series.caution, series.smoothing, derived)
     said = [node for note in notes if note for node in (el("br"), bdi(note))]
     if not series.clipping:
         return said
@@ -273,6 +286,12 @@ def _answers_table(series: Series) -> Element:
     styles = {1: "number", 3: "number"}
     if series.beyond is not None:
         styles[4] = "number"
+    if is_distribution(series):
+        beside = spread_headers(series)
+        headers[1:5] = ["Median", "Interval", *beside, "Cases"]
+        for answer, row in zip(ordered, rows, strict=True):
+            row[3:5] = [*spread_cells(answer), row[3]]
+        styles = {1: "number"} | {3 + place: "number" for place in range(len(beside) + 1)}
     if grouped:
         headers.insert(1, "Group")
         for answer, row in zip(ordered, rows, strict=True):
@@ -294,6 +313,8 @@ def _answer_row(answer: Answer) -> list[Cell]:
 
 def _paid(answer: Answer) -> Cell:
     epsilon = str(answer.guarantee.epsilon)
+    if answer.derived_from:
+        return [epsilon, el("span", " derived", class_="muted")]
     return [epsilon, el("span", " from the record", class_="muted")] if answer.replayed else epsilon
 
 
@@ -370,12 +391,13 @@ def preview_html(
 
 def _preview_card(ppi: Ppi, quote: Quote, identity: str) -> Element:
     """One PPI: where its noise goes, how far off it will be, and both as numbers."""
+    caption = prose(error_caption(quote))
     return el(
         "article",
         el("h2", bdi(quote.name), id=f"{identity}-name"),
         el("p", bdi(sentence(ppi))),
         _advice(quote),
-        el("figure", error_figure(quote), el("figcaption", bdi(error_caption(quote))), tabindex=0),
+        el("figure", error_figure(quote), el("figcaption", caption), tabindex=0),
         scrolled(error_table(quote), f"Expected error of {quote.name}"),
         el("figure", composition_figure(ppi, quote), tabindex=0),
         scrolled(composition_table(quote), f"Ways to release {quote.name}"),
@@ -389,7 +411,7 @@ def _advice(quote: Quote) -> Element | None:
     """What speaks against it, and what to ask instead."""
     if not quote.advice:
         return None
-    said = el("p", bdi(nothing_text(quote) if quote.tells_nothing else quote.advice))
+    said = el("p", prose(nothing_text(quote) if quote.tells_nothing else quote.advice))
     rows = [tuple(bdi(cell) for cell in alternative_cells(each)) for each in quote.alternatives]
     headers = ("Ask instead", "In each block", "Within, 95 %", "Decides")
     numbers = dict.fromkeys((1, 2, 3), "number")
@@ -405,18 +427,22 @@ def _prices(previewed: Sequence[Previewed], forecast: Foreseen | None) -> Elemen
             quote.mechanism,
             str(quote.epsilon),
             margin_text(quote),
+            f"{NOTHING} nothing" if quote.tells_nothing else chance_text(quote.chance_to_decide),
             payments_text(quote),
         )
         for n, (_, quote) in enumerate(previewed, start=1)
     ]
-    headers = ("PPI", "Mechanism", "ε", "Margin, 95 %", "New charges")
-    numbers = dict.fromkeys((2, 3, 4), "number")
+    headers = ("PPI", "Mechanism", "ε", "Within, 95 %", "Decides", "New charges")
+    numbers = dict.fromkeys((2, 3, 4, 5), "number")
+    supposed = sorted({quote.assumes for _, quote in previewed if quote.assumes})
+    stars = (f"* Not guaranteed: only if {assumption}." for assumption in supposed)
     prices = table("Price and expected error", headers, rows, numbers)
     lines = () if forecast is None else forecast_lines(forecast)
     return el(
         "section",
         el("h2", "At a glance"),
         scrolled(prices, "Prices", "scroll whole"),
+        *(el("p", star, class_="muted") for star in stars),
         el("ul", *(el("li", line) for line in lines), class_="forecast") if lines else None,
         class_="card overview",
     )

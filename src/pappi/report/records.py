@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pappi.report.wording import bands_text
@@ -9,7 +10,10 @@ from pappi.values import (
     Alternative,
     Answer,
     Beyond,
+    Bin,
+    Distribution,
     ExactAnswer,
+    Interval,
     Period,
     Quote,
     QuotedSet,
@@ -59,10 +63,44 @@ def answer_record(answer: Answer) -> dict[str, Any]:
         "charged": float(answer.charged),
         "replayed": answer.replayed,
         **_simultaneous(answer),
+        **_derived(answer),
         "cases_margin": answer.cases_margin,
         "perhaps_empty": answer.perhaps_empty,
         "beyond": _beyond(answer.beyond),
         "clipping_decides": answer.clipping_decides,
+        **_distribution(answer.distribution),
+    }
+
+
+def _distribution(distribution: Distribution | None) -> dict[str, Any]:
+    """Where one was asked for."""
+    if distribution is None:
+        return {}
+    return {
+        "distribution": {
+            "bins": [_bin(each) for each in distribution.bins],
+            "percentiles": [
+                {"percent": each.percent, "value": each.value, **_ends(each.interval)}
+                for each in distribution.percentiles
+            ],
+            "mean": {"value": distribution.mean, **_ends(distribution.mean_interval)},
+            "binning_error": distribution.binning_error,
+        }
+    }
+
+
+def _ends(interval: Interval | None) -> dict[str, Any]:
+    ends = (None, None) if interval is None else (interval.low, interval.high)
+    return dict(zip(("low", "high"), ends, strict=True))
+
+
+def _bin(each: Bin) -> dict[str, Any]:
+    cases, share = _ends(each.interval), _ends(each.share_interval)
+    return {
+        "low": each.low,
+        "high": each.high,
+        "cases": {"value": each.cases, **cases},
+        "share_within": {"value": each.share_within, **share},
     }
 
 
@@ -84,6 +122,22 @@ def _simultaneous(answer: Answer) -> dict[str, Any]:
     if both is None:
         return {}
     return {"simultaneous": {"low": both.low, "high": both.high, "confidence": both.confidence}}
+
+
+def _derived(answer: Answer) -> dict[str, Any]:
+    """What it follows from, if it was not released itself."""
+    if not answer.derived_from:
+        return {}
+    sources = (
+        {
+            "release": source.number,
+            "ppi": source.ppi,
+            "period": _period(source.period),
+            "weight": source.weight,
+        }
+        for source in answer.derived_from
+    )
+    return {"derived_from": list(sources)}
 
 
 def smoothed_record(answer: Answer) -> dict[str, Any]:
@@ -114,12 +168,40 @@ def flat_smoothed_record(answer: Answer) -> dict[str, Any]:
     return _flat(answer, {**record, "smoothed": record["smoothed"] or dict.fromkeys(_SMOOTHED)})
 
 
+_BINNED = ("bin_low", "bin_high", "bin_cases", "bin_cases_low", "bin_cases_high")
+_SHARED = ("share_within", "share_within_low", "share_within_high")
+
+
+def flat_records(answers: Sequence[Answer], *, smoothed: bool = False) -> list[dict[str, Any]]:
+    """All rows of a table, with the same columns: one row per answer.
+
+    Of a distribution, one row per bin; the others then have empty columns for these.
+    """
+    record = flat_smoothed_record if smoothed else flat_record
+    if all(answer.distribution is None for answer in answers):
+        return [record(answer) for answer in answers]
+    return [{**record(answer), **columns} for answer in answers for columns in _bin_columns(answer)]
+
+
+def _bin_columns(answer: Answer) -> Iterator[dict[str, Any]]:
+    if answer.distribution is None:
+        yield dict.fromkeys((*_BINNED, *_SHARED))
+        return
+    for each in answer.distribution.bins:
+        cases, share = _ends(each.interval).values(), _ends(each.share_interval).values()
+        values = (each.low, each.high, each.cases, *cases, each.share_within, *share)
+        yield dict(zip((*_BINNED, *_SHARED), values, strict=True))
+
+
 def _flat(answer: Answer, record: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
+    record.pop("distribution", None)  # it has rows of its own: see `flat_records`
     guarantee = {**record["guarantee"], "shared_by": answer.guarantee.shared_by}
     none = dict.fromkeys(("low", "high", "confidence"))
     together = {"simultaneous": record.pop("simultaneous", none)}
-    for key, value in {**record, "guarantee": guarantee, **together}.items():
+    record.pop("derived_from", None)
+    derived = {"derived_from": " ".join(str(each.number) for each in answer.derived_from)}
+    for key, value in {**record, "guarantee": guarantee, **together, **derived}.items():
         if isinstance(value, dict):
             flat.update({f"{key}_{inner}": item for inner, item in value.items()})
         else:
@@ -163,9 +245,18 @@ def quote_record(quote: Quote) -> dict[str, Any]:
         "chance_to_decide": quote.chance_to_decide,
         "epsilon_note": quote.epsilon_note,
         "tells_nothing": quote.tells_nothing,
+        **_derivable(quote),
         "alternatives": [_alternative_record(each) for each in quote.alternatives],
         "options": [_option_record(option) for option in quote.options],
     }
+
+
+def _derivable(quote: Quote) -> dict[str, Any]:
+    follows = quote.derivable
+    if follows is None:
+        return {}
+    told = {"cells": follows.cells, "margin": follows.margin, "taken": follows.taken}
+    return {"derivable": {**told, "releases": list(follows.releases)}}
 
 
 def _target_record(target: ShownTarget) -> dict[str, Any]:

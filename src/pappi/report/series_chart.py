@@ -20,6 +20,8 @@ from pappi.report.drawing import (
     KEY_ROW,
     NOTHING_KNOWN,
     SMALL,
+    SPREAD_OPACITIES,
+    SPREADS,
     Axis,
     KeyEntry,
     PeriodAxis,
@@ -329,7 +331,7 @@ class _Panel:
         yield from self._grid()
         runs = list(_runs(self.answers))
         for run in runs:
-            yield self._band(run)
+            yield from self._spread(run) or [self._band(run)]
             for answer in run:
                 yield from self._whisker(answer)
         yield from self._target_lines()
@@ -422,13 +424,32 @@ class _Panel:
 
     # --- intervals ---
 
+    def _spread(self, run: Sequence[Answer]) -> list[Element]:
+        """Where most cases lie, of a distribution: in place of the band of intervals."""
+        drawn = []
+        for number, (low, high) in enumerate(SPREADS):
+            ends = [
+                (self.x.at(answer.period), self.y.at(below.value), self.y.at(above.value))
+                for answer in run
+                if (told := answer.distribution) is not None
+                and (below := told.percentile(low)) is not None
+                and (above := told.percentile(high)) is not None
+            ]
+            if ends:
+                drawn.append(self._area(ends, SPREAD_OPACITIES[number]))
+        return drawn
+
     def _band(self, run: Sequence[Answer]) -> Element:
-        ends = [(self.x.at(answer.period), *self._interval(answer)) for answer in run]
+        return self._area(
+            [(self.x.at(answer.period), *self._interval(answer)) for answer in run], 0.18
+        )
+
+    def _area(self, ends: list[tuple[float, float, float]], opacity: float) -> Element:
         if len(ends) == 1:
             (x, low, high), half = ends[0], min(self.x.slot / 2, 14.0)
             ends = [(x - half, low, high), (x + half, low, high)]
         outline = [(x, high) for x, _, high in ends] + [(x, low) for x, low, _ in reversed(ends)]
-        return painted("polygon", "band", points=points(outline), fill_opacity=0.18)
+        return painted("polygon", "band", points=points(outline), fill_opacity=opacity)
 
     def _whisker(self, answer: Answer) -> Iterator[Element]:
         x, shown = self.x.at(answer.period), answer.best.interval

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pappi.report.elements import Element, bdi, el, table
 from pappi.report.numbers import (
     MISSING,
     best_texts,
@@ -16,7 +17,10 @@ from pappi.report.numbers import (
     exact_text,
     format_cases,
     interval_text,
+    is_distribution,
     margin_text,
+    spread_cells,
+    spread_headers,
     value_text,
 )
 from pappi.report.safe_text import printable
@@ -24,12 +28,14 @@ from pappi.report.wording import (
     COLOURS,
     NOTHING,
     SYMBOLS,
+    Mark,
     alternative_cells,
     beyond_text,
     chance_text,
     cheapest_text,
     clipping_line,
     cuts_many,
+    derived_text,
     functions_text,
     guarantee_line,
     judged_text,
@@ -64,6 +70,7 @@ if TYPE_CHECKING:
 _COLOURS = {"met": "green", "missed": "bold red", "undecided": "", "amber": "bold yellow"}
 _MANY = 30
 _REPLAYED = "↺"
+_DERIVED = "∑"
 _BAR = 20
 _CONFIDENCE = percent(MARGIN_CONFIDENCE)
 _STAR = "*"
@@ -106,20 +113,50 @@ def _table(
     return table
 
 
+def table_text(shown: Table, width: int = 100) -> str:
+    """A table as a terminal of this width would show it, without colours."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    paper = StringIO()
+    Console(file=paper, width=width, color_system=None, highlight=False).print(shown)
+    return "\n".join(line.rstrip() for line in paper.getvalue().rstrip().splitlines())
+
+
+def table_html(shown: Table) -> Element:
+    """The same table for a page of somebody else's, such as a notebook."""
+    headers = [str(column.header) for column in shown.columns]
+    numbers = {n: "number" for n, column in enumerate(shown.columns) if column.justify == "right"}
+    rows = zip(
+        *([bdi(str(cell)) for cell in column.cells] for column in shown.columns), strict=True
+    )
+    said = str(shown.caption or "").splitlines()
+    return el(
+        "section",
+        table(str(shown.title or ""), headers, list(rows), numbers),
+        el("p", el("small", *(node for line in said for node in (line, el("br")))))
+        if said
+        else None,
+    )
+
+
 def answers_table(series: Series) -> Table:
     """One row per answer."""
     from rich.text import Text
 
     grouped, alike = any(a.group is not None for a in series.answers), paid_alike(series)
+    spread = is_distribution(series)
     columns: dict[str, Options] = {
         "Period": {"no_wrap": True},
         **({"Group": {"overflow": "ellipsis", "max_width": 16}} if grouped else {}),
-        "Value": {**_NUMBER, "max_width": 16},
+        "Median" if spread else "Value": {**_NUMBER, "max_width": 16},
         "Interval": {"max_width": 28},
+        **dict.fromkeys(spread_headers(series), _RIGHT),
         "Cases": _NUMBER,
         # A column only where it matters: the caption tells it of all periods together.
         **({"Beyond": _RIGHT} if cuts_many(series) else {}),
-        "Verdict": {"min_width": 15},
+        **({} if spread else {"Verdict": {"min_width": 15}}),
         **({} if alike else {"ε": _NUMBER}),
     }
     rows: list[Sequence[str | Text]] = []
@@ -132,16 +169,27 @@ def answers_table(series: Series) -> Table:
                 value_text(answer),
                 # The released one is on the page and in the CSV.
                 interval_text(answer).splitlines()[0],
+                *spread_cells(answer),
                 format_cases(answer),
                 *([beyond_text(answer.beyond)] if cuts_many(series) else []),
-                Text(judged_text(answer), "" if mark is None else _COLOURS[COLOURS[mark]]),
-                *([] if alike else [f"{epsilon} {_REPLAYED}" if answer.replayed else epsilon]),
+                *([] if spread else [_judged(answer, mark)]),
+                *([] if alike else [f"{epsilon} {_origin(answer)}".rstrip()]),
             )
         )
     shown = _table(columns, rows, series.title, _caption(series))
     if cuts_many(series) and isinstance(shown.caption, Text):
         shown.caption.highlight_words([printable(clipping_line(series))], "bold yellow")
     return shown
+
+
+def _origin(answer: Answer) -> str:
+    return _DERIVED if answer.derived_from else _REPLAYED if answer.replayed else ""
+
+
+def _judged(answer: Answer, mark: Mark | None) -> Text:
+    from rich.text import Text
+
+    return Text(judged_text(answer), "" if mark is None else _COLOURS[COLOURS[mark]])
 
 
 def overview_table(dashboard: Sequence[Series], periods: int) -> Table:
@@ -180,6 +228,8 @@ def _caption(series: Series) -> str:
     if any(answer.replayed for answer in series.answers):
         which = "all are" if paid_alike(series) else "is"
         lines.append(f"{_REPLAYED} {which} from the record: nothing charged")
+    if derived := derived_text(series.answers):
+        lines.append(f"{_DERIVED} {derived}")
     return "\n".join(line for line in lines if line)
 
 
@@ -319,7 +369,9 @@ def set_lines(quotes: Sequence[Quote]) -> list[str]:
             if sets and not quote.together and quote.new_charges
         ]
     lines += _epsilon_notes(quotes)
-    if known := [q.ppi for q in quotes if q.each is not None and not q.new_charges]:
+    lines += _derivable_lines(quotes)
+    on_record = (q for q in quotes if not q.new_charges and not q.derivable)
+    if known := [q.ppi for q in on_record if q.each is not None]:
         lines.append(
             f"On record, and free: {', '.join(known)}. For a more accurate answer, give the PPI "
             f"{'an epsilon of its own' if totals else 'a larger epsilon'}."
@@ -327,6 +379,19 @@ def set_lines(quotes: Sequence[Quote]) -> list[str]:
     if totals:
         lines.append(f"All {len(quotes)} PPIs together: at most ε {max(totals)} in each block.")
     return [printable(line) for line in lines]
+
+
+def _derivable_lines(quotes: Sequence[Quote]) -> Iterator[str]:
+    """What follows from the record, and how exact that is beside what is paid for."""
+    for quote in quotes:
+        if quote.derivable is None:
+            continue
+        free = f"free, {error_text(quote.derivable.margin, quote.unit)}"
+        number = len(quote.derivable.releases)
+        source = f"derived from {number} release{'' if number == 1 else 's'} on record"
+        paid = f"ε {quote.epsilon}, {error_text(quote.margin, quote.unit)}"
+        chosen = "instead of" if quote.derivable.taken else "or"
+        yield f"{quote.ppi}: {free} ({source}), {chosen} {paid}."
 
 
 def _set_line(members: Sequence[Quote]) -> str:

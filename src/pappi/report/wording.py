@@ -142,6 +142,7 @@ def _proviso(answer: Answer) -> str:
 # --- what bounds cut off ------------------------------------------------------------------
 
 _CONSIDERABLE = 0.05
+_LEAST_SHOWN = 0.001
 
 
 def cuts_many(series: Series) -> bool:
@@ -165,27 +166,32 @@ def beyond_text(beyond: Beyond | None) -> str:
     >>> some = Beyond(0.364, Interval(0.2, 0.5, 0.95))
     >>> beyond_text(some), beyond_text(Beyond(0.02, Interval(0.0, 0.09, 0.95)))
     ('≈ 36 %', '≤ 9 %')
+    >>> beyond_text(Beyond(0.0, Interval(0.0, 0.0004, 0.95)))
+    'none seen, ≤ 0.1 %'
     """
     if beyond is None:
         return MISSING
     if beyond.interval.low:
         return f"≈ {percent(beyond.share)}"
     most = 1.0 if beyond.interval.high is None else beyond.interval.high
-    return MISSING if most >= 1 else f"≤ {percent(most)}"
+    if most >= 1:
+        return MISSING
+    limit = f"≤ {percent(max(most, _LEAST_SHOWN))}"
+    return limit if beyond.share else f"none seen, {limit}"
 
 
 def telling_text(quote: Quote) -> str:
     """What it costs to count the cases that bounds cut; nothing where they are not counted.
 
-    "telling what the bounds cut costs ± 3.50 d instead of ± 3.10 d; `release: {clipping: off}`
-    saves it"
+    "telling what the bounds cut makes its interval ± 3.50 d instead of ± 3.10 d; `release:
+    {clipping: off}` saves it"
     """
-    width = quote.half_width if quote.together else quote.interval_half_width
+    width = quote.interval_half_width
     if quote.untold is None or width is None:
         return ""
     told, untold = (error_text(each, quote.unit) for each in (width, quote.untold))
     return (
-        f"telling what the bounds cut costs {told} instead of {untold}; "
+        f"telling what the bounds cut makes its interval {told} instead of {untold}; "
         "`release: {clipping: off}` saves it"
     )
 
@@ -399,7 +405,23 @@ def interval_name(series: Series) -> str:
 
 def paid_alike(series: Series) -> bool:
     """Whether every answer has the same ε and is as new as the others: one line tells it all."""
-    return len({(a.guarantee.epsilon, a.replayed) for a in series.answers}) <= 1
+    ways = {(a.guarantee.epsilon, a.replayed, bool(a.derived_from)) for a in series.answers}
+    return len(ways) <= 1
+
+
+def derived_text(answers: Sequence[Answer]) -> str:
+    """What answers follow from: "derived from releases 4 to 27: nothing charged"."""
+    sources = {source.number: source.ppi for one in answers for source in one.derived_from}
+    if not sources:
+        return ""
+    numbers, names = sorted(sources), ", ".join(dict.fromkeys(sources.values()))
+    if len(numbers) == 1:
+        which = f"release {numbers[0]}"
+    elif numbers[-1] - numbers[0] + 1 == len(numbers):
+        which = f"releases {numbers[0]} to {numbers[-1]}"
+    else:
+        which = f"{len(numbers)} releases from {numbers[0]} to {numbers[-1]}"
+    return f"derived from {which} ({names}): nothing charged"
 
 
 def epsilons_text(epsilons: Collection[Epsilon]) -> str:
@@ -482,8 +504,12 @@ def series_text(series: Series) -> str:
 
 def payments_text(quote: Quote) -> str:
     """What is not on record yet is charged, each to its own blocks."""
+    follows = quote.derivable
+    free = follows.cells if follows and follows.taken else 0
     if not quote.new_charges:
-        return "replay"
+        return "derived" if free else "replay"
+    if free:
+        return f"{quote.new_charges} × {quote.epsilon}, {free} derived"
     shared = f" for {len(quote.together)}" if quote.together else ""
     return f"{quote.new_charges} × {quote.epsilon}{shared}"
 

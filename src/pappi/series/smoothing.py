@@ -13,7 +13,7 @@ so each is asked for a little more than what they are to hold with.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,16 +51,19 @@ def whole_id(ppi: str) -> str:
 
 
 def smoothed_all(series: Sequence[Series]) -> tuple[Series, ...]:
-    """Every series smoothed, with its whole-time value where that was also released."""
-    by_id = {one.ppi: one for one in series}
+    """Every series smoothed, with its whole-time value where that was also released.
+
+    One that was derived tells nothing new: it may come from the same periods.
+    """
+    by_id = {one.ppi: one for one in series if not any(a.derived_from for a in one.answers)}
     return tuple(
-        one if _is_whole(one, by_id) else smoothed(one, by_id.get(whole_id(one.ppi)))
+        one if _is_whole(one, series) else smoothed(one, by_id.get(whole_id(one.ppi)))
         for one in series
     )
 
 
-def _is_whole(series: Series, by_id: Mapping[str, Series]) -> bool:
-    return series.ppi.endswith(_WHOLE) and series.ppi.removesuffix(_WHOLE) in by_id
+def _is_whole(series: Series, among: Sequence[Series]) -> bool:
+    return any(whole_id(one.ppi) == series.ppi for one in among)
 
 
 def smoothed(series: Series, whole: Series | None = None) -> Series:

@@ -13,6 +13,7 @@ from typing import Annotated
 
 from fastapi import Path, Query
 
+from pappi.ppinot import Understanding
 from pappi.service import models, replies
 from pappi.service.keys import Asking, Authenticator, Sessions
 from pappi.service.layers import Frame, Service, frame_of, new_service
@@ -55,6 +56,8 @@ def analyst_app(
     add_route(app, "GET", "/logs/{log}", view.log, preview, LOG)
     add_route(app, "GET", "/logs/{log}/budget", view.budget, preview, LOG)
     add_route(app, "GET", "/logs/{log}/releases", view.releases, preview, LOG)
+    add_route(app, "GET", "/logs/{log}/suggestion", view.suggest, preview, LOG)
+    add_route(app, "POST", "/understand", view.understand, preview, LOG)
     add_route(app, "POST", "/check", view.check, preview, LOG)
     add_route(app, "POST", "/preview", view.preview, preview, LOG)
     add_route(app, "POST", "/advise", view.advise, preview, LOG)
@@ -102,6 +105,14 @@ class AnalystView:
             log, *page_of(releases, after, limit, self._settings, attrgetter("number"))
         )
 
+    def suggest(self, log: LogName, bearer: Asking) -> replies.SuggestedDefinitions:
+        """A first catalogue in YAML, from what is public about a log."""
+        return replies.SuggestedDefinitions(log, bearer.session_in(self._workspace).suggest(log))
+
+    def understand(self, sent: models.ToUnderstand, bearer: Asking) -> Understanding:
+        """PPIs that a sentence in everyday words may mean, best first; no data is read."""
+        return bearer.session_in(self._workspace).understand(sent.text, sent.log)
+
     def check(self, sent: models.Definitions, bearer: Asking) -> replies.CheckedDefinitions:
         """Check definitions: are they valid, and can they be released?"""
         catalogue, remarks = with_remarks(sent)
@@ -148,6 +159,7 @@ class AnalystView:
             whole=sent.whole,
             price=sent.price,
             anyway=sent.anyway,
+            derived=sent.derived,
         )
         return replies.ReleasedSeries(catalogue.log, series)
 

@@ -138,6 +138,13 @@ class Definitions(_Request):
     total: Amount | None = None
 
 
+class ToUnderstand(_Request):
+    """One sentence in everyday words, about a log; the log may go unsaid if there is only one."""
+
+    text: Annotated[str, Field(min_length=1, max_length=2_000, examples=["How long, per month?"])]
+    log: Name | None = None
+
+
 class ToPreview(Definitions):
     """ε for each PPI, or the margin of error (95 %) to aim for; not both."""
 
@@ -168,7 +175,8 @@ class ToRelease(Definitions):
     """`smooth` also smooths the series, and `whole` spends that share of ε on the whole time.
 
     With the name of a `price`, nothing is charged unless that is still the price. What would
-    tell nothing is refused unless it is to be released `anyway`.
+    tell nothing is refused unless it is to be released `anyway`. What follows from the record is
+    not paid for if it is as exact; with `derived`, however exact it is, and if that is false never.
     """
 
     epsilon: Amount | None = None
@@ -176,6 +184,7 @@ class ToRelease(Definitions):
     whole: Amount | None = None
     price: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     anyway: bool = False
+    derived: bool | None = None
 
 
 class ToSubscribe(Definitions):
@@ -273,6 +282,12 @@ class NewKey(_Request):
     name: Person
     rights: Annotated[list[Choice[Right]], Field(min_length=1, max_length=5)] | None = None
     expires: Instant | None = None
+
+
+class ToRename(_Request):
+    """The new name of a log."""
+
+    to: Name
 
 
 class ToStop(_Request):

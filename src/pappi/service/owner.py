@@ -16,7 +16,7 @@ from fastapi import Depends, Path, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 
-from pappi.custody import Custody, Erased, IssuedKey, event_of
+from pappi.custody import Custody, Erased, IssuedKey, Removed, event_of
 from pappi.errors import InputError
 from pappi.ledger import Verification
 from pappi.service import models, replies
@@ -70,6 +70,8 @@ def owner_app(
     )
     add_route(app, "POST", "/logs/{log}/seal", view.seal, manage, changed)
     add_route(app, "POST", "/logs/{log}/erase", view.erase, manage, changed)
+    add_route(app, "POST", "/logs/{log}/rename", view.rename, manage, changed)
+    add_route(app, "DELETE", "/logs/{log}", view.remove, manage, changed)
     add_route(app, "PUT", "/logs/{log}/budget", view.grant, manage, LOG)
     add_route(app, "GET", "/logs/{log}/analysts", view.analysts, read, LOG)
     add_route(app, "PUT", "/logs/{log}/analysts/{name}", view.grant_analyst, manage, LOG)
@@ -126,6 +128,14 @@ class OwnerView:
         """Delete cases, persons or blocks from disk; what was released stays on record."""
         custody = self._custody(bearer)
         return custody.erase(log, cases=sent.cases, persons=sent.persons, blocks=sent.blocks)
+
+    def rename(self, log: LogName, sent: models.ToRename, bearer: Asking) -> PublicLog:
+        """Give a log another name, as long as nothing was charged for it."""
+        return self._custody(bearer).rename(log, sent.to).public
+
+    def remove(self, log: LogName, bearer: Asking) -> Removed:
+        """Remove a log and delete its events; what was charged and released stays on record."""
+        return self._workspace.remove_log(log, bearer.name)
 
     def exact(self, sent: models.Definitions, bearer: Asking) -> replies.ExactAnswers:
         """The values without noise, for the owner only; each view is recorded."""

@@ -51,6 +51,7 @@ _STATUS_AND_TITLE: Mapping[str, tuple[int, str]] = MappingProxyType(
         "invalid-request": (422, "The request has the wrong form"),
         "input": (422, "The data cannot be read"),
         "log-format": (422, "The events cannot be read"),
+        "not-understood": (422, "No reading fits this sentence"),
         "definition": (422, "The definitions have problems"),
         "refused": (422, "This is refused"),
         "not-releasable": (422, "This cannot be released"),

@@ -120,6 +120,14 @@ class CheckedDefinitions:
 
 
 @dataclass(frozen=True, slots=True)
+class SuggestedDefinitions:
+    """A first catalogue for a log, in YAML."""
+
+    log: str
+    definitions: str
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
     """A quote for each PPI."""
 

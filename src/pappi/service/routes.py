@@ -91,12 +91,14 @@ def add_common_routes(app: Service, right: Right, check: Callable[[], object]) -
         """This application's OpenAPI document."""
         return app.openapi()
 
+    failures = _documented((408, 413, 500, 503))
+    failures[500]["model"] = ProblemReply  # which puts it into the document, for all routes
     for path, endpoint in (("/health", health), ("/ready", ready)):
         app.add_api_route(
             path,
             endpoint,
             methods=["GET"],
-            responses=_documented((408, 413, 500, 503)),
+            responses=failures,
             operation_id=path[1:],
             summary=_first_line(endpoint),
             description=" ",
@@ -105,8 +107,13 @@ def add_common_routes(app: Service, right: Right, check: Callable[[], object]) -
 
 
 def _documented(statuses: tuple[int, ...]) -> dict[int | str, dict[str, Any]]:
+    """By a reference: FastAPI would make a model anew of each failure of each route."""
+    schema = {"$ref": f"#/components/schemas/{ProblemReply.__name__}"}
     return {
-        status: {"model": ProblemReply, "description": HTTPStatus(status).phrase}
+        status: {
+            "description": HTTPStatus(status).phrase,
+            "content": {"application/json": {"schema": schema}},
+        }
         for status in sorted(statuses)
     }
 

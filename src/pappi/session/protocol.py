@@ -11,26 +11,31 @@ from typing import TYPE_CHECKING, Protocol
 
 from pappi.checkpoint import (
     Amount,
+    Budget,
     Checked,
-    Definitions,
+    Ids,
     LocalSession,
     PastRelease,
     Price,
+    Quotes,
     Released,
 )
 from pappi.ledger import Forecast
+from pappi.ppinot import Definitions
 from pappi.store import SavedQuery, Subscription
-from pappi.values import BudgetLine, PublicLog, Quote
+from pappi.values import PublicLog
 
 if TYPE_CHECKING:
     from pappi.audit import SubjectReport
+    from pappi.ppinot import Understanding
 
 
 class Session(Protocol):
     """The verbs of an analyst.
 
     Definitions are the path of a file, the text itself if it has several lines or is JSON or
-    XML, or a catalogue. Amounts of ε are best written as text, such as "0.1".
+    XML, a dict, a PPI built in Python (`pappi.mean(…)`), or a catalogue; `ppi` takes one of its
+    PPIs by its id, or some. Amounts of ε are best written as text, such as "0.1".
     """
 
     # --- what is public, and what is left ---
@@ -41,7 +46,7 @@ class Session(Protocol):
     def log(self, name: str) -> PublicLog:
         """What is public about a log."""
 
-    def budget(self, log: str) -> tuple[BudgetLine, ...]:
+    def budget(self, log: str) -> Budget:
         """What each block of a log may spend, and has spent."""
 
     def releases(
@@ -49,7 +54,17 @@ class Session(Protocol):
     ) -> tuple[PastRelease, ...]:
         """Past releases of a log, by anyone, oldest first: repeating them is free."""
 
+    def suggest(self, log: str) -> str:
+        """A first catalogue in YAML, from what is public about a log; costs nothing."""
+
     # --- before anything is spent ---
+
+    def understand(self, text: str, log: str | None = None) -> Understanding:
+        """Read one sentence in everyday words: PPIs it may mean, best first, to be confirmed.
+
+        Only the log's public names are looked at. The log may go unsaid if there is only one.
+        Raises NotUnderstood if no reading is likely.
+        """
 
     def check(self, definitions: Definitions) -> Checked:
         """Check definitions; raises DefinitionError with every problem found."""
@@ -61,7 +76,8 @@ class Session(Protocol):
         *,
         accuracy: str | None = None,
         total: Amount | None = None,
-    ) -> tuple[Quote, ...]:
+        ppi: Ids | None = None,
+    ) -> Quotes:
         """Cost and expected error of every PPI, or what an accuracy costs; nothing is spent.
 
         `epsilon` is for each PPI, a `total` for all of them. Either way, PPIs of the same cases
@@ -74,10 +90,13 @@ class Session(Protocol):
         epsilon: Amount | None = None,
         *,
         total: Amount | None = None,
-    ) -> tuple[Quote, ...]:
+        ppi: Ids | None = None,
+    ) -> Quotes:
         """The same, with what to ask instead of every PPI that may well not decide."""
 
-    def price(self, definitions: Definitions, *, total: Amount | None = None) -> Price:
+    def price(
+        self, definitions: Definitions, *, total: Amount | None = None, ppi: Ids | None = None
+    ) -> Price:
         """What asking all PPIs together costs, at the ε each of them names, or at a total."""
 
     def forecasts(
@@ -98,6 +117,7 @@ class Session(Protocol):
         *,
         smooth: bool = False,
         total: Amount | None = None,
+        ppi: Ids | None = None,
     ) -> Released:
         """What a release would look like, on made-up cases: no data is read, nothing is spent."""
 
@@ -107,6 +127,7 @@ class Session(Protocol):
         epsilon: Amount | None = None,
         *,
         total: Amount | None = None,
+        ppi: Ids | None = None,
         pairs: int = 2_000,
         samples: int = 10_000,
     ) -> tuple[SubjectReport, ...]:
@@ -124,17 +145,25 @@ class Session(Protocol):
         price: str | None = None,
         total: Amount | None = None,
         anyway: bool = False,
+        ppi: Ids | None = None,
+        derived: bool | None = None,
     ) -> Released:
         """Charge and release every PPI, or none; what was released is replayed.
 
         `smooth` also draws the periods of a series towards each other, from what was released
         alone; `whole` spends that share of ε on the whole time. With the name of a `price`,
         nothing happens unless that is still the price. What would tell nothing is refused, unless
-        it is to be released `anyway`.
+        it is to be released `anyway`. What follows from the record is not paid for if it is as
+        exact; `derived`, however exact it is, and with False never.
         """
 
     def replay(
-        self, definitions: Definitions, *, smooth: bool = False, total: Amount | None = None
+        self,
+        definitions: Definitions,
+        *,
+        smooth: bool = False,
+        total: Amount | None = None,
+        ppi: Ids | None = None,
     ) -> Released:
         """What was released before, at the ε the definitions name: costs nothing, ever."""
 
@@ -148,6 +177,7 @@ class Session(Protocol):
         *,
         total: Amount | None = None,
         anyway: bool = False,
+        ppi: Ids | None = None,
     ) -> Subscription:
         """Reserve what every block up to a day costs; each is released once it is sealed.
 

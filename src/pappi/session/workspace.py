@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pappi.checkpoint import (
     AT_ONCE,
     Amount,
     Caller,
-    Definitions,
+    Ids,
     LocalSession,
     Pace,
     Permit,
@@ -26,9 +26,11 @@ from pappi.checkpoint import (
     run_due,
 )
 from pappi.errors import UsageError
-from pappi.eventlog import EventReader, ReadOptions, no_progress, open_log
+from pappi.eventlog import EventReader, Profile, ReadOptions, no_progress, open_log
 from pappi.ledger import Verification
 from pappi.ledger import no_progress as no_entry
+from pappi.planning import suggest_catalogue
+from pappi.ppinot import Definitions, did_you_mean
 from pappi.store import (
     LedgerSession,
     LogDeclaration,
@@ -40,7 +42,7 @@ from pappi.store import (
 from pappi.values import ExactAnswer, Terms, require_name
 
 if TYPE_CHECKING:
-    from pappi.custody import Custody, Imported, NewLog, Progress, Selection
+    from pappi.custody import Custody, Imported, NewLog, Progress, Removed, Selection
 
 
 class Workspace:
@@ -53,6 +55,23 @@ class Workspace:
 
     def __repr__(self) -> str:
         return f"<Workspace {str(self.root)!r}>"
+
+    def _repr_html_(self) -> str:
+        """Its logs and what is declared about them."""
+        from pappi.report import bdi, el, horizon_text, table
+
+        rows = [
+            (
+                bdi(log.name),
+                bdi(horizon_text(log.public)),
+                f"one {log.terms.unit}, {log.terms.adjacency}",
+                f"ε {log.terms.block_budget} per {log.terms.blocks.unit}",
+            )
+            for log in self.logs()
+        ]
+        logs = table("Logs", ("Log", "Days", "Privacy unit", "Budget"), rows)
+        said = logs if rows else el("p", "No logs yet: import one with import_log(…).")
+        return f"{el('p', 'Workspace ', el('code', str(self.root)))}{said}"
 
     @cached_property
     def custody(self) -> Custody:
@@ -85,13 +104,15 @@ class Workspace:
         new: NewLog | None = None,
         timezone: str | None = None,
         progress: Progress = no_progress,
+        **reading: object,
     ) -> Imported:
-        """Import a file (XES, CSV, Parquet) or a frame, and declare it.
+        """Import a file (XES, CSV, Parquet, Excel, JSON, OCEL) or a frame, and declare it.
 
         `timezone` is short for the same zone in `options` (how to read wall-clock
-        times) and in `new` (where a day begins).
+        times) and in `new` (where a day begins). What `options` would say can be said
+        directly, too: `case="order"`, `encoding="cp1252"` and so on, as in `ReadOptions`.
         """
-        reader, new = _opened(source, options, new, timezone)
+        reader, new = _opened(source, options, new, timezone, reading)
         return self.custody.import_log(name or log_name(source), reader, new, progress)
 
     def inspect_log(
@@ -103,13 +124,30 @@ class Workspace:
         new: NewLog | None = None,
         timezone: str | None = None,
         progress: Progress = no_progress,
+        **reading: object,
     ) -> Imported:
         """What `import_log` would take in and make public, for the owner to see beforehand.
 
         Nothing is imported or recorded.
         """
-        reader, new = _opened(source, options, new, timezone)
+        reader, new = _opened(source, options, new, timezone, reading)
         return self.custody.inspect_log(name or log_name(source), reader, new, progress)
+
+    def profile(self, log: str) -> Profile:
+        """What an imported log holds, for the owner only; the view is recorded first.
+
+        `inspect_log(...).profile` is that of a log before it is imported.
+        """
+        return self.custody.profile(log)
+
+    def suggest(self, log: str, *, from_data: bool = False) -> str:
+        """A first catalogue of PPIs in YAML, from what is public about a log.
+
+        From the data, for the owner only, it proposes bounds and the activities that matter:
+        what is used of it becomes public. The view is recorded first.
+        """
+        public = self.log(log).public
+        return suggest_catalogue(public, self.custody.proposal(log) if from_data else None)
 
     def select_names(
         self,
@@ -142,13 +180,28 @@ class Workspace:
         """Set the epsilon each block of a log may spend, and all of them together."""
         return self.custody.grant(log, epsilon_of(per_block), epsilon_if_any(total))
 
-    def exact(self, catalogue: Definitions) -> tuple[ExactAnswer, ...]:
+    def exact(self, catalogue: Definitions, *, ppi: Ids | None = None) -> tuple[ExactAnswer, ...]:
         """The non-private values, for the owner only; the view is recorded first."""
-        return self.custody.exact(catalogue_of(catalogue))
+        return self.custody.exact(catalogue_of(catalogue, None, ppi))
 
     def verify(self, progress: Callable[[int], None] = no_entry) -> Verification:
         """Check the whole ledger; `progress` is called with the number of entries checked."""
         return self.custody.verify(progress)
+
+    def rename_log(self, name: str, new: str) -> LogDeclaration:
+        """Give a log another name, as long as nothing was charged for it."""
+        return self.custody.rename(name, new)
+
+    def remove_log(self, name: str, by: str = "owner") -> Removed:
+        """Remove a log and delete its events; subscriptions to it end.
+
+        If nothing was charged, its name is free. Otherwise the name, the charges and what was
+        released stay, and can be replayed.
+        """
+        custody = self.custody_of(by)
+        for analyst in custody.subscribers(name):
+            end_all(self._ledger_session, analyst, name)
+        return custody.remove(name)
 
     def withdraw(self, log: str, analyst: str, by: str = "owner") -> int:
         """Withdraw an analyst's access to a log; returns how many subscriptions end."""
@@ -174,12 +227,23 @@ class Workspace:
 
 
 def _opened(
-    source: object, options: ReadOptions | None, new: NewLog | None, timezone: str | None
+    source: object,
+    options: ReadOptions | None,
+    new: NewLog | None,
+    timezone: str | None,
+    reading: Mapping[str, Any],
 ) -> tuple[EventReader, NewLog]:
     from pappi.custody import NewLog
 
+    known = [option.name for option in fields(ReadOptions)]
+    if unknown := next((name for name in reading if name not in known), None):
+        raise UsageError(
+            f"an import has no argument {unknown!r}",
+            hint=did_you_mean(unknown, known, f"what it can be told is {', '.join(known)}"),
+        )
     new = new or NewLog(terms=Terms(timezone=timezone or "UTC"))
-    return open_log(source, options or ReadOptions(timezone=timezone), new.vocabulary), new
+    options = replace(options or ReadOptions(timezone=timezone), **reading)
+    return open_log(source, options, new.vocabulary), new
 
 
 def create(root: str | Path, *, ledger: str | None = None) -> Workspace:

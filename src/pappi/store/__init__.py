@@ -5,6 +5,7 @@ declarations  a log as its owner declares it: what is public, and where its even
 registry      what holds now: a fold over the acts in the journal; one verified ledger kept open
 event_file    the DuckDB file of events: changing it all or nothing, looking into it
 event_logs    writing event logs into it: importing, growing, erasing
+event_profile counting what the owner wants to know of a log before declaring it
 inbox         captured events, until time is sealed over them
 migration     a workspace that an earlier version wrote, brought to today's layout
 """
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
         Lookup,
         changing,
         column,
-        drop_events,
         event_tables,
         exclusive,
         open_beside,
@@ -72,9 +72,11 @@ if TYPE_CHECKING:
         NewVersion,
         Versioned,
         create_events,
+        drop_events,
         erase_cases,
         import_events,
     )
+    from pappi.store.event_profile import profile_events
     from pappi.store.inbox import (
         Captured,
         CapturedEvent,
@@ -83,6 +85,7 @@ if TYPE_CHECKING:
         OpenCase,
         Value,
         case_digests,
+        drop_captured,
         open_inbox,
         person_digests,
         person_text,
@@ -124,6 +127,7 @@ __all__ = [
     "create_workspace",
     "day_of",
     "digest_of",
+    "drop_captured",
     "drop_events",
     "erase_cases",
     "event_tables",
@@ -140,6 +144,7 @@ __all__ = [
     "person_digests",
     "person_text",
     "place_text",
+    "profile_events",
     "require_public",
     "same_place",
     "saved_query_payload",

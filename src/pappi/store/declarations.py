@@ -24,7 +24,7 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 from zoneinfo import ZoneInfo
 
-from pappi.errors import UsageError, WorkspaceError
+from pappi.errors import Refused, UsageError, WorkspaceError
 from pappi.ppinot import listed
 from pappi.values import CaseBorder, Epsilon, Horizon, PublicLog, Terms, midnight_us
 
@@ -300,13 +300,15 @@ class LogDeclaration:
 
     `data` stands for the log's events in every question about them; `table` is where they
     are read, which changes whenever time is sealed. Events that stay where they are have a
-    `source`. These three are nobody's business but the owner's: hand out `public`.
+    `source`. Of a log that was `removed` after something was released, only the record is left.
+    These four are nobody's business but the owner's: hand out `public`.
     """
 
     public: PublicLog
     data: str
     table: str
     source: EventSource | None = None
+    removed: bool = False
 
     @property
     def name(self) -> str:
@@ -336,12 +338,25 @@ class LogDeclaration:
 
     def require_ready(self, events: Path) -> None:
         """Refuse before anything is charged what could not be read anyway; looks at no row."""
+        self.require_kept()
         if self.source is not None:
             self.source.require_ready()
         else:
             from pappi.store.event_file import require_events
 
             require_events(events, self.table, self.public.vocabulary.attributes)
+
+    def require_kept(self) -> None:
+        """Refuse what needs the events of a log that the owner has removed."""
+        if self.removed:
+            raise Refused(
+                f"the owner has removed the events of '{self.name}'",
+                hint="nothing was charged; what was released before can still be replayed",
+            )
+
+    def renamed(self, name: str) -> LogDeclaration:
+        """The same log under another name."""
+        return replace(self, public=replace(self.public, name=name))
 
     def sealed(self, until: date) -> LogDeclaration:
         """The same, answered up to another day."""
@@ -368,6 +383,7 @@ class LogDeclaration:
             "data": self.data,
             "table": self.table,
             **({} if self.source is None else {"source": self.source.to_json()}),
+            **({"removed": True} if self.removed else {}),
         }
 
     @classmethod
@@ -377,4 +393,5 @@ class LogDeclaration:
             data=written["data"],
             table=written["table"],
             source=EventSource.from_json(written["source"]) if "source" in written else None,
+            removed=written.get("removed", False),
         )

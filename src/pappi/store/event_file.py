@@ -134,8 +134,6 @@ def _lock_file(database: Path) -> BinaryIO:
 
 _SUCCESSOR = "successor.duckdb"
 _EVENTS = "events"
-_NEXT = "successor"
-_COMPACT = "compact"
 # Several queries run at once; what does not fit is put aside on the disk.
 _MEMORY = "20%"
 
@@ -247,25 +245,6 @@ def event_tables(database: Path) -> tuple[str, ...]:
     with closing(open_readonly(database)) as connection:
         names = connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1")
         return tuple(name for (name,) in names.fetchall())
-
-
-def drop_events(database: Path, name: str) -> None:
-    """Deletes an event table for good: the file is rewritten without its rows."""
-    with changing(database) as folder:
-        tables = event_tables(database)
-        if name not in tables:
-            raise WorkspaceError(
-                f"the workspace has no log called {name!r}",
-                hint=f"its logs are: {', '.join(tables) or 'none'}",
-            )
-        compact, spill = folder / "compact.duckdb", str(folder / "spill")
-        with closing(duckdb.connect(config={"temp_directory": spill})) as connection:
-            connection.execute(attach(str(successor(database, folder)), _NEXT))
-            connection.execute(attach(str(compact), _COMPACT))
-            connection.execute(f"DROP TABLE {table(name, _NEXT).sql('duckdb')}")
-            connection.execute(f"COPY FROM DATABASE {_NEXT} TO {_COMPACT}")
-            connection.execute(detach(_COMPACT))
-        swap_in(compact, database)
 
 
 # --- looking into the events of a log -----------------------------------------------------

@@ -486,6 +486,34 @@ _FRESH = "fresh"
 _ERASED = "erased"
 
 
+def drop_events(database: Path, name: str) -> None:
+    """Delete a log for good, with its parts and views: the file is rewritten without its rows."""
+    log = Versioned(name, 1)
+    with changing(database) as folder:
+        tables = event_tables(database)
+        if all(log.number_of(stored) is None for stored in tables):
+            raise WorkspaceError(
+                f"the workspace has no log called {name!r}",
+                hint=f"its logs are: {', '.join(tables) or 'none'}",
+            )
+        fresh, spill = folder / "fresh.duckdb", str(folder / "spill")
+        with closing(duckdb.connect(config={"temp_directory": spill})) as connection:
+            connection.execute(attach(str(successor(database, folder)), SUCCESSOR))
+            connection.execute(attach(str(fresh), _FRESH))
+            for stored, kind in relations(connection, log):
+                connection.execute(f"DROP {kind} {table(stored, SUCCESSOR).sql('duckdb')}")
+            connection.execute(f"COPY FROM DATABASE {SUCCESSOR} TO {_FRESH}")
+            connection.execute(detach(_FRESH))
+        swap_in(fresh, database)
+    _clear_spill(database)
+
+
+def _clear_spill(database: Path) -> None:
+    """What queries that were killed had put aside. One that runs now may fail, and be repeated."""
+    for left in spill_folder(database).glob("*"):
+        left.unlink(missing_ok=True)
+
+
 def erase_cases(database: Path, declared: Versioned, cases: Iterable[str]) -> None:
     """Rewrite the file without these cases, in every version of the log."""
     gone = pa.table({CASE: pa.array(list(cases), pa.string())})
@@ -506,6 +534,4 @@ def erase_cases(database: Path, declared: Versioned, cases: Iterable[str]) -> No
             connection.execute(f"COPY FROM DATABASE {SUCCESSOR} TO {_FRESH}")
             connection.execute(detach(_FRESH))
         swap_in(fresh, database)
-    # What queries that were killed had put aside. One that runs now may fail, and be repeated.
-    for left in spill_folder(database).glob("*"):
-        left.unlink(missing_ok=True)
+    _clear_spill(database)

@@ -18,7 +18,7 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -282,6 +282,41 @@ def open_inbox(path: Path, data: str) -> Iterator[Inbox]:
     """The inbox of one log, for one piece of work; made when it is not there yet."""
     with opened(path) as connection:
         yield Inbox(connection, data)
+
+
+def drop_captured(path: Path, kept: Collection[str]) -> tuple[str, ...]:
+    """Delete what was captured for logs that are not kept, in the file too; gives those logs."""
+    if not path.exists():
+        return ()
+    with opened(path) as connection:
+        stored = {data for query in _NEXT_LOG for data in _logs_in(connection, query)}
+        gone = tuple(sorted(stored.difference(kept)))
+        named = [(data,) for data in gone]
+        if gone:
+            with writing(connection):
+                connection.executemany("DELETE FROM event WHERE data = ?", named)
+                connection.executemany("DELETE FROM erased WHERE data = ?", named)
+                # Until the file is rewritten too: cut off before, it is seen and done again.
+                connection.executemany("INSERT INTO erased VALUES (?, x'')", named)
+            emptied(connection)
+            with writing(connection):
+                connection.executemany("DELETE FROM erased WHERE data = ?", named)
+    return gone
+
+
+_NEXT_LOG = (
+    "SELECT min(data) FROM event WHERE data > ?",
+    "SELECT min(data) FROM erased WHERE data > ?",
+)
+
+
+def _logs_in(connection: sqlite3.Connection, query: str) -> Iterator[str]:
+    """By hops along the index: reading every event would take its time."""
+    last = ""
+    while last is not None:
+        ((last,),) = connection.execute(query, (last,)).fetchall()
+        if last is not None:
+            yield last
 
 
 def person_text(value: Value) -> str | None:

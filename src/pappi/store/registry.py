@@ -21,7 +21,7 @@ import hmac
 import os
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -121,6 +121,7 @@ class Registry:
     `subscribed` and `saved` count what an analyst has subscribed to and saved on a day, ended and
     forgotten ones included. `sets` are the entries that charge or reserve a set of PPIs, by the
     first block they touch: whoever asks for a PPI of it finds it there, however long the journal.
+    `charges` are all that charge, in the same way: what follows from the record is found there.
     """
 
     last: Entry | None = None
@@ -135,14 +136,20 @@ class Registry:
     stopped: str | None = None
     frozen: Mapping[str, Frost] = field(default_factory=dict)
     sets: Mapping[Account, tuple[int, ...]] = field(default_factory=dict)
+    charges: Mapping[Account, tuple[int, ...]] = field(default_factory=dict)
 
     def advanced(self, entries: Iterable[Entry]) -> Registry:
         now, last = self, self.last
+        sets, charges = dict[Account, list[int]](), dict[Account, list[int]]()
         for last in entries:
             take = _TAKE.get(last.kind)
             if take is not None:
                 now = take(now, last)
-        return replace(now, last=last)
+            elif last.kind in (EntryKind.CHARGE, EntryKind.RESERVE):
+                _index(last, sets, charges)
+        # All at once: a journal may have a million of them.
+        grown = _grown(now.sets, sets), _grown(now.charges, charges)
+        return replace(now, last=last, sets=grown[0], charges=grown[1])
 
     def to_json(self) -> dict[str, JSON]:
         """As a ledger's snapshot keeps it; `last` is the snapshot's own entry."""
@@ -168,13 +175,14 @@ class Registry:
             "frozen": {
                 log: [frost.day.isoformat(), frost.whole] for log, frost in self.frozen.items()
             },
-            "sets": [[own.log, own.block, list(seqs)] for own, seqs in self.sets.items()],
+            "sets": _written_index(self.sets),
+            "charges": _written_index(self.charges),
         }
 
     @staticmethod
     def is_kept_in(written: Any) -> bool:  # noqa: ANN401 - JSON
-        """Whether a snapshot has all of it: an older version knew no sets."""
-        return "sets" in written
+        """Whether a snapshot has all of it: older versions knew no sets, or no charges."""
+        return "sets" in written and "charges" in written
 
     @classmethod
     def from_json(cls, written: Any, last: Entry) -> Registry:  # noqa: ANN401 - JSON
@@ -201,7 +209,8 @@ class Registry:
                 log: Frost(date.fromisoformat(day), whole)
                 for log, (day, whole) in written["frozen"].items()
             },
-            sets={Account(log, block): tuple(seqs) for log, block, seqs in written.get("sets", ())},
+            sets=_read_index(written.get("sets", ())),
+            charges=_read_index(written.get("charges", ())),
         )
 
     def log(self, name: str, among: Collection[str] | None = None) -> LogDeclaration:
@@ -343,6 +352,39 @@ def _withdraw_names(registry: Registry, entry: Entry) -> Registry:
     return replace(registry, logs={**registry.logs, log.name: log})
 
 
+def _rename(registry: Registry, entry: Entry) -> Registry:
+    """Of a log about which nothing was asked: what was saved about it names it by its old name."""
+    old, new = entry.payload["log"], entry.payload["to"]
+    logs = {name: log for name, log in registry.logs.items() if name != old}
+    grants = (
+        replace(grant, log=new) if grant.log == old else grant for grant in registry.grants.values()
+    )
+    return replace(
+        registry,
+        logs={**logs, new: registry.logs[old].renamed(new)},
+        grants={(grant.log, grant.analyst): grant for grant in grants},
+        saved_queries=_about_others(registry.saved_queries, old),
+    )
+
+
+def _remove(registry: Registry, entry: Entry) -> Registry:
+    """What was charged stays on record under the log's name, which nobody else can have."""
+    name = entry.payload["log"]
+    if entry.payload["charged"]:
+        gone = replace(registry.logs[name], removed=True)
+        return replace(registry, logs={**registry.logs, name: gone})
+    return replace(
+        registry,
+        logs=_without(registry.logs, name),
+        grants={who: grant for who, grant in registry.grants.items() if grant.log != name},
+        saved_queries=_about_others(registry.saved_queries, name),
+    )
+
+
+def _about_others(queries: Mapping[str, SavedQuery], log: str) -> dict[str, SavedQuery]:
+    return {identity: query for identity, query in queries.items() if query.log != log}
+
+
 def _grant(registry: Registry, entry: Entry) -> Registry:
     grant = _grant_of(entry.payload)
     return replace(registry, grants={**registry.grants, (grant.log, grant.analyst): grant})
@@ -383,16 +425,30 @@ def _save(registry: Registry, entry: Entry) -> Registry:
     )
 
 
-def _charge(registry: Registry, entry: Entry) -> Registry:
-    # Most charges are of one PPI, and need not be read.
-    if not any(f'"{name}"' in entry.body for name in _OF_A_SET):
-        return registry
-    sets = dict(registry.sets)
+Index = Mapping[Account, tuple[int, ...]]
+"""Entries by the first block they touch."""
+
+
+def _index(entry: Entry, sets: dict[Account, list[int]], charges: dict[Account, list[int]]) -> None:
     for charge in charges_in(entry):
-        if any(name in charge.question for name in _OF_A_SET):
-            first = charge.accounts[0]
-            sets[first] = tuple(dict.fromkeys((*sets.get(first, ()), entry.seq)))
-    return replace(registry, sets=sets)
+        of_a_set = any(name in charge.question for name in _OF_A_SET)
+        for index, is_in in ((charges, entry.kind == EntryKind.CHARGE), (sets, of_a_set)):
+            known = index.setdefault(charge.accounts[0], []) if is_in else [entry.seq]
+            if known[-1:] != [entry.seq]:
+                known.append(entry.seq)
+
+
+def _grown(index: Index, more: Mapping[Account, Sequence[int]]) -> Index:
+    own = {first: (*index.get(first, ()), *seqs) for first, seqs in more.items()}
+    return {**index, **own} if own else index
+
+
+def _written_index(index: Index) -> JSON:
+    return [[own.log, own.block, list(seqs)] for own, seqs in index.items()]
+
+
+def _read_index(written: Any) -> Index:  # noqa: ANN401 - JSON
+    return {Account(log, block): tuple(seqs) for log, block, seqs in written}
 
 
 def _rollback(registry: Registry, entry: Entry) -> Registry:
@@ -407,6 +463,8 @@ def _rollback(registry: Registry, entry: Entry) -> Registry:
 _TAKE: Mapping[str, Callable[[Registry, Entry], Registry]] = {
     EntryKind.DECLARE: _declare,
     EntryKind.WITHDRAW_NAMES: _withdraw_names,
+    EntryKind.RENAME: _rename,
+    EntryKind.REMOVE: _remove,
     EntryKind.GRANT: _grant,
     EntryKind.WITHDRAW: _withdraw,
     EntryKind.KEY: _key,
@@ -422,8 +480,6 @@ _TAKE: Mapping[str, Callable[[Registry, Entry], Registry]] = {
         registry, saved_queries=_without(registry.saved_queries, entry.payload["id"])
     ),
     EntryKind.ROLLBACK: _rollback,
-    EntryKind.CHARGE: _charge,
-    EntryKind.RESERVE: _charge,
 }
 
 

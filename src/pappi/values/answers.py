@@ -290,6 +290,62 @@ class Smoothed:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """A release that an answer is derived from: its number among past releases, and what it told.
+
+    Two about the same cases weigh 1 together.
+    """
+
+    number: int
+    ppi: str
+    period: Period
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """The cases above `low` and up to `high`, as released: a noisy number, with its interval.
+
+    `share_within` is the share of all cases that are at most `high`. Its interval is there if the
+    limit was asked for by name.
+    """
+
+    low: float
+    high: float
+    cases: float
+    interval: Interval
+    share_within: float
+    share_interval: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Percentile:
+    """The value that so many percent of the cases do not exceed."""
+
+    percent: int
+    value: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """How the values of cases are distributed: all of it is read off one draw.
+
+    The interval of the mean holds wherever in their bins the cases lie; by `binning_error` the mean
+    itself may be off for that reason alone.
+    """
+
+    bins: tuple[Bin, ...]
+    percentiles: tuple[Percentile, ...]
+    mean: float
+    mean_interval: Interval
+    binning_error: float
+
+    def percentile(self, percent: int) -> Percentile | None:
+        return next((each for each in self.percentiles if each.percent == percent), None)
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A released value; None where a formula has none, as in a noisy division by zero.
 
@@ -313,6 +369,11 @@ class Answer:
     Value, interval and `probability_met` are about cases as the bounds clip them. `beyond` says how
     many were cut, where that was counted; a verdict that they could turn is undecided, and
     `clipping_decides`.
+
+    An answer that is `derived_from` releases on record was not drawn, and cost nothing: it is a
+    function of what they told. The ε of its guarantee is what they had together in one block.
+
+    Where a `distribution` was asked for, the value is its median.
     """
 
     ppi: str
@@ -337,6 +398,8 @@ class Answer:
     perhaps_empty: bool = False
     beyond: Beyond | None = None
     clipping_decides: bool = False
+    derived_from: tuple[Source, ...] = ()
+    distribution: Distribution | None = None
 
     @property
     def best(self) -> Answer | Smoothed:
@@ -451,6 +514,20 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True)
+class Derivable:
+    """What of a PPI follows from the record, at no cost: so many of its cells, within this margin.
+
+    `releases` are the numbers of what it is derived from. It is `taken` unless a release is to be
+    drawn anew, or else only if what is derived is asked for.
+    """
+
+    cells: int
+    margin: float | None
+    releases: tuple[int, ...]
+    taken: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Quote:
     """The price of one PPI.
 
@@ -466,10 +543,11 @@ class Quote:
     why. The quantiles then hold only under what the quote `assumes` of the values; if that is
     empty as well, no law tells.
 
-    `new_charges` counts the cells that have not been released before, each of which costs
-    `epsilon`. `clipping` says what is known of the error that bounds make, which is not in
-    the errors above; `untold` what the interval's half-width would be if the cases that bounds cut
-    were not counted along with it (of a set, the margin), None where they are not.
+    `new_charges` counts the cells that have not been released before, and are not derived either,
+    each of which costs `epsilon`; `derivable` says which follow from the record. `clipping` says
+    what is known of the error that bounds make, which is not in the errors above; `untold` what the
+    interval's half-width would be if the cases that bounds cut were not counted along with it, None
+    where they are not.
 
     `part_of_range` is the half-width at 95 % in parts of all that the value can be, and
     `chance_to_decide` how likely its verdict is to be firm, averaged over where the value may lie.
@@ -516,6 +594,7 @@ class Quote:
     tells_nothing: bool = False
     alternatives: tuple[Alternative, ...] = ()
     epsilon_note: str = ""
+    derivable: Derivable | None = None
 
     @property
     def own_epsilon(self) -> Epsilon:

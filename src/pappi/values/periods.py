@@ -6,11 +6,14 @@ summer time is one hour shorter, exactly, on every engine.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from pappi.errors import UsageError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -124,6 +127,26 @@ class Horizon:
         """All blocks that contain a day of the log."""
         blocks = self.blocks.periods(self.first, self.until)
         return Period(blocks[0].start, blocks[-1].end)
+
+
+def zone_called(name: str) -> ZoneInfo:
+    """The time zone of that name; one that is nearly meant is proposed.
+
+    >>> zone_called("europe/berlin")
+    Traceback (most recent call last):
+    pappi.errors.UsageError: there is no time zone called 'europe/berlin'
+    """
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        pass
+    written = name.strip().replace(" ", "_").casefold()
+    zones = sorted(available_timezones())
+    places = {zone.rpartition("/")[2].casefold(): zone for zone in reversed(zones)}
+    known = {**places, **{zone.casefold(): zone for zone in zones}}
+    close = difflib.get_close_matches(written, known, n=1, cutoff=0.75)
+    hint = f"did you mean {known[close[0]]}?" if close else "write e.g. Europe/Amsterdam or UTC"
+    raise UsageError(f"there is no time zone called '{name}'", hint=hint)
 
 
 def midnight_us(day: date, zone: ZoneInfo) -> int:

@@ -6,7 +6,8 @@
     bpmn         the `ppiset` of a BPMN model                 read
 
 The ending of a file's name tells most of them apart; two kinds of JSON, and files without a
-known ending, are told by what they hold. Measures of ppinot4py are read from its `objects`.
+known ending, are told by what they hold. In Python, definitions can also be a dict with the keys of
+YAML, or be built (`builder`); measures of ppinot4py are read from its `objects`.
 
 No notation knows another. What they share:
 
@@ -21,15 +22,16 @@ No notation knows another. What they share:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pappi.errors import DefinitionError, UsageError
+from pappi.errors import DefinitionError, InputError, UsageError
 from pappi.ppinot.model import Catalogue
+from pappi.ppinot.notations.builder import Indicator
 from pappi.ppinot.notations.document import (
     MAX_FILE,
     ListNode,
@@ -39,12 +41,18 @@ from pappi.ppinot.notations.document import (
     file_text,
     read_document,
 )
-from pappi.ppinot.notations.yaml.catalogue import parse_catalogue, write_json, write_yaml
+from pappi.ppinot.notations.yaml.catalogue import (
+    catalogue_from,
+    parse_catalogue,
+    write_json,
+    write_yaml,
+)
 from pappi.ppinot.wording import listed, quoted
 
 __all__ = [
     "FORMATS",
     "WRITTEN",
+    "Definitions",
     "Format",
     "Notation",
     "Reading",
@@ -52,6 +60,7 @@ __all__ = [
     "notation_of",
     "parse_definitions",
     "read_definitions",
+    "text_of",
     "whole_catalogue",
     "write_definitions",
 ]
@@ -126,24 +135,74 @@ _TEMPLATE = re.compile(r"^PPI[ \t]*:", re.MULTILINE | re.IGNORECASE)
 _LOOKED_AT = 20_000
 
 
-def read_definitions(
-    path: Path | str, notation: str | None = None, log: str | None = None
-) -> Catalogue:
-    """The catalogue in a file of any notation; DefinitionError with every problem in it.
+Definitions = str | Path | Catalogue | Mapping[str, object] | Indicator
+"""PPIs, however they are given: the path of a file in any notation, or its text if it has several
+lines or is JSON or XML; a dict with the keys of YAML; a PPI built in Python; a catalogue.
+"""
 
-    `log` names the log the PPIs are about, where the file does not, or names another.
+_TEXT = "definitions"
+
+
+def read_definitions(
+    definitions: Definitions, notation: str | None = None, log: str | None = None
+) -> Catalogue:
+    """The catalogue in a file of any notation, or in what else says PPIs: a text, a dict, ….
+
+    DefinitionError with every problem in it. `log` names the log the PPIs are about, where the
+    file does not, or names another.
     """
-    return definitions_in(path, notation, log).catalogue
+    return definitions_in(definitions, notation, log).catalogue
 
 
 def definitions_in(
-    path: Path | str, notation: str | None = None, log: str | None = None, *, lifecycle: bool = True
+    definitions: Definitions,
+    notation: str | None = None,
+    log: str | None = None,
+    *,
+    lifecycle: bool = True,
 ) -> Reading:
     """The same, with remarks; without `lifecycle` every event of the log is a completion."""
-    path = Path(path)
-    text = file_text(path, MAX_FILE)
-    chosen = notation or notation_of(text, path.name)
-    return parse_definitions(text, chosen, str(path), log, lifecycle=lifecycle)
+    if isinstance(definitions, str | Path):
+        text, path = text_of(definitions)
+        chosen = notation or notation_of(text, path.name if path else "")
+        return parse_definitions(text, chosen, str(path or _TEXT), log, lifecycle=lifecycle)
+    if isinstance(definitions, Indicator):
+        catalogue = (definitions if log is None else replace(definitions, log=log)).catalogue
+    elif isinstance(definitions, Mapping):
+        catalogue = catalogue_from(definitions)
+    elif isinstance(definitions, Catalogue):
+        catalogue = definitions
+    else:
+        raise UsageError(f"a {type(definitions).__name__} is no definition", hint=_WAYS)
+    return Reading(replace(catalogue, log=log) if log else catalogue)
+
+
+_WAYS = (
+    "give the path of a file with PPIs, or the PPIs themselves: as text of several lines, as a "
+    "dict, or built with pappi.mean(…), pappi.share(…), …"
+)
+
+
+def text_of(definitions: str | Path) -> tuple[str, Path | None]:
+    """The text of definitions, and the file it is in, if it is not the text that was given.
+
+    A text of one line is the path of a file, unless it is JSON or XML.
+
+    >>> text_of("log: orders\\nppis: []")[1], text_of('{"log": "orders"}')[1]
+    (None, None)
+    """
+    if isinstance(definitions, str) and (
+        "\n" in definitions or definitions.lstrip()[:1] in ("{", "[", "<")
+    ):
+        return definitions, None
+    path = Path(definitions)
+    try:
+        return file_text(path, MAX_FILE), path
+    except InputError as error:
+        if isinstance(definitions, Path):
+            raise
+        reason = error.message.removeprefix(f"{path}: ")
+        raise InputError(f"no PPIs in {quoted(definitions)}: {reason}", hint=_WAYS) from None
 
 
 def parse_definitions(

@@ -255,9 +255,10 @@ def unclear_share(limit: Fraction) -> tuple[str, str]:
 
 def twins(ppis: Sequence[Ppi]) -> Iterator[tuple[Position, str]]:
     """Where an id is used again, and what to say about it."""
-    first: dict[str, int] = {}
+    first: dict[str, Position] = {}
     for ppi in ppis:
         if ppi.id in first:
-            line = first[ppi.id]
-            yield ppi.position, f"the id {quoted(ppi.id)} is already used by the PPI in line {line}"
-        first.setdefault(ppi.id, ppi.position.line)
+            place = first[ppi.id]
+            where = f"in line {place.line}" if place.line else f"at {place}"
+            yield ppi.position, f"the id {quoted(ppi.id)} is already used by the PPI {where}"
+        first.setdefault(ppi.id, ppi.position)

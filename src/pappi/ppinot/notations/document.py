@@ -6,7 +6,7 @@ points at the character that was typed, and all problems are told at once.
 Of YAML, and JSON as a part of it, only the plain core is read: mappings, lists and texts. A text
 is what was typed: `on`, `no`, 12:30 and 2014-01-31 are not turned into anything. What could
 surprise (anchors, tags, duplicate keys) or exhaust (size, nesting) is refused. The text is read
-event by event, so no input can exhaust the stack.
+event by event, so no input can exhaust the stack. A dict in Python becomes the same nodes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +24,7 @@ from pappi.errors import DefinitionError, InputError, Position, Problem
 from pappi.ppinot.expressions.parser import Origin, located
 from pappi.ppinot.model import Catalogue
 from pappi.ppinot.wording import CONTROL, quoted
-from pappi.values import WorkingCalendar
+from pappi.values import Epsilon, WorkingCalendar
 
 if TYPE_CHECKING:
     import yaml
@@ -312,6 +315,89 @@ class _Builder:
 def _offset(mark: Mark | CMark | None) -> int:
     # YAML's own line numbers count breaks that no editor counts; offsets are sure.
     return 0 if mark is None else mark.index
+
+
+# --- dicts ----------------------------------------------------------------------------
+
+
+def structure_node(value: object, problems: list[Problem]) -> Node:
+    """The root node of what was written in Python: dicts, lists, texts, numbers, dates.
+
+    >>> structure_node({"every": "month"}, []).get("every").text
+    'month'
+    """
+    return _Structure(problems).node(value, "")
+
+
+class _Structure:
+    def __init__(self, problems: list[Problem]) -> None:
+        self._problems = problems
+        self._count = 0
+
+    def node(self, value: object, path: str, depth: int = 0) -> Node:
+        place = Position(path or "definitions", 0, 0)
+        self._count += 1
+        if depth > MAX_DEPTH or self._count > MAX_NODES:
+            much = f"nested more than {MAX_DEPTH} levels deep" if depth > MAX_DEPTH else "too much"
+            raise DefinitionError([*self._problems, Problem(place, f"this is {much}")])
+        if isinstance(value, Mapping):
+            return MapNode(
+                tuple(
+                    (self._key(key, path), self.node(item, _inside(path, str(key)), depth + 1))
+                    for key, item in value.items()
+                ),
+                place,
+            )
+        if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            items = (self.node(item, f"{path}[{n}]", depth + 1) for n, item in enumerate(value))
+            return ListNode(tuple(items), place)
+        return self._scalar(value, place)
+
+    def _key(self, key: object, path: str) -> ScalarNode:
+        place = Position(_inside(path, str(key)), 0, 0)
+        if not isinstance(key, str):
+            self._problems.append(Problem(place, f"a key must be a text, not {key!r}"))
+        return _typed(str(key), place, plain=False)
+
+    def _scalar(self, value: object, place: Position) -> Node:
+        text = _as_typed(value)
+        if text is None:
+            message = f"a value of type {type(value).__name__} cannot stand here"
+        elif CONTROL.search(text):
+            message = "this text contains a control character"
+        else:
+            return _typed(text, place, plain=not isinstance(value, str))
+        self._problems.append(Problem(place, message))
+        return BrokenNode(place)
+
+
+def _inside(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def _typed(text: str, place: Position, *, plain: bool) -> ScalarNode:
+    return ScalarNode(text, place, plain, in_braces=False, origin=lambda _offset: place)
+
+
+def _as_typed(value: object) -> str | None:
+    """A value as it would be written in a file; None if it would not be."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case float():
+            return f"{Decimal(repr(value)):f}"  # the grammar has no exponents
+        case timedelta():
+            return f"{value // timedelta(microseconds=1)} microseconds"
+        case date():
+            return value.isoformat()
+        case str() | int() | Decimal() | Epsilon():
+            return str(value)
+        case Fraction():
+            return f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
+        case _:
+            return None
 
 
 # --- where a character was written ----------------------------------------------------

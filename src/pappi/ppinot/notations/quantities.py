@@ -322,6 +322,36 @@ class _Bounds:
 BOUNDS: Named[WrittenBounds] = Named("bounds", _Bounds)
 
 
+_MOST_LIMITS = 63
+DISTRIBUTION_LIMITS = ListOf("limits of bins", _LIMIT, least=1, most=_MOST_LIMITS)
+
+
+def limits_of(
+    written: Sequence[Quantity], kind: Kind | None, problems: Problems
+) -> tuple[Fraction, ...] | None:
+    """Where the bins of a distribution end, in rising order, in internal units."""
+    is_duration = kind is Kind.DURATION or (
+        kind is None and any(duration_unit(each.unit) for each in written)
+    )
+    read = _duration if is_duration else _plain_number
+    limits: list[Fraction] = []
+    for quantity in written:
+        limit = read(quantity, problems)
+        if limit is None:
+            return None
+        if limits and limit <= limits[-1]:
+            problems.add(quantity.position, "limits are written in rising order, each once")
+            return None
+        limits.append(limit)
+    return tuple(limits)
+
+
+def written_limits(limits: Sequence[Fraction], kind: Kind | None) -> tuple[Quantity, ...]:
+    if kind is Kind.DURATION:
+        return tuple(in_units_of_time(limits, "days"))
+    return tuple(map(Quantity, limits))
+
+
 # --- what the whole PPI says about its quantities -------------------------------------
 
 _PERCENT_WORDS = ("%", "percent")

@@ -340,6 +340,8 @@ def _some(names: Sequence[str], of: int = 0) -> str:
 
 
 def _erasures(log: LogFacts) -> Element:
+    if log.removed:
+        return el("p", "The log was removed: its events are deleted, what was published stays.")
     if log.source:
         return el("p", "Events are erased at their source: erasures there are not recorded here.")
     if not log.erasures:

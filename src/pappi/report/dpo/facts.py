@@ -220,11 +220,13 @@ class LogFacts:
 
     `spent_in_all` adds up what every block has spent: what somebody with a case in each of
     them could lose. `source` is where the events are read if they are not in the workspace: much
-    of what the workspace sees to itself, the source must then see to.
+    of what the workspace sees to itself, the source must then see to. The events of one that was
+    `removed` are gone, and its record stays.
     """
 
     public: PublicLog
     source: str = ""
+    removed: bool = False
     accounts: tuple[BudgetLine, ...] = ()
     spent_in_all: Epsilon = ZERO
     shares: tuple[Share, ...] = ()

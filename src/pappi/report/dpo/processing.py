@@ -132,6 +132,10 @@ def _recipients(log: LogFacts) -> Iterator[str]:
 
 
 def _retention(log: LogFacts) -> Iterator[str]:
+    if log.removed:
+        yield "The log was removed: its events are no longer in the workspace."
+        yield "Published figures and the ledger stay."
+        return
     if log.source:
         yield (
             "Events stay at their source until they are erased there; PaPPI keeps no copy, and no "

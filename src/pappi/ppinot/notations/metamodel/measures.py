@@ -68,6 +68,8 @@ from pappi.ppinot.notations.metamodel.fields import (
     Json,
     as_json,
     duration_text,
+    exact,
+    exact_duration,
     present,
     read_range,
 )
@@ -83,6 +85,7 @@ FUNCTIONS = {
     "Percentile": Aggregation.PERCENTILE,
     "Share": Aggregation.SHARE,
     "Count": Aggregation.COUNT,
+    "Distribution": Aggregation.DISTRIBUTION,
 }
 _BOUNDINGS = {bounding.value: bounding for bounding in Bounding}
 _MISSING = {missing.value: missing for missing in Missing}
@@ -265,6 +268,20 @@ def read_anchor(fields: Fields, key: str) -> Anchor | None:
 # --- measures of many cases -----------------------------------------------------------
 
 
+def _limits(fields: Fields) -> tuple[Fraction, ...]:
+    """Where the bins of a distribution end: durations, or numbers."""
+    limits: list[Fraction] = []
+    for node in fields.items("limits"):
+        text = node.text if isinstance(node, ScalarNode) else ""
+        limit = exact(text)
+        limit = exact_duration(text) if limit is None else limit
+        if limit is None or (limits and limit <= limits[-1]):
+            fields.refuse("limits", "limits are numbers or durations in rising order, each once")
+            return ()
+        limits.append(limit)
+    return tuple(limits)
+
+
 def _aggregated(fields: Fields) -> Read | None:
     for key in ("baseMeasure", "aggregationFunction"):
         fields.require(key, "an aggregated measure")
@@ -293,6 +310,7 @@ def _aggregated(fields: Fields) -> Read | None:
         fields.text("within") or None,
         percent,
         bounding,
+        _limits(fields),
         position=fields.position,
     )
     unit = base.unit if timed_by(measure) else None
@@ -501,10 +519,16 @@ def _aggregated_json(measure: AggregatedMeasure, process: str, size: Fraction) -
         "groupedBy": grouping and [_data_json(grouping.by, process)],
         "keys": grouping and list(grouping.keys),
         "percent": measure.percent,
+        "limits": [_limit_json(limit, measure) for limit in measure.limits] or None,
         "within": measure.within,
         "bounds": _bounds_json(measure),
     }
     return present(written)
+
+
+def _limit_json(limit: Fraction, measure: AggregatedMeasure) -> object:
+    in_time = measure_kind(measure.base, None) is Kind.DURATION
+    return duration_text(limit) if in_time else as_json(limit)
 
 
 def _bounds_json(measure: AggregatedMeasure) -> Json | None:

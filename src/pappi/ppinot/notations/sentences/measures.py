@@ -12,9 +12,10 @@ True
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
+from fractions import Fraction
 from typing import Any, TypeVar, cast
 
 from pappi.errors import Position
@@ -603,7 +604,28 @@ def _counting_words(counting: _Counting, unsaid: Kind | None) -> str | None:
     return f"{_FITS.write(bounding)}at least {low} and at most {high}"
 
 
+def _read_limits(cursor: Cursor) -> tuple[Fraction, ...]:
+    limits: list[Fraction] = []
+    while True:
+        start, limit = cursor.next, read_amount(cursor).internal
+        if limits and limit <= limits[-1]:
+            raise cursor.refusal("limits are said in rising order, each once", at=start)
+        limits.append(limit)
+        joined = cursor.next.is_symbol(",") or cursor.next.is_word("and")
+        if not joined or cursor.words[cursor.index + 1].kind is not WordKind.NUMBER:
+            return tuple(limits)
+        cursor.take()
+
+
+def _limits_words(said: tuple[Sequence[Fraction], Kind | None], unsaid: Kind | None) -> str | None:
+    limits, kind = said
+    literal = DurationLiteral if (kind or unsaid) is Kind.DURATION else NumberLiteral
+    *others, last = (render(literal(limit)) for limit in limits)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 _GROUPED, _FILTERED = "[ grouped by <grouping>]", "[ filtered by <filter>]"
+_LIMITED = "[, in bins up to <limits>]"
 _TAIL = "[, each case counting <counting>][, as part of <within>]"
 
 
@@ -637,7 +659,9 @@ def _aggregate(
         goes_unsaid = bounds == (usual_bounds(function, measure.base), Bounding.DECLARED)
         said = None if goes_unsaid else (*bounds, measure_kind(measure.base, None))
         names = ("base", "filter", "grouping", "within", "percent")
-        return {**{name: getattr(measure, name) for name in names}, "counting": said}
+        limits = (measure.limits, measure_kind(measure.base, None)) if measure.limits else None
+        own = {name: getattr(measure, name) for name in names}
+        return {**own, "counting": said, "limits": limits}
 
     blanks: dict[str, Form[Any]] = {
         "base": base,
@@ -646,6 +670,7 @@ def _aggregate(
         "counting": Part(_read_counting, _counting_words),
         "within": VARIABLE,
         "percent": Part(_read_percent, _ordinal, _at_percent),
+        "limits": Part(_read_limits, _limits_words),
     }
     return Pattern(text + _TAIL, blanks, build, values)
 
@@ -686,6 +711,12 @@ _AGGREGATES = (
             *_FUNCTIONS.items(),
             ("<percent> percentile", Aggregation.PERCENTILE),
         )
+    ),
+    _aggregate(
+        f"the distribution of <base>{_GROUPED}{_FILTERED}{_LIMITED}",
+        Aggregation.DISTRIBUTION,
+        SINGLE,
+        SINGLE,
     ),
 )
 _MEASURES: Choice[Measure] = Choice(

@@ -272,6 +272,15 @@ class Cursor:
         """The phrase a misspelt word may have been the beginning of."""
         if word.is_word("occurs") and "occurs" not in self._wanted:
             return 'an activity is written as in activity "A" occurs'
+        before = self.words[self._furthest - 1] if self._furthest else word
+        if (word if word.is_word("with") else before).is_word("with"):
+            behind = self.words[self._furthest + 1] if word.is_word("with") else word
+            if behind.kind is WordKind.TEXT:
+                return 'say it as in: cases in which activity "A" occurs'
+            return (
+                "say what is meant by 'with': in which at some time amount > 100, or in which the "
+                "last value of amount is more than 100"
+            )
         spoken = [phrase for phrase in self._wanted if phrase.replace(" ", "").isalpha()]
         meant = {said: said for phrase in spoken for said in phrase.split()}
         meant |= {phrase.split()[0]: phrase for phrase in reversed(spoken)}

@@ -23,7 +23,14 @@ from pappi.ppinot.model import (
     Wanted,
 )
 from pappi.ppinot.notations.building import twins
-from pappi.ppinot.notations.document import MAX_DEPTH, Node, Problems, ScalarNode, read_document
+from pappi.ppinot.notations.document import (
+    MAX_DEPTH,
+    Node,
+    Problems,
+    ScalarNode,
+    read_document,
+    structure_node,
+)
 from pappi.ppinot.notations.layout import Bare, Literal, Plain, json_text, yaml_text
 from pappi.ppinot.notations.quantities import (
     BOUNDS,
@@ -416,7 +423,21 @@ CATALOGUE = Record("a catalogue", (LOG, TOTAL, CALENDARS, PPIS), _catalogue)
 def parse_catalogue(text: str, file: str = "<catalogue>") -> Catalogue:
     """The catalogue a text says; DefinitionError with every problem in it."""
     problems = Problems()
-    root = read_document(text, file, problems.found)
+    return _read(read_document(text, file, problems.found), problems)
+
+
+def catalogue_from(definitions: Mapping[str, object]) -> Catalogue:
+    """The catalogue a dict says, with the keys of the notation: the same as its YAML would be.
+
+    >>> open_claims = {"id": "open", "measure": {"number": "cases"}, "target": "at most 700"}
+    >>> catalogue_from({"log": "claims", "ppis": [open_claims]}).ppis[0].id
+    'open'
+    """
+    problems = Problems()
+    return _read(structure_node(definitions, problems.found), problems)
+
+
+def _read(root: Node, problems: Problems) -> Catalogue:
     problems.calendars = named_calendars(root)
     catalogue = CATALOGUE.read(root, problems)
     if problems.found or catalogue is None:

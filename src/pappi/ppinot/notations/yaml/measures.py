@@ -38,7 +38,14 @@ from pappi.ppinot.model import (
 from pappi.ppinot.notations.building import MAX_SUGGESTED, misplaced_parts
 from pappi.ppinot.notations.document import MapNode, Node, Problems, ScalarNode
 from pappi.ppinot.notations.layout import Literal
-from pappi.ppinot.notations.quantities import BOUNDS, TIME_UNIT, WrittenBounds
+from pappi.ppinot.notations.quantities import (
+    BOUNDS,
+    DISTRIBUTION_LIMITS,
+    TIME_UNIT,
+    WrittenBounds,
+    limits_of,
+    written_limits,
+)
 from pappi.ppinot.notations.shapes import (
     Entries,
     Field,
@@ -526,6 +533,12 @@ BY = Field(
 
 # --- aggregations ---------------------------------------------------------------------
 
+LIMITS = Field(
+    "limits",
+    DISTRIBUTION_LIMITS,
+    "where the bins of the distribution end, in rising order; chosen for you if left out",
+)
+
 
 _COUNTED: OneOf[Single] = OneOf(
     "'cases', or a measure of one case",
@@ -543,13 +556,18 @@ def _aggregation(function: Aggregation, doc: str, *own: Field[Any]) -> Record[Mu
     among = tuple(field for field in own if field is AMONG)
     others = tuple(field for field in own if field is not AMONG)
 
-    def build(values: Values, _: Problems) -> Multi:
+    def build(values: Values, problems: Problems) -> Multi | None:
         condition = values.get(AMONG) or values.get(WHERE)
+        on_case = values[base].measure
+        limits = limits_of(values.get(LIMITS) or (), measure_kind(on_case, None), problems)
+        if limits is None:
+            return None
         measure = AggregatedMeasure(
             function,
-            values[base].measure,
+            on_case,
             condition.measure if condition else None,
             **attributes_read(values, grouping=BY, within=WITHIN, percent=PERCENT),
+            limits=limits,
             position=values.position,
         )
         bounds = values.get(CASE_BOUNDS)
@@ -564,6 +582,7 @@ def _aggregation(function: Aggregation, doc: str, *own: Field[Any]) -> Record[Mu
         return {
             base: WrittenMeasure(measure.base),
             PERCENT: measure.percent,
+            LIMITS: written_limits(measure.limits, measure_kind(measure.base, None)) or None,
             condition: None if measure.filter is None else WrittenMeasure(measure.filter),
             BY: measure.grouping,
             WITHIN: measure.within,
@@ -634,6 +653,11 @@ _MULTI: Tagged[Multi] = Tagged(
             Aggregation.PERCENTILE,
             "the value below which the given percentage of cases lies",
             PERCENT,
+        ),
+        "distribution": _aggregation(
+            Aggregation.DISTRIBUTION,
+            "how many cases lie in each of some bins, with the median and other percentiles",
+            LIMITS,
         ),
         "share": _aggregation(
             Aggregation.SHARE, "the share of cases for which this is true", AMONG

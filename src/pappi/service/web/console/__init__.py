@@ -31,6 +31,8 @@ def add_console(app: Service, workspace: Workspace) -> None:
     do("/console/logs/{log}/withdraw", log.withdraw)
     do("/console/logs/{log}/seal", log.seal)
     do("/console/logs/{log}/erase", log.erase)
+    do("/console/logs/{log}/rename", log.rename)
+    do("/console/logs/{log}/remove", log.remove)
     keys = KeysView(workspace)
     see("/console/keys", keys.keys)
     do("/console/keys", keys.issue)

@@ -393,6 +393,37 @@ class LogView(ConsoleView):
         ]
         return self._confirm("erase.html", sent, bearer, log=declared, named=shown, typed=sent)
 
+    def rename(self, log: str, sent: Sent, bearer: Asking) -> Response:
+        """Ask whether a log is to have another name; with the box ticked, give it that."""
+        custody, new = self._custody(bearer), sent["name"]
+
+        def act() -> bool:
+            if sent["sure"] == "yes":
+                custody.rename(log, new)
+                return True
+            custody.check_rename(log, new)
+            return False
+
+        outcome = attempt("rename", sent, act)
+        if isinstance(outcome, FormError):
+            return self._shown(log, bearer, form_error=outcome)
+        if outcome:
+            return back_to(log_address(new), "renamed")
+        return self._confirm("rename.html", sent, bearer, log=custody.log(log), new=new)
+
+    def remove(self, log: str, sent: Sent, bearer: Asking) -> Response:
+        """Ask whether a log is to be removed; with the box ticked, remove it."""
+        if sent["sure"] != "yes":
+            custody = self._custody(bearer)
+            used = custody.spending(log).in_all.used
+            return self._confirm("remove.html", sent, bearer, log=custody.log(log), used=used)
+        outcome = attempt("remove", sent, lambda: self._workspace.remove_log(log, bearer.name))
+        if isinstance(outcome, FormError):
+            return self._shown(log, bearer, form_error=outcome)
+        if outcome.charged:
+            return back_to(log_address(log), "emptied")
+        return back_to("/console", "removed")
+
     def _confirm(
         self, template: str, sent: Form, bearer: Bearer, *, log: LogDeclaration, **context: object
     ) -> Response:

@@ -30,6 +30,9 @@ _DONE = {
     "granted": "The budget is set.",
     "shared": "The analyst can now query this log.",
     "withdrawn": "The analyst can no longer query this log, and their subscriptions have ended.",
+    "renamed": "The log has its new name.",
+    "removed": "The log is removed, and its name is free.",
+    "emptied": "The events are deleted. What was released stays on record.",
     "revoked": "The key is revoked. Its sessions have ended.",
 }
 

@@ -13,7 +13,15 @@ from starlette.responses import RedirectResponse, Response
 from pappi.checkpoint import MOST_AT_ACCURACY, Price, catalogue_of, refuse_too_many
 from pappi.errors import Conflict, NotAuthenticated, NotFound, PappiError, TellsNothing
 from pappi.ledger import Forecast
-from pappi.ppinot import Catalogue, Ppi, notation_of, parse_definitions, sentence, write_yaml
+from pappi.ppinot import (
+    Catalogue,
+    Ppi,
+    Reading,
+    notation_of,
+    parse_definitions,
+    sentence,
+    write_yaml,
+)
 from pappi.report import (
     alternative_cells,
     assumption_text,
@@ -53,6 +61,7 @@ _LADDER = tuple(map(Epsilon.of, ("0.02", "0.05", "0.1", "0.2", "0.5", "1")))
 # The slider reaches from what hardly costs anything to what takes a block's whole budget.
 _LEAST = Epsilon.of("0.01")
 _DEAREST = 1.0
+_FOLLOWS = "It follows from what was released, and is free."
 # At most this many PPIs have charts on one page; use the command line for more.
 MOST_ON_A_PAGE = 50
 
@@ -104,7 +113,8 @@ class PpiPreview:
     @property
     def lasts(self) -> tuple[str, ...]:
         if self.forecast is None:
-            return ("Already released: repeating it is free.",)
+            follows = self.quote.derivable is not None
+            return (_FOLLOWS if follows else "Already released: repeating it is free.",)
         return forecast_lines(self.forecast)
 
     @property
@@ -154,6 +164,12 @@ class Preview:
     def nothing(self) -> list[str]:
         """The names of PPIs that tell nothing."""
         return [each.ppi.name for each in self.ppis if each.tells_nothing]
+
+    @property
+    def derivable(self) -> list[str]:
+        """The names of PPIs that follow from the record, though not as exactly."""
+        quoted = ((each.ppi.name, each.quote.derivable) for each in self.ppis)
+        return [name for name, follows in quoted if follows is not None and not follows.taken]
 
     @property
     def fits(self) -> bool:
@@ -288,10 +304,12 @@ _NUMBERED = re.compile(r"(accuracy|take|instead)-(\d{1,3})")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What an analyst is working on: the sentence's blanks, and the definitions in YAML."""
+    """What an analyst is working on: own words and their readings, the blanks, the YAML."""
 
     composer: Composer | None
     definitions: str = ""
+    words: str = ""
+    readings: tuple[Reading, ...] = ()
 
 
 class AskingView(View):
@@ -309,10 +327,13 @@ class AskingView(View):
         """What a question would cost, in the words of the sentence or of the notation."""
         session = bearer.session_in(self._workspace)
         about = session.log(log)
-        draft = Draft(_composer(about, sent["shape"], sent), sent["definitions"])
+        draft = Draft(_composer(about, sent["shape"], sent), sent["definitions"], sent["words"])
         try:
+            if sent["do"] == "understand":
+                readings = session.understand(draft.words, log).readings
+                return self._asked(about, bearer, replace(draft, readings=readings))
             if sent["do"] == "compose" and draft.composer is not None:
-                draft = Draft(draft.composer, composed(draft.composer, log))
+                draft = replace(draft, definitions=composed(draft.composer, log))
             draft = _with_instead(draft, sent, log)
             catalogue = catalogue_of(_catalogue(draft.definitions, log), sent["total"] or None)
             preview = preview_of(session, catalogue, _accuracies(sent), _taken(sent))
@@ -339,7 +360,12 @@ class AskingView(View):
         session = bearer.session_in(self._workspace)
         catalogue = _catalogue(sent["definitions"], sent["log"])
         try:
-            released = session.release(catalogue, price=sent["price"], anyway=bool(sent["anyway"]))
+            released = session.release(
+                catalogue,
+                price=sent["price"],
+                anyway=bool(sent["anyway"]),
+                derived=bool(sent["derived"]) or None,
+            )
         except (Conflict, TellsNothing) as refusal:
             about = session.log(catalogue.log)
             draft = Draft(_composer(about, "", {}), sent["definitions"])

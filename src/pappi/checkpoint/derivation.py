@@ -1,0 +1,556 @@
+"""Ask once, derive for ever: what follows from the record, at no cost.
+
+Every release on record is a set of noisy integers: linear statistics of the cases, with noise of
+a known law. A question whose statistics are sums of those is answered by adding them up
+(`mechanisms.combined`): nothing is charged and no case is read, as the answer is a function of
+released numbers and of public facts alone. Which releases there are, every analyst of a log may
+know.
+
+What is derived:
+
+- *longer periods from shorter ones*, where these are the same days. A case lies in one block and,
+  by the same anchor, in one period, and contributions are bounded for the log as a whole before any
+  period is looked at: so what months count adds up to what their quarter counts, for every
+  privacy unit.
+- *sums and numbers of cases from means and shares* over the same cases and bounds.
+- *groups from larger sets of groups.* But not the total from its groups: a case whose key is none
+  of those declared is in no group, and nobody knows how many there are.
+- *formulas* whose functions each follow from the record; a part of a whole from such ratios alone.
+- *the same figure from several releases*, weighed by how exact each is.
+
+Only releases count that a replay would still show: of the same data, anchor, unit and cases, and
+of days that were as sealed as they are now. From one draw, one number is taken for a function and
+its cases: noises that are added up are independent, and each enters once. Of several ways to tile a
+period, the one with the least noise is taken.
+
+What is derived is a function of the record, so the same question has the same answer while the
+record stays. It may be more exact once there is more on it; an answer names what it came from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from fractions import Fraction
+from typing import Any
+
+from pappi.checkpoint.queries import Derived, Figure, Release
+from pappi.ledger import Account, Charge, Ledger, canonical_json
+from pappi.mechanisms import (
+    Mechanism,
+    Outcome,
+    Part,
+    combined_mean,
+    combined_sum,
+    joint_members,
+    mechanism_for,
+    read_set,
+)
+from pappi.planning import (
+    Measurement,
+    Plan,
+    is_part_of_whole,
+    plan_derived,
+    plan_error_law,
+    ratio_of,
+    recorded_measurement,
+    recorded_member,
+)
+from pappi.ppinot import (
+    EVERY_CASE,
+    ROOT,
+    AggregatedMeasure,
+    Aggregation,
+    Bounding,
+    DerivedSingleInstance,
+    IsMissing,
+    MultiInstance,
+    Name,
+    Not,
+    Ppi,
+    ReleaseChoice,
+    TimeMeasure,
+    Wanted,
+    aggregated_measures,
+    canonical_form,
+)
+from pappi.store import LogDeclaration
+from pappi.values import (
+    JSON,
+    MARGIN_CONFIDENCE,
+    UNIT_INTERVAL,
+    Adjacency,
+    Bounds,
+    CaseBorder,
+    Epsilon,
+    Period,
+    Source,
+)
+
+_HARDLY_MORE = 1.25
+_MOST_WEIGHED = 12
+_MOST_LAWS = 60  # each takes some hundredths of a second to add
+_LEAST_WEIGHT = 1 / 50  # of that of the most exact
+_WEIGHTS = 10_000
+_DAY = timedelta(days=1)
+_NOT_CASES = ("ppi", "total", "each", "epsilon", "parts", "periods", "sealed", "groups")
+"""What two releases may differ in and still be about cases that add up."""
+
+_MEANS = (Aggregation.MEAN, Aggregation.SHARE)
+_WHOLE_CASE = canonical_form(TimeMeasure(CaseBorder.START, CaseBorder.END))
+_NEVER_MISSING = ("CountMeasure", "ConditionMeasure", "StateMeasure")
+_TRUE_OR_FALSE = ("Not", "OneOf", "IsMissing")
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "and", "or")
+
+
+@dataclass(frozen=True, slots=True)
+class _Observation:
+    """One figure on record that tells something about a function."""
+
+    start: date
+    end: date
+    group: str | None
+    mechanism: Mechanism
+    way: tuple[float, float] | None
+    """How much of its pair makes the sum that is wanted; None of a mean."""
+    native: Measurement | None
+    """As it was released, if that was the very function."""
+    noisy: Outcome
+    source: Source
+    charge: Charge
+
+    @property
+    def variance(self) -> float:
+        noise = self.mechanism.pair_noise
+        return math.inf if noise is None else noise.variance(*(self.way or (1.0, 0.0)))
+
+
+Weighted = tuple[_Observation, Fraction]
+_Reading = tuple[Mechanism, tuple[float, float] | None, Measurement | None]
+"""How a function on record is read: as in an observation."""
+
+
+class Derivations:
+    """What a request can be derived from; each release on record is read once."""
+
+    def __init__(
+        self, ledger: Ledger, charges: Mapping[Account, Sequence[int]], log: LogDeclaration
+    ) -> None:
+        self._ledger, self._charges, self._log = ledger, charges, log
+        self._by_block: dict[str, list[tuple[int, Charge]]] = {}
+        self._observed: dict[tuple[str, str], list[_Observation]] = {}
+        self._known: dict[object, list[tuple[int, *_Reading]]] = {}
+        self._derived: dict[tuple[str, str], Derived | None] = {}
+        self._margins: dict[object, float] = {}
+
+    def of(self, release: Release) -> Derived | None:
+        """What a release would tell, as it follows from the record; None if it does not."""
+        key = (release.plan.ppi.id, release.key)  # two PPIs may ask the same
+        if key not in self._derived:
+            figures = self._figures(release)
+            self._derived[key] = None if figures is None else Derived(figures, release)
+        return self._derived[key]
+
+    def good_enough(self, release: Release) -> Derived | None:
+        """The same if it is as exact as what would be paid for, and tells as much.
+
+        Where nobody named an ε, it may be off by a little more.
+        """
+        derived = self.of(release)
+        if derived is None:
+            return None
+        if release.plan.tells_beyond and not all(one.plan.tells_beyond for one in derived.figures):
+            return None
+        most = self._margin(release.plan) * (_HARDLY_MORE if release.plan.because else 1.0)
+        return derived if self.margin(derived) <= most else None
+
+    def margin(self, derived: Derived) -> float:
+        """Within which the noise keeps every figure of it, at 95 %, in internal units."""
+        return max(self._margin(figure.plan) for figure in derived.figures)
+
+    def _margin(self, plan: Plan) -> float:
+        key = (plan.ppi.measure, plan.measurements, plan.expected.cases)
+        if key not in self._margins:
+            law = plan_error_law(plan)
+            within = math.inf if law is None else law.within(MARGIN_CONFIDENCE)
+            self._margins[key] = within
+        return self._margins[key]
+
+    # --- one cell ---
+
+    def _figures(self, release: Release) -> tuple[Figure, ...] | None:
+        plan, scope = release.plan, release.plan.ppi.scope
+        free = plan.ppi.release.is_free and plan.ppi.release.answer is Wanted.VALUE
+        functions = _functions(plan.ppi.measure)
+        if not free or scope.last_cases is not None or not functions:
+            return None
+        observed = {path: self._about(each, release) for path, each in functions.items()}
+        figures = []
+        for period in release.cell.periods:
+            for group in plan.groups:
+                figure = self._figure(release, functions, observed, period, group)
+                if figure is None:
+                    return None
+                figures.append(figure)
+        return tuple(figures)
+
+    def _figure(
+        self,
+        release: Release,
+        functions: Mapping[str, MultiInstance],
+        observed: Mapping[str, Sequence[_Observation]],
+        period: Period,
+        group: str | None,
+    ) -> Figure | None:
+        days = self._days(period, release.charge)
+        measurements, noisy, read = [], [], list[Weighted]()
+        for path, measure in functions.items():
+            own = [each for each in observed[path] if each.group == group]
+            weighted = _tiled(own, days.start, days.end)
+            if weighted is None:
+                return None
+            read.extend(weighted)
+            measurements.append(_measurement(path, measure, weighted))
+            noisy.append(tuple(number for one, _ in weighted for number in one.noisy))
+        plan = release.plan
+        derived = plan_derived(plan.ppi, _paid(read), measurements, plan.expected)
+        sources = {(one.source.number, one.source.period): w for one, w in read}
+        named = {(one.source.number, one.source.period): one.source for one, _ in read}
+        weighed = tuple(replace(named[key], weight=float(sources[key])) for key in sorted(named))
+        return Figure(period, group, derived, tuple(noisy), weighed)
+
+    def _days(self, period: Period, charge: Charge) -> Period:
+        """Those of a period that lie in blocks of the log: no case of any other counts.
+
+        By an anchor of its own, a case of the log may lie in any period: before the log begins.
+        """
+        if charge.question["own_anchor"] is not None:
+            return period
+        covered = self._log.horizon.covered
+        return Period(max(period.start, covered.start), min(period.end, covered.end))
+
+    # --- what the record tells about a function ---
+
+    def _about(self, measure: MultiInstance, release: Release) -> list[_Observation]:
+        cases = canonical_json(_cases(release.charge))
+        # Periods that reach over the ends of blocks are one cell, which begins with the log.
+        first = self._log.horizon.first
+        begin = self._log.horizon.blocks.periods(first, first + _DAY)
+        blocks = list(dict.fromkeys(block.label for block in (*begin, *release.cell.blocks)))
+        key = (canonical_json(canonical_form(measure)), canonical_json([cases, blocks]))
+        if key not in self._observed:
+            self._observed[key] = [
+                one
+                for block in blocks
+                for seq, charge in self._charged(block)
+                if canonical_json(_cases(charge)) == cases and self._is_current(charge)
+                for one in self._read(measure, release.plan.ppi, seq, charge)
+            ]
+        return self._observed[key]
+
+    def _charged(self, block: str) -> list[tuple[int, Charge]]:
+        """Everything charged whose first block it is."""
+        if block not in self._by_block:
+            self._by_block[block] = [
+                (seq, charge)
+                for seq in self._charges.get(Account(self._log.name, block), ())
+                for charge in self._ledger.charges_at(seq)
+            ]
+        return self._by_block[block]
+
+    def _is_current(self, charge: Charge) -> bool:
+        sealed = charge.question.get("sealed")
+        return sealed is None or sealed == self._log.public.until.isoformat()
+
+    def _read(
+        self, measure: MultiInstance, ppi: Ppi, seq: int, charge: Charge
+    ) -> Iterator[_Observation]:
+        """The figures of a release that tell about a measure, from one of its functions."""
+        question: Mapping[str, Any] = charge.question
+        asked = canonical_json([canonical_form(measure), question["groups"], question["parts"]])
+        key = (asked, charge.amount)
+        if key not in self._known:  # months are released alike
+            self._known[key] = [
+                (index, *reading)
+                for index, part in enumerate(question["parts"])
+                for reading in self._readings(measure, ppi, part, charge)
+            ]
+        readings = self._known[key]
+        # One draw may tell a sum, and the mean that it follows from, with noises that depend on
+        # each other: the more exact one counts.
+        best = min(readings, key=lambda each: _variance(each[1], each[2]), default=None)
+        result: Any = self._ledger.results([charge.key]).get(charge.key) if best else None
+        if best is None or result is None:
+            return
+        index, mechanism, way, native = best
+        periods = [_period(written) for written in question["periods"]]
+        drawn = ((period, group) for period in periods for group in question["groups"])
+        for (period, group), parts in zip(drawn, result, strict=True):
+            days = self._days(period, charge)
+            yield _Observation(
+                days.start,
+                days.end,
+                group,
+                mechanism,
+                way,
+                native,
+                tuple(parts[index]),
+                Source(seq, str(question["ppi"]), period),
+                charge,
+            )
+
+    def _readings(
+        self, measure: MultiInstance, ppi: Ppi, part: Mapping[str, Any], charge: Charge
+    ) -> Iterator[_Reading]:
+        """How a function on record tells about a measure: as itself, as its sum, as its cases."""
+        question: Mapping[str, Any] = charge.question
+        groups: tuple[str | None, ...] = tuple(question["groups"])
+        for variant, wanted in _variants(measure, groups):
+            if isinstance(variant, AggregatedMeasure) and (
+                canonical_form(variant) not in part["inputs"]
+            ):
+                continue
+            own = replace(
+                ppi,
+                measure=variant,
+                value_range=None,
+                target=None,
+                tolerated=None,
+                group_targets=(),
+                release=ReleaseChoice(),
+            )
+            known = self._recorded(own, part, charge)
+            if known is None or known.mechanism.pair_noise is None:
+                continue
+            same = isinstance(variant, AggregatedMeasure) and variant.function is Aggregation.SUM
+            native = known if same or wanted is None else None
+            way = known.mechanism.as_sum if wanted == "sum" else None
+            yield known.mechanism, way, native
+        if isinstance(measure, AggregatedMeasure) and _is_number(measure):
+            for mechanism in self._of_same_cases(measure, part, groups):
+                yield mechanism, (0.0, 1.0), None
+
+    def _recorded(self, ppi: Ppi, part: Mapping[str, Any], charge: Charge) -> Measurement | None:
+        if part["mechanism"] == "joint":
+            settings = part["settings"][0][1]
+            plan = recorded_member(ppi, charge.amount, part["inputs"], settings, self._log.public)
+            return None if plan is None else plan.measurements[0]
+        return recorded_measurement(
+            ppi,
+            part["inputs"],
+            part["mechanism"],
+            Fraction(part["epsilon"]),
+            part["settings"],
+            self._log.public,
+        )
+
+    def _of_same_cases(
+        self, measure: AggregatedMeasure, part: Mapping[str, Any], groups: Sequence[str | None]
+    ) -> Iterator[Mechanism]:
+        """Means and shares over exactly the cases that are counted."""
+        keys, grouping = tuple(key for key in groups if key is not None), measure.grouping
+        if self._log.terms.adjacency is Adjacency.REPLACE or bool(keys) is not bool(grouping):
+            return
+        cases = {
+            "filter": canonical_form(measure.filter),
+            "grouping": canonical_form(grouping and replace(grouping, keys=keys)),
+            "bounding": str(Bounding.DECLARED),
+        }
+        for place, written in enumerate(part["inputs"]):
+            same = all(written[name] == each for name, each in cases.items())
+            a_mean = same and written["function"] in map(str, _MEANS)
+            mechanism = _counting(part, place) if a_mean else None
+            if mechanism is not None and _has_same_cases(measure, written["base"]):
+                yield mechanism
+
+
+def _counting(part: Mapping[str, Any], place: int) -> Mechanism | None:
+    """What has drawn the mean or share at a place, if that follows from the record alone."""
+    epsilon, adjacency = Fraction(part["epsilon"]), Adjacency.ADD_REMOVE
+    if part["mechanism"] == "joint":
+        classes = read_set(part["settings"][0][1])
+        return None if classes is None else joint_members(classes, epsilon, adjacency)[place]
+    share = mechanism_for("share", UNIT_INTERVAL, epsilon, adjacency, integral=True)
+    known = (
+        part["mechanism"] == share.recorded_name and part["inputs"][place]["function"] == "share"
+    )
+    return share if known else None
+
+
+# --- which functions, and what else tells them ------------------------------------------------
+
+
+def _functions(measure: MultiInstance) -> dict[str, MultiInstance]:
+    """What a PPI is made of, by path: each must follow from the record. Empty if it cannot."""
+    if isinstance(measure, AggregatedMeasure):
+        functions: dict[str, MultiInstance] = {ROOT: measure}
+    elif is_part_of_whole(measure):
+        ratio = ratio_of(measure)
+        return {ROOT: measure} if ratio is not None and ratio.factor > 0 else {}
+    else:
+        functions = dict(aggregated_measures(measure))
+    adds_up = all(
+        isinstance(each, AggregatedMeasure)
+        and each.function in (*_MEANS, Aggregation.SUM)
+        and each.bounding is Bounding.DECLARED
+        for each in functions.values()
+    )
+    return functions if adds_up else {}
+
+
+def _variants(
+    measure: MultiInstance, groups: tuple[str | None, ...]
+) -> Iterator[tuple[MultiInstance, str | None]]:
+    """The measure as it may be on record, with the groups that were asked for there.
+
+    And whether what is wanted is its sum; None of a mean.
+    """
+    if not isinstance(measure, AggregatedMeasure):
+        if groups == (None,) and all(m.grouping is None for _, m in aggregated_measures(measure)):
+            yield measure, None
+        return
+    if measure.grouping is not None:
+        keys = tuple(key for key in groups if key is not None)
+        if not set(keys) & set(measure.grouping.keys):
+            return
+        measure = replace(measure, grouping=replace(measure.grouping, keys=keys))
+    elif groups != (None,):
+        return
+    if measure.function in _MEANS:
+        yield measure, None
+        return
+    yield measure, "sum"
+    yield replace(measure, function=Aggregation.MEAN), "sum"
+    if measure.bounds == UNIT_INTERVAL:
+        yield replace(measure, function=Aggregation.SHARE, bounds=None), "sum"
+
+
+def _is_number(measure: AggregatedMeasure) -> bool:
+    """Whether it counts cases: as `reduced_form` writes that."""
+    return (
+        measure.function is Aggregation.SUM
+        and measure.bounds == UNIT_INTERVAL
+        and (measure.base == EVERY_CASE or _present(measure) is not None)
+    )
+
+
+def _present(measure: AggregatedMeasure) -> JSON:
+    """The measure of which those cases are counted that have it."""
+    base = measure.base
+    if not isinstance(base, DerivedSingleInstance) or base.formula != Not(IsMissing(Name("x"))):
+        return None
+    return canonical_form(dict(base.variables)["x"])
+
+
+def _has_same_cases(measure: AggregatedMeasure, written: Any) -> bool:  # noqa: ANN401 - JSON
+    """Whether the cases that are counted are those that have a value of what was released."""
+    if measure.base != EVERY_CASE:
+        return bool(written == _present(measure))
+    if written == _WHOLE_CASE or written["is"] in _NEVER_MISSING:
+        return True
+    if written["is"] != "DerivedSingleInstance" or written["missing"] == "left out":
+        return False
+    formula = written["formula"]
+    decided = formula["is"] == "Binary" and formula["operator"] in _COMPARISONS
+    return bool(written["missing"]) or formula["is"] in _TRUE_OR_FALSE or decided
+
+
+# --- putting it together ----------------------------------------------------------------------
+
+
+def _tiled(observed: Sequence[_Observation], start: date, end: date) -> list[Weighted] | None:
+    """Releases that together are about exactly these days, with the least noise; None if none are.
+
+    Days that several tell about are weighed; a shortest path from the first day to the last
+    chooses among the ways to cut them. Of too many laws, the most exact one of the same days
+    counts; if there are still too many, adding them up would take too long.
+    """
+    edges: dict[tuple[date, date], list[_Observation]] = {}
+    for one in observed:
+        if start <= one.start < one.end <= end and math.isfinite(one.variance):
+            edges.setdefault((one.start, one.end), []).append(one)
+    whole = [([(one, Fraction(1))], one.variance) for one in edges.pop((start, end), [])]
+    for most in (_MOST_WEIGHED, 1):
+        path = _least_noise(edges, start, end, most)
+        estimates = [*whole, path] if path is not None else whole
+        found = _weighed(estimates, most)[0] if estimates else []
+        if found and len({one.mechanism.pair_noise for one, _ in found}) <= _MOST_LAWS:
+            return found
+    return None
+
+
+Estimated = tuple[list[Weighted], float]
+"""Releases with their weights, and the variance of what they add up to."""
+
+
+def _least_noise(
+    edges: Mapping[tuple[date, date], Sequence[_Observation]], start: date, end: date, most: int
+) -> Estimated | None:
+    reached: dict[date, Estimated] = {start: ([], 0.0)}
+    for first, last in sorted(edges):
+        if first not in reached:
+            continue
+        before, noise = reached[first]
+        own = [([(one, Fraction(1))], one.variance) for one in edges[first, last]]
+        step, more = _weighed(own, most)
+        if last not in reached or noise + more < reached[last][1]:
+            reached[last] = [*before, *step], noise + more
+    return reached.get(end)
+
+
+def _weighed(estimates: Sequence[Estimated], most: int) -> Estimated:
+    """Independent estimates of one number as one, by how exact each is; their weights make 1."""
+    exact = sorted(estimates, key=lambda each: each[1])[:most]
+    best = exact[0][1]
+    if not best:  # a public number
+        return exact[0]
+    exact = [each for each in exact if best / each[1] >= _LEAST_WEIGHT]
+    precision = sum(1 / variance for _, variance in exact)
+    weights = [Fraction(round(_WEIGHTS / v / precision), _WEIGHTS) for _, v in exact]
+    weights[0] += 1 - sum(weights)
+    merged = [(one, own * w) for (of, _), w in zip(exact, weights, strict=True) for one, own in of]
+    return merged, sum(float(w) ** 2 * v for (_, v), w in zip(exact, weights, strict=True))
+
+
+def _measurement(path: str, measure: MultiInstance, weighted: Sequence[Weighted]) -> Measurement:
+    (first, weight), *others = weighted
+    inputs = tuple(own for _, own in aggregated_measures(measure))
+    if not others and weight == 1 and first.native is not None:
+        return replace(first.native, path=path, inputs=inputs)
+    parts = [Part(one.mechanism, len(one.noisy), weight) for one, weight in weighted]
+    ways = [one.way for one, _ in weighted if one.way is not None]
+    if ways:
+        bounds = inputs[0].bounds or UNIT_INTERVAL
+        return Measurement(path, inputs, combined_sum(bounds, parts, ways))
+    if isinstance(measure, AggregatedMeasure):
+        return Measurement(path, inputs, combined_mean(first.mechanism.bounds, parts))
+    ratio = ratio_of(measure)
+    if ratio is None:
+        raise AssertionError("only a ratio of a part to its whole is read as a whole")
+    bounds = Bounds(Fraction(0), ratio.factor)
+    return Measurement(path, inputs, combined_mean(bounds, parts, counts=False))
+
+
+def _paid(read: Sequence[Weighted]) -> Epsilon:
+    """What the releases had together, in the block that paid most for them."""
+    charges = {one.charge.key: one.charge for one, _ in read}.values()
+    blocks: dict[Account, int] = {}
+    for charge in charges:
+        for account in charge.accounts:
+            blocks[account] = blocks.get(account, 0) + charge.amount.nano
+    return Epsilon(max(blocks.values()))
+
+
+def _cases(charge: Charge) -> dict[str, JSON]:
+    return {name: each for name, each in charge.question.items() if name not in _NOT_CASES}
+
+
+def _variance(mechanism: Mechanism, way: tuple[float, float] | None) -> float:
+    noise = mechanism.pair_noise
+    return math.inf if noise is None else noise.variance(*(way or (1.0, 0.0)))
+
+
+def _period(written: Mapping[str, str]) -> Period:
+    return Period(date.fromisoformat(written["start"]), date.fromisoformat(written["end"]))

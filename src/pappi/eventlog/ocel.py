@@ -1,0 +1,484 @@
+"""Object-centric event logs, OCEL 2.0 in SQLite, JSON and XML, and the older JSON and XML.
+
+Events there concern objects of several types. One type is chosen, its objects are the cases, and
+a case is all events that concern its object. An event that concerns several of them is in each of
+their cases, once. Of an event's other objects nothing is kept: so a case tells of its own
+object and of no other, and without one object exactly its own case is gone. That is what makes
+the object a sound unit of privacy. It is the unit, not the event: whether an event took place can
+show in as many cases as it concerns.
+
+An attribute of the object is `case:…`. Where it changes, an event has the value of its moment.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from sqlglot import exp
+
+from pappi.errors import LogFormatError, Option, UsageError
+from pappi.eventlog.files import Place, log_bytes, open_log_file, refuse_many_columns
+from pappi.eventlog.log import Guess, Progress, ReadOptions, RecordBatch
+from pappi.eventlog.records import as_text, document, list_source
+from pappi.eventlog.texts import TextSource, text_batches
+
+_CASE, _ACTIVITY, _TIME = "object", "event type", "event time"
+_BLOCK = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class OcelEvent:
+    type: str
+    time: str
+    attributes: Mapping[str, str]
+    objects: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class OcelObject:
+    """Its type, and the values of its attributes in the order of their times."""
+
+    type: str
+    values: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+
+    def at(self, name: str, moment: str) -> str:
+        """The value at a moment; before the first, the first. Moments are compared as written."""
+        held = self.values.get(name, ())
+        known = [value for since, value in held if since <= moment.replace("T", " ")]
+        return known[-1] if known else held[0][1] if held else ""
+
+
+class Ocel:
+    """A whole log, in memory."""
+
+    def __init__(
+        self, name: str, events: Sequence[OcelEvent], objects: Mapping[str, OcelObject]
+    ) -> None:
+        self.name = name
+        self._events = events
+        self._objects = objects
+
+    def source(self, options: ReadOptions) -> TextSource:
+        return _ObjectCases(self, self._chosen(options.object_type), options)
+
+    def reading(self, options: ReadOptions) -> ReadOptions:
+        """How the table is read that it becomes; times are those of a standard, and a Z is true."""
+        return replace(options, case=_CASE, activity=_ACTIVITY, timestamp=_TIME, z_is_utc=True)
+
+    def rows(self, object_type: str) -> Iterator[tuple[str, OcelEvent]]:
+        """Each event with each object of the type that it concerns."""
+        for event in self._events:
+            for concerned in dict.fromkeys(event.objects):
+                known = self._objects.get(concerned)
+                if known is not None and known.type == object_type:
+                    yield concerned, event
+
+    def object(self, name: str) -> OcelObject:
+        return self._objects[name]
+
+    @property
+    def events(self) -> int:
+        return len(self._events)
+
+    def types(self) -> dict[str, tuple[int, int]]:
+        """How many objects each type has, and how many events concern one of them; most first."""
+        objects = Counter(known.type for known in self._objects.values())
+        events = Counter(
+            of
+            for event in self._events
+            for of in {self._objects[o].type for o in event.objects if o in self._objects}
+        )
+        ranked = sorted(objects, key=lambda of: (-events[of], objects[of], of))
+        return {of: (objects[of], events[of]) for of in ranked}
+
+    def _chosen(self, said: str | None) -> str:
+        types = self.types()
+        if not types:
+            raise LogFormatError(
+                self.name, None, "the log has no objects", hint="check how it was exported"
+            )
+        if said in types:
+            return str(said)
+        told = ", ".join(
+            f"{of!r} ({objects:,} objects in {events:,} events)"
+            for of, (objects, events) in list(types.items())[:20]
+        )
+        if said is not None:
+            raise UsageError(
+                f"no object has the type {said!r}", hint=f"the types of objects are {told}"
+            )
+        if len(types) > 1:
+            raise LogFormatError(
+                self.name,
+                None,
+                f"events concern objects of {len(types)} types: {told}",
+                hint="a case is all events of one object, and what is protected is one object: say "
+                "which type, e.g.",
+                options=(Option("object_type", next(iter(types))),),
+            )
+        return next(iter(types))
+
+
+class _ObjectCases:
+    """The events of a log as a table, by the objects of one type."""
+
+    def __init__(self, log: Ocel, object_type: str, options: ReadOptions) -> None:
+        self._log = log
+        self._type = object_type
+        self.name = log.name
+        self._guessed = options.object_type is None
+        self._rows = list(log.rows(object_type))
+        if not self._rows:
+            raise LogFormatError(
+                log.name,
+                None,
+                f"no event concerns an object of type {object_type!r}",
+                hint="say another type",
+                options=(Option("object_type"),),
+            )
+        of_events: dict[str, None] = {}
+        of_objects: dict[str, None] = {}
+        for case, event in self._rows:
+            of_events.update(dict.fromkeys(event.attributes))
+            of_objects.update(dict.fromkeys(log.object(case).values))
+        self._of_events, self._of_objects = tuple(of_events), tuple(of_objects)
+        self.names = (
+            _CASE,
+            _ACTIVITY,
+            _TIME,
+            *self._of_events,
+            *(f"case:{name}" for name in self._of_objects),
+        )
+        refuse_many_columns(self.name, None, len(self.names), options)
+
+    def batches(self, progress: Progress) -> Iterator[RecordBatch]:
+        done = 0
+        for batch in text_batches(map(self._texts, self._rows), len(self.names)):
+            yield batch
+            done += batch.num_rows
+            progress(done, len(self._rows))
+
+    def _texts(self, row: tuple[str, OcelEvent]) -> Sequence[str]:
+        case, event = row
+        known = self._log.object(case)
+        return (
+            case,
+            event.type,
+            event.time,
+            *(event.attributes.get(name, "") for name in self._of_events),
+            *(known.at(name, event.time) for name in self._of_objects),
+        )
+
+    def defect(
+        self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
+    ) -> LogFormatError:
+        where = f"{self.place(row)}: {cause}"
+        return LogFormatError(self.name, None, where, hint=hint, options=options)
+
+    def place(self, row: int) -> str:
+        return f"an event of the object {self._rows[row][0]!r}"
+
+    def guesses(self) -> Iterator[Guess]:
+        if self._guessed:
+            yield Guess("cases", f"the objects of the only type, {self._type!r}", "object_type")
+
+    def notices(self) -> Iterator[str]:
+        several = len(self._rows) - len({id(event) for _, event in self._rows})
+        if several:
+            yield (
+                f"events that concern several objects of type {self._type!r} are in the case of "
+                f"each: {several:,} more events than in the file"
+            )
+        left = self._log.events - len({id(event) for _, event in self._rows})
+        if left:
+            what = "1 event concerns" if left == 1 else f"{left:,} events concern"
+            yield f"{what} no object of type {self._type!r}: left out"
+
+
+# --- JSON ----------------------------------------------------------------------------
+
+
+def json_source(place: Place, options: ReadOptions) -> tuple[TextSource, ReadOptions]:
+    """What a JSON file is: an object-centric log, old or new, or a list of events."""
+    written = document(place)
+    try:
+        if isinstance(written, dict) and isinstance(written.get("ocel:events"), dict):
+            log = _old_json(place.name, written)
+        elif isinstance(written, dict) and {"events", "objects"} <= {*written}:
+            log = _new_json(place.name, written)
+        else:
+            return list_source(place.name, written, options), options
+    except (KeyError, TypeError, AttributeError) as error:
+        raise _not_ocel(place.name, f"something lacks {error}") from None
+    return log.source(options), log.reading(options)
+
+
+def _new_json(name: str, written: Mapping[str, Any]) -> Ocel:
+    events = [
+        OcelEvent(
+            as_text(event["type"]),
+            as_text(event["time"]),
+            _named((given["name"], given["value"]) for given in event.get("attributes", ())),
+            [as_text(related["objectId"]) for related in event.get("relationships", ())],
+        )
+        for event in written["events"]
+    ]
+    objects = {
+        as_text(known["id"]): OcelObject(
+            as_text(known["type"]),
+            _in_time(
+                (as_text(given["name"]), as_text(given.get("time")), as_text(given["value"]))
+                for given in known.get("attributes", ())
+            ),
+        )
+        for known in written["objects"]
+    }
+    return Ocel(name, events, objects)
+
+
+def _old_json(name: str, written: Mapping[str, Any]) -> Ocel:
+    events = [
+        OcelEvent(
+            as_text(event["ocel:activity"]),
+            as_text(event["ocel:timestamp"]),
+            _named(event.get("ocel:vmap", {}).items()),
+            [as_text(related) for related in event["ocel:omap"]],
+        )
+        for event in written["ocel:events"].values()
+    ]
+    objects = {
+        key: OcelObject(
+            as_text(known["ocel:type"]),
+            _in_time((a, "", as_text(value)) for a, value in known.get("ocel:ovmap", {}).items()),
+        )
+        for key, known in written["ocel:objects"].items()
+    }
+    return Ocel(name, events, objects)
+
+
+def _named(values: Iterable[tuple[object, object]]) -> dict[str, str]:
+    return {as_text(name): as_text(value) for name, value in values}
+
+
+def _in_time(values: Iterator[tuple[str, str, str]]) -> dict[str, list[tuple[str, str]]]:
+    held: dict[str, list[tuple[str, str]]] = {}
+    for name, since, value in sorted(values, key=lambda given: given[1]):
+        held.setdefault(name, []).append((since.replace("T", " "), value))
+    return held
+
+
+def _not_ocel(name: str, why: str) -> LogFormatError:
+    return LogFormatError(
+        name,
+        None,
+        f"not an OCEL 2.0 log: {why}",
+        hint="export it again, or give the events as CSV, Parquet or XES",
+    )
+
+
+# --- SQLite --------------------------------------------------------------------------
+
+
+def ocel_in_sqlite(place: Place) -> Ocel:
+    try:
+        with closing(_connected(place)) as connection:
+            return _read_tables(place.name, connection)
+    except (sqlite3.Error, UnicodeDecodeError, IndexError, KeyError) as error:
+        raise _not_ocel(place.name, str(error)) from None
+
+
+def _connected(place: Place) -> sqlite3.Connection:
+    if isinstance(place, Path):
+        address = f"{place.absolute().as_uri()}?mode=ro&immutable=1"
+        connection = sqlite3.connect(address, uri=True)
+    else:
+        connection = sqlite3.connect(":memory:")
+        connection.deserialize(log_bytes(place))
+    # Nothing that the file defines is run: of tables what is stored is read, no virtual table, and
+    # no view, trigger or generated column, which could make gigabytes of nothing.
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def _read_tables(name: str, connection: sqlite3.Connection) -> Ocel:
+    tables = {
+        row["name"]
+        for row in connection.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
+        )
+    }
+
+    def rows(table: str) -> Iterator[Mapping[str, Any]]:
+        if table not in tables:
+            raise _not_ocel(name, f"it has no table {table!r}")
+        quoted = exp.Table(this=exp.to_identifier(table, quoted=True))
+        stored = [
+            exp.column(exp.to_identifier(column["name"], quoted=True))
+            for column in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+        ]
+        for row in connection.execute(exp.select(*stored).from_(quoted).sql("sqlite")):
+            yield {key: row[key] for key in row.keys()}  # noqa: SIM118 - no mapping
+
+    related: dict[str, list[str]] = {}
+    for row in rows("event_object"):
+        related.setdefault(row["ocel_event_id"], []).append(as_text(row["ocel_object_id"]))
+    order = {row["ocel_id"]: number for number, row in enumerate(rows("event"))}
+    placed: list[tuple[int, OcelEvent]] = []
+    objects = {}
+    for kind in rows("event_map_type"):
+        for row in rows(f"event_{kind['ocel_type_map']}"):
+            attributes = {
+                key: as_text(value) for key, value in row.items() if not key.startswith("ocel_")
+            }
+            concerned = related.get(row["ocel_id"], ())
+            time = as_text(row["ocel_time"])
+            event = OcelEvent(as_text(kind["ocel_type"]), time, attributes, concerned)
+            placed.append((order.get(row["ocel_id"], len(order)), event))
+    for kind in rows("object_map_type"):
+        held: dict[str, list[tuple[str, str, str]]] = {}
+        for row in rows(f"object_{kind['ocel_type_map']}"):
+            changed = row.get("ocel_changed_field")
+            given = held.setdefault(as_text(row["ocel_id"]), [])
+            given += [
+                (key, as_text(row.get("ocel_time")), as_text(value))
+                for key, value in row.items()
+                if not key.startswith("ocel_") and value is not None and changed in (None, "", key)
+            ]
+        for key, values in held.items():
+            objects[key] = OcelObject(as_text(kind["ocel_type"]), _in_time(iter(values)))
+    # Each type has a table of its own; their common order is that of all events.
+    events = [event for _, event in sorted(placed, key=lambda pair: pair[0])]
+    return Ocel(name, events, objects)
+
+
+# --- XML -----------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Element:
+    tag: str
+    attributes: Mapping[str, str]
+    children: list[_Element] = field(default_factory=list)
+    text: str = ""
+
+    def each(self, *path: str) -> Iterator[_Element]:
+        """The elements below, by their tags; `*` is any."""
+        for child in self.children:
+            if path[0] in (child.tag, "*"):
+                yield from child.each(*path[1:]) if path[1:] else (child,)
+
+    def keyed(self, key: str) -> _Element:
+        """Of the old format: the child with this key."""
+        found = (child for child in self.children if child.attributes.get("key") == key)
+        return next(found, _Element("", {}))
+
+
+def ocel_in_xml(place: Place) -> Ocel:
+    root = _xml(place)
+    try:
+        if any(element.keyed("id").tag for element in root.each("events", "event")):
+            return _old_xml(place.name, root)
+        return _new_xml(place.name, root)
+    except KeyError as error:
+        raise _not_ocel(place.name, f"something lacks {error}") from None
+
+
+def _new_xml(name: str, root: _Element) -> Ocel:
+    events = [
+        OcelEvent(
+            event.attributes["type"],
+            event.attributes["time"],
+            {a.attributes["name"]: a.text.strip() for a in event.each("attributes", "attribute")},
+            [related.attributes["object-id"] for related in event.each("objects", "*")],
+        )
+        for event in root.each("events", "event")
+    ]
+    objects = {
+        known.attributes["id"]: OcelObject(
+            known.attributes["type"],
+            _in_time(
+                (a.attributes["name"], a.attributes.get("time", ""), a.text.strip())
+                for a in known.each("attributes", "attribute")
+            ),
+        )
+        for known in root.each("objects", "object")
+    }
+    return Ocel(name, events, objects)
+
+
+def _old_xml(name: str, root: _Element) -> Ocel:
+    events = [
+        OcelEvent(
+            event.keyed("activity").attributes["value"],
+            event.keyed("timestamp").attributes["value"],
+            {a.attributes["key"]: a.attributes["value"] for a in event.keyed("vmap").children},
+            [o.attributes["value"] for o in event.keyed("omap").children],
+        )
+        for event in root.each("events", "event")
+    ]
+    objects = {
+        known.keyed("id").attributes["value"]: OcelObject(
+            known.keyed("type").attributes["value"],
+            _in_time(
+                (a.attributes["key"], "", a.attributes["value"])
+                for a in known.keyed("ovmap").children
+            ),
+        )
+        for known in root.each("objects", "object")
+    }
+    return Ocel(name, events, objects)
+
+
+def _xml(place: Place) -> _Element:
+    """The document as a tree; entities and document types are refused."""
+    parser = expat.ParserCreate()
+    root = _Element("", {})
+    open_elements = [root]
+
+    def start(tag: str, attributes: Mapping[str, str]) -> None:
+        element = _Element(tag.rpartition(":")[2], attributes)
+        open_elements[-1].children.append(element)
+        open_elements.append(element)
+
+    def end(_tag: str) -> None:
+        open_elements.pop()
+
+    def text(data: str) -> None:
+        if not open_elements[-1].children:  # a value; what stands between elements is none
+            open_elements[-1].text += data
+
+    def refuse(*_declaration: object) -> None:
+        raise LogFormatError(
+            place.name,
+            parser.CurrentLineNumber,
+            "document type and entity declarations are not accepted in an event log",
+            hint="remove the <!DOCTYPE …> part: entities can expand without bound",
+        )
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = text
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
+    parser.buffer_text = True
+    with open_log_file(place) as file:
+        try:
+            while block := file.content.read(_BLOCK):
+                parser.Parse(block, False)  # noqa: FBT003 - expat's own
+            parser.Parse(b"", True)  # noqa: FBT003 - expat's own
+        except expat.ExpatError as error:
+            raise LogFormatError(
+                place.name,
+                error.lineno,
+                f"malformed XML: {expat.ErrorString(error.code)}",
+                hint="export the log again, or correct the file at this line",
+            ) from None
+    if len(root.children) != 1 or root.children[0].tag != "log":
+        raise _not_ocel(place.name, "it does not begin with <log>")
+    return root.children[0]

@@ -1,0 +1,520 @@
+"""Public bins, and all that noisy counts of them tell: quantiles, shares, a mean.
+
+**Quantiles** of level a. With n values, B(e) of them at most e, put D(e) = B(e) − a·n, which
+never falls as e rises. All a-quantiles are at most e if D(e) > 0, and above e if D(e) < 0: this is
+the convention of `ppinot.aggregate`, ties and midpoints included. The released D̂(e) has the noise
+(1−a)·Σ below − a·Σ above. The upper end of the interval: from the top edge inwards, D(e) ≤ 0 is
+rejected while D̂(e) is larger than that noise is in 2.5 % of all cases. The first edge of
+which D ≤ 0 is true is a matter of the data, not of the noise, so that some true one is rejected
+in at most 2.5 %, however many edges were tried. The lower end likewise. So the interval holds
+with 95 % or more *for any data*; it ends at edges, and covers whole bins.
+
+**Shares and means** s are read off Σ(wᵢ − s)·yᵢ, which is noise alone at the true s (Fieller).
+
+**The noise** of weighted counts, Σ wᵢZᵢ, is symmetric, and its characteristic function is a product
+of known ones. Its tail is inverted from that by Davies' sum (1973), never by a normal
+approximation, and rounded up: a little smoothing makes the sum finite, and is paid for.
+
+Nothing here has seen a case, but for `Bins.count`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pappi.errors import NotReleasable, UsageError
+from pappi.mechanisms import tails
+from pappi.values import CONFIDENCE, Bounds
+
+Floats = NDArray[np.float64]
+
+MOST_BINS = 64
+_USUAL_BINS = 32
+_MORE_BINS = ((46.0, 16), (130.0, 32))
+"""Below so many cases per unit of noise, so many bins: where half as many make an interval wider
+by their width as they make it narrower by having less noise."""
+
+_OCTAVES = 8
+_FAR_APART = 16
+"""Bounds that lie so many times apart allow geometric bins."""
+
+
+# --- bins -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Public bins over bounds. Each includes its upper end; the first one its lower end, too.
+
+    `written` says all there is to know beside the bounds, and must never change its meaning: it is
+    part of the question that a release is on record for.
+    """
+
+    bounds: Bounds
+    limits: tuple[Fraction, ...]
+    """Where one bin ends and the next begins, rising."""
+    written: str
+
+    @classmethod
+    def even(cls, bounds: Bounds, number: int) -> Bins:
+        limits = (bounds.low + bounds.width * Fraction(i, number) for i in range(1, number))
+        return cls(bounds, tuple(limits), f"even {number}")
+
+    @classmethod
+    def geometric(cls, bounds: Bounds, number: int) -> Bins:
+        """From the high bound down, eight octaves or to the low bound; the rest is one bin.
+
+        >>> hour = Bins.geometric(Bounds(Fraction(0), Fraction(64)), 16)
+        >>> [float(limit) for limit in hour.limits[-4:]]
+        [16.0, 22.627410888671875, 32.0, 45.25482177734375]
+        """
+        octaves = float(_OCTAVES)
+        if bounds.low > 0:
+            octaves = min(octaves, math.log2(bounds.high / bounds.low))
+        # Rounded to 2^-20 of its octave, once for all machines.
+        limits = []
+        for step in range(number - 1, 0, -1):
+            whole, part = divmod(step * octaves / number, 1)
+            limits.append(bounds.high * Fraction(round(2 ** (20 - part)), 2 ** (20 + int(whole))))
+        return cls(bounds, tuple(limits), f"geometric {number}")
+
+    @classmethod
+    def whole(cls, bounds: Bounds) -> Bins:
+        """One for each whole number."""
+        numbers = range(math.ceil(bounds.low), math.ceil(bounds.high))
+        return cls(bounds, tuple(map(Fraction, numbers)), "whole")
+
+    @classmethod
+    def at(cls, bounds: Bounds, limits: Sequence[Fraction]) -> Bins:
+        """The analyst's own; those outside the bounds tell nothing."""
+        own = tuple(sorted({each for each in limits if bounds.low <= each < bounds.high}))
+        if not own:
+            raise NotReleasable(
+                "none of the limits lies within the bounds",
+                hint="name limits between the bounds, or leave them out",
+            )
+        if len(own) >= MOST_BINS:
+            raise NotReleasable(
+                f"a distribution has at most {MOST_BINS} bins; these limits make {len(own) + 1}",
+                hint="name fewer limits",
+            )
+        return cls(bounds, own, " ".join(map(str, own)))
+
+    @classmethod
+    def read(cls, written: str, bounds: Bounds) -> Bins:
+        """The bins of a question on record.
+
+        >>> day = Bounds(Fraction(0), Fraction(24))
+        >>> Bins.read("even 4", day) == Bins.even(day, 4)
+        True
+        """
+        match written.split():
+            case ["even", number]:
+                return cls.even(bounds, int(number))
+            case ["geometric", number]:
+                return cls.geometric(bounds, int(number))
+            case ["whole"]:
+                return cls.whole(bounds)
+            case limits:
+                return cls.at(bounds, tuple(map(Fraction, limits)))
+
+    @property
+    def number(self) -> int:
+        return len(self.limits) + 1
+
+    @property
+    def edges(self) -> tuple[Fraction, ...]:
+        """The bounds and all limits between: one more than there are bins."""
+        return (self.bounds.low, *self.limits, self.bounds.high)
+
+    def count(self, values: Floats) -> tuple[int, ...]:
+        """How many values lie in each; those beyond the bounds are in the outermost."""
+        place = np.searchsorted(_floats(self.limits), values[~np.isnan(values)], side="left")
+        return tuple(np.bincount(place, minlength=self.number).tolist())
+
+    def cells(self, *, integral: bool) -> tuple[tuple[float, float], ...]:
+        """The smallest and the largest value that each can hold."""
+        pairs = pairwise(self.edges)
+        if not integral:
+            return tuple((float(low), float(high)) for low, high in pairs)
+        cells = [(math.floor(low) + 1, math.floor(high)) for low, high in pairs]
+        cells[0] = (math.ceil(self.bounds.low), cells[0][1])
+        return tuple((float(min(low, high)), float(high)) for low, high in cells)
+
+    def around(self, value: float) -> tuple[int, int]:
+        """The last edge that is at most a value, and the first that is at least."""
+        edges = _floats(self.edges)
+        below = int(np.searchsorted(edges, value, side="right")) - 1
+        if below in (-1, self.number):
+            return max(below, 0), max(below, 0)
+        return below, below if below and edges[below] == value else below + 1
+
+
+def usual_bins(bounds: Bounds, *, integral: bool, skewed: bool, signal: float | None) -> Bins:
+    """Where nobody names limits: by public facts alone.
+
+    `skewed` values spread over orders of magnitude, as durations do. `signal` is the planned number
+    of cases by the scale of the noise.
+    """
+    if integral and math.floor(bounds.high) - math.ceil(bounds.low) < MOST_BINS:
+        return Bins.whole(bounds)
+    number = _USUAL_BINS
+    if signal is not None:
+        number = next((bins for below, bins in _MORE_BINS if signal < below), MOST_BINS)
+    far_apart = 0 < bounds.low * _FAR_APART <= bounds.high
+    if far_apart or (skewed and bounds.low >= 0):
+        return Bins.geometric(bounds, number)
+    return Bins.even(bounds, number)
+
+
+@lru_cache(maxsize=1024)
+def _floats(numbers: tuple[Fraction, ...]) -> Floats:
+    floats = np.array([float(number) for number in numbers])
+    floats.setflags(write=False)
+    return floats
+
+
+# --- the noise of weighted counts -----------------------------------------------------
+
+Noise = tuple[tuple[Fraction, int], ...]
+"""Scales, and how many draws of each: the noise on one count, a sum of them all."""
+
+Weighted = tuple[tuple[float, Fraction, int], ...]
+"""Weights, scales, and how many draws have them: the noise on a sum of weighted counts."""
+
+_PERIOD = 32.0  # spreads; Davies' sum errs by less than lies beyond this
+_FURTHEST = 12.0  # spreads; further out a tail is taken to be as large as here
+_SMOOTHED, _SMOOTHED_MORE = 1 / 200, 1 / 25  # spreads: the deviation of the smoothing
+_FEW_WEIGHTS = 8  # smoothed less
+_PAID = 3.9  # of its deviations, by which a tail is moved out
+_PAID_CHANCE = 4.9e-5  # of more than that
+_FADED = 5.7  # of its deviations, in frequency
+_NEGLIGIBLE = 1e-13
+_ROUNDING = 1e-10
+_EXACT = 2**-12  # spreads, to which a reach is found
+_MOST_STEPS = 40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoiseTail:
+    """P(Σ wᵢZᵢ ≥ x) for independent discrete Laplace Zᵢ, or just above it."""
+
+    spread: float
+    smoothed: float
+    frequencies: Floats
+    shares: Floats
+
+    def __call__(self, x: float) -> float:
+        paid = _PAID * self.smoothed
+        if x > 0:
+            return min(self._smoothed(x - paid) + _PAID_CHANCE + _ROUNDING, 1.0)
+        if paid - x > _FURTHEST * self.spread:
+            return 1.0
+        # As often as the noise does not exceed −x.
+        return min(1 - self._smoothed(paid - x) + _PAID_CHANCE + _ROUNDING, 1.0)
+
+    def _smoothed(self, x: float) -> float:
+        """The tail of the smoothed sum, if x is not far out; else what it is just there."""
+        angles = self.frequencies * min(x, _FURTHEST * self.spread)
+        return max(0.5 - float(self.shares @ np.sin(angles)), 0.0)
+
+    def reach(self, chance: float) -> float:
+        """What the noise reaches with at most this chance, a small one."""
+        low, high = 0.0, (_FURTHEST + 1) * self.spread
+        while high - low > _EXACT * self.spread:
+            middle = (low + high) / 2
+            low, high = (middle, high) if self(middle) > chance else (low, middle)
+        return high
+
+
+@lru_cache(maxsize=4096)
+def noise_tail(weighted: Weighted) -> NoiseTail:
+    """The law of weighted noise, from its characteristic function."""
+    spread = deviation_of(weighted)
+    # Noise of much less than one case is nearly always 0, and then a whole weight.
+    spread = max(spread, max((abs(w) for w, _, t in weighted if t), default=1.0) / 4)
+    spread = spread or 1.0
+    smoothed = spread * (_SMOOTHED if len(weighted) <= _FEW_WEIGHTS else _SMOOTHED_MORE)
+    step = 2 * math.pi / (_PERIOD * spread)
+    halves = np.arange(math.ceil(_FADED / smoothed / step)) + 0.5
+    frequencies = halves * step
+    logs = -np.square(smoothed * frequencies) / 2
+    for weight, scale, times in weighted:
+        left = -math.expm1(-float(1 / scale))  # 1 − q
+        swing = 4 * (1 - left) / left**2 * np.square(np.sin(weight * frequencies / 2))
+        logs = logs - times * np.log1p(swing)
+    shares = np.exp(logs) / (math.pi * halves)
+    kept = shares > _NEGLIGIBLE
+    return NoiseTail(spread, smoothed, frequencies[kept], shares[kept])
+
+
+def deviation_of(weighted: Weighted) -> float:
+    return math.sqrt(sum(t * (w * tails.deviation(s)) ** 2 for w, s, t in weighted))
+
+
+@lru_cache(maxsize=8192)
+def _reach(weighted: Weighted, chance: float) -> float:
+    return noise_tail(weighted).reach(chance)
+
+
+def _is_rarer(surplus: float, weighted: Weighted, chance: float) -> bool:
+    """Whether noise reaches a surplus with at most this chance.
+
+    Far out Chebyshev's inequality says so at once: symmetric noise exceeds t deviations with a
+    chance of at most 1/2t².
+    """
+    if surplus <= 0:
+        return False
+    if 2 * chance * surplus**2 >= deviation_of(weighted) ** 2:
+        return True
+    return surplus >= _reach(weighted, chance)
+
+
+# --- what released counts tell --------------------------------------------------------
+
+_UNSURE = 0.001  # how often the number of cases may be far from what was released, in a share
+_FINE, _FINE_MEAN = 2**-12, 2**-9  # of the whole range, to which ends of intervals are found
+
+Told = tuple[float, float, float]
+"""A value, and the two ends of its interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyBins:
+    """Released counts of bins, and the noise on each: all that follows from them is free.
+
+    Counts of the same bins add up, in one or several periods and groups; so does their noise.
+    """
+
+    bins: Bins
+    counts: tuple[int, ...]
+    noise: Noise
+    integral: bool = False
+
+    def __add__(self, other: NoisyBins) -> NoisyBins:
+        if other.bins != self.bins:
+            raise UsageError("only counts of the same bins add up")
+        counts = tuple(a + b for a, b in zip(self.counts, other.counts, strict=True))
+        noise: Counter[Fraction] = Counter()
+        for scale, times in (*self.noise, *other.noise):
+            noise[scale] += times
+        return NoisyBins(self.bins, counts, tuple(sorted(noise.items())), self.integral)
+
+    @property
+    def cells(self) -> tuple[tuple[float, float], ...]:
+        return self.bins.cells(integral=self.integral)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts)
+
+    def total_reach(self, confidence: float) -> float:
+        """The margin of the number of cases."""
+        return self._reach(((1.0, self.bins.number),), confidence)
+
+    def count_reach(self, confidence: float) -> float:
+        """The margin of the count of one bin."""
+        return self._reach(((1.0, 1),), confidence)
+
+    @property
+    def likely(self) -> tuple[float, ...]:
+        """Counts that can be: none below 0, with the same total (the nearest such ones)."""
+        total = float(self.total)
+        if total <= 0:
+            return (0.0,) * len(self.counts)
+        falling = np.sort(np.array(self.counts, np.float64))[::-1]
+        over = (np.cumsum(falling) - total) / np.arange(1, len(falling) + 1)
+        cut = over[np.flatnonzero(falling > over)[-1]]
+        return tuple(max(count - cut, 0.0) for count in map(float, self.counts))
+
+    # --- quantiles
+
+    def quantile(self, level: Fraction, confidence: float = CONFIDENCE) -> Told:
+        """The value with a share `level` of the cases at most there.
+
+        Inside its bin it lies in proportion to the bin's likely cases, spread evenly over it.
+        """
+        first, last = self._edges_left(level, confidence)
+        cells = self.cells
+        low, high = cells[first][0], cells[last - 1][1]
+        return clamp(self._likely_quantile(level), low, high), low, high
+
+    def quantile_at_most(self, level: Fraction, limit: float) -> float:
+        """How sure one may be of it: see `Mechanism.chance_at_most`."""
+        below, above = self.bins.around(limit)
+        if limit >= self.bins.bounds.high or limit < self.bins.bounds.low:
+            return float(limit >= self.bins.bounds.high)
+        if_above = self._tail(below, level)(self._surplus(below, level)) if below else 1.0
+        last = above >= self.bins.number
+        if_not = 1.0 if last else self._tail(above, level)(-self._surplus(above, level))
+        return max(1 - if_above, 0.5) if if_above < if_not else min(if_not, 0.5)
+
+    def _edges_left(self, level: Fraction, confidence: float) -> tuple[int, int]:
+        """The edges between which the quantile lies, tested from both ends inwards."""
+        chance = tails.significance(confidence) / 2
+        first, last = 0, self.bins.number
+        for edge in range(self.bins.number - 1, 0, -1):
+            if not _is_rarer(self._surplus(edge, level), self._weighted(edge, level), chance):
+                break
+            last = edge
+        for edge in range(1, last):
+            if not _is_rarer(-self._surplus(edge, level), self._weighted(edge, level), chance):
+                break
+            first = edge
+        return first, last
+
+    def _surplus(self, edge: int, level: Fraction) -> float:
+        """By how many more cases lie up to an edge than would if it were the quantile."""
+        return float(sum(self.counts[:edge]) - level * self.total)
+
+    def _weighted(self, edge: int, level: Fraction) -> Weighted:
+        below, above = float(1 - level), float(level)
+        return self._noise_of(((below, edge), (above, self.bins.number - edge)))
+
+    def _tail(self, edge: int, level: Fraction) -> NoiseTail:
+        return noise_tail(self._weighted(edge, level))
+
+    def _likely_quantile(self, level: Fraction) -> float:
+        likely = np.array(self.likely)
+        if not likely.any():
+            return float(self.bins.bounds.low + self.bins.bounds.high) / 2
+        wanted, reached = float(level) * likely.sum(), np.cumsum(likely)
+        place = min(int(np.searchsorted(reached, wanted, side="left")), len(likely) - 1)
+        while not likely[place]:
+            place -= 1
+        low, high = self.cells[place]
+        inside = clamp(1 - (reached[place] - wanted) / likely[place], 0.0, 1.0)
+        return low + inside * (high - low)
+
+    # --- shares
+
+    def share_within(self, limit: float, confidence: float = CONFIDENCE) -> Told:
+        """The share of cases at most at a limit; between two edges, by the bins around it."""
+        below, above = self.bins.around(limit)
+        low, high = self._share(below, confidence)[1], self._share(above, confidence)[2]
+        values = [self._share(edge, confidence)[0] for edge in (below, above)]
+        if below == above:
+            return values[0], low, high
+        start, end = (float(self.bins.edges[edge]) for edge in (below, above))
+        inside = clamp((limit - start) / (end - start), 0.0, 1.0)
+        return values[0] + inside * (values[1] - values[0]), low, high
+
+    def share_in(self, number: int, confidence: float = CONFIDENCE) -> Told:
+        """The share of cases in one bin."""
+        return self._share_of(self.counts[number], 1, confidence)
+
+    def _share(self, edge: int, confidence: float) -> Told:
+        """Of cases up to an edge; in the value that is shown, no bin has less than nothing."""
+        if edge in (0, self.bins.number):
+            return (float(edge > 0),) * 3
+        likely, (_, low, high) = (
+            self.likely,
+            self._share_of(sum(self.counts[:edge]), edge, confidence),
+        )
+        value = sum(likely[:edge]) / sum(likely) if any(likely) else (low + high) / 2
+        return clamp(value, low, high), low, high
+
+    def _share_of(self, part: int, bins: int, confidence: float) -> Told:
+        """Of the cases in some bins. For the share s, part − s·total is noise alone (Fieller).
+
+        As s grows, part − s·total falls faster than its noise wherever the noise on the total
+        is smaller than the total: where it may not be, nothing is told.
+        """
+        of_all, total = ((1.0, self.bins.number),), float(self.total)
+        chance = tails.significance(confidence) / 2 - _UNSURE
+        if chance <= 0 or noise_tail(self._noise_of(of_all))(total) > _UNSURE:
+            return 0.5, 0.0, 1.0
+
+        def tail_at(share: float, side: int) -> float:
+            noise = ((1 - share, bins), (share, self.bins.number - bins))
+            return noise_tail(self._noise_of(noise))(side * (part - share * total))
+
+        low = _last_rejected(lambda share: tail_at(share, 1), chance)
+        high = 1 - _last_rejected(lambda rest: tail_at(1 - rest, -1), chance)
+        return clamp(part / total, low, high), low, high
+
+    # --- the mean
+
+    def mean(self, confidence: float = CONFIDENCE) -> Told:
+        """Of the cases; its interval holds wherever in their bins they lie."""
+        cells, likely = np.array(self.cells), np.array(self.likely)
+        bounds = self.bins.bounds
+        if not likely.any():
+            return float(bounds.low + bounds.high) / 2, float(bounds.low), float(bounds.high)
+        low = self._mean_end(cells[:, 0], 1, confidence)
+        high = self._mean_end(cells[:, 1], -1, confidence)
+        value = float(likely @ cells.mean(axis=1) / likely.sum())
+        return clamp(value, low, high), low, high
+
+    def binning_error(self) -> float:
+        """How far the mean may be off because a bin does not tell where in it a case lies."""
+        cells, likely = np.array(self.cells), np.array(self.likely)
+        whole = float(self.bins.bounds.width) / 2
+        return float(likely @ np.ptp(cells, axis=1) / likely.sum()) / 2 if likely.any() else whole
+
+    def _mean_end(self, places: Floats, side: int, confidence: float) -> float:
+        """One end of the mean's interval, if every case lay at such a place of its bin."""
+        bounds, chance = self.bins.bounds, tails.significance(confidence) / 2 - _UNSURE
+        start, width = float(bounds.low if side > 0 else bounds.high), float(bounds.width)
+        of_all = ((1.0, self.bins.number),)
+        if chance <= 0 or noise_tail(self._noise_of(of_all))(float(self.total)) > _UNSURE:
+            return start
+        counts = np.array(self.counts, np.float64)
+
+        def tail_at(share: float) -> float:
+            weights = side * (places - start) / width - share
+            noise = tuple((float(weight), 1) for weight in weights)
+            return noise_tail(self._noise_of(noise))(float(weights @ counts))
+
+        return start + side * width * _last_rejected(tail_at, chance, _FINE_MEAN)
+
+    def _noise_of(self, weights: Sequence[tuple[float, int]]) -> Weighted:
+        """Of counts with these weights, each so many times."""
+        return tuple(
+            (weight, scale, times * bins)
+            for weight, bins in weights
+            for scale, times in self.noise
+            if bins
+        )
+
+    def _reach(self, weights: Sequence[tuple[float, int]], confidence: float) -> float:
+        """Of whole numbers: the last one that is not too rare."""
+        reach = _reach(self._noise_of(weights), tails.significance(confidence) / 2)
+        return float(math.ceil(reach) - 1)
+
+
+def _last_rejected(tail_at: Callable[[float], float], chance: float, fine: float = _FINE) -> float:
+    """How far from 0 on, towards 1, all is rarer than a chance; what is given back was seen to be.
+
+    By the logarithm of the tail, halving where that is slow.
+    """
+    low, high = 0.0, 1.0
+    below, above = (math.log(max(tail_at(end), _ROUNDING) / chance) for end in (low, high))
+    if below > 0:
+        return 0.0
+    if above <= 0:
+        return 1.0
+    for step in range(_MOST_STEPS):
+        if high - low < fine:
+            break
+        share = 0.5 if step % 3 == 2 else clamp(-below / (above - below), 0.02, 0.98)
+        middle = low + share * (high - low)
+        excess = math.log(max(tail_at(middle), _ROUNDING) / chance)
+        if excess <= 0:
+            low, below = middle, excess
+        else:
+            high, above = middle, excess
+    return low
+
+
+def clamp(value: float, low: float, high: float) -> float:
+    return min(max(value, low), high)

@@ -1,0 +1,416 @@
+"""Several releases of one function, added up: a year from its months, a sum from a mean.
+
+A mean, share or sum is released as integers that give two numbers, v and t (`Mechanism.pair`).
+Those of disjoint cases add up: the pairs of twelve months, each with noise of its own, make that of
+their year. Two releases about the same cases weigh 1 together, by how exact each is. So all that is
+read here is V = Σ wᵢvᵢ and T = Σ wᵢtᵢ, and of what the noise on them is, everything is known: each
+release has drawn its own, and it enters once.
+
+A mean at the share p of its bounds has V − λT = 0 without noise, λ = 2p − 1. So V − λT as released
+is noise alone, Σ wᵢ(vᵢ − λtᵢ), and the interval is the hull of all p at which it is not too large,
+as in `pivot` and `joint`. A sum is a weighted sum of V and T, and so is a number of cases.
+
+**The law of a sum of noises** (`SummedNoise`). Its characteristic function is the product of
+theirs, each of which is closed-form: no normal approximation, however few there are. It is inverted
+numerically, and every step rounds outwards:
+
+- A jitter B of at most ±2h is added, h a 400th of the standard deviation, whose own characteristic
+  function sinc⁴(ωh/2) makes the series end. (h is larger where the noise is nearly always 0, as
+  that of shares at a large ε: the series would be endless.) As |Z| ≤ |Z + B| + 2h, P(|Z| ≥ d) is
+  at most P(|Z + B| ≥ d − 2h).
+- What the series leaves out is less than (2/π)/4·(2/ωh)⁴, which is added.
+- The law is taken as periodic; what lies beyond a period is below 1e-9.
+- On the grid that it is found on, a distance counts as the next smaller one.
+
+Thresholds for |V − λT| are found at some λ, and lie on a straight line in between. They are convex
+in λ (quantiles of a symmetric log-concave law are a support function: see `pivot`), so the line
+lies above them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from pappi.mechanisms import tails
+from pappi.mechanisms.beyond import BeyondBounds
+from pappi.mechanisms.bins import clamp
+from pappi.mechanisms.laws import Law, Outcome
+from pappi.mechanisms.mechanism import (
+    Estimate,
+    Mechanism,
+    PairNoise,
+    Values,
+    counted,
+)
+from pappi.mechanisms.pivot import share_hull
+from pappi.mechanisms.prediction import Chances, ErrorLaw, Floats, Scenario
+from pappi.mechanisms.two_bin import drawn_in_shares
+from pappi.values import Adjacency, Bounds, LaplaceLikelihood, Likelihood, TwoBinLikelihood
+
+DERIVED = "derived"
+
+Term = tuple[PairNoise, float, float]
+"""A noise, and how much of its v and of its t enters a sum."""
+
+_FINE = 400
+_LAST_WAVE = 17.0  # in parts of the jitter: ωh
+_LEFT_OUT = 0.5 / math.pi * (2 / _LAST_WAVE) ** 4 + 2e-5
+_FADED = 1e-5
+_CHUNK = 512
+_MOST_WAVES = 1 << 17
+_TABLE = 4096
+_TURNS = 9
+_TRUTHS = 17
+
+
+@dataclass(frozen=True, slots=True)
+class SummedNoise:
+    """A sum of independent noises."""
+
+    terms: tuple[Term, ...]
+
+    @property
+    def deviation(self) -> float:
+        return math.sqrt(sum(noise.variance(v, t) for noise, v, t in self.terms))
+
+    @property
+    def as_laplace(self) -> float:
+        """The scale of Laplace noise of the same size; never 0, however large ε."""
+        tails_of = max(noise.scale(v, t) for noise, v, t in self.terms)
+        return max(self.deviation / math.sqrt(2), tails_of / 1000)
+
+    def tail(self, distance: float) -> float:
+        """At least P(|Z| ≥ distance)."""
+        if distance <= 0:
+            return 1.0
+        step, slack, beyond = _tails(self.terms)
+        if not step:
+            return 0.0
+        place = math.floor((distance - slack) / step)
+        return 1.0 if place < 0 else float(beyond[min(place, len(beyond) - 1)])
+
+    def quantile(self, confidence: float) -> float:
+        """How far off it is at most, with that confidence."""
+        step, slack, beyond = _tails(self.terms)
+        if not step:
+            return 0.0
+        enough = int(np.argmax(beyond <= tails.significance(confidence)))
+        return (enough or len(beyond)) * step + slack
+
+
+@lru_cache(maxsize=512)
+def _tails(terms: tuple[Term, ...]) -> tuple[float, float, Floats]:
+    """P(|Z + B| ≥ k·step) for k = 0, 1, …; with the step, and how far B moves Z at most."""
+    deviation = SummedNoise(terms).deviation
+    if not deviation:
+        return 0.0, 0.0, np.zeros(1)
+    half = 28 * max(noise.scale(v, t) for noise, v, t in terms) + 10 * deviation
+    jitter = max(deviation / _FINE, _LAST_WAVE * half / math.pi / _MOST_WAVES)
+    waves = np.array(list(_waves(terms, math.pi / half, jitter)))
+    size = 1 << (2 * len(waves)).bit_length()
+    spectrum = np.zeros(size // 2 + 1)
+    spectrum[: len(waves)] = waves
+    # The chance of each cell of the grid, the first one around zero.
+    mass = np.fft.irfft(spectrum, size)
+    within = np.cumsum(mass[: size // 2 + 1]) * 2 - mass[0]
+    beyond = np.clip(1 - within + _LEFT_OUT, 0.0, 1.0)
+    # Beyond the k-th cell lies what is further than k + ½ cells; further than k is a cell before.
+    beyond = np.minimum.accumulate(np.concatenate(([1.0], beyond)))
+    every = max(1, len(beyond) // _TABLE)
+    return 2 * half / size * every, 2 * jitter, beyond[::every]
+
+
+def _waves(terms: tuple[Term, ...], apart: float, jitter: float) -> Iterator[float]:
+    """The characteristic function of Z + B at 0, `apart`, 2·apart and so on, until it is over."""
+    alike = Counter(terms)
+    last = math.ceil(_LAST_WAVE / jitter / apart)
+    for start in range(0, last, _CHUNK):
+        frequencies = np.arange(start, min(start + _CHUNK, last), dtype=np.float64) * apart
+        product = np.sinc(frequencies * jitter / (2 * math.pi)) ** 4
+        fading = np.ones_like(product)
+        for (noise, v, t), times in alike.items():
+            own = noise.spectrum(v, t, frequencies) ** times
+            product *= own
+            if not noise.on_lattice:
+                fading *= own
+        yield from product.tolist()
+        if np.abs(fading).max() < _FADED:
+            return
+
+
+@lru_cache(maxsize=512)
+def _thresholds(terms: tuple[Term, ...], confidence: float) -> tuple[float, ...]:
+    """How far V − λT is off at most, with that confidence, at each of some λ from 0 to 1."""
+    turns = (number / (_TURNS - 1) for number in range(_TURNS))
+    turned = (tuple((noise, v, -turn * t) for noise, v, t in terms) for turn in turns)
+    return tuple(SummedNoise(each).quantile(confidence) for each in turned)
+
+
+# --- mechanisms that read what others have released ---------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A release that is added up: the mechanism, how many integers it has, and its weight."""
+
+    mechanism: Mechanism
+    size: int
+    weight: Fraction = Fraction(1)
+
+    @property
+    def noise(self) -> PairNoise:
+        noise = self.mechanism.pair_noise
+        if noise is None:
+            raise ValueError("what this mechanism releases does not add up")
+        return noise
+
+
+@dataclass(frozen=True, slots=True)
+class Combined(Mechanism):
+    """Reads the integers of all its parts, one after the other, and never draws any."""
+
+    name: ClassVar[str] = DERIVED
+
+    parts: tuple[Part, ...]
+
+    def law(self, values: Values) -> Law:
+        raise NotImplementedError("what is derived is never drawn")
+
+    def _split(self, noisy: Outcome) -> Iterator[tuple[Part, float, Outcome]]:
+        start = 0
+        for part in self.parts:
+            yield part, float(part.weight), noisy[start : start + part.size]
+            start += part.size
+
+    def _added(self, noisy: Outcome) -> tuple[float, float]:
+        """V and T."""
+        pairs = [(w, *part.mechanism.pair(own)) for part, w, own in self._split(noisy)]
+        return sum(w * v for w, v, _ in pairs), sum(w * t for w, _, t in pairs)
+
+    def _noise(self, of_v: float, of_t: float) -> SummedNoise:
+        """Of so much of V and of T."""
+        weights = ((part.noise, float(part.weight)) for part in self.parts)
+        return SummedNoise(tuple((noise, w * of_v, w * of_t) for noise, w in weights))
+
+    @property
+    def tells_beyond(self) -> bool:
+        return all(part.mechanism.tells_beyond for part in self.parts)
+
+    def beyond(self, noisy: Outcome) -> BeyondBounds | None:
+        counted = [part.mechanism.beyond(own) for part, _, own in self._split(noisy)]
+        known = [each for each in counted if each is not None]
+        if len(known) < len(self.parts):
+            return None
+        weighted = [
+            each.weighted(float(part.weight)) for each, part in zip(known, self.parts, strict=True)
+        ]
+        return sum(weighted[1:], weighted[0])
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedMean(Combined):
+    """The mean over all cases of its parts, which are means within the same bounds.
+
+    Of a ratio of a part to its whole t is no number of cases, so that it `counts` none.
+    """
+
+    counts: bool = True
+
+    @property
+    def _knows_number(self) -> bool:
+        return self._noise(0.0, 1.0).deviation == 0
+
+    def _turned(self, number: int) -> SummedNoise:
+        return self._noise(1.0, -number / (_TURNS - 1))
+
+    @property
+    def _unit(self) -> float:
+        """The scale of two bins' noise that errs as much in the middle, in cases."""
+        return max(self._noise(1.0, 0.0).deviation / 2, 1e-6)
+
+    def _bins(self, noisy: Outcome) -> tuple[float, float]:
+        v, t = self._added(noisy)
+        return max((t + v) / 2, 0.0), max((t - v) / 2, 0.0)
+
+    def _share(self, noisy: Outcome) -> float:
+        above, below = self._bins(noisy)
+        if self._knows_number:
+            v, t = self._added(noisy)
+            return clamp((1 + v / t) / 2, 0.0, 1.0) if t else 0.5
+        shares = drawn_in_shares(np.array([above / self._unit]), np.array([below / self._unit]))
+        return float(shares[0])
+
+    def _mean(self, share: float) -> float:
+        return float(self.bounds.low) + float(self.bounds.width) * share
+
+    def estimate(self, noisy: Outcome) -> Estimate:
+        value, (_, t) = self._mean(self._share(noisy)), self._added(noisy)
+        told = counted(value, t, self._noise(0.0, 1.0).quantile)
+        return told if self.counts else Estimate(value, least_cases=told.least_cases)
+
+    def likelihood(self, noisy: Outcome) -> Likelihood | None:
+        """As if it were Laplace noise of the same size, whose longer tails claim less."""
+        if self._knows_number:
+            _, t = self._added(noisy)
+            scale = self._noise(1.0, 0.0).as_laplace
+            width, at = float(self.bounds.width), self._mean(self._share(noisy))
+            return LaplaceLikelihood(at, width * scale / (2 * t), *self.ends) if t > 0 else None
+        above, below = self._bins(noisy)
+        return TwoBinLikelihood(above / self._unit, below / self._unit, *self.ends)
+
+    def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
+        """For the mean of the clipped values; rounding is included."""
+        above, below = self._bins(noisy)
+        at_turns = _thresholds(self._noise(1.0, 1.0).terms, confidence)
+
+        def accepted(p: float) -> bool:
+            place = abs(2 * p - 1) * (_TURNS - 1)
+            low = min(int(place), _TURNS - 2)
+            most = at_turns[low] + (place - low) * (at_turns[low + 1] - at_turns[low])
+            return 2 * abs((1 - p) * above - p * below) <= most
+
+        low, high = share_hull(above, below, accepted)
+        estimate = self._share(noisy)
+        rounding = float(self.bounds.width) / 2**21
+        return (
+            self.clamped(self._mean(min(low, estimate)) - rounding),
+            self.clamped(self._mean(max(high, estimate)) + rounding),
+        )
+
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        share = (limit - float(self.bounds.low)) / float(self.bounds.width)
+        if not 0 <= share < 1:
+            return float(share >= 1)
+        above, below = self._bins(noisy)
+        off = 2 * ((1 - share) * above - share * below)
+        rarely = self._tail(abs(off), 2 * share - 1) / 2
+        return 1 - rarely if off < 0 else rarely
+
+    def _tail(self, distance: float, turn: float) -> float:
+        """At least P(|V − turn·T| ≥ distance), by a turn that has no less noise."""
+        return self._turned(math.ceil(abs(turn) * (_TURNS - 1) - 1e-9)).tail(distance)
+
+    def predicted_error(self, cases: float, at: float | None) -> float:
+        width = float(self.bounds.width)
+        share = 0.5 if at is None else clamp((at - float(self.bounds.low)) / width, 0.0, 1.0)
+        if cases <= 0:
+            return width * abs(share - 0.5)
+        noise = self._noise(1.0, 1 - 2 * share).deviation / (2 * cases)
+        return width * tails.clamped_error(noise, share, 1 - share)
+
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst wherever it lies
+        width = float(self.bounds.width)
+
+        def one_side(at: float, off: float) -> float:
+            """How likely a mean is estimated beyond `at`, which is so far from it."""
+            return self._tail(2 * off * cases, 2 * at - 1) / 2 if 0 < at < 1 else 0.0
+
+        def beyond(distance: float) -> float:
+            """At the truth for which it is worst."""
+            off = distance / width
+            if off >= 1:
+                return 0.0
+            truths = (*np.linspace(0, 1, _TRUTHS), off, 1 - off)
+            return max(one_side(p + off, off) + one_side(p - off, off) for p in truths)
+
+        return ErrorLaw(lru_cache(maxsize=256)(beyond), start=width)
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        low, width = float(self.bounds.low), float(self.bounds.width)
+        share, unit = (scenario.value - low) / width, self._unit
+        above, below = scenario.cases * share / unit, scenario.cases * (1 - share) / unit
+        first, second = chances.laplace(0), chances.laplace(1)
+        return low + width * drawn_in_shares(above + first, below + second)
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedSum(Combined):
+    """A sum over all cases of its parts, or the number of these; of means, or of sums.
+
+    `ways` say of each part how much of its v and of its t make what is added up.
+    """
+
+    ways: tuple[tuple[float, float], ...]
+
+    @property
+    def _summed(self) -> SummedNoise:
+        weighted = zip(self.parts, self.ways, strict=True)
+        scaled = ((part.noise, float(part.weight), way) for part, way in weighted)
+        return SummedNoise(tuple((noise, w * v, w * t) for noise, w, (v, t) in scaled))
+
+    def _value(self, noisy: Outcome) -> float:
+        value = 0.0
+        for (part, weight, own), (of_v, of_t) in zip(self._split(noisy), self.ways, strict=True):
+            v, t = part.mechanism.pair(own)
+            value += weight * (of_v * v + of_t * t)
+        return value
+
+    def _rounding(self, noisy: Outcome) -> float:
+        return sum(
+            abs(weight) * part.mechanism.sum_rounding(own)
+            for (part, weight, own), (of_v, _) in zip(self._split(noisy), self.ways, strict=True)
+            if of_v  # a number of cases is whole
+        )
+
+    def estimate(self, noisy: Outcome) -> Estimate:
+        return Estimate(clamp(self._value(noisy), *self.output_range))
+
+    def likelihood(self, noisy: Outcome) -> Likelihood | None:
+        low, high = (end if math.isfinite(end) else None for end in self.output_range)
+        return LaplaceLikelihood(self._value(noisy), self._summed.as_laplace, low, high)
+
+    def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
+        """For the sum of the clipped values; rounding is included."""
+        value, away = self._value(noisy), self._summed.quantile(confidence) + self._rounding(noisy)
+        return clamp(value - away, *self.output_range), clamp(value + away, *self.output_range)
+
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        low, high = self.output_range
+        if not low <= limit < high:
+            return float(limit >= high)
+        off = self._value(noisy) - limit
+        rarely = self._summed.tail(abs(off)) / 2
+        return 1 - rarely if off < 0 else rarely
+
+    @property
+    def output_range(self) -> tuple[float, float]:
+        low, high = self.ends
+        return (0.0 if low >= 0 else -math.inf), (0.0 if high <= 0 else math.inf)
+
+    def predicted_error(self, cases: float, at: float | None) -> float:
+        centre = cases * float(self.bounds.low + self.bounds.high) / 2 if at is None else at
+        low, high = self.output_range
+        return tails.clamped_error(self._summed.deviation, centre - low, high - centre)
+
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
+        return ErrorLaw(self._summed.tail, shrinks=False, start=self._summed.deviation)
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        noise = self._summed.deviation / math.sqrt(2)
+        return np.clip(scenario.value + noise * chances.laplace(), *self.output_range)
+
+
+def combined_mean(bounds: Bounds, parts: Sequence[Part], *, counts: bool = True) -> CombinedMean:
+    epsilon, adjacency = _promised(parts)
+    return CombinedMean(bounds, epsilon, adjacency, False, tuple(parts), counts)  # noqa: FBT003
+
+
+def combined_sum(
+    bounds: Bounds, parts: Sequence[Part], ways: Sequence[tuple[float, float]]
+) -> CombinedSum:
+    epsilon, adjacency = _promised(parts)
+    return CombinedSum(bounds, epsilon, adjacency, False, tuple(parts), tuple(ways))  # noqa: FBT003
+
+
+def _promised(parts: Sequence[Part]) -> tuple[Fraction, Adjacency]:
+    """The largest ε of a part: of disjoint cases, each is in one."""
+    epsilon = max(part.mechanism.epsilon for part in parts)
+    return epsilon, parts[0].mechanism.adjacency

@@ -1,0 +1,236 @@
+"""The histogram: how many cases lie in each of some public bins, all for one ε.
+
+Every case lies in one bin, so one case more or less moves one count by 1. One case in the place of
+another moves two counts by 1 each, whether it changes its value, loses it, or leaves for another
+group. Noise of scale 1/ε on every count (2/ε under *replace*) therefore has a loss of ε at most,
+however many bins there are: the hull of what one case can do is the cross-polytope, whose K-norm
+noise is just that.
+
+**Bins.** (e₀, e₁], (e₁, e₂], …, by public facts alone: limits of the analyst's own, or else 16, 32
+or 64 of them, as many as the planned number of cases and ε can tell apart. Durations get geometric
+bins, eight octaves of them down from the high bound; numbers get even ones, unless their low bound
+lies above zero and far below the high one. Few whole numbers have a bin each. A number of bins is a
+power of two, so that coarser bins are made of finer ones.
+
+**Flat, not a tree.** A median is read off Σ± y/2 over all k counts: a variance of k/2ε². A binary
+tree splits ε between its levels: l = log₂ k of them, up to as many nodes with 2l²/ε² each, which is
+250/ε² at k = 32 beside 16/ε². Two levels of √k nodes have about 22/ε². Up to 64 bins flat is best,
+and any two histograms over the same bins add up.
+
+**Medians and percentiles** are read off the counts (`bins`), and so is all that is told of a
+distribution: one draw answers them all.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+
+from pappi.mechanisms import tails
+from pappi.mechanisms.bins import (
+    Bins,
+    NoiseTail,
+    NoisyBins,
+    Weighted,
+    deviation_of,
+    noise_tail,
+    usual_bins,
+)
+from pappi.mechanisms.hull import ScoreLaw
+from pappi.mechanisms.laws import Law, Loss, Outcome
+from pappi.mechanisms.mechanism import (
+    DISTRIBUTION,
+    QUANTILE,
+    Estimate,
+    Mechanism,
+    Replaced,
+    Task,
+    Values,
+    counted,
+)
+from pappi.mechanisms.noise import RandBelow, discrete_laplace
+from pappi.mechanisms.prediction import (
+    EVENLY_BETWEEN,
+    PLACES,
+    Chances,
+    ErrorLaw,
+    Floats,
+    Scenario,
+)
+from pappi.values import CONFIDENCE, Adjacency, Bounds
+
+_MEDIAN = Fraction(1, 2)
+_TELLING = 0.75
+"""An interval is worth having if it is narrower than this share of the range."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramLaw(Law):
+    """Counts, each with discrete Laplace noise of one scale: the weight falls with Σ|zᵢ|."""
+
+    counts: Outcome
+    scale: Fraction
+
+    @property
+    def size(self) -> int:
+        return len(self.counts)
+
+    def draw(self, randbelow: RandBelow) -> Outcome:
+        return tuple(count + discrete_laplace(self.scale, randbelow) for count in self.counts)
+
+    def probability(self, outcome: Outcome) -> float:
+        pairs = zip(outcome, self.counts, strict=True)
+        return math.prod(tails.probability(self.scale, noisy - count) for noisy, count in pairs)
+
+    def log_ratio(self, other: Law) -> Loss:
+        """The sum over the counts, of which each reaches its supremum by itself."""
+        if not isinstance(other, HistogramLaw) or (other.size, other.scale) != (
+            self.size,
+            self.scale,
+        ):
+            return math.inf
+        return self._apart(other.counts) / self.scale
+
+    def fold(self, outcome: Outcome) -> Outcome:
+        return (self._apart(outcome),)
+
+    def folded(self) -> Law:
+        """Σ|zᵢ|: 2^m·C(k, m)·C(s − 1, m − 1) points of k counts have the sum s, m not at 0."""
+        corners = (2**m * math.comb(self.size, m) for m in range(self.size + 1))
+        return ScoreLaw(tuple(corners), 1 / self.scale)
+
+    def _apart(self, others: Outcome) -> int:
+        return sum(abs(a - b) for a, b in zip(others, self.counts, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyHistogram(Mechanism):
+    """The counts of bins; and read off them, a quantile: of a distribution, its median."""
+
+    name: ClassVar[str] = "histogram"
+    functions: ClassVar[tuple[str, ...]] = (QUANTILE, DISTRIBUTION)
+    replaced: ClassVar[Replaced] = Replaced.GROUP
+    drawn_for: ClassVar[str] = DISTRIBUTION
+    newer: ClassVar[bool] = True
+
+    level: Fraction
+    bins: Bins
+
+    @classmethod
+    def answers(cls, task: Task) -> bool:
+        return super(NoisyHistogram, cls).answers(task) and task.loose is None
+
+    @classmethod
+    def made_for(cls, task: Task) -> Self:
+        if task.limits:
+            bins = Bins.at(task.bounds, task.limits)
+        else:
+            signal = None if task.cases is None else task.cases * task.epsilon
+            if signal is not None and task.adjacency is Adjacency.REPLACE:
+                signal /= 2
+            bins = usual_bins(
+                task.bounds,
+                integral=task.integral,
+                skewed=task.skewed,
+                signal=None if signal is None else float(signal),
+            )
+        return cls(*task.common, task.level or _MEDIAN, bins)
+
+    @property
+    def settings(self) -> tuple[tuple[str, str | Bounds], ...]:
+        return (("bins", self.bins.written),)
+
+    @property
+    def sensitivity(self) -> int:
+        """The most by which one case can move the counts, in total."""
+        return 2 if self.adjacency is Adjacency.REPLACE else 1
+
+    @property
+    def scale(self) -> Fraction:
+        return self.sensitivity / self.epsilon
+
+    def law(self, values: Values) -> HistogramLaw:
+        return HistogramLaw(self.bins.count(values), self.scale)
+
+    def noisy_bins(self, noisy: Outcome) -> NoisyBins:
+        return NoisyBins(self.bins, noisy, ((self.scale, 1),), self.integral)
+
+    def estimate(self, noisy: Outcome) -> Estimate:
+        released = self.noisy_bins(noisy)
+        value, _, _ = released.quantile(self.level)
+        return counted(value, float(released.total), released.total_reach)
+
+    def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
+        _, low, high = self.noisy_bins(noisy).quantile(self.level, confidence)
+        return low, high
+
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        return self.noisy_bins(noisy).quantile_at_most(self.level, limit)
+
+    # --- predicted, if values are spread evenly between the bounds and the answer
+
+    def interval_tells(self, cases: float) -> bool:
+        return self.predicted_width(cases) < _TELLING
+
+    def predicted_width(self, cases: float) -> float:
+        """Of the 95 % interval, as a share of the range, if values are spread evenly."""
+        off = self._noise(None).reach(tails.significance(CONFIDENCE) / 2) / max(cases, 1.0)
+        level = float(self.level)
+        return min(off, level) + min(off, 1 - level) + 1 / self.bins.number
+
+    def predicted_error(self, cases: float, at: float | None) -> float:
+        (low, high), centre = self.ends, self.centre(at)
+        below, above = self._per_case(cases, centre)
+        noise = deviation_of(self._weighted(at))
+        squares = (
+            tails.clamped_error(noise * below, centre - low, 0.0) ** 2
+            + tails.clamped_error(noise * above, 0.0, high - centre) ** 2
+        )
+        return math.sqrt(squares)
+
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:
+        (low, high), centre = self.ends, self.centre(at)
+        below, above = self._per_case(cases, centre)
+        tail = self._noise(at)
+
+        def beyond(t: float) -> float:
+            down = tail(math.nextafter(t, math.inf) / below) if t < centre - low else 0.0
+            up = tail(math.nextafter(t, math.inf) / above) if t < high - centre else 0.0
+            return min(down + up, 1.0)
+
+        return ErrorLaw(beyond, EVENLY_BETWEEN)
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        """Where a share of cases lies that differs from the level by the noise."""
+        tail, level = self._noise(None), float(self.level)
+        grid = np.linspace(0, 6 * tail.spread, 129)
+        seldom = np.array([tail(x) for x in grid])
+        uniform = chances.uniform()
+        away = np.interp(-np.minimum(uniform, 1 - uniform), -seldom, grid)
+        shares = level + np.where(uniform < 0.5, -away, away) / max(scenario.cases, 1)
+        places = np.interp(shares, scenario.fill.below, PLACES)
+        return float(self.bounds.low) + float(self.bounds.width) * places
+
+    def _per_case(self, cases: float, centre: float) -> tuple[float, float]:
+        """How far the answer moves by one case, downwards and upwards."""
+        (low, high), level, many = self.ends, float(self.level), max(cases, 1.0)
+        tiny = (high - low) * 1e-9
+        return (
+            max(centre - low, tiny) / (many * level),
+            max(high - centre, tiny) / (many * (1 - level)),
+        )
+
+    def _noise(self, at: float | None) -> NoiseTail:
+        """On how many cases lie below the answer, beyond its share of all."""
+        return noise_tail(self._weighted(at))
+
+    def _weighted(self, at: float | None) -> Weighted:
+        """At the edge nearest to the answer; without one, where an even share of bins is below."""
+        bins, level = self.bins, float(self.level)
+        edge = round(level * bins.number) if at is None else bins.around(self.centre(at))[0]
+        sides = ((1 - level, edge), (level, bins.number - edge))
+        return tuple((weight, self.scale, number) for weight, number in sides if number)

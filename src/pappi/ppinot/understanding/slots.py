@@ -1,0 +1,453 @@
+"""What can stand anywhere in a sentence: amounts, the target, the period, the groups, the unit.
+
+Each is found, taken out, and leaves a break; what is left says what is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from pappi.ppinot.model import Recent, Scope
+from pappi.ppinot.understanding import lexicon
+from pappi.ppinot.understanding.names import Mention, Names
+from pappi.ppinot.understanding.words import Limit, Token, TokenKind
+from pappi.values import Calendar, Grid, Kind
+
+Phrases = tuple[tuple[str, ...], ...]
+_FLIPPED = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "==": "=="}
+_YEARS = (1900, 2199)
+
+
+def phrase_at(tokens: Sequence[Token], at: int, phrases: Phrases) -> int:
+    """How many tokens the longest of some phrases has here; 0 if none of them stands here."""
+    for phrase in phrases:
+        here = tokens[at : at + len(phrase)]
+        if len(here) == len(phrase) and all(
+            token.low == word and token.kind is not TokenKind.NAME
+            for token, word in zip(here, phrase, strict=True)
+        ):
+            return len(phrase)
+    return 0
+
+
+def covered(tokens: Sequence[Token]) -> tuple[int, ...]:
+    return tuple(place for token in tokens for place in token.places)
+
+
+# --- amounts and comparisons ----------------------------------------------------------
+
+
+def with_limits(tokens: Sequence[Token]) -> tuple[Token, ...]:
+    """The tokens, with each comparison as one of them: "at most 3 days", "more than once"."""
+    done: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        limit, size = _limit_at(tokens, at)
+        if limit is None:
+            done.append(tokens[at])
+            at += 1
+            continue
+        here = tokens[at : at + size]
+        text = " ".join(token.text for token in here)
+        done.append(Token(text, here[0].at, TokenKind.LIMIT, limit, covered(here)))
+        at += size
+    return tuple(done)
+
+
+def _range_at(tokens: Sequence[Token], at: int) -> tuple[Limit | None, int]:
+    """Two amounts between which something lies; two years are a period, and no amounts."""
+    low, size = _amount_at(tokens, at + 1) if tokens[at].low == "between" else (None, 0)
+    high, more = _amount_at(tokens, at + size + 2)
+    joins = _low(tokens, at + size + 1) in ("and", "to")
+    if low and high and joins and not (_is_year(low) and _is_year(high)):
+        return Limit(">=", low[0], high[1] or low[1], upper=high[0]), 2 + size + more
+    return None, 0
+
+
+def _limit_at(tokens: Sequence[Token], at: int) -> tuple[Limit | None, int]:
+    between, size = _range_at(tokens, at)
+    if between:
+        return between, size
+    if within := phrase_at(tokens, at, lexicon.WITHIN):
+        amount, size = _amount_at(tokens, at + within)
+        if amount and amount[1]:
+            is_less = tokens[at + within - 1].low in ("than", "under") and within < 4
+            return Limit("<" if is_less else "<=", *amount, within=True), within + size
+    for phrase, operator in sorted(lexicon.COMPARISONS, key=lambda pair: -len(pair[0])):
+        if said := phrase_at(tokens, at, (phrase,)):
+            amount, size = _amount_at(tokens, at + said)
+            if amount:
+                return Limit(operator, *amount), said + size
+    amount, size = _amount_at(tokens, at)
+    behind = tokens[at + size : at + size + 2]
+    if amount and [token.low for token in behind] in (["or", "more"], ["or", "less"]):
+        return Limit(">=" if behind[1].low == "more" else "<=", *amount), size + 2
+    if amount and amount[1] == "times" and size > 1:
+        return Limit("==", *amount), size
+    return None, 0
+
+
+def _is_year(amount: tuple[str, str]) -> bool:
+    return not amount[1] and amount[0].isdigit() and _YEARS[0] <= int(amount[0]) <= _YEARS[1]
+
+
+def _amount_at(tokens: Sequence[Token], at: int) -> tuple[tuple[str, str] | None, int]:
+    """A number and its unit, and how many tokens they have."""
+    start = at
+    words = [token.low for token in tokens[at : at + 5]] + [""] * 5
+    if words[0] in ("about", "around", "approximately", "the", *lexicon.LABELS):
+        at, words = at + 1, words[1:]
+    if words[0] in lexicon.TIMES and not (words[0] == "once" and words[1] in ("the", "a")):
+        return (lexicon.TIMES[words[0]], "times"), at + 1 - start
+    if at < len(tokens) and tokens[at].kind is TokenKind.NUMBER:
+        number = words[0]
+    elif words[0] in lexicon.NUMBERS:
+        number = lexicon.NUMBERS[words[0]]
+    elif words[0] in ("a", "an") and words[1] in (*lexicon.DURATIONS, *lexicon.LONG):
+        number = "1"
+    else:
+        return None, 0
+    if number.count(".") > 1:
+        return None, 0
+    unit, size = _unit_in(words[1], words[2])
+    return (number, unit), at + 1 + size - start
+
+
+def _unit_in(word: str, behind: str) -> tuple[str, int]:
+    """The unit that a word is, or two are, and how many of them; none if they are none."""
+    if word in ("working", "business", "calendar") and behind in lexicon.DURATIONS:
+        return f"{'' if word == 'calendar' else 'working '}{lexicon.DURATIONS[behind]}", 2
+    if word in lexicon.LONG or word in lexicon.LABELS:
+        return word, 1
+    known = {**lexicon.DURATIONS, "%": "%", "percent": "%", "times": "times", "time": "times"}
+    return (known[word], 1) if word in known else ("", 0)
+
+
+# --- the slots ------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Slots:
+    """What was found beside the measure, and the tokens that are left."""
+
+    rest: tuple[Token, ...]
+    scope: Scope | None = None
+    target: Limit | None = None
+    group: Mention | None = None
+    per_case: bool = False
+    is_average_over_time: bool = False
+    unit: str = ""
+    front_share: bool = False
+    said: dict[str, str] = field(default_factory=dict)
+
+    def take(self, at: int, size: int) -> str:
+        """Takes tokens out, and leaves a break."""
+        taken = self.rest[at : at + size]
+        gap = Token(",", -1, TokenKind.SIGN)
+        self.rest = (*self.rest[:at], gap, *self.rest[at + size :])
+        return " ".join(token.text for token in taken)
+
+
+def slots_of(tokens: Sequence[Token], names: Names) -> Slots:
+    slots = Slots(with_limits(tokens))
+    _find_repetition(slots, names)
+    _find_span(slots)
+    _find_target(slots)
+    _find_periods(slots)
+    _find_groups(slots, names)
+    _find_unit(slots)
+    return slots
+
+
+def _find_repetition(slots: Slots, names: Names) -> None:
+    """ "Rework of X" and "repeated X" are X more than once, unless the log has the word."""
+    for at, token in enumerate(slots.rest):
+        if token.low in lexicon.REPEATED and not names.activities((token,)):
+            once = Token(token.text, token.at, TokenKind.LIMIT, Limit(">", "1", "times"))
+            slots.rest = (*slots.rest[:at], *slots.rest[at + 1 :], once)
+            slots.said["repeated"] = f"“{token.text}” is taken as more than once in a case"
+            return
+
+
+def _find_span(slots: Slots) -> None:
+    """ "How many days until …" asks for a time, and not for a number of days."""
+    for at in range(len(slots.rest) - 2):
+        unit, size = _unit_in(_low(slots.rest, at + 2), _low(slots.rest, at + 3))
+        is_time = unit.removeprefix("working ") in lexicon.DURATIONS.values() or unit == "months"
+        asked = " ".join(token.low for token in slots.rest[at : at + 2])
+        if asked in ("how many", "number of") and is_time:
+            _set_unit(slots, unit)
+            how, long = (
+                replace(token, text=text)
+                for token, text in zip(slots.rest[at : at + 2], ("how", "long"), strict=True)
+            )
+            slots.rest = (*slots.rest[:at], how, long, *slots.rest[at + 2 + size :])
+            return
+
+
+def _set_unit(slots: Slots, unit: str) -> None:
+    slots.unit = "days" if unit == "months" else unit.removeprefix("working ")
+    if unit != slots.unit:
+        slots.said["unit"] = f"“{unit}” are not counted as such: shown in {slots.unit} of 24 hours"
+
+
+def _find_target(slots: Slots) -> None:
+    rest = slots.rest
+    for at, token in enumerate(rest):
+        percent = _low(rest, at + 1) in ("%", "percent") and _low(rest, at + 2) == "of"
+        if token.kind is TokenKind.NUMBER and percent and token.low.count(".") < 2:
+            slots.target, slots.front_share = Limit(">=", token.low, "%"), True
+            slots.said["target"] = f"“{token.text} %” is taken as at least {token.text} %"
+            begin = at - (_low(rest, at - 1) in ("in", "for"))
+            slots.take(begin, at + 3 - begin)
+            _drop_modal(slots)
+            return
+        if token.limit is not None and token.limit.unit == "%" and _low(rest, at + 1) == "of":
+            slots.target, slots.front_share = token.limit, True
+            slots.take(at, 2)
+            _drop_modal(slots)
+            return
+    for at in range(len(rest)):
+        size = phrase_at(rest, at, lexicon.MODALS)
+        if not size:
+            continue
+        behind, flipped = at + size, False
+        while behind < len(rest) and rest[behind].low in (*lexicon.BEHIND_MODAL, "not", "never"):
+            flipped ^= rest[behind].low in ("not", "never")
+            behind += 1
+        limit = rest[behind].limit if behind < len(rest) else None
+        if limit is not None and limit.unit != "times":
+            operator = _FLIPPED[limit.operator] if flipped else limit.operator
+            slots.target = replace(limit, operator=operator, within=False)
+            begin = at - (_low(rest, at - 1) in ("(", "it", "this", "which", "that"))
+            slots.take(begin, behind + 1 - begin)
+            return
+    last = [token for token in rest if token.low not in (")", ".")][-2:]
+    if len(last) == 2 and last[0].low in (",", ";", ":", "(") and last[1].limit is not None:
+        slots.target = replace(last[1].limit, within=False)
+        slots.said["target"] = f"“{last[1].text}” is taken as the target"
+        slots.take(rest.index(last[1]), 1)
+        return
+    _drop_modal(slots)
+
+
+def _drop_modal(slots: Slots) -> None:
+    for at in range(len(slots.rest)):
+        if slots.rest[at].low in ("should", "must", "shall"):
+            slots.rest = (
+                *slots.rest[:at],
+                replace(slots.rest[at], text="are"),
+                *slots.rest[at + 1 :],
+            )
+            return
+
+
+def _low(tokens: Sequence[Token], at: int) -> str:
+    return tokens[at].low if 0 <= at < len(tokens) else ""
+
+
+# --- periods --------------------------------------------------------------------------
+
+_EACH = frozenset(["per", "each", "every", "by", "a", "an"])
+_BEFORE_EACH = frozenset(["in", "for", "on", "over", "during", "within", "of"])
+
+
+def _find_periods(slots: Slots) -> None:
+    grid: Grid | None = None
+    span: tuple[date | None, date | None] | None = None
+    recent: Recent | None = None
+    last_cases: int | None = None
+    at = 0
+    while at < len(slots.rest):
+        found, size = _grid_at(slots.rest, at)
+        if found is not None and grid is None:
+            grid = found
+            begin = at - (_low(slots.rest, at - 1) in ("and", *_BEFORE_EACH))
+            slots.take(begin, at - begin + size)
+            at = begin
+            continue
+        several, size = _recent_at(slots.rest, at)
+        if several is not None and recent is None and last_cases is None:
+            if isinstance(several, Recent):
+                recent = several
+            else:
+                last_cases = several
+            slots.take(at, size)
+            continue
+        days, size = _span_at(slots.rest, at)
+        if days is not None and span is None:
+            span = days
+            slots.take(at, size)
+            continue
+        at += 1
+    if grid or span or recent or last_cases:
+        start, until = span or (None, None)
+        if recent and span:
+            start = until = None
+        slots.scope = Scope(None if last_cases else grid, start, until, recent, last_cases)
+
+
+def _grid_at(tokens: Sequence[Token], at: int) -> tuple[Grid | None, int]:
+    word = tokens[at].low
+    if word in lexicon.ADVERBS:
+        return Grid(Calendar(lexicon.ADVERBS[word])), 1
+    behind = _low(tokens, at + 1)
+    each = word in _EACH and (word not in ("a", "an") or _low(tokens, at - 1) != "of")
+    if each and behind in (*lexicon.PERIODS, "calendar", "annum"):
+        unit = _low(tokens, at + 2) if behind == "calendar" else behind
+        unit = "year" if unit == "annum" else unit
+        if unit in lexicon.PERIODS:
+            return Grid(Calendar(unit)), 2 + (behind == "calendar")
+    number = lexicon.NUMBERS.get(behind, behind)
+    unit = _low(tokens, at + 2).removesuffix("s")
+    if word in ("per", "every", "each") and number.isdigit() and unit in lexicon.PERIODS:
+        return Grid(Calendar(unit), max(1, min(int(number), 366))), 3
+    if word == "month" and behind == "by" and _low(tokens, at + 2) == "month":
+        return Grid(Calendar.MONTH), 3
+    if word == "and" and behind in lexicon.PERIODS:
+        return Grid(Calendar(behind)), 2
+    return None, 0
+
+
+def _recent_at(tokens: Sequence[Token], at: int) -> tuple[Recent | int | None, int]:
+    start = at
+    while (
+        _low(tokens, at) in ("in", "for", "during", "over", "of", "the", "within")
+        and at < start + 2
+    ):
+        at += 1
+    if _low(tokens, at) not in ("last", "past", "previous", "latest", "recent"):
+        return None, 0
+    number = lexicon.NUMBERS.get(_low(tokens, at + 1), _low(tokens, at + 1))
+    has_number = number.isdigit()
+    unit = _low(tokens, at + 1 + has_number).removesuffix("s")
+    count = int(number) if has_number else 1
+    size = at + 2 + has_number - start
+    if unit in lexicon.PERIODS and 1 <= count <= 366:
+        return Recent(count, Calendar(unit)), size
+    if has_number and unit in lexicon.CASE_NOUNS and count >= 1:
+        return min(count, 1_000_000), size
+    return None, 0
+
+
+_SINCE = {"since": (True, False), "from": (True, False), "until": (False, True)}
+_IN = frozenset(["in", "during", "for", "of", "throughout"])
+
+
+def _span_at(
+    tokens: Sequence[Token], at: int
+) -> tuple[tuple[date | None, date | None] | None, int]:
+    word = tokens[at].low
+    if word in ("between", "from") and (first := _days_at(tokens, at + 1)):
+        behind = at + 1 + first[2]
+        if _low(tokens, behind) in ("and", "to", "until", "till"):
+            second = _days_at(tokens, behind + 1)
+            if second:
+                return (first[0], second[1]), behind + 1 + second[2] - at
+    # "from January to March 2014": the year comes last.
+    if word in ("between", "from") and (month := lexicon.MONTHS.get(_low(tokens, at + 1))):
+        second = _days_at(tokens, at + 3)
+        if _low(tokens, at + 2) in ("and", "to", "until", "till") and second:
+            return (date(second[0].year, month, 1), second[1]), 3 + second[2]
+    if word in (*_IN, *_SINCE) and (days := _days_at(tokens, at + 1)):
+        first_day, until, size = days
+        if word in _SINCE:
+            has_start, has_end = _SINCE[word]
+            return (first_day if has_start else None, until if has_end else None), 1 + size
+        return (first_day, until), 1 + size
+    return None, 0
+
+
+def _days_at(tokens: Sequence[Token], at: int) -> tuple[date, date, int] | None:
+    """The first day of a year, month, quarter or day, the day behind it, and its tokens."""
+    word = _low(tokens, at)
+    try:
+        day = date.fromisoformat(word)
+        return day, date.fromordinal(day.toordinal() + 1), 1
+    except ValueError:
+        pass
+    if word == "the" and _low(tokens, at + 1) == "year":
+        inner = _days_at(tokens, at + 2)
+        return inner and (*inner[:2], inner[2] + 2)
+    year = _year(word)
+    if year:
+        return date(year, 1, 1), date(year + 1, 1, 1), 1
+    behind = _year(_low(tokens, at + 1))
+    if behind and word in lexicon.MONTHS:
+        month = lexicon.MONTHS[word]
+        return date(behind, month, 1), _month_after(behind, month), 2
+    if behind and len(word) == 2 and word[0] == "q" and word[1] in "1234":
+        month = 3 * int(word[1]) - 2
+        return date(behind, month, 1), _month_after(behind, month + 2), 2
+    return None
+
+
+def _month_after(year: int, month: int) -> date:
+    return date(year + month // 12, month % 12 + 1, 1)
+
+
+def _year(word: str) -> int | None:
+    return int(word) if word.isdigit() and _YEARS[0] <= int(word) <= _YEARS[1] else None
+
+
+# --- groups and units -----------------------------------------------------------------
+
+_SURE = {"by": 0.75, "per": 0.7, "each": 0.8, "across": 0.75}
+_LONGEST_NAME = 4
+
+
+def _find_groups(slots: Slots, names: Names) -> None:
+    at = 0
+    while at < len(slots.rest):
+        size = phrase_at(slots.rest, at, lexicon.GROUPED)
+        # "per quarter and channel": of the period, only a break is left
+        if at and slots.rest[at - 1].at < 0 and slots.rest[at].low == "and":
+            size = 1
+        marker = " ".join(token.low for token in slots.rest[at : at + size])
+        found = size and _group_behind(slots, at + size, names, _SURE.get(marker, 0.6))
+        if found:
+            mention, length = found
+            if mention is None:
+                slots.per_case = True
+            elif slots.group is None:
+                slots.group = mention
+            slots.take(at, size + length)
+        at += 1
+
+
+def _group_behind(
+    slots: Slots, at: int, names: Names, sure: float
+) -> tuple[Mention | None, int] | None:
+    inside = slots.rest[at : at + _LONGEST_NAME]
+    if names.values(inside[:2]) and not names.attributes_in(inside[:2], Kind.TEXT):
+        return None
+    best: tuple[Mention | None, int] | None = None
+    score = sure
+    for length in range(1, len(inside) + 1):
+        if inside[length - 1].kind is TokenKind.SIGN or inside[length - 1].limit:
+            break
+        attributes = names.attributes_in(inside[:length], Kind.TEXT)
+        if (
+            attributes
+            and attributes[0].score >= score
+            and inside[length - 1].low not in lexicon.GLUE
+        ):
+            best, score = (attributes[0], length), attributes[0].score
+    if best is None and slots.rest[at - 1].low in ("per", "each", "every"):
+        skipped = sum(token.low in ("single", "individual") for token in inside[:1])
+        noun = inside[skipped : skipped + 1]
+        if noun and names.is_case_noun(noun[0]):
+            return None, 1 + skipped
+    return best
+
+
+def _find_unit(slots: Slots) -> None:
+    for at, token in enumerate(slots.rest):
+        unit, size = _unit_in(_low(slots.rest, at + 1), _low(slots.rest, at + 2))
+        is_time = unit.removeprefix("working ") in lexicon.DURATIONS.values()
+        if token.low in ("in", "measured") and is_time and len(_low(slots.rest, at + size)) > 1:
+            _set_unit(slots, unit)
+            slots.take(at, 1 + size)
+            return

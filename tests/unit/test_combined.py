@@ -1,0 +1,232 @@
+"""Releases that are added up: intervals cover as they say, and only if noises are independent."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from pappi.mechanisms import (
+    Contribution,
+    LaplaceSum,
+    Mechanism,
+    Outcome,
+    Part,
+    PresenceClass,
+    TwoBin,
+    TwoBinRatio,
+    Values,
+    combined_mean,
+    combined_sum,
+    joint_members,
+)
+from pappi.mechanisms.combined import SummedNoise
+from pappi.mechanisms.tails import half_width, half_width_of_two
+from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
+
+DRAWS = 2000
+LEAST, MOST = 0.93, 0.99
+ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
+DAYS = Bounds(Fraction(0), Fraction(30))
+TENTH, THIRD = Fraction(1, 10), Fraction(1, 3)
+
+MEAN = Contribution("mean", DAYS, integral=False, told=True)
+SHARE = Contribution("share", UNIT_INTERVAL, integral=True)
+SUM = Contribution("sum", DAYS, integral=False)
+ALONE = joint_members((PresenceClass((MEAN,), everyone=True),), TENTH, ADD_REMOVE)
+TOGETHER = joint_members(
+    (PresenceClass((MEAN, SHARE), everyone=True), PresenceClass((SHARE,), everyone=False)),
+    THIRD,
+    ADD_REMOVE,
+)
+BOXED = joint_members((PresenceClass((MEAN,), everyone=True),), TENTH, REPLACE)
+SUMMED = joint_members((PresenceClass((SUM, MEAN), everyone=True),), THIRD, ADD_REMOVE)
+
+
+def cases(number: int, seed: int, width: int) -> Values:
+    """A row for each case of one month: days, then truth values."""
+    drawn = random.Random(seed)  # noqa: S311
+    days = [drawn.expovariate(1 / 6) for _ in range(number)]
+    rows = [[day, *(float(drawn.random() < 0.3) for _ in range(width - 1))] for day in days]
+    return np.array(rows)
+
+
+MONTHS = (60, 200, 120, 90, 150, 80)
+
+
+def read(mechanism: Mechanism, months: Sequence[int]) -> list[Values]:
+    width = mechanism.width
+    tables = [cases(number, seed, max(width, 2)) for seed, number in enumerate(months)]
+    if width > 1:
+        return [table[:, :width] for table in tables]
+    column = 1 if mechanism.bounds == UNIT_INTERVAL else 0
+    return [table[:, column] for table in tables]
+
+
+def covered(combined: Mechanism, truth: float, draw: Callable[[random.Random], Outcome]) -> float:
+    chance = random.Random(5)  # noqa: S311
+    ends = (combined.interval(draw(chance), 0.95) for _ in range(DRAWS))
+    return sum(low <= truth <= high for low, high in ends) / DRAWS
+
+
+def drawn_from(
+    mechanisms: Sequence[Mechanism], months: Sequence[Values]
+) -> Callable[[random.Random], Outcome]:
+    laws = [mechanism.law(month) for mechanism, month in zip(mechanisms, months, strict=True)]
+    return lambda chance: tuple(n for law in laws for n in law.draw(chance.randrange))
+
+
+def sizes(mechanisms: Sequence[Mechanism], months: Sequence[Values]) -> list[int]:
+    return [each.law(month).size for each, month in zip(mechanisms, months, strict=True)]
+
+
+def parts_of(mechanisms: Sequence[Mechanism], months: Sequence[Values]) -> list[Part]:
+    counted = zip(mechanisms, sizes(mechanisms, months), strict=True)
+    return [Part(mechanism, size) for mechanism, size in counted]
+
+
+def clipped(months: Sequence[Values], bounds: Bounds, column: int) -> Values:
+    rows = np.concatenate([month.reshape(len(month), -1)[:, column] for month in months])
+    return np.asarray(np.clip(rows, float(bounds.low), float(bounds.high)))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "number", "column"),
+    [
+        pytest.param(TwoBin(DAYS, TENTH, ADD_REMOVE, False), 3, 0, id="two bins, 3 months"),  # noqa: FBT003
+        pytest.param(TwoBin(UNIT_INTERVAL, THIRD, ADD_REMOVE, True), 6, 0, id="shares, 6 months"),  # noqa: FBT003
+        pytest.param(TwoBin(DAYS, TENTH, REPLACE, False), 3, 0, id="a public number, 3 months"),  # noqa: FBT003
+        pytest.param(ALONE[0], 3, 0, id="joint, 3 months"),
+        pytest.param(ALONE[0], 6, 0, id="joint, 6 months"),
+        pytest.param(TOGETHER[1], 3, 1, id="a share in a set of classes"),
+        pytest.param(BOXED[0], 3, 0, id="joint, a public number"),
+    ],
+)
+def test_intervals_of_longer_periods_cover(mechanism: Mechanism, number: int, column: int) -> None:
+    months = read(mechanism, MONTHS[:number])
+    parts = parts_of([mechanism] * number, months)
+    combined = combined_mean(mechanism.bounds, parts)
+    truth = float(clipped(months, mechanism.bounds, column).mean())
+    found = covered(combined, truth, drawn_from([mechanism] * number, months))
+    assert LEAST <= found <= MOST, found
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "number", "wanted"),
+    [
+        pytest.param(LaplaceSum(DAYS, TENTH, ADD_REMOVE, False), 4, "sum", id="sums"),  # noqa: FBT003
+        pytest.param(LaplaceSum(DAYS, TENTH, REPLACE, False), 4, "sum", id="sums, public number"),  # noqa: FBT003
+        pytest.param(TwoBin(DAYS, TENTH, ADD_REMOVE, False), 1, "sum", id="a sum from a mean"),  # noqa: FBT003
+        pytest.param(TwoBin(DAYS, TENTH, ADD_REMOVE, False), 3, "number", id="a number from means"),  # noqa: FBT003
+        pytest.param(ALONE[0], 1, "number", id="a number from a joint mean"),
+        pytest.param(ALONE[0], 1, "sum", id="a sum from a joint mean"),
+        pytest.param(ALONE[0], 4, "sum", id="a sum from joint means"),
+        pytest.param(TOGETHER[0], 1, "number", id="a number from a set of classes"),
+        pytest.param(SUMMED[0], 3, "sum", id="joint sums"),
+    ],
+)
+def test_intervals_of_sums_and_numbers_cover(
+    mechanism: Mechanism, number: int, wanted: str
+) -> None:
+    months = read(mechanism, MONTHS[:number])
+    way = mechanism.as_sum if wanted == "sum" else (0.0, 1.0)
+    parts = parts_of([mechanism] * number, months)
+    combined = combined_sum(mechanism.bounds, parts, [way] * number)
+    values = clipped(months, mechanism.bounds, 0)
+    truth = float(values.sum()) if wanted == "sum" else float(len(values))
+    found = covered(combined, truth, drawn_from([mechanism] * number, months))
+    assert LEAST <= found <= MOST, found
+
+
+def test_intervals_of_a_part_and_its_whole_cover() -> None:
+    mechanism = TwoBinRatio(DAYS, THIRD, ADD_REMOVE, False, Fraction(100), DAYS)  # noqa: FBT003
+    months = [cases(number, seed, 2) for seed, number in enumerate(MONTHS[:3])]
+    for month in months:
+        month[:, 1] *= month[:, 0]  # of some cases all of it, of others nothing
+        month[:, [0, 1]] = month[:, [1, 0]]
+    combined = combined_mean(
+        Bounds(Fraction(0), Fraction(100)), parts_of([mechanism] * 3, months), counts=False
+    )
+    part, whole = (float(clipped(months, DAYS, column).sum()) for column in (0, 1))
+    draw = drawn_from([mechanism] * 3, months)
+    assert LEAST <= covered(combined, 100 * part / whole, draw) <= MOST
+
+
+def test_intervals_of_several_releases_about_the_same_cases_cover() -> None:
+    """A quarter released at little ε, beside its three months: weights that make 1."""
+    coarse = TwoBin(DAYS, TENTH / 2, ADD_REMOVE, False)  # noqa: FBT003
+    months = read(ALONE[0], MONTHS[:3])
+    mechanisms: list[Mechanism] = [coarse, ALONE[0], ALONE[0], ALONE[0]]
+    read_by = [np.concatenate(months), *months]
+    weights = (Fraction(4, 10), *[Fraction(6, 10)] * 3)
+    parts = [
+        Part(mechanism, size, weight)
+        for mechanism, size, weight in zip(
+            mechanisms, sizes(mechanisms, read_by), weights, strict=True
+        )
+    ]
+    truth = float(clipped(months, DAYS, 0).mean())
+    assert covered(combined_mean(DAYS, parts), truth, drawn_from(mechanisms, read_by)) >= LEAST
+
+
+# --- planted faults ------------------------------------------------------------------------------
+
+
+def test_a_release_that_is_used_twice_is_caught_by_coverage() -> None:
+    """As if it were two, of half the weight each: a noise that never averages out."""
+    mechanism = TwoBin(DAYS, TENTH, ADD_REMOVE, False)  # noqa: FBT003
+    (month,) = read(mechanism, MONTHS[:1])
+    parts = [Part(mechanism, 2, Fraction(1, 4))] * 4
+    once = drawn_from([mechanism], [month])
+    found = covered(
+        combined_mean(DAYS, parts),
+        float(clipped([month], DAYS, 0).mean()),
+        lambda chance: once(chance) * 4,
+    )
+    assert found < LEAST
+
+
+def test_members_of_one_draw_taken_as_independent_are_caught_by_coverage() -> None:
+    """Both tell the number of cases of their class: it is one number, with one noise."""
+    mean, share, _ = TOGETHER
+    (month,) = read(mean, MONTHS[1:2])
+    size = mean.law(month).size
+    parts = [Part(mechanism, size, Fraction(1, 2)) for mechanism in (mean, share)]
+    once = drawn_from([mean], [month])
+    combined = combined_sum(DAYS, parts, [(0.0, 1.0)] * 2)
+    assert covered(combined, float(len(month)), lambda chance: once(chance) * 2) < LEAST
+
+
+# --- the law of a sum of noises ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.99])
+def test_quantiles_are_those_of_the_exact_laws_and_a_little_outwards(confidence: float) -> None:
+    one = LaplaceSum(UNIT_INTERVAL, TENTH, ADD_REMOVE, True)  # noqa: FBT003
+    two = TwoBin(UNIT_INTERVAL, TENTH, ADD_REMOVE, True)  # noqa: FBT003
+    single = SummedNoise(((one.pair_noise, 1.0, 0.0),)).quantile(confidence)
+    assert 0 <= single - half_width(one.scale, confidence) <= 0.2
+    double = SummedNoise(((two.pair_noise, 0.0, 1.0),)).quantile(confidence)
+    assert 0 <= double - half_width_of_two(two.scale, confidence) <= 0.4
+    own, member = ALONE[0], ALONE[0].pair_noise
+    assert member is not None
+    summed = SummedNoise(((member, 1.0, -0.5),)).quantile(confidence)
+    known = own._noise.quantile(0.5, own.member.span, confidence)  # type: ignore[attr-defined]
+    assert summed == pytest.approx(known, rel=0.02)
+
+
+def test_tails_and_quantiles_agree() -> None:
+    noise = SummedNoise(tuple((ALONE[0].pair_noise, 1.0, -0.25) for _ in range(3)))  # type: ignore[misc]
+    away = noise.quantile(0.95)
+    assert noise.tail(away * 1.01) <= 0.05 <= noise.tail(away * 0.98)
+    assert noise.tail(0.0) == 1.0
+    assert noise.tail(1e9) < 1e-3
+
+
+def test_what_is_derived_is_never_drawn() -> None:
+    combined = combined_mean(DAYS, [Part(ALONE[0], 3)])
+    with pytest.raises(NotImplementedError, match="never drawn"):
+        combined.release(np.array([1.0]))

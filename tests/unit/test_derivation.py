@@ -1,0 +1,290 @@
+"""Ask once, derive for ever: what follows from the record is free, and reads no case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pappi.checkpoint import LocalSession
+from pappi.custody import NewLog
+from pappi.errors import PappiError, UsageError
+from pappi.ppinot import Catalogue, Ppi, parse_catalogue
+from pappi.report import answer_record, flat_record, quote_record, set_lines
+from pappi.session import Workspace, from_wire, to_wire
+from pappi.store import open_workspace
+from pappi.values import (
+    ZERO,
+    Adjacency,
+    Answer,
+    Calendar,
+    Epsilon,
+    Grid,
+    Per,
+    PrivacyUnit,
+    Quote,
+    Series,
+    Terms,
+)
+from tests.small_logs import claims, workspace_with
+
+pytestmark = pytest.mark.outside
+
+STAY = "{time: {from: case start, to: case end}, unit: days}"
+MEASURES = {
+    "stay": f"{{mean: {STAY}}}\n    bounds: [0 days, 10 days]",
+    "rejected": '{share: {condition: activity == "Reject"}}',
+    "number": "{number: cases}",
+    "days": f"{{sum: {STAY}}}\n    bounds: [0 days, 10 days]",
+    "damage": "{mean: {data: damage}}\n    bounds: [0, 1000]",
+    "damages": "{sum: {data: damage}}\n    bounds: [0, 1000]",
+    "damaged": "{number: {data: damage}}",
+    "longest": f"{{max: {STAY}}}\n    bounds: [0 days, 10 days]",
+    "by": f"{{mean: {STAY}, by: {{data: channel, keys: [web, phone]}}}}\n"
+    "    bounds: [0 days, 10 days]",
+    "web": f"{{mean: {STAY}, by: {{data: channel, keys: [web]}}}}\n    bounds: [0 days, 10 days]",
+    "per_case": "{derive: a / b, a: {sum: {data: damage}}, b: {number: cases}}\n"
+    "    bounds: {a: [0, 1000]}",
+}
+
+
+def asked(*names: str, scope: str = "every month", more: str = "") -> Catalogue:
+    ppis = "".join(
+        f"  - id: {name}\n    measure: {MEASURES[name]}\n    scope: {scope}\n{more}"
+        for name in names
+    )
+    return parse_catalogue(f"log: small\nppis:\n{ppis}")
+
+
+def made(folder: Path, terms: Terms | None = None) -> Workspace:
+    terms = replace(terms or Terms(), block_budget=Epsilon.of(9), expected_cases=40)
+    return workspace_with(folder / "w", claims(120), NewLog(terms=terms))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return made(tmp_path)
+
+
+def shown(series: Sequence[Series]) -> list[dict[str, object]]:
+    return [answer_record(answer) for one in series for answer in one.answers]
+
+
+def derived(
+    session: LocalSession, question: Catalogue, epsilon: str = "0.1", *, take: bool | None = None
+) -> tuple[Answer, ...]:
+    """The answers to one PPI, all of them derived: nothing is charged and no entry is written."""
+    before, entries = session.budget("small"), len(session.releases("small"))
+    (series,) = session.release(question, epsilon, derived=take)
+    assert session.budget("small") == before
+    assert len(session.releases("small")) == entries
+    assert all(answer.derived_from for answer in series.answers)
+    assert {answer.charged for answer in series.answers} == {ZERO}
+    assert not any(answer.replayed for answer in series.answers)
+    return series.answers
+
+
+def test_a_quarter_is_the_sum_of_its_months(workspace: Workspace) -> None:
+    session = workspace.checkpoint("ann")
+    (months,) = session.release(asked("stay"), "1")
+    (quarter,) = derived(workspace.checkpoint("bob"), asked("stay", scope="every quarter"))
+    assert [source.period for source in quarter.derived_from] == [a.period for a in months.answers]
+    assert {source.weight for source in quarter.derived_from} == {1.0}
+    numbers = {release.number for release in session.releases("small")}
+    assert {source.number for source in quarter.derived_from} == numbers
+    assert quarter.cases == pytest.approx(sum(answer.cases or 0 for answer in months.answers))
+    assert quarter.guarantee.epsilon == Epsilon.of(1)
+    low, high = quarter.interval.low, quarter.interval.high
+    assert low is not None
+    assert high is not None
+    widest = max((a.interval.high or 0) - (a.interval.low or 0) for a in months.answers)
+    assert 0 < high - low < widest
+    assert quarter.beyond is not None  # counted in all three
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("days", "stay"),
+        ("number", "stay"),
+        ("number", "rejected"),
+        ("damages", "damage"),
+        ("damaged", "damage"),
+        ("web", "by"),
+    ],
+)
+@pytest.mark.parametrize("scope", ["every month", "whole time"])
+def test_sums_numbers_and_groups_follow_from_means(
+    workspace: Workspace, name: str, known: str, scope: str
+) -> None:
+    session = workspace.checkpoint()
+    (series,) = session.release(asked(known), "3")
+    answers = derived(session, asked(name, scope=scope), take=True)
+    exact = workspace.exact(asked(name, scope=scope))
+    for answer, true in zip(answers, exact, strict=True):
+        assert true.clipped is not None
+        assert answer.value == pytest.approx(true.clipped, abs=40 if name != "damages" else 9000)
+    if name == "number" and scope == "every month":
+        assert [a.value for a in answers] == pytest.approx([a.cases for a in series.answers])
+
+
+def test_a_formula_follows_from_its_functions(workspace: Workspace) -> None:
+    session = workspace.checkpoint()
+    session.release(asked("stay", "damage"), "3")
+    answers = derived(session, asked("per_case", scope="whole time"), take=True)
+    (exact,) = workspace.exact(asked("per_case", scope="whole time"))
+    assert answers[0].interval.low is not None
+    assert answers[0].interval.high is not None
+    assert exact.clipped is not None
+    assert answers[0].interval.low - 50 <= exact.clipped <= answers[0].interval.high + 50
+
+
+def test_nothing_else_is_derived(workspace: Workspace) -> None:
+    """Neither a total from groups, nor shorter periods, nor what is no sum of cases."""
+    session = workspace.checkpoint()
+    session.release(asked("by"), "3")
+    session.release(asked("rejected", scope="every quarter"), "3")
+    session.release(asked("longest"), "1")
+    for question in (
+        asked("stay"),
+        asked("number"),
+        asked("rejected"),
+        asked("longest", scope="whole time"),
+        asked("stay", scope="{every: month, cases: {condition: 'activity == \"Pay\"'}}"),
+        asked("stay", scope="last 20 cases"),
+        asked("stay", more="    release: {mechanism: two-bin}\n"),
+    ):
+        (quote,) = session.preview(question, "0.01")
+        assert quote.derivable is None
+        assert quote.new_charges
+
+
+def test_no_case_is_read_and_every_replay_is_the_same(workspace: Workspace) -> None:
+    session = workspace.checkpoint()
+    session.release(asked("stay", "rejected", "damage"), "1")
+    questions = [
+        asked(name, scope=scope)
+        for name in ("stay", "days", "number", "damaged", "per_case")
+        for scope in ("every quarter", "whole time", "between 2024-02-01 and 2024-03-31")
+    ]
+    first = [shown(session.release(each, "0.05", derived=True)) for each in questions]
+    open_workspace(workspace.root).events.unlink()
+    again = [shown(session.release(each, "0.05", derived=True)) for each in questions]
+    assert first == again
+    with pytest.raises(PappiError):
+        session.release(questions[0], "0.05", derived=False)
+
+
+def test_it_is_taken_by_itself_only_if_it_is_as_exact(workspace: Workspace) -> None:
+    session, quarter = workspace.checkpoint(), asked("stay", scope="every quarter")
+    session.release(asked("stay"), "0.5")
+    (less,) = session.preview(quarter, "0.1")
+    assert less.derivable is not None
+    assert less.derivable.taken
+    assert less.new_charges == 0
+    assert less.derivable.margin is not None
+    assert less.margin is not None
+    assert less.derivable.margin <= less.margin
+    assert session.price(replace(quarter, ppis=(at(quarter, "0.1"),))).is_free
+    (more,) = session.preview(quarter, "2")
+    assert more.derivable is not None
+    assert not more.derivable.taken
+    assert more.new_charges == 1
+    assert any(
+        "free, ± " in line and "derived from 3 releases" in line for line in set_lines([more])
+    )
+    assert quote_record(more)["derivable"]["taken"] is False
+    assert from_wire(Quote, to_wire(more)) == more
+    derived(session, quarter, "2", take=True)
+    (paid,) = session.release(quarter, "2")
+    assert paid.answers[0].charged == Epsilon.of(2)
+    assert not paid.answers[0].derived_from
+    (fresh,) = session.release(asked("stay", scope="whole time"), "0.1", derived=False)
+    assert fresh.answers[0].charged == Epsilon.of("0.1")
+
+
+def at(catalogue: Catalogue, epsilon: str) -> Ppi:
+    return replace(catalogue.ppis[0], epsilon=Epsilon.of(epsilon))
+
+
+def test_several_releases_of_one_figure_are_weighed(workspace: Workspace) -> None:
+    session, whole = workspace.checkpoint(), asked("stay", scope="whole time")
+    session.release(asked("stay"), "1")
+    (months,) = derived(session, whole, take=True)
+    session.release(whole, "2")
+    (both,) = derived(session, whole, "0.5", take=True)
+    weights = {source.period.label: source.weight for source in both.derived_from}
+    assert len(weights) == 4
+    quarter = weights.pop(both.period.label)
+    assert {round(weight + quarter, 9) for weight in weights.values()} == {1.0}
+    assert width(both) < width(months)
+    (alone,) = session.replay(replace(whole, ppis=(at(whole, "2"),)))
+    assert width(both) < width(alone.answers[0])
+
+
+def width(answer: Answer) -> float:
+    return (answer.interval.high or 0.0) - (answer.interval.low or 0.0)
+
+
+def test_one_of_a_set_that_is_derived_leaves_the_others_to_share(workspace: Workspace) -> None:
+    session = workspace.checkpoint()
+    session.release(asked("stay"), "2")
+    before = session.budget("small")[0].spent
+    series = session.release(asked("stay", "rejected", "damage", scope="every quarter"), "0.2")
+    assert [bool(one.answers[0].derived_from) for one in series] == [True, False, False]
+    assert session.budget("small")[0].spent - before == Epsilon.of("0.4")
+
+
+def test_a_derived_answer_says_so_everywhere(workspace: Workspace) -> None:
+    session = workspace.checkpoint()
+    session.release(asked("stay"), "1")
+    (answer,) = derived(session, asked("stay", scope="whole time"))
+    assert [each["release"] for each in answer_record(answer)["derived_from"]] == [
+        source.number for source in answer.derived_from
+    ]
+    assert flat_record(answer)["derived_from"].count(" ") == 2
+    read = from_wire(Answer, to_wire(answer))
+    assert read == replace(answer, likelihood=None)
+
+
+def test_the_whole_time_of_two_levels_is_never_derived_from_its_periods(
+    workspace: Workspace,
+) -> None:
+    session = workspace.checkpoint()
+    session.release(asked("stay"), "2")
+    series = session.release(asked("stay"), "0.4", smooth=True, whole="0.5")
+    assert not any(answer.derived_from for one in series for answer in one.answers)
+    with pytest.raises(UsageError, match="nothing derived"):
+        session.release(asked("stay"), "0.4", smooth=True, whole="0.5", derived=True)
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        Terms(adjacency=Adjacency.REPLACE),
+        Terms(unit=PrivacyUnit("damage", 2, Per.LOG)),
+        Terms(unit=PrivacyUnit("damage", 2, Per.BLOCK)),
+        Terms(blocks=Grid(Calendar.WEEK)),
+    ],
+)
+def test_months_add_up_for_every_unit_adjacency_and_block(tmp_path: Path, terms: Terms) -> None:
+    """At an ε that leaves no noise to speak of, what is derived is what is asked for."""
+    workspace = made(tmp_path, replace(terms, block_budget=Epsilon.of(9)))
+    workspace.grant("small", "100000")
+    session = workspace.checkpoint()
+    fine = "every week" if terms.blocks.unit is Calendar.WEEK else "every month"
+    session.release(asked("stay", "rejected", scope=fine), "9000")
+    for name in ("stay", "rejected", "number"):
+        for scope in ("every quarter", "whole time"):
+            question = asked(name, scope=scope)
+            (quote,) = session.preview(question, "0.1")
+            if quote.derivable is None:
+                # Weeks do not make a quarter, and a number under replace is public.
+                assert terms.blocks.unit is Calendar.WEEK or name == "number"
+                continue
+            (told,) = session.release(question, "0.1", derived=True)
+            (drawn,) = session.release(question, "9000", derived=False)
+            for one, other in zip(told.answers, drawn.answers, strict=True):
+                assert one.value == pytest.approx(other.value, abs=0.05)
