@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from pappi.errors import LedgerBroken, WorkspaceError
+from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
 from pappi.ledger import Account, Charge, KeyState, Ledger, open_ledger, utc_now
 from pappi.ledger.postgres import PostgresJournal
 from pappi.values import Epsilon
@@ -206,7 +206,7 @@ def test_a_lost_connection_grants_nothing_and_a_new_one_goes_on(
 def test_a_ledger_replaced_while_in_use_grants_nothing(ledger: Ledger, place: InPostgres) -> None:
     place.remove()
     place.create().close()
-    with pytest.raises(LedgerBroken, match="moved or replaced"):
+    with pytest.raises(LedgerUnavailable, match="moved or replaced"):
         ledger.charge([charge("a")], LIMITS)
 
 

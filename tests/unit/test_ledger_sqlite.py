@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pappi.errors import LedgerBroken, WorkspaceError
+from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
 from pappi.ledger import Account, Charge, Ledger, create_ledger, open_ledger
 from pappi.values import Epsilon
 from tests.ledgers import InSqlite
@@ -49,6 +49,17 @@ def test_a_missing_ledger_is_an_error_and_not_a_fresh_one(path: Path) -> None:
     with pytest.raises(LedgerBroken, match="missing"):
         open_ledger(path)
     assert not path.exists()
+
+
+def test_a_ledger_moved_while_it_is_verified_is_out_of_reach_and_not_damaged(
+    ledger: Ledger, path: Path
+) -> None:
+    away = path.rename(path.with_name("away.sqlite"))
+    with pytest.raises(LedgerUnavailable, match="moved or replaced") as caught:
+        ledger.verify()
+    assert not isinstance(caught.value, LedgerBroken)
+    away.rename(path)
+    assert ledger.verify().ok
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database " * 100], ids=["empty", "other"])
@@ -97,7 +108,7 @@ def test_a_file_that_is_replaced_while_somebody_waits_for_it_is_not_written(
             return connection.execute(statement, values)
 
     monkeypatch.setattr(ledger._file, "_connection", Waiting())
-    with pytest.raises(LedgerBroken, match="moved or replaced"):
+    with pytest.raises(LedgerUnavailable, match="moved or replaced"):
         ledger.charge([charge("a")], LIMITS)
     assert not connection.in_transaction
     monkeypatch.undo()

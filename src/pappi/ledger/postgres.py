@@ -412,7 +412,7 @@ class PostgresJournal(Journal):
                 raise RuntimeError("a transaction of the ledger inside another one")
             try:
                 if self._identity(begin) != self._opened:
-                    raise LedgerBroken(
+                    raise LedgerUnavailable(
                         f"the ledger {NAME} was moved or replaced while it was in use",
                         hint="nothing was released; put the ledger back and ask again",
                     )

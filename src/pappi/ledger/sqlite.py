@@ -251,7 +251,7 @@ class SqliteJournal(Journal):
                 # Only now: it may have waited for long, and the file been replaced meanwhile.
                 # What is written into a file that has lost its name is lost with it.
                 if _identity(self._path) != self._opened:
-                    raise LedgerBroken(
+                    raise LedgerUnavailable(
                         f"the ledger {self.name} was moved or replaced while it was in use",
                         hint="nothing was released; put the ledger back and ask again",
                     )
