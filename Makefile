@@ -2,11 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# What running needs, and what working on it needs besides: `make demo` installs only the first.
+# What running needs, and what development needs on top: `make demo` installs only the first.
 RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-# A module is compiled once, not anew in every process: tests start hundreds of them.
+# Modules are compiled once instead of in every process: tests start hundreds of them.
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup demo quick test long check format generated bench bench-utility bench-sets bench-planner \
@@ -34,7 +34,7 @@ demo: $(RUNS)  ## import the example logs, release their PPIs, write build/demo/
 test: setup  ## everything that must hold
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal
 
-long: setup  ## the same in full: all examples, draws and combinations that `make test` thins
+long: setup  ## the same in full: with all the examples, draws and combinations that `make test` leaves out
 	PAPPI_LONG=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 quick: setup  ## unit and property tests that build no workspace: the loop while working
@@ -52,7 +52,7 @@ format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-generated: setup  ## write anew what is generated: the schema, the reference, the page on semantics
+generated: setup  ## rewrite generated files: the schema, the reference, the page on semantics
 	$(BIN)/python -m pappi.ppinot.notations.yaml.schema > schemas/catalogue.schema.json
 	$(BIN)/python -m tests.engines.edge_cases
 	$(BIN)/python -m tools.docs
@@ -63,7 +63,7 @@ docs: setup  ## the documentation as a site: build/site/index.html
 screenshots: setup  ## the pictures of the pages in the docs; needs chromium
 	$(BIN)/python -m tests.browser.tour docs/images/pages
 
-picture: setup  ## the chart in the README, by the lines that stand beneath it
+picture: setup  ## the chart in the README, drawn by the lines below it
 	$(BIN)/python -m tools.picture
 
 bench: setup  ## speed, as ratios against a bare scan in the same run
@@ -72,20 +72,20 @@ bench: setup  ## speed, as ratios against a bare scan in the same run
 bench-utility: setup  ## errors, as ratios against the paper's mechanisms
 	$(BIN)/python -m benchmarks.utility
 
-bench-sets: setup  ## catalogues as sets: Sepsis, the examples, beside other libraries (extra `peers`)
+bench-sets: setup  ## catalogues as sets: Sepsis, the examples, other libraries (extra `peers`)
 	$(BIN)/python -m benchmarks.sets
 	$(BIN)/python -m benchmarks.sets_peers
 
-bench-planner: setup  ## does the planner choose the best way to release
+bench-planner: setup  ## whether the planner chooses the best way to release
 	$(BIN)/python -m benchmarks.planner
 
 bench-dashboard: setup  ## eight PPIs of five logs: verdicts decided, wrong, advised against
 	$(BIN)/python -m benchmarks.dashboard
 
-bench-forecast: setup  ## what a preview says beside what a rehearsal and a release have
+bench-forecast: setup  ## what a preview says, compared with a rehearsal and a release
 	$(BIN)/python -m benchmarks.forecast
 
-bench-clipping: setup  ## whether what bounds cut is told truly, still misleads, and what telling costs
+bench-clipping: setup  ## whether clipping is reported correctly, how often it still misleads, what reporting it costs
 	$(BIN)/python -m benchmarks.clipping
 
 bench-distribution: setup  ## medians, percentiles and shares within limits, read off one noisy histogram
@@ -97,20 +97,20 @@ bench-mechanisms: setup  ## CPU of the mechanisms alone
 bench-calendar: setup  ## working hours, as a ratio to plain durations
 	$(BIN)/python -m benchmarks.working_hours
 
-bench-groups: setup  ## what groups and persons add to an evaluation and a release, beside SQL by hand
+bench-groups: setup  ## what groups and persons add to an evaluation and a release, compared with hand-written SQL
 	$(BIN)/python -m benchmarks.groups
 
-bench-service: setup  ## fifty analysts on a log of a million events, beside the bare query; then each page
+bench-service: setup  ## fifty analysts on a log of a million events, compared with the bare query; then each page
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.pages
 
-bench-ledger: setup  ## what a ledger of up to a million entries costs whoever opens it
+bench-ledger: setup  ## what it costs to open a ledger of up to a million entries
 	$(BIN)/python -m benchmarks.ledger
 
 engines: setup  ## every measure on every engine over real logs and a million events
 	PAPPI_ENGINES=1 $(BIN)/python -m pytest -s tests/engines/test_contract_logs.py
 
-every-release: setup  ## every mechanism × shape of a PPI × noise × adjacency: planned, or refused truly
+every-release: setup  ## every mechanism × shape of a PPI × noise × adjacency: planned, or rightly refused
 	PAPPI_EVERY_RELEASE=1 $(BIN)/python -m pytest -q tests/unit/test_every_release.py
 
 race: setup  ## 64 processes for one budget: through the library and HTTP, SQLite and PostgreSQL
@@ -135,7 +135,7 @@ audit: setup  ## all layers of the audit in full length: well over an hour on tw
 	PAPPI_AUDIT_PAIRS=100000 PAPPI_AUDIT_SAMPLES=20000 PAPPI_AUDIT_LOGS=10 $(BIN)/python -m pytest -n 2 \
 		tests/audit tests/leak/test_release_attacks.py tests/leak/test_scope_attacks.py
 
-# Of every file there is of a version, for any machine; versions are those of constraints.txt.
+# For every file of a version, on any machine; the versions are those of constraints.txt.
 HASHED = uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
 	--generate-hashes --constraint constraints.txt
 
@@ -143,11 +143,11 @@ requirements:  ## the hashes of what goes into the image, and of what builds it;
 	$(HASHED) --extra service --extra postgres pyproject.toml --output-file requirements/image.txt
 	$(HASHED) requirements/image-build.in --output-file requirements/image-build.txt
 
-sbom:  ## what the image is made of, installed and listed as there: build/image/sbom.cdx.json
+sbom:  ## the contents of the image, installed and listed the same way: build/image/sbom.cdx.json
 	rm -rf build/image build/image-tools
 	PYTHON=$(PYTHON) tools/image.sh build/image build/image-tools
 
-dist:  ## wheel and sdist in dist/, checked; the wheel runs the demo in an environment of its own
+dist:  ## wheel and sdist in dist/, checked; the wheel runs the demo in a separate environment
 	PYTHON=$(PYTHON) tools/dist.sh dist build/dist
 
 clean:
