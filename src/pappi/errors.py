@@ -6,7 +6,7 @@
     │   ├── NotUnderstood     … because no reading fits a sentence in everyday words
     │   └── UnknownLog        … because there is no such log, or not for this analyst
     ├── Conflict              it contradicts what is already on record
-    ├── NotAuthenticated      no key, or one that does not count (any more)
+    ├── NotAuthenticated      no key, or one that is not valid (any more)
     ├── WorkspaceError        no workspace, or one that cannot be opened
     │   └── LedgerUnavailable the ledger cannot be reached or written: nothing is served
     │       └── LedgerBroken  … because it does not verify
@@ -39,9 +39,9 @@ from typing import ClassVar, Literal
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What can be said to have it otherwise, in the words of the interface that was used.
+    """An option that would help, in the words of the interface that was used.
 
-    `flag` is what a command calls it, where that is another name.
+    `flag` is its name on the command line, if that differs.
 
     >>> Option("time_format", "%d.%m.%Y").as_argument()
     "time_format='%d.%m.%Y'"
@@ -166,7 +166,7 @@ class LogFormatError(InputError):
 class Position:
     """A place in a definition file; lines and columns count from 1.
 
-    In what is no text, such as a dict, `file` is the way to the place, and both are 0.
+    Where there is no text, as in a dict, `file` is the path to the place, and both are 0.
     """
 
     file: str
@@ -181,7 +181,7 @@ _LONGEST = 450
 
 
 def harmless(text: str) -> str:
-    """A text for a terminal: what cannot be printed is written out, and a long one is cut.
+    """A text that is safe for a terminal: escaped where it is not printable, and cut if long.
 
     >>> harmless("a\x1b[2J")
     'a\\\\x1b[2J'
@@ -196,8 +196,7 @@ def harmless(text: str) -> str:
 class Problem:
     """One thing wrong with a definition, and where.
 
-    Both texts may echo what was written: they are short, and hold nothing that a terminal
-    would obey.
+    Both texts may echo the definition, so they are made `harmless`.
     """
 
     position: Position
@@ -215,7 +214,7 @@ class Problem:
 
 
 class DefinitionError(PappiError):
-    """A catalogue that cannot be used; carries every problem found, not the first."""
+    """A catalogue that cannot be used; carries every problem, not only the first."""
 
     code = "definition"
     exit_code = 6
@@ -226,7 +225,7 @@ class DefinitionError(PappiError):
 
 
 class ReleaseFailed(PappiError):
-    """One fixed sentence, whatever broke: the cause may quote data, and is the owner's alone."""
+    """One fixed sentence, whatever broke: the cause may quote data, and only the owner sees it."""
 
     code = "release-failed"
     exit_code = 10

@@ -3,7 +3,7 @@
 Nothing here knows of logs, databases or randomness, and nothing that privacy depends on is a
 float.
 
-    epsilon         privacy loss, counted in billionths, and an account of the budget
+    epsilon         privacy loss, counted in billionths, and what a block has left of its budget
     privacy         what is protected: the unit and the adjacency; the plain JSON that is hashed
     public_log      a log's public facts: vocabulary, bounds, horizon, and its terms
     periods         calendar periods, grids and the horizon of a log

@@ -36,7 +36,7 @@ RIGHTS = {
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """What is known of a key: not the key itself, which only its bearer has."""
+    """A key on record. Not the key itself: only its bearer has that."""
 
     id: str
     role: Role
@@ -55,7 +55,7 @@ class KeyRecord:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """That an analyst may ask about a log, and what of each block's budget is theirs."""
+    """An analyst's right to query a log, and their share of each block's budget."""
 
     log: str
     analyst: str

@@ -19,15 +19,15 @@ from pappi.values.periods import Period
 from pappi.values.privacy import Adjacency, PrivacyUnit
 
 REHEARSAL = "Rehearsal: all cases are made up, nothing was released"
-"""What stands wherever rehearsed answers are shown."""
+"""Shown with every rehearsed answer."""
 
 
 CONFIDENCE = 0.95
-"""Of the intervals of answers."""
+"""Confidence level of the intervals of answers."""
 
 
 class Verdict(StrEnum):
-    """The target, judged by the whole interval and not by the noisy value alone."""
+    """Whether the target is met, judged by the whole interval and not by the noisy value alone."""
 
     MET = "met"
     MISSED = "missed"
@@ -35,7 +35,7 @@ class Verdict(StrEnum):
 
 
 class Band(StrEnum):
-    """The colours of a target that says what is still tolerated, best first."""
+    """The colours of a target with a tolerated range, best first."""
 
     GREEN = "green"
     AMBER = "amber"
@@ -53,12 +53,12 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Beyond:
-    """How many cases lie beyond the bounds and were cut off, as a share of all, with its interval.
+    """The share of cases that lie beyond the bounds and were clipped, with its interval.
 
-    A case lies beyond if one of its values does, of so many `measures` whose bounds count. A
-    verdict is about cases as they are, whose mean or sum may lie by `below` and `above` beyond
-    the interval of the answer, in its unit: `checkpoint.clipping` says how far is assumed. A side
-    that bounds cannot cut has 0.
+    A case lies beyond if any of its values does; `measures` is how many bounded values a case
+    has. A verdict is about the cases as they are: their mean or sum may lie up to `below` under
+    and `above` over the interval of the answer, in its unit. `checkpoint.clipping` says how far
+    is assumed. A side that bounds cannot clip has 0.
     """
 
     share: float
@@ -74,7 +74,7 @@ class Beyond:
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """The promise an answer was released under; `shared_by` so many PPIs that one draw answers."""
+    """The promise an answer was released under; `shared_by` is how many PPIs its draw answers."""
 
     epsilon: Epsilon
     unit: PrivacyUnit
@@ -87,9 +87,8 @@ class Guarantee:
 class ShownTarget:
     """A target in the unit the answers are shown in; None is no limit on that side.
 
-    `text` says whether the limits themselves are good enough, for readers and for comparisons;
-    `low_included` and `high_included` say it for `judge`. `tolerated` is the range that is still
-    amber, if there is one.
+    Whether the limits themselves meet the target is in `text` for people, and in `low_included`
+    and `high_included` for `judge`. `tolerated` is the range that is still amber, if any.
     """
 
     low: float | None
@@ -176,7 +175,7 @@ def _stays_below(target: TargetRange, value: Number) -> bool:
 
 
 def _samples(ends: list[Number]) -> Iterator[Number]:
-    """Values that see all there is between the first and the last: the ends, and in between."""
+    """The ends, and a value between every two: together they touch every band in the range."""
     yield from ends
     for low, high in pairwise(ends):
         if low < high:
@@ -196,9 +195,9 @@ def _between(low: Number, high: Number) -> Fraction:
 class ExactAnswer:
     """A non-private value. For the owner's eyes only.
 
-    `clipped` is the value of the same cases, each cut to the public bounds of what it may
-    contribute: `cases` have a value, and `beyond` of them lie outside. Without public bounds both
-    are None. Of a formula, the variable with the most cases beyond tells.
+    `clipped` is the value of the same cases, each clipped to its public bounds: `cases` have a
+    value, and `beyond` of them lie outside. Without public bounds, `clipped` and `beyond` are
+    None. For a formula, `beyond` is that of the variable with the most cases outside.
     """
 
     ppi: str
@@ -216,7 +215,7 @@ class ExactAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TwoBinLikelihood:
-    """Two released sums in units of their Laplace noise's scale: of a part, and of the rest.
+    """Two released sums, in units of their Laplace noise scale: of a part, and of the rest.
 
     Without noise they would be n·p and n·(1 − p), for an answer that lies the share p of the
     way from `low` to `high`, and an unknown number n ≥ 0.
@@ -244,15 +243,17 @@ class LaplaceLikelihood:
 
     def rescaled(self, origin: float, step: float) -> LaplaceLikelihood:
         """The same about (answer − origin)/step."""
-        low, high = (None if e is None else (e - origin) / step for e in (self.low, self.high))
+        ends = (self.low, self.high)
+        low, high = (None if end is None else (end - origin) / step for end in ends)
         return LaplaceLikelihood((self.at - origin) / step, self.scale / step, low, high)
 
 
 @dataclass(frozen=True, slots=True)
 class RankLikelihood:
-    """A point of a lattice, drawn by rank: to be the largest value of all cases, or the smallest.
+    """A lattice point drawn by rank, for the largest value of all cases or the smallest.
 
-    Its law depends on every case. Known are the point, the lattice's step and the range.
+    Its output distribution depends on every case. Public are the point, the lattice's step and
+    the range.
     """
 
     at: float
@@ -263,7 +264,7 @@ class RankLikelihood:
 
     def rescaled(self, origin: float, step: float) -> RankLikelihood:
         """The same about (answer − origin)/step."""
-        at, low, high = ((each - origin) / step for each in (self.at, self.low, self.high))
+        at, low, high = ((point - origin) / step for point in (self.at, self.low, self.high))
         return RankLikelihood(at, self.step / step, self.smallest, low, high)
 
 
@@ -276,7 +277,7 @@ A mechanism gives it in internal units, and an answer has it in its own unit.
 
 @dataclass(frozen=True, slots=True)
 class Smoothed:
-    """What all periods of a series together say about one of them: a belief, not a release.
+    """What all periods of a series together say about one of them: an estimate, not a release.
 
     The interval holds for all periods of the series at once, with its confidence.
     """
@@ -291,9 +292,9 @@ class Smoothed:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A release that an answer is derived from: its number among past releases, and what it told.
+    """A release that an answer is derived from, by its number among past releases.
 
-    Two about the same cases weigh 1 together.
+    Releases about the same cases share a weight of 1.
     """
 
     number: int
@@ -320,7 +321,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Percentile:
-    """The value that so many percent of the cases do not exceed."""
+    """The value that `percent` percent of the cases do not exceed."""
 
     percent: int
     value: float
@@ -329,10 +330,10 @@ class Percentile:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """How the values of cases are distributed: all of it is read off one draw.
+    """How the values of cases are distributed, all read off one draw.
 
-    The interval of the mean holds wherever in their bins the cases lie; by `binning_error` the mean
-    itself may be off for that reason alone.
+    The interval of the mean holds wherever in their bins the cases lie. `binning_error` is how far
+    off the mean may be because the bins hide that.
     """
 
     bins: tuple[Bin, ...]
@@ -342,7 +343,9 @@ class Distribution:
     binning_error: float
 
     def percentile(self, percent: int) -> Percentile | None:
-        return next((each for each in self.percentiles if each.percent == percent), None)
+        return next(
+            (candidate for candidate in self.percentiles if candidate.percent == percent), None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +364,7 @@ class Answer:
     public. A period that is `perhaps_empty`, by what was released, has no firm verdict.
 
     `likelihood` is what the release says about the answer, where its mechanism knows. `smoothed`
-    is there if smoothing was asked for and possible; all other fields stay those of the release.
+    is set if smoothing was asked for and possible; all other fields stay those of the release.
 
     One draw may answer several PPIs: `simultaneous` is an interval that holds together with those
     of all the others, with the same confidence.
@@ -370,8 +373,8 @@ class Answer:
     many were cut, where that was counted; a verdict that they could turn is undecided, and
     `clipping_decides`.
 
-    An answer that is `derived_from` releases on record was not drawn, and cost nothing: it is a
-    function of what they told. The ε of its guarantee is what they had together in one block.
+    An answer that is `derived_from` releases on record was not drawn and cost nothing: it is a
+    function of what they released. The ε of its guarantee is the sum of theirs in one block.
 
     Where a `distribution` was asked for, the value is its median.
     """
@@ -411,12 +414,12 @@ class Answer:
 class Series:
     """All answers of one PPI, ready to be shown: one line of periods (per group).
 
-    `clipping` says what the bounds did to the cases: values are of the clipped cases. `covers`
-    names what the intervals hold: "the mean of values cut at 60 days". `beyond` is how many cases
-    were cut, in all periods and groups together.
-    `caution` says where the mechanism answers something near to what was asked.
-    `group_targets` go before `target` in their groups. `smoothing` says what smoothing did, if
-    it was asked for. `rehearsed` answers are about made-up cases: never a release.
+    Values are of clipped cases: `clipping` says what the bounds did, `covers` names what the
+    intervals cover ("the mean of values cut at 60 days"), and `beyond` is how many cases were
+    clipped, in all periods and groups together.
+    `caution` says how the mechanism's answer differs from what was asked.
+    `group_targets` override `target` in their groups. `smoothing` says what smoothing did, if
+    it was asked for. `rehearsed` answers are about made-up cases, and never a release.
     """
 
     ppi: str
@@ -435,7 +438,7 @@ class Series:
 
     @property
     def warning(self) -> str:
-        """What must be seen before anything else; nothing, for what was released."""
+        """What must be shown first; empty for a release."""
         return REHEARSAL if self.rehearsed else ""
 
     @property
@@ -461,14 +464,14 @@ MARGIN_CONFIDENCE = 0.95
 """Default confidence level of a margin."""
 
 CONFIDENCES = (0.5, 0.8, 0.9, MARGIN_CONFIDENCE, 0.99)
-"""At which a quote says how far off the value may be."""
+"""Confidence levels at which a quote says how far off the value may be."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorQuantile:
     """The noise keeps the value within ±`within`, in the PPI's unit, with that confidence.
 
-    Wherever the values lie, unless the quote says what it `assumes`.
+    This holds wherever the values lie, unless the quote says what it `assumes`.
     """
 
     confidence: float
@@ -479,8 +482,8 @@ class ErrorQuantile:
 class QuotedSet:
     """One way to release a PPI: the functions that carry the noise, each with its share of ε.
 
-    `mechanisms` are theirs in the same order, and `mechanism` tells them in one text. With its
-    predicted error, and its margin at 95 % where one can be promised.
+    `mechanisms` are theirs in the same order, and `mechanism` names them in one text. `margin` is
+    at 95 %, where one can be promised.
     """
 
     functions: tuple[str, ...]
@@ -494,15 +497,15 @@ class QuotedSet:
 
 
 ENOUGH_CHANCE = 0.8
-"""A query decides if its verdict is at least as likely to be firm."""
+"""A query is said to decide if its verdict is firm with at least this probability."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
     """Something to ask instead: what is changed, in words and as the definitions to use.
 
-    Planned, not guessed: at this ε in each block it has this margin at 95 %, in its own unit, and
-    decides with this chance; None without a margin, or without a target.
+    Planned, not guessed: with `epsilon` in each block it has this margin at 95 %, in its own unit,
+    and this chance to decide; None without a margin, or without a target.
     """
 
     change: str
@@ -515,10 +518,10 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Derivable:
-    """What of a PPI follows from the record, at no cost: so many of its cells, within this margin.
+    """How many cells of a PPI follow from the record at no cost, and with what margin.
 
-    `releases` are the numbers of what it is derived from. It is `taken` unless a release is to be
-    drawn anew, or else only if what is derived is asked for.
+    `releases` are the numbers of the past releases they are derived from. If `taken`, a release
+    uses them unless it is told to draw; otherwise only if it is told to derive.
     """
 
     cells: int
@@ -532,33 +535,31 @@ class Quote:
     """The price of one PPI.
 
     Errors are in the PPI's unit, predicted for the assumed number of cases in a period and group
-    (`cases_note` says why so many); None is no useful prediction. `typical_error` is the root mean
-    square. `margin` says within what the noise keeps the value with 95 % confidence, wherever the
-    values lie in their bounds, and `quantiles` the same for other confidences. Of a verdict alone,
-    they say how far from its target a value must lie to be told apart. `fewer` says what fewer
-    cases would change. `interval_half_width` is half of what the interval of the answer will
-    typically be wide, where values lie mostly low in their bounds; None of ratios and formulas.
+    (`cases_note` says why that many); None is no useful prediction. `typical_error` is the root
+    mean square. The noise keeps the value within `margin` with 95 % confidence, wherever the values
+    lie in their bounds; `quantiles` say the same for other confidences. For a verdict alone, they
+    say how far from its target a value must lie to be told apart. `fewer` says what fewer cases
+    would change. `interval_half_width` is the expected half-width of the answer's interval if
+    values lie mostly low in their bounds; None for ratios and formulas.
 
-    Where nothing known beforehand bounds the error, there is no margin, and `margin_note` says
-    why. The quantiles then hold only under what the quote `assumes` of the values; if that is
-    empty as well, no law tells.
+    Where nothing public bounds the error, there is no margin, and `margin_note` says why. The
+    quantiles then hold only under what the quote `assumes` about the values; if that is empty
+    as well, there are none.
 
-    `new_charges` counts the cells that have not been released before, and are not derived either,
-    each of which costs `epsilon`; `derivable` says which follow from the record. `clipping` says
-    what is known of the error that bounds make, which is not in the errors above; `untold` what the
-    interval's half-width would be if the cases that bounds cut were not counted along with it, None
-    where they are not.
+    `new_charges` counts the cells that are neither released nor derived yet, each of which costs
+    `epsilon`; `derivable` says which follow from the record. `clipping` says what is known about
+    the clipping error, which is not in the errors above. `untold` is what the interval's half-width
+    would be without counting the clipped cases as well, and None where they are not counted.
 
-    `part_of_range` is the half-width at 95 % in parts of all that the value can be, and
-    `chance_to_decide` how likely its verdict is to be firm, averaged over where the value may lie.
-    One that `tells_nothing` is released only if that is asked for anyway; `advice` says why, and
+    `part_of_range` is the half-width at 95 % as a part of the output range, and `chance_to_decide`
+    how likely its verdict is to be firm, averaged over where the value may lie.
+    A query that `tells_nothing` is released only if it is asked for anyway; `advice` says why, and
     `alternatives` are what to ask instead, the cheapest first. `epsilon_note` says why it has this
     ε, where nobody asked for one.
 
-    Where one draw answers several PPIs, `together` are all of them; `epsilon` is then that of the
-    draw, which they pay together. `each` is the ε it would have if each PPI were released by
-    itself (under a `total` for the whole catalogue an equal part of that), and `apart` the margin
-    it would have then.
+    Where one draw answers several PPIs, `together` lists them, and `epsilon` is that of the draw,
+    which they share. `each` is the ε this PPI would have if each were released by itself (under a
+    `total` for the whole catalogue an equal part of that), and `apart` its margin then.
     """
 
     ppi: str
@@ -598,7 +599,7 @@ class Quote:
 
     @property
     def own_epsilon(self) -> Epsilon:
-        """What the PPI is to name as its ε, to be asked at the same again."""
+        """The ε the PPI has to name for the same query to be made again."""
         return self.each or self.epsilon
 
     @property
@@ -608,10 +609,10 @@ class Quote:
 
     @property
     def half_width(self) -> float | None:
-        """The margin; or else what would be one, if what the quote assumes were so."""
+        """The margin, or what it would be if what the quote assumes holds."""
         return self.within(MARGIN_CONFIDENCE)
 
     def within(self, confidence: float) -> float | None:
         """The half-width at one of the confidences of the quote."""
-        known = {quantile.confidence: quantile.within for quantile in self.quantiles}
-        return known.get(confidence)
+        half_widths = {quantile.confidence: quantile.within for quantile in self.quantiles}
+        return half_widths.get(confidence)

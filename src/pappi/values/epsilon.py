@@ -27,10 +27,10 @@ class Epsilon:
     @classmethod
     def of(cls, amount: str | float | Decimal) -> Epsilon:
         """The amount as written in decimal; a float counts as its shortest decimal form."""
-        written = str(amount).strip()
+        text = str(amount).strip()
         try:
             # Decimal would also take other scripts' digits, which few can read.
-            decimal = Decimal(written if written.isascii() else "")
+            decimal = Decimal(text if text.isascii() else "")
         except InvalidOperation:
             raise UsageError(f"{amount!r} is not an epsilon", hint="write e.g. 0.1") from None
         if not decimal.is_finite() or not 0 <= decimal <= MOST:

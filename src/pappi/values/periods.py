@@ -39,7 +39,7 @@ class Period:
 
     @property
     def label(self) -> str:
-        """As people call it: 2014-10, 2014-Q4, 2014, 2014-W40, or first to last day.
+        """Its usual name: 2014-10, 2014-Q4, 2014, 2014-W40, or first to last day.
 
         >>> Period(date(2014, 10, 1), date(2014, 11, 1)).label
         '2014-10'
@@ -119,7 +119,7 @@ class Horizon:
 
     @property
     def now(self) -> date:
-        """The day that recent time ends before: today, or the end of a log of the past."""
+        """The end of recent time, excluded: today, or the end of a log that lies in the past."""
         return min(self.today, self.until)
 
     @property
@@ -130,7 +130,7 @@ class Horizon:
 
 
 def zone_called(name: str) -> ZoneInfo:
-    """The time zone of that name; one that is nearly meant is proposed.
+    """The time zone of that name; the error suggests the closest one.
 
     >>> zone_called("europe/berlin")
     Traceback (most recent call last):
@@ -140,12 +140,12 @@ def zone_called(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         pass
-    written = name.strip().replace(" ", "_").casefold()
+    wanted = name.strip().replace(" ", "_").casefold()
     zones = sorted(available_timezones())
     places = {zone.rpartition("/")[2].casefold(): zone for zone in reversed(zones)}
-    known = {**places, **{zone.casefold(): zone for zone in zones}}
-    close = difflib.get_close_matches(written, known, n=1, cutoff=0.75)
-    hint = f"did you mean {known[close[0]]}?" if close else "write e.g. Europe/Amsterdam or UTC"
+    by_name = {**places, **{zone.casefold(): zone for zone in zones}}
+    close = difflib.get_close_matches(wanted, by_name, n=1, cutoff=0.75)
+    hint = f"did you mean {by_name[close[0]]}?" if close else "write e.g. Europe/Amsterdam or UTC"
     raise UsageError(f"there is no time zone called '{name}'", hint=hint)
 
 

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 from pappi.errors import UsageError
 
 JSON: TypeAlias = "bool | int | str | Sequence[JSON] | Mapping[str, JSON] | None"
-"""Plain data that is hashed and kept: without floats, which have no one spelling."""
+"""Plain data to hash and store. No floats: they have no unique spelling."""
 
-# Beyond this, noise that hides so many cases leaves nothing to see.
+# Noise that hides more cases than this would drown every answer.
 MOST_CASES = 1000
 _CASE = "case"
 
@@ -34,11 +34,11 @@ UNDER_REPLACE = (
     "The day of every case is public, and so is the number of cases of every single day: a case "
     "keeps its day, but may change its group or bucket, and gain or lose a value."
 )
-"""What `replace` gives up and what it protects: in these words wherever it is told."""
+"""What `replace` gives up and what it protects: these words are used wherever it is explained."""
 
 
 class Per(StrEnum):
-    """Within what a person's cases are counted.
+    """Where a person's cases are counted.
 
     LOG    in the whole log: the guarantee is the person's, whatever the block.
     BLOCK  in each block anew: the guarantee is the person's in one block.
@@ -80,7 +80,7 @@ class PrivacyUnit:
             )
 
     def require_neighbours(self, adjacency: Adjacency) -> None:
-        """Refuse what has no meaning: to replace a person and yet keep the number of cases."""
+        """Refuse what is not defined: replacing a person while keeping the number of cases."""
         if self.column is not None and adjacency is Adjacency.REPLACE:
             raise UsageError(
                 f"the unit '{self.column}' cannot be protected under replace, which makes the "
@@ -94,12 +94,12 @@ class PrivacyUnit:
         return {"column": self.column, "max_cases": self.max_cases, "per": str(self.per)}
 
     @classmethod
-    def from_json(cls, written: str | Mapping[str, Any]) -> PrivacyUnit:
-        if isinstance(written, str):
-            if written != _CASE:
-                raise UsageError(f"'{written}' is not a privacy unit", hint=f"write '{_CASE}'")
+    def from_json(cls, data: str | Mapping[str, Any]) -> PrivacyUnit:
+        if isinstance(data, str):
+            if data != _CASE:
+                raise UsageError(f"'{data}' is not a privacy unit", hint=f"write '{_CASE}'")
             return CASE
-        return cls(written["column"], written["max_cases"], Per(written["per"]))
+        return cls(data["column"], data["max_cases"], Per(data["per"]))
 
     def __str__(self) -> str:
         if self.column is None:

@@ -1,8 +1,8 @@
-"""What may be known about a log: the facts its owner has declared, and therefore made public.
+"""The public facts about a log: what its owner has declared.
 
-Planning, prices, documents and replies read a `PublicLog` and nothing else. Where the events are
-is no part of it (`store.LogDeclaration` adds that). Definitions are checked against the declared
-vocabulary, so that no refusal ever depends on what the data holds.
+Planning, prices, documents and replies read a `PublicLog` and nothing else. It does not say where
+the events are (`store.LogDeclaration` adds that). Definitions are checked against the declared
+vocabulary, so that no refusal ever depends on the data.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Kind(StrEnum):
 class Vocabulary:
     """Activity names, and attribute names with the kind of their values.
 
-    `keys` are values of attributes that may be known: the groups it makes sense to ask for.
+    `keys` are the public values of attributes: the groups (public partitions) one can ask for.
     """
 
     activities: tuple[str, ...]
@@ -77,7 +77,7 @@ class Bounds:
 
     @property
     def magnitude(self) -> Fraction:
-        """The largest absolute value inside: what adding one case can move a sum by."""
+        """The largest absolute value inside: the sensitivity of a sum to one case more or less."""
         return max(abs(self.low), abs(self.high))
 
 
@@ -86,7 +86,7 @@ UNIT_INTERVAL = Bounds(Fraction(0), Fraction(1))
 
 @dataclass(frozen=True, slots=True)
 class DefaultBounds:
-    """What the owner declares a case to contribute at most, where a definition does not say."""
+    """Declared bounds on what a case contributes, for definitions that give none."""
 
     durations: Bounds | None = None
     counts: Bounds | None = None
@@ -95,30 +95,32 @@ class DefaultBounds:
     def to_json(self) -> dict[str, Any]:
         """As exact fractions: a float would round."""
         return {
-            "durations": _written(self.durations),
-            "counts": _written(self.counts),
-            "attributes": {name: _written(bounds) for name, bounds in self.attributes.items()},
+            "durations": _bounds_to_json(self.durations),
+            "counts": _bounds_to_json(self.counts),
+            "attributes": {
+                name: _bounds_to_json(bounds) for name, bounds in self.attributes.items()
+            },
         }
 
     @classmethod
-    def from_json(cls, written: Mapping[str, Any]) -> DefaultBounds:
-        durations, counts = written["durations"], written["counts"]
+    def from_json(cls, data: Mapping[str, Any]) -> DefaultBounds:
+        durations, counts = data["durations"], data["counts"]
         return cls(
-            None if durations is None else _read(durations),
-            None if counts is None else _read(counts),
-            {name: _read(bounds) for name, bounds in written["attributes"].items()},
+            None if durations is None else _bounds_from_json(durations),
+            None if counts is None else _bounds_from_json(counts),
+            {name: _bounds_from_json(bounds) for name, bounds in data["attributes"].items()},
         )
 
 
 NO_DEFAULTS = DefaultBounds()
 
 
-def _written(bounds: Bounds | None) -> list[str] | None:
+def _bounds_to_json(bounds: Bounds | None) -> list[str] | None:
     return None if bounds is None else [str(bounds.low), str(bounds.high)]
 
 
-def _read(written: list[str]) -> Bounds:
-    return Bounds(Fraction(written[0]), Fraction(written[1]))
+def _bounds_from_json(pair: list[str]) -> Bounds:
+    return Bounds(Fraction(pair[0]), Fraction(pair[1]))
 
 
 _MONTHLY = Grid(Calendar.MONTH)
@@ -137,7 +139,7 @@ class CaseBorder(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """How a log is divided, protected and paid for: what an owner can say before seeing it.
+    """How a log is divided and protected, and its budget: what can be declared without the data.
 
     A case lies in the block of its `anchor`, its first or its last event. `expected_cases` are
     those of a block; `weights` say how they are spread over the values of an attribute.
@@ -191,19 +193,21 @@ class PublicLog:
         return self.first == self.until
 
     def days(self, calendar: WorkingCalendar) -> DayTable:
-        """A working calendar's days: those of the log, and of a lifetime before and after it."""
+        """A working calendar's days: those of the log, and of 50 years before and after it."""
         first, until = self.first.year - _LIFETIME, self.until.year + _LIFETIME
         return working_days_of(calendar, self.terms.zone, date(first, 1, 1), date(until, 1, 1))
 
     def without_names(self, activities: Collection[str], attributes: Collection[str]) -> PublicLog:
         """The log without these in its vocabulary, and without their bounds and weights."""
         bounds = self.terms.bounds
-        left = {name: b for name, b in bounds.attributes.items() if name not in attributes}
+        remaining = {name: b for name, b in bounds.attributes.items() if name not in attributes}
         weights = {name: w for name, w in self.terms.weights.items() if name not in attributes}
         return replace(
             self,
             vocabulary=self.vocabulary.without(activities, attributes),
-            terms=replace(self.terms, bounds=replace(bounds, attributes=left), weights=weights),
+            terms=replace(
+                self.terms, bounds=replace(bounds, attributes=remaining), weights=weights
+            ),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -229,27 +233,27 @@ class PublicLog:
         }
 
     @classmethod
-    def from_json(cls, written: Mapping[str, Any]) -> PublicLog:
-        """What `to_json` gave; what else is written beside it is left alone."""
-        unit, count = written["blocks"]
-        attributes = {name: Kind(kind) for name, kind in written["attributes"].items()}
-        keys = {name: tuple(values) for name, values in written["keys"].items()}
-        total = written["total_budget"]
+    def from_json(cls, data: Mapping[str, Any]) -> PublicLog:
+        """The inverse of `to_json`; other keys are ignored."""
+        unit, count = data["blocks"]
+        attributes = {name: Kind(kind) for name, kind in data["attributes"].items()}
+        keys = {name: tuple(values) for name, values in data["keys"].items()}
+        total = data["total_budget"]
         return cls(
-            name=written["name"],
-            first=date.fromisoformat(written["first"]),
-            until=date.fromisoformat(written["until"]),
-            vocabulary=Vocabulary(tuple(written["activities"]), attributes, keys),
+            name=data["name"],
+            first=date.fromisoformat(data["first"]),
+            until=date.fromisoformat(data["until"]),
+            vocabulary=Vocabulary(tuple(data["activities"]), attributes, keys),
             terms=Terms(
-                timezone=written["timezone"],
-                anchor=CaseBorder(written["anchor"]),
+                timezone=data["timezone"],
+                anchor=CaseBorder(data["anchor"]),
                 blocks=Grid(Calendar(unit), count),
-                unit=PrivacyUnit.from_json(written["unit"]),
-                adjacency=Adjacency(written["adjacency"]),
-                block_budget=Epsilon(written["block_budget"]),
+                unit=PrivacyUnit.from_json(data["unit"]),
+                adjacency=Adjacency(data["adjacency"]),
+                block_budget=Epsilon(data["block_budget"]),
                 total_budget=None if total is None else Epsilon(total),
-                expected_cases=written["expected_cases"],
-                weights=written.get("weights", {}),
-                bounds=DefaultBounds.from_json(written["bounds"]),
+                expected_cases=data["expected_cases"],
+                weights=data.get("weights", {}),
+                bounds=DefaultBounds.from_json(data["bounds"]),
             ),
         )

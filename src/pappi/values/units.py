@@ -39,7 +39,7 @@ _DURATION = re.compile(r"\s*([+-]?\d{1,15}(?:\.\d{1,15})?)\s*([A-Za-z]+)\s*", re
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A name to show, and how many internal units one of it is."""
+    """A name to show, and how many internal units make one of it."""
 
     name: str
     factor: Fraction
@@ -47,8 +47,8 @@ class Unit:
     def show(self, internal: Fraction | float) -> float:
         return float(internal) / float(self.factor)
 
-    def read(self, shown: Fraction) -> Fraction:
-        return shown * self.factor
+    def read(self, quantity: Fraction) -> Fraction:
+        return quantity * self.factor
 
 
 NUMBER = Unit("", Fraction(1))

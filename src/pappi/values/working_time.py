@@ -33,10 +33,10 @@ from zoneinfo import ZoneInfo, available_timezones
 
 DAY_MINUTES = 24 * 60
 MOST_WINDOWS = 12
-"""Of a day: every one of them is a column of the table of days."""
+"""Per day: each window is a column of the table of days."""
 MOST_SEASONS, MOST_DATES, MOST_COUNTRIES = 24, 2_000, 40
 MOST_TEXT = 60_000
-"""More than the longest calendar takes, so that every one can be read back."""
+"""Longer than any valid calendar as text, so that every calendar can be read back."""
 
 _LONG_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _LONG_MONTHS = (
@@ -107,7 +107,7 @@ class WorkingCalendar:
 
     `countries` are codes of the `holidays` package, with a subdivision after a dash: DE-BY.
     Without a zone the hours are those of the log's time zone. Seasons and dates are in
-    order, and windows that would touch are one, so that the same calendar is the same question.
+    order, and windows that would touch are one, so that the same calendar gives the same query.
 
     >>> str(WorkingCalendar(((Window(540, 1020),),) * 5 + ((),) * 2, zone="Europe/Madrid"))
     'Mon-Fri 09:00-17:00; in Europe/Madrid'
@@ -131,10 +131,10 @@ class WorkingCalendar:
             _check_spelling(self.zone, _known_zone(self.zone))
 
     def __str__(self) -> str:
-        return "; ".join(_written(self))
+        return "; ".join(_clauses(self))
 
 
-# --- what makes a calendar one -------------------------------------------------------
+# --- validation ----------------------------------------------------------------------
 
 
 def _check_week(week: Week) -> None:
@@ -174,15 +174,15 @@ def _check_countries(countries: tuple[str, ...]) -> None:
         _check_spelling(country, _known_country(country))
 
 
-def _check_spelling(written: str, known: str) -> None:
-    if written != known:
-        raise ValueError(f"{_echo(written)} is written {known}")
+def _check_spelling(name: str, spelling: str) -> None:
+    if name != spelling:
+        raise ValueError(f"{_echo(name)} is written {spelling}")
 
 
 # --- writing -------------------------------------------------------------------------
 
 
-def _written(calendar: WorkingCalendar) -> Iterator[str]:
+def _clauses(calendar: WorkingCalendar) -> Iterator[str]:
     yield from _week_lines(calendar.week)
     for season in calendar.seasons:
         yield from (f"{season.dates} {hours}" for hours in _week_lines(season.week))
@@ -239,7 +239,7 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 @dataclass(slots=True)
 class _Reading:
-    """What the parts of a line have said so far; hours by season, None for the usual ones."""
+    """What has been read of a line so far; hours by season, None for the usual ones."""
 
     hours: dict[tuple[DayOfYear, DayOfYear] | None, list[_Hours]] = field(default_factory=dict)
     holidays: set[date] = field(default_factory=set)
@@ -274,13 +274,13 @@ def parse_calendar(text: str) -> WorkingCalendar:
         None, map(str.strip, spaced.replace(" -", "-").replace("- ", "-").split(";"))
     ):
         try:
-            _read(part, reading)
+            _read_clause(part, reading)
         except ValueError as wrong:
             raise ValueError(f"in {_echo(part.replace(' ,', ','))}: {wrong}") from None
     return reading.calendar()
 
 
-def _read(part: str, reading: _Reading) -> None:
+def _read_clause(part: str, reading: _Reading) -> None:
     word, _, rest = part.partition(" ")
     match word.lower():
         case "except":
@@ -306,12 +306,12 @@ def _read_exception(rest: str, reading: _Reading) -> None:
         reading.countries |= dict.fromkeys(map(_known_country, places[: MOST_COUNTRIES + 1]))
         return
     for days in rest.split(","):
-        written = days.strip()
-        first, _, last = written.partition(" to ")
+        span = days.strip()
+        first, _, last = span.partition(" to ")
         start = _read_date(first)
         end = _read_date(last) if last else start
         if not start <= end:
-            raise ValueError(f"{_echo(written)} ends before it begins")
+            raise ValueError(f"{_echo(span)} ends before it begins")
         if (end - start).days + len(reading.holidays) > MOST_DATES:
             raise ValueError(f"a calendar has at most {MOST_DATES} free days")
         reading.holidays.update(
@@ -320,7 +320,7 @@ def _read_exception(rest: str, reading: _Reading) -> None:
 
 
 def _read_date(word: str) -> date:
-    # Only the plain form: fromisoformat knows others, which say nothing to a reader.
+    # Only the plain form: fromisoformat accepts others, which few people can read.
     if not _DATE.fullmatch(word):
         raise ValueError(f"a date is written as in 2014-12-24, not {_echo(word)}")
     try:
@@ -334,7 +334,7 @@ def _read_date(word: str) -> date:
 
 @dataclass(frozen=True, slots=True)
 class _Hours:
-    """What one part of the line says: on these days these hours, in minutes after midnight.
+    """One part of the line: the hours of these days, in minutes after midnight.
 
     An end after 1440 is in the morning of the next day.
     """
@@ -355,7 +355,7 @@ def _season_of(words: Sequence[str]) -> tuple[DayOfYear, DayOfYear] | None:
 def _read_day_of_year(day: str, month: str) -> DayOfYear:
     if not (day.isascii() and day.isdigit() and len(day) <= 2):
         raise ValueError(f"a season is written as in 15 Jun to 15 Sep, without {_echo(day)}")
-    number = _named(month, _LONG_MONTHS, "month") + 1
+    number = _number_of(month, _LONG_MONTHS, "month") + 1
     _check_day_of_year(number, int(day))
     return number, int(day)
 
@@ -376,8 +376,8 @@ def _is_hours(word: str) -> bool:
 
 def _read_weekdays(word: str) -> Iterator[int]:
     first, dash, last = word.partition("-")
-    start = _named(first, _LONG_DAYS, "day")
-    end = _named(last, _LONG_DAYS, "day") if dash else start
+    start = _number_of(first, _LONG_DAYS, "day")
+    end = _number_of(last, _LONG_DAYS, "day") if dash else start
     for step in range((end - start) % len(_DAYS) + 1):
         yield (start + step) % len(_DAYS)
 
@@ -416,7 +416,7 @@ def _read_clock(word: str, span: str) -> int:
 
 
 def _week_of(parts: Sequence[_Hours]) -> Week:
-    """The week that several parts make; ValueError if two of them speak of the same day."""
+    """The week that several parts describe; ValueError if two of them name the same day."""
     windows: list[list[Window]] = [[] for _ in _DAYS]
     days: set[int] = set()
     for part in parts:
@@ -459,7 +459,7 @@ def _known_zone(name: str) -> str:
     if name.lower() in zones:
         return zones[name.lower()]
     cities = {lower.rpartition("/")[2]: zone for lower, zone in zones.items() if "/" in lower}
-    fits = _suggestion(_meant(name, {**cities, **zones}), "a zone such as Europe/Madrid")
+    fits = _suggestion(_closest(name, {**cities, **zones}), "a zone such as Europe/Madrid")
     raise ValueError(f"no time zone is called {_echo(name)}; {fits}")
 
 
@@ -479,26 +479,26 @@ def _known_country(name: str) -> str:
     return f"{country}-{_subdivision(country, part.strip())}" if dash else country
 
 
-def _country(written: str) -> str:
+def _country(name: str) -> str:
     codes = _codes()
-    if written.upper() in codes.values():
-        return written.upper()
-    fits = _suggestion(_meant(written, codes), "a code such as ES or DE-BY")
-    raise ValueError(f"no country with known holidays has the code {_echo(written)}; {fits}")
+    if name.upper() in codes.values():
+        return name.upper()
+    fits = _suggestion(_closest(name, codes), "a code such as ES or DE-BY")
+    raise ValueError(f"no country with known holidays has the code {_echo(name)}; {fits}")
 
 
-def _subdivision(country: str, written: str) -> str:
+def _subdivision(country: str, wanted: str) -> str:
     parts, called = _subdivisions(country)
     by_lower = {part.lower(): part for part in parts}
-    if written.lower() in by_lower:
-        return by_lower[written.lower()]
+    if wanted.lower() in by_lower:
+        return by_lower[wanted.lower()]
     if not parts:
         raise ValueError(f"holidays are the same all over {country}: write {country} alone")
-    named = {name.lower(): code for name, code in called.items()}
-    meant = _meant(written, {**named, **by_lower})
-    known = ", ".join(parts[:_LISTED]) + (", …" if len(parts) > _LISTED else "")
-    fits = _suggestion(meant and f"{country}-{meant}", f"one of {known}")
-    raise ValueError(f"{country} has no part {_echo(written)}; {fits}")
+    by_name = {name.lower(): code for name, code in called.items()}
+    closest = _closest(wanted, {**by_name, **by_lower})
+    listed = ", ".join(parts[:_LISTED]) + (", …" if len(parts) > _LISTED else "")
+    fits = _suggestion(closest and f"{country}-{closest}", f"one of {listed}")
+    raise ValueError(f"{country} has no part {_echo(wanted)}; {fits}")
 
 
 @cache
@@ -506,11 +506,11 @@ def _codes() -> dict[str, str]:
     """Two-letter codes by every name a country has."""
     from holidays.registry import COUNTRIES
 
-    named: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for called, names in COUNTRIES.items():
         for name in (called, *names):
-            named[name.lower().replace("_", " ")] = names[1]
-    return named
+            by_name[name.lower().replace("_", " ")] = names[1]
+    return by_name
 
 
 @cache
@@ -540,31 +540,31 @@ def public_holidays(place: str, first_year: int, last_year: int) -> frozenset[da
 # --- helping with names --------------------------------------------------------------
 
 
-def _named(word: str, names: tuple[str, ...], what: str) -> int:
+def _number_of(word: str, names: tuple[str, ...], kind: str) -> int:
     """The number of a day or month by its name, in full or its first three letters."""
     for number, name in enumerate(names):
         if word.lower() in (name[:3].lower(), name.lower()):
             return number
     short = [name[:3] for name in names]
-    meant = _meant(word, {name.lower(): name for name in (*short, *names)}, cutoff=0.6)
-    fits = _suggestion(meant, f"one of {', '.join(short)}")
-    raise ValueError(f"no {what} is called {_echo(word)}; {fits}")
+    closest = _closest(word, {name.lower(): name for name in (*short, *names)}, cutoff=0.6)
+    fits = _suggestion(closest, f"one of {', '.join(short)}")
+    raise ValueError(f"no {kind} is called {_echo(word)}; {fits}")
 
 
-def _suggestion(meant: str | None, otherwise: str) -> str:
-    return f"did you mean '{meant}'?" if meant else f"use {otherwise}"
+def _suggestion(closest: str | None, otherwise: str) -> str:
+    return f"did you mean '{closest}'?" if closest else f"use {otherwise}"
 
 
-def _meant(word: str, by_lower: dict[str, str], cutoff: float = 0.75) -> str | None:
+def _closest(word: str, by_lower: dict[str, str], cutoff: float = 0.75) -> str | None:
     if len(word) > _ECHOED:
         return None
     close = get_close_matches(word.lower(), by_lower, n=1, cutoff=cutoff)
     return by_lower[close[0]] if close else None
 
 
-def _echo(written: str) -> str:
-    """What was written, short and without control codes."""
-    return repr(written if len(written) <= _ECHOED else written[: _ECHOED - 1] + "…")
+def _echo(text: str) -> str:
+    """The text as written, shortened and without control codes."""
+    return repr(text if len(text) <= _ECHOED else text[: _ECHOED - 1] + "…")
 
 
 # --- working time as a table of UTC days --------------------------------------------------
@@ -637,7 +637,7 @@ def working_days_of(
     return _table(rows, start)
 
 
-# --- what the wall clock says -------------------------------------------------------------
+# --- local working hours ------------------------------------------------------------------
 
 _WeekUs = tuple[tuple[Span, ...], ...]
 
