@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from pappi.audit import (
+    BlackBoxQuery,
     BlackBoxReport,
-    Question,
     Samples,
     audit_samples,
-    standard_question,
+    standard_query,
     subjects_named,
 )
 from pappi.mechanisms import TwoBin
-from pappi.session import audit_question
+from pappi.session import audit_query
 from pappi.session.black_box import MOST_SAMPLES
 from pappi.values import Adjacency
 from tests.lengths import length
@@ -35,22 +35,22 @@ SOME = [
 ]
 
 
-def question(mechanism: str, function: str, adjacency: Adjacency) -> Question:
-    asked = standard_question(mechanism, function, adjacency, ONE)
+def question(mechanism: str, function: str, adjacency: Adjacency) -> BlackBoxQuery:
+    asked = standard_query(mechanism, function, adjacency, ONE)
     assert asked is not None
     return asked
 
 
 QUESTIONS = (
-    [q for subject in subjects_named("all") for q in subject.questions]
+    [q for subject in subjects_named("all") for q in subject.queries]
     if LONG
     else [question(*one) for one in SOME]
 )
 
 
 @pytest.mark.parametrize("asked", QUESTIONS, ids=lambda q: f"{q.mechanism} {q.measure}")
-def test_answers_tell_neighbours_apart_by_no_more_than_epsilon(asked: Question) -> None:
-    report = audit_question(asked, SAMPLES)
+def test_answers_tell_neighbours_apart_by_no_more_than_epsilon(asked: BlackBoxQuery) -> None:
+    report = audit_query(asked, SAMPLES)
     assert report.passed, report.failure
     assert report.skipped or report.samples == SAMPLES
 
@@ -59,14 +59,14 @@ def test_half_the_noise_is_caught_through_the_checkpoint(monkeypatch: pytest.Mon
     scales = TwoBin.scales.fget  # type: ignore[attr-defined]
     halved = property(lambda self: tuple(scale and scale / 2 for scale in scales(self)))
     monkeypatch.setattr(TwoBin, "scales", halved)
-    report = audit_question(question("two-bin", "mean", Adjacency.ADD_REMOVE), SAMPLES)
+    report = audit_query(question("two-bin", "mean", Adjacency.ADD_REMOVE), SAMPLES)
     assert not report.passed
     assert report.lower_bound is not None
     assert 1 < report.lower_bound < 2
 
 
 def test_what_the_planner_does_not_choose_is_said_to_be_skipped() -> None:
-    report = audit_question(question("laplace", "mean", Adjacency.ADD_REMOVE), 2)
+    report = audit_query(question("laplace", "mean", Adjacency.ADD_REMOVE), 2)
     assert report.skipped == "the planner uses another mechanism for this: two-bin"
     assert report.lower_bound is None
 
@@ -76,7 +76,7 @@ def test_a_broken_release_fails_the_audit(monkeypatch: pytest.MonkeyPatch) -> No
         raise ValueError("secret 42")
 
     monkeypatch.setattr("pappi.engine.cases.opened", fail)
-    report = audit_question(question(*SOME[0]), 2)
+    report = audit_query(question(*SOME[0]), 2)
     assert report.failure == "the audit broke off with ReleaseFailed"
 
 

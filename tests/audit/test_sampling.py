@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pappi.audit import Released, Trial, audit_sampler, promises_of
+from pappi.audit import Sampler, Trial, audit_sampler, promises_of
 from pappi.audit.black_box import at_least, share_at_least, share_at_most
 from pappi.audit.sampling import chi_square_p
 from pappi.mechanisms import (
@@ -177,7 +177,7 @@ IMPOSSIBLE = "an outcome was drawn that the output distribution rules out"
         (Drawing(PointLaw(3), PointLaw(3)), "the noise hides nothing"),
     ],
 )
-def test_a_sampler_that_cannot_be_judged_fails(mechanism: Released, failure: str) -> None:
+def test_a_sampler_that_cannot_be_judged_fails(mechanism: Sampler, failure: str) -> None:
     report = audit_sampler(Trial(mechanism, ()), 2000)
     assert not report.passed
     assert failure in str(report.failure)

@@ -1,21 +1,21 @@
 """The audit: does a release keep its promise?
 
-neighbours   where to look: data sets, and every way in which one case can differ
-subjects     what is audited: the law of all that is released together, and for which ε
-exact        layer 1: the search for the worst loss, and its verdict
-sampling     layer 2: what is drawn, against its law
-black_box    layer 3: what answers alone betray, and what to ask for them
+neighbours   data sets to compare, and every way in which one case can differ
+subjects     what is audited: the output distribution of a joint release, and its ε
+exact        layer 1: the search for the worst privacy loss, and its verdict
+sampling     layer 2: what is drawn, against its output distribution
+black_box    layer 3: a lower bound on ε from answers alone, and the queries for it
 reports      the layers of one subject, many subjects at once, and their record
 
 Layer 4, from the events of whole logs to their laws, is in `tests/audit/whole_path.py`.
 """
 
 from pappi.audit.black_box import (
+    BlackBoxQuery,
     BlackBoxReport,
-    Question,
     Samples,
     audit_samples,
-    standard_question,
+    standard_query,
 )
 from pappi.audit.exact import AuditReport, audit_joint, audit_kinds, audit_mechanism
 from pappi.audit.neighbours import Column, Data, Draw, Row, handmade, neighbours, steered_by
@@ -27,7 +27,7 @@ from pappi.audit.subjects import (
     InTwoGroups,
     JointRelease,
     OfTheLatest,
-    Released,
+    Sampler,
     Subject,
     Trial,
     ordinary_trial,
@@ -39,6 +39,7 @@ __all__ = [
     "STANDARD_EPSILON",
     "AuditReport",
     "Audited",
+    "BlackBoxQuery",
     "BlackBoxReport",
     "Column",
     "Data",
@@ -46,9 +47,8 @@ __all__ = [
     "InTwoGroups",
     "JointRelease",
     "OfTheLatest",
-    "Question",
-    "Released",
     "Row",
+    "Sampler",
     "Samples",
     "Subject",
     "SubjectReport",
@@ -66,7 +66,7 @@ __all__ = [
     "promises_of",
     "report_record",
     "spread",
-    "standard_question",
+    "standard_query",
     "steered_by",
     "subjects_named",
 ]

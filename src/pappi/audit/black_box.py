@@ -4,18 +4,18 @@ Given answers from a data set and from its neighbour, one half of them is used t
 event that is much likelier on one side (the quantile bins with the largest ratios, after
 Neyman and Pearson), and the other half to bound its two probabilities, after Clopper and
 Pearson. log(p/q) of these bounds is a lower bound on the real ε, at 99 % confidence,
-whatever was learned. If it exceeds the promised ε, the promise is broken somewhere
+whichever event was learned. If it exceeds the promised ε, the promise is broken somewhere
 between the events and the printed digits.
 
-It cannot prove the opposite. A loss that only rare outputs betray stays invisible, such as
-that of noise whose scale depends on the number of cases: layer 1 is there for these.
+It cannot prove the opposite. It does not see a loss that only rare outputs reveal, such as
+that of noise whose scale depends on the number of cases: layer 1 does.
 
-**What is asked** is a PPI for each function, about two neighbouring data sets. Cases are rows of
+**The queries** are one PPI for each function, about two neighbouring data sets. Cases are rows of
 small whole numbers a and b. In the log a case carries them as attributes and has as many events
 of these names, so that a PPI can read either. Under add-remove it reads the attribute, which may
-be missing; under replace the count, which every case has: so the calibration of `replace` itself
-is what answers. The pairs are such that ordinary outcomes tell them apart nearly as well as rare
-ones. `pappi.session.audit_question` asks, of a workspace of its own.
+be missing; under replace the count, which every case has, so that the calibration of `replace`
+itself is tested. The pairs are chosen so that ordinary outcomes tell them apart nearly as well as
+rare ones. `pappi.session.audit_query` runs a query in a workspace of its own.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ FEWEST_SAMPLES = 2000
 CONFIDENCE = 0.99
 _BINS = 64
 _FEW = 20
-_TOLD, _TELLING = ("mean", "sum"), "joint"
-"""What is told with the cases that bounds cut, and by which mechanism; others must be asked for."""
+_WITH_CLIPPING, _CLIPPING_MECHANISM = ("mean", "sum"), "joint"
+"""Functions released with the number of clipped cases by default, and by which mechanism."""
 
 Samples = NDArray[np.float64]
 """A row per answer, a column per number it shows; infinite where it shows none."""
@@ -49,7 +49,7 @@ Samples = NDArray[np.float64]
 class BlackBoxReport:
     """A lower bound on the ε that was really spent, and why it fails, if it does.
 
-    `skipped` says why there was nothing to ask.
+    `skipped` says why no query was made.
     """
 
     epsilon: Fraction
@@ -77,7 +77,7 @@ def audit_samples(first: Samples, second: Samples, epsilon: Fraction) -> BlackBo
 
 
 def lower_bound(first: Samples, second: Samples) -> float:
-    """A bound on ε from below, of 99 % confidence; 0 where nothing tells the sides apart."""
+    """A lower bound on ε, at 99 % confidence; 0 where nothing tells the sides apart."""
     event = max(_events(first[::2], second[::2]), key=lambda event: event.promise)
     sides = (first, second) if event.first_is_likelier else (second, first)
     (hits, trials), (others, other_trials) = (event.count(side[1::2]) for side in sides)
@@ -88,9 +88,9 @@ def lower_bound(first: Samples, second: Samples) -> float:
 
 
 def _unusable(first: Samples, second: Samples) -> str | None:
-    if min(len(first), len(second)) < FEWEST_SAMPLES:
-        found = min(len(first), len(second))
-        return f"only {found} samples a side were drawn, {FEWEST_SAMPLES} are needed"
+    samples = min(len(first), len(second))
+    if samples < FEWEST_SAMPLES:
+        return f"only {samples} samples a side were drawn, {FEWEST_SAMPLES} are needed"
     if np.isnan(first).any() or np.isnan(second).any():
         return "a sample is not a number"
     still = _constant(first) & _constant(second)
@@ -116,8 +116,8 @@ class _Event:
     promise: float
 
     def count(self, samples: Samples) -> tuple[int, int]:
-        found = np.isin(_bin(samples[:, self.column], self.edges), self.bins)
-        return int(np.count_nonzero(found)), len(samples)
+        hits = np.isin(_bin(samples[:, self.column], self.edges), self.bins)
+        return int(np.count_nonzero(hits)), len(samples)
 
 
 def _events(first: Samples, second: Samples) -> Iterator[_Event]:
@@ -145,8 +145,8 @@ def _most_telling(
 ) -> tuple[NDArray[np.int64], float]:
     """The bins with the largest ratios, as many as promise the largest bound.
 
-    The bound is guessed as log(a/b) less 2.6 standard deviations: only a choice hangs on it.
-    Ratios of bins that hold next to nothing are mere chance, so they are drawn towards 1.
+    The bound is estimated as log(a/b) less 2.6 standard deviations: it only serves to choose.
+    Ratios of nearly empty bins are mere chance, so they are shrunk towards 1.
     """
     order = np.argsort(-(more + _FEW) / (fewer + _FEW))
     a, b = np.cumsum(more[order]) + 0.5, np.cumsum(fewer[order]) + 0.5
@@ -172,7 +172,7 @@ def share_at_least(successes: int, trials: int, level: float) -> float:
 
 
 def share_at_most(successes: int, trials: int, level: float) -> float:
-    """Their upper bound: the lower one of the failures, seen from the other side.
+    """Clopper and Pearson's upper bound: one minus the lower bound of the failures.
 
     >>> round(share_at_most(0, 100, 0.05), 4)  # the rule of three
     0.0295
@@ -191,7 +191,7 @@ def at_least(successes: int, trials: int, p: float) -> float:
 
 
 def _largest(holds: Callable[[float], bool]) -> float:
-    """The largest p for which a condition that holds from 0 on still does, from below."""
+    """The largest p up to which a condition holds that holds at 0, approached from below."""
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -199,7 +199,7 @@ def _largest(holds: Callable[[float], bool]) -> float:
     return low
 
 
-# --- what to ask -------------------------------------------------------------------------------
+# --- the queries -------------------------------------------------------------------------------
 
 HIGHEST = 4
 """The values a and b lie between 0 and this."""
@@ -211,11 +211,11 @@ _NONE: Data = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A PPI in the notation, and the two data sets it is asked about.
+class BlackBoxQuery:
+    """A PPI in the notation, and the two data sets it is released on.
 
-    `keys` are more keys of the PPI, such as its target. `mechanism` is the one it is meant
-    to be answered by.
+    `keys` are more keys of the PPI, such as its target. `mechanism` is the one that is
+    supposed to answer it.
     """
 
     mechanism: str
@@ -227,26 +227,26 @@ class Question:
     keys: tuple[str, ...] = ()
 
     def catalogue(self, log: str) -> str:
-        """One value a day: each is a sample."""
+        """One value per day, each of which is a sample."""
         keys = (f"measure: {self.measure}", f"bounds: {self.bounds}", "scope: every day")
         lines = ("log: " + log, "ppis:", "  - id: audited", *(f"    {k}" for k in keys + self.keys))
         return "\n".join(lines) + "\n"
 
 
-def standard_question(
+def standard_query(
     mechanism: str, function: str, adjacency: Adjacency, epsilon: Fraction
-) -> Question | None:
-    """The question about one function over the cases; None if there is none yet."""
+) -> BlackBoxQuery | None:
+    """The query for one function over the cases; None if there is none."""
     pairs = _pairs(function)
     if pairs is None:
         return None
     measure, bounds = _measure(function, adjacency)
-    # Of the means only this one must be asked for, and only where the number of cases is public.
+    # Only this mean must be named to be used, and only where the number of cases is public.
     public = adjacency is Adjacency.REPLACE and OF_PUBLIC_NUMBER.get(function) == mechanism
     keys = (f"release: {{mechanism: {mechanism}}}",) if public else ()
-    if not public and function in _TOLD and mechanism != _TELLING:
+    if not public and function in _WITH_CLIPPING and mechanism != _CLIPPING_MECHANISM:
         keys = ("release: {clipping: off}",)
-    return Question(mechanism, adjacency, epsilon, measure, bounds, pairs[adjacency], keys)
+    return BlackBoxQuery(mechanism, adjacency, epsilon, measure, bounds, pairs[adjacency], keys)
 
 
 def _measure(function: str, adjacency: Adjacency) -> tuple[str, str]:

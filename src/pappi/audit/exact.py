@@ -1,12 +1,12 @@
 """The exact audit: the worst privacy loss over neighbouring data sets, in rationals.
 
 All neighbours of hand-made data sets are tried, then neighbours of random data sets, of
-mutations of the hand-made ones and of the worst one found (hill climbing), until the
-number of pairs asked for is reached: for each kind of data set by itself. The law
-compared is the one the mechanism draws its releases from.
+mutations of the hand-made ones and of the worst one so far (hill climbing), until the
+requested number of pairs is reached, separately for each kind of data set. The output
+distribution compared is the one the mechanism draws its releases from.
 
-A loss above ε is a proof that the promise is broken: there is no tolerance, because
-there is no rounding. No such loss is evidence, which the proof in each mechanism's
+A loss above ε proves that the promise is broken: there is no tolerance, because
+there is no rounding. Finding none is evidence, which the proof in each mechanism's
 module completes. The audit fails closed: an exception, a loss that is not a number,
 or too few pairs is a failure like any other.
 """
@@ -39,7 +39,7 @@ FEWEST_PAIRS = 1000
 
 @dataclass(frozen=True, slots=True)
 class KindReport:
-    """What the search among data sets of one kind found."""
+    """The result of the search among data sets of one kind."""
 
     kind: str
     pairs: int
@@ -48,7 +48,7 @@ class KindReport:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """What was tried, the worst that was found, and why that fails, if it does."""
+    """What was tried, the worst loss, and why it fails, if it does."""
 
     mechanism: str
     adjacency: Adjacency
@@ -104,8 +104,9 @@ def audit_joint(
     `unit_cases` is how many cases one person may have.
     """
     release = JointRelease(tuple(mechanisms))
-    first = starts if starts is not None else _all_handmade(columns)
-    search = _Search(release, tuple(columns), adjacency, unit_cases, tuple(first), draw)
+    if starts is None:
+        starts = [data for kind in handmade(columns).values() for data in kind]
+    search = _Search(release, tuple(columns), adjacency, unit_cases, tuple(starts), draw)
     error = None
     try:
         search.run(pairs)
@@ -151,10 +152,6 @@ def audit_kinds(
     )
 
 
-def _all_handmade(columns: Sequence[Column]) -> tuple[Data, ...]:
-    return tuple(data for kind in handmade(columns).values() for data in kind)
-
-
 def _failure(report: AuditReport, pairs: int) -> str | None:
     if report.pairs < max(pairs, FEWEST_PAIRS):
         return f"only {report.pairs} pairs were tried, {max(pairs, FEWEST_PAIRS)} are needed"
@@ -164,7 +161,7 @@ def _failure(report: AuditReport, pairs: int) -> str | None:
 
 
 def _shown(loss: Loss) -> str:
-    """As a decimal; without floats, which cannot hold the loss of a missing clip."""
+    """As a decimal; not by way of floats, which cannot hold the loss of a missing clip."""
     if isinstance(loss, float):
         return str(loss)
     return f"{Decimal(loss.numerator) / loss.denominator:.6g}"
@@ -200,7 +197,7 @@ class _Search:
             self._try_neighbours_of(self._next(), rows)
 
     def _next(self) -> Data:
-        """A random data set, or a step away from the worst one or from where we began."""
+        """A random data set, or a mutation of the worst one or of one of the starts."""
         bases = (*self.worst_pair[:1], *self._some_start()) if self.worst_pair else ()
         choice = self.draw(1 + len(bases))
         if choice == len(bases):
@@ -212,15 +209,15 @@ class _Search:
 
     def _try_neighbours_of(self, data: Data, rows: Sequence[Row]) -> None:
         law = self.release.law(data)
-        known: dict[JointLaw, Loss] = {}  # values beyond the bounds all have the same law
-        for other in neighbours(data, self.adjacency, rows, self.unit_cases):
-            theirs = self.release.law(other)
-            if theirs not in known:
-                known[theirs] = _sound(law.loss(theirs))
-            loss = known[theirs]
+        losses: dict[JointLaw, Loss] = {}  # values beyond the bounds all have the same law
+        for neighbour in neighbours(data, self.adjacency, rows, self.unit_cases):
+            neighbour_law = self.release.law(neighbour)
+            if neighbour_law not in losses:
+                losses[neighbour_law] = _sound(law.loss(neighbour_law))
+            loss = losses[neighbour_law]
             self.tried += 1
             if loss >= self.worst:  # also on a tie, so that climbing can cross a plateau
-                self.worst, self.worst_pair = loss, (data, other)
+                self.worst, self.worst_pair = loss, (data, neighbour)
 
 
 def _sound(loss: Loss) -> Loss:

@@ -1,13 +1,13 @@
-"""Data sets to be compared: where the audit looks, and every way in which one case can differ.
+"""Data sets to compare: where the audit looks, and every way in which one case can differ.
 
 A data set is a tuple of rows, one per case; a row holds one value per mechanism
 of a joint release, and a single mechanism has rows of one value. Nothing here is the owner's
 data. Data sets are small, because the loss of a sound mechanism does not grow with the number of
-cases, and that of a broken one is plainest where one case is much of the whole.
+cases, and that of a broken one shows best where one case is a large part of the whole.
 
-The cases that come in are taken from a list of rows, usually the corners of the range, where
-worst cases live. A person comes and goes with several cases at once; of the many
-ways to choose those, a bounded number is tried, the most uneven ones among them.
+Added cases are taken from a list of rows, usually the corners of the range, where the
+worst cases are. A person is added or removed with several cases at once; of the many ways to
+choose them, a bounded number is tried, including the most uneven ones.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Row = tuple[float, ...]
 Data = tuple[Row, ...]
 
 
-# Above this many ways to leave cases out, only those are tried that lie next to each other.
+# If there are more ways to leave cases out than this, only adjacent cases are left out together.
 _MOST_CHOICES = 64
 
 
@@ -35,13 +35,13 @@ def neighbours(
 ) -> Iterator[Data]:
     """The neighbours of the data set in which a new case is one of `rows`.
 
-    All of them where the unit is one case; with more, those of a person with one case and of
-    one with as many as `unit_cases`, who exists under add-remove alone.
+    All of them if the unit is one case; otherwise those of a person with one case and of one
+    with `unit_cases`, which exist under add-remove only.
     """
     if unit_cases > 1:
         if adjacency is not Adjacency.ADD_REMOVE:
             raise ValueError("a person with several cases is added or removed, never replaced")
-        # Without so many cases, or without any if there are fewer; extremes go together.
+        # Remove that many cases, or all if there are fewer; extremes go together.
         size = min(unit_cases, len(data))
         for gone in map(set, _choices(sorted(range(len(data)), key=data.__getitem__), size)):
             if gone:
@@ -63,12 +63,12 @@ def _choices(places: Sequence[int], size: int) -> Iterator[Sequence[int]]:
 
 
 def group_additions(data: Data, rows: Sequence[Row], size: int) -> Iterator[Data]:
-    """With so many cases more: all alike, or half like the next row or the one opposite."""
+    """With `size` more cases: all alike, or half like the next row or the one opposite."""
     half = size // 2
     for i, row in enumerate(rows):
-        others = dict.fromkeys((row, rows[(i + 1) % len(rows)], rows[-1 - i]))
-        for other in others:
-            yield (*data, *(row,) * (size - half), *(other,) * half)
+        partners = dict.fromkeys((row, rows[(i + 1) % len(rows)], rows[-1 - i]))
+        for partner in partners:
+            yield (*data, *(row,) * (size - half), *(partner,) * half)
 
 
 def replacements(data: Data, rows: Sequence[Row]) -> Iterator[Data]:
@@ -104,7 +104,7 @@ class Column:
 
     @property
     def corners(self) -> Row:
-        """The values at which a mechanism may change its mind."""
+        """The values at which a mechanism may behave differently."""
         low, high, width = self.at(0), self.at(1), float(self.bounds.width)
         step, t = width / RANGE_STEPS, self.threshold
         inside = (low, high, self.at(0.5), t, t - step, t + step, t - 1, t + 1)
@@ -151,7 +151,7 @@ def handmade(columns: Sequence[Column]) -> dict[str, tuple[Data, ...]]:
 
 
 def _blocks(low: Row, high: Row, length: int) -> Data:
-    """Both ends in turn, several times each: for what depends on the order of the cases."""
+    """Both ends in turn, several times each, to catch what depends on the order of cases."""
     turns = itertools.cycle(((low,) * length, (high,) * length))
     blocks = itertools.islice(turns, _ORDINARY_CASES // length)
     return tuple(itertools.chain.from_iterable(blocks))

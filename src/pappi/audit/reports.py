@@ -22,7 +22,7 @@ from pappi.mechanisms import Loss
 
 @dataclass(frozen=True, slots=True)
 class SubjectReport:
-    """What the layers found. A layer that was to run and did not has failed."""
+    """The results of the layers. A layer that should have run and did not has failed."""
 
     subject: Subject
     exact: AuditReport
@@ -44,7 +44,7 @@ class SubjectReport:
 
 
 def audit_subject(subject: Subject, pairs: int, samples: int, seed: int = 1) -> SubjectReport:
-    """Layers 1 and 2: the exact worst loss, and the sampler against its law."""
+    """Layers 1 and 2: the exact worst loss, and the sampler against its output distribution."""
     exact = audit_kinds(
         subject.mechanisms,
         subject.columns,
@@ -54,8 +54,8 @@ def audit_subject(subject: Subject, pairs: int, samples: int, seed: int = 1) -> 
         pairs=pairs,
         unit_cases=subject.unit_cases,
     )
-    drawn = tuple(audit_sampler(trial, samples) for trial in subject.trials)
-    return SubjectReport(subject, exact, drawn)
+    sampling = tuple(audit_sampler(trial, samples) for trial in subject.trials)
+    return SubjectReport(subject, exact, sampling)
 
 
 def report_record(report: SubjectReport) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def _loss(loss: Loss) -> dict[str, Any]:
 
 
 def loss_as_float(loss: Loss) -> float | None:
-    """None where it is infinite, or too large to be told from it."""
+    """None if it is infinite, or too large for a float."""
     if isinstance(loss, Fraction) and loss > Fraction(2) ** 1000:
         return None
     return float(loss) if math.isfinite(loss) else None
@@ -125,7 +125,7 @@ def _rows(data: Data) -> list[list[str]]:
 
 # --- many audits at once, on all processors ----------------------------------------------------
 
-Task = TypeVar("Task")
+Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 Done = Callable[[], None]
@@ -137,15 +137,19 @@ def no_progress() -> None:
 
 
 def spread(
-    work: Callable[[Task], Result],
-    tasks: Sequence[Task],
+    work: Callable[[Job], Result],
+    tasks: Sequence[Job],
     jobs: int | None = None,
     done: Done = no_progress,
 ) -> list[Result]:
-    """The result of each task, in order. A task that raises ends it all: nothing is left out."""
+    """The result of each task, in order. If one raises, so does this: no result is left out."""
     workers = min(jobs or os.cpu_count() or 1, len(tasks))
     if workers <= 1:
-        return [_noted(work(task), done) for task in tasks]
+        results = []
+        for task in tasks:
+            results.append(work(task))
+            done()
+        return results
     with _pool(workers) as pool:
         futures = [pool.submit(work, task) for task in tasks]
         for future in futures:
@@ -161,8 +165,3 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _noted(result: Result, done: Done) -> Result:
-    done()
-    return result

@@ -1,12 +1,12 @@
-"""Layer 2: what a mechanism really draws, against the law it was audited by.
+"""Layer 2: what a mechanism really draws, against the output distribution that was audited.
 
-Releases are drawn as they are for an analyst, and their frequencies compared with the
-law's probabilities: by chi-square where outcomes repeat, else box by box. An outcome that
-the law calls impossible, or that is not made of whole numbers, fails at once: this is how
+Releases are drawn as they are for an analyst, and their frequencies are compared with the
+law's probabilities: by chi-square where outcomes repeat, otherwise box by box. An outcome that
+is impossible under the law, or that is not made of whole numbers, fails at once: this is how
 noise in floats shows, whatever its scale.
 
-It fails closed: an exception, a probability that is none, too few draws or a law that
-explains too little of them are failures.
+It fails closed: an exception, an invalid probability, too few draws or a law that
+explains too few of them are failures.
 
 **Boxes.** A law over a million points cannot be tested point by point, and its cumulative
 probabilities may not be known. But for a box b of outcomes, however large,
@@ -16,12 +16,13 @@ probabilities may not be known. But for a box b of outcomes, however large,
 if X is drawn from P; if it is drawn from Q, it is the sum of Q/P over the box. Boxes are
 cut along the quantiles of one half of the draws, each is divided into its even and its odd
 points, and the other half of the draws is averaged. How far an average may be off follows
-from the law as well: E[(1{X ∈ b} / P(X))²] is the sum of 1/P over the box, taken from
+from the law as well: E[(1{X ∈ b} / P(X))²] is the sum of 1/P over the box, estimated from
 points spread over it. A wrong scale, a wrong centre and a lattice that is coarser by a
-power of two are far off in some box; what keeps the probability of all boxes does not show.
+power of two are far off in some box; a fault that keeps the probability of every box does not
+show.
 
-The far tails are left out, where 1/P varies too much for an average; and so are boxes with
-a corner that the law calls impossible, which reach over the border of what it can give.
+The far tails are left out, because 1/P varies too much there for an average, and so are boxes
+with a corner that is impossible under the law.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def audit_sampler(trial: Trial, samples: int) -> SamplingReport:
 def _failure(samples: int, p: float) -> str | None:
     if samples < FEWEST_SAMPLES:
         return f"only {samples} samples were drawn, {FEWEST_SAMPLES} are needed"
-    if not p >= LEAST_P:  # so that not a number fails, too
+    if not p >= LEAST_P:  # so that NaN fails, too
         return f"the samples do not follow the output distribution (p = {p:.2g})"
     return None
 
@@ -90,10 +91,10 @@ def _failure(samples: int, p: float) -> str | None:
 def _compare(trial: Trial, samples: int) -> tuple[str, int, float]:
     values = columns_of(trial.data, 0, trial.mechanism.width)
     law = trial.mechanism.law(values)
-    drawn = [trial.mechanism.release(values) for _ in range(samples)]
-    for outcome in drawn:
+    raw = [trial.mechanism.release(values) for _ in range(samples)]
+    for outcome in raw:
         _probability(outcome, law)  # refuses what the law rules out
-    outcomes, law = [law.fold(outcome) for outcome in drawn], law.folded()
+    outcomes, law = [law.fold(outcome) for outcome in raw], law.folded()
     counts = Counter(outcomes)
     probabilities = {outcome: _probability(outcome, law) for outcome in counts}
     likely = {o: p for o, p in probabilities.items() if samples * p >= _LEAST_EXPECTED}
@@ -119,7 +120,7 @@ def _compare(trial: Trial, samples: int) -> tuple[str, int, float]:
 
 
 def _probability(outcome: Outcome, law: Law) -> float:
-    """The law's probability of something drawn, which must be one."""
+    """The law's probability of an outcome that was drawn, which must be valid."""
     if not all(type(number) is int for number in outcome) or len(outcome) != law.size:
         raise SamplerUnsound(f"an outcome is not {law.size} whole numbers")
     p = law.probability(outcome)
@@ -131,12 +132,12 @@ def _probability(outcome: Outcome, law: Law) -> float:
 # --- where no outcome comes up often enough to be counted --------------------------------------
 
 _MOST_BOXES = 32
-_SAMPLES_PER_BOX = 200  # below, an average is not normal far out
+_SAMPLES_PER_BOX = 200  # with fewer, the tails of an average are not normal
 _GRID = 64
 _TAIL = 0.1
-# Without the tails of three coordinates, half of the draws is 0.4 · 0.8 · 0.8 = 0.256 of them: so
-# much is left where only one half of what a first stage chose can be compared. At 1,000 draws
-# less than this is left once in 30,000 tries.
+# Without the tails of three coordinates, half of the draws is 0.4 · 0.8 · 0.8 = 0.256 of them: that
+# is what remains if only one half of what a first stage chose can be compared. With 1,000 draws,
+# less than this remains once in 30,000 tries.
 _LEAST_COVERAGE = 0.2
 _CERTAIN = 1e-9
 
@@ -158,9 +159,9 @@ class Box:
     @property
     def points(self) -> int:
         ends = zip(self.low, self.high, strict=True)
-        every = math.prod(high - low + 1 for low, high in ends)
-        # Neighbouring points alternate; of an odd number, those like the corner are one more.
-        return (every + (sum(self.low) % 2 == self.parity)) // 2
+        total = math.prod(high - low + 1 for low, high in ends)
+        # Neighbouring points alternate; of an odd number, one more has the corner's parity.
+        return (total + (sum(self.low) % 2 == self.parity)) // 2
 
     @property
     def corners(self) -> Iterator[Outcome]:
@@ -186,7 +187,7 @@ class Box:
 
 
 def box_p(outcomes: Sequence[Outcome], law: Law) -> tuple[float, int]:
-    """The chance of draws this far from the law or further, and in how many boxes."""
+    """The p-value of the draws under the law, and the number of boxes compared."""
     points = np.array(outcomes, dtype=np.int64)
     pilot, tested = points[::2], points[1::2]
     boxes = [b for b in _boxes(pilot) if b.points and all(map(law.probability, b.corners))]
@@ -215,7 +216,7 @@ def _variance(box: Box, law: Law) -> float:
 
 
 def _boxes(pilot: Points) -> list[Box]:
-    """Boxes that hold about equally many of the points, but for those far out.
+    """Boxes with about equally many of the points each, without those far out.
 
     The first coordinate that varies is cut finest: in a release of two stages it is what the
     first one chose, and sets the scale of the others.
@@ -235,7 +236,7 @@ def _boxes(pilot: Points) -> list[Box]:
 def _cut(
     points: Points, axis: int, parts: Mapping[int, int]
 ) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Along one coordinate, and each slice along the next, as its own points lie."""
+    """Cut along one coordinate, and each slice along the next, by the quantiles of its points."""
     if axis == points.shape[1]:
         yield ()
         return
@@ -262,9 +263,9 @@ def _slices(numbers: Points, parts: int) -> list[tuple[int, int]]:
 def chi_square_p(observed: Sequence[float], expected: Sequence[float]) -> float:
     """The chance of a fit this bad or worse, after Wilson and Hilferty.
 
-    A chi-square variable of d degrees of freedom, divided by d, has a cube root that is
-    normal with mean 1 − 2/9d and variance 2/9d, nearly: p is right within a few percent where
-    it is ordinary, and within a factor of three where it is 10⁻⁶, too large rather than too small.
+    The cube root of a chi-square variable of d degrees of freedom, divided by d, is nearly normal
+    with mean 1 − 2/9d and variance 2/9d: p is right within a few percent where it is ordinary,
+    and within a factor of three where it is 10⁻⁶, too large rather than too small.
 
     >>> round(chi_square_p([45, 55, 35, 65], [50, 50, 50, 50]), 3)
     0.018

@@ -1,7 +1,7 @@
-"""What is audited: promises, each about all that is released together about the same cases.
+"""What is audited: promises, each about everything that is released about the same cases.
 
-A subject is one promise. Mechanisms have one for each of their families, which are audited by
-name; plans have theirs from the checkpoint.
+A subject is one promise. Each family of a mechanism makes one, and is audited by name; the
+checkpoint makes those of plans.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.audit.black_box import Question, standard_question
+from pappi.audit.black_box import BlackBoxQuery, standard_query
 from pappi.audit.neighbours import Column, Data, handmade
 from pappi.errors import UsageError
 from pappi.mechanisms import (
@@ -30,10 +30,10 @@ from pappi.values import Adjacency
 
 ALL = "all"
 
-# A promise that 5,000 answers can tell from twice its epsilon.
+# Small enough for 5,000 answers to tell it from twice as much.
 STANDARD_EPSILON = Fraction(1)
 
-# Few enough outcomes are likely here to count each of them.
+# With these, few outcomes are likely, so each can be counted.
 _SMALL_EPSILON = Fraction(2)
 _SMALL_VALUES = (0.0, 1.0, 2.0, 2.0)
 
@@ -59,8 +59,8 @@ class Audited(Protocol):
 class JointRelease:
     """Several mechanisms over the same cases, each on its own values of every row.
 
-    Their noises are independent, so the law of all they release is the joint law, and
-    their losses add up: this is where an ε that was not split shows.
+    Their noise is independent, so everything they release has the joint law, and their
+    losses add up: this is where an ε that was not split shows.
     """
 
     mechanisms: tuple[Audited, ...]
@@ -79,23 +79,23 @@ class JointRelease:
 
 
 def columns_of(data: Data, start: int, end: int) -> Values:
-    """Some of the values of every case, as a mechanism takes them."""
+    """Some columns of the data, in the form a mechanism takes."""
     rows = np.array([row[start:end] for row in data], dtype=np.float64)
     rows = rows.reshape(len(data), end - start)
     return rows[:, 0] if end - start == 1 else rows
 
 
-class Released(Audited, Protocol):
-    """What has a law, and draws."""
+class Sampler(Audited, Protocol):
+    """What the audit can also draw from."""
 
     def release(self, values: Values) -> Outcome: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A mechanism, and the cases over which it is to draw."""
+    """A mechanism, and the cases on which layer 2 draws from it."""
 
-    mechanism: Released
+    mechanism: Sampler
     data: Data
 
 
@@ -103,8 +103,8 @@ class Trial:
 class OfTheLatest:
     """What is released about the latest cases; a row ends with its place in time.
 
-    A case more pushes another out. How many are the latest enters no law, so that a few will
-    do here, and small data show what happens.
+    One more case pushes another out. The number of latest cases enters no law, so a few are
+    enough here, and small data sets show the effect.
     """
 
     mechanisms: tuple[Audited, ...]
@@ -120,10 +120,10 @@ class OfTheLatest:
 
     def law(self, values: Values) -> Law:
         rows = values.reshape(-1, self.width)
-        # A place that is missing is the first: which one it is does not matter here.
+        # A missing place counts as the first; which one it is does not matter here.
         place = np.nan_to_num(rows[:, -1], nan=-1.0)
-        kept = rows[np.sort(np.argsort(place, kind="stable")[-self.latest :]), :-1]
-        return JointRelease(self.mechanisms).law(tuple(map(tuple, kept.tolist())))
+        latest = rows[np.sort(np.argsort(place, kind="stable")[-self.latest :]), :-1]
+        return JointRelease(self.mechanisms).law(tuple(map(tuple, latest.tolist())))
 
     def release(self, values: Values) -> Outcome:
         return self.law(values).draw(system_randbelow)
@@ -134,8 +134,8 @@ class InTwoGroups:
     """All that is released about the cases of two groups; a row ends with which one it is in.
 
     A case of one group has no values in the other. So a case that changes its group is a
-    neighbour like any other here, and what both groups tell about it is added up. Two periods
-    are like two groups where a case may change its period.
+    neighbour like any other, and the losses of both groups add up. Two periods are like two
+    groups if a case may change its period.
     """
 
     mechanisms: tuple[Audited, ...]
@@ -150,9 +150,11 @@ class InTwoGroups:
 
     def law(self, values: Values) -> Law:
         rows = values.reshape(-1, self.width)
-        second = rows[:, -1] > 0.5
+        in_second = rows[:, -1] > 0.5
         release = JointRelease(self.mechanisms)
-        return JointLaw(tuple(release.law(_rows_of(rows[:, :-1], of)) for of in (~second, second)))
+        return JointLaw(
+            tuple(release.law(_rows_of(rows[:, :-1], of)) for of in (~in_second, in_second))
+        )
 
     def release(self, values: Values) -> Outcome:
         return self.law(values).draw(system_randbelow)
@@ -169,9 +171,8 @@ def _rows_of(rows: Values, group: NDArray[np.bool_]) -> Data:
 class Subject:
     """One promise: what is released together about a case, and for which epsilon.
 
-    `trials` are what layer 2 draws; `questions` are what layer 3 asks the checkpoint. `ppi`
-    names the PPI it is about, if it is about one, and `unit_cases` is how many cases a person
-    may have.
+    `trials` are what layer 2 draws; `queries` are what layer 3 asks the checkpoint. `ppi` is the
+    id of the PPI, if it is about one, and `unit_cases` is how many cases a person may have.
     """
 
     name: str
@@ -179,22 +180,22 @@ class Subject:
     function: str
     adjacency: Adjacency
     epsilon: Fraction
-    mechanisms: tuple[Released, ...]
+    mechanisms: tuple[Sampler, ...]
     columns: tuple[Column, ...]
     trials: tuple[Trial, ...]
-    questions: tuple[Question, ...] = ()
+    queries: tuple[BlackBoxQuery, ...] = ()
     ppi: str | None = None
     unit_cases: int = 1
 
 
-def promises_of(family: Family, wanted: Fraction) -> Iterator[Subject]:
+def promises_of(family: Family, requested: Fraction) -> Iterator[Subject]:
     """A mechanism for one function, over real values and over whole numbers."""
-    epsilon = max(wanted, family.least_epsilon)
+    epsilon = max(requested, family.least_epsilon)
     for adjacency in family.adjacencies:
-        question = standard_question(family.mechanism, family.function, adjacency, epsilon)
-        questions = (question,) if question is not None and family.asked else ()
-        # Layer 3 brings its own values: with one of the two is enough.
-        yield _subject(family, epsilon, adjacency, questions, integral=False)
+        query = standard_query(family.mechanism, family.function, adjacency, epsilon)
+        queries = (query,) if query is not None and family.asked else ()
+        # Layer 3 brings its own values, so one of the two subjects is enough for it.
+        yield _subject(family, epsilon, adjacency, queries, integral=False)
         yield _subject(family, epsilon, adjacency, (), integral=True)
 
 
@@ -202,7 +203,7 @@ def _subject(
     family: Family,
     epsilon: Fraction,
     adjacency: Adjacency,
-    questions: tuple[Question, ...],
+    queries: tuple[BlackBoxQuery, ...],
     *,
     integral: bool,
 ) -> Subject:
@@ -223,11 +224,11 @@ def _subject(
             ordinary_trial(released, columns),
             Trial(small, tuple((value,) * width for value in _SMALL_VALUES)),
         ),
-        questions=questions,
+        queries=queries,
     )
 
 
-def ordinary_trial(mechanism: Released, columns: tuple[Column, ...]) -> Trial:
+def ordinary_trial(mechanism: Sampler, columns: tuple[Column, ...]) -> Trial:
     """Draws over cases that are spread evenly over the range."""
     (data,) = handmade(columns)["ordinary"]
     return Trial(mechanism, data)
@@ -239,14 +240,14 @@ def subjects_named(name: str, epsilon: Fraction = STANDARD_EPSILON) -> tuple[Sub
     >>> sorted({subject.function for subject in subjects_named("two-bin")})
     ['mean', 'ratio', 'share']
     """
-    known = tuple(families())
-    named = [f for f in known if name in (ALL, f.mechanism, f.function)]
-    if not named:
-        mechanisms = dict.fromkeys(family.mechanism for family in known)
-        functions = dict.fromkeys(family.function for family in known)
+    available = tuple(families())
+    matching = [f for f in available if name in (ALL, f.mechanism, f.function)]
+    if not matching:
+        mechanisms = dict.fromkeys(family.mechanism for family in available)
+        functions = dict.fromkeys(family.function for family in available)
         raise UsageError(
             f"'{name}' is neither a file nor a mechanism or function to audit",
             hint=f"name a catalogue file, 'ledger', '{ALL}', a mechanism "
             f"({', '.join(mechanisms)}) or a function ({', '.join(functions)})",
         )
-    return tuple(subject for family in named for subject in promises_of(family, epsilon))
+    return tuple(subject for family in matching for subject in promises_of(family, epsilon))

@@ -11,15 +11,15 @@ from fractions import Fraction
 
 from pappi.audit import (
     AuditReport,
+    BlackBoxQuery,
     Column,
     InTwoGroups,
     OfTheLatest,
-    Question,
-    Released,
+    Sampler,
     Subject,
     audit_joint,
     ordinary_trial,
-    standard_question,
+    standard_query,
     steered_by,
 )
 from pappi.planning import Measurement, Plan
@@ -49,15 +49,15 @@ def subject_of(plan: Plan, adjacency: Adjacency, unit_cases: int = 1) -> Subject
         trials=tuple(
             ordinary_trial(part.mechanism, columns[part.path]) for part in plan.measurements
         ),
-        questions=tuple(dict.fromkeys(q for q in questions if q is not None)),
+        queries=tuple(dict.fromkeys(q for q in questions if q is not None)),
         ppi=plan.ppi.id,
         unit_cases=unit_cases,
     )
 
 
 def _as_released(
-    mechanisms: tuple[Released, ...], plan: Plan
-) -> tuple[tuple[Released, ...], tuple[Column, ...]]:
+    mechanisms: tuple[Sampler, ...], plan: Plan
+) -> tuple[tuple[Sampler, ...], tuple[Column, ...]]:
     """What sees the cases of a log, and what it reads of them other than the measures."""
     released = mechanisms
     chosen_by: tuple[Column, ...] = ()
@@ -88,9 +88,9 @@ def _function(part: Measurement) -> str:
     return part.inputs[0].called if len(part.inputs) == 1 else "ratio"
 
 
-def _question(part: Measurement, adjacency: Adjacency) -> Question | None:
+def _question(part: Measurement, adjacency: Adjacency) -> BlackBoxQuery | None:
     mechanism = part.mechanism
-    return standard_question(mechanism.name, _function(part), adjacency, mechanism.epsilon)
+    return standard_query(mechanism.name, _function(part), adjacency, mechanism.epsilon)
 
 
 def _columns(part: Measurement, plan: Plan) -> Iterator[Column]:

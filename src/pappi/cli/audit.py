@@ -147,15 +147,15 @@ def _subjects(
 
 
 def _with_black_box(reports: Sequence[SubjectReport], jobs: int | None) -> list[SubjectReport]:
-    """Each question once, whoever asks it."""
+    """Each query once, whoever asks it."""
     from pappi.audit import spread
-    from pappi.session import audit_question
+    from pappi.session import audit_query
 
-    queries = list(dict.fromkeys(q for report in reports for q in report.subject.questions))
+    queries = list(dict.fromkeys(q for report in reports for q in report.subject.queries))
     with _progress("Sampling releases", len(queries)) as done:
-        audits = dict(zip(queries, spread(audit_question, queries, jobs, done), strict=True))
+        audits = dict(zip(queries, spread(audit_query, queries, jobs, done), strict=True))
     return [
-        replace(report, black_box=tuple(audits[q] for q in report.subject.questions))
+        replace(report, black_box=tuple(audits[q] for q in report.subject.queries))
         for report in reports
     ]
 

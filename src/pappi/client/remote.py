@@ -1,8 +1,8 @@
 """A session behind a service: the same verbs, sent as requests and read back as the same types.
 
-A release is the same however often it is asked for: if the connection breaks after the charge,
-asking again completes it at no new cost. So requests are sent again where that is safe; only what
-would make a second subscription, or end one, is not.
+A release is idempotent: if the connection breaks after the charge, the same request completes it
+at no new cost. So failed requests are sent again; only those that make a subscription, or
+delete something, are not.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ _NOTATIONS = {".yaml": "yaml", ".yml": "yaml", ".bpmn": "bpmn", ".xml": "bpmn", 
 _PAGE = 1_000
 _ATTEMPTS = 4
 _LONGEST_WAIT = 30.0
-# The service has said to come again; it has done nothing.
+# Codes that ask for the request to be sent again: the service has done nothing.
 _AGAIN = frozenset({"too-many-requests", "busy", "stopping"})
 
-# Whatever may be wrong with a reply; a UsageError is about an amount that is none.
+# What reading a malformed reply may raise; a UsageError if an amount of ε is invalid.
 _UNREADABLE = (
     ArithmeticError,
     AttributeError,
@@ -81,7 +81,7 @@ Value = TypeVar("Value")
 
 
 class ServiceError(PappiError):
-    """The service could not be reached, did not understand, or was not understood."""
+    """The service could not be reached, or one side could not read what the other sent."""
 
     code = "service"
     exit_code = 15
@@ -136,7 +136,7 @@ class Client:
     # --- what is public, and what is left ---
 
     def logs(self) -> tuple[PublicLog, ...]:
-        """The logs you may ask about, and what is public about each."""
+        """The logs you may query, and what is public about each."""
         return _part(tuple[PublicLog, ...], self._get("/logs"), "logs")
 
     def log(self, name: str) -> PublicLog:
@@ -208,7 +208,7 @@ class Client:
         ppi: Ids | None = None,
         notation: str | None = None,
     ) -> Quotes:
-        """The same, with what to ask instead of every PPI that may well not decide."""
+        """A preview with alternatives to every PPI whose verdict may well be undecided."""
         sent = _sent(definitions, notation, epsilon, total, ppi)
         return Quotes(_part(tuple[Quote, ...], self._post("/advise", sent), "quotes"))
 
@@ -231,9 +231,9 @@ class Client:
         total: Amount | None = None,
         notation: str | None = None,
     ) -> tuple[Forecast | None, ...]:
-        """How long the budget lasts if each PPI is asked, at the ε it names; None if it is free.
+        """How long the budget lasts if each PPI is released at its ε; None if it is free.
 
-        Of a draw for several PPIs, each is asked at its part.
+        A PPI that shares a draw is charged its part of it.
         """
         reply = self._post("/forecast", _sent(definitions, notation, None, total))
         return _part(tuple[Forecast | None, ...], reply, "forecasts")
@@ -273,10 +273,10 @@ class Client:
         pairs: int = 2_000,
         samples: int = 10_000,
     ) -> tuple[SubjectReport, ...]:
-        """The exact worst loss of each PPI's release, and its sampler against its law.
+        """The exact worst loss of each PPI's release, and its sampler against its distribution.
 
-        The service only checks the definitions. What would be released follows from what is
-        public about the log, and is audited here: its word need not be taken for it.
+        The service only checks the definitions. The audit runs here, from what is public about
+        the log, so the service need not be trusted for it.
         """
         refuse_both(epsilon, total)
         catalogue = catalogue_of(definitions, total, ppi)
@@ -300,13 +300,13 @@ class Client:
         derived: bool | None = None,
         notation: str | None = None,
     ) -> Released:
-        """Charge and release every PPI, or none; what was released is replayed.
+        """Charge and release every PPI, or none; what was released before is replayed.
 
-        `smooth` also draws the periods of a series towards each other, from what was released
-        alone; `whole` spends that share of ε on the whole time. With the name of a `price`,
-        nothing happens unless that is still the price. What would tell nothing is refused, unless
-        it is to be released `anyway`. What follows from the record is not paid for if it is as
-        exact; `derived`, however exact it is, and with False never.
+        `smooth` also smooths the periods of a series, from released values only; `whole` spends
+        that share of ε on the whole time. With the name of a `price`, nothing happens unless that
+        is still the price. What would tell nothing is refused, unless it is to be released
+        `anyway`. What can be derived from the record at least as exactly is not charged; with
+        `derived=True` it is derived however exact, and with False never.
         """
         share = None if whole is None else str(epsilon_of(whole))
         more = {
@@ -347,7 +347,7 @@ class Client:
     ) -> Subscription:
         """Reserve what every block up to a day costs; each is released once it is sealed.
 
-        What would tell nothing is refused, unless it is wanted `anyway`.
+        What would tell nothing is refused, unless it is to be released `anyway`.
         """
         more = {"until": until.isoformat(), "anyway": anyway or None}
         sent = _sent(definitions, notation, epsilon, total, ppi, **more)
@@ -384,15 +384,15 @@ class Client:
     # --- requests ---
 
     def _get(self, path: str, **query: str | int) -> Json:
-        return self._ask("GET", path, query=query)
+        return self._request("GET", path, query=query)
 
     def _post(self, path: str, sent: Sent, *, repeatable: bool = True) -> Json:
-        return self._ask("POST", path, *sent, repeatable=repeatable)
+        return self._request("POST", path, *sent, repeatable=repeatable)
 
     def _delete(self, path: str) -> Json:
-        return self._ask("DELETE", path, repeatable=False)
+        return self._request("DELETE", path, repeatable=False)
 
-    def _ask(
+    def _request(
         self,
         method: str,
         path: str,
@@ -438,12 +438,12 @@ def _sent(
     ppi: Ids | None = None,
     **more: object,
 ) -> Sent:
-    text, known, file = _text_of(
+    text, file_notation, file = _text_of(
         definitions if ppi is None else catalogue_of(definitions, None, ppi)
     )
     body = {
         "definitions": text,
-        "notation": notation or known,
+        "notation": notation or file_notation,
         "epsilon": None if epsilon is None else str(epsilon_of(epsilon)),
         "total": None if total is None else str(epsilon_of(total)),
         **more,
@@ -462,7 +462,7 @@ def _text_of(definitions: Definitions) -> tuple[str, str | None, str]:
 
 
 def _in_path(name: str) -> str:
-    """One part of a path, whatever the name holds."""
+    """A name as one segment of a path."""
     return url_part(name, safe="")
 
 
@@ -470,7 +470,7 @@ def _in_path(name: str) -> str:
 
 
 def _part(kind: type[Value], reply: Json, name: str = "") -> Value:
-    """What a part of a reply, or all of it, stands for; what is not understood is one error."""
+    """A reply, or one part of it, as a value; whatever is wrong with it is one error."""
     try:
         return from_wire(kind, reply[name] if name else reply)
     except _UNREADABLE:
@@ -498,8 +498,8 @@ def _json(reply: httpx.Response) -> Json:
 
 
 def _wait(reply: httpx.Response) -> float:
-    written = reply.headers.get("retry-after", "")
-    seconds = float(written) if written.isascii() and written.isdigit() else 1.0
+    header = reply.headers.get("retry-after", "")
+    seconds = float(header) if header.isascii() and header.isdigit() else 1.0
     return min(seconds, _LONGEST_WAIT)
 
 
@@ -535,5 +535,5 @@ def error_of(status: int, body: object, file: str) -> PappiError:
 
 
 def in_file(problem: Problem, file: str) -> Problem:
-    """A problem as the service tells it, with the file that only its sender knows."""
+    """A problem from the service, with the name of the file, which only the client knows."""
     return replace(problem, position=replace(problem.position, file=file))

@@ -1,10 +1,9 @@
-"""Two example logs of our own making, with PPIs to ask of them.
+"""Two simulated example logs, with catalogues of PPIs for them.
 
 `claims` is the claim handling of an insurer, as in the paper, `hospital` a process shaped like
-the Sepsis log; `events` writes either to CSV or XES; `bundled` names both together
-with their catalogues; `chance` is the seeded source of what is simulated, here and in synthetic
-logs of rehearsals. All of it is simulated from a seed: public toy data about
-nobody, the same on every machine.
+the Sepsis log; `events` writes either to CSV or XES; `bundled` lists both with their catalogues;
+`chance` is the seeded random source, here and for the synthetic logs of rehearsals. All of it
+is public toy data about nobody, the same on every machine.
 """
 
 from pappi.examples.bundled import DEMO_EPSILON, EXAMPLES, Example

@@ -15,15 +15,15 @@ from pappi.values import Terms
 DIRECTORY = Path(__file__).parent
 
 DEMO_EPSILON = "0.12"
-"""Of each PPI: a month may spend 1, and eight of them together take 0.96."""
+"""The ε of each PPI: eight of them spend 0.96 of a month's budget of 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A log under its name, where its clocks stand, and what to ask of it.
+    """A log with its name, its time zone and a catalogue of PPIs.
 
-    `expected_cases` is what the owner declares of a month. `impossible` is a question that tells
-    nothing, where there is one: the catalogue has what is advised instead.
+    `expected_cases` is the declared number per month. `impossible` is a query that would tell
+    nothing, if there is one: the catalogue has what is advised instead.
     """
 
     log: str

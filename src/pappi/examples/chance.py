@@ -1,7 +1,7 @@
-"""Chance for the example logs: the same seed gives the same draws on every machine.
+"""Random draws for the example logs: the same seed gives the same draws on every machine.
 
 Apart from `mechanisms.noise`, this is the only place that imports `random`. That is
-harmless: what it makes is public toy data about nobody, and no release ever
+harmless: it only makes public toy data about nobody, and no release ever
 draws from it. A private answer must never depend on a seed; an example must.
 
 Only `Random.random()` is used, whose sequence Python documents as stable, and

@@ -1,4 +1,4 @@
-"""What the simulators make, and how it is written to a file.
+"""The events of the simulators, and how they are written to a file.
 
 The same events give the same bytes on every machine. A `.gz` carries no time
 and no name; its compressed bytes are those of the local zlib, its content is

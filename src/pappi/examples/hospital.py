@@ -88,10 +88,10 @@ class _Stay:
         self._record("ER Sepsis Triage", triage + self.chance.skewed(3, 3, at_most=60), "A")
 
     def _first_sample(self) -> None:
-        drawn = self.chance.skewed(25, 4, at_most=600)
-        self._sample(drawn)
+        minutes = self.chance.skewed(25, 4, at_most=600)
+        self._sample(minutes)
         if self.chance.happens(0.78 + 0.1 * self.progress):
-            self._lactic_acid(drawn)
+            self._lactic_acid(minutes)
         elif self.chance.happens(0.5):
             self._lactic_acid(self.chance.between(185, 900))
 
@@ -122,12 +122,12 @@ class _Stay:
         self._record(activity, minutes, _WARDS.draw(self.chance))
 
     def _daily_samples(self, admitted: float, stay: float, *, intensive: bool) -> None:
-        taken = admitted + self.chance.between(300, 1_200)
-        while taken < admitted + stay:
-            self._sample(taken)
+        minutes = admitted + self.chance.between(300, 1_200)
+        while minutes < admitted + stay:
+            self._sample(minutes)
             if self.chance.happens(0.5 if intensive else 0.01):
-                self._lactic_acid(taken)
-            taken += self.chance.between(1_500, 4_000)
+                self._lactic_acid(minutes)
+            minutes += self.chance.between(1_500, 4_000)
 
     def _return(self, released: float) -> None:
         if self.chance.happens(0.135 - 0.02 * self.progress):

@@ -1,8 +1,8 @@
-"""Released values over time: what the periods of a series say about each other, for free.
+"""Smoothing of released series: what the periods say about each other, at no cost.
 
 likelihood  how likely one release is, for each possible answer
 per_period  the interval of each period by its own release
-posterior   the model: what all periods together say about each of them
+posterior   the model: the posterior of each period, given all of them
 smoothing   a released series, smoothed
 """
 

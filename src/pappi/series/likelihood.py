@@ -3,24 +3,25 @@
 *Two bins* are two noisy sums, a = n·p + X and b = n·(1−p) + Y in units of the noise's scale, with
 unknown n ≥ 0 and Laplace X, Y. The sizes n are taken as exponential around their mean m, which is
 estimated from all periods, or around a tenth of it for one period in four. That makes the
-likelihood a mixture of two of the form
+likelihood a mixture of two terms of the form
 
     L(p) = 1/m · ∫₀^∞ exp(−|a − n·p| − |b − n·(1−p)| − n/m) dn,
 
 whose exponent is linear between 0, a/p and b/(1−p): an integral in closed form. It is flat
-where a period is empty, and knows that a large sum may be noise where periods are small.
+where a period is empty, and allows for a large sum being noise where periods are small.
 *Laplace* noise on the share itself is L(p) = exp(−|p − at|/scale).
 
-*A rank* is different: a point z drawn to be a maximum has a law that depends on every case, of
-which nothing is known. Its density falls with the number of cases above z (`interval`), so as
-exp(−s·(1 − z/p)^k) below the maximum p, if s/ε cases thin out towards it with power k. All s from
-a third to a thousand and all k from 1 to 8 are taken as equally likely. In one period of four the
-maximum stands alone beyond the end of the others, anywhere, where no release could show it:
+*A rank* is different: a point z drawn as a maximum has an output distribution that depends on
+every case, and nothing is known about the cases. Its density falls with the number of cases above z
+(`interval`), so as exp(−s·(1 − z/p)^k) below the maximum p, if s/ε cases thin out towards it with
+power k. All s from a third to a thousand and all k from 1 to 8 are taken as equally likely. In one
+period of four the maximum stands alone beyond the end of the others, anywhere, where no release
+could show it:
 
     L(p) = ¾·l(p) + ¼·1/p·∫₀^p l(t) dt,   l(p) = mean of exp(−s·(1 − z/p)₊^k) / Z over s and k.
 
-That is a guess about cases, so it serves for values only. Intervals are those that hold whatever
-the cases are, and say next to nothing: as little as a maximum can tell.
+That is a guess about the cases, so it is used for values only. Intervals hold whatever the cases
+are, and are as wide as that makes them.
 """
 
 from __future__ import annotations
@@ -38,21 +39,21 @@ from pappi.values import LaplaceLikelihood, Likelihood, RankLikelihood, TwoBinLi
 Floats = NDArray[np.float64]
 
 TINY = 1e-12
-"""How close to an end of the range a share is told from it."""
+"""How close to an end of the range a share may come."""
 
 LEAST = 1e-300
-"""What counts as nothing, where a logarithm is taken."""
+"""The smallest number whose logarithm is taken."""
 
-_SOME, _SMALL = 0.25, 0.1  # of the periods are so much smaller than usual
+_SMALL_SHARE, _SMALL_SIZE = 0.25, 0.1  # a quarter of the periods have a tenth of the usual size
 
 _ALONE = 0.25  # of the maxima stand alone
-_MANY = np.array([0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0])[:, np.newaxis]
-_POWERS = np.array([1.0, 2.0, 4.0, 8.0])
+_COUNTS = np.array([0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0])[:, np.newaxis]  # s
+_POWERS = np.array([1.0, 2.0, 4.0, 8.0])  # k
 _PLACES = np.linspace(0, 1, 201)
 
 
 def size_of(likelihood: Likelihood) -> float:
-    """What a period weighs: its number of cases, in units of the noise; unknown sizes are alike."""
+    """The size of a period: its number of cases in units of the noise scale; 1 if unknown."""
     match likelihood:
         case TwoBinLikelihood(first, second):
             return max(first + second, 0.0)
@@ -63,7 +64,7 @@ def size_of(likelihood: Likelihood) -> float:
 
 
 def usual_size(likelihoods: Sequence[Likelihood]) -> float:
-    """The mean size, and its standard error on top: better too large than too small."""
+    """The mean size plus its standard error: better too large than too small."""
     # Noise below zero counts here: without it, the mean would be too large.
     sizes = [
         e.first + e.second if isinstance(e, TwoBinLikelihood) else size_of(e) for e in likelihoods
@@ -72,7 +73,7 @@ def usual_size(likelihoods: Sequence[Likelihood]) -> float:
 
 
 def rough_estimate(likelihood: Likelihood) -> tuple[float, float]:
-    """A share, and about how far off it is; the middle if nothing is known."""
+    """An estimate of the share, and its approximate error; the middle if nothing is known."""
     match likelihood:
         case TwoBinLikelihood(first, second):
             both = max(first, 0.0) + max(second, 0.0)
@@ -88,23 +89,23 @@ def log_likelihood(likelihood: Likelihood, shares: Floats, usual_size: float) ->
     """The logarithm of L at each of the shares, up to a constant."""
     match likelihood:
         case TwoBinLikelihood():
-            small = _SMALL * usual_size
+            small = _SMALL_SIZE * usual_size
             usual = _for_sizes(likelihood, shares, 1 / usual_size)
             return np.logaddexp(
-                math.log((1 - _SOME) / usual_size) + usual,
-                math.log(_SOME / small) + _for_sizes(likelihood, shares, 1 / small),
+                math.log((1 - _SMALL_SHARE) / usual_size) + usual,
+                math.log(_SMALL_SHARE / small) + _for_sizes(likelihood, shares, 1 / small),
             )
         case LaplaceLikelihood(at, scale):
             return np.asarray(-np.abs(shares - at) / scale)
         case RankLikelihood(at, smallest=smallest):
-            at, seen = (1 - at, 1 - shares) if smallest else (at, shares)
-            return np.log(np.interp(seen, _PLACES, _of_maximum(at)))
+            at, positions = (1 - at, 1 - shares) if smallest else (at, shares)
+            return np.log(np.interp(positions, _PLACES, _of_maximum(at)))
 
 
 def certain_of_rank(rank: RankLikelihood, missed: float) -> tuple[float, float]:
-    """Where an extreme lies whatever the cases are, but for that chance: see `interval`.
+    """Where an extreme lies whatever the cases are, except with probability `missed`.
 
-    Two steps stand for the point itself and for rounding.
+    See `interval`. Two steps allow for the point itself and for rounding.
     """
     below = 1 - (1 - rank.at + 2 * rank.step) / missed
     above = (rank.at + 2 * rank.step) / missed
@@ -112,7 +113,7 @@ def certain_of_rank(rank: RankLikelihood, missed: float) -> tuple[float, float]:
 
 
 def _for_sizes(bins: TwoBinLikelihood, shares: Floats, rate: float) -> Floats:
-    """For sizes that are exponential with this rate, but for a factor of the rate."""
+    """The log-likelihood if sizes are exponential with this rate, without the factor `rate`."""
     p = np.clip(shares, TINY, 1 - TINY)
     q, a, b = 1 - p, bins.first, bins.second
     part, rest = np.maximum(a / p, 0.0), np.maximum(b / q, 0.0)
@@ -122,9 +123,9 @@ def _for_sizes(bins: TwoBinLikelihood, shares: Floats, rate: float) -> Floats:
         return -np.abs(a - size * p) - np.abs(b - size * q) - rate * size
 
     exponents = [exponent(size) for size in (np.zeros_like(p), near, far)]
-    # The largest is at one of the three: brought to 0, so that nothing vanishes.
-    most = max(float(each.max()) for each in exponents)
-    none, at_near, at_far = (np.exp(each - most) for each in exponents)
+    # The largest is at one of the three: shifted to 0, so that nothing underflows.
+    most = max(float(values.max()) for values in exponents)
+    none, at_near, at_far = (np.exp(values - most) for values in exponents)
     slope = np.where(part < rest, q - p, p - q) - rate
     below = between(none, at_near, np.full_like(p, 1 - rate), near)
     total = below + between(at_near, at_far, slope, far - near) + at_far / (1 + rate)
@@ -142,7 +143,7 @@ def _of_maximum(at: float) -> Floats:
     """L of a maximum at every place; see above."""
     top = np.maximum(_PLACES, TINY)[:, np.newaxis, np.newaxis]
     missing = np.maximum(1 - at / top, 0.0) ** _POWERS
-    densities = np.exp(-_MANY * missing) / (1 - top + top * _below_maximum())
+    densities = np.exp(-_COUNTS * missing) / (1 - top + top * _below_maximum())
     usual = densities.mean(axis=(1, 2))
     halves = (usual[1:] + usual[:-1]) / 2
     so_far = np.insert(np.cumsum(halves) / np.arange(1, len(_PLACES)), 0, usual[0])
@@ -153,5 +154,5 @@ def _of_maximum(at: float) -> Floats:
 def _below_maximum() -> Floats:
     """∫₀¹ exp(−s·(1 − u)^k) du, for every s and k."""
     middles = (_PLACES[1:] + _PLACES[:-1]) / 2
-    exponents = _MANY[:, :, np.newaxis] * middles ** _POWERS[:, np.newaxis]
+    exponents = _COUNTS[:, :, np.newaxis] * middles ** _POWERS[:, np.newaxis]
     return np.asarray(np.exp(-exponents).mean(axis=2))

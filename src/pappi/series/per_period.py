@@ -1,13 +1,13 @@
 """Where a share lies by its own release, whatever the other periods say.
 
-The tests are those of `pivot`: a share p stays in the interval unless noise that would carry a
-release so far from p is rarer than `missed`. What is different here is that a release which no
-share could have without noise is drawn to the nearest one that could, as its readers do, and that
-the law of the noise is that of noise *so drawn*. Otherwise an interval would be too wide wherever
+The tests are those of `pivot`: a share p stays in the interval unless noise that carries a release
+as far from p has a probability below `missed`. The difference is that a release outside of what is
+possible without noise is first projected to the nearest possible one, as its readers do, and that
+the distribution is that of the *projected* noise. Otherwise an interval would be too wide wherever
 half of the noise never counts: close to the ends of the range, and where periods are small.
 
-**Points.** A point z, drawn into its range, is further from p than t by chance ½·exp(−t/s) on each
-side that reaches so far: on both, or on the one with room. So the lower end is z − r, with r half
+**Points.** A point z, projected into its range, is further from p than t with probability
+½·exp(−t/s) on each side that has as much room: both, or one. So the lower end is z − r, with r half
 of the way to the range's end, but at least s·ln(1/(2·missed)) and at most s·ln(1/missed).
 
 **Two bins.** With q = 1 − p, A = (n·p + X)₊ and B = (n·q + Y)₊, what is far from 0 is
@@ -16,10 +16,10 @@ T = q·A − p·B. For a size n, d = q − p and n' = t/(p·q),
     P(T > t | n) = ¼·e^(−t/q)·(q + q/d − p/d·e^(−n·d))           if n ≤ n',
                    ½·(q²·e^(−t/q) − p²·e^(−t/p))/d − ¼·p·e^(t/q−n)   if n ≥ n',
 
-and −T is T with p and q exchanged. The second is what `pivot` has, but for its last term. Sizes are
-unknown: they are taken as exponential around the usual size, which all periods say. This integral
-has a closed form, too. Where the law of sizes is another one, misses are somewhat rarer or more
-frequent, in small periods or in large ones: `benchmarks/smoothing.py` measures it for many laws.
+and −T is T with p and q exchanged. The second is what `pivot` has, except for its last term. Sizes
+are unknown: they are taken as exponential around the usual size, estimated from all periods. This
+integral has a closed form, too. Where sizes are distributed otherwise, misses are somewhat rarer or
+more frequent, in small periods or in large ones: `benchmarks/smoothing.py` measures how much.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from numpy.typing import NDArray
 from pappi.series.likelihood import TINY, Floats, between
 from pappi.values import LaplaceLikelihood, Likelihood, TwoBinLikelihood
 
-_HALVINGS = 34  # to less than what smoothing rounds to
-_NEARLY_HALF = 1e-5  # of a difference between p and q that would cancel
+_HALVINGS = 34  # finer than what smoothing rounds to
+_NEARLY_HALF = 1e-5  # a difference between p and q that is small enough to cancel
 
 
 def per_period_intervals(
     likelihoods: Sequence[Likelihood], missed: float, usual_size: float
 ) -> tuple[Floats, Floats]:
-    """Both ends of each interval, which misses by that chance; of ranks, those of the range."""
+    """Both ends of each interval, missed with that probability; for ranks, the whole range."""
     low, high = np.zeros(len(likelihoods)), np.ones(len(likelihoods))
     bins: dict[int, TwoBinLikelihood] = {}
     for period, likelihood in enumerate(likelihoods):
@@ -58,7 +58,7 @@ def _around(released: LaplaceLikelihood, missed: float) -> tuple[float, float]:
     lowest = -math.inf if released.low is None else released.low
     highest = math.inf if released.high is None else released.high
     at = min(max(released.at, lowest), highest)
-    one_sided, two_sided = (released.scale * math.log(1 / each) for each in (2 * missed, missed))
+    one_sided, two_sided = (released.scale * math.log(1 / tail) for tail in (2 * missed, missed))
     below, above = (
         min(max(room / 2, one_sided), two_sided) for room in (at - lowest, highest - at)
     )
@@ -67,7 +67,7 @@ def _around(released: LaplaceLikelihood, missed: float) -> tuple[float, float]:
 
 def _between_sums(bins: Sequence[TwoBinLikelihood], missed: float, usual_size: float) -> Floats:
     """A row of lower and one of upper ends, each between an end of the range and the estimate."""
-    sums = np.array([(max(each.first, 0.0), max(each.second, 0.0)) for each in bins])
+    sums = np.array([(max(pair.first, 0.0), max(pair.second, 0.0)) for pair in bins])
     first, both = sums[:, 0], sums.sum(axis=1)
     estimates = np.where(both > 0, first / np.maximum(both, TINY), 0.5)
     ends = np.repeat([[0.0], [1.0]], len(bins), axis=1)
@@ -78,13 +78,13 @@ def _between_sums(bins: Sequence[TwoBinLikelihood], missed: float, usual_size: f
     out, inside = ends, np.stack((estimates, estimates))
     for _ in range(_HALVINGS):
         middle = (out + inside) / 2
-        well = accepted(middle)
-        out, inside = np.where(well, out, middle), np.where(well, middle, inside)
+        is_inside = accepted(middle)
+        out, inside = np.where(is_inside, out, middle), np.where(is_inside, middle, inside)
     return np.where(accepted(ends), ends, out)
 
 
 def far_off(t: Floats, shares: Floats, usual_size: float) -> Floats:
-    """P(|T| > t) where these shares are true: of T > t, and of −T > t. See above."""
+    """P(|T| > t) if these shares are the true ones: P(T > t) + P(−T > t). See above."""
     near_half = np.abs(1 - 2 * shares) < _NEARLY_HALF
     moved = np.where(near_half, (1 - _NEARLY_HALF) / 2, shares)
     p = np.minimum(np.maximum(moved, TINY), 1 - TINY)

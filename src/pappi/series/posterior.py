@@ -1,16 +1,16 @@
-"""What is believed of every period, by what all periods of a series released.
+"""The posterior of every period, given what all periods of a series released.
 
-The periods of a series are disjoint and the law of their noise is public, so what the other
-periods say about one of them is free: nothing here sees a case, or anything but released
+The periods of a series are disjoint and the distribution of their noise is public, so what the
+other periods say about one of them is free: nothing here sees a case, or anything but released
 numbers. Small periods gain most, because noise weighs most there. What one release says about a
 share p between 0 and 1 of a public range is its likelihood: see `likelihood`.
 
 **The model.** The true shares of a series are alike: normal around a common μ with deviation τ,
-cut off at 0 and 1. But three in a hundred (δ) are unlike all others and may be anything, most
-likely close to an end, as the share of two cases is: the arcsine law. Nothing is known of μ.
-What is averaged over is a grid of (μ, τ), so that intervals know that both are only estimated.
-Before anything is known, *intervals* and probabilities take every τ up to half of the range as
-equally likely; *values* expect less, by a half-Cauchy law: a twentieth of the range is usual, far
+truncated at 0 and 1. But three in a hundred (δ) are outliers and may be anything, most likely
+close to an end, as the share of two cases is: the arcsine law. The prior of μ is flat. The model
+averages over a grid of (μ, τ), so that intervals account for both being estimates.
+A priori, *intervals* and probabilities take every τ up to half of the range as equally likely;
+*values* expect a smaller one, by a half-Cauchy prior: a twentieth of the range is usual, far
 more is possible. Where releases say little, a value that expects likeness errs less, and an
 interval that does not is right more often. For the same reason δ is larger for intervals of sums.
 
@@ -20,11 +20,11 @@ normal around μ with deviation τ·√κ, κ = Σ(n/Σn)².
 **Intervals** hold for all periods of the series together: each is the hull of the likeliest
 shares, all at one level, the largest at which the posterior probability that one of them fails is
 at most a part of what the confidence leaves. The rest is for series that break the model, and for
-per-period intervals: `smoothing` shows what both leave. That part is a third where releases speak
-for themselves. Where they say little, what the model believes is mostly what it assumes, so it
-falls to a fifth. How often all intervals of a series hold is measured in
-`benchmarks/smoothing.py`. Where points were drawn by rank, each interval is what the mechanism
-promises without a model, at a confidence so high that all hold together.
+per-period intervals: `smoothing` intersects the two. That part is a third where releases are
+informative. Where they say little, the posterior is mostly the prior, so it falls to a fifth.
+How often all intervals of a series hold is measured in `benchmarks/smoothing.py`. Where points
+were drawn by rank, each interval is what the mechanism promises without a model, at a confidence
+high enough for all to hold together.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ from pappi.values import LaplaceLikelihood, Likelihood, RankLikelihood
 Places = NDArray[np.intp]
 
 UNLIKE = 0.03
-"""δ: how many of the periods are unlike the others, before anything is known."""
+"""δ: the prior share of periods that are outliers."""
 
 UNLIKE_SUMS = 0.15
-"""The same for intervals of sums: those differ with the size of their periods, too."""
+"""The same for intervals of sums, which also differ with the size of their periods."""
 
 USUAL_SPREAD = 0.05
 """The τ at which its prior has fallen to a half, as a share of the range."""
@@ -65,20 +65,20 @@ _CENTRES = 64
 _COARSE_POINTS = 65
 _FINE_POINTS, _MOST_POINTS = 400, 4_000
 _HALVINGS = 9
-_MISSED = 0.2, 0.35  # of what may be missed, is by the model: where periods are small, and large
-_LARGE = 20.0  # the usual size that is in the middle between the two
+_MISSED = 0.2, 0.35  # the model's part of what may be missed: for small periods, and for large ones
+_LARGE = 20.0  # the usual size halfway between the two
 _NEGLIGIBLE = 1e-4  # of the weight of the likeliest (μ, τ)
 _DECIMALS = 12
 _SLIVER = 0.1  # of an interval
 
-# Where a period's own points of the grid lie, in deviations from its value.
+# Where the grid is finer around a period's value, in deviations from it.
 _REACH = np.array([0.2, 0.45, 0.75, 1.1, 1.6, 2.3, 3.2, 4.5, 6.5, 10.0, 16.0, 30.0])
 _AROUND = np.concatenate((-_REACH[::-1], [0.0], _REACH))
 
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """What is believed of each share: masses at the points of a grid, one row per period."""
+    """The posterior of each share: masses at the points of a grid, one row per period."""
 
     points: Floats
     masses: Floats
@@ -98,23 +98,26 @@ def posterior_of(
     points = _grid(likelihoods)
     widths, usual = _widths(points), usual_size(likelihoods)
     relative = np.stack([_relative(likelihood, points, usual) for likelihood in likelihoods])
-    alike = _Alike.of(likelihoods, points)
-    around, anything = _around(points, widths, alike.centres, alike.spreads), _anything(points)
-    above = _of_whole(whole, likelihoods, points, widths, alike) if whole is not None else 0.0
-    heard = _Heard.of(relative, around, anything, UNLIKE)
-    expecting = heard.belief(above + np.log(alike.expected))
+    prior = _HyperPrior.of(likelihoods, points)
+    alike = _normal_laws(points, widths, prior.centres, prior.spreads)
+    outliers = _outlier_law(points)
+    by_whole: Floats | float = 0.0
+    if whole is not None:
+        by_whole = _whole_log_likelihood(whole, likelihoods, points, widths, prior)
+    marginals = _Marginals.of(relative, alike, outliers, UNLIKE)
+    for_values = marginals.posterior(by_whole + np.log(prior.for_values))
     if any(_is_sum(likelihood) for likelihood in likelihoods):
-        heard = _Heard.of(relative, around, anything, UNLIKE_SUMS)
-    cautious = heard.belief(above + np.log(alike.anything))
-    masses = cautious.masses()
+        marginals = _Marginals.of(relative, alike, outliers, UNLIKE_SUMS)
+    for_intervals = marginals.posterior(by_whole + np.log(prior.for_intervals))
+    masses = for_intervals.masses()
     ranks = [released for released in likelihoods if isinstance(released, RankLikelihood)]
     if ranks:
         missed = (1 - confidence) / len(likelihoods)
         low, high = np.array([certain_of_rank(rank, missed) for rank in ranks]).T
     else:
         missed = _part_of_model(usual) * (1 - confidence)
-        low, high = _ends(points, *_together(cautious, masses, widths, missed))
-    means = np.clip(expecting.masses() @ points, low, high)
+        low, high = _ends(points, *_joint_hulls(for_intervals, masses, widths, missed))
+    means = np.clip(for_values.masses() @ points, low, high)
     return Posterior(points, masses, means, low, high)
 
 
@@ -140,30 +143,27 @@ def _grid(likelihoods: Sequence[Likelihood]) -> Floats:
     # About 4 grid points per σ of the tightest period, fewer if there are many periods.
     most = min(max(_FINE_POINTS, 4 / max(float(likely[:, 1].min()), TINY)), _MOST_POINTS)
     around = around[:: max(1, math.ceil(len(around) / most))]
-    every = np.concatenate((np.linspace(0, 1, _COARSE_POINTS), around))
-    return np.unique(np.round(every, _DECIMALS))  # neighbours so far apart that widths are above 0
+    points = np.concatenate((np.linspace(0, 1, _COARSE_POINTS), around))
+    return np.unique(np.round(points, _DECIMALS))  # neighbours so far apart that widths are above 0
 
 
 def _widths(points: Floats) -> Floats:
-    """What each point stands for in an integral: half of the way to either neighbour."""
+    """The weight of each point in an integral: half of the way to either neighbour."""
     gaps = np.diff(points)
     return np.asarray((np.append(gaps, 0.0) + np.insert(gaps, 0, 0.0)) / 2)
 
 
 @dataclass(frozen=True, slots=True)
-class _Alike:
-    """Every (μ, τ) of a grid, and what it weighs before anything is known.
-
-    `expected` is for values, `anything` for intervals.
-    """
+class _HyperPrior:
+    """Every (μ, τ) of a grid, with its prior weights for values and for intervals."""
 
     centres: Floats
     spreads: Floats
-    expected: Floats
-    anything: Floats
+    for_values: Floats
+    for_intervals: Floats
 
     @classmethod
-    def of(cls, likelihoods: Sequence[Likelihood], points: Floats) -> _Alike:
+    def of(cls, likelihoods: Sequence[Likelihood], points: Floats) -> _HyperPrior:
         centres = points[:: max(1, math.ceil(len(points) / _CENTRES))]
         surest = min(rough_estimate(likelihood)[1] for likelihood in likelihoods)
         narrowest = surest / (2 * math.sqrt(len(likelihoods)))
@@ -182,37 +182,37 @@ class _Alike:
 # --- the model --------------------------------------------------------------------------------
 
 
-def _anything(points: Floats) -> Floats:
-    """How shares of periods that are unlike the others are distributed."""
+def _outlier_law(points: Floats) -> Floats:
+    """How the shares of outlying periods are distributed."""
     borders = np.concatenate(([0.0], (points[1:] + points[:-1]) / 2, [1.0]))
     return np.asarray(np.diff(np.arcsin(np.sqrt(borders))) * 2 / np.pi)
 
 
-def _around(points: Floats, widths: Floats, centres: Floats, spreads: Floats) -> Floats:
-    """Normal laws cut off at 0 and 1; one narrower than the grid is all at its centre."""
+def _normal_laws(points: Floats, widths: Floats, centres: Floats, spreads: Floats) -> Floats:
+    """Normal laws truncated at 0 and 1; one narrower than the grid is all at its centre."""
     away = (points - centres[:, np.newaxis]) / spreads[:, np.newaxis]
     masses = np.exp(-0.5 * away**2) * widths
     return np.asarray(masses / masses.sum(axis=1, keepdims=True))
 
 
-def _of_whole(
+def _whole_log_likelihood(
     whole: Likelihood,
     likelihoods: Sequence[Likelihood],
     points: Floats,
     widths: Floats,
-    alike: _Alike,
+    prior: _HyperPrior,
 ) -> Floats:
-    """The log-likelihood of each (μ, τ), by the whole period alone."""
+    """The log-likelihood of each (μ, τ), by the release of the whole period alone."""
     sizes = np.array([size_of(likelihood) for likelihood in likelihoods])
     uneven = float((sizes**2).sum() / max(sizes.sum(), TINY) ** 2)
     kappa = min(max(uneven, 1 / len(sizes)), 1.0)
-    laws = _around(points, widths, alike.centres, alike.spreads * math.sqrt(kappa))
+    laws = _normal_laws(points, widths, prior.centres, prior.spreads * math.sqrt(kappa))
     of_whole = _relative(whole, points, max(size_of(whole), 1.0))
     return np.asarray(np.log(np.maximum(laws @ of_whole, LEAST)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Heard:
+class _Marginals:
     """Likelihoods by period and point, laws by (μ, τ) and point, marginals by period and (μ, τ)."""
 
     likelihoods: Floats
@@ -220,22 +220,26 @@ class _Heard:
     marginals: Floats
 
     @classmethod
-    def of(cls, likelihoods: Floats, around: Floats, anything: Floats, unlike: float) -> _Heard:
-        laws = (1 - unlike) * around + unlike * anything
+    def of(cls, likelihoods: Floats, alike: Floats, outliers: Floats, unlike: float) -> _Marginals:
+        laws = (1 - unlike) * alike + unlike * outliers
         return cls(likelihoods, laws, likelihoods @ laws.T)
 
-    def belief(self, before: Floats) -> _Belief:
-        """By what each (μ, τ) weighs before, a logarithm; without those that weigh next to none."""
-        logs = np.log(self.marginals).sum(axis=0) + before
-        kept = logs > logs.max() + math.log(_NEGLIGIBLE)
-        return _Belief(
-            self.likelihoods, self.laws[kept], self.marginals[:, kept], _normal(logs[kept])
+    def posterior(self, log_prior: Floats) -> _HyperPosterior:
+        """The (μ, τ) that matter, weighted; those of negligible weight are left out."""
+        logs = np.log(self.marginals).sum(axis=0) + log_prior
+        matters = logs > logs.max() + math.log(_NEGLIGIBLE)
+        weights = np.exp(logs[matters] - logs.max())
+        return _HyperPosterior(
+            self.likelihoods,
+            self.laws[matters],
+            self.marginals[:, matters],
+            np.asarray(weights / weights.sum()),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Belief:
-    """What was heard of the (μ, τ) that matter, and what each of them weighs."""
+class _HyperPosterior:
+    """The marginals of the (μ, τ) that matter, and the posterior weight of each."""
 
     likelihoods: Floats
     laws: Floats
@@ -247,10 +251,10 @@ class _Belief:
         return np.asarray(masses / masses.sum(axis=1, keepdims=True))
 
     def chance_of_all(self, inside: NDArray[np.bool_]) -> float:
-        """That every share lies inside: they are independent once (μ, τ) is known."""
+        """The probability that every share lies inside: given (μ, τ) they are independent."""
         chances = ((self.likelihoods * inside) @ self.laws.T) / self.marginals
-        every = np.exp(np.log(np.maximum(chances, LEAST)).sum(axis=0))
-        return float(self.weights @ every)
+        all_inside = np.exp(np.log(np.maximum(chances, LEAST)).sum(axis=0))
+        return float(self.weights @ all_inside)
 
 
 # --- intervals --------------------------------------------------------------------------------
@@ -261,26 +265,26 @@ def _part_of_model(usual: float) -> float:
     return least + (most - least) * usual / (usual + _LARGE)
 
 
-def _together(
-    belief: _Belief, masses: Floats, widths: Floats, missed: float
+def _joint_hulls(
+    posterior: _HyperPosterior, masses: Floats, widths: Floats, missed: float
 ) -> tuple[Places, Places]:
-    """The narrowest hulls of one common level that hold together but for that chance."""
+    """The narrowest hulls of one common level that all hold, except with probability `missed`."""
     place = np.arange(masses.shape[1])
     densest = _Densest.of(masses, widths)
-    surely, hardly = missed / len(masses) / 2, missed
+    low_level, high_level = missed / len(masses) / 2, missed
     for _ in range(_HALVINGS):
-        level = math.sqrt(surely * hardly)
+        level = math.sqrt(low_level * high_level)
         low, high = densest.hulls(level)
         inside = (place >= low[:, np.newaxis]) & (place <= high[:, np.newaxis])
-        if belief.chance_of_all(inside) >= 1 - missed:
-            surely = level
+        if posterior.chance_of_all(inside) >= 1 - missed:
+            low_level = level
         else:
-            hardly = level
-    return densest.hulls(surely)
+            high_level = level
+    return densest.hulls(low_level)
 
 
 def _ends(points: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Half of the way to the next point, as each stands for so much; and to an end that is near.
+    """The hulls as intervals: half of the way to the next point, or to an end that is near.
 
     A small period is often at an end of the range, as none or all of two cases are. An interval
     that leaves out a sliver there would claim to know better.
@@ -293,7 +297,7 @@ def _ends(points: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> tu
 
 @dataclass(frozen=True, slots=True)
 class _Densest:
-    """The points of each row from the densest down, and how much of it they hold so far."""
+    """The points of each row from the densest down, and the mass up to each."""
 
     density: Floats
     order: Places
@@ -312,8 +316,3 @@ class _Densest:
         least = np.take_along_axis(self.order, needed[:, np.newaxis], axis=1)
         dense = self.density >= np.take_along_axis(self.density, least, axis=1)
         return dense.argmax(axis=1), last - dense[:, ::-1].argmax(axis=1)
-
-
-def _normal(weights: Floats) -> Floats:
-    likely = np.exp(weights - weights.max())
-    return np.asarray(likely / likely.sum())

@@ -1,14 +1,14 @@
-"""Smoothing a released series: from a series to a series, and from nothing else.
+"""Smoothing a released series: a function of the series, and of nothing else.
 
 No plan, no ledger and no log enters, so no case can. The same series always gives the same
-result. Values, intervals and verdicts of the release stay as they are; what smoothing believes
-stands beside them, in `Answer.smoothed`.
+result. Values, intervals and verdicts of the release stay as they are; the smoothed ones are
+beside them, in `Answer.smoothed`.
 
-**Intervals** hold for all periods together, and are narrow for two reasons at once: what the
-model believes of all periods (`posterior`), and what each release promises by itself, whatever
-the model (`per_period`). The second has true coverage, so where periods speak for themselves, or
-where the model is too cautious, the two together miss about as often as they say. Both may miss,
-so each is asked for a little more than what they are to hold with.
+**Intervals** hold for all periods together. Each is the intersection of two: the model's, from all
+periods (`posterior`), and the one that the release promises by itself, whatever the model
+(`per_period`). The second has true coverage, so where periods are informative, or where the
+model is too cautious, the two together miss about as often as they say. Both may miss, so each
+has a slightly higher confidence than the intersection promises.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PER_PERIOD = 0.96
 """How often all per-period intervals of a series hold: see `benchmarks/smoothing.py`."""
 
 _DIGITS = 9
-_SAME = 1e-9  # of a range that was converted between units
+_SAME = 1e-9  # relative difference between ranges that were converted between units
 _REACH = 8.0  # scales beyond the outermost released value that a range without limits ends at
 _WHOLE = "-whole"
 
@@ -53,37 +53,37 @@ def whole_id(ppi: str) -> str:
 def smoothed_all(series: Sequence[Series]) -> tuple[Series, ...]:
     """Every series smoothed, with its whole-time value where that was also released.
 
-    One that was derived tells nothing new: it may come from the same periods.
+    A derived whole-time value is not used: it may come from the same periods.
     """
-    by_id = {one.ppi: one for one in series if not any(a.derived_from for a in one.answers)}
+    by_id = {item.ppi: item for item in series if not any(a.derived_from for a in item.answers)}
     return tuple(
-        one if _is_whole(one, series) else smoothed(one, by_id.get(whole_id(one.ppi)))
-        for one in series
+        item if _is_whole(item, series) else smoothed(item, by_id.get(whole_id(item.ppi)))
+        for item in series
     )
 
 
 def _is_whole(series: Series, among: Sequence[Series]) -> bool:
-    return any(whole_id(one.ppi) == series.ppi for one in among)
+    return any(whole_id(item.ppi) == series.ppi for item in among)
 
 
 def smoothed(series: Series, whole: Series | None = None) -> Series:
-    """The series with what its periods say about each other, group by group.
+    """The series smoothed, group by group.
 
     `whole` is the same PPI, also released over the whole time.
     """
     pooled = {} if whole is None else {answer.group: answer.likelihood for answer in whole.answers}
     answers = list(series.answers)
     for group in dict.fromkeys(answer.group for answer in answers):
-        known = {
+        by_place = {
             place: answer.likelihood
             for place, answer in enumerate(answers)
             if answer.group == group and answer.likelihood is not None
         }
-        likelihoods = list(known.values())
-        if len(known) < 2 or not _of_one_range(likelihoods):
+        likelihoods = list(by_place.values())
+        if len(by_place) < 2 or not _of_one_range(likelihoods):
             continue
         beliefs = smoothed_values(likelihoods, pooled.get(group), series.target_of(group))
-        for place, belief in zip(known, beliefs, strict=True):
+        for place, belief in zip(by_place, beliefs, strict=True):
             judged = _of_cases_as_they_are(belief, answers[place].beyond, series.target_of(group))
             answers[place] = replace(answers[place], smoothed=judged)
     return replace(series, answers=tuple(answers), smoothing=_note(answers))
@@ -92,7 +92,7 @@ def smoothed(series: Series, whole: Series | None = None) -> Series:
 def _of_cases_as_they_are(
     belief: Smoothed, beyond: Beyond | None, target: ShownTarget | None
 ) -> Smoothed:
-    """Judged as a release is: what clipping could turn is undecided."""
+    """Judged as a release is: a verdict that clipping could change is undecided."""
     low, high = belief.interval.low, belief.interval.high
     if beyond is None or target is None or low is None or high is None:
         return belief
@@ -108,7 +108,7 @@ def smoothed_values(
     whole: Likelihood | None = None,
     target: ShownTarget | None = None,
 ) -> list[Smoothed]:
-    """What all releases of a series say about each of them, and that of the whole time, if any."""
+    """One smoothed value per release, from all of them and that of the whole time, if any."""
     low, high = _range_of(likelihoods)
     shares = [likelihood.rescaled(low, high - low) for likelihood in likelihoods]
     together = whole is not None and _of_one_range([*likelihoods, whole])
@@ -119,8 +119,9 @@ def smoothed_values(
 
 
 def _of_one_range(likelihoods: Sequence[Likelihood]) -> bool:
-    """Whether all are about the same range: ceilings that each period chose are not."""
-    ranges = np.array([(e.low, e.high) for e in likelihoods if isinstance(e, TwoBinLikelihood)])
+    """Whether all have the same range: not if each period chose its own clipping bound."""
+    bins = [pair for pair in likelihoods if isinstance(pair, TwoBinLikelihood)]
+    ranges = np.array([(pair.low, pair.high) for pair in bins])
     return len(ranges) == 0 or bool(np.allclose(ranges, ranges[0], rtol=_SAME, atol=0))
 
 
@@ -129,7 +130,7 @@ def _range_of(likelihoods: Sequence[Likelihood]) -> tuple[float, float]:
     first = likelihoods[0]
     if isinstance(first, TwoBinLikelihood):
         return first.low, first.high
-    ends = [_ends_of(each) for each in likelihoods if not isinstance(each, TwoBinLikelihood)]
+    ends = [_ends_of(point) for point in likelihoods if not isinstance(point, TwoBinLikelihood)]
     low, high = min(end for end, _ in ends), max(end for _, end in ends)
     step = first.scale if isinstance(first, LaplaceLikelihood) else first.step
     return low, high if low < high else low + step
@@ -190,7 +191,7 @@ class _Periods:
         return self.posterior.probability_between(period, low, high)
 
     def _value(self, share: float) -> float:
-        """Digits that depend on the order of a sum are left off: same release, same result."""
+        """Rounded, so that digits which depend on the order of a sum do not show."""
         return self.low + (self.high - self.low) * round(float(share), _DIGITS)
 
 

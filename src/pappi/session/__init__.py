@@ -2,7 +2,7 @@
 
     protocol   `Session`: what an analyst can do, on this machine or over HTTP
     workspace  the owner's workspace: `create`, `open_at`; its `checkpoint` opens a session
-    black_box  layer 3 of the audit: what a workspace of its own answers
+    black_box  layer 3 of the audit, run in a workspace of its own
     wire       every type of a session as JSON, and back: for the service and its client
 
 The session on this machine is `pappi.checkpoint.LocalSession`, also called `Analyst`.
@@ -16,7 +16,7 @@ from pappi.session.protocol import Session
 from pappi.session.workspace import Workspace, create, find, open_at
 
 if TYPE_CHECKING:
-    from pappi.session.black_box import audit_question
+    from pappi.session.black_box import audit_query
     from pappi.session.wire import from_wire, is_named, to_wire, wire_fields
 else:
     __getattr__ = lazy_imports(__name__)
@@ -27,7 +27,7 @@ __all__ = [
     "Analyst",
     "Session",
     "Workspace",
-    "audit_question",
+    "audit_query",
     "create",
     "find",
     "from_wire",

@@ -1,4 +1,4 @@
-"""Layer 3 of the audit, driven through the real thing: events in, answers out.
+"""Layer 3 of the audit, run through the real thing: events in, answers out.
 
 A throw-away workspace holds two logs of made-up cases. Each day of the first holds a copy
 of one data set, each day of the second a copy of its neighbour, so that one release of a
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from pappi.audit import BlackBoxReport, Data, Question, Row, Samples, audit_samples
+from pappi.audit import BlackBoxQuery, BlackBoxReport, Data, Row, Samples, audit_samples
 from pappi.custody import NewLog
 from pappi.planning import MOST_PERIODS
 from pappi.ppinot import parse_catalogue
@@ -34,37 +34,37 @@ Event = tuple[str, str, date, Row]
 """Case, activity, day, and the numbers of its case."""
 
 
-def audit_question(question: Question, samples: int = MOST_SAMPLES) -> BlackBoxReport:
-    """Ask the checkpoint about both data sets, and compare the answers."""
+def audit_query(query: BlackBoxQuery, samples: int = MOST_SAMPLES) -> BlackBoxReport:
+    """Release the query on both data sets, and compare the answers."""
     try:
-        return _audit(question, samples)
+        return _audit(query, samples)
     except Exception as raised:  # noqa: BLE001 - whatever goes wrong is a failed audit
         failure = f"the audit broke off with {type(raised).__name__}"
-        return BlackBoxReport(question.epsilon, failure=failure)
+        return BlackBoxReport(query.epsilon, failure=failure)
 
 
-def _audit(question: Question, samples: int) -> BlackBoxReport:
-    epsilon = Epsilon(int(question.epsilon * NANO))
+def _audit(query: BlackBoxQuery, samples: int) -> BlackBoxReport:
+    epsilon = Epsilon(int(query.epsilon * NANO))
     until = _FIRST + timedelta(days=samples)
-    terms = Terms(adjacency=question.adjacency, block_budget=epsilon)
+    terms = Terms(adjacency=query.adjacency, block_budget=epsilon)
     new = NewLog(first=_FIRST, until=until, terms=terms)
     with tempfile.TemporaryDirectory(prefix="pappi-audit-") as folder:
         workspace = create(Path(folder) / "workspace")
-        for log, data in zip(_LOGS, question.pair, strict=True):
+        for log, data in zip(_LOGS, query.pair, strict=True):
             workspace.import_log(_log(data, samples), log, new=new)
-        answers = [_ask(workspace, question, log, epsilon) for log in _LOGS]
-    other = {a.guarantee.mechanism for side in answers for a in side} - {question.mechanism}
-    if other:
-        reason = f"the planner uses another mechanism for this: {', '.join(sorted(other))}"
-        return BlackBoxReport(question.epsilon, skipped=reason)
+        answers = [_ask(workspace, query, log, epsilon) for log in _LOGS]
+    mechanisms = {answer.guarantee.mechanism for side in answers for answer in side}
+    if unexpected := mechanisms - {query.mechanism}:
+        reason = f"the planner uses another mechanism for this: {', '.join(sorted(unexpected))}"
+        return BlackBoxReport(query.epsilon, skipped=reason)
     first, second = (_shown(side) for side in answers)
     return audit_samples(first, second, epsilon.fraction)
 
 
 def _ask(
-    workspace: Workspace, question: Question, log: str, epsilon: Epsilon
+    workspace: Workspace, query: BlackBoxQuery, log: str, epsilon: Epsilon
 ) -> tuple[Answer, ...]:
-    catalogue = parse_catalogue(question.catalogue(log))
+    catalogue = parse_catalogue(query.catalogue(log))
     (series,) = workspace.checkpoint("audit").release(catalogue, epsilon, anyway=True)
     return series.answers
 
@@ -72,7 +72,7 @@ def _ask(
 def _log(data: Data, days: int) -> object:
     """The data set on each of the days; and before them a case with an event of each kind.
 
-    An empty data set is no log without it, and a name without an event no part of its words.
+    Without it, an empty data set would be no log, and the vocabulary would lack these names.
     """
     before = _FIRST - timedelta(days=100)
     events: list[Event] = [("0", name, before, (0.0, 0.0)) for name in ("case", *_ATTRIBUTES)]
@@ -99,10 +99,10 @@ def _day(data: Data, number: int) -> Iterator[Event]:
 
 
 def _shown(answers: tuple[Answer, ...]) -> Samples:
-    """All numbers an analyst sees of each answer, but those that rest on other answers, too."""
+    """All numbers an analyst sees of each answer, except those that depend on other answers."""
     shares = (None if a.beyond is None else a.beyond.share for a in answers)
     numbers = (
         (a.value, a.cases, a.interval.low, a.interval.high, share)
         for a, share in zip(answers, shares, strict=True)
     )
-    return np.array([[math.inf if x is None else x for x in shown] for shown in numbers])
+    return np.array([[math.inf if x is None else x for x in row] for row in numbers])

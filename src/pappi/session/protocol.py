@@ -41,7 +41,7 @@ class Session(Protocol):
     # --- what is public, and what is left ---
 
     def logs(self) -> tuple[PublicLog, ...]:
-        """The logs one may ask about, and what is public about each."""
+        """The logs one may query, and what is public about each."""
 
     def log(self, name: str) -> PublicLog:
         """What is public about a log."""
@@ -62,7 +62,7 @@ class Session(Protocol):
     def understand(self, text: str, log: str | None = None) -> Understanding:
         """Read one sentence in everyday words: PPIs it may mean, best first, to be confirmed.
 
-        Only the log's public names are looked at. The log may go unsaid if there is only one.
+        Only the log's public names are used. The log may be left out if there is only one.
         Raises NotUnderstood if no reading is likely.
         """
 
@@ -81,7 +81,7 @@ class Session(Protocol):
         """Cost and expected error of every PPI, or what an accuracy costs; nothing is spent.
 
         `epsilon` is for each PPI, a `total` for all of them. Either way, PPIs of the same cases
-        share one draw where they are better by it.
+        share one draw where that makes them more accurate.
         """
 
     def advise(
@@ -92,7 +92,7 @@ class Session(Protocol):
         total: Amount | None = None,
         ppi: Ids | None = None,
     ) -> Quotes:
-        """The same, with what to ask instead of every PPI that may well not decide."""
+        """A preview with alternatives to every PPI whose verdict may well be undecided."""
 
     def price(
         self, definitions: Definitions, *, total: Amount | None = None, ppi: Ids | None = None
@@ -102,9 +102,9 @@ class Session(Protocol):
     def forecasts(
         self, definitions: Definitions, *, total: Amount | None = None
     ) -> tuple[Forecast | None, ...]:
-        """How long the budget lasts if each PPI is asked, at the ε it names; None if it is free.
+        """How long the budget lasts if each PPI is released at its ε; None if it is free.
 
-        Of a draw for several PPIs, each is asked at its part.
+        A PPI that shares a draw is charged its part of it.
         """
 
     def outlook(self, definitions: Definitions, *, total: Amount | None = None) -> Forecast | None:
@@ -131,7 +131,7 @@ class Session(Protocol):
         pairs: int = 2_000,
         samples: int = 10_000,
     ) -> tuple[SubjectReport, ...]:
-        """The exact worst loss of each PPI's release, and its sampler against its law."""
+        """The exact worst loss of each PPI's release, and its sampler against its distribution."""
 
     # --- releases ---
 
@@ -148,13 +148,13 @@ class Session(Protocol):
         ppi: Ids | None = None,
         derived: bool | None = None,
     ) -> Released:
-        """Charge and release every PPI, or none; what was released is replayed.
+        """Charge and release every PPI, or none; what was released before is replayed.
 
-        `smooth` also draws the periods of a series towards each other, from what was released
-        alone; `whole` spends that share of ε on the whole time. With the name of a `price`,
-        nothing happens unless that is still the price. What would tell nothing is refused, unless
-        it is to be released `anyway`. What follows from the record is not paid for if it is as
-        exact; `derived`, however exact it is, and with False never.
+        `smooth` also smooths the periods of a series, from released values only; `whole` spends
+        that share of ε on the whole time. With the name of a `price`, nothing happens unless that
+        is still the price. What would tell nothing is refused, unless it is to be released
+        `anyway`. What can be derived from the record at least as exactly is not charged; with
+        `derived=True` it is derived however exact, and with False never.
         """
 
     def replay(
@@ -181,7 +181,7 @@ class Session(Protocol):
     ) -> Subscription:
         """Reserve what every block up to a day costs; each is released once it is sealed.
 
-        What would tell nothing is refused, unless it is wanted `anyway`.
+        What would tell nothing is refused, unless it is to be released `anyway`.
         """
 
     def subscriptions(self) -> tuple[Subscription, ...]:

@@ -1,9 +1,9 @@
 """Every type of a session as JSON, and back: one codec for the service and its client.
 
-A dataclass is an object with its fields; what differs is in `SHAPES`. Amounts of ε are
-decimals written as text, days are ISO dates, bounds are exact numbers written as text: what is
-read is equal to what was written, to the last digit. `wire_fields` says what an object has, so
-that the service's OpenAPI document is made of the same description.
+A dataclass is an object with its fields; exceptions are in `SHAPES`. Amounts of ε are decimals
+written as text, days are ISO dates, bounds are exact numbers written as text: a value survives
+the round trip to the last digit. `wire_fields` lists what an object has, and the service's
+OpenAPI document is made from the same list.
 
 >>> line = BudgetLine("2024-01", Epsilon.of(1), Epsilon.of("0.3"))
 >>> written = to_wire(line)
@@ -50,8 +50,8 @@ _SECOND_US = 1_000_000
 class Shape:
     """How an object differs from its dataclass.
 
-    `renamed` maps fields to other names; those of `inline` give their own fields instead of
-    themselves; `computed` are told to readers, and not read back; a `brief` one may be missing.
+    `renamed` maps fields to other names; `inline` fields are replaced by their own fields;
+    `computed` ones are written and not read back; a `brief` one may be missing.
     """
 
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -70,7 +70,7 @@ def _band_text(judged: Answer | Smoothed) -> str | None:
 _BANDS = {"band": (str | None, _band_text)}
 _CHANCE = {"probability_met": "chance_met"}
 SHAPES: Mapping[type, Shape] = {
-    # What smoothing works with stays where the release is: a service smooths for its clients.
+    # The likelihood stays with the service, which smooths for its clients.
     Answer: Shape(_CHANCE, left_out=frozenset({"likelihood"}), computed=_BANDS),
     Smoothed: Shape(_CHANCE, computed=_BANDS),
     Series: Shape(renamed={"rehearsed": "rehearsal"}),
@@ -78,7 +78,7 @@ SHAPES: Mapping[type, Shape] = {
     Quote: Shape(computed={"margin": (float | None, attrgetter("margin"))}),
     BudgetLine: Shape(computed={"left": (Epsilon, attrgetter("left"))}),
     PublicLog: Shape(inline=frozenset({"vocabulary", "terms"})),
-    # By what was erased stays with custody: only how much is told.
+    # What the erasure was selected by stays with custody: only its extent is sent.
     Erased: Shape(left_out=frozenset({"kinds"})),
     IssuedKey: Shape(renamed={"record": "key"}),
     TrailEntry: Shape(renamed={"seq": "number", "at": "time"}),
@@ -91,14 +91,14 @@ _PLAIN = Shape()
 
 @dataclass(frozen=True, slots=True)
 class WireField:
-    """One name of an object: of which type, and what it is for a given dataclass instance."""
+    """One field of an object: its name, its type, and how it is read from the dataclass."""
 
     name: str
     kind: Any
     read: Callable[[Any], Any]
     required: bool = True
 
-    def written_for(self, owner: object) -> Json:
+    def value_for(self, owner: object) -> Json:
         part = self.read(owner)
         # Pairs with a name each are an object.
         return to_wire(dict(part) if is_named(self.kind) else part)
@@ -150,12 +150,12 @@ def to_wire(value: Any) -> Json:  # noqa: ANN401 - any type of a session
         return [to_wire(item) for item in value]
     kind: type = type(value)
     if is_dataclass(kind):
-        return {wired.name: wired.written_for(value) for wired in wire_fields(kind)}
+        return {wired.name: wired.value_for(value) for wired in wire_fields(kind)}
     return value
 
 
 def is_named(kind: Any) -> bool:  # noqa: ANN401 - an annotation
-    """Whether a type is a tuple of pairs of a name and something else."""
+    """Whether a type is a tuple of (name, value) pairs, which is an object on the wire."""
     inner = get_args(kind)[:1] if get_origin(kind) is tuple else ()
     return any(get_origin(pair) is tuple and get_args(pair)[0] is str for pair in inner)
 
@@ -163,63 +163,63 @@ def is_named(kind: Any) -> bool:  # noqa: ANN401 - an annotation
 # --- reading ----------------------------------------------------------------------------------
 
 
-def from_wire(kind: type[Value], written: Json) -> Value:
+def from_wire(kind: type[Value], data: Json) -> Value:
     """The value of this type that JSON stands for.
 
-    What cannot be read fails with a KeyError, TypeError, ValueError or AttributeError; names
-    that are not known are left alone, so that a service may say more than a client knows.
+    Raises KeyError, TypeError, ValueError or AttributeError if it cannot be read. Unknown names
+    are ignored, so that a client can read what a newer service sends.
     """
-    value: Value = _read(kind, written)
+    value: Value = _read(kind, data)
     return value
 
 
-def _read(kind: Any, written: Json) -> Any:  # noqa: ANN401 - an annotation, and what it means
+def _read(kind: Any, data: Json) -> Any:  # noqa: ANN401 - an annotation, and what it means
     if kind in _LEAVES:
-        return _LEAVES[kind][1](written)
+        return _LEAVES[kind][1](data)
     inner = get_args(kind)
     origin = get_origin(kind)
     if origin in (Union, UnionType):
         (kind,) = (member for member in inner if member is not type(None))
-        return None if written is None else _read(kind, written)
+        return None if data is None else _read(kind, data)
     if is_named(kind):
-        return tuple((name, _read(get_args(inner[0])[1], item)) for name, item in written.items())
+        return tuple((name, _read(get_args(inner[0])[1], item)) for name, item in data.items())
     if origin in (tuple, frozenset):
-        return origin(_read(inner[0], item) for item in written)
+        return origin(_read(inner[0], item) for item in data)
     if origin is not None and issubclass(origin, Mapping):
-        return {name: _read(inner[1], item) for name, item in written.items()}
+        return {name: _read(inner[1], item) for name, item in data.items()}
     if is_dataclass(kind):
-        return _read_object(kind, written)
-    return _read_plain(kind, written)
+        return _read_object(kind, data)
+    return _read_plain(kind, data)
 
 
-def _read_object(kind: Any, written: Mapping[str, Json]) -> Any:  # noqa: ANN401 - a dataclass
+def _read_object(kind: Any, data: Mapping[str, Json]) -> Any:  # noqa: ANN401 - a dataclass
     shape, hints = SHAPES.get(kind, _PLAIN), get_type_hints(kind)
     defaults = {
         field.name
         for field in fields(kind)
         if not field.default is field.default_factory is MISSING
     }
-    given = {}
+    arguments = {}
     for name in _names(kind, shape):
         wired = shape.renamed.get(name, name)
         if name in shape.inline:
-            given[name] = _read(hints[name], written)
-        elif wired in written or name not in defaults:
-            given[name] = _read(hints[name], written[wired])
-    return kind(**given)
+            arguments[name] = _read(hints[name], data)
+        elif wired in data or name not in defaults:
+            arguments[name] = _read(hints[name], data[wired])
+    return kind(**arguments)
 
 
-def _read_plain(kind: Any, written: Json) -> Any:  # noqa: ANN401 - a name, a number, a choice
+def _read_plain(kind: Any, data: Json) -> Any:  # noqa: ANN401 - a name, a number, a choice
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind(written)
-    if kind is float and isinstance(written, int) and not isinstance(written, bool):
-        return float(written)
-    if isinstance(kind, type) and not isinstance(written, kind):
+        return kind(data)
+    if kind is float and isinstance(data, int) and not isinstance(data, bool):
+        return float(data)
+    if isinstance(kind, type) and not isinstance(data, kind):
         raise TypeError(f"not of type {kind.__name__}")
-    return written
+    return data
 
 
-# --- what has a form of its own -----------------------------------------------------------------
+# --- types with a form of their own -------------------------------------------------------------
 
 
 def _pair(bounds: Bounds, unit: int = 1) -> list[str]:
@@ -241,17 +241,17 @@ def _defaults_to_wire(defaults: DefaultBounds) -> Json:
     }
 
 
-def _defaults_from_wire(written: Mapping[str, Json]) -> DefaultBounds:
-    durations, counts = written["durations"], written["counts"]
+def _defaults_from_wire(data: Mapping[str, Json]) -> DefaultBounds:
+    durations, counts = data["durations"], data["counts"]
     return DefaultBounds(
         durations=None if durations is None else _bounds(durations, _SECOND_US),
         counts=None if counts is None else _bounds(counts),
-        attributes={name: _bounds(pair) for name, pair in written["attributes"].items()},
+        attributes={name: _bounds(pair) for name, pair in data["attributes"].items()},
     )
 
 
 def _problem_to_wire(problem: Problem) -> Json:
-    """One thing wrong with a definition; lines and columns count from 1. No file: it is theirs."""
+    """Lines and columns count from 1. Without the file, whose name only the client knows."""
     return {
         "line": problem.position.line,
         "column": problem.position.column,
@@ -261,10 +261,10 @@ def _problem_to_wire(problem: Problem) -> Json:
     }
 
 
-def _problem_from_wire(written: Mapping[str, Json]) -> Problem:
-    position = Position("", written.get("line") or 1, written.get("column") or 1)
-    problem = Problem(position, str(written["message"]), str(written.get("hint", "")))
-    return replace(problem, level="warning") if written.get("level") == "warning" else problem
+def _problem_from_wire(data: Mapping[str, Json]) -> Problem:
+    position = Position("", data.get("line") or 1, data.get("column") or 1)
+    problem = Problem(position, str(data["message"]), str(data.get("hint", "")))
+    return replace(problem, level="warning") if data.get("level") == "warning" else problem
 
 
 _LEAVES: Mapping[Any, tuple[Callable[[Any], Json], Callable[[Json], Any]]] = {

@@ -70,23 +70,23 @@ class Workspace:
             for log in self.logs()
         ]
         logs = table("Logs", ("Log", "Days", "Privacy unit", "Budget"), rows)
-        said = logs if rows else el("p", "No logs yet: import one with import_log(…).")
-        return f"{el('p', 'Workspace ', el('code', str(self.root)))}{said}"
+        body = logs if rows else el("p", "No logs yet: import one with import_log(…).")
+        return f"{el('p', 'Workspace ', el('code', str(self.root)))}{body}"
 
     @cached_property
     def custody(self) -> Custody:
-        """Every act of the owner."""
+        """The owner's acts."""
         return self.custody_of("owner")
 
     def custody_of(self, owner: str) -> Custody:
-        """Custody for one of several owners: who did what is on record."""
+        """Custody for one of several owners: their name goes on record with every act."""
         # Imported here: an analyst's commands need none of it.
         from pappi.custody import Custody
 
         return Custody(self._ledger_session, owner)
 
     def paced(self, pace: Pace) -> Workspace:
-        """The same workspace, in which results go on record at a pace: others may watch it."""
+        """The same workspace, recording results on a time grid, so that timings tell nothing."""
         paced = copy(self)
         paced._pace = pace  # noqa: SLF001 - its own class
         return paced
@@ -109,8 +109,8 @@ class Workspace:
         """Import a file (XES, CSV, Parquet, Excel, JSON, OCEL) or a frame, and declare it.
 
         `timezone` is short for the same zone in `options` (how to read wall-clock
-        times) and in `new` (where a day begins). What `options` would say can be said
-        directly, too: `case="order"`, `encoding="cp1252"` and so on, as in `ReadOptions`.
+        times) and in `new` (where a day begins). The fields of `options` can also be given
+        directly: `case="order"`, `encoding="cp1252"` and so on, as in `ReadOptions`.
         """
         reader, new = _opened(source, options, new, timezone, reading)
         return self.custody.import_log(name or log_name(source), reader, new, progress)
@@ -126,7 +126,7 @@ class Workspace:
         progress: Progress = no_progress,
         **reading: object,
     ) -> Imported:
-        """What `import_log` would take in and make public, for the owner to see beforehand.
+        """What `import_log` would import and make public, for the owner to see beforehand.
 
         Nothing is imported or recorded.
         """
@@ -136,15 +136,15 @@ class Workspace:
     def profile(self, log: str) -> Profile:
         """What an imported log holds, for the owner only; the view is recorded first.
 
-        `inspect_log(...).profile` is that of a log before it is imported.
+        `inspect_log(...).profile` is the profile of a log before it is imported.
         """
         return self.custody.profile(log)
 
     def suggest(self, log: str, *, from_data: bool = False) -> str:
         """A first catalogue of PPIs in YAML, from what is public about a log.
 
-        From the data, for the owner only, it proposes bounds and the activities that matter:
-        what is used of it becomes public. The view is recorded first.
+        With `from_data`, for the owner only, it also proposes bounds and the activities that
+        matter: whatever of it is used becomes public. The view is recorded first.
         """
         public = self.log(log).public
         return suggest_catalogue(public, self.custody.proposal(log) if from_data else None)
@@ -159,10 +159,10 @@ class Workspace:
         options: ReadOptions | None = None,
         progress: Progress = no_progress,
     ) -> NewLog:
-        """What to import a log with, keeping only the names that it privately seems to have.
+        """`new` with only those names that private partition selection finds in the log.
 
-        The names of `new` are the candidates. What it costs is charged to every block of the
-        future log, even if the import never happens.
+        The names of `new` are the candidates. The ε is charged to every block of the future
+        log, even if the import never happens.
         """
         reader = open_log(source, options, new.vocabulary)
         called = name or log_name(source)
@@ -177,7 +177,7 @@ class Workspace:
         return self.custody.log(name)
 
     def grant(self, log: str, per_block: Amount, total: Amount | None = None) -> LogDeclaration:
-        """Set the epsilon each block of a log may spend, and all of them together."""
+        """Set the budget of each block of a log, and of all of them together."""
         return self.custody.grant(log, epsilon_of(per_block), epsilon_if_any(total))
 
     def exact(self, catalogue: Definitions, *, ppi: Ids | None = None) -> tuple[ExactAnswer, ...]:
@@ -213,14 +213,14 @@ class Workspace:
         return tuple(run_due(self._ledger_session, pace=self._pace))
 
     def checkpoint(self, analyst: str = "analyst") -> LocalSession:
-        """The session an analyst gets from the owner's hand: with every log."""
+        """An analyst's session, opened by the owner: with access to every log."""
         caller = Caller(require_name(analyst, "an analyst"))
         return LocalSession(self._ledger_session, caller, pace=self._pace)
 
     def granted_checkpoint(self, analyst: str, permit: Permit) -> LocalSession:
-        """The session of an analyst who comes by themselves: with the granted logs only.
+        """An analyst's session, opened by themselves: only for the logs they were granted.
 
-        `permit` is asked whenever something is decided, and again when it is charged.
+        `permit` is checked whenever something is decided, and again when it is charged.
         """
         caller = Caller(analyst, permit, only_granted=True)
         return LocalSession(self._ledger_session, caller, pace=self._pace)
@@ -235,11 +235,11 @@ def _opened(
 ) -> tuple[EventReader, NewLog]:
     from pappi.custody import NewLog
 
-    known = [option.name for option in fields(ReadOptions)]
-    if unknown := next((name for name in reading if name not in known), None):
+    allowed = [option.name for option in fields(ReadOptions)]
+    if unknown := next((name for name in reading if name not in allowed), None):
         raise UsageError(
             f"an import has no argument {unknown!r}",
-            hint=did_you_mean(unknown, known, f"what it can be told is {', '.join(known)}"),
+            hint=did_you_mean(unknown, allowed, f"its arguments are {', '.join(allowed)}"),
         )
     new = new or NewLog(terms=Terms(timezone=timezone or "UTC"))
     options = replace(options or ReadOptions(timezone=timezone), **reading)
@@ -265,7 +265,7 @@ def find(start: Path) -> Workspace:
 
 
 def log_name(source: object) -> str:
-    """A file's name without its endings, as far as it can name a log; a frame must be named.
+    """A valid log name made from a file's name; a frame must be named explicitly.
 
     >>> log_name("orders 2024.csv.gz"), log_name("07_x.xes")
     ('orders_2024', 'log_07_x')
