@@ -56,7 +56,7 @@ def failing(start: str, error: Exception, *, after: bool = False) -> Fault:
     @contextmanager
     def fault(_scene: Scene, office: LedgerSession) -> Iterator[None]:
         with office.ledger() as ledger:
-            journal: Any = ledger._file
+            journal: Any = ledger._journal
             journal._connection = FailingConnection(journal._connection, start, error, after=after)
         yield  # an office lets go of a ledger that failed
 
@@ -90,14 +90,14 @@ def no_room_for_files(_scene: Scene, _office: LedgerSession) -> Iterator[None]:
 @contextmanager
 def no_page_left(_scene: Scene, office: LedgerSession) -> Iterator[None]:
     with office.ledger() as ledger:
-        ledger._file.run("PRAGMA max_page_count = 1")
+        ledger._journal.run("PRAGMA max_page_count = 1")
     yield
 
 
 @contextmanager
 def reading_only(_scene: Scene, office: LedgerSession) -> Iterator[None]:
     with office.ledger() as ledger:
-        ledger._file.run("PRAGMA query_only = ON")
+        ledger._journal.run("PRAGMA query_only = ON")
     yield
 
 
@@ -110,7 +110,7 @@ def locked(scene: Scene, office: LedgerSession) -> Iterator[None]:
     }
     place = place_of(scene)
     with office.ledger() as ledger:
-        ledger._file.run(short[type(place)])
+        ledger._journal.run(short[type(place)])
     with place.locked():
         yield
 
@@ -158,10 +158,10 @@ def turned_back(scene: Scene, office: LedgerSession) -> Iterator[None]:
     assert isinstance(place, InSqlite)
     old = place.path.with_name("old.sqlite")
     with office.ledger() as ledger:
-        ledger._file.run(f"VACUUM INTO '{old}'")
+        ledger._journal.run(f"VACUUM INTO '{old}'")
         ledger.append("grant", {"log": "small", "analyst": "bob", "per_block": 1})
         office.registry(ledger)
-        ledger._file.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        ledger._journal.run("PRAGMA wal_checkpoint(TRUNCATE)")
     with _away(scene):
         shutil.copy(old, place.path)
         try:

@@ -70,7 +70,7 @@ class CheckingOutsideTheTransaction(Ledger):
         self._step(LedgerStep.CHARGE_CHECKED)
         if short:
             raise budget_exceeded(wanted, short)
-        with self._file.writing():
+        with self._journal.writing():
             self._write_charges(wanted)
         return dict.fromkeys((charge.key for charge in wanted), KeyState.NEW)
 

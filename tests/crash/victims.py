@@ -122,7 +122,7 @@ def watched(
     session.scene = scene
     if victim is Victim.NOT_DURABLE:
         with office.ledger() as ledger:
-            ledger._file.run("SET synchronous_commit = off")
+            ledger._journal.run("SET synchronous_commit = off")
     return office, session
 
 

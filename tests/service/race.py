@@ -268,7 +268,7 @@ def _break_ledgers(wait: Callable[[float], object]) -> None:
             wait(SOON)
         if refusal is not None:
             raise refusal
-        with ledger._file.writing():
+        with ledger._journal.writing():
             ledger._write_charges(wanted)
         return dict.fromkeys((one.key for one in wanted), KeyState.NEW)
 

@@ -148,7 +148,7 @@ def test_a_question_can_stand_and_be_ended(client: Client) -> None:
 
 
 def test_failures_are_the_librarys_own_errors(client: Client, service: Served, url: str) -> None:
-    with pytest.raises(BudgetExceeded, match="asked ε 5"):
+    with pytest.raises(BudgetExceeded, match="requested ε 5"):
         client.release(SOJOURN, "5")
     with pytest.raises(UnknownLog):
         client.log("elsewhere")

@@ -13,7 +13,7 @@ import pytest
 from pappi.errors import LedgerBroken
 from pappi.ledger import Ledger
 from pappi.ledger import ledger as ledger_module
-from pappi.ledger.entries import Story
+from pappi.ledger.entries import Tally
 from pappi.service import Address, Addresses
 from pappi.service import running as running_module
 from pappi.service.running import Running
@@ -29,15 +29,15 @@ DAMAGE = "UPDATE journal SET at = at || ' ' WHERE seq = 2"
 def paused_halfway(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """While this lasts, verifying in full stops halfway: the event says that it has got there."""
     halfway, go_on = threading.Event(), threading.Event()
-    end = ledger_module._Chapter.end
+    end = ledger_module._BatchCells.end
 
-    def slow(self: ledger_module._Chapter, story: Story) -> None:
+    def slow(self: ledger_module._BatchCells, tally: Tally) -> None:
         halfway.set()
         assert go_on.wait(60)
-        end(self, story)
+        end(self, tally)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ledger_module._Chapter, "end", slow)
+        patch.setattr(ledger_module._BatchCells, "end", slow)
         yield halfway
         go_on.set()
 

@@ -162,7 +162,8 @@ def refusal(charges: list[Charge], limits: Mapping[Account, Epsilon]) -> str:
 
 def test_a_refusal_names_what_was_asked_what_is_left_and_what_is_missing() -> None:
     assert refusal([charge("a", "0.6")], {OCTOBER: eps("0.4")}) == (
-        "asked ε 0.6 in block 2014-10 of hospital; left 0.4 in 2014-10 of hospital (missing 0.2)"
+        "requested ε 0.6 in block 2014-10 of hospital; "
+        "left 0.4 in 2014-10 of hospital (missing 0.2)"
     )
 
 
@@ -170,7 +171,7 @@ def test_a_refusal_names_up_to_three_blocks_each() -> None:
     blocks = (OCTOBER, NOVEMBER, DECEMBER)
     limits = {OCTOBER: eps("0.4"), NOVEMBER: eps("0.5"), DECEMBER: eps("1")}
     assert refusal([charge("a", "0.6", *blocks)], limits) == (
-        "asked ε 0.6 in each of 3 blocks; left 0.4 in 2014-10 of hospital (missing 0.2), "
+        "requested ε 0.6 in each of 3 blocks; left 0.4 in 2014-10 of hospital (missing 0.2), "
         "0.5 in 2014-11 of hospital (missing 0.1)"
     )
 
@@ -181,7 +182,7 @@ def test_a_refusal_of_many_blocks_names_the_worst_and_counts_the_others() -> Non
     asked = [charge("a", "0.6", *blocks)]
     error = budget_exceeded(asked, shortfalls(asked, {}, limits))
     assert error.message == (
-        "asked ε 0.6 in each of 20 blocks; left 0.4 in 2014-W08 of hospital (missing 0.2), "
+        "requested ε 0.6 in each of 20 blocks; left 0.4 in 2014-W08 of hospital (missing 0.2), "
         "and too little in 19 other accounts"
     )
     assert error.detail.count("missing") == 20
@@ -193,7 +194,7 @@ def test_a_refusal_tells_an_analyst_that_it_is_the_own_share_that_is_spent() -> 
     asked = [charge("a", "0.6", analyst="ann")]
     limits = {OCTOBER: eps("1"), Account("hospital", "2014-10", "ann"): eps("0.5")}
     assert refusal(asked, limits) == (
-        "asked ε 0.6 in block 2014-10 of hospital; "
+        "requested ε 0.6 in block 2014-10 of hospital; "
         "left 0.5 in 2014-10 of hospital for ann (missing 0.1)"
     )
 
@@ -201,7 +202,7 @@ def test_a_refusal_tells_an_analyst_that_it_is_the_own_share_that_is_spent() -> 
 def test_a_refusal_of_unequal_charges_names_the_largest() -> None:
     asked = [charge("a", "0.6", OCTOBER, NOVEMBER), charge("b", "0.3", NOVEMBER)]
     assert refusal(asked, {OCTOBER: eps("1"), NOVEMBER: eps("0.8")}) == (
-        "asked up to ε 0.9 in each of 2 blocks; left 0.8 in 2014-11 of hospital (missing 0.1)"
+        "requested up to ε 0.9 in each of 2 blocks; left 0.8 in 2014-11 of hospital (missing 0.1)"
     )
 
 

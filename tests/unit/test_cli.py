@@ -309,7 +309,7 @@ def test_more_than_the_budget_is_refused_naming_asked_left_and_missing(
     before = fingerprint(workspace)
     code, _, errors = run("release", "--anyway", CATALOGUE, "--epsilon", "0.5")
     assert code == 8
-    assert "asked up to ε 1.5" in errors
+    assert "requested up to ε 1.5" in errors
     assert "left" in errors
     assert "missing 0.5" in errors
     assert fingerprint(workspace) == before

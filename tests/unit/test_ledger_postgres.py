@@ -62,8 +62,8 @@ def test_commits_reach_the_disk_whatever_the_server_and_the_address_say(place: I
     try:
         lazy = InPostgres(f"{place.url}&options=-c%20synchronous_commit%3Doff")
         with lazy.create() as ledger:
-            assert ledger._file.run("SHOW synchronous_commit") == [("on",)]
-            assert ledger._file.run("SHOW lock_timeout") == [("30s",)]
+            assert ledger._journal.run("SHOW synchronous_commit") == [("on",)]
+            assert ledger._journal.run("SHOW lock_timeout") == [("30s",)]
     finally:
         place.execute("ALTER ROLE postgres RESET synchronous_commit")
 
@@ -112,7 +112,7 @@ def test_a_server_that_does_not_fit_gets_no_ledger(
 
 
 def test_temporary_tables_cannot_stand_in_for_the_ledgers(ledger: Ledger) -> None:
-    ledger._file.run("CREATE TEMPORARY TABLE account (log TEXT, block TEXT, analyst TEXT)")
+    ledger._journal.run("CREATE TEMPORARY TABLE account (log TEXT, block TEXT, analyst TEXT)")
     assert ledger.spent("hospital") == {OCTOBER: Epsilon.of("0.1")}
 
 
@@ -124,8 +124,8 @@ def test_a_writer_reads_what_the_one_before_it_wrote_whatever_the_address_says(
 ) -> None:
     """A snapshot taken before the wait for the lock would show a budget that is spent."""
     option = "options=-c%20default_transaction_isolation%3Dserializable"
-    with InPostgres(f"{place.url}&{option}").create() as ledger, ledger._file.writing():
-        assert ledger._file.run("SHOW transaction_isolation") == [("read committed",)]
+    with InPostgres(f"{place.url}&{option}").create() as ledger, ledger._journal.writing():
+        assert ledger._journal.run("SHOW transaction_isolation") == [("read committed",)]
 
 
 def test_a_forked_child_leaves_the_connection_to_its_parent(
@@ -142,18 +142,18 @@ def test_a_transaction_that_postgresql_undid_is_not_taken_for_committed(ledger: 
 
     def permit() -> None:
         with pytest.raises(WorkspaceError):
-            ledger._file.run("SELECT 1 / 0")
+            ledger._journal.run("SELECT 1 / 0")
 
     with pytest.raises(WorkspaceError):
         ledger.charge([charge("a")], LIMITS, permit)
-    with pytest.raises(WorkspaceError, match="rolled back"), ledger._file.writing():
+    with pytest.raises(WorkspaceError, match="rolled back"), ledger._journal.writing():
         permit()
     assert ledger.states(["a"]) == {"a": KeyState.NEW}
     assert ledger.append("grant", {}) == 3
 
 
 def test_a_reader_sees_one_moment_while_others_write(ledger: Ledger, place: InPostgres) -> None:
-    with ledger._file.reading():
+    with ledger._journal.reading():
         before = ledger.acts("charge")
         with place.open() as other:
             other.charge([charge("b")], LIMITS)
@@ -162,26 +162,26 @@ def test_a_reader_sees_one_moment_while_others_write(ledger: Ledger, place: InPo
 
 
 def test_a_reader_cannot_write(ledger: Ledger) -> None:
-    with pytest.raises(WorkspaceError, match="read-only"), ledger._file.reading():
-        ledger._file.run("DELETE FROM cell")
+    with pytest.raises(WorkspaceError, match="read-only"), ledger._journal.reading():
+        ledger._journal.run("DELETE FROM cell")
 
 
 def test_a_writer_that_waits_too_long_is_told_who_is_in_the_way(
     ledger: Ledger, place: InPostgres
 ) -> None:
-    ledger._file.run("SET lock_timeout = '10ms'")
+    ledger._journal.run("SET lock_timeout = '10ms'")
     with place.locked(), pytest.raises(WorkspaceError, match="another process has") as caught:
         ledger.charge([charge("a")], LIMITS)
     assert "ask again" in caught.value.hint
-    ledger._file.run("SET lock_timeout = '30s'")
+    ledger._journal.run("SET lock_timeout = '30s'")
     assert ledger.charge([charge("a")], LIMITS) == {"a": KeyState.NEW}
 
 
 def test_vacuuming_and_writing_do_not_wait_for_each_other(
     ledger: Ledger, place: InPostgres
 ) -> None:
-    with ledger._file.writing():
-        ledger._file.append("grant", {})
+    with ledger._journal.writing():
+        ledger._journal.append("grant", {})
         vacuuming = threading.Thread(target=place.execute, args=("VACUUM journal",))
         vacuuming.start()
         vacuuming.join(timeout=120)

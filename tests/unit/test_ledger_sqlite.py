@@ -87,7 +87,7 @@ def test_odd_characters_in_the_path_name_the_same_file(tmp_path: Path) -> None:
 
 def test_commits_reach_the_disk_before_they_return(ledger: Ledger) -> None:
     settings = {
-        name: ledger._file.run(f"PRAGMA {name}") for name in ("journal_mode", "synchronous")
+        name: ledger._journal.run(f"PRAGMA {name}") for name in ("journal_mode", "synchronous")
     }
     assert settings == {"journal_mode": [("wal",)], "synchronous": [(2,)]}
 
@@ -96,7 +96,7 @@ def test_a_file_that_is_replaced_while_somebody_waits_for_it_is_not_written(
     ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Looked at before the wait, it was still the right one."""
-    connection: sqlite3.Connection = ledger._file._connection  # type: ignore[attr-defined]
+    connection: sqlite3.Connection = ledger._journal._connection  # type: ignore[attr-defined]
 
     class Waiting:
         in_transaction = property(lambda _self: connection.in_transaction)
@@ -107,7 +107,7 @@ def test_a_file_that_is_replaced_while_somebody_waits_for_it_is_not_written(
                 create_ledger(path).close()
             return connection.execute(statement, values)
 
-    monkeypatch.setattr(ledger._file, "_connection", Waiting())
+    monkeypatch.setattr(ledger._journal, "_connection", Waiting())
     with pytest.raises(LedgerUnavailable, match="moved or replaced"):
         ledger.charge([charge("a")], LIMITS)
     assert not connection.in_transaction

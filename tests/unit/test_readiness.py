@@ -176,7 +176,7 @@ def test_a_disk_that_fails_to_read_is_not_called_damage(
                     raise Failing("disk I/O error")
                 return kept.execute(statement, *values)
 
-        journal = ledger._file
+        journal = ledger._journal
         assert isinstance(journal, SqliteJournal)
         kept = journal._connection
         monkeypatch.setattr(journal, "_connection", Connection())

@@ -120,8 +120,8 @@ class Hashed:
 
 def with_acts(files: WorkspaceFiles, count: int) -> None:
     """Many entries, quickly: an act that changes nothing, over and over."""
-    with closing(open_ledger(files.ledger)) as ledger, ledger._file.writing():
-        ledger._file.append_all("resume", ({"by": "owner"} for _ in range(count)))
+    with closing(open_ledger(files.ledger)) as ledger, ledger._journal.writing():
+        ledger._journal.append_all("resume", ({"by": "owner"} for _ in range(count)))
 
 
 def test_opening_reads_what_came_since_the_snapshot_and_not_all_again(
@@ -191,15 +191,15 @@ def test_verifying_keeps_few_cells_in_memory(tmp_path: Path) -> None:
             ledger.charge([charge(key) for key in keys], LIMITS)
             ledger.record(dict.fromkeys(keys, 1))
         most = 0
-        ended = ledger_module._Chapter.end
+        ended = ledger_module._BatchCells.end
 
-        def watched(self: ledger_module._Chapter, story: Any) -> None:  # noqa: ANN401
+        def watched(self: ledger_module._BatchCells, tally: Any) -> None:  # noqa: ANN401
             nonlocal most
-            most = max(most, len(story.cells))
-            ended(self, story)
+            most = max(most, len(tally.cells))
+            ended(self, tally)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ledger_module._Chapter, "end", watched)
+            patch.setattr(ledger_module._BatchCells, "end", watched)
             assert ledger.verify().ok
     assert 0 < most <= 1_001
 

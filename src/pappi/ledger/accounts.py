@@ -1,17 +1,17 @@
 """Accounts, charges, and the one rule: no account is ever charged beyond its limit.
 
 An account is the budget of one calendar block of one log. A case lies in exactly one
-block, so questions about different blocks compose in parallel (the worst block counts)
-and questions about the same block compose sequentially (their epsilons add up). A
+block, so queries about different blocks compose in parallel (the worst block counts)
+and queries about the same block compose sequentially (their epsilons add up). A
 charge is what one release cell costs: the same amount in every block it may touch.
 
-Two more kinds of account bound the same charges a second time: what one analyst may
-spend in a block, and what all blocks of a log may spend together, which is what somebody
-with a case in every block could lose.
+Two more kinds of account bound the same charges: what one analyst may spend in a block, and
+what all blocks of a log may spend together, which is what somebody with a case in every
+block could lose.
 
-How long a budget lasts (`forecast`) follows from what is left and what a question costs, and from
-nothing else. Blocks to come have budgets of their own, so a question about each of them can be
-asked for ever; unless the log has a total as well, which every block draws on.
+How long a budget lasts (`forecast`) follows from what is left and what a query costs, and from
+nothing else. Future blocks have budgets of their own, so a query can be repeated for each of them
+for ever, unless the log also has a total, which every block draws on.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class KeyState(StrEnum):
     """How far a release cell has come.
 
     NEW       never charged.
-    RESERVED  its price is set aside: charge it, whatever else is spent by then.
+    RESERVED  its price is set aside: it can be charged, whatever else is spent by then.
     PENDING   charged, but no result on record: complete it, at no new cost.
     RELEASED  the result is on record: replay it, at no cost.
     """
@@ -47,8 +47,8 @@ class KeyState(StrEnum):
 class Account:
     """The budget of one block of one log, such as block 2014-10 of `hospital`.
 
-    With an analyst, it is what this one may spend there; without a block, what all blocks
-    together may.
+    With an analyst, it is what this analyst may spend there; without a block, what all blocks
+    together may spend.
     """
 
     log: str
@@ -57,7 +57,7 @@ class Account:
 
     @property
     def is_block(self) -> bool:
-        """Whether this is the account of a block itself, which never goes without a limit."""
+        """Whether this is the account of a block itself, which always has a limit."""
         return bool(self.block) and not self.analyst
 
     def __str__(self) -> str:
@@ -69,9 +69,9 @@ class Account:
 class Charge:
     """The price of one release cell: `amount`, in each of the blocks it touches.
 
-    The key stands for the canonical question, the cell and the data version; equal keys
+    The key stands for the canonical query, the cell and the data version; equal keys
     are the same release. A price that is not positive, or that no account bears, would
-    be a way around the budget, so it cannot be written down. `analyst` is who pays, which
+    be a way around the budget, so it cannot be constructed. `analyst` is who pays, which
     the key does not depend on.
     """
 
@@ -98,7 +98,7 @@ class Charge:
 
     @property
     def costs(self) -> Iterator[tuple[Account, Epsilon]]:
-        """What every account bears: the blocks, all blocks together, and the analyst's own."""
+        """What each account bears: the blocks, all blocks together, and the analyst's share."""
         for block in self.accounts:
             yield block, self.amount
             yield Account(block.log), self.amount
@@ -111,20 +111,20 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """An account that cannot bear what is asked of it.
+    """An account that cannot bear what is requested of it.
 
     `missing` is what its limit would have to rise by; `left` is never below 0, even if
-    the owner has lowered the limit under what is already spent.
+    the owner has lowered the limit below what is already spent.
     """
 
     account: Account
-    asked: Epsilon
+    requested: Epsilon
     left: Epsilon
     missing: Epsilon
 
 
 def distinct(charges: Iterable[Charge]) -> Mapping[str, Charge]:
-    """The charges by key: a key asked for twice is one release, and is paid once."""
+    """The charges by key: a key that occurs twice is one release, and is paid once."""
     by_key: dict[str, Charge] = {}
     for charge in charges:
         if not by_key.setdefault(charge.key, charge).costs_the_same_as(charge):
@@ -133,7 +133,7 @@ def distinct(charges: Iterable[Charge]) -> Mapping[str, Charge]:
 
 
 def demand(charges: Iterable[Charge]) -> Mapping[Account, Epsilon]:
-    """What the charges together ask of each account: sequential composition."""
+    """What the charges together cost each account: sequential composition."""
     needed: dict[Account, Epsilon] = {}
     for charge in charges:
         for account, amount in charge.costs:
@@ -148,7 +148,7 @@ def shortfalls(
 ) -> tuple[Shortfall, ...]:
     """The accounts that the charges together would overdraw; none means they may be made.
 
-    A block without a limit has no budget; other accounts need none, the blocks bound them.
+    A block without a limit has no budget. Other accounts need no limit: the blocks bound them.
 
     >>> october = Account("hospital", "2014-10")
     >>> ask = Charge("k", (october,), Epsilon.of("0.6"), {})
@@ -169,44 +169,46 @@ def shortfalls(
 def budget_exceeded(charges: Iterable[Charge], short: Sequence[Shortfall]) -> BudgetExceeded:
     """The refusal, in words an analyst can act on; every account is in the detail."""
     return BudgetExceeded(
-        f"{_asked(demand(charges))}; {_left(short)}",
-        hint="ask with a smaller ε or for fewer PPIs or periods, or ask the owner for more budget",
-        detail="; ".join(f"asked ε {account.asked}, left {_named(account)}" for account in short),
+        f"{_requested_text(demand(charges))}; {_left_text(short)}",
+        hint="use a smaller ε, fewer PPIs or fewer periods, or ask the owner for more budget",
+        detail="; ".join(
+            f"requested ε {account.requested}, left {_account_text(account)}" for account in short
+        ),
     )
 
 
-def _asked(asked: Mapping[Account, Epsilon]) -> str:
-    blocks = {account: amount for account, amount in asked.items() if account.is_block}
+def _requested_text(costs: Mapping[Account, Epsilon]) -> str:
+    blocks = {account: amount for account, amount in costs.items() if account.is_block}
     amounts = set(blocks.values())
     if len(blocks) == 1:
-        return f"asked ε {max(amounts)} in block {next(iter(blocks))}"
+        return f"requested ε {max(amounts)} in block {next(iter(blocks))}"
     if len(amounts) == 1:
-        return f"asked ε {max(amounts)} in each of {len(blocks)} blocks"
-    return f"asked up to ε {max(amounts)} in each of {len(blocks)} blocks"
+        return f"requested ε {max(amounts)} in each of {len(blocks)} blocks"
+    return f"requested up to ε {max(amounts)} in each of {len(blocks)} blocks"
 
 
-def _left(short: Sequence[Shortfall]) -> str:
+def _left_text(short: Sequence[Shortfall]) -> str:
     if len(short) <= _NAMED_IN_FULL:
-        return "left " + ", ".join(_named(account) for account in short)
+        return "left " + ", ".join(map(_account_text, short))
     worst = max(short, key=lambda account: account.missing)
-    return f"left {_named(worst)}, and too little in {len(short) - 1} other accounts"
+    return f"left {_account_text(worst)}, and too little in {len(short) - 1} other accounts"
 
 
-def _named(short: Shortfall) -> str:
+def _account_text(short: Shortfall) -> str:
     return f"{short.left} in {short.account} (missing {short.missing})"
 
 
-# Further ahead than this nobody plans: a budget that lasts so long lasts for ever.
+# Nobody plans further ahead: a budget that lasts this long is said to last for ever.
 _MOST_BLOCKS = 10_000
 _LAST_DAY = date(9_000, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class RemainingBudget:
-    """What one who asks has left: by block, own share and common budget alike.
+    """What an analyst has left in each block, by their own share and by the common budget.
 
-    `coming` is what each block to come will have, the own share included; `total` what all
-    blocks together have left, if they have a total.
+    `coming` is what each future block will have, likewise; `total` is what all blocks together
+    have left, if they have a total.
     """
 
     left: Mapping[str, Epsilon]
@@ -217,11 +219,11 @@ class RemainingBudget:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """How often a question fits, and until when it can be asked about each block to come.
+    """How often a query fits into the budget, and until when it can be repeated for new blocks.
 
-    `more` counts the question at hand; `tightest` is the block that ends it, None if the total
+    `more` includes the query at hand; `tightest` is the block that limits it, None if the total
     does. `share` is what it takes of a block's budget. `asks_coming` says whether it fits into
-    a block to come at all; `until` is the first day it can no longer be asked about, None if
+    a future block at all; `until` is the first day it can no longer be released for, None if
     there is no such day.
     """
 
@@ -236,7 +238,7 @@ class Forecast:
 def forecast(
     budget: RemainingBudget, price: Epsilon, touched: Collection[str], grid: Grid, start: date
 ) -> Forecast:
-    """For a question of that price in each block it touches; blocks to come begin at `start`.
+    """For a query of that price in each block it touches; future blocks begin at `start`.
 
     >>> from pappi.values.periods import Calendar
     >>> one, tenth = Epsilon.of(1), Epsilon.of("0.1")
@@ -246,7 +248,7 @@ def forecast(
     (3, None, datetime.date(2024, 5, 1))
     """
     if price <= ZERO:
-        raise ValueError(f"a question costs more than 0, not {price}")
+        raise ValueError(f"a query costs more than 0, not {price}")
     more, tightest = _fitting(budget, price, touched)
     return Forecast(
         price=price,
@@ -272,7 +274,7 @@ def _fitting(
 
 
 def _until(budget: RemainingBudget, price: Epsilon, grid: Grid, start: date) -> date | None:
-    """The end of the last block that can be asked about; `start` itself if there is none."""
+    """The end of the last block that can be queried; `start` itself if there is none."""
     if price > budget.coming:
         return start
     if budget.total is None:

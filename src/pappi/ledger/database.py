@@ -1,10 +1,10 @@
 """The contract between the ledger's rules and the database it lives in.
 
-A database gives transactions and runs fixed statements in a common, small SQL with `?` for
-values; what a journal is made of is the same everywhere, and is here. Everything fails
+A database provides transactions and runs fixed statements in a small common SQL with `?` for
+values; how a journal is built on that is the same everywhere, and is here. Everything fails
 closed: whatever a database reports becomes an error, never a permission. A commit that
-failed half-way may have reached the disk; then epsilon is charged that was not used, which
-the same question completes. The other way round cannot happen.
+failed half-way may have reached the disk; then an epsilon is charged without a result, and the
+same query completes it. The opposite cannot happen.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ DAMAGED = "what is stored is damaged"
 _BATCH = 1_000
 _IDENTITY_BYTES = 16
 _COLUMNS = "seq, at, kind, body, digest"
-# Each entry with the digest before it: what is read by itself is checked by itself.
-_WITH_THE_ONE_BEFORE = """
+# Each entry with the digest before it, so that an entry read alone can be checked alone.
+_WITH_PREVIOUS = """
 SELECT entry.seq, entry.at, entry.kind, entry.body, entry.digest, earlier.digest
 FROM journal AS entry LEFT JOIN journal AS earlier ON earlier.seq = entry.seq - 1
 """
 _FROM = f"SELECT {_COLUMNS} FROM journal WHERE seq >= ? ORDER BY seq LIMIT {_BATCH}"  # noqa: S608
 _OF_KIND = f"""
-{_WITH_THE_ONE_BEFORE}
+{_WITH_PREVIOUS}
 WHERE entry.kind = ? AND entry.seq > ? ORDER BY entry.seq LIMIT {_BATCH}
 """
-_ENTRY = f"{_WITH_THE_ONE_BEFORE} WHERE entry.seq = ?"
-_LAST = f"{_WITH_THE_ONE_BEFORE} ORDER BY entry.seq DESC LIMIT 1"
+_ENTRY = f"{_WITH_PREVIOUS} WHERE entry.seq = ?"
+_LAST = f"{_WITH_PREVIOUS} ORDER BY entry.seq DESC LIMIT 1"
 _ADD = f"INSERT INTO journal ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)"  # noqa: S608
 _HEAD = "SELECT seq, digest FROM head"
 _START_HEAD = "INSERT INTO head (id, seq, digest) VALUES (1, ?, ?)"
@@ -83,19 +83,19 @@ class Journal(ABC):
 
     @abstractmethod
     def writing(self) -> AbstractContextManager[None]:
-        """One transaction, alone among all processes: durable at the end, or undone."""
+        """One transaction, exclusive among all processes: durable at the end, or undone."""
 
     @abstractmethod
     def reading(self) -> AbstractContextManager[None]:
-        """One moment of the ledger, whatever others write meanwhile."""
+        """A consistent view of the ledger, whatever others write meanwhile."""
 
     @abstractmethod
     def run(self, statement: str, *values: object) -> list[Any]:
-        """Run one statement and fetch all it gives."""
+        """Run one statement and fetch all its rows."""
 
     @abstractmethod
     def check_file(self) -> None:
-        """Raise the first Flaw that the database itself finds; reads everything."""
+        """Raise the first Flaw that the database's own check finds; reads everything."""
 
     @abstractmethod
     def has_ledger_shape(self) -> bool:
@@ -103,7 +103,7 @@ class Journal(ABC):
 
     @abstractmethod
     def add_snapshots(self) -> None:
-        """The table for snapshots, which came with format 3; only while `writing`."""
+        """Add the table for snapshots, new in format 3; only while `writing`."""
 
     def check_shape(self) -> None:
         """Raise a Flaw if the tables or their guards are not those of a ledger."""
@@ -111,13 +111,13 @@ class Journal(ABC):
             raise Flaw(None, "its tables or their guards are not those of a PaPPI ledger")
 
     def _refuse_forked(self) -> None:
-        # No database's connection survives a fork: two processes would believe they hold one
-        # lock, or read each other's answers.
+        # No database connection survives a fork: two processes would believe they hold the
+        # same lock, or read each other's results.
         if os.getpid() != self._process:
             raise LedgerUnavailable("the ledger was opened by another process; open it again")
 
     def begin(self) -> None:
-        """The first entry; only while `writing`."""
+        """Write the first entry; only while `writing`."""
         self.append(EntryKind.OPENING, opening_payload(secret_bytes(_IDENTITY_BYTES).hex()))
 
     def append(self, kind: str, payload: Mapping[str, JSON]) -> Entry:
@@ -126,7 +126,7 @@ class Journal(ABC):
         return entry
 
     def append_all(self, kind: str, payloads: Iterable[Mapping[str, JSON]]) -> list[Entry]:
-        """Extend the chain by as many entries; the head moves once, to the last of them."""
+        """Extend the chain by one entry per payload; the head moves once, to the last of them."""
         before = last = self.last()
         added = []
         for payload in payloads:
@@ -140,15 +140,15 @@ class Journal(ABC):
         return added
 
     def format(self) -> int:
-        """The format this journal was begun in, or last brought to; ours if it is empty."""
-        said = (*self.entries_of(EntryKind.OPENING), *self.entries_of(EntryKind.REFORMAT))
+        """The format this journal was created in, or last upgraded to; ours if it is empty."""
+        entries = (*self.entries_of(EntryKind.OPENING), *self.entries_of(EntryKind.REFORMAT))
         try:
-            return max(map(format_of, said), default=FORMAT)
+            return max(map(format_of, entries), default=FORMAT)
         except (Flaw, ValueError) as problem:
             raise broken(self.name, DAMAGED) from problem
 
     def last(self) -> Entry | None:
-        """The newest entry, if the head record agrees that it is."""
+        """The newest entry; refused if the head record disagrees."""
         last = self._one(_LAST)
         try:
             self.check_head(last)
@@ -160,25 +160,25 @@ class Journal(ABC):
         return self._one(_ENTRY, seq)
 
     def entry(self, seq: int) -> Entry:
-        """One entry, whose digest is that of its content and of the digest before it."""
+        """One entry, its digest checked against its content and the digest before it."""
         stored = self.found(seq)
         if stored is None:
             raise broken(self.name, f"entry {seq} is missing")
         return stored
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
-        """The entries from a number on, some at a time; whoever reads them checks the chain."""
+        """The entries from a number on, fetched in batches; the caller checks the chain."""
         for batch in self.batches(first):
             yield from batch
 
     def batches(self, first: int = 1) -> Iterator[list[Entry]]:
-        """The same, as they are fetched."""
+        """The same, batch by batch."""
         while rows := self.run(_FROM, first):
             yield [self._entry(row) for row in rows]
             first = rows[-1][0] + 1
 
     def entries_of(self, kind: str, after: int = 0) -> Iterator[Entry]:
-        """The entries of a kind that come after a number, some at a time, each checked."""
+        """The entries of a kind after a number, fetched in batches, each checked."""
         while rows := self.run(_OF_KIND, kind, after):
             yield from map(self._checked, rows)
             after = rows[-1][0]

@@ -2,17 +2,17 @@
 
 Every entry carries the SHA-256 digest of its own content and of the digest before it.
 Changing, inserting, removing or reordering an entry breaks every digest that follows.
-The chain has no secret: it shows damage and careless edits, not a forger who can write
-the whole journal again. To detect that, note the last digest somewhere else.
+The chain has no secret: it reveals damage and careless edits, not a forger who can rewrite
+the whole journal. To detect that, note the last digest somewhere else.
 
 Six kinds belong to the ledger itself: `ledger` opens the journal, `reserve` sets a price
-aside, `cancel` gives up what was set aside, `charge` spends, `release` puts the result of
-a charged cell on record, `format` says from where on the journal is of a newer format. The
-other kinds are acts of the owner and are only kept. What an unknown kind means nobody can
-know, so a journal that has one is refused.
+aside, `cancel` gives a reservation up, `charge` spends, `release` puts the result of
+a charged cell on record, `format` says from where on the journal has a newer format. The
+other kinds are acts of the owner, which the ledger only stores. A journal with an unknown
+kind is refused, because nobody can know what it means.
 
-A `Story` adds a journal up again, and in doing so checks that it is a possible one: nothing
-is charged twice, and nothing is released that was not charged before.
+A `Tally` adds a journal up again, and checks on the way that it is possible: nothing is
+charged twice, and nothing is released that was not charged before.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ START = "0" * 64  # the digest before the first entry
 
 
 class Flaw(Exception):
-    """The first thing wrong with a journal, and the entry it was found at."""
+    """The first thing wrong with a journal, and the entry where it shows."""
 
     def __init__(self, seq: int | None, sentence: str) -> None:
         super().__init__(sentence)
@@ -71,13 +71,13 @@ def canonical_json(value: JSON) -> str:
 
 
 def canonical_object(members: Mapping[str, str]) -> str:
-    """The same of an object whose members are written already.
+    """The same for an object whose members are already written.
 
     >>> canonical_object({"to": canonical_json((1, 2)), "from": canonical_json("ε")})
     '{"from":"\\\\u03b5","to":[1,2]}'
     """
-    written = (f"{json.dumps(name)}:{members[name]}" for name in sorted(members))
-    return f"{{{','.join(written)}}}"
+    pairs = (f"{json.dumps(name)}:{members[name]}" for name in sorted(members))
+    return f"{{{','.join(pairs)}}}"
 
 
 def extend(last: Entry | None, at: str, kind: str, payload: Mapping[str, JSON]) -> Entry:
@@ -88,9 +88,9 @@ def extend(last: Entry | None, at: str, kind: str, payload: Mapping[str, JSON]) 
 
 
 def verified(entries: Iterable[Entry], after: Entry | None = None) -> Iterator[Entry]:
-    """The same entries, each handed on only after its place in the chain is checked.
+    """The same entries, each passed on only after its place in the chain is checked.
 
-    They begin the chain, or go on `after` an entry that was checked before.
+    They begin the chain, or continue it `after` an entry that was checked before.
     """
     first, previous = (after.seq + 1, after.digest) if after else (1, START)
     for expected, entry in enumerate(entries, start=first):
@@ -102,7 +102,7 @@ def verified(entries: Iterable[Entry], after: Entry | None = None) -> Iterator[E
 
 
 def require_follows(entry: Entry, previous: str) -> None:
-    """Raise a Flaw unless an entry's digest is that of its content, after the digest before it."""
+    """Raise a Flaw unless an entry's digest matches its content and the digest before it."""
     if entry.digest != _digest(entry.seq, entry.at, entry.kind, entry.body, previous):
         raise Flaw(entry.seq, f"entry {entry.seq} or its digest has been changed")
 
@@ -114,23 +114,23 @@ def _digest(seq: int, at: str, kind: str, body: str, previous: str) -> str:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether json.dumps takes it as it is, and has nothing to guess: so with nearly all."""
-    left: list[object] = [value]
-    while left:
-        part = left.pop()
+    """Whether json.dumps can take it as it is, without guessing: a fast path for nearly all."""
+    unchecked: list[object] = [value]
+    while unchecked:
+        part = unchecked.pop()
         if isinstance(part, dict):
             if not _TEXTS.issuperset(map(type, part)):
                 return False
-            left.extend(part.values())
+            unchecked.extend(part.values())
         elif isinstance(part, list | tuple):
-            left.extend(part)
+            unchecked.extend(part)
         elif type(part) not in _ATOMS:
             return False
     return True
 
 
 def _plain(value: object) -> object:
-    """The value as json.dumps takes it, or an error where it would guess."""
+    """The value in a form json.dumps takes, or an error where it would guess."""
     match value:
         case None | bool() | int() | str():
             return value
@@ -156,7 +156,7 @@ def _no_float(text: str) -> NoReturn:
 
 
 class EntryKind:
-    """The kinds of entries. A new kind is a new format: who does not know it must not go on."""
+    """The kinds of entries. A new kind is a new format: a version that lacks it must not go on."""
 
     OPENING = "ledger"
     RESERVE = "reserve"
@@ -164,7 +164,7 @@ class EntryKind:
     CHARGE = "charge"
     RELEASE = "release"
     REFORMAT = "format"
-    # Acts: what the register folds (`store/registry.py`), and what is only kept.
+    # Acts: folded by the registry (`store/registry.py`), or only kept.
     DECLARE = "declare"
     GRANT = "grant"
     WITHDRAW = "withdraw"
@@ -196,7 +196,7 @@ LEDGERS_OWN = frozenset(
     }
 )
 ACTS = frozenset(kind for name, kind in vars(EntryKind).items() if name.isupper()) - LEDGERS_OWN
-# Unless it decides nothing, whoever reads it: then it begins like this.
+# The prefix of kinds that decide nothing, and may therefore be unknown.
 HARMLESS = "note-"
 
 FORMAT = 3
@@ -204,7 +204,7 @@ FORMAT = 3
 
 @dataclass(frozen=True, slots=True)
 class KeyHistory:
-    """Where in the journal a key was reserved, charged and released, as far as it has come."""
+    """The entries that reserved, charged and released a key, as far as it has come."""
 
     reserved: int | None = None
     charged: int | None = None
@@ -213,7 +213,7 @@ class KeyHistory:
     def as_of(self, seq: int) -> KeyHistory | None:
         """The cell as it was after an entry; None if it was not there yet.
 
-        A reservation that was given up later leaves no trace, and is not seen either.
+        A reservation that was given up later leaves no trace, so it does not show.
         """
         reserved, charged, released = (
             number if number is not None and number <= seq else None
@@ -244,7 +244,7 @@ class Balance:
 
 @dataclass(frozen=True, slots=True)
 class ChargeRecord:
-    """A charge as it stands in the journal; `released_at` is None while it is pending."""
+    """A charge in the journal; `released_at` is None while it is pending."""
 
     seq: int
     at: str
@@ -266,7 +266,7 @@ class Standing:
 
 
 def opening_payload(identity: str) -> Mapping[str, JSON]:
-    """With an identity of its own no ledger can be taken for another."""
+    """With a random identity, so that no ledger can be taken for another."""
     return {"format": FORMAT, "identity": identity}
 
 
@@ -275,20 +275,20 @@ def reformat_payload() -> Mapping[str, JSON]:
 
 
 def format_of(entry: Entry) -> int:
-    """The format that an opening or a `format` entry says the journal has from there on."""
-    written = entry.payload.get("format")
-    if type(written) is not int:
+    """The format the journal has from an opening or a `format` entry on."""
+    number = entry.payload.get("format")
+    if type(number) is not int:
         raise Flaw(entry.seq, f"entry {entry.seq} names no format")
-    return written
+    return number
 
 
 def is_known(kind: str) -> bool:
-    """Whether this version can tell what an entry of that kind decides."""
+    """Whether this version knows what an entry of that kind decides."""
     return kind in LEDGERS_OWN or kind in ACTS or kind.startswith(HARMLESS)
 
 
 def charge_payload(charge: Charge) -> Mapping[str, JSON]:
-    """Of a charge, and of a reservation: a charge to be made later."""
+    """The payload of a charge; also of a reservation, which is a charge to be made later."""
     return {
         "key": charge.key,
         "accounts": [[account.log, account.block] for account in charge.accounts],
@@ -304,7 +304,7 @@ def charge_of(entry: Entry) -> Charge:
 
 
 def reserve_payload(charges: Sequence[Charge]) -> Mapping[str, JSON]:
-    """All that is set aside at once. What their questions have in common is written once."""
+    """The payload of a reservation. What its queries have in common is written once."""
     names = sorted({name for charge in charges for name in charge.question})
     values: list[JSON] = []
     places: dict[str, int] = {}
@@ -319,21 +319,21 @@ def reserve_payload(charges: Sequence[Charge]) -> Mapping[str, JSON]:
         parts = charge.question
         return [place(parts[name]) if name in parts else None for name in names]
 
-    written = [{**charge_payload(charge), "question": question(charge)} for charge in charges]
-    return {"names": names, "values": values, "charges": written}
+    compact = [{**charge_payload(charge), "question": question(charge)} for charge in charges]
+    return {"names": names, "values": values, "charges": compact}
 
 
 def reserved_in(payload: Mapping[str, Any]) -> Mapping[str, Charge]:
-    """What a reservation sets aside, by key; before format 3 each was an entry of its own."""
+    """The reserved charges by key; before format 3 each was an entry of its own."""
     if "charges" not in payload:
         charge = _charge(payload)
         return {charge.key: charge}
     names, values = payload["names"], payload["values"]
     reserved: dict[str, Charge] = {}
-    for written in payload["charges"]:
-        parts = zip(names, written["question"], strict=True)
+    for compact in payload["charges"]:
+        parts = zip(names, compact["question"], strict=True)
         question = {name: values[place] for name, place in parts if place is not None}
-        charge = _charge({**written, "question": question})
+        charge = _charge({**compact, "question": question})
         if charge.key in reserved:
             raise ValueError("it reserves a key twice")
         reserved[charge.key] = charge
@@ -341,7 +341,7 @@ def reserved_in(payload: Mapping[str, Any]) -> Mapping[str, Charge]:
 
 
 def charges_in(entry: Entry) -> tuple[Charge, ...]:
-    """What an entry charges, or reserves."""
+    """The charges that an entry makes or reserves."""
     if entry.kind == EntryKind.RESERVE:
         return tuple(reserved_in(entry.payload).values())
     return (charge_of(entry),)
@@ -362,12 +362,12 @@ def release_payload(key: str, result: JSON) -> Mapping[str, JSON]:
 
 
 def cancel_payload(reserved: Mapping[str, int]) -> Mapping[str, JSON]:
-    """Of keys, each with the entry that reserved it."""
+    """The payload for keys that are given up, each with the entry that reserved it."""
     return {"cells": [[key, seq] for key, seq in reserved.items()]}
 
 
 def cancelled_in(payload: Mapping[str, Any]) -> Mapping[str, int | None]:
-    """What is given up, and where it was reserved; before format 3 a key, an entry each."""
+    """The keys given up, with the entries that reserved them; before format 3 one key, no entry."""
     if "cells" not in payload:
         return {payload["key"]: None}
     return dict(payload["cells"])
@@ -380,7 +380,7 @@ def result_of(entry: Entry) -> JSON:
 
 
 def keys_in(kind: str, payload: Mapping[str, Any]) -> Iterable[str]:
-    """The keys whose cells an entry changes."""
+    """The keys of the cells that an entry changes."""
     match kind:
         case EntryKind.CHARGE | EntryKind.RELEASE:
             return (payload["key"],)
@@ -393,14 +393,14 @@ def keys_in(kind: str, payload: Mapping[str, Any]) -> Iterable[str]:
 
 
 def standing(entries: Iterable[Entry]) -> Standing:
-    """Add a whole journal up, or raise the first Flaw in its story."""
-    story = Story()
+    """Add a whole journal up, or raise the first Flaw in it."""
+    tally = Tally()
     for entry in entries:
-        story.take(entry, payload_in(entry))
-    if story.last is None:
+        tally.take(entry, payload_in(entry))
+    if tally.last is None:
         raise Flaw(1, "the journal is empty")
-    cells = {key: cell for key, cell in story.cells.items() if cell is not None}
-    return Standing(story.last, story.balances, cells)
+    cells = {key: cell for key, cell in tally.cells.items() if cell is not None}
+    return Standing(tally.last, tally.balances, cells)
 
 
 def payload_in(entry: Entry) -> Mapping[str, Any]:
@@ -414,13 +414,13 @@ def payload_in(entry: Entry) -> Mapping[str, Any]:
     return payload
 
 
-class Story:
+class Tally:
     """The sums so far, from a journal's beginning or from an entry up to which they are known.
 
-    `before` gives the cell of a key as it was where the story, or its present chapter, begins;
-    `reserved` what an entry from before the beginning has reserved. Before a journal begins there
-    is neither. A long story is told in chapters, so that not all of its cells are in memory:
-    `turn_the_page` forgets those of the chapter that ends.
+    `before` gives the cell of a key as it was before the tally, or its present batch of entries;
+    `reserved` gives what an entry from before the tally has reserved. At the beginning of a
+    journal there is neither. A long journal is added up in batches, so that not all of its cells
+    are in memory: `end_batch` forgets those of the batch.
     """
 
     def __init__(
@@ -456,8 +456,7 @@ class Story:
             raise Flaw(entry.seq, f"entry {entry.seq} is invalid: {error}") from error
         self.last = entry
 
-    def turn_the_page(self) -> None:
-        """End a chapter."""
+    def end_batch(self) -> None:
         self.cells = {}
 
     def _cell(self, key: str) -> KeyHistory | None:
@@ -492,10 +491,10 @@ class Story:
         if cell.charged is not None:
             raise Flaw(entry.seq, f"entry {entry.seq} charges the same key a second time")
         if cell.reserved is not None:
-            held = self._held(charge.key, cell.reserved)
-            if held is None or not charge.costs_the_same_as(held):
+            reserved = self._held(charge.key, cell.reserved)
+            if reserved is None or not charge.costs_the_same_as(reserved):
                 raise Flaw(entry.seq, f"entry {entry.seq} charges another price than was reserved")
-            self._add(held, held=-1)
+            self._add(reserved, held=-1)
             self.charged_from_reserve += 1
         self.cells[charge.key] = replace(cell, charged=entry.seq)
         self.charged += 1
@@ -512,7 +511,7 @@ class Story:
         self.released += 1
 
     def _held(self, key: str, seq: int | None) -> Charge | None:
-        """What is set aside for a key, and no longer after this."""
+        """Take out what is set aside for a key."""
         reserved = self.held.pop(key, None)
         if reserved is None:
             return None if seq is None else self._reserved(key, seq)

@@ -3,31 +3,30 @@
 The two steps of the release protocol are two transactions. `charge` checks every account
 and writes the charges, all or none, and returns only when they are durable; after that the
 draw may happen. `record` puts the results on record; the first result stays. A crash
-between the two leaves a charge without a result: the same question finds it pending, and
+between the two leaves a charge without a result: the same query finds it pending, and
 completes it at no new cost. Nothing is ever refunded.
 
-What will be asked in the future can be reserved: its price is set aside, so that nothing
-else spends it, and moves to what is spent when it is charged. Nothing is drawn for a
-reservation, so one can be cancelled.
+Future releases can be reserved: their price is set aside, so that nothing else spends it, and
+becomes spent when it is charged. Nothing is drawn for a reservation, so it can be cancelled.
 
 Verifying in full (`verify`) finds every change of a stored value, entries cut off the end, and
-projections that differ from the journal. It cannot find a database replaced as a whole by an
+projections that differ from the journal. It cannot notice a database replaced as a whole by an
 older copy: that is what a workspace's mark is for (`ledger/snapshots.py`). Nor one replaced by a
 consistent forgery, mark and all: compare the head with one noted elsewhere.
 
 Opening does not read the whole past again. It starts from a snapshot that the workspace's key
 has signed, and checks the tables' shape, that the journal still has the snapshot's entry, the
-chain and the story of every entry since, that the journal ends where its head says, and that
+chain and the meaning of every entry since, that the journal ends where its head says, and that
 every account holds what the snapshot and the entries since add up to. So no limit is checked
 against a wrong sum. What it does not see is damage to older entries and to the cells of older
-keys. Those are looked at when they are used: an entry is handed on only if its digest is that
-of its content after the digest before it, and if it is about the key that was asked for; and a
-cell that seems to be charged and not released is drawn for only if no release of it is in the
-journal. Then nothing is answered with other content than was recorded, and nothing drawn twice
-for one charge. What remains until the next full verification: a cell that has disappeared is
-taken for new, charged once more (within the limits) and drawn anew; and whoever can write the
-database can change an old entry and its digest so that it passes by itself, though not in its
-chain. Without a key, or a snapshot, opening verifies in full.
+keys. Those are checked when they are used: an entry is used only if its digest matches its
+content and the digest before it, and if it is about the right key; and a cell that seems to be
+charged and not released is drawn for only if the journal has no release of it. So no answer
+differs from what was recorded, and nothing is drawn twice for one charge. What remains until the
+next full verification: a cell that has disappeared is taken for new, charged once more (within
+the limits) and drawn again; and whoever can write the database can change an old entry and its
+digest so that it passes by itself, though not in its chain. Without a key or a snapshot, opening
+verifies in full.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ from pappi.ledger.entries import (
     EntryKind,
     Flaw,
     KeyHistory,
-    Story,
+    Tally,
     cancel_payload,
     charge_of,
     charge_payload,
@@ -84,22 +83,22 @@ if TYPE_CHECKING:
 
 
 Limits: TypeAlias = Mapping[Account, Epsilon] | Callable[[Account], Epsilon | None]
-"""The limit of each account, or None for one that only the blocks bound."""
+"""The limit of each account; None for one that has no limit beside those of its blocks."""
 
 Permit: TypeAlias = Callable[[], None]
-"""Raises if what is asked is not allowed at this moment; asked inside the transaction."""
+"""Raises if the request is not allowed at this moment; called inside the transaction."""
 
 Act: TypeAlias = Callable[[], Mapping[str, JSON]]
-"""Makes the payload of an act from what holds at that moment."""
+"""Makes the payload of an act inside the transaction, from what holds then."""
 
 Progress: TypeAlias = Callable[[int], None]
-"""Told how far verifying has come: the number of an entry."""
+"""Called with the number of the entry that verifying has reached."""
 
 Written: TypeAlias = tuple[str, Mapping[str, JSON]]
 """An act: its kind and its payload."""
 
 _CELL = "SELECT reserved, charged, released FROM cell WHERE key = ?"
-_SOME = 250
+_KEYS_PER_QUERY = 250
 _CELLS = "SELECT key, reserved, charged, released FROM cell WHERE key IN "
 _COUNTS = "SELECT count(*), count(reserved), count(charged), count(released) FROM cell"
 _RESERVE_CELL = "INSERT INTO cell (key, reserved) VALUES (?, ?)"
@@ -123,7 +122,7 @@ _UNHOLD = "UPDATE account SET held = held - ? WHERE log = ? AND block = ? AND an
 
 
 class LedgerStep(StrEnum):
-    """The moments at which a crash or a rival matters; told to `on_step`, for tests."""
+    """The moments at which a crash or a rival matters; passed to `on_step`, for tests."""
 
     CHARGE_ASKED = "charge asked"
     CHARGE_CHECKED = "charge checked"
@@ -136,10 +135,10 @@ class LedgerStep(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What verifying found.
+    """The result of verifying.
 
-    `entries` counts those in order before the problem (0 if it lies outside of them),
-    `seq` is the entry with the problem, `head` the last digest: worth noting elsewhere.
+    `entries` counts the sound entries before the problem (0 if the problem is not in an entry),
+    `seq` is the entry with the problem, `head` the last digest, worth noting elsewhere.
     """
 
     entries: int
@@ -153,22 +152,22 @@ class Verification:
 
 
 def no_step(_step: str) -> None:
-    """Outside of tests nobody watches the steps."""
+    """Do nothing: only tests watch the steps."""
 
 
 def no_progress(_seq: int) -> None:
-    """Nobody watches."""
+    """Do nothing."""
 
 
 def allowed() -> None:
-    """Nothing stands against it."""
+    """A permit that allows everything."""
 
 
 class Ledger:
     """A ledger in some database, shared by any number of processes and threads."""
 
     snapshot_every: ClassVar[int] = 2_000
-    """How many entries opening adds up before it keeps a snapshot for the next."""
+    """How many entries opening adds up before it stores a snapshot for the next one."""
 
     def __init__(
         self,
@@ -177,15 +176,15 @@ class Ledger:
         key: bytes | None = None,
         mark: MarkFile | None = None,
     ) -> None:
-        """A ledger that belongs to a workspace has its mark beside it (`ledger/snapshots.py`)."""
-        self._file = journal
+        """With the key and the mark of the workspace it belongs to (`ledger/snapshots.py`)."""
+        self._journal = journal
         self._step = on_step
         self._key = key
         self._mark = mark
-        self._sound: _Sound | None = None
+        self._verified: _Verified | None = None
 
     def close(self) -> None:
-        self._file.close()
+        self._journal.close()
 
     def __enter__(self) -> Self:
         return self
@@ -201,76 +200,76 @@ class Ledger:
     @property
     def opening(self) -> str:
         """The digest of the first entry: no two ledgers begin alike."""
-        return self._file.entry(1).digest
+        return self._journal.entry(1).digest
 
     def append(self, kind: str, payload: Mapping[str, JSON] | Act) -> int:
-        """Keep an act of the owner; gives its number in the journal.
+        """Record an act of the owner; returns its number in the journal.
 
-        What depends on earlier acts is made inside the transaction, and may raise there.
+        A callable payload is made inside the transaction, from the earlier acts, and may raise.
         """
         _require_act(kind)
         with self._writing():
-            return self._file.append(kind, payload() if callable(payload) else payload).seq
+            return self._journal.append(kind, payload() if callable(payload) else payload).seq
 
     def acts(self, kind: str) -> tuple[Entry, ...]:
         """The entries of a kind, oldest first."""
-        return tuple(self._file.entries_of(kind))
+        return tuple(self._journal.entries_of(kind))
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
-        """The entries from a number on, each checked to follow on the one before it.
+        """The entries from a number on, each checked to follow the one before it.
 
-        None if the journal ends before that.
+        Empty if the journal ends before that.
         """
         if first - 1 > self.head().seq:
             return
-        before = self._file.entry(first - 1) if first > 1 else None
+        before = self._journal.entry(first - 1) if first > 1 else None
         try:
-            yield from verified(self._file.entries(first), before)
+            yield from verified(self._journal.entries(first), before)
         except Flaw as fault:
-            raise broken(self._file.name, fault.sentence) from fault
+            raise broken(self._journal.name, fault.sentence) from fault
 
     def news(self, after: Entry | None) -> Iterator[Entry]:
-        """The entries since one that was read before, each checked to follow on it.
+        """The entries since one that was read before, each checked to follow the one before it.
 
-        Refuses a journal in which that entry is no longer what it was.
+        Refuses a journal in which that entry has changed.
         """
         self.require_marked()
-        entries = self._file.entries(after.seq if after else 1)
+        entries = self._journal.entries(after.seq if after else 1)
         if after is not None and next(entries, None) != after:
-            raise broken(self._file.name, f"entry {after.seq} is not what it was")
+            raise broken(self._journal.name, f"entry {after.seq} is not what it was")
         try:
             for entry in verified(entries, after):
-                # A newer version may write into the same ledger; what it
-                # decides must not be missed.
+                # A newer version may write into the same ledger, and its decisions must not
+                # be missed.
                 if entry.kind == EntryKind.REFORMAT:
                     self._refuse_other_format()
                 elif not is_known(entry.kind):
                     raise LedgerUnavailable(
-                        f"entry {entry.seq} of the ledger {self._file.name} is of a kind that this "
-                        "version of pappi does not know",
+                        f"entry {entry.seq} of the ledger {self._journal.name} is of a kind that "
+                        "this version of pappi does not know",
                         hint="use the version of pappi that wrote it, or a later one",
                     )
                 yield entry
         except Flaw as fault:
-            raise broken(self._file.name, fault.sentence) from fault
+            raise broken(self._journal.name, fault.sentence) from fault
 
     def charge(
         self, charges: Sequence[Charge], limits: Limits, permit: Permit = allowed
     ) -> Mapping[str, KeyState]:
-        """Charge all keys that are not yet, or none; gives the state every key was in before.
+        """Charge all keys that are not charged yet, or none; returns the state of each before.
 
-        Callable limits and the permit are asked for inside the transaction: one that reads
-        the owner's acts from this ledger sees them as they are at that moment.
+        Callable limits and the permit are called inside the transaction: what they read of the
+        owner's acts from this ledger is what holds at that moment.
         """
-        wanted = distinct(charges)
+        by_key = distinct(charges)
         self._step(LedgerStep.CHARGE_ASKED)
         with self._writing():
             permit()
-            states = {key: self._state_of(charge) for key, charge in wanted.items()}
-            self._refuse_lost_releases(_in_state(KeyState.PENDING, wanted, states))
-            new = _in_state(KeyState.NEW, wanted, states)
-            held = _in_state(KeyState.RESERVED, wanted, states)
-            reserved = list(self._reserved(charge.key for charge in held).values())
+            states = {key: self._state_of(charge) for key, charge in by_key.items()}
+            self._refuse_lost_releases(_in_state(KeyState.PENDING, by_key, states))
+            new = _in_state(KeyState.NEW, by_key, states)
+            in_reserve = _in_state(KeyState.RESERVED, by_key, states)
+            reserved = list(self._reserved(charge.key for charge in in_reserve).values())
             self._refuse_overspending(new, limits, reserved)
             self._step(LedgerStep.CHARGE_CHECKED)
             for charge in reserved:
@@ -283,44 +282,44 @@ class Ledger:
     def reserve(
         self, charges: Sequence[Charge], limits: Limits, act: Written, permit: Permit = allowed
     ) -> Mapping[str, KeyState]:
-        """Set the price of all new keys aside, or of none; gives the state each was in before.
+        """Set the price of all new keys aside, or of none; returns the state of each before.
 
-        The act that asks for it is kept with it: neither is there without the other.
+        The act that asks for it is recorded in the same transaction.
         """
-        wanted = distinct(charges)
+        by_key = distinct(charges)
         _require_act(act[0])
         with self._writing():
             permit()
-            states = {key: self._state_of(charge) for key, charge in wanted.items()}
-            new = _in_state(KeyState.NEW, wanted, states)
+            states = {key: self._state_of(charge) for key, charge in by_key.items()}
+            new = _in_state(KeyState.NEW, by_key, states)
             self._refuse_overspending(new, limits)
-            self._file.append(*act)
+            self._journal.append(*act)
             if new:
-                entry = self._file.append(EntryKind.RESERVE, reserve_payload(new))
+                entry = self._journal.append(EntryKind.RESERVE, reserve_payload(new))
                 for charge in new:
-                    self._file.run(_RESERVE_CELL, charge.key, entry.seq)
+                    self._journal.run(_RESERVE_CELL, charge.key, entry.seq)
                 self._add(new, held=True)
         return states
 
     def cancel(self, keys: Iterable[str], analyst: str, act: Written) -> int:
-        """Give up what is still reserved for an analyst among the keys; gives how many."""
+        """Give up the keys that are still reserved for an analyst; returns how many."""
         _require_act(act[0])
         with self._writing():
             states = self.states(keys)
-            held = [key for key, state in states.items() if state is KeyState.RESERVED]
-            reserved = self._reserved(held).values()
+            in_reserve = [key for key, state in states.items() if state is KeyState.RESERVED]
+            reserved = self._reserved(in_reserve).values()
             own = [charge for charge in reserved if charge.analyst == analyst]
             if own:
                 places = {charge.key: self._place_of(charge.key) for charge in own}
                 for charge in own:
                     self._unhold(charge)
-                    self._file.run(_CANCEL_CELL, charge.key)
-                self._file.append(EntryKind.CANCEL, cancel_payload(places))
-            self._file.append(*act)
+                    self._journal.run(_CANCEL_CELL, charge.key)
+                self._journal.append(EntryKind.CANCEL, cancel_payload(places))
+            self._journal.append(*act)
         return len(own)
 
     def record(self, results: Mapping[str, JSON]) -> Mapping[str, JSON]:
-        """Put results of charged keys on record; gives what is on record for each of them.
+        """Put results of charged keys on record; returns what is on record for each of them.
 
         The first result stays: if another process was faster, its result comes back,
         and that is the one to show.
@@ -329,9 +328,9 @@ class Ledger:
             pending = [key for key in results if self._is_pending(key)]
             payloads = (release_payload(key, results[key]) for key in pending)
             for key, entry in zip(
-                pending, self._file.append_all(EntryKind.RELEASE, payloads), strict=True
+                pending, self._journal.append_all(EntryKind.RELEASE, payloads), strict=True
             ):
-                self._file.run(_RELEASE_CELL, entry.seq, key)
+                self._journal.run(_RELEASE_CELL, entry.seq, key)
             self._step(LedgerStep.RESULT_WRITTEN)
         self._step(LedgerStep.RESULT_COMMITTED)
         return self.results(results)
@@ -351,7 +350,7 @@ class Ledger:
         return {key: cell.state if cell else KeyState.NEW for key, cell in cells}
 
     def spent(self, log: str) -> Mapping[Account, Epsilon]:
-        """What the blocks of a log have spent; a block that is not named, nothing."""
+        """What the blocks of a log have spent; blocks that spent nothing are left out."""
         return {
             account: balance.spent
             for account, balance in self.balances(log).items()
@@ -360,7 +359,7 @@ class Ledger:
 
     def balances(self, log: str) -> Mapping[Account, Balance]:
         """Every account of a log that was ever used."""
-        return dict(map(_balance, self._file.run(_ACCOUNTS_OF, log)))
+        return dict(map(_balance, self._journal.run(_ACCOUNTS_OF, log)))
 
     def charges(
         self, log: str, after: int = 0, limit: int | None = None
@@ -368,17 +367,17 @@ class Ledger:
         """The charges that touched a log, after an entry, oldest first; with their releases."""
         touching = (
             self.charge_record(entry)
-            for entry in self._file.entries_of(EntryKind.CHARGE, after)
+            for entry in self._journal.entries_of(EntryKind.CHARGE, after)
             if any(account.log == log for account in charge_of(entry).accounts)
         )
         return tuple(islice(touching, limit))
 
     def charges_at(self, seq: int) -> tuple[Charge, ...]:
-        """What an entry charges, or reserves."""
-        return charges_in(self._file.entry(seq))
+        """The charges that an entry makes or reserves."""
+        return charges_in(self._journal.entry(seq))
 
     def charged_at(self, keys: Iterable[str]) -> Mapping[str, int]:
-        """The entries that charged, of those among the keys that have one."""
+        """The entry that charged each key, for keys that were charged."""
         cells = ((key, self._cell(key)) for key in keys)
         return {
             key: cell.charged
@@ -387,7 +386,7 @@ class Ledger:
         }
 
     def released_at(self, keys: Iterable[str]) -> Mapping[str, int]:
-        """The entries that put results on record, of those among the keys that have one."""
+        """The entry that released each key, for keys that were released."""
         cells = ((key, self._cell(key)) for key in keys)
         return {
             key: cell.released
@@ -405,16 +404,16 @@ class Ledger:
         return ChargeRecord(entry.seq, entry.at, charge, released_at)
 
     def verify(self, progress: Progress = no_progress) -> Verification:
-        """Check the file, the whole chain, its story, and what was projected from it.
+        """Check the file, the whole chain, what its entries mean, and the projections of it.
 
-        Holds up whoever shares this connection: a long journal is verified on one of its own. A
-        database that is out of reach (locked, unreadable) raises WorkspaceError: that is no
-        finding about what it holds.
+        Blocks whoever shares this connection, so use a separate one for a long journal. A
+        database that is out of reach (locked, unreadable) raises WorkspaceError: that says
+        nothing about its content.
         """
         try:
-            with self._file.reading():
-                self._file.check_shape()
-                self._file.check_file()
+            with self._journal.reading():
+                self._journal.check_shape()
+                self._journal.check_file()
                 sound = self._added_up(None, progress)
         except Flaw as fault:
             return Verification((fault.seq or 1) - 1, "", fault.sentence, fault.seq)
@@ -426,69 +425,69 @@ class Ledger:
         """Refuse a ledger of another format, or that does not verify from its snapshot on."""
         self._refuse_other_format()
         try:
-            with self._file.reading():
-                self._file.check_shape()
-                snapshot = None if self._key is None else read_snapshot(self._file, self._key)
+            with self._journal.reading():
+                self._journal.check_shape()
+                snapshot = None if self._key is None else read_snapshot(self._journal, self._key)
                 if snapshot is None:
-                    self._file.check_file()
-                self._sound = self._added_up(snapshot)
+                    self._journal.check_file()
+                self._verified = self._added_up(snapshot)
         except Flaw as fault:
-            raise broken(self._file.name, fault.sentence) from fault
+            raise broken(self._journal.name, fault.sentence) from fault
 
     def refusal(self, verification: Verification) -> LedgerBroken | None:
-        """Why nothing is decided by a ledger of which this was found; None if it is sound."""
-        return None if verification.ok else broken(self._file.name, verification.problem)
+        """The error for a ledger that did not verify; None if it is sound."""
+        return None if verification.ok else broken(self._journal.name, verification.problem)
 
     @property
     def brought_forward(self) -> tuple[Entry, JSON] | None:
-        """The entry that opening went out from, and the register as it was kept with it."""
-        return None if self._sound is None else self._sound.brought_forward
+        """The entry of the snapshot that opening started from, and the registry stored with it."""
+        return None if self._verified is None else self._verified.brought_forward
 
     @property
     def verified_to(self) -> int:
         """The entry that opening ended at."""
-        return 0 if self._sound is None else self._sound.last.seq
+        return 0 if self._verified is None else self._verified.last.seq
 
     @property
     def snapshot_is_due(self) -> bool:
-        """Whether opening had so much to add up that the next one should not have to."""
-        if self._sound is None or self._key is None:
+        """Whether opening had enough to add up to store a snapshot for the next one."""
+        if self._verified is None or self._key is None:
             return False
-        start = self._sound.brought_forward
-        return self._sound.last.seq - (start[0].seq if start else 0) >= self.snapshot_every
+        start = self._verified.brought_forward
+        return self._verified.last.seq - (start[0].seq if start else 0) >= self.snapshot_every
 
     def keep_snapshot(self, register: JSON) -> None:
-        """Keep what opening has verified, and what the acts up to there add up to, for the next."""
-        if self._sound is None or self._key is None:
+        """Store what opening has verified, with the registry at that entry, for the next time."""
+        if self._verified is None or self._key is None:
             raise ValueError("only what is verified is kept, under the workspace's key")
-        last = self._sound.last
-        snapshot = Snapshot(last.seq, last.digest, self._sound.balances, register)
-        keep_snapshot(self._file, snapshot, self._key)
+        last = self._verified.last
+        snapshot = Snapshot(last.seq, last.digest, self._verified.balances, register)
+        keep_snapshot(self._journal, snapshot, self._key)
 
     def contains(self, mark: Mark) -> bool:
         """Whether the journal has this entry."""
-        entry = self._file.found(mark.seq)
+        entry = self._journal.found(mark.seq)
         return entry is not None and mark.is_of(entry.digest)
 
     def head(self) -> Mark:
         """The newest entry."""
-        last = self._file.last()
+        last = self._journal.last()
         if last is None:
-            raise broken(self._file.name, "the journal is empty")
+            raise broken(self._journal.name, "the journal is empty")
         return Mark(last.seq, last.digest)
 
     def remember(self, entry: Entry | None) -> None:
-        """Mark an entry that was read: it may be another's, who has not come to do it."""
+        """Mark an entry that was read: another process may have committed and not yet marked it."""
         if self._mark is not None and entry is not None:
             self._mark.move_on(Mark(entry.seq, entry.digest))
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """One transaction; when it returns, what was written is durable, and marked to be there.
+        """One transaction; when it returns, what was written is durable, and the mark says so.
 
-        Also what somebody else has written before: it may be what is answered next.
+        The mark then also covers what others have written before, which may be answered next.
         """
-        with self._file.writing():
+        with self._journal.writing():
             self.require_marked()
             yield
             head = self.head()
@@ -497,49 +496,50 @@ class Ledger:
             self._mark.move_on(head)
 
     def require_marked(self) -> None:
-        """Refuse to go on with a ledger that lacks the entry which it is marked to have had."""
-        # Whoever marks an entry has committed it before: so the mark is read first.
+        """Refuse a ledger that lacks the marked entry."""
+        # An entry is committed before it is marked, so the mark is read first.
         if self._mark is not None:
             self.require(self._mark.read())
 
     def require(self, mark: Mark) -> None:
-        """The same of any entry that it must have."""
+        """Refuse a ledger that lacks this entry."""
         if not self.contains(mark):
             raise LedgerRolledBack(
-                f"the ledger {self._file.name} once had at least {mark.seq} entries, "
+                f"the ledger {self._journal.name} once had at least {mark.seq} entries, "
                 "but the latest are missing: what was charged there is not in it",
                 hint="nothing is released until the owner has put back the newest ledger, with "
                 "its -wal file; if it is lost: pappi ledger accept-rollback",
             )
 
     def _refuse_other_format(self) -> None:
-        number = self._file.format()
+        number = self._journal.format()
         if number < FORMAT:
             raise LedgerUnavailable(
-                f"the ledger {self._file.name} has format {number}, "
+                f"the ledger {self._journal.name} has format {number}, "
                 f"this version of pappi reads format {FORMAT}",
                 hint="upgrade the workspace with: pappi migrate",
             )
         if number > FORMAT:
             raise LedgerUnavailable(
-                f"the ledger {self._file.name} has format {number}, which is newer than "
+                f"the ledger {self._journal.name} has format {number}, which is newer than "
                 f"this version of pappi, which reads format {FORMAT}",
                 hint="use the version of pappi that wrote it, or a later one",
             )
 
     def _cell(self, key: str) -> KeyHistory | None:
-        rows = self._file.run(_CELL, key)
+        rows = self._journal.run(_CELL, key)
         return KeyHistory(*rows[0]) if rows else None
 
     def _state_of(self, charge: Charge) -> KeyState:
         cell = self._cell(charge.key)
         if cell is None:
             return KeyState.NEW
-        # What is not yet drawn will be at the price asked now: it must be the price paid.
-        written = cell.reserved if cell.charged is None else cell.charged
-        if cell.released is None and written is not None:
-            kind = EntryKind.RESERVE if cell.charged is None else EntryKind.CHARGE
-            paid = self._charge_in(written, kind, charge.key)
+        # What is still to be drawn must be drawn at the price that was paid.
+        if cell.released is None and (cell.charged is not None or cell.reserved is not None):
+            if cell.charged is None:
+                paid = self._reserved([charge.key])[charge.key]
+            else:
+                paid = charge_of(self._entry_about(charge.key, EntryKind.CHARGE, cell.charged))
             if not charge.costs_the_same_as(paid):
                 raise ValueError(f"the key {charge.key} was charged at another price")
         return cell.state
@@ -547,24 +547,26 @@ class Ledger:
     def _refuse_overspending(
         self, new: Sequence[Charge], limits: Limits, reserved: Sequence[Charge] = ()
     ) -> None:
-        """What was reserved is held already; it is refused if the limit was cut below it."""
+        """Reservations are already held; they are refused only if a limit was cut below them."""
         charges = [*new, *reserved]
         accounts, held = demand(charges), demand(reserved)
         used = {account: self._used_in(account) - held.get(account, ZERO) for account in accounts}
-        if short := shortfalls(charges, used, _known(limits, accounts)):
+        if short := shortfalls(charges, used, _limits_of(limits, accounts)):
             raise budget_exceeded(charges, short)
 
     def _used_in(self, account: Account) -> Epsilon:
-        rows = self._file.run(_ACCOUNT, account.log, account.block, account.analyst)
+        rows = self._journal.run(_ACCOUNT, account.log, account.block, account.analyst)
         return Epsilon(sum(rows[0])) if rows else ZERO
 
     def _reserved(self, keys: Iterable[str]) -> Mapping[str, Charge]:
-        """What is set aside for each of the keys; an entry that reserved many is read once."""
+        """The reserved charge of each key; an entry that reserved many is read once."""
         places = {key: self._place_of(key) for key in keys}
         entries = {seq: self._reservation(seq) for seq in set(places.values())}
         missing = [key for key, seq in places.items() if key not in entries[seq]]
         if missing:
-            raise broken(self._file.name, f"the key {missing[0]} is not in the entry it points to")
+            raise broken(
+                self._journal.name, f"the key {missing[0]} is not in the entry it points to"
+            )
         return {key: entries[seq][key] for key, seq in places.items()}
 
     def _place_of(self, key: str) -> int:
@@ -575,48 +577,43 @@ class Ledger:
         return cell.reserved
 
     def _reservation(self, seq: int) -> Mapping[str, Charge]:
-        entry = self._file.entry(seq)
+        entry = self._journal.entry(seq)
         if entry.kind != EntryKind.RESERVE:
-            raise broken(self._file.name, f"entry {seq} is no reservation")
+            raise broken(self._journal.name, f"entry {seq} is no reservation")
         return reserved_in(entry.payload)
 
-    def _charge_in(self, seq: int, kind: str, key: str) -> Charge:
-        if kind == EntryKind.RESERVE:
-            return self._reserved([key])[key]
-        return charge_of(self._entry_about(key, kind, seq))
-
     def _entry_about(self, key: str, kind: str, seq: int) -> Entry:
-        """An entry that a cell points to: a damaged cell may point to that of another key."""
-        entry = self._file.entry(seq)
+        """An entry that a cell points to, checked: a damaged cell may point to another key's."""
+        entry = self._journal.entry(seq)
         if entry.kind != kind or entry.payload.get("key") != key:
-            raise broken(self._file.name, f"the key {key} is not in the entry it points to")
+            raise broken(self._journal.name, f"the key {key} is not in the entry it points to")
         return entry
 
     def _refuse_lost_releases(self, pending: Sequence[Charge]) -> None:
-        """Nothing is drawn a second time because a cell has lost that it was released."""
+        """Refuse to draw again for a cell that has lost the record of its release."""
         if not pending:
             return
         keys = {charge.key for charge in pending}
         cells = filter(None, map(self._cell, keys))
         first = min(cell.charged or 0 for cell in cells)
-        for entry in self._file.entries_of(EntryKind.RELEASE, first):
+        for entry in self._journal.entries_of(EntryKind.RELEASE, first):
             if (key := entry.payload["key"]) in keys:
-                raise broken(self._file.name, f"the key {key} is released, but its cell is not")
+                raise broken(self._journal.name, f"the key {key} is released, but its cell is not")
 
     def _unhold(self, charge: Charge) -> None:
         for account, amount in demand([charge]).items():
-            self._file.run(_UNHOLD, amount.nano, account.log, account.block, account.analyst)
+            self._journal.run(_UNHOLD, amount.nano, account.log, account.block, account.analyst)
 
     def _write_charges(self, charges: Sequence[Charge]) -> None:
-        entries = self._file.append_all(EntryKind.CHARGE, map(charge_payload, charges))
+        entries = self._journal.append_all(EntryKind.CHARGE, map(charge_payload, charges))
         for charge, entry in zip(charges, entries, strict=True):
-            self._file.run(_CHARGE_CELL, charge.key, entry.seq)
+            self._journal.run(_CHARGE_CELL, charge.key, entry.seq)
         self._add(charges, held=False)
 
     def _add(self, charges: Sequence[Charge], *, held: bool) -> None:
         for account, amount in demand(charges).items():
             amounts = (0, amount.nano) if held else (amount.nano, 0)
-            self._file.run(_ADD, account.log, account.block, account.analyst, *amounts)
+            self._journal.run(_ADD, account.log, account.block, account.analyst, *amounts)
 
     def _is_pending(self, key: str) -> bool:
         """Whether a charged key has no result yet."""
@@ -625,49 +622,48 @@ class Ledger:
             raise ValueError(f"a result for the key {key}, which was never charged")
         return cell.state is KeyState.PENDING
 
-    def _added_up(self, start: Snapshot | None, progress: Progress = no_progress) -> _Sound:
+    def _added_up(self, start: Snapshot | None, progress: Progress = no_progress) -> _Verified:
         """The journal after a snapshot, or all of it, checked against head and projections."""
         if start is None:
-            last, chapter = None, _Chapter(self._file, 0)
-            story = Story(before=chapter.before)
+            last, cells_of_batch = None, _BatchCells(self._journal, 0)
+            tally = Tally(before=cells_of_batch.before)
         else:
-            last, chapter = self._anchor(start), _Chapter(self._file, start.seq)
-            story = Story(start.balances, chapter.before, self._reserved_in)
+            last, cells_of_batch = self._anchor(start), _BatchCells(self._journal, start.seq)
+            tally = Tally(start.balances, cells_of_batch.before, self._reserved_in)
         forward = None if start is None or last is None else (last, start.register)
-        for batch in self._file.batches(last.seq + 1 if last else 1):
+        for batch in self._journal.batches(last.seq + 1 if last else 1):
             entries = [(entry, payload_in(entry)) for entry in verified(batch, last)]
-            chapter.begin(entries)
+            cells_of_batch.begin(entries)
             for entry, payload in entries:
-                story.take(entry, payload)
-            chapter.end(story)
+                tally.take(entry, payload)
+            cells_of_batch.end(tally)
             last = entries[-1][0]
             progress(last.seq)
         if last is None:
             raise Flaw(1, "the journal is empty")
-        self._file.check_head(last)
-        if dict(map(_balance, self._file.run(_ACCOUNTS))) != story.balances:
+        self._journal.check_head(last)
+        if dict(map(_balance, self._journal.run(_ACCOUNTS))) != tally.balances:
             raise Flaw(None, "what is spent per block is not what the journal adds up to")
-        # What is reserved to the end is reserved in the database, and no more.
-        cells = _cells_of(self._file, story.held)
-        if any(cells.get(key) != KeyHistory(reserved=seq) for key, (seq, _) in story.held.items()):
+        # What is still reserved at the end is reserved, and nothing more, in the database.
+        cells = _cells_of(self._journal, tally.held)
+        if any(cells.get(key) != KeyHistory(reserved=seq) for key, (seq, _) in tally.held.items()):
             raise Flaw(None, _OTHER_KEYS)
         if start is None:
-            # Every entry was found in its cell; so cells that say more would be
-            # more in number.
-            held = len(story.held)
+            # Every entry was found in its cell, so if cells say more, they are more in number.
+            held = len(tally.held)
             expected = (
-                story.charged + held,
-                story.charged_from_reserve + held,
-                story.charged,
-                story.released,
+                tally.charged + held,
+                tally.charged_from_reserve + held,
+                tally.charged,
+                tally.released,
             )
-            if self._file.run(_COUNTS) != [expected]:
+            if self._journal.run(_COUNTS) != [expected]:
                 raise Flaw(None, _OTHER_KEYS)
-        return _Sound(last, story.balances, forward)
+        return _Verified(last, tally.balances, forward)
 
     def _anchor(self, start: Snapshot) -> Entry:
-        """The entry a snapshot was made at, as long as the journal still has it."""
-        anchor = self._file.entry(start.seq)
+        """The entry a snapshot was made at, if the journal still has it."""
+        anchor = self._journal.entry(start.seq)
         if anchor.digest != start.digest:
             raise Flaw(start.seq, f"entry {start.seq} is not the one its snapshot was made at")
         return anchor
@@ -677,61 +673,61 @@ class Ledger:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sound:
-    """What opening has verified, and what it went out from."""
+class _Verified:
+    """What opening has verified, and the snapshot it started from."""
 
     last: Entry
     balances: Mapping[Account, Balance]
     brought_forward: tuple[Entry, JSON] | None
 
 
-class _Chapter:
-    """The cells of the keys in some entries, as the database has them: the entries' projection.
+class _BatchCells:
+    """The database's cells for the keys in a batch of entries, to compare with a tally of them.
 
-    What the database has now is more than those entries have made of it, so it is looked at as it
-    was before them and after them. By the next chapter they are checked.
+    Later entries have changed these cells since, so they are compared as of the entry before the
+    batch, and as of its last one.
     """
 
     def __init__(self, journal: Journal, last: int) -> None:
-        self._file = journal
+        self._journal = journal
         self._last = last
         self._cells: Mapping[str, KeyHistory] = {}
 
     def begin(self, entries: Sequence[tuple[Entry, Mapping[str, Any]]]) -> None:
         try:
-            keys = {key for entry, what in entries for key in keys_in(entry.kind, what)}
+            keys = {key for entry, payload in entries for key in keys_in(entry.kind, payload)}
         except (KeyError, TypeError, ValueError) as error:
             first = entries[0][0].seq
             raise Flaw(first, f"an entry from {first} on is invalid: {error}") from error
-        self._cells = _cells_of(self._file, keys)
+        self._cells = _cells_of(self._journal, keys)
 
     def before(self, key: str) -> KeyHistory | None:
         cell = self._cells.get(key)
         return None if cell is None else cell.as_of(self._last)
 
-    def end(self, story: Story) -> None:
-        if story.last is not None:
-            self._last = story.last.seq
-        for key, cell in story.cells.items():
+    def end(self, tally: Tally) -> None:
+        if tally.last is not None:
+            self._last = tally.last.seq
+        for key, cell in tally.cells.items():
             stored = self.before(key)
-            # A reservation may be given up in a later chapter.
-            if stored != cell and not (stored is None and key in story.held):
+            # A reservation may be given up in a later batch.
+            if stored != cell and not (stored is None and key in tally.held):
                 raise Flaw(None, _OTHER_KEYS)
-        story.turn_the_page()
+        tally.end_batch()
 
 
 def _cells_of(journal: Journal, keys: Iterable[str]) -> Mapping[str, KeyHistory]:
     cells: dict[str, KeyHistory] = {}
-    left = list(keys)
-    for start in range(0, len(left), _SOME):
-        chunk = left[start : start + _SOME]
+    wanted = list(keys)
+    for start in range(0, len(wanted), _KEYS_PER_QUERY):
+        chunk = wanted[start : start + _KEYS_PER_QUERY]
         for key, *numbers in journal.run(f"{_CELLS}({', '.join('?' * len(chunk))})", *chunk):
             cells[key] = KeyHistory(*numbers)
     return cells
 
 
 def _require_act(kind: str) -> None:
-    """What others will refuse to read must not be written."""
+    """Refuse to write a kind that readers would refuse."""
     if kind in LEDGERS_OWN:
         raise ValueError(f"entries of kind {kind!r} are written by the ledger alone")
     if not is_known(kind):
@@ -744,11 +740,10 @@ def _in_state(
     return [charge for key, charge in charges.items() if states[key] is state]
 
 
-def _known(limits: Limits, accounts: Iterable[Account]) -> Mapping[Account, Epsilon]:
+def _limits_of(limits: Limits, accounts: Iterable[Account]) -> Mapping[Account, Epsilon]:
     if isinstance(limits, Mapping):
         return limits
-    known = ((account, limits(account)) for account in accounts)
-    return {account: limit for account, limit in known if limit is not None}
+    return {account: limit for account in accounts if (limit := limits(account)) is not None}
 
 
 def _balance(row: tuple[str, str, str, int, int]) -> tuple[Account, Balance]:
@@ -776,9 +771,9 @@ def open_ledger(
     key: bytes | None = None,
     mark: MarkFile | None = None,
 ) -> Ledger:
-    """A ledger that is there and verifies, from its snapshot on; LedgerBroken otherwise.
+    """An existing ledger that verifies, from its snapshot on; LedgerBroken otherwise.
 
-    With the workspace's key it can read a snapshot, and keep one.
+    The workspace's key is needed to read a snapshot and to store one.
     """
     ledger = Ledger(bare_journal(place, clock), on_step, key, mark)
     try:
@@ -790,12 +785,12 @@ def open_ledger(
 
 
 def unverified_ledger(place: Place, mark: MarkFile | None = None) -> Ledger:
-    """On a connection of its own, for whoever verifies it in full."""
+    """A ledger on a connection of its own, to be verified in full."""
     return Ledger(bare_journal(place), mark=mark)
 
 
 def bare_journal(place: Place, clock: Clock = utc_now) -> Journal:
-    """The journal alone, of whatever format and not verified."""
+    """The journal alone, of any format and not verified."""
     if isinstance(place, Path):
         return SqliteJournal.open(place, clock)
     return _postgres().open(place, clock)

@@ -4,13 +4,13 @@ For several servers that share one budget. Writers take turns by an advisory loc
 unlike a lock on a table does not hold up vacuuming; each reads what the one before it has
 committed. A commit is on the disk before it returns, whatever the server's default is.
 
-PostgreSQL repairs itself after a crash, and checks its pages where data checksums are on.
-A standby that takes over must have been a synchronous one: otherwise charges are lost that
-values were drawn for. A process that has read further than that finds out and refuses.
+PostgreSQL recovers by itself after a crash, and checks its pages if data checksums are on.
+A standby that takes over must have been a synchronous one: otherwise charges are lost for which
+values were drawn. A process that has already read a lost entry notices and refuses.
 
 The tables and guards are those of `sqlite`, in a schema of their own. The shape that opening
-compares with the catalog is made from the same texts as the statements that create it, in the
-words in which PostgreSQL repeats definitions.
+compares with the catalog is made from the same texts as the statements that create it, spelled
+as PostgreSQL prints definitions.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from pappi.ledger.database import DAMAGED, Clock, Journal, broken
 SCHEMA = "pappi"
 _SNAPSHOT = "snapshot"
 
-# Sorted by bytes: the order of a language can change with the operating system, and an
-# index in the old order no longer finds the keys that are already charged.
+# Sorted by bytes: a language's sort order can change with the operating system, and an
+# index in the old order would no longer find keys that are already charged.
 _TEXT = 'text COLLATE "C"'
 
 _COLUMNS = {
@@ -92,7 +92,7 @@ _INDEX = f"CREATE INDEX journal_by_kind ON {SCHEMA}.journal USING btree (kind)"
 
 @dataclass(frozen=True, slots=True)
 class _Guard:
-    """Refuses, with a sentence, what the condition is true of."""
+    """Refuses, with a sentence, every row for which the condition holds."""
 
     name: str
     event: str
@@ -102,10 +102,10 @@ class _Guard:
 
     @property
     def body(self) -> str:
-        handed_on = "OLD" if self.event == "DELETE" else "NEW"
+        row = "OLD" if self.event == "DELETE" else "NEW"
         return (
             f" BEGIN IF {self.condition} THEN RAISE integrity_constraint_violation"
-            f" USING MESSAGE = '{self.sentence}'; END IF; RETURN {handed_on}; END "
+            f" USING MESSAGE = '{self.sentence}'; END IF; RETURN {row}; END "
         )
 
     @property
@@ -169,7 +169,7 @@ _GUARDS = (
 
 
 def statements() -> Iterator[str]:
-    """What creates the tables and guards, in an empty schema that is first in the search path."""
+    """The statements that create tables and guards, in the first schema of the search path."""
     for table in _COLUMNS:
         yield _table(table)
     yield _INDEX
@@ -189,9 +189,9 @@ def _guards(tables: Container[str]) -> Iterator[str]:
             yield guard.trigger
 
 
-# Per thing in the schema: what kind of thing, on which table, its name, and its definition.
+# For each object in the schema: its kind, its table, its name and its definition.
 # An unlogged table would lose what is committed; rules, policies and child tables change
-# what a statement reads or writes; a disabled trigger is none.
+# what a statement reads or writes; a disabled trigger guards nothing.
 _IN_THE_CATALOG = (
     """
     SELECT 'relation', '', relname::text, concat_ws(' ', relkind, relpersistence,
@@ -261,7 +261,7 @@ PASSWORD_FILE = "PAPPI_LEDGER_PASSWORD_FILE"  # noqa: S105 - names a file
 
 _WRITERS_LOCK = 0x7061707069  # "pappi"; advisory locks are per database
 _IDENTITY = f"SELECT to_regclass('{SCHEMA}.journal')::oid"
-# Read committed: what is read after waiting for the lock is what its last holder has written.
+# Read committed: after waiting for the lock, one reads what its last holder has written.
 _WRITE = (
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
     f"SELECT pg_advisory_xact_lock({_WRITERS_LOCK}); {_IDENTITY}"
@@ -269,7 +269,7 @@ _WRITE = (
 _READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_IDENTITY}"
 
 _SETTINGS = {
-    # Temporary tables last: none of them can stand in for one of ours.
+    # Temporary tables last, so that none of them can hide one of ours.
     "search_path": f"{SCHEMA},pg_temp",
     "synchronous_commit": "on",
     "lock_timeout": "30s",
@@ -290,7 +290,7 @@ SELECT current_setting('fsync') = 'on' AND current_setting('synchronous_commit')
     current_setting('server_encoding') = 'UTF8', NOT pg_is_in_recovery()
 """
 
-# By the first characters of what PostgreSQL calls SQLSTATE; the longest that fits counts.
+# By prefixes of the SQLSTATE; the longest match counts.
 _CAUSES = {
     "08": "the ledger's database cannot be reached",
     "22": "the ledger's database cannot hold such a value",
@@ -306,7 +306,7 @@ _CAUSES = {
 }
 _UNREACHABLE = _CAUSES["08"]
 _REFUSED = "the ledger's database refused"
-# 42 is an error in a statement: ours are fixed, so it is the tables that have changed.
+# 42 is an error in a statement: ours are fixed, so the tables must have changed.
 _DAMAGE = ("3F", "42", "XX001", "XX002")
 
 _HINT = "nothing was released; fix this and ask again"
@@ -322,7 +322,7 @@ class PostgresJournal(Journal):
 
     @classmethod
     def create(cls, url: str, clock: Clock) -> Self:
-        """New tables with the opening entry; never in the place of some that exist."""
+        """New tables with the opening entry; never replaces existing ones."""
         journal = cls._connected(url, clock)
         try:
             journal.start()
@@ -356,7 +356,7 @@ class PostgresJournal(Journal):
 
     @property
     def is_there(self) -> bool:
-        """Whether a journal's table was found when this was opened."""
+        """Whether the journal's table existed when this was opened."""
         return self._opened is not None
 
     def start(self) -> None:
@@ -417,9 +417,9 @@ class PostgresJournal(Journal):
                         hint="nothing was released; put the ledger back and ask again",
                     )
                 yield
-                done = self._connection.execute("COMMIT").statusmessage
-                # PostgreSQL answers so if a statement had failed before and nobody minded.
-                if done != "COMMIT":
+                status = self._connection.execute("COMMIT").statusmessage
+                # PostgreSQL rolls back instead if an earlier statement failed unnoticed.
+                if status != "COMMIT":
                     raise LedgerUnavailable(
                         f"the ledger {NAME} rolled back what was written", hint=_HINT
                     )
@@ -432,12 +432,12 @@ class PostgresJournal(Journal):
         try:
             self._connection.execute("ROLLBACK")
         except psycopg.Error:
-            # Nobody is there to be told: the server undoes what is left without its client.
+            # Closing is enough: the server rolls back when its client is gone.
             with suppress(psycopg.Error):
                 self._connection.close()
 
     def _identity(self, query: str) -> int | None:
-        """The number of the journal's table, which one put in its place would not have."""
+        """The number of the journal's table, which a replaced table would not have."""
         cursor = self._connection.execute(query.encode(), prepare=False)
         while cursor.nextset():
             pass
@@ -446,17 +446,17 @@ class PostgresJournal(Journal):
 
 
 def _connect(url: str) -> psycopg.Connection[Any]:
-    given = _address(url)
-    if given is None:
+    address = _address(url)
+    if address is None:
         raise LedgerUnavailable(
             "the address of the ledger's database cannot be read",
             hint="write e.g. postgresql://user@host/database",
         )
     settings = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
-    options = f"{given.get('options') or ''} {settings}".strip()
-    whole = make_conninfo("", **{**_CONNECTION, **_password(), **given, "options": options})
+    options = f"{address.get('options') or ''} {settings}".strip()
+    conninfo = make_conninfo("", **{**_CONNECTION, **_password(), **address, "options": options})
     try:
-        return psycopg.connect(whole, autocommit=True)
+        return psycopg.connect(conninfo, autocommit=True)
     except psycopg.Error as error:
         failed = _explanation(error)
     # Not raised where it was caught: psycopg's own error holds the password.
@@ -464,7 +464,7 @@ def _connect(url: str) -> psycopg.Connection[Any]:
 
 
 def _password() -> dict[str, str]:
-    """From a file, where any character may stand as it is; one in the address comes before it."""
+    """The password from a file, where no character needs escaping; one in the address wins."""
     place = os.environ.get(PASSWORD_FILE)
     if not place:
         return {}
@@ -479,8 +479,7 @@ def _password() -> dict[str, str]:
 
 
 def _address(url: str) -> dict[str, Any] | None:
-    # What libpq says of an address it cannot read may quote the password in it, so the
-    # error ends here.
+    # libpq's error about an unreadable address may quote its password, so it ends here.
     try:
         return {**conninfo_to_dict(url)}
     except psycopg.Error:

@@ -2,15 +2,15 @@
 
 A snapshot is what the journal adds up to at one of its entries, signed with the workspace's key, so
 that opening a ledger need not add up its whole past: it starts from the snapshot and adds what came
-after. Nobody without the key can write one, so an edited snapshot is found. An older one that was
-signed is as good as it ever was: more is added up from there.
+after. Nobody without the key can write one, so an edited snapshot is noticed. An older signed one
+is still valid: there is only more to add up after it.
 
 The mark is the number and digest of an entry, in the file `ledger.mark`, apart from the ledger
 itself: on the disk after each commit, and before anything is read or answered because of it. A
 ledger that lacks that entry is an older copy, or has lost its end: what was spent since is not in
-it. The mark may lie behind the ledger, after a crash between the two; it never lies before it. The
-file has two slots of a disk's sector each, written in turns: whatever a crash leaves of the one
-that was being written, the other is whole.
+it. The mark may lag behind the ledger, after a crash between the two; it is never ahead of it. The
+file has two slots of one disk sector each, written in turns: whatever a crash leaves of the slot
+that was being written, the other is intact.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pappi.ledger.database import Journal
 from pappi.ledger.entries import Balance, Flaw, canonical_json
 from pappi.values import JSON, Epsilon
 
-# Of what is in a snapshot. One of another version is not read, and the journal added up anew.
+# Of a snapshot's content. One of another version is ignored, and the journal added up in full.
 VERSION = 1
 _PURPOSE = b"pappi ledger snapshot"
 
@@ -46,7 +46,7 @@ SET seq = excluded.seq, body = excluded.body, signature = excluded.signature
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The sums after an entry; `register` is what the acts up to it add up to, as plain data."""
+    """The sums after an entry; `register` is the registry at that entry, as plain data."""
 
     seq: int
     digest: str
@@ -55,27 +55,27 @@ class Snapshot:
 
 
 def read_snapshot(journal: Journal, key: bytes) -> Snapshot | None:
-    """The one that is kept, if any; a Flaw if it was not signed with this key."""
+    """The stored snapshot, if any; a Flaw if it was not signed with this key."""
     rows = journal.run(_READ)
     if not rows:
         return None
     ((seq, body, signature),) = rows
     if not hmac.compare_digest(str(signature).encode("utf-8", "replace"), _signed(body, key)):
         raise Flaw(None, "its snapshot was not signed with this workspace's key")
-    written = json.loads(body)
-    if written["version"] != VERSION:
+    content = json.loads(body)
+    if content["version"] != VERSION:
         return None
-    if written["seq"] != seq:
+    if content["seq"] != seq:
         raise Flaw(None, "its snapshot is not of the entry it is kept under")
     balances = {
         Account(log, block, analyst): Balance(Epsilon(spent), Epsilon(held))
-        for log, block, analyst, spent, held in written["balances"]
+        for log, block, analyst, spent, held in content["balances"]
     }
-    return Snapshot(seq, written["digest"], balances, written["register"])
+    return Snapshot(seq, content["digest"], balances, content["register"])
 
 
 def keep_snapshot(journal: Journal, snapshot: Snapshot, key: bytes) -> None:
-    """In place of the one before, unless that is as new; in a transaction of its own."""
+    """Replace the stored snapshot, unless it is as new; in a transaction of its own."""
     body = canonical_json(
         {
             "version": VERSION,
@@ -89,16 +89,16 @@ def keep_snapshot(journal: Journal, snapshot: Snapshot, key: bytes) -> None:
         }
     )
     with journal.writing():
-        kept = journal.run(_READ)
-        if not kept or kept[0][0] < snapshot.seq:
+        stored = journal.run(_READ)
+        if not stored or stored[0][0] < snapshot.seq:
             journal.run(_KEEP, snapshot.seq, body, _signed(body, key).decode())
 
 
 def _signed(body: str, key: bytes) -> bytes:
-    # A key of its own is made of the workspace's, which is used for other things as well.
-    own = hmac.digest(key, _PURPOSE, hashlib.sha256)
+    # With a key derived from the workspace's, which has other uses as well.
+    derived = hmac.digest(key, _PURPOSE, hashlib.sha256)
     text = str(body).encode("utf-8", "surrogateescape")
-    return hmac.new(own, text, hashlib.sha256).hexdigest().encode()
+    return hmac.new(derived, text, hashlib.sha256).hexdigest().encode()
 
 
 if sys.platform == "win32":
@@ -135,7 +135,7 @@ class Mark:
 
     @classmethod
     def read(cls, text: str) -> Mark:
-        """As it was noted down: the digest may be short, but not too short to tell."""
+        """A mark as somebody noted it: the digest may be shortened, to 16 digits at least."""
         seq, _, digest = text.strip().rstrip("…").partition(":")
         if not seq.isascii() or not seq.isdigit() or not _CHECK <= len(digest) <= _DIGEST:
             raise ValueError(f"{text!r} is not NUMBER:DIGEST with 16 digits or more")
@@ -154,7 +154,7 @@ class MarkFile:
         self._path = path
 
     def read(self) -> Mark:
-        """Where the ledger had come to, at least."""
+        """An entry that the ledger must have."""
         with self._opened(os.O_RDONLY) as descriptor:
             mark = _newest(_pread(descriptor))
         if mark is None:
@@ -169,7 +169,7 @@ class MarkFile:
             return None
 
     def move_on(self, mark: Mark) -> None:
-        """Never back: on the disk when this returns, unless it was further already."""
+        """Move the mark forward, never back; it is on the disk when this returns."""
         with self._opened(os.O_RDWR) as descriptor:
             _lock(descriptor)
             slots = _pread(descriptor)
@@ -181,7 +181,7 @@ class MarkFile:
                 _write(descriptor, mark, older)
 
     def begin(self, mark: Mark) -> None:
-        """A mark where there is none yet, or the owner has accepted what is lost."""
+        """Write a mark where there is none yet, or where the owner has accepted a loss."""
         with self._opened(os.O_RDWR | os.O_CREAT) as descriptor:
             _lock(descriptor)
             for slot in range(_SLOTS):
@@ -210,7 +210,7 @@ def _pread(descriptor: int) -> list[Mark | None]:
 
 
 def _in_slot(content: bytes) -> Mark | None:
-    """What a slot holds, if all of it is there."""
+    """What a slot holds, if it is complete."""
     try:
         seq, digest, check = content.decode("ascii").split()
         mark = Mark(int(seq), digest)

@@ -1,11 +1,11 @@
-"""A ledger in a SQLite file: its tables, transactions, and what SQLite's complaints mean.
+"""A ledger in a SQLite file: its tables, transactions, and what SQLite's errors mean.
 
 The journal is the truth. `account` and `cell` are projections of it, written in the same
 transaction, so that checking a budget need not read the whole past; `head` repeats the
-last digest, so that entries cut off the end are missed; `snapshot` holds what the journal
-adds up to at one of its entries, signed, so that opening need not add it up again. The
-triggers keep mistakes from changing what is written: whoever can write the file can drop
-them, but not unnoticed.
+last digest, so that a journal whose end was cut off is noticed; `snapshot` holds what the
+journal adds up to at one of its entries, signed, so that opening need not add it up again. The
+triggers keep mistakes from changing the record: whoever can write the file can drop them, but
+not unnoticed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pappi.errors import LedgerBroken, LedgerUnavailable
 from pappi.ledger.database import DAMAGED, Clock, Journal, broken
 from pappi.ledger.entries import Flaw
 
-# Format 3 brought it: a ledger of an earlier one gets it when it is migrated.
+# New in format 3: a ledger of an earlier format gets it when it is migrated.
 _SNAPSHOTS = """
     CREATE TABLE snapshot (
         id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -135,7 +135,7 @@ GUARDS = (
 _SHAPE = "SELECT type, name, tbl_name, sql, rootpage = 0 FROM sqlite_master ORDER BY type, name"
 
 
-# SQLite does not queue those who wait: with many of them, one may be passed over for long.
+# SQLite does not queue waiting writers: with many of them, one may be passed over for long.
 _BUSY_SECONDS = 120
 _SETTINGS = (
     "PRAGMA journal_mode = WAL",
@@ -152,7 +152,7 @@ _CAUSES = {
     sqlite3.SQLITE_PERM: "the file may not be accessed",
     sqlite3.SQLITE_READONLY: "the file cannot be written",
 }
-# A plain SQL error too: our statements are fixed, so it is the tables that have changed.
+# A plain SQL error is one as well: our statements are fixed, so the tables must have changed.
 _DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
@@ -167,7 +167,7 @@ class SqliteJournal(Journal):
 
     @classmethod
     def create(cls, path: Path, clock: Clock) -> Self:
-        """A new file with the opening entry; never in the place of one that exists."""
+        """A new file with the opening entry; never replaces an existing one."""
         try:
             path.touch(mode=0o600, exist_ok=False)  # SQLite gives its -wal and -shm the same mode
         except OSError as error:
@@ -216,10 +216,10 @@ class SqliteJournal(Journal):
             return self._connection.execute(statement, values).fetchall()
 
     def check_file(self) -> None:
-        """Raise the first Flaw that SQLite itself finds in any page."""
+        """Raise the first Flaw that SQLite's integrity check finds."""
         ((verdict,),) = self.run("PRAGMA integrity_check(1)")
         if verdict != "ok":
-            # What could not be read is not damaged: SQLite names the cause by its number.
+            # What could not be read need not be damaged: SQLite gives the cause as an error code.
             for number in map(int, re.findall(r"error code=? ?([0-9]+)", verdict)):
                 code = number & 0xFF
                 if code in _CAUSES or code == sqlite3.SQLITE_NOMEM:
@@ -248,8 +248,8 @@ class SqliteJournal(Journal):
             self._refuse_nested()
             self._connection.execute(begin)
             try:
-                # Only now: it may have waited for long, and the file been replaced meanwhile.
-                # What is written into a file that has lost its name is lost with it.
+                # Checked after waiting for the lock, as the file may have been replaced meanwhile:
+                # what is written into a file without a name is lost.
                 if _identity(self._path) != self._opened:
                     raise LedgerUnavailable(
                         f"the ledger {self.name} was moved or replaced while it was in use",
@@ -271,7 +271,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    # mode=rw: a ledger that is not there must be an error, not a fresh, unspent one.
+    # mode=rw: a missing ledger must be an error, not a new one with nothing spent.
     connection = sqlite3.connect(
         f"{path.resolve().as_uri()}?mode=rw",
         uri=True,
@@ -279,7 +279,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=False,
     )
-    # Damaged text must come out as different text, for the chain to judge.
+    # Damaged text must be read as different text, so that the chain notices.
     connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     try:
         for setting in _SETTINGS:
@@ -295,7 +295,7 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        # Where damage leaves text in no encoding, Python cannot even read SQLite's complaint.
+        # If damage has left invalid text, Python cannot even decode SQLite's error message.
         raise broken(path.name, DAMAGED) from error
     except (sqlite3.Error, OverflowError) as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
@@ -304,9 +304,9 @@ def _explained(path: Path) -> Iterator[None]:
         raise _unusable(code, path, str(error)) from error
 
 
-def _unusable(code: int, path: Path, said: str) -> LedgerUnavailable:
+def _unusable(code: int, path: Path, message: str) -> LedgerUnavailable:
     return LedgerUnavailable(
         f"the ledger {path.name} could not be used: {_CAUSES.get(code, 'SQLite refused')}",
         hint="nothing was released; fix this and ask again",
-        detail=f"{path}: {said}",
+        detail=f"{path}: {message}",
     )
