@@ -236,7 +236,7 @@ def test_a_preview_says_what_telling_costs(workspace: Workspace) -> None:
     assert quote.interval_half_width is not None
     assert quote.untold is not None
     assert 1.1 * quote.untold < quote.interval_half_width < 1.35 * quote.untold
-    assert "`release: {clipping: off}` saves it" in telling_text(quote)
+    assert "`release: {clipping: off}` avoids that" in telling_text(quote)
     assert telling_text(off) == ""
     assert [each.mechanism for each in quote.options if each.chosen] == ["joint"]
 
@@ -281,7 +281,7 @@ def test_a_bound_that_hides_the_truth_gives_no_firm_verdict(workspace: Workspace
     assert {answer.verdict for answer in series.answers} == {Verdict.UNDECIDED}
     assert all(answer.clipping_decides for answer in series.answers)
     assert {judged_text(answer) for answer in series.answers} == {
-        "○ unclear, clipping could turn it"
+        "○ unclear, clipping could flip it"
     }
     (smoothed,) = smoothed_all([series])
     assert {answer.best.verdict for answer in smoothed.answers} == {Verdict.UNDECIDED}

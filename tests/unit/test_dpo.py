@@ -18,10 +18,10 @@ from pappi.custody import NewLog
 from pappi.errors import UnknownLog
 from pappi.ledger import Account, Charge
 from pappi.report import (
-    Asked,
     Chain,
     LogFacts,
     Pack,
+    RecordedCell,
     State,
     dpo_body,
     dpo_html,
@@ -81,10 +81,10 @@ def made(terms: Terms = Terms(), **changes: object) -> LogFacts:  # noqa: B008 -
     return replace(log, **changes)  # type: ignore[arg-type]
 
 
-def asked(**changes: object) -> Asked:
-    one = Asked(
+def asked(**changes: object) -> RecordedCell:
+    one = RecordedCell(
         log="small",
-        question="q",
+        query="q",
         ppi="sojourn",
         analyst="alice",
         mechanism="two-bin",
@@ -219,7 +219,7 @@ def test_cells_that_touch_the_same_block_add_up() -> None:
 
 
 def test_other_questions_and_other_analysts_have_rows_of_their_own() -> None:
-    rows = rows_of([asked(), asked(question="r"), asked(analyst="bob"), asked()])
+    rows = rows_of([asked(), asked(query="r"), asked(analyst="bob"), asked()])
     assert [row.cells for row in rows] == [2, 1, 1]
 
 
@@ -227,7 +227,7 @@ def test_other_questions_and_other_analysts_have_rows_of_their_own() -> None:
 def test_twenty_thousand_charges_stay_one_readable_document(distinct: int) -> None:
     cells = [
         asked(
-            question=f"q{number % distinct}",
+            query=f"q{number % distinct}",
             ppi=f"An indicator with a long name, number {number % distinct}",
             blocks=(str(date(2024, 1, 1) + timedelta(days=number % 3_000)),),
             amount=Epsilon(1 + number),

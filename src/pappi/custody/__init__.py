@@ -1,11 +1,11 @@
 """What the owner of a workspace can do with it; never for an analyst.
 
 custody   `Custody`: every act of the owner, on record
-imports   a log that is read in, created empty, or stays where it is: what is declared of it
-names     which names are public: selecting them for a price, withdrawing them
-capture   a log that changes: taking in events, sealing time, erasing cases from disk
-removal   a log's new name, and removing a log: what goes, and what stays on record
-exact     values without noise, looked at on record
+imports   declaring a log that is imported, created empty, or stays where it is
+names     the public names of a log: selecting them privately, withdrawing them
+capture   a growing log: capturing events, sealing time, erasing cases from disk
+removal   renaming and removing a log: what goes, and what stays on record
+exact     values without noise, each view on record
 trail     the journal in words, what was spent, and the data-protection pack
 backup    a workspace in one file, and back; going on after lost entries
 """
@@ -24,7 +24,7 @@ from pappi.custody.imports import (
 )
 from pappi.custody.names import Selection
 from pappi.custody.removal import Removed
-from pappi.custody.trail import ChargePage, Spending, What, entry_text
+from pappi.custody.trail import ChargePage, Spending, entry_text
 
 __all__ = [
     "MOST_EVENTS",
@@ -42,7 +42,6 @@ __all__ = [
     "SourceMapping",
     "Spending",
     "TrailEntry",
-    "What",
     "accept_rollback",
     "back_up",
     "check_until",

@@ -1,13 +1,13 @@
 """A workspace in one file, and back; and going on with a ledger that has lost entries.
 
-A backup is made while the workspace is in use: of the ledger and of captured events SQLite gives
-the state of one moment, and the events do not change meanwhile. The file says how far the ledger
-had come, and the digest of all that is in it. An older copy of a ledger does not know what was
-spent since, so what comes back is stopped until the owner has made sure that it is the newest.
+A backup can be made while the workspace is in use: SQLite copies the ledger and the captured events
+as of one moment, and imported events do not change meanwhile. The file has the ledger's newest
+entry and a digest of each part. An older copy of a ledger does not know what was spent since, so a
+restored workspace is stopped until the owner has made sure that the backup is the newest.
 
-If entries are lost, what was charged in them is not known. So every block that could have been
-charged by then is frozen: of each log, those that begin on or before today or the log's end,
-whichever is later; and logs with a total budget as a whole. What is on record is still replayed.
+If entries are lost, nobody knows what they charged. So every block that could have been charged by
+then is frozen: of each log, those that begin on or before today or the log's end, whichever is
+later; and logs with a total budget as a whole. What is on record can still be replayed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """What a backup contains: the head of its ledger, and when it was made."""
+    """The head of the ledger in a backup, and when it was made."""
 
     head: Mark
     made: str
@@ -63,7 +63,7 @@ def back_up(files: WorkspaceFiles, to: Path) -> Backup:
     if to.exists():
         raise WorkspaceError(f"{to} already exists", hint="name a new file")
     with staging(files.events) as folder:
-        # Read before the ledger is copied: whoever writes meanwhile moves it on.
+        # Read before the ledger is copied, because other writers move the mark forward.
         marked = files.mark.read()
         parts = {name: files.root / name for name in _PLAIN if (files.root / name).exists()}
         for name in _DATABASES:
@@ -86,10 +86,10 @@ def back_up(files: WorkspaceFiles, to: Path) -> Backup:
 
 
 def restore(archive: Path, root: Path) -> Backup:
-    """The workspace in an archive, in a new directory; stopped, until the owner resumes.
+    """Restore the workspace of an archive in a new directory; stopped, until the owner resumes.
 
-    Where the directory holds nothing but the mark of the workspace that was lost, that mark
-    stays: if the ledger had come further than the archive, the workspace will say so.
+    If the directory holds only the mark of the workspace that was lost, that mark stays: it
+    shows if the lost ledger was newer than the archive.
     """
     beside = {file.name for file in root.iterdir()} if root.is_dir() else set()
     if root.exists() and (not root.is_dir() or beside - {_MARK}):
@@ -98,7 +98,7 @@ def restore(archive: Path, root: Path) -> Backup:
             hint="name a new directory; to restore over a workspace, move it away first but leave "
             "its ledger.mark in place, so that nothing is spent twice",
         )
-    # Whatever happens meanwhile, a power cut included, that mark is never out of its place.
+    # That mark is never moved, so that not even a power cut can lose it.
     is_marked = _MARK in beside
     was_there = root.exists()
     try:
@@ -146,7 +146,7 @@ def _require_head(ledger: Ledger, head: Mark) -> None:
 
 
 def _copied(database: Path, copy: Path) -> Path:
-    """One moment of a database that others may be writing into."""
+    """A consistent copy of a database that others may be writing."""
     try:
         with (
             closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=rw", uri=True)) as now,
@@ -162,7 +162,7 @@ def _copied(database: Path, copy: Path) -> Path:
 
 
 def _fold(database: Path) -> None:
-    """One file, without a log of changes beside it."""
+    """Make it one file, without a write-ahead log."""
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE").fetchall()
 
@@ -199,8 +199,8 @@ def _add(archive: tarfile.TarFile, name: str, content: IO[bytes]) -> None:
     archive.addfile(member, content)
 
 
-def _unpacked(archive: Path, root: Path, there: Collection[str]) -> tuple[Backup, bytes]:
-    """All files but the marker and what already exists, each checked; and the marker."""
+def _unpacked(archive: Path, root: Path, existing: Collection[str]) -> tuple[Backup, bytes]:
+    """Unpack all files except the marker and existing ones, checked; returns the marker."""
     with _opened(archive) as opened:
         manifest = json.loads(_content(opened, MANIFEST).read())
         if manifest["layout"] != LAYOUT:
@@ -213,7 +213,7 @@ def _unpacked(archive: Path, root: Path, there: Collection[str]) -> tuple[Backup
         if not {MARKER, "key", _MARK} <= listed.keys() <= _NAMES:
             raise InputError(f"{archive} is not a backup of a workspace")
         for name, digest in listed.items():
-            if name != MARKER and name not in there:
+            if name != MARKER and name not in existing:
                 path = root / name
                 path.unlink(missing_ok=True)
                 descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -256,8 +256,8 @@ def _digest(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
-    """What a ledger lacks: the entries after `head` up to `mark`, which is None if it is lost."""
+class LostEntries:
+    """The entries a ledger lacks: after `head` up to `mark`, which is None if it is lost, too."""
 
     head: Mark
     mark: Mark | None
@@ -277,16 +277,16 @@ class Loss:
         return f"the ledger lacks the entries {self.first} to {self.mark.seq}, or more"
 
 
-def loss_of(files: WorkspaceFiles) -> Loss | None:
+def loss_of(files: WorkspaceFiles) -> LostEntries | None:
     """What the ledger lacks, or None if it has every entry it should have."""
     mark = files.mark.found()
     with files.open_unmarked_ledger() as ledger:
         if mark is not None and ledger.contains(mark):
             return None
-        return Loss(ledger.head(), mark)
+        return LostEntries(ledger.head(), mark)
 
 
-def accept_rollback(files: WorkspaceFiles, by: str = "owner") -> Loss:
+def accept_rollback(files: WorkspaceFiles, by: str = "owner") -> LostEntries:
     """Record the loss, freeze what cannot be known, and continue from there."""
     loss = loss_of(files)
     if loss is None:

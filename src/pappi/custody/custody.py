@@ -88,7 +88,7 @@ class TrailEntry:
 
 @dataclass(frozen=True, slots=True)
 class IssuedKey:
-    """A new key. The secret is shown to its bearer once, and found nowhere afterwards."""
+    """A new key. The secret is shown to its bearer once, and stored nowhere."""
 
     record: KeyRecord
     secret: str = field(repr=False)
@@ -126,17 +126,17 @@ class Custody:
         selection: Selection,
         progress: Progress,
     ) -> Vocabulary:
-        """The names of the terms that enough cases have, for a price charged to every block."""
+        """Those of the candidate names that enough cases have; its ε is charged to every block."""
         with self._opened() as (ledger, registry):
             files = self._session.files
             return select_names(
                 files, ledger, registry.logs, name, reader, new, selection, progress
             )
 
-    def add_log(self, name: str, given: SourceMapping, new: NewLog) -> Added:
+    def add_log(self, name: str, source: SourceMapping, new: NewLog) -> Added:
         """Declare a log whose events stay where they are; its source is only ever read."""
         with self._session.ledger() as ledger:
-            return add_log(self._declarations(ledger), name, given, new)
+            return add_log(self._declarations(ledger), name, source, new)
 
     def create_log(self, name: str, new: NewLog, vocabulary: Vocabulary) -> LogDeclaration:
         """Declare an empty log that will capture events; nothing is sealed yet."""
@@ -149,9 +149,8 @@ class Custody:
         require_here(log, "captured")
         captured = capture(self._session.files.inbox, log, events)
         with self._opened() as (ledger, registry):
-            # Removed in the meantime: what came in after its inbox was emptied must not stay.
-            kept = {one.data for one in registry.logs.values() if not one.removed}
-            if log.data not in kept:
+            # If it was removed meanwhile, events that came in after its inbox was emptied must go.
+            if log.data not in {kept.data for kept in registry.logs.values() if not kept.removed}:
                 sweep(self._declarations(ledger))
                 raise Conflict(f"the log '{name}' was removed", hint="nothing was captured")
         return captured
@@ -198,12 +197,9 @@ class Custody:
         with self._session.ledger() as ledger:
 
             def note(erased: Erased) -> None:
-                what: dict[str, JSON] = {"log": name, "by what": list(erased.kinds)}
-                self._act(
-                    ledger,
-                    EntryKind.ERASE,
-                    {**what, "cases": erased.cases, "events": erased.events},
-                )
+                payload: dict[str, JSON] = {"log": name, "by what": list(erased.kinds)}
+                payload |= {"cases": erased.cases, "events": erased.events}
+                self._act(ledger, EntryKind.ERASE, payload)
 
             sweep(self._declarations(ledger))
             return erase(self._session.files, lambda: self._kept(name), request, note)
@@ -211,8 +207,8 @@ class Custody:
     def subscribers(self, name: str) -> tuple[str, ...]:
         """The analysts who subscribe to a log."""
         with self._opened() as (_, registry):
-            every = registry.subscriptions.values()
-            return tuple(dict.fromkeys(one.analyst for one in every if one.log == name))
+            of_log = (each for each in registry.subscriptions.values() if each.log == name)
+            return tuple(dict.fromkeys(subscription.analyst for subscription in of_log))
 
     def rename(self, name: str, new: str) -> LogDeclaration:
         """Give a log another name, as long as nothing was charged for it."""
@@ -235,7 +231,7 @@ class Custody:
     def withdraw_names(
         self, name: str, activities: Sequence[str] = (), attributes: Sequence[str] = ()
     ) -> LogDeclaration:
-        """Take activities and attributes out of a log's vocabulary that nothing has used yet.
+        """Remove activities and attributes that nothing has used yet from a log's vocabulary.
 
         No new query can use them. Anyone who has seen them still knows them, and the events stay.
         """
@@ -279,9 +275,9 @@ class Custody:
             raise UsageError("a budget of 0 allows no answers", hint="grant e.g. 0.5, or withdraw")
         with self._opened() as (ledger, registry):
             grant = Grant(registry.log(name).name, analyst, per_block)
-            what: dict[str, JSON] = {"log": grant.log, "analyst": analyst}
-            what["per_block"] = per_block.nano
-            self._act(ledger, EntryKind.GRANT, what)
+            payload: dict[str, JSON] = {"log": grant.log, "analyst": analyst}
+            payload["per_block"] = per_block.nano
+            self._act(ledger, EntryKind.GRANT, payload)
             return grant
 
     def withdraw(self, name: str, analyst: str) -> None:
@@ -350,19 +346,19 @@ class Custody:
             return tuple(map(_trail_entry, islice(ledger.entries(after + 1), limit)))
 
     def declared_before(self, entries: Collection[TrailEntry]) -> Mapping[int, Mapping[str, JSON]]:
-        """What was declared of the same log before each declaration among the entries."""
-        wanted = {entry.seq for entry in entries if entry.kind == EntryKind.DECLARE}
-        # By its data: a log that comes in under the name of a removed one is another.
+        """For each declaration among the entries, the one before it of the same log."""
+        declarations = {entry.seq for entry in entries if entry.kind == EntryKind.DECLARE}
+        # By its data: a log imported under the name of a removed one is another.
         latest: dict[str, Mapping[str, JSON]] = {}
         before: dict[int, Mapping[str, JSON]] = {}
-        if not wanted:
+        if not declarations:
             return before
         with self._session.ledger() as ledger:
             for act in takewhile(
-                lambda act: act.seq <= max(wanted), ledger.acts(EntryKind.DECLARE)
+                lambda act: act.seq <= max(declarations), ledger.acts(EntryKind.DECLARE)
             ):
                 payload = act.payload
-                if act.seq in wanted and payload["data"] in latest:
+                if act.seq in declarations and payload["data"] in latest:
                     before[act.seq] = latest[payload["data"]]
                 latest[payload["data"]] = payload
         return before
@@ -417,15 +413,15 @@ class Custody:
         return profile_events(self._session.files.events, log.table, log.public)
 
     def proposal(self, name: str) -> Proposal:
-        """What the data suggests to ask of a log: a look at its profile, and recorded as one."""
+        """What the data proposes for a catalogue; recorded as a view of the profile."""
         return proposal_of(self.profile(name))
 
     def verify(self, progress: Watch = no_progress) -> Verification:
-        """Check the whole ledger, from its first entry to its last; nobody waits for it."""
+        """Check the whole ledger, from its first entry to its last; blocks nobody."""
         return self._session.verify(progress)
 
     def contains(self, mark: Mark) -> bool:
-        """Whether the ledger still has an entry that was noted earlier."""
+        """Whether the ledger still has an entry that somebody noted earlier."""
         with self._opened() as (ledger, _):
             return ledger.contains(mark)
 
@@ -434,7 +430,7 @@ class Custody:
         return gather_pack(self._session, log)
 
     def _kept(self, name: str) -> LogDeclaration:
-        """A log whose events are still there."""
+        """A log that was not removed."""
         log = self.log(name)
         log.require_kept()
         return log
@@ -459,7 +455,7 @@ class Custody:
     def _change(
         self, ledger: Ledger, name: str, change: Callable[[LogDeclaration], LogDeclaration]
     ) -> LogDeclaration:
-        """Declare a log anew, from what is declared at that moment: no other change is lost."""
+        """Declare a log again, from its declaration at that moment: no other change is lost."""
         declared: list[LogDeclaration] = []
 
         def act() -> Mapping[str, JSON]:
@@ -471,8 +467,8 @@ class Custody:
         ledger.append(EntryKind.DECLARE, act)
         return declared[0]
 
-    def _act(self, ledger: Ledger, kind: str, what: Mapping[str, JSON]) -> None:
-        ledger.append(kind, {**what, "by": self._by})
+    def _act(self, ledger: Ledger, kind: str, payload: Mapping[str, JSON]) -> None:
+        ledger.append(kind, {**payload, "by": self._by})
 
 
 def _length(registry: Registry) -> int:
@@ -480,8 +476,8 @@ def _length(registry: Registry) -> int:
 
 
 def _trail_entry(entry: Entry) -> TrailEntry:
-    what = {name: item for name, item in entry.payload.items() if name not in _KEPT_BACK}
-    return TrailEntry(entry.seq, entry.at, entry.kind, what)
+    shown = {name: item for name, item in entry.payload.items() if name not in _KEPT_BACK}
+    return TrailEntry(entry.seq, entry.at, entry.kind, shown)
 
 
 def _new_key(

@@ -1,10 +1,10 @@
-"""The non-private values, for the owner's eyes.
+"""The non-private values, for the owner's eyes only.
 
 The same definitions and the same evaluation as a release, without noise: of the cases as they
-are, and beside it of the cases as public bounds clip them. Every look is on record: who, when, at
+are, and of the cases clipped to their public bounds. Every view is on record: who, when, and
 which indicators of which log.
 
-And what the profile of a log proposes to ask about it, for a first catalogue.
+Also what a log's profile proposes for a first catalogue.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ from pappi.report import shortened
 from pappi.store import LogDeclaration
 from pappi.values import JSON, ExactAnswer, Kind, Period
 
-# The journal keeps every look for good: a catalogue of thousands must not swell it.
+# The journal keeps every view for good: a catalogue of thousands must not swell it.
 _MOST_NAMED = 20
 _LONGEST = 80
 
 
 def look_payload(catalogue: Catalogue) -> dict[str, JSON]:
-    """What is on record of a look: the first indicators by id, how many, and a digest.
+    """What is recorded of a view: the first indicators by id, how many, and a digest.
 
     The definitions themselves stay out: a condition may name a person, and the journal
-    forgets nothing. Whoever has them can tell by the digest, in whatever notation.
+    forgets nothing. Whoever has them can compare the digest, in whatever notation.
     """
-    written = [
+    forms = [
         [ppi.id, canonical_form(ppi.measure), canonical_form(ppi.scope)] for ppi in catalogue.ppis
     ]
-    definitions = canonical_json(written).encode("ascii")
+    definitions = canonical_json(forms).encode("ascii")
     return {
         "log": catalogue.log,
         "ppis": [shortened(ppi.id, _LONGEST) for ppi in catalogue.ppis[:_MOST_NAMED]],
@@ -69,7 +69,7 @@ def exact_answers(
 ) -> tuple[ExactAnswer, ...]:
     """Every PPI of a catalogue in every period and group; None where there is no value.
 
-    The key decides which of the latest cases count where these tie, as it does in a release.
+    The key breaks ties among the latest cases, as it does in a release.
     """
     reduced = (reduced_form(ppi, log.terms.anchor) for ppi in catalogue.ppis)
     ppis = [with_default_bounds(ppi, log.terms.bounds) for ppi in reduced]
@@ -84,16 +84,16 @@ def _series(ppi: Ppi, tables: Mapping[Period, CaseTable]) -> Iterator[ExactAnswe
     paths, measures = zip(*aggregated_measures(ppi.measure), strict=True)
     for period, cases in tables.items():
         groups = cases.grouped(measures[0].grouping)  # measures of one PPI are grouped alike
-        found = [_parts(measure, groups) for measure in measures]
+        parts = [_parts(measure, groups) for measure in measures]
         if len(paths) > 1:
-            rows = zip(*found, strict=True)
-            found = [(_above(ppi.measure, dict(zip(paths, row, strict=True))) for row in rows)]
-        for group, one in zip(groups.keys, found[0], strict=True):
-            yield _answer(ppi, period, group, one)
+            rows = zip(*parts, strict=True)
+            parts = [(_above(ppi.measure, dict(zip(paths, row, strict=True))) for row in rows)]
+        for group, part in zip(groups.keys, parts[0], strict=True):
+            yield _answer(ppi, period, group, part)
 
 
 class _Part(NamedTuple):
-    """One function over the cases as they are and as its bounds clip them; None without bounds."""
+    """One function of the cases as they are and as clipped; `clipped` is None without bounds."""
 
     value: float | None
     clipped: float | None
@@ -102,7 +102,7 @@ class _Part(NamedTuple):
 
 
 def _parts(measure: AggregatedMeasure, groups: Groups) -> Iterator[_Part]:
-    """Of every group, from one pass over the cases of all."""
+    """One part for each group, from one pass over all cases."""
     contributions, cuts, bounds = groups.cases.contributions(measure), groups.cuts, measure.bounds
     values = aggregates(measure, contributions, cuts)
     cases = _counted(~np.isnan(contributions), cuts)
@@ -121,7 +121,7 @@ def _counted(holds: NDArray[np.bool_], cuts: NDArray[np.intp]) -> list[int]:
 
 
 def _above(formula: MultiInstance, parts: Mapping[str, _Part]) -> _Part:
-    """What a formula makes of its variables; the one with the most cases beyond tells of them."""
+    """A formula of its variables; `cases` and `beyond` are of the one with the most beyond."""
     value = value_above(formula, {path: part.value for path, part in parts.items()})
     most = max(parts.values(), key=lambda part: part.beyond or 0)
     if any(part.beyond is None for part in parts.values()):
@@ -130,12 +130,15 @@ def _above(formula: MultiInstance, parts: Mapping[str, _Part]) -> _Part:
     return _Part(value, within, most.cases, most.beyond)
 
 
-def _answer(ppi: Ppi, period: Period, group: str | None, of: _Part) -> ExactAnswer:
-    value, clipped = (None if each is None else ppi.unit.show(each) for each in of[:2])
-    return ExactAnswer(ppi.id, period, group, value, ppi.unit.name, clipped, of.cases, of.beyond)
+def _answer(ppi: Ppi, period: Period, group: str | None, part: _Part) -> ExactAnswer:
+    value, clipped = (
+        None if number is None else ppi.unit.show(number) for number in (part.value, part.clipped)
+    )
+    unit = ppi.unit.name
+    return ExactAnswer(ppi.id, period, group, value, unit, clipped, part.cases, part.beyond)
 
 
-# --- what the data proposes to ask ---------------------------------------------------
+# --- a first catalogue from the profile ----------------------------------------------
 
 
 _OFTEN, _NEARLY_ALL = 0.05, 0.95
@@ -143,14 +146,14 @@ _NO_QUANTITY = re.compile(r"(^|[^a-z])(id|nr|no|number|order|index|code|year|art
 
 
 def proposal_of(profile: Profile) -> Proposal:
-    """Bounds that one case in twenty lies beyond, and the activities that tell cases apart."""
-    telling = [
+    """Bounds that one case in twenty lies beyond, and the activities that distinguish cases."""
+    distinguishing = [
         use
         for use in profile.activities
         if _OFTEN * profile.cases <= use.cases <= _NEARLY_ALL * profile.cases
     ]
     repeated = [use for use in profile.activities if use.repeated >= _OFTEN * profile.cases]
-    endings = [use for use in telling if use.last >= _OFTEN * profile.cases]
+    endings = [use for use in distinguishing if use.last >= _OFTEN * profile.cases]
     return Proposal(
         throughput=_duration(profile.durations),
         waits=tuple(
@@ -176,7 +179,7 @@ def _duration(spread: Spread | None) -> Duration | None:
 
 
 def _round_out(number: float) -> float:
-    """Away from zero to two digits: not the value of one case."""
+    """Rounded away from zero to two digits, so that it is not the value of one case."""
     if not number:
         return 0.0
     step = 10.0 ** (math.floor(math.log10(abs(number))) - 1)

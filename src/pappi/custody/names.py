@@ -11,15 +11,15 @@ Laplace noise of scale names/ε on each count makes that a loss of at most ε (t
 neighbours differ by a replaced case). Threshold and choice are functions of the noisy counts. Cases
 of every block are counted, so every block is charged, before an event is read.
 
-Names that nobody listed cannot be found so: one that a single case brings in would be published
-with probability 0 without that case, and with more with it. No ε bounds that, only a δ above 0.
+Names that nobody listed cannot be found this way: a name that only one case has would be published
+with probability 0 without that case, and with a positive one with it. No ε bounds that, only a
+δ above 0.
 
-Taking names back: out of a log's vocabulary, as long as nothing on record has used them.
-
-Anyone who has seen a public name still knows it. But no new query can use it, and
-nobody who comes later is shown it. Whether a name was used is decided by the ledger alone: a
-charge or reservation records the whole of what it draws from, and subscriptions and saved queries
-their definitions. A word of a question that happens to be the same counts as a use.
+Names can be withdrawn from a log's vocabulary as long as nothing on record has used them. Anyone
+who has seen a public name still knows it, but no new query can use it, and nobody who comes later
+is shown it. Whether a name was used is decided by the ledger alone: a charge or reservation
+records everything it draws from, and subscriptions and saved queries their definitions. A word of
+a query that happens to be the same counts as a use.
 """
 
 from __future__ import annotations
@@ -69,19 +69,18 @@ from pappi.store import (
 )
 from pappi.values import JSON, Adjacency, CaseBorder, Epsilon, Vocabulary, midnight_us
 
-# A name that no case has is declared at most once in as many selections.
+# In at most one of this many selections, noise alone declares a name that no case has.
 _SELDOM = 20
 _TABLE = "counted"
 _ROWS = 50_000
 
 Name = tuple[str, str]
-"""What it names, an activity or an attribute, and the name."""
+"""Its kind, activity or attribute, and the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The price of selecting names, and the contribution bound: how many names one case counts "
-    "for."""
+    """The price of selecting names, and how many of them one case counts for at most."""
 
     epsilon: Epsilon
     names: int
@@ -93,12 +92,12 @@ class Selection:
             raise UsageError("a case must count for at least one name")
 
     def scale(self, adjacency: Adjacency) -> Fraction:
-        """Of the noise on each count."""
+        """The scale of the noise on each count."""
         changes = self.names * (2 if adjacency is Adjacency.REPLACE else 1)
         return Fraction(changes) / self.epsilon.fraction
 
     def threshold(self, candidates: int, adjacency: Adjacency) -> int:
-        """What a noisy count must reach: noise alone rarely does, for any candidate."""
+        """What a noisy count must reach: high enough that noise alone rarely does."""
         return math.ceil(self.scale(adjacency) * math.ceil(math.log(_SELDOM * candidates)))
 
 
@@ -113,19 +112,19 @@ def select_names(
     progress: Progress,
     randbelow: RandBelow = system_randbelow,
 ) -> Vocabulary:
-    """Those of the terms' names that enough cases have, to declare the log with.
+    """Those of the candidate names that enough cases have, to declare the log with.
 
-    Charged to every block before an event is read. The first result stays: asked again, for a
-    log of the same name, the same names come back at no new cost.
+    Charged to every block before an event is read. The first result stays: repeated for a log of
+    the same name, the selection returns the same names at no new cost.
     """
     check_terms(name, new, tuple(known))
     vocabulary = new.vocabulary or Vocabulary(())
-    # All names but those that the owner makes public by other words: unit, keys and bounds.
-    said = {new.terms.unit.column, *new.keys, *new.terms.bounds.attributes}
+    # Not those that the owner declares public anyway: by the unit, public partitions and bounds.
+    public = {new.terms.unit.column, *new.keys, *new.terms.bounds.attributes}
     activities = tuple(("activity", name) for name in vocabulary.activities)
     candidates = (
         *activities,
-        *(("attribute", name) for name in vocabulary.attributes if name not in said),
+        *(("attribute", name) for name in vocabulary.attributes if name not in public),
     )
     if new.vocabulary is None or not candidates:
         raise UsageError("there are no candidate names to select from")
@@ -135,39 +134,38 @@ def select_names(
         lambda account: new.terms.block_budget if account.block else new.terms.total_budget,
     )
     if charge.key not in ledger.results([charge.key]):
-        units = _read(files, reader, new, progress)
+        units = _names_by_unit(files, reader, new, progress)
         counts = bounded_counts(units, candidates, selection.names)
         scale = selection.scale(new.terms.adjacency)
         noisy = {
             candidate: count + discrete_laplace(scale, randbelow)
             for candidate, count in counts.items()
         }
-        reached = selection.threshold(len(candidates), new.terms.adjacency)
-        chosen: JSON = [list(candidate) for candidate in candidates if noisy[candidate] >= reached]
+        threshold = selection.threshold(len(candidates), new.terms.adjacency)
+        chosen: JSON = [list(name) for name in candidates if noisy[name] >= threshold]
         ledger.record({charge.key: chosen})
     recorded: Any = ledger.results([charge.key])[charge.key]
     declared = {tuple(candidate) for candidate in recorded}
     dropped = [candidate for candidate in candidates if candidate not in declared]
     return new.vocabulary.without(
-        [name for what, name in dropped if what == "activity"],
-        [name for what, name in dropped if what == "attribute"],
+        [name for kind, name in dropped if kind == "activity"],
+        [name for kind, name in dropped if kind == "attribute"],
     )
 
 
 def bounded_counts(
     units: Iterable[AbstractSet[Name]], candidates: tuple[Name, ...], most: int
 ) -> Mapping[Name, int]:
-    """How many units have each candidate, where a unit counts for the first `most` it has."""
+    """How many units have each candidate; a unit counts for the first `most` it has."""
     counts = dict.fromkeys(candidates, 0)
-    for has in units:
-        counted = [candidate for candidate in candidates if candidate in has][:most]
-        for candidate in counted:
+    for names in units:
+        for candidate in [name for name in candidates if name in names][:most]:
             counts[candidate] += 1
     return counts
 
 
 def _charge(name: str, new: NewLog, selection: Selection, candidates: tuple[Name, ...]) -> Charge:
-    """With the candidates as a digest: those that are not chosen are nobody's business."""
+    """The candidates are recorded as a digest only: those that are not chosen stay private."""
     if new.first is None or new.until is None:
         raise ValueError("terms that were checked have a horizon")
     blocks = tuple(new.terms.blocks.periods(new.first, new.until))
@@ -193,10 +191,10 @@ def _charge(name: str, new: NewLog, selection: Selection, candidates: tuple[Name
     return Charge(key, accounts, selection.epsilon, {"ppi": "names of the log", **question})
 
 
-def _read(
+def _names_by_unit(
     files: WorkspaceFiles, reader: EventReader, new: NewLog, progress: Progress
 ) -> Iterable[AbstractSet[Name]]:
-    """The candidates that each case or person of the log's days has."""
+    """The names that each case or person has, within the log's days."""
     with staging(files.events) as folder:
         database = folder / "counted.duckdb"
         import_events(database, _TABLE, reader, progress)
@@ -207,13 +205,13 @@ def _read(
 
 
 def _cases(database: Path, new: NewLog) -> Iterator[tuple[str, set[Name]]]:
-    """Whose case each is, and what it has: of cases whose anchor lies in the log's days."""
+    """The unit of each case and the names it has, if its anchor lies in the log's days."""
     attributes = tuple((new.vocabulary or Vocabulary(())).attributes)
-    wanted = (FIRST_POSITION, TIME, ACTIVITY, *attributes)
-    query = exp.select(*map(column, wanted)).from_(table(_TABLE)).order_by(column(POSITION))
+    columns = (FIRST_POSITION, TIME, ACTIVITY, *attributes)
+    query = exp.select(*map(column, columns)).from_(table(_TABLE)).order_by(column(POSITION))
     with closing(open_readonly(database)) as connection:
         rows = connection.execute(query.sql("duckdb"))
-        events = (row for some in iter(lambda: rows.fetchmany(_ROWS), []) for row in some)
+        events = (row for batch in iter(lambda: rows.fetchmany(_ROWS), []) for row in batch)
         for number, of_case in groupby(events, key=itemgetter(0)):
             times, names, persons = (
                 [],
@@ -226,7 +224,7 @@ def _cases(database: Path, new: NewLog) -> Iterator[tuple[str, set[Name]]]:
                 present = {n: v for n, v in zip(attributes, values, strict=True) if v is not None}
                 names.update(("attribute", name) for name in present)
                 persons |= {str(v) for n, v in present.items() if n == new.terms.unit.column}
-            # A case of nobody, or of two persons, counts for none: as in every release.
+            # A case of nobody, or of two persons, is dropped, as in every release.
             if times and len(persons) == 1 and _in_horizon(times, new):
                 yield persons.pop(), names
 
@@ -242,33 +240,33 @@ def _in_horizon(times: list[int], new: NewLog) -> bool:
 # --- withdrawing names ---------------------------------------------------------------
 
 
-# What a question draws from; the rest of it says when, of which log and under what terms.
+# The parts of a query that use names; the rest is the time, the log and its terms.
 _DRAWN = ("parts", "cases", "own_anchor", "groups")
 
 
 def refuse_unwithdrawable(
     ledger: Ledger, registry: Registry, log: LogDeclaration, names: Mapping[str, tuple[str, ...]]
 ) -> None:
-    """Refuse to withdraw activities or attributes that are not there, needed, or used."""
-    for what, known in (
+    """Refuse to withdraw activities or attributes that are not declared, needed, or used."""
+    for kind, declared in (
         ("activity", log.public.vocabulary.activities),
         ("attribute", tuple(log.public.vocabulary.attributes)),
     ):
-        for name in names[what]:
-            if name not in known:
-                otherwise = f"declared are {listed(known, 'and')}" if known else "there are none"
+        for name in names[kind]:
+            if name not in declared:
+                others = f"declared are {listed(declared, 'and')}" if declared else "there are none"
                 raise UsageError(
-                    f"this log declares no {what} {quoted(name)}",
-                    hint=did_you_mean(name, known, otherwise),
+                    f"this log declares no {kind} {quoted(name)}",
+                    hint=did_you_mean(name, declared, others),
                 )
     if log.terms.unit.column in names["attribute"]:
         raise Conflict(
             f"{quoted(str(log.terms.unit.column))} identifies the persons whom this log's "
             "guarantee protects"
         )
-    wanted = {name for some in names.values() for name in some}
+    to_withdraw = {name for of_kind in names.values() for name in of_kind}
     for where, used in _uses(ledger, registry, log.name):
-        if in_use := wanted.intersection(used):
+        if in_use := to_withdraw.intersection(used):
             raise Conflict(
                 f"{quoted(min(in_use))} cannot be withdrawn: {where} uses it",
                 hint="past queries stay on record with the names they used",
@@ -276,11 +274,11 @@ def refuse_unwithdrawable(
 
 
 def _uses(ledger: Ledger, registry: Registry, log: str) -> Iterator[tuple[str, set[str]]]:
-    """Whatever on record is about a log, and the texts in it."""
+    """Everything on record that is about a log, and the texts in it."""
     for entry, charge in _charges(ledger):
         if charge.log != log:
             continue
-        # A reservation that was given up has left nothing.
+        # A reservation that was given up uses nothing.
         if ledger.states([charge.key])[charge.key] is KeyState.NEW:
             continue
         drawn = (charge.question.get(part) for part in _DRAWN)
@@ -288,13 +286,13 @@ def _uses(ledger: Ledger, registry: Registry, log: str) -> Iterator[tuple[str, s
     for subscription in registry.subscriptions.values():
         if subscription.log == log:
             yield "a subscription", _defined(subscription.definitions)
-    for kept in registry.saved_queries.values():
-        if kept.log == log:
-            yield f"a query saved by {kept.analyst}", _defined(kept.definitions)
+    for saved in registry.saved_queries.values():
+        if saved.log == log:
+            yield f"a query saved by {saved.analyst}", _defined(saved.definitions)
 
 
 def _charges(ledger: Ledger) -> Iterator[tuple[Entry, Charge]]:
-    """Whatever was charged or reserved, and where."""
+    """Every charge and reservation, with its entry."""
     for entry in ledger.acts(EntryKind.CHARGE):
         yield entry, charge_of(entry)
     for entry in ledger.acts(EntryKind.RESERVE):
@@ -304,11 +302,11 @@ def _charges(ledger: Ledger) -> Iterator[tuple[Entry, Charge]]:
 def _defined(definitions: str) -> set[str]:
     ppis = parse_catalogue(definitions).ppis
     parts = ((ppi.measure, ppi.scope.cases, ppi.scope.anchor) for ppi in ppis)
-    return set(_texts(canonical_form(part) for some in parts for part in some))
+    return set(_texts(canonical_form(part) for of_ppi in parts for part in of_ppi))
 
 
 def _texts(values: Iterable[Any]) -> Iterator[str]:
-    """Every text in plain data, but for the names of the model's own classes."""
+    """Every text in plain data, except the tags of the model's own classes."""
     for value in values:
         if isinstance(value, str):
             yield value

@@ -1,23 +1,21 @@
-"""Giving a log another name, and removing one: what an import that went wrong needs.
+"""Renaming a log, and removing one: mostly needed after an import that went wrong.
 
-As long as nothing was charged for a log, both are clean. A removed log goes with its declaration,
-its grants and its events, and its name is free; a log that comes in under the same name is another
-one (`LogDeclaration.data`) and has spent nothing, because nothing was spent. That it happened is
-on record.
+As long as nothing was charged for a log, both are clean. A removed log loses its declaration, its
+grants and its events, and its name is free; a log imported under the same name is another one
+(`LogDeclaration.data`) with nothing spent. The removal is on record.
 
 Once something was charged, the record has to stay. Removing a log then deletes its events, which
 are personal data, and nothing else: what was charged stays charged, what was released can be
-replayed, and the name stays taken, so that no new log comes by a fresh budget under it. Renaming
-is refused then: accounts, the keys of releases and the files of analysts go by the name, and a
+replayed, and the name stays taken, so that no new log gets a fresh budget under it. Renaming
+is refused then: accounts, the keys of releases and the files of analysts refer to the name, and a
 release that is no longer found would be charged a second time.
 
-A log of which a part of the ledger was lost counts as charged: nobody knows that it was not.
+If part of the ledger was lost, every log counts as charged that could have been.
 
-The entry in the journal is the moment it happens; it is decided inside its transaction, after which
-nothing new can be charged. Then the events are deleted. Cut off by a crash in between, they are
-nobody's: the next change of the workspace deletes them, and so does the same call again. A release
-that was charged before, and not drawn yet, fails and stays charged: nothing is left to draw it
-from.
+A removal takes effect with its journal entry; it is decided inside the transaction, after which
+nothing new can be charged. Then the events are deleted. If a crash comes in between, the next
+change of the workspace deletes them, and so does the same call again. A release that was charged
+before and not drawn yet fails and stays charged: there is nothing left to draw it from.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What a log is renamed or removed with; `registry` tells what holds at the moment."""
+    """Renames or removes a log; `registry` reads what holds at the moment."""
 
     declarations: Declarations
     ledger: Ledger
@@ -51,28 +49,28 @@ class Removal:
     by: str
 
     def remove(self, name: str) -> Removed:
-        """Remove a log; the same again finishes what a crash has cut off."""
+        """Remove a log; a second call finishes what a crash has interrupted."""
         with self.declarations.changing():
-            left = sweep_within(self.declarations)
+            swept = sweep_within(self.declarations)
             registry = self.registry()
             if name in registry.logs and registry.logs[name].removed:
                 return Removed(name, charged=True)
-            if name not in registry.logs and self._was_cut_off(name, left):
+            if name not in registry.logs and self._was_interrupted(name, swept):
                 return Removed(name, charged=False)
             self.ledger.append(EntryKind.REMOVE, lambda: self._removal(name))
             sweep_within(self.declarations)
             return Removed(name, charged=name in self.registry().logs)
 
     def rename(self, name: str, new: str) -> LogDeclaration:
-        """Give a log about which nothing was asked another name."""
+        """Rename a log for which nothing was charged."""
         with self.declarations.changing():
             self.ledger.append(EntryKind.RENAME, lambda: self.renaming(name, new))
             return self.registry().log(new)
 
-    def _was_cut_off(self, name: str, left: frozenset[str]) -> bool:
-        """Whether what was left over is of a log that had this name when it was removed."""
+    def _was_interrupted(self, name: str, swept: frozenset[str]) -> bool:
+        """Whether the swept events are those of a log that had this name when it was removed."""
         removals = (act.payload for act in self.ledger.acts(EntryKind.REMOVE))
-        return any(what["log"] == name and what["data"] in left for what in removals)
+        return any(removal["log"] == name and removal["data"] in swept for removal in removals)
 
     def _removal(self, name: str) -> Mapping[str, JSON]:
         registry = self.registry()
@@ -82,7 +80,7 @@ class Removal:
         return {"log": name, "data": log.data, "charged": charged, "by": self.by}
 
     def renaming(self, name: str, new: str) -> Mapping[str, JSON]:
-        """The act of giving a log another name, or why it cannot have it."""
+        """The payload of renaming a log; refused if it cannot have that name."""
         registry = self.registry()
         registry.log(name)
         check_name(new, registry.logs)
@@ -90,8 +88,8 @@ class Removal:
         if self._is_charged(registry, name):
             raise Conflict(
                 f"{quoted(name)} cannot be renamed: budget was spent under this name",
-                hint="past releases and accounts go by the name, and would be charged again under "
-                "another",
+                hint="past releases and accounts refer to the name, and would be charged again "
+                "under another",
             )
         if self._is_charged(registry, new):
             raise Conflict(

@@ -1,11 +1,11 @@
-"""What the owner reads in the journal: its entries in words, and what was spent and by whom.
+"""What the owner reads in the journal: its entries in words, and who spent what.
 
-Spending is read from the ledger's accounts and, for the charges themselves, from the end of its
-journal backwards: the newest is what the owner looks for, and a long past need not be read for it.
+Spending is read from the ledger's accounts. The charges themselves are read from the end of the
+journal backwards: the owner looks for the newest, and a long past need not be read for them.
 
-The data-protection pack is one walk through the verified journal. Everything in it is of one
-moment, the entry the verification ended at. Events are not read, and of released results only that
-they exist.
+The data-protection pack is one walk through the verified journal. Everything in it is as of one
+moment, the entry at which the verification ended. It reads no events, and of released results only
+that they exist.
 """
 
 from __future__ import annotations
@@ -31,146 +31,151 @@ from pappi.ledger import (
 )
 from pappi.report import (
     Act,
-    Asked,
     Chain,
     Erasure,
     LogFacts,
     Look,
     Pack,
+    RecordedCell,
     Share,
     State,
-    question_digest,
+    query_digest,
     rows_of,
 )
 from pappi.store import LedgerSession, LogDeclaration, Registry, place_text
 from pappi.values import ZERO, BudgetLine, Epsilon
 
-What = Mapping[str, Any]
+Payload = Mapping[str, Any]
 _DIGITS = 12
 _NO_LONGER = ""
-"""Instead of the name of a log that is gone."""
+"""Stands for the name of a removed log."""
 
 
-def entry_text(kind: str, what: What, before: What | None = None) -> str:
-    """An entry in words; of a log declared anew what changed, if what was `before` is given."""
+def entry_text(kind: str, payload: Payload, before: Payload | None = None) -> str:
+    """An entry in words; for a log declared again, what changed since its payload `before`."""
     if kind == EntryKind.DECLARE:
         if before is not None:
-            parts = ((part(what), part(before)) for part in (_sealed, _budget))
+            parts = ((part(payload), part(before)) for part in (_sealed, _budget))
             changes = [f"{now} (before: {then})" for now, then in parts if now != then]
-            return f"Log {what['name']}: {'; '.join(changes) or 'declared again'}"
-        return f"Log {what['name']} declared: {_sealed(what)}, {_budget(what)}{_read_at(what)}"
+            return f"Log {payload['name']}: {'; '.join(changes) or 'declared again'}"
+        terms = f"{_sealed(payload)}, {_budget(payload)}{_read_at(payload)}"
+        return f"Log {payload['name']} declared: {terms}"
     words = _WORDS.get(kind)
-    return words(what) if words else kind
+    return words(payload) if words else kind
 
 
-def _read_at(what: What) -> str:
-    source = what.get("source")
+def _read_at(payload: Payload) -> str:
+    source = payload.get("source")
     return f", read from {place_text(source['url'], source['table'])}" if source else ""
 
 
-def _sealed(what: What) -> str:
-    began = what["first"] == what["until"]
-    return "nothing sealed yet" if began else f"sealed until {what['until']}"
+def _sealed(payload: Payload) -> str:
+    began = payload["first"] == payload["until"]
+    return "nothing sealed yet" if began else f"sealed until {payload['until']}"
 
 
-def _budget(what: What) -> str:
-    total = what["total_budget"]
+def _budget(payload: Payload) -> str:
+    total = payload["total_budget"]
     in_all = "" if total is None else f", ε {Epsilon(total)} in all"
-    return f"ε {Epsilon(what['block_budget'])} per block{in_all}"
+    return f"ε {Epsilon(payload['block_budget'])} per block{in_all}"
 
 
-def _granted(what: What) -> str:
-    share = Epsilon(what["per_block"])
-    return f"{what['analyst']} granted ε {share} of each block of {what['log']}"
+def _granted(payload: Payload) -> str:
+    share = Epsilon(payload["per_block"])
+    return f"{payload['analyst']} granted ε {share} of each block of {payload['log']}"
 
 
-def _key(what: What) -> str:
-    until = f", until {what['expires'][:10]}" if what["expires"] else ""
-    rights = ", ".join(what["rights"])
-    return f"Key {what['id']} issued to {what['role']} {what['name']}: {rights}{until}"
+def _key(payload: Payload) -> str:
+    until = f", until {payload['expires'][:10]}" if payload["expires"] else ""
+    rights = ", ".join(payload["rights"])
+    return f"Key {payload['id']} issued to {payload['role']} {payload['name']}: {rights}{until}"
 
 
-def _erased(what: What) -> str:
-    counts = f"{what['cases']:,} cases with {what['events']:,} events"
-    return f"{counts} of {what['log']} deleted, named by {', '.join(what['by what'])}"
+def _erased(payload: Payload) -> str:
+    counts = f"{payload['cases']:,} cases with {payload['events']:,} events"
+    return f"{counts} of {payload['log']} deleted, named by {', '.join(payload['by what'])}"
 
 
-def _withdrawn(what: What) -> str:
-    names = ", ".join(map(repr, (*what["activities"], *what["attributes"])))
-    return f"Names withdrawn from {what['log']}: {names}"
+def _withdrawn(payload: Payload) -> str:
+    names = ", ".join(map(repr, (*payload["activities"], *payload["attributes"])))
+    return f"Names withdrawn from {payload['log']}: {names}"
 
 
-def _removed(what: What) -> str:
+def _removed(payload: Payload) -> str:
     events = "its events are deleted, what was released stays"
-    return f"Log {what['log']} removed: {events if what['charged'] else 'nothing was charged'}"
+    return (
+        f"Log {payload['log']} removed: {events if payload['charged'] else 'nothing was charged'}"
+    )
 
 
-def _looked(what: What) -> str:
-    more = what["count"] - len(what["ppis"])
-    named = ", ".join(what["ppis"]) + (f" and {more:,} more" if more else "")
-    return f"Exact values of {what['log']} viewed: {named}"
+def _looked(payload: Payload) -> str:
+    more = payload["count"] - len(payload["ppis"])
+    named = ", ".join(payload["ppis"]) + (f" and {more:,} more" if more else "")
+    return f"Exact values of {payload['log']} viewed: {named}"
 
 
-def _reserved(what: What) -> str:
-    if "charges" in what:
-        log = what["charges"][0]["accounts"][0][0]
-        return f"{len(what['charges']):,} cells of {log} reserved"
-    return f"{what['question']['ppi']} reserved: {_price(what)}"
+def _reserved(payload: Payload) -> str:
+    if "charges" in payload:
+        log = payload["charges"][0]["accounts"][0][0]
+        return f"{len(payload['charges']):,} cells of {log} reserved"
+    return f"{payload['question']['ppi']} reserved: {_price(payload)}"
 
 
-def _given_up(what: What) -> str:
-    if "cells" in what:
-        return f"{len(what['cells']):,} reservations released"
-    return f"Reservation {what['key'][:_DIGITS]}… released"
+def _given_up(payload: Payload) -> str:
+    if "cells" in payload:
+        return f"{len(payload['cells']):,} reservations released"
+    return f"Reservation {payload['key'][:_DIGITS]}… released"
 
 
-def _rolled_back(what: What) -> str:
-    lost = what["lost"]
+def _rolled_back(payload: Payload) -> str:
+    lost = payload["lost"]
     first, mark = lost["from"], lost["mark"]
     gone = "an unknown part" if first is None or mark is None else f"entries {first} to {mark}"
-    return f"Loss of {gone} of the ledger accepted; blocks up to then frozen: {_frozen(what)}"
+    return f"Loss of {gone} of the ledger accepted; blocks up to then frozen: {_frozen(payload)}"
 
 
-def _frozen(what: What) -> str:
+def _frozen(payload: Payload) -> str:
     frozen = (
         f"all of {log}" if whole else f"{log} until {day}"
-        for log, (day, whole) in what["frozen"].items()
+        for log, (day, whole) in payload["frozen"].items()
     )
     return ", ".join(frozen) or "there was no log"
 
 
-def _price(what: What) -> str:
-    log = what["accounts"][0][0]
-    blocks = [block for _, block in what["accounts"]]
+def _price(payload: Payload) -> str:
+    log = payload["accounts"][0][0]
+    blocks = [block for _, block in payload["accounts"]]
     where = blocks[0] if len(blocks) == 1 else f"each of {len(blocks)} blocks"
-    return f"ε {Epsilon(what['amount'])} in {where} of {log}"
+    return f"ε {Epsilon(payload['amount'])} in {where} of {log}"
 
 
-_WORDS: Mapping[str, Callable[[What], str]] = {
-    EntryKind.OPENING: lambda _what: "Ledger opened",
+_WORDS: Mapping[str, Callable[[Payload], str]] = {
+    EntryKind.OPENING: lambda _payload: "Ledger opened",
     EntryKind.GRANT: _granted,
-    EntryKind.WITHDRAW: lambda what: f"Grant of {what['analyst']} for {what['log']} withdrawn",
-    EntryKind.KEY: _key,
-    EntryKind.REVOKE: lambda what: f"Key {what['id']} revoked",
-    EntryKind.STOP: lambda what: f"All answers stopped: {what['reason']}",
-    EntryKind.RESUME: lambda _what: "Answers resumed",
-    EntryKind.STAND: lambda what: (
-        f"Subscription to {what['log']} from {what['first']} up to {what['until']}"
+    EntryKind.WITHDRAW: lambda payload: (
+        f"Grant of {payload['analyst']} for {payload['log']} withdrawn"
     ),
-    EntryKind.END: lambda _what: "Subscription ended",
-    EntryKind.KEEP: lambda what: f"Query about {what['log']} saved",
-    EntryKind.FORGET: lambda _what: "Saved query removed",
+    EntryKind.KEY: _key,
+    EntryKind.REVOKE: lambda payload: f"Key {payload['id']} revoked",
+    EntryKind.STOP: lambda payload: f"All answers stopped: {payload['reason']}",
+    EntryKind.RESUME: lambda _payload: "Answers resumed",
+    EntryKind.STAND: lambda payload: (
+        f"Subscription to {payload['log']} from {payload['first']} up to {payload['until']}"
+    ),
+    EntryKind.END: lambda _payload: "Subscription ended",
+    EntryKind.KEEP: lambda payload: f"Query about {payload['log']} saved",
+    EntryKind.FORGET: lambda _payload: "Saved query removed",
     EntryKind.ERASE: _erased,
     EntryKind.ROLLBACK: _rolled_back,
-    EntryKind.REFORMAT: lambda what: f"Ledger upgraded to format {what['format']}",
+    EntryKind.REFORMAT: lambda payload: f"Ledger upgraded to format {payload['format']}",
     EntryKind.WITHDRAW_NAMES: _withdrawn,
     EntryKind.EXACT: _looked,
-    EntryKind.PROFILE: lambda what: f"Profile of {what['log']} viewed",
-    EntryKind.RENAME: lambda what: f"Log {what['log']} renamed: now {what['to']}",
+    EntryKind.PROFILE: lambda payload: f"Profile of {payload['log']} viewed",
+    EntryKind.RENAME: lambda payload: f"Log {payload['log']} renamed: now {payload['to']}",
     EntryKind.REMOVE: _removed,
-    EntryKind.CHARGE: lambda what: f"{what['question']['ppi']} charged: {_price(what)}",
+    EntryKind.CHARGE: lambda payload: f"{payload['question']['ppi']} charged: {_price(payload)}",
     EntryKind.RESERVE: _reserved,
-    EntryKind.RELEASE: lambda what: f"Result recorded for {what['key'][:_DIGITS]}…",
+    EntryKind.RELEASE: lambda payload: f"Result recorded for {payload['key'][:_DIGITS]}…",
     EntryKind.CANCEL: _given_up,
 }
 
@@ -178,7 +183,7 @@ _WORDS: Mapping[str, Callable[[What], str]] = {
 # --- what was spent ------------------------------------------------------------------
 
 
-# Journal entries looked at for one page of charges: a few tens of milliseconds.
+# Journal entries read for one page of charges, at most `_WINDOWS` times: tens of milliseconds.
 _WINDOW = 5_000
 _WINDOWS = 4
 
@@ -187,9 +192,9 @@ Balances = Mapping[Account, Balance]
 
 @dataclass(frozen=True, slots=True)
 class AnalystSpending:
-    """What one analyst may spend of each block, and has spent.
+    """An analyst's share of each block, and what they have spent.
 
-    `per_block` is None for one who was never granted a share, or no longer has one.
+    `per_block` is None if the analyst was never granted a share, or no longer has one.
     """
 
     analyst: str
@@ -209,7 +214,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class ChargePage:
-    """Charges, newest first; `older` is before which entry to look for more, if any."""
+    """Charges, newest first; more of them are before the entry `older`, if any."""
 
     charges: tuple[ChargeRecord, ...]
     older: int | None
@@ -224,7 +229,7 @@ def spending_of(log: LogDeclaration, balances: Balances, registry: Registry) -> 
 
 
 def _lines(log: LogDeclaration, balances: Balances, registry: Registry) -> Iterator[BudgetLine]:
-    """A line per block of the time that is sealed, and of what was charged or held beyond."""
+    """A line for each sealed block, and for other blocks with charges or reservations."""
     labels = dict.fromkeys(
         block.label for block in log.terms.blocks.periods(log.public.first, log.public.until)
     )
@@ -238,7 +243,7 @@ def _lines(log: LogDeclaration, balances: Balances, registry: Registry) -> Itera
 def _analysts(
     log: LogDeclaration, balances: Balances, registry: Registry
 ) -> Iterator[AnalystSpending]:
-    """Everybody who was granted a share, or has spent or reserved something without one."""
+    """Every analyst who was granted a share, or has spent or reserved something without one."""
     spent: dict[str, list[Epsilon]] = {}
     for account, balance in balances.items():
         if account.analyst:
@@ -255,7 +260,7 @@ def _analysts(
 def charges_before(ledger: Ledger, log: str | None, before: int, limit: int) -> ChargePage:
     """The charges of a log, or of all, in the entries before a number: newest first.
 
-    Looks back only so far at once: the page may be short and yet not the last.
+    Only so many entries are read at once: a short page need not be the last.
     """
     end = max(before - _WINDOWS * _WINDOW, 1)
     charged = _backwards(ledger, before, end)
@@ -266,7 +271,7 @@ def charges_before(ledger: Ledger, log: str | None, before: int, limit: int) -> 
 
 
 def _backwards(ledger: Ledger, before: int, end: int) -> Iterator[Entry]:
-    """The charges among the entries before a number, from the newest on."""
+    """The charges among the entries before a number, newest first."""
     while before > end:
         start = max(before - _WINDOW, end)
         entries = list(islice(ledger.entries(start), before - start))
@@ -278,10 +283,10 @@ def _backwards(ledger: Ledger, before: int, end: int) -> Iterator[Entry]:
 
 
 def gather_pack(session: LedgerSession, log: str | None) -> Pack:
-    """The facts about a log, or about all; of a ledger that does not verify, only that."""
+    """The facts about a log, or about all; if the ledger does not verify, only that."""
     workspace = session.files.root.name
     try:
-        # All of a long journal is read: on a connection of its own, nobody waits for that.
+        # Reads the whole journal, so on a connection of its own: nobody has to wait.
         with session.files.ledger_to_verify() as ledger:
             verified = ledger.verify()
             chain = Chain(verified.entries, verified.head, verified.problem)
@@ -289,7 +294,7 @@ def gather_pack(session: LedgerSession, log: str | None) -> Pack:
                 return Pack(workspace, chain)
             walk = _Walk()
             last = None
-            # What others write meanwhile is left to the next pack.
+            # What others write meanwhile is for the next pack.
             for last in islice(ledger.entries(), verified.entries):
                 walk.take(last)
             if last is None or last.digest != verified.head:
@@ -301,14 +306,14 @@ def gather_pack(session: LedgerSession, log: str | None) -> Pack:
 
 
 class _Walk:
-    """What the entries so far add up to."""
+    """What the entries read so far add up to."""
 
     def __init__(self) -> None:
         self.registry = Registry()
         self.acts: list[Act] = []
         self.erasures: dict[str, list[Erasure]] = {}
         self.looks: dict[str, list[Look]] = {}
-        self.asked: dict[str, Asked] = {}
+        self.cells: dict[str, RecordedCell] = {}
 
     def pack(self, workspace: str, chain: Chain, log: str | None) -> Pack:
         registry = self.registry
@@ -326,25 +331,25 @@ class _Walk:
     def take(self, entry: Entry) -> None:
         if entry.kind == EntryKind.RESERVE:
             for key, charge in reserved_in(entry.payload).items():
-                self.asked[key] = _asked(charge, entry.at, State.RESERVED)
+                self.cells[key] = _recorded_cell(charge, entry.at, State.RESERVED)
         elif entry.kind == EntryKind.CHARGE:
             charge = charge_of(entry)
-            self.asked[charge.key] = _asked(charge, entry.at, State.INCOMPLETE)
+            self.cells[charge.key] = _recorded_cell(charge, entry.at, State.INCOMPLETE)
         elif entry.kind == EntryKind.RELEASE:
             key = entry.payload["key"]
-            self.asked[key] = replace(self.asked[key], state=State.RELEASED)
+            self.cells[key] = replace(self.cells[key], state=State.RELEASED)
         elif entry.kind == EntryKind.CANCEL:
             for key in cancelled_in(entry.payload):
-                del self.asked[key]
+                del self.cells[key]
         elif entry.kind == EntryKind.EXACT:
-            # Apart from the acts: a look a minute would leave nothing else to be seen of them.
-            what = entry.payload
-            look = Look(entry.seq, entry.at, what["by"], tuple(what["ppis"]), what["count"])
-            self.looks.setdefault(what["log"], []).append(look)
+            # Apart from the acts, which frequent views would otherwise hide.
+            view = entry.payload
+            look = Look(entry.seq, entry.at, view["by"], tuple(view["ppis"]), view["count"])
+            self.looks.setdefault(view["log"], []).append(look)
         elif entry.kind == EntryKind.PROFILE:
-            what = entry.payload
-            look = Look(entry.seq, entry.at, what["by"], ("profile of the log",), 1)
-            self.looks.setdefault(what["log"], []).append(look)
+            view = entry.payload
+            look = Look(entry.seq, entry.at, view["by"], ("profile of the log",), 1)
+            self.looks.setdefault(view["log"], []).append(look)
         elif entry.kind != EntryKind.OPENING:
             self._act(entry)
 
@@ -354,8 +359,8 @@ class _Walk:
         log = _log_of(entry.kind, payload, before)
         by = payload.get("by") or payload.get("analyst") or ""
         earlier = before.logs.get(payload["name"]) if entry.kind == EntryKind.DECLARE else None
-        what = entry_text(entry.kind, payload, earlier.to_json() if earlier else None)
-        self.acts.append(Act(entry.seq, entry.at, by, what, log))
+        words = entry_text(entry.kind, payload, earlier.to_json() if earlier else None)
+        self.acts.append(Act(entry.seq, entry.at, by, words, log))
         if entry.kind == EntryKind.ERASE:
             kinds = tuple(payload["by what"])
             erasure = Erasure(entry.at, payload["by"], kinds, payload["cases"], payload["events"])
@@ -366,14 +371,14 @@ class _Walk:
             self._move(payload["log"], _NO_LONGER)
 
     def _move(self, old: str, new: str) -> None:
-        """What was done to a log goes with it: another may have its name from now on."""
+        """The history of a log moves with it: another log may get its name."""
         self.acts = [replace(act, log=new) if act.log == old else act for act in self.acts]
         self.erasures[new] = self.erasures.pop(old, [])
         self.looks[new] = self.looks.pop(old, [])
 
     def _log(self, log: LogDeclaration) -> LogFacts:
-        asked = [query for query in self.asked.values() if query.log == log.name]
-        spending = spending_of(log, _balances(asked), self.registry)
+        cells = [cell for cell in self.cells.values() if cell.log == log.name]
+        spending = spending_of(log, _balances(cells), self.registry)
         return LogFacts(
             public=log.public,
             source="" if log.source is None else log.source.where,
@@ -381,21 +386,21 @@ class _Walk:
             accounts=spending.lines,
             spent_in_all=spending.in_all.spent,
             shares=tuple(Share(who.analyst, who.per_block, who.most) for who in spending.analysts),
-            releases=rows_of(asked),
+            releases=rows_of(cells),
             erasures=tuple(self.erasures.get(log.name, ())),
             looks=tuple(self.looks.get(log.name, ())),
         )
 
 
-def _asked(charge: Charge, at: str, state: State) -> Asked:
-    question: Mapping[str, Any] = charge.question
-    periods = question["periods"]
-    return Asked(
-        log=question["log"],
-        question=question_digest(question),
-        ppi=question["ppi"],
+def _recorded_cell(charge: Charge, at: str, state: State) -> RecordedCell:
+    query: Mapping[str, Any] = charge.question
+    periods = query["periods"]
+    return RecordedCell(
+        log=query["log"],
+        query=query_digest(query),
+        ppi=query["ppi"],
         analyst=charge.analyst,
-        mechanism=", ".join(dict.fromkeys(part["mechanism"] for part in question["parts"])),
+        mechanism=", ".join(dict.fromkeys(part["mechanism"] for part in query["parts"])),
         amount=charge.amount,
         at=at,
         first=date.fromisoformat(min(period["start"] for period in periods)),
@@ -405,15 +410,15 @@ def _asked(charge: Charge, at: str, state: State) -> Asked:
     )
 
 
-def _balances(queries: Iterable[Asked]) -> Balances:
+def _balances(cells: Iterable[RecordedCell]) -> Balances:
     """What the cells add up to in every account; the ledger has verified the same sums."""
     sums: dict[tuple[str, str, str], list[int]] = {}
-    for query in queries:
-        log, held = query.log, int(query.state is State.RESERVED)
-        for block in query.blocks:
+    for cell in cells:
+        log, held = cell.log, int(cell.state is State.RESERVED)
+        for block in cell.blocks:
             # A set: without an analyst there is no account of the analyst's.
-            for place in {(log, block, ""), (log, "", ""), (log, block, query.analyst)}:
-                sums.setdefault(place, [0, 0])[held] += query.amount.nano
+            for place in {(log, block, ""), (log, "", ""), (log, block, cell.analyst)}:
+                sums.setdefault(place, [0, 0])[held] += cell.amount.nano
     return {
         Account(*at): Balance(Epsilon(spent), Epsilon(held)) for at, (spent, held) in sums.items()
     }

@@ -1,20 +1,20 @@
-"""Released answers and previews, shown: one renderer for page, notebook, command line, document.
+"""Rendering of released answers and previews, for page, notebook, command line and document.
 
 series_chart   a series as SVG; error_chart: how far off a PPI is expected to be; gauge: the
                budget; tree_chart: a PPI with its admissible sets, in words and as a picture
-drawing        what charts are made of: frames, axes, marks, keys
+drawing        the parts of charts: frames, axes, marks, keys
 pages          the report of a release and the preview of one, as documents
 dpo            the data-protection pack
 tables         the same in a terminal; records: as JSON and CSV
-profile        a log's profile, for its owner: the one text here that shows data as it is
+profile        a log's profile, for its owner: the only text here that shows raw data
 wording        verdicts, guarantees and forecasts in plain words; describe: a log in words
 numbers        never more digits than the noise allows
 style          colours that everyone can tell apart, style sheets, the head of a document
 elements       HTML and SVG in which everything is escaped; safe_text: text from outside
 
-Every drawing comes bare, for a page with `CHART_CSS`, and alone (`standalone`), and has a
-table of its numbers. Rendering is pure: it sees released answers and public facts (`profile`:
-what its owner may see), and returns text.
+Every drawing comes bare, for a page with `CHART_CSS`, or `standalone`, and has a table of its
+numbers. Rendering is pure: it sees released answers and public facts (`profile`: what the
+owner may see), and returns text.
 """
 
 from typing import TYPE_CHECKING
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from pappi.report.dpo.document import dpo_body, dpo_html
     from pappi.report.dpo.facts import (
         Act,
-        Asked,
         Chain,
         Erasure,
         LogFacts,
         Look,
         Pack,
+        RecordedCell,
         Share,
         State,
         most_in_a_block,
-        question_digest,
+        query_digest,
         rows_of,
     )
     from pappi.report.dpo.record import pack_record
@@ -105,13 +105,13 @@ __all__ = [
     "DPO_CSS",
     "PAGE_CSS",
     "Act",
-    "Asked",
     "Chain",
     "Element",
     "Erasure",
     "LogFacts",
     "Look",
     "Pack",
+    "RecordedCell",
     "Share",
     "State",
     "advice_lines",
@@ -168,7 +168,7 @@ __all__ = [
     "profile_text",
     "prose",
     "quantiles_table",
-    "question_digest",
+    "query_digest",
     "quote_record",
     "quotes_table",
     "report_html",

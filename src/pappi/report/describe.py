@@ -22,7 +22,7 @@ Row = tuple[str, str]
 
 
 def describe_log(log: PublicLog) -> tuple[Row, ...]:
-    """All that is declared but for the names: `describe_vocabulary` lists them."""
+    """All that is declared except the names, which `describe_vocabulary` lists."""
     terms = log.terms
     anchor = "last" if terms.anchor is CaseBorder.END else "first"
     expected = terms.expected_cases
@@ -41,7 +41,7 @@ def describe_log(log: PublicLog) -> tuple[Row, ...]:
 
 
 def describe_vocabulary(names: Vocabulary, most: int | None = None) -> tuple[Row, ...]:
-    """The public names; of each kind up to `most` are listed, and the others counted.
+    """The public names: up to `most` of each kind are listed, the others counted.
 
     >>> describe_vocabulary(Vocabulary(("Ask", "Pay", "Ship")), most=2)[0]
     ('Activities', 'Ask, Pay and 1 more')
@@ -59,14 +59,14 @@ def attributes_with_kinds(names: Vocabulary) -> tuple[str, ...]:
 
 
 def listed_up_to(names: Sequence[str], most: int | None, of: int = 0) -> str:
-    """The first names, and how many more there are; `of`, where not all of them are known."""
-    shown = ", ".join(names[:most]) or "none"
+    """The first names, and how many more there are; `of` is the total if `names` lacks some."""
+    text = ", ".join(names[:most]) or "none"
     more = 0 if most is None else max(len(names), of) - most
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    return f"{text} and {more:,} more" if more > 0 else text
 
 
 def horizon_text(log: PublicLog) -> str:
-    """The days that can be asked about; the last one is included."""
+    """The days that can be queried; the last one is included."""
     if log.is_empty:
         return f"from {log.first}; nothing is sealed yet"
     return f"{log.first} to {log.until - timedelta(days=1)}"

@@ -23,27 +23,27 @@ from pappi.report.numbers import (
 )
 from pappi.report.style import CHART_CSS, painted, theme_css
 from pappi.report.wording import Mark, confidence_text, interval_name, mark_of, tally
-from pappi.values import Answer, Band, Distribution, Percentile, Period, Series, ShownTarget
+from pappi.values import Answer, Band, Distribution, Period, Series, ShownTarget
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 NOTHING_KNOWN = "unknown"
-"""Names the place of marks whose period has no value, or one of which nothing is known."""
+"""Labels the marks of periods without a value, or of whose value nothing is known."""
 SPREADS, SPREAD_OPACITIES = ((10, 90), (25, 75)), (0.16, 0.26)
-"""Percentiles between which a band is drawn, of a distribution."""
+"""Percentiles between which the bands of a distribution are drawn."""
 SMALL = 11.5
 LETTER = 6.4
 """About the width of a letter at the small size."""
 
 
 def identity(*parts: object) -> str:
-    """The beginning of ids that do not collide with those of another drawing on a page."""
+    """A prefix for ids that do not collide with those of another drawing on the page."""
     return "pp" + sha256(repr(parts).encode()).hexdigest()[:8]
 
 
 def figure(
     name: str, about: str, body: Iterable[Element], width: float, height: float, ids: str
 ) -> Element:
-    """A bare drawing that says what it shows to those who hear it."""
+    """A bare drawing, described for screen readers."""
     return el(
         "svg",
         el("title", name, id=f"{ids}-name"),
@@ -61,7 +61,7 @@ def figure(
 
 
 def styled(drawing: Element) -> Element:
-    """A bare drawing with its style, for where there is none."""
+    """A bare drawing with its style, for a page that has none."""
     name, about, *rest = drawing.children
     style = el("style", theme_css(".pp-chart") + CHART_CSS)
     space = ("xmlns", "http://www.w3.org/2000/svg")
@@ -139,9 +139,9 @@ def value_axis(extent: Extent, unit: str, bottom: float, top: float) -> Axis:
 def shown_extent(answers: Sequence[Answer], targets: Sequence[ShownTarget], unit: str) -> Extent:
     """What the axis must show: values, targets, and intervals as far as that stays readable."""
     answers = [answer for answer in answers if shown_value(answer) is not None]
-    shown = [value for a in answers for value in (a.value, a.best.value)]
-    shown += [each.value for a in answers if a.distribution for each in _outermost(a.distribution)]
-    values = [known for value in shown if (known := _limited(value)) is not None]
+    candidates = [value for a in answers for value in (a.value, a.best.value)]
+    candidates += [value for a in answers if a.distribution for value in _outermost(a.distribution)]
+    values = [value for value in map(_limited, candidates) if value is not None]
     limits = [end for target in targets for end in target_ends(target)]
     core = _around([*_usual(values, answers), *limits])
     margin = _margin(core, [half for a in answers if (half := _half(a)) is not None])
@@ -157,9 +157,9 @@ def shown_extent(answers: Sequence[Answer], targets: Sequence[ShownTarget], unit
     return _padded(low, high)
 
 
-def _outermost(told: Distribution) -> list[Percentile]:
-    found = (told.percentile(percent) for percent in SPREADS[0])
-    return [each for each in found if each is not None]
+def _outermost(distribution: Distribution) -> list[float]:
+    percentiles = map(distribution.percentile, SPREADS[0])
+    return [percentile.value for percentile in percentiles if percentile is not None]
 
 
 def _usual(values: Sequence[float], answers: Sequence[Answer]) -> list[float]:
@@ -181,7 +181,7 @@ def target_ends(target: ShownTarget) -> list[float]:
     """The limits of a target, and of what is tolerated beyond it."""
     ranges = [target] if target.tolerated is None else [target, target.tolerated]
     ends = (end for limits in ranges for end in (limits.low, limits.high))
-    return [known for end in ends if (known := _limited(end)) is not None]
+    return [end for end in map(_limited, ends) if end is not None]
 
 
 def _margin(core: Extent, halves: Sequence[float]) -> float:
@@ -219,8 +219,8 @@ def _nice_step(span: float, count: float, unit: str) -> float:
 
 
 def _limited(number: float | None) -> float | None:
-    known = finite(number)
-    return None if known is None else min(max(known, -LIMIT), LIMIT)
+    limited = finite(number)
+    return None if limited is None else min(max(limited, -LIMIT), LIMIT)
 
 
 def _half(answer: Answer) -> float | None:
@@ -277,7 +277,7 @@ class PeriodAxis:
 
 
 def _two_lines(period: Period) -> tuple[str, str]:
-    """What changes from label to label, and what seldom does."""
+    """The part that changes from label to label, and the part that seldom does."""
     label = period.label
     if " to " in label:
         first, last = label.split(" to ")
@@ -322,7 +322,7 @@ def shape(mark: Mark | None, x: float, y: float, size: float) -> Element:
 
 
 def cross(x: float, y: float, size: float) -> Element:
-    """The mark of a period of whose value nothing is known."""
+    """The mark of a period about whose value nothing is known."""
     d = f"M{x - size:.1f} {y - size:.1f}l{2 * size:.1f} {2 * size:.1f}m0 {-2 * size:.1f}"
     return painted("path", "axis", d=f"{d}l{-2 * size:.1f} {2 * size:.1f}", stroke_width=1.5)
 
@@ -395,7 +395,7 @@ def _pattern_entries(series: Series, patterns: Mapping[Band, str]) -> Iterator[K
 
 
 def key_rows(entries: Sequence[KeyEntry], width: float) -> list[list[KeyEntry]]:
-    """As many entries to a row as fit."""
+    """The entries in rows, as many in each as fit."""
     rows: list[list[KeyEntry]] = []
     room = 0.0
     for entry in entries:

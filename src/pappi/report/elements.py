@@ -30,7 +30,7 @@ class Element:
         return "".join(_pieces(self))
 
     def __html__(self) -> str:
-        """For templates: what is escaped already is not escaped again."""
+        """For templates: the markup is already escaped."""
         return str(self)
 
 
@@ -41,8 +41,8 @@ Cell = Node | Sequence[Node]
 def el(tag: str, /, *children: Node | None, **attributes: Attribute) -> Element:
     """An element; children and attributes that are None are left out.
 
-    Attribute names are written with `_` for `-`; a `_` at the end is dropped. CSS stands in HTML
-    as it is and in XML escaped, so a style may only hold what is the same in both.
+    Attribute names are written with `_` for `-`; a `_` at the end is dropped. CSS is not escaped
+    in HTML but is in XML, so a style may only hold what is the same in both.
 
     >>> print(el("text", "a < b", class_="pp-label", text_anchor="end", x=1.50))
     <text class="pp-label" text-anchor="end" x="1.5">a &lt; b</text>
@@ -61,20 +61,21 @@ def el(tag: str, /, *children: Node | None, **attributes: Attribute) -> Element:
 
 
 def bdi(text: str) -> Element:
-    """Text from outside keeps its reading direction to itself."""
+    """Text from outside, isolated so that it cannot change the reading direction around it."""
     return el("bdi", text or MISSING)
 
 
 def prose(text: str) -> Element:
-    """The same for sentences of ours, in which what is to be typed stands between backticks.
+    """The same for our own sentences, in which code is between backticks.
 
     >>> print(prose("add `--anyway`"))
     <bdi>add <code>--anyway</code></bdi>
     """
-    said = text.split("`")
-    if len(said) % 2 == 0:  # one of them is alone
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:  # a backtick is unpaired
         return bdi(text)
-    return el("bdi", *(el("code", each) if n % 2 else each for n, each in enumerate(said) if each))
+    nodes = (el("code", piece) if n % 2 else piece for n, piece in enumerate(pieces) if piece)
+    return el("bdi", *nodes)
 
 
 def table(

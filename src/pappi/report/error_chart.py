@@ -1,7 +1,7 @@
-"""How far off a PPI is expected to be: one bar for each confidence, around no error at all.
+"""How far off a PPI is expected to be: one bar for each confidence level, around zero error.
 
-From public facts, before anything is spent. A wider bar is a surer one, and a paler one. If
-the target has a range of its own to compare with, its size stands beside the bars.
+From public facts, before anything is spent. Bars of higher confidence are wider and paler. If
+the target has a range to compare with, its size is shown as well.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ROW, _BAR = 26.0, 16.0
 _AXIS = 34.0
 _LEFT = 62.0
 _TICK_ROOM = 90.0  # pixels for each tick and its label
-_MANY = 100  # times a target, beyond which a percentage tells nothing
+_MANY = 100  # times a target, above which a percentage tells nothing
 _NOTHING = 1e-290  # smaller errors cannot be divided by anything
 _PALEST, _STRONGEST = 0.14, 0.7
 
@@ -65,7 +65,7 @@ def error_table(quote: Quote) -> Element:
 
 
 def error_caption(quote: Quote) -> str:
-    """What the bars say, and under which assumption."""
+    """What the bars show, and under which assumption."""
     return printable(" ".join(filter(None, (_said(quote), _against(quote), _assumed(quote)))))
 
 
@@ -96,8 +96,8 @@ def _said(quote: Quote) -> str:
 
 def _unknown(quote: Quote) -> str:
     typical = quote.typical_error
-    known = "" if typical is None else f" (typically {error_text(typical, quote.unit)})"
-    return f"No margin is known{known}: {quote.margin_note or 'no bound is known'}."
+    typically = "" if typical is None else f" (typically {error_text(typical, quote.unit)})"
+    return f"No margin is known{typically}: {quote.margin_note or 'no bound is known'}."
 
 
 def _assumed(quote: Quote) -> str:
@@ -111,17 +111,17 @@ def _assumed(quote: Quote) -> str:
 
 
 def _against(quote: Quote) -> str:
-    """The margin beside the size of the target, where it has one."""
+    """The margin compared with the size of the target, if it has one."""
     size, margin = _target_size(quote.target), quote.half_width
     if size is None or margin is None:
         return ""
-    limit, what = size
+    limit, compared_with = size
     much = f"{percent(margin / limit)} of" if margin < _MANY * limit else f"over {_MANY} times"
-    return f"That is {much} {what}, {size_text(limit, quote.unit)}."
+    return f"That is {much} {compared_with}, {size_text(limit, quote.unit)}."
 
 
 def _target_size(target: ShownTarget | None) -> tuple[float, str] | None:
-    """What an error can be compared with: the room a target leaves, or else its own size."""
+    """What an error can be compared with: the room a target leaves, otherwise its size."""
     if target is None:
         return None
     low, high = finite(target.low), finite(target.high)
@@ -132,12 +132,12 @@ def _target_size(target: ShownTarget | None) -> tuple[float, str] | None:
     if target.tolerated is not None:
         beyond = finite(target.tolerated.low if high is None else target.tolerated.high)
     if low is not None and high is not None:
-        size, what = high / 2 - low / 2, "half of the target's range"
+        size, compared_with = high / 2 - low / 2, "half of the target's range"
     elif beyond is not None:
-        size, what = abs(beyond - limit), "what is tolerated beyond the target"
+        size, compared_with = abs(beyond - limit), "what is tolerated beyond the target"
     else:
-        size, what = abs(limit), "the target"
-    return (size, what) if size > 0 else None
+        size, compared_with = abs(limit), "the target"
+    return (size, compared_with) if size > 0 else None
 
 
 # --- the bars -----------------------------------------------------------------------------
@@ -189,10 +189,10 @@ class _Bars:
         yield words("heading", margin, self._right + 14, top + 12)
 
     def _room(self) -> Iterator[Element]:
-        """Where an error would be as large as what the target leaves."""
+        """Lines at errors as large as the room that the target leaves."""
         if self._compared is None:
             return
-        size, what = self._compared
+        size, compared_with = self._compared
         for away in (-size, size):
             x = self._axis.at(away)
             yield painted(
@@ -202,7 +202,7 @@ class _Bars:
         dashes = painted(
             "line", "target", x1=-6, x2=8, y1=0, y2=0, stroke_width=1.5, stroke_dasharray="4 3"
         )
-        key = KeyEntry(dashes, f"{what}, {size_text(size, self.quote.unit)}")
+        key = KeyEntry(dashes, f"{compared_with}, {size_text(size, self.quote.unit)}")
         yield from drawn_key([[key]], _LEFT + 6, self._bottom + _AXIS + 2)
 
     # --- geometry ---
@@ -233,7 +233,7 @@ class _Bars:
 
     @property
     def _compared(self) -> tuple[float, str] | None:
-        """The target's room, if it is not so far away that the bars would shrink beside it."""
+        """The target's room, unless it is so large that the bars would shrink to nothing."""
         size = _target_size(self.quote.target)
         near = size is not None and size[0] <= 1.5 * self.quote.quantiles[-1].within
         return size if near else None

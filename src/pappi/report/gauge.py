@@ -1,9 +1,9 @@
 """The budget of a log, block by block: what is spent, what is held, what is left.
 
-Few blocks are rows with their numbers, many are columns on an axis; where there are more than
-columns fit, each column is the tightest of several blocks. Spent is solid, held is
-striped, left is pale: told apart in grey as well. A small wedge marks how far one's own share
-reaches, where the owner granted one.
+Few blocks are rows with their numbers, many are columns on an axis; if there are more blocks than
+columns fit, each column is the tightest of several. Spent is solid, held is striped, left is
+pale, so they differ in grey as well. A small wedge marks the limit of the analyst's own share,
+if the owner granted one.
 """
 
 from __future__ import annotations
@@ -45,32 +45,32 @@ _NAMES = 24.0
 def budget_gauge(lines: Sequence[BudgetLine]) -> Element:
     """The drawing, bare; `drawing.standalone` makes a file of it."""
     ids = identity("gauge", tuple(lines))
-    drawn: _Rows | _Columns = (
+    chart: _Rows | _Columns = (
         _Rows(lines, ids) if len(lines) <= _MOST_ROWS else _Columns(_gathered(lines), ids)
     )
     stripes = el(
         "pattern", painted("line", "stripe", y2=6, stroke_width=3.2), id=f"{ids}-held", width=6,
         height=6, patternUnits="userSpaceOnUse", patternTransform="rotate(45)",
     )  # fmt: skip
-    key = key_rows(list(_key(lines, drawn.together, ids)), WIDTH - 2 * _MARGIN)
+    key = key_rows(list(_key(lines, chart.together, ids)), WIDTH - 2 * _MARGIN)
     body = [
         el("defs", stripes),
-        *drawn.elements(),
-        *drawn_key(key, _MARGIN + 6, drawn.bottom + 16),
+        *chart.elements(),
+        *drawn_key(key, _MARGIN + 6, chart.bottom + 16),
     ]
-    height = drawn.bottom + KEY_ROW * len(key) + 12
+    height = chart.bottom + KEY_ROW * len(key) + 12
     return figure("Privacy budget", budget_text(lines), body, WIDTH, height, ids)
 
 
 def gauge_table(lines: Sequence[BudgetLine]) -> Element:
     """The numbers of the gauge."""
-    own = any(line.own_limit is not None for line in lines)
-    headers = ("Block", "Spent", "Held", "Left", "Limit", *(("Your share", "Yours used") * own))
+    shares = any(line.own_limit is not None for line in lines)
+    headers = ("Block", "Spent", "Held", "Left", "Limit", *(("Your share", "Yours used") * shares))
     rows = []
     for line in lines:
         amounts = (line.spent, line.held, line.left, line.limit)
         share = MISSING if line.own_limit is None else str(line.own_limit)
-        yours = (share, str(line.own_used)) if own else ()
+        yours = (share, str(line.own_used)) if shares else ()
         rows.append((bdi(line.block), *map(str, amounts), *yours))
     numbers = dict.fromkeys(range(1, len(headers)), "number")
     return table("ε in each block", headers, rows, numbers)
@@ -94,7 +94,7 @@ def _line_text(line: BudgetLine) -> str:
     return f"{line.block}: ε {line.spent} spent{held}, {line.left} left of {line.limit}{frozen}"
 
 
-# --- what both ways share -------------------------------------------------------------
+# --- shared by rows and columns -------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class _Parts:
 
     @classmethod
     def of(cls, line: BudgetLine, most: Epsilon) -> _Parts:
-        """A limit that was lowered under what is spent is full, and no more."""
+        """A limit that was lowered below what is spent counts as full."""
         whole = max(most.nano, 1)
         spent = min(line.spent.nano, line.limit.nano)
         held = min(line.spent.nano + line.held.nano, line.limit.nano)
@@ -203,7 +203,7 @@ class _Rows:
 
 
 def _gathered(lines: Sequence[BudgetLine]) -> tuple[Sequence[BudgetLine], int]:
-    """As many columns as can be told apart: each the tightest of some blocks in a row."""
+    """As many columns as can be told apart, each the tightest of some consecutive blocks."""
     together = ceil(len(lines) / _MOST_COLUMNS)
     groups = (lines[start : start + together] for start in range(0, len(lines), together))
     return [min(group, key=lambda line: line.left) for group in groups], together

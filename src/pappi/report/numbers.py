@@ -2,8 +2,8 @@
 
 A value is rounded to the second digit of its uncertainty, as measurements are:
 23.4 ± 5.4, and 234 ± 54. More digits would be noise dressed up as knowledge. Fewer would hide
-what is known: of an interval that is open to one side, the closed side decides, and no number
-but zero reads as zero.
+what is known: if an interval is open on one side, the closed side decides, and no number
+except zero reads as zero.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _DUST = 1e-12
 
 
 def with_unit(number: str, unit: str) -> str:
-    """A unit we do not know is its own symbol.
+    """A number with the symbol of its unit; an unknown unit is its own symbol.
 
     >>> with_unit("23.4", "hours"), with_unit("17", ""), with_unit("17", "EUR")
     ('23.4 h', '17', '17 EUR')
@@ -48,26 +48,26 @@ def with_unit(number: str, unit: str) -> str:
 
 
 def format_value(value: float | None, interval: Interval, unit: str) -> str:
-    """To the digit its interval makes worth showing, but with two of its own.
+    """The value to the last digit that its interval makes worth showing, but two at least.
 
     >>> format_value(23.4178, Interval(18.02, 28.81, 0.95), "hours")
     '23.4 h'
     >>> format_value(23.4178, Interval(0, 2000, 0.95), "hours")
     '23 h'
     """
-    known = finite(value)
-    if known is None:
+    number = finite(value)
+    if number is None:
         return MISSING
-    digit = _last_digit(known, interval)
-    if not _is_dust(known, interval):
-        digit = min(digit, _magnitude(known) - 1)
-    return with_unit(format_number(known, digit), unit)
+    digit = _last_digit(number, interval)
+    if not _is_dust(number, interval):
+        digit = min(digit, _magnitude(number) - 1)
+    return with_unit(format_number(number, digit), unit)
 
 
 def format_interval(value: float | None, interval: Interval, unit: str) -> str:
-    """The interval to the digit of its value; an end of a smaller size has digits of its own.
+    """The interval to the last digit of its value; a much smaller end gets more digits.
 
-    Ends are rounded outwards: what is printed holds all that the interval holds.
+    Ends are rounded outwards: what is printed contains the interval.
 
     >>> format_interval(23.4178, Interval(18.02, 28.81, 0.95), "hours")
     '18.0 to 28.9 h'
@@ -87,25 +87,25 @@ def format_interval(value: float | None, interval: Interval, unit: str) -> str:
 
 
 def _end(end: float, value: float | None, interval: Interval, outwards: str) -> str:
-    known = finite(value)
-    digit, first = _last_digit(known, interval), _magnitude(end)
+    number = finite(value)
+    digit, first = _last_digit(number, interval), _magnitude(end)
     if first < digit and not _is_dust(end, interval):
         digit = first - 1
-    # The error of a float's last bits moves no end by a whole digit.
+    # So that the error of a float's last bits does not move the end by a whole digit.
     return format_number(float(f"{end:.{_SURE_DIGITS}g}"), digit, outwards)
 
 
 def _is_dust(number: float, interval: Interval) -> bool:
-    """Whether a number is no more than the error of floats of the interval's size."""
+    """Whether a number is only the rounding error of floats of the interval's size."""
     ends = [abs(end) for end in map(finite, (interval.low, interval.high)) if end is not None]
     return abs(number) <= _DUST * max(ends, default=0.0)
 
 
 def known_interval(interval: Interval, possible: Interval | None) -> Interval:
-    """The interval without ends that are only where values can lie at all.
+    """The interval without ends that are those of the possible range.
 
-    On such a side it is open: what a privately chosen ceiling cut off, how far the largest few
-    go, and whatever noise hides. That its end is not exceeded was known beforehand.
+    On such a side it says nothing new, and is shown as open: as above a private clipping bound,
+    or wherever noise hides everything.
 
     >>> known_interval(Interval(0.0, 5_300.0, 0.95), Interval(0.0, 20_000.0, 1.0))
     Interval(low=None, high=5300.0, confidence=0.95)
@@ -113,8 +113,8 @@ def known_interval(interval: Interval, possible: Interval | None) -> Interval:
     if possible is None:
         return interval
     least, most = finite(possible.low), finite(possible.high)
-    known = [end for end in (least, most) if end is not None]
-    slack = _DUST * max(map(abs, known), default=0.0)
+    limits = [end for end in (least, most) if end is not None]
+    slack = _DUST * max(map(abs, limits), default=0.0)
     low, high = finite(interval.low), finite(interval.high)
     if low is not None and least is not None and low <= least + slack:
         low = None
@@ -124,7 +124,7 @@ def known_interval(interval: Interval, possible: Interval | None) -> Interval:
 
 
 def shown_value(answer: Answer) -> float | None:
-    """The value to show; None where nothing is known of it, whatever number the noise left."""
+    """The value to show; None where nothing is known about it, whatever number the noise gave."""
     known = known_interval(answer.best.interval, answer.possible)
     return finite(answer.best.value) if _says_something(known) else None
 
@@ -144,7 +144,7 @@ def best_texts(answer: Answer) -> tuple[str, str]:
 
 
 def _texts(answer: Answer, value: float | None, interval: Interval) -> tuple[str, str]:
-    """Both are missing where the interval is all that is possible: nothing is known."""
+    """Both are missing if the interval is the whole possible range: nothing is known."""
     known = known_interval(interval, answer.possible)
     if not _says_something(known):
         return MISSING, MISSING
@@ -152,7 +152,7 @@ def _texts(answer: Answer, value: float | None, interval: Interval) -> tuple[str
 
 
 def value_text(answer: Answer) -> str:
-    """The value; a smoothed one is marked, and what was released stands beneath it."""
+    """The value; a smoothed one is marked, with the released value beneath it."""
     best, released = best_texts(answer)[0], released_texts(answer)[0]
     return released if answer.smoothed is None else f"≈ {best}\nraw {released}"
 
@@ -168,7 +168,7 @@ def interval_text(answer: Answer) -> str:
 
 
 def margin_text(answer: Answer) -> str:
-    """How far the interval reaches from its middle, without a unit; its end, where it has one."""
+    """Half the width of the interval, without a unit; its end, if it has only one."""
     known = known_interval(answer.best.interval, answer.possible)
     low, high = finite(known.low), finite(known.high)
     if low is not None and high is not None:
@@ -179,11 +179,11 @@ def margin_text(answer: Answer) -> str:
 
 
 def format_cases(answer: Answer) -> str:
-    """The number of cases, whole and never below none, with its margin where it is noisy."""
-    known, margin = finite(answer.cases), finite(answer.cases_margin)
-    if known is None:
+    """The number of cases, whole and never below 0, with its margin if it is noisy."""
+    released, margin = finite(answer.cases), finite(answer.cases_margin)
+    if released is None:
         return MISSING
-    cases = float(round(max(known, 0.0)))
+    cases = float(round(max(released, 0.0)))
     if not margin:
         return format_number(cases, 0)
     digit = max(_magnitude(margin) - 1, 0)
@@ -195,7 +195,7 @@ def format_cases(answer: Answer) -> str:
 
 _BESIDE_MEDIAN = (10, 90)
 _MOST_LIMITS = 6
-"""Of a table; all others are in the CSV and in JSON."""
+"""Columns of a table; the others are in the CSV and in JSON."""
 
 
 def is_distribution(series: Series) -> bool:
@@ -204,30 +204,30 @@ def is_distribution(series: Series) -> bool:
 
 def spread_headers(series: Series) -> list[str]:
     """Beside the median: the shares within limits that were named, or other percentiles."""
-    known = (a.distribution for a in series.answers if a.distribution is not None)
-    told = next(known, None)
-    if told is None:
+    distributions = (a.distribution for a in series.answers if a.distribution is not None)
+    distribution = next(distributions, None)
+    if distribution is None:
         return []
-    named = _named(told)
-    if named:
-        return [f"≤ {with_unit(f'{each.high:g}', series.unit)}" for each in named]
+    bins = _named(distribution)
+    if bins:
+        return [f"≤ {with_unit(f'{bin_.high:g}', series.unit)}" for bin_ in bins]
     return [f"{percent} %" for percent in _BESIDE_MEDIAN]
 
 
 def spread_cells(answer: Answer) -> list[str]:
-    told = answer.distribution
-    if told is None:
+    distribution = answer.distribution
+    if distribution is None:
         return []
-    named = _named(told)
-    if named:
-        return [_share_text(each) for each in named]
-    found = (told.percentile(percent) for percent in _BESIDE_MEDIAN)
-    return [format_value(each.value, each.interval, answer.unit) for each in found if each]
+    bins = _named(distribution)
+    if bins:
+        return [_share_text(bin_) for bin_ in bins]
+    percentiles = (distribution.percentile(percent) for percent in _BESIDE_MEDIAN)
+    return [format_value(p.value, p.interval, answer.unit) for p in percentiles if p]
 
 
-def _named(told: Distribution) -> list[Bin]:
-    named = [each for each in told.bins[:-1] if each.share_interval is not None]
-    return named[:_MOST_LIMITS]
+def _named(distribution: Distribution) -> list[Bin]:
+    bins = [bin_ for bin_ in distribution.bins[:-1] if bin_.share_interval is not None]
+    return bins[:_MOST_LIMITS]
 
 
 def _share_text(within: Bin) -> str:
@@ -260,7 +260,7 @@ def format_number(number: float, last_digit: int, rounding: str = ROUND_HALF_EVE
 
 
 def three_digits(number: float) -> str:
-    """A number of which no more than its size matters.
+    """A number of which only the size matters.
 
     >>> three_digits(0.62518), three_digits(37_581.2)
     ('0.625', '37,600')
@@ -282,10 +282,10 @@ def exact_text(value: float | None, unit: str) -> str:
     >>> exact_text(290.213456, "hours"), exact_text(None, "hours")
     ('290.213 h', '–')
     """
-    known = finite(value)
-    if known is None:
+    number = finite(value)
+    if number is None:
         return MISSING
-    return with_unit(f"{known:,.{_EXACT_DIGITS}g}".replace("-", "−"), unit)
+    return with_unit(f"{number:,.{_EXACT_DIGITS}g}".replace("-", "−"), unit)
 
 
 def error_text(error: float | None, unit: str) -> str:
@@ -293,7 +293,7 @@ def error_text(error: float | None, unit: str) -> str:
 
 
 def finite(number: float | None) -> float | None:
-    """The number if it is one: no limit, infinity and not-a-number are all None."""
+    """The number if it is finite; None for no limit, infinity and NaN."""
     return float(number) if number is not None and isfinite(number) else None
 
 
@@ -314,7 +314,7 @@ def _last_digit(value: float | None, interval: Interval) -> int:
         return _magnitude(half) - 1
     ends = (finite(interval.low), finite(interval.high))
     first = max((_magnitude(end) for end in (value, *ends) if end is not None), default=0)
-    # Without noise every digit counts; with one end alone nobody knows how many do.
+    # Without noise every digit counts; with only one end, nobody knows how many do.
     return first - 1 if None in ends else first - _EXACT_DIGITS + 1
 
 

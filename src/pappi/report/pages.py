@@ -1,7 +1,7 @@
 """Documents of figures: the report of a release, and the preview of one.
 
 No script, no request to anywhere; they can be mailed, printed and archived. What
-a reader needs to trust a figure stands beside it: its interval, its ε, and the
+a reader needs to trust a figure is next to it: its interval, its ε, and the
 guarantee in plain words.
 """
 
@@ -93,7 +93,7 @@ def report_html(
 
 
 def series_html(series: Series) -> str:
-    """One PPI for a page of somebody else's, such as a notebook: its chart, its figures."""
+    """One PPI for a page without our style, such as a notebook: its chart, its figures."""
     return str(
         el(
             "section",
@@ -111,7 +111,7 @@ def _promise(answers: Sequence[Answer], budget: Sequence[BudgetLine]) -> Element
         return el("p", "This report contains no figures.", class_="card promise")
     most, unit = max(answer.guarantee.epsilon for answer in answers), answers[0].guarantee.unit
     neighbours = {answer.guarantee.adjacency for answer in answers}
-    # Whatever the neighbours, a case keeps its block, whose account bounds it all.
+    # Under either adjacency a case keeps its block, whose account bounds the loss.
     spent = max((line.spent for line in budget), default=None)
     return el(
         "section",
@@ -124,7 +124,7 @@ def _promise(answers: Sequence[Answer], budget: Sequence[BudgetLine]) -> Element
 
 
 def _warning(series: Sequence[Series]) -> Element | None:
-    """That figures are rehearsed, before any of them."""
+    """Says first that figures are rehearsed, if they are."""
     texts = dict.fromkeys(ppi.warning for ppi in series if ppi.warning)
     return el("p", *(el("strong", text) for text in texts), role="note") if texts else None
 
@@ -146,7 +146,7 @@ def _overview(series: Sequence[Series]) -> Element | None:
         [_overview_row(ppi, f"#ppi-{number}") for number, ppi in enumerate(series, start=1)],
         {0: "name", 1: "tally", 2: "name", 3: "number"},
     )
-    answers = [answer for one in series for answer in one.answers]
+    answers = [answer for ppi in series for answer in ppi.answers]
     return el(
         "section",
         el("h2", "At a glance"),
@@ -176,8 +176,8 @@ def _target(series: Series) -> str:
     if not series.group_targets:
         return target_text(series.target) if series.target else MISSING
     common = f"{target_text(series.target)}; " if series.target else ""
-    own = len(series.group_targets)
-    return f"{common}{own} {'group has its' if own == 1 else 'groups have their'} own"
+    groups = len(series.group_targets)
+    return f"{common}{groups} {'group has its' if groups == 1 else 'groups have their'} own"
 
 
 def _latest(series: Series, latest: Answer | None) -> str:
@@ -191,15 +191,15 @@ _VALUE = (
     "Each value carries random noise, by design. The interval contains the value without noise, "
     "with the stated confidence; below each chart it is named for what it covers: where bounds cut "
     "cases off, that is the value of the clipped cases. Ends are rounded outwards, and digits that "
-    "would only be noise are not shown. At least or at most: nothing is known of the other side."
+    "would only be noise are not shown. At least or at most: nothing is known about the other side."
 )
 _CLIPPED = (
-    "How many cases lie beyond the bounds and count as the bound: of each period noisy, and below "
-    "each chart for all periods together. A verdict is firm only if it would stay the same were "
-    "those cases much further out: two to five widths of the bounds."
+    "How many cases lie beyond the bounds and count as the bound: noisy, for each period, and "
+    "below each chart for all periods together. A verdict is firm only if it would stay the same "
+    "were those cases much further out: two to five widths of the bounds."
 )
 _UNKNOWN = (
-    "The noise leaves open everything that was possible before: nothing is known of this period."
+    "The noise leaves everything open that was possible before: nothing is known about this period."
 )
 _CASES = (
     "The number of cases is noisy too: ≈ 100 ± 40 is 60 to 140 with 95 % confidence. Where there "
@@ -217,8 +217,8 @@ def _how_to_read(series: Sequence[Series]) -> Element:
     answers = [answer for ppi in series for answer in ppi.answers]
     items = []
     for mark in legend(answers):
-        shown = el("span", f"{SYMBOLS[mark]} {mark}", class_=f"verdict {COLOURS[mark]}")
-        items.append(el("li", el("h3", shown), f"{EXPLAINED[mark].capitalize()}."))
+        symbol = el("span", f"{SYMBOLS[mark]} {mark}", class_=f"verdict {COLOURS[mark]}")
+        items.append(el("li", el("h3", symbol), f"{EXPLAINED[mark].capitalize()}."))
     items.append(el("li", el("h3", "Value and interval"), _VALUE))
     if any(shown_value(answer) is None for answer in answers):
         items.append(el("li", el("h3", f"{MISSING} unknown"), _UNKNOWN))
@@ -259,15 +259,15 @@ def series_card(series: Series, identity: str) -> Element:
 
 
 def _notes(series: Series) -> Sequence[Node]:
-    """Which targets hold where; and what the bounds cut off is not in the figures."""
+    """Which targets hold where, what clipping and smoothing did, and other remarks."""
     several = target_lines(series) if series.group_targets else ()
     derived = derived_text(series.answers)
     notes = (series.warning, *several, series.caution, series.smoothing, derived)
-    said = [node for note in notes if note for node in (el("br"), bdi(note))]
+    lines = [node for note in notes if note for node in (el("br"), bdi(note))]
     if not series.clipping:
-        return said
+        return lines
     line = bdi(clipping_line(series))
-    return [el("br"), el("strong", line, class_="amber") if cuts_many(series) else line, *said]
+    return [el("br"), el("strong", line, class_="amber") if cuts_many(series) else line, *lines]
 
 
 def _answers_table(series: Series) -> Element:
@@ -349,7 +349,7 @@ def scrolled(table: Element, label: str, style: str = "scroll") -> Element:
 
 
 def _lines(text: str) -> Iterator[Node]:
-    """The first line as it is; what stands beneath it is of less weight."""
+    """The first line as it is, and the others muted."""
     first, *others = text.splitlines()
     yield first
     for line in others:
@@ -376,7 +376,7 @@ def preview_html(
             "header",
             el("h1", bdi(title)),
             el("p", f"Generated {generated}", class_="muted"),
-            el("p", "Nothing has been asked yet: no data was read and nothing was spent."),
+            el("p", "Nothing has been released: no data was read and nothing was spent."),
         ),
         el(
             "main",
@@ -408,16 +408,16 @@ def _preview_card(ppi: Ppi, quote: Quote, identity: str) -> Element:
 
 
 def _advice(quote: Quote) -> Element | None:
-    """What speaks against it, and what to ask instead."""
+    """Why not to release it, and what to ask instead."""
     if not quote.advice:
         return None
-    said = el("p", prose(nothing_text(quote) if quote.tells_nothing else quote.advice))
-    rows = [tuple(bdi(cell) for cell in alternative_cells(each)) for each in quote.alternatives]
+    text = el("p", prose(nothing_text(quote) if quote.tells_nothing else quote.advice))
+    rows = [tuple(map(bdi, alternative_cells(instead))) for instead in quote.alternatives]
     headers = ("Ask instead", "In each block", "Within, 95 %", "Decides")
     numbers = dict.fromkeys((1, 2, 3), "number")
-    asked = table("What to ask instead, the cheapest first", headers, rows, numbers)
-    shown = scrolled(asked, f"Instead of {quote.name}") if rows else None
-    return el("div", said, shown, class_="note nothing" if quote.tells_nothing else "note")
+    alternatives = table("What to ask instead, the cheapest first", headers, rows, numbers)
+    scrolling = scrolled(alternatives, f"Instead of {quote.name}") if rows else None
+    return el("div", text, scrolling, class_="note nothing" if quote.tells_nothing else "note")
 
 
 def _prices(previewed: Sequence[Previewed], forecast: Foreseen | None) -> Element:

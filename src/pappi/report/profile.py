@@ -1,6 +1,6 @@
 """A log's profile in words and small bars, for its owner's terminal, and as JSON.
 
-The one thing here that shows data as it is: what it is given never reaches an analyst.
+The only module here that shows raw data: its output never reaches an analyst.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def _lines(profile: Profile) -> Iterator[str]:
         *((f"{wait.start} → {wait.end}", wait.spread, time_text) for wait in profile.waits),
         ("events of a case", profile.events_per_case, _number),
     ]
-    wide = min(max(len(what) for what, *_ in spreads), 45)
-    for what, spread, text in spreads:
+    wide = min(max(len(label) for label, *_ in spreads), 45)
+    for label, spread, text in spreads:
         if spread is not None:
-            yield f"  {what[:45]:<{wide}}  {_at(spread, text)}"
+            yield f"  {label[:45]:<{wide}}  {_at(spread, text)}"
     yield from _activities(profile)
     yield from _attributes(profile.attributes)
     yield from personal_lines(profile)
@@ -80,11 +80,11 @@ def _gaps(profile: Profile) -> Iterator[str]:
 
 
 def _shown_anchors(profile: Profile) -> Iterator[Anchored]:
-    """By the anchor as it is; by the other one too, if that would be better."""
+    """By the present anchor; also by the other one, if that would be better."""
     yield profile.anchored
-    better = any(one.about == "anchor" and one.option for one in profile.suggestions)
+    better = any(item.about == "anchor" and item.option for item in profile.suggestions)
     if better:
-        yield from (one for one in profile.by_anchor if one.anchor is not profile.anchor)
+        yield from (item for item in profile.by_anchor if item.anchor is not profile.anchor)
 
 
 def _cases(counted: Anchored, grid: Grid) -> Iterator[str]:
@@ -98,8 +98,8 @@ def _cases(counted: Anchored, grid: Grid) -> Iterator[str]:
     most = max((block.cases for block in blocks), default=0)
     wide = max((len(block.block) for block in blocks), default=0)
     for block in blocks:
-        drawn = bar(block.cases / most if most else 0.0)
-        yield f"  {block.block:<{wide}} {block.cases:>9,}  {drawn}".rstrip()
+        picture = bar(block.cases / most if most else 0.0)
+        yield f"  {block.block:<{wide}} {block.cases:>9,}  {picture}".rstrip()
     if counted.outside:
         yield f"  {_count(counted.outside, 'case')} outside of these days: never answered"
 
@@ -119,10 +119,10 @@ def _in_few_lines(blocks: Sequence[BlockCount], grid: Grid) -> tuple[Sequence[Bl
     return blocks, str(grid)
 
 
-def _joined(some: Sequence[BlockCount], unit: Grid) -> BlockCount:
-    start = some[0].start
+def _joined(members: Sequence[BlockCount], unit: Grid) -> BlockCount:
+    start = members[0].start
     (period,) = unit.periods(start, start + timedelta(days=1))
-    cases = sum(block.cases for block in some)
+    cases = sum(block.cases for block in members)
     return BlockCount(period.label, period.start, period.end, cases)
 
 
@@ -141,11 +141,11 @@ def _activities(profile: Profile) -> Iterator[str]:
     for use in shown:
         share, again = use.cases / profile.cases, use.repeated / profile.cases
         since = "" if use.since_start is None else f"  {time_text(use.since_start):>7}"
-        drawn = f"{percent(share):>7} {bar(share, 12):<12} {percent(again):>7}"
-        yield f"  {use.name[:40]:<{wide}} {drawn}{since}"
-    left = len(profile.activities) - len(shown)
-    if left:
-        yield f"  … and {left:,} more"
+        columns = f"{percent(share):>7} {bar(share, 12):<12} {percent(again):>7}"
+        yield f"  {use.name[:40]:<{wide}} {columns}{since}"
+    more = len(profile.activities) - len(shown)
+    if more:
+        yield f"  … and {more:,} more"
 
 
 def _attributes(attributes: Sequence[AttributeUse]) -> Iterator[str]:
@@ -157,8 +157,8 @@ def _attributes(attributes: Sequence[AttributeUse]) -> Iterator[str]:
     for use in attributes:
         gaps = f", {use.missing:,} missing" if use.missing else ""
         per = ", one per case" if use.per_case else ""
-        told = _holds(use)
-        yield f"  {use.name[:30]:<{wide}} {use.kind}{gaps}{per}{f': {told}' if told else ''}"
+        content = _holds(use)
+        yield f"  {use.name[:30]:<{wide}} {use.kind}{gaps}{per}{f': {content}' if content else ''}"
 
 
 def _holds(use: AttributeUse) -> str:
@@ -188,8 +188,8 @@ def personal_lines(profile: Profile) -> Iterator[str]:
 
 def _some(names: Sequence[str]) -> str:
     shown = ", ".join(names[:_MOST_NAMED])
-    left = len(names) - _MOST_NAMED
-    return f"{shown} and {left:,} more" if left > 0 else shown
+    more = len(names) - _MOST_NAMED
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def time_text(us: float) -> str:
@@ -229,13 +229,13 @@ def profile_record(profile: Profile) -> dict[str, Any]:
         "blocks": str(profile.blocks),
         "anchor": str(profile.anchor),
         "cases_per_block": {
-            str(one.anchor): {
-                "blocks": {block.block: block.cases for block in one.blocks},
-                "empty": one.empty,
-                "median": one.median,
-                "outside": one.outside,
+            str(anchored.anchor): {
+                "blocks": {block.block: block.cases for block in anchored.blocks},
+                "empty": anchored.empty,
+                "median": anchored.median,
+                "outside": anchored.outside,
             }
-            for one in profile.by_anchor
+            for anchored in profile.by_anchor
         },
         "duration_seconds": _scaled(profile.durations, DURATIONS["seconds"]),
         "events_per_case": _scaled(profile.events_per_case, 1),
@@ -286,7 +286,7 @@ def _scaled(spread: Spread | None, scale: int) -> dict[str, float] | None:
 
 
 def short_profile(profile: Profile) -> Iterable[str]:
-    """What an import says of it: what looks personal, and what to declare otherwise."""
+    """What an import prints of the profile: what to declare differently."""
     for suggestion in profile.suggestions:
         if suggestion.option:
             yield f"{suggestion.about}: {suggestion.option} ({suggestion.why})"

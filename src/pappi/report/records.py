@@ -73,15 +73,15 @@ def answer_record(answer: Answer) -> dict[str, Any]:
 
 
 def _distribution(distribution: Distribution | None) -> dict[str, Any]:
-    """Where one was asked for."""
+    """Only if one was asked for."""
     if distribution is None:
         return {}
     return {
         "distribution": {
-            "bins": [_bin(each) for each in distribution.bins],
+            "bins": [_bin(item) for item in distribution.bins],
             "percentiles": [
-                {"percent": each.percent, "value": each.value, **_ends(each.interval)}
-                for each in distribution.percentiles
+                {"percent": item.percent, "value": item.value, **_ends(item.interval)}
+                for item in distribution.percentiles
             ],
             "mean": {"value": distribution.mean, **_ends(distribution.mean_interval)},
             "binning_error": distribution.binning_error,
@@ -94,13 +94,13 @@ def _ends(interval: Interval | None) -> dict[str, Any]:
     return dict(zip(("low", "high"), ends, strict=True))
 
 
-def _bin(each: Bin) -> dict[str, Any]:
-    cases, share = _ends(each.interval), _ends(each.share_interval)
+def _bin(bin_: Bin) -> dict[str, Any]:
+    cases, share = _ends(bin_.interval), _ends(bin_.share_interval)
     return {
-        "low": each.low,
-        "high": each.high,
-        "cases": {"value": each.cases, **cases},
-        "share_within": {"value": each.share_within, **share},
+        "low": bin_.low,
+        "high": bin_.high,
+        "cases": {"value": bin_.cases, **cases},
+        "share_within": {"value": bin_.share_within, **share},
     }
 
 
@@ -108,7 +108,7 @@ _BEYOND = ("share", "low", "high", "measures", "below", "above")
 
 
 def _beyond(beyond: Beyond | None) -> dict[str, Any]:
-    """How many cases the bounds cut; the same names where that was not counted."""
+    """How many cases were clipped; the same keys with None where that was not counted."""
     if beyond is None:
         return dict.fromkeys(_BEYOND)
     interval = beyond.interval
@@ -117,15 +117,15 @@ def _beyond(beyond: Beyond | None) -> dict[str, Any]:
 
 
 def _simultaneous(answer: Answer) -> dict[str, Any]:
-    """Where one draw answered several PPIs."""
-    both = answer.simultaneous
-    if both is None:
+    """Only if one draw answered several PPIs."""
+    interval = answer.simultaneous
+    if interval is None:
         return {}
-    return {"simultaneous": {"low": both.low, "high": both.high, "confidence": both.confidence}}
+    return {"simultaneous": {**_ends(interval), "confidence": interval.confidence}}
 
 
 def _derived(answer: Answer) -> dict[str, Any]:
-    """What it follows from, if it was not released itself."""
+    """Only if it was derived: the releases it follows from."""
     if not answer.derived_from:
         return {}
     sources = (
@@ -141,7 +141,7 @@ def _derived(answer: Answer) -> dict[str, Any]:
 
 
 def smoothed_record(answer: Answer) -> dict[str, Any]:
-    """The released values as ever, and what smoothing makes of them: None where it cannot."""
+    """The released values, and the smoothed ones; None where it was not smoothed."""
     smoothed = None if answer.smoothed is None else _smoothed(answer.smoothed)
     return {**answer_record(answer), "smoothed": smoothed}
 
@@ -163,7 +163,7 @@ def flat_record(answer: Answer) -> dict[str, Any]:
 
 
 def flat_smoothed_record(answer: Answer) -> dict[str, Any]:
-    """The same, with columns that are empty where nothing was smoothed."""
+    """The same, with columns for smoothed values, empty where nothing was smoothed."""
     record = smoothed_record(answer)
     return _flat(answer, {**record, "smoothed": record["smoothed"] or dict.fromkeys(_SMOOTHED)})
 
@@ -175,7 +175,7 @@ _SHARED = ("share_within", "share_within_low", "share_within_high")
 def flat_records(answers: Sequence[Answer], *, smoothed: bool = False) -> list[dict[str, Any]]:
     """All rows of a table, with the same columns: one row per answer.
 
-    Of a distribution, one row per bin; the others then have empty columns for these.
+    A distribution has one row per bin; other answers then have empty columns for bins.
     """
     record = flat_smoothed_record if smoothed else flat_record
     if all(answer.distribution is None for answer in answers):
@@ -187,9 +187,9 @@ def _bin_columns(answer: Answer) -> Iterator[dict[str, Any]]:
     if answer.distribution is None:
         yield dict.fromkeys((*_BINNED, *_SHARED))
         return
-    for each in answer.distribution.bins:
-        cases, share = _ends(each.interval).values(), _ends(each.share_interval).values()
-        values = (each.low, each.high, each.cases, *cases, each.share_within, *share)
+    for bin_ in answer.distribution.bins:
+        cases, share = _ends(bin_.interval).values(), _ends(bin_.share_interval).values()
+        values = (bin_.low, bin_.high, bin_.cases, *cases, bin_.share_within, *share)
         yield dict(zip((*_BINNED, *_SHARED), values, strict=True))
 
 
@@ -200,7 +200,7 @@ def _flat(answer: Answer, record: dict[str, Any]) -> dict[str, Any]:
     none = dict.fromkeys(("low", "high", "confidence"))
     together = {"simultaneous": record.pop("simultaneous", none)}
     record.pop("derived_from", None)
-    derived = {"derived_from": " ".join(str(each.number) for each in answer.derived_from)}
+    derived = {"derived_from": " ".join(str(source.number) for source in answer.derived_from)}
     for key, value in {**record, "guarantee": guarantee, **together, **derived}.items():
         if isinstance(value, dict):
             flat.update({f"{key}_{inner}": item for inner, item in value.items()})
@@ -246,7 +246,7 @@ def quote_record(quote: Quote) -> dict[str, Any]:
         "epsilon_note": quote.epsilon_note,
         "tells_nothing": quote.tells_nothing,
         **_derivable(quote),
-        "alternatives": [_alternative_record(each) for each in quote.alternatives],
+        "alternatives": [_alternative_record(alternative) for alternative in quote.alternatives],
         "options": [_option_record(option) for option in quote.options],
     }
 
@@ -255,8 +255,8 @@ def _derivable(quote: Quote) -> dict[str, Any]:
     follows = quote.derivable
     if follows is None:
         return {}
-    told = {"cells": follows.cells, "margin": follows.margin, "taken": follows.taken}
-    return {"derivable": {**told, "releases": list(follows.releases)}}
+    record = {"cells": follows.cells, "margin": follows.margin, "taken": follows.taken}
+    return {"derivable": {**record, "releases": list(follows.releases)}}
 
 
 def _target_record(target: ShownTarget) -> dict[str, Any]:

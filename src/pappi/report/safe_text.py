@@ -36,7 +36,7 @@ def shortened(text: str, letters: float) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-# Some spreadsheets take the wide forms of these signs for the signs.
+# Some spreadsheets also accept the full-width forms of these signs.
 _BEGINS_A_FORMULA = tuple("=+-@\t\n＝＋－＠")
 
 
@@ -49,13 +49,13 @@ def csv_text(records: Sequence[Mapping[str, object]]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(records[0]) if records else [], lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: _cell(item) for name, item in each.items()} for each in records)
+    writer.writerows({name: _cell(item) for name, item in record.items()} for record in records)
     return text.getvalue()
 
 
 def _cell(item: object) -> object:
     if not isinstance(item, str):
         return item
-    # Not every version of csv quotes a carriage return: what follows would be a row.
+    # Not every version of csv quotes a carriage return: it could begin a row.
     text = item.replace("\r\n", "\n").replace("\r", "\n")
     return f"'{text}" if text.startswith(_BEGINS_A_FORMULA) else text

@@ -1,13 +1,13 @@
-"""A series as a chart: server-rendered SVG that needs no script and asks for nothing.
+"""A series as a chart: server-rendered SVG that needs no script and makes no request.
 
 `series_svg` stands alone: in a file, a notebook, a document. `series_figure` is
 the same drawing for a page that has its own heading and style sheet (`CHART_CSS`).
-Groups become panels, one above the other, on the same axes. Where no answer has a value,
-verdicts stand in lanes instead of on a value axis.
+Groups become panels, one above the other, on the same axes. If no answer has a value,
+verdicts are drawn in lanes instead of on a value axis.
 
 A panel shows, from back to front: what lies outside the target, grid, interval band,
 whiskers, target lines, raw values of a smoothed series, value line, marks, target label. An
-interval that goes on beyond the axis ends in an arrow at its edge.
+interval that continues beyond the axis ends in an arrow at its edge.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _LETTER = 6.6
 _NOTHING = 10.0  # the height of a line that says there are no answers
 _LANE = 25.0
 _MISSING_LANE = 22.0
-"""Height beneath the axis for periods of which nothing is known, where there are any."""
+"""Height beneath the axis for periods about which nothing is known, if there are any."""
 
 
 def series_svg(series: Series, width: int = 760, height: int = 320) -> str:
@@ -115,7 +115,7 @@ class _Chart:
         yield words("label", promised, _MARGIN, 44)
 
     def _warning(self) -> Iterator[Element]:
-        """Above the panels, and so in the chart itself, wherever it is copied to."""
+        """Drawn above the panels: part of the chart, wherever it is copied to."""
         if self.series.warning:
             yield painted(
                 "text", "heading", self.series.warning, x=self.width - _MARGIN,
@@ -123,7 +123,7 @@ class _Chart:
             )  # fmt: skip
 
     def _no_answers(self) -> Iterator[Element]:
-        """A line of words, and no axis that would promise some."""
+        """A line of text instead of an empty axis."""
         yield painted("text", "label", "no answers", x=_MARGIN, y=self._top + 18, font_size=13)
 
     def _body(self, panels: _Panels, bottom: float) -> Iterator[Element]:
@@ -145,7 +145,7 @@ class _Chart:
                 yield words("label", text, mark.x, bottom + 20 + 14 * line, anchor="middle")
 
     def _group_heading(self, group: str, label: str, x: PeriodAxis, y: float) -> Iterator[Element]:
-        """The target stands beside the name, where it hides no values."""
+        """The target is beside the group's name, where it hides no values."""
         letters = (x.right - x.left) / 8
         name = shortened(group, max(letters - len(label), 8))
         yield painted("text", "heading", name, x=x.left, y=y, font_size=12.5, font_weight=600)
@@ -156,7 +156,7 @@ class _Chart:
 
     @property
     def _panels(self) -> _Panels:
-        """Full height for one panel; several share it, down to what is still readable."""
+        """Full height for one panel; several are lower, but still readable."""
         answers, patterns = self.series.answers, _pattern_ids(identity(self.series, self.heading))
         if all(shown_value(answer) is None for answer in answers):
             return _Verdicts(self.series, patterns)
@@ -195,11 +195,11 @@ def _pattern_ids(identity: str) -> dict[Band, str]:
 
 
 def _patterns(ids: Mapping[Band, str]) -> Iterator[Element]:
-    """Dots for what is tolerated, stripes for what is not: told apart in grey as well."""
+    """Dots for what is tolerated, stripes for what is not: they differ in grey as well."""
     dot = painted("circle", "dots", cx=3, cy=3, r=1, fill_opacity=0.55)
     stripe = painted("line", "target", y2=8, stroke_width=1.6, stroke_opacity=0.2)
-    drawn = {Band.AMBER: (dot, 6, None), Band.RED: (stripe, 8, "rotate(45)")}
-    for band, (mark, size, turned) in drawn.items():
+    marks = {Band.AMBER: (dot, 6, None), Band.RED: (stripe, 8, "rotate(45)")}
+    for band, (mark, size, turned) in marks.items():
         yield el(
             "pattern", mark, id=ids[band], width=size, height=size,
             patternUnits="userSpaceOnUse", patternTransform=turned,
@@ -211,7 +211,7 @@ def _patterns(ids: Mapping[Band, str]) -> Iterator[Element]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a panel stands, whose target it is held against, and what it says of it."""
+    """Where a panel is drawn, its target, and the label of the target."""
 
     x: PeriodAxis
     top: float
@@ -254,7 +254,7 @@ class _Verdicts:
 
     @property
     def _headroom(self) -> float:
-        """For the target, which stands beside the names of groups if there are any."""
+        """Room for the target, which is beside the names of groups if there are any."""
         grouped = any(answer.group is not None for answer in self.series.answers)
         return 0.0 if grouped or not self.series.targets else _LANE
 
@@ -310,7 +310,7 @@ class _Values:
 _Panels = _Verdicts | _Values
 
 
-# Pixels per period below which whiskers lose their caps, lest the chart turn to hatching.
+# Pixels per period below which whiskers lose their caps, to keep the chart readable.
 _DENSE = 10.0
 
 
@@ -403,7 +403,7 @@ class _Panel:
         yield _target_label(text, x, y, "start" if x < self._middle else "end")
 
     def _free_place(self, line: float, width: float) -> Point:
-        """Of the places where a label can stand, the one hiding least; along the line first."""
+        """The place for a label that hides the fewest values, preferably along the line."""
         values = self._points(self.answers)
         rows = [y for y in (line - 6, line + 15) if self.y.top + 11 <= y <= self.y.bottom]
 
@@ -425,19 +425,19 @@ class _Panel:
     # --- intervals ---
 
     def _spread(self, run: Sequence[Answer]) -> list[Element]:
-        """Where most cases lie, of a distribution: in place of the band of intervals."""
-        drawn = []
+        """For a distribution, where most cases lie, instead of the band of intervals."""
+        areas = []
         for number, (low, high) in enumerate(SPREADS):
             ends = [
                 (self.x.at(answer.period), self.y.at(below.value), self.y.at(above.value))
                 for answer in run
-                if (told := answer.distribution) is not None
-                and (below := told.percentile(low)) is not None
-                and (above := told.percentile(high)) is not None
+                if (distribution := answer.distribution) is not None
+                and (below := distribution.percentile(low)) is not None
+                and (above := distribution.percentile(high)) is not None
             ]
             if ends:
-                drawn.append(self._area(ends, SPREAD_OPACITIES[number]))
-        return drawn
+                areas.append(self._area(ends, SPREAD_OPACITIES[number]))
+        return areas
 
     def _band(self, run: Sequence[Answer]) -> Element:
         return self._area(
@@ -452,13 +452,13 @@ class _Panel:
         return painted("polygon", "band", points=points(outline), fill_opacity=opacity)
 
     def _whisker(self, answer: Answer) -> Iterator[Element]:
-        x, shown = self.x.at(answer.period), answer.best.interval
+        x, interval = self.x.at(answer.period), answer.best.interval
         low, high = self._interval(answer)
         dense = self.x.slot < _DENSE
         opacity = 0.35 if dense else 0.6
         yield painted("line", "whisker", x1=x, x2=x, y1=low, y2=high, stroke_opacity=opacity)
         cap = min(self.x.slot / 4, 4.0)
-        for limit, y, tip in ((shown.low, low, 6), (shown.high, high, -6)):
+        for limit, y, tip in ((interval.low, low, 6), (interval.high, high, -6)):
             if not self.y.shows(finite(limit)):
                 arrow = [(x - cap, y), (x + cap, y), (x, y + tip)]
                 yield painted("polygon", "arrow", points=points(arrow))
@@ -467,8 +467,8 @@ class _Panel:
 
     def _interval(self, answer: Answer) -> Point:
         """The pixels of both ends, at the edge of the panel where there is no limit."""
-        shown = answer.best.interval
-        low, high = finite(shown.low), finite(shown.high)
+        interval = answer.best.interval
+        low, high = finite(interval.low), finite(interval.high)
         return (
             self.y.bottom if low is None else self.y.at(low),
             self.y.top if high is None else self.y.at(high),
@@ -489,7 +489,7 @@ class _Panel:
         return [(self.x.at(period), self.y.at(v)) for period, v in values if v is not None]
 
     def _raw(self, answer: Answer) -> Iterator[Element]:
-        """What was released, where the smoothed value stands in its place."""
+        """The released value, if the smoothed value is drawn in its place."""
         value = shown_value(replace(answer, smoothed=None))
         if answer.smoothed is not None and value is not None:
             x, y = self.x.at(answer.period), self.y.at(value)
@@ -500,8 +500,8 @@ def _mark(answer: Answer, axis: PeriodAxis, y: float) -> Element:
     """A cross where neither a value nor a verdict is known."""
     size, x, mark = min(max(axis.slot / 3.6, 3.2), 5.5), axis.at(answer.period), mark_of(answer)
     nothing = mark is None and shown_value(answer) is None
-    drawn = cross(x, y, size) if nothing else shape(mark, x, y, size)
-    return el("g", el("title", answer_text(answer)), drawn)
+    symbol = cross(x, y, size) if nothing else shape(mark, x, y, size)
+    return el("g", el("title", answer_text(answer)), symbol)
 
 
 def _band(target: ShownTarget, value: float) -> Band:
@@ -521,7 +521,7 @@ def _without_some(answers: Sequence[Answer]) -> bool:
 
 
 def _runs(answers: Sequence[Answer]) -> Iterator[list[Answer]]:
-    """Stretches of values without a gap: a line across one would claim what nobody asked."""
+    """Stretches of values without a gap: a line across a gap would suggest values there."""
     run: list[Answer] = []
     for answer in answers:
         valued = shown_value(answer) is not None

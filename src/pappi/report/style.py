@@ -1,10 +1,10 @@
-"""How documents look, once: colours in light and in dark, style sheets, and a document's head.
+"""The look of documents: colours in light and in dark, style sheets, and a document's head.
 
 Verdict colours are bluish green and vermilion after Okabe and Ito, darkened or
-lightened until they read as text; amber is bright where it fills a shape, and is the only
-light one there, in grey as well. No meaning hangs on colour alone. A shape
-carries its light colour as an attribute and also its class: viewers without
-CSS variables, and pages whose policy forbids inline styles, still show it right.
+lightened until they are readable as text; amber is bright where it fills a shape, and the only
+light fill, in grey as well. No meaning depends on colour alone. A shape carries its light
+colour as an attribute and also a class: viewers without CSS variables, and pages whose policy
+forbids inline styles, still show it correctly.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ DPO_CSS = """
 }
 """
 
-# A document forbids itself everything but its own style, wherever it is opened.
+# A document allows itself nothing but its own style, wherever it is opened.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-# An open circle is told from a diamond by its shape; a terminal has no amber of its own.
+# Amber is bold yellow, as a terminal has no amber; shapes differ as well.
 _COLOURS = {"met": "green", "missed": "bold red", "undecided": "", "amber": "bold yellow"}
 _MANY = 30
 _REPLAYED = "↺"
@@ -113,30 +113,29 @@ def _table(
     return table
 
 
-def table_text(shown: Table, width: int = 100) -> str:
+def table_text(table: Table, width: int = 100) -> str:
     """A table as a terminal of this width would show it, without colours."""
     from io import StringIO
 
     from rich.console import Console
 
     paper = StringIO()
-    Console(file=paper, width=width, color_system=None, highlight=False).print(shown)
+    Console(file=paper, width=width, color_system=None, highlight=False).print(table)
     return "\n".join(line.rstrip() for line in paper.getvalue().rstrip().splitlines())
 
 
-def table_html(shown: Table) -> Element:
-    """The same table for a page of somebody else's, such as a notebook."""
-    headers = [str(column.header) for column in shown.columns]
-    numbers = {n: "number" for n, column in enumerate(shown.columns) if column.justify == "right"}
-    rows = zip(
-        *([bdi(str(cell)) for cell in column.cells] for column in shown.columns), strict=True
-    )
-    said = str(shown.caption or "").splitlines()
+def table_html(rich_table: Table) -> Element:
+    """The same table for a page without our style, such as a notebook."""
+    columns = rich_table.columns
+    headers = [str(column.header) for column in columns]
+    numbers = {n: "number" for n, column in enumerate(columns) if column.justify == "right"}
+    rows = zip(*([bdi(str(cell)) for cell in column.cells] for column in columns), strict=True)
+    notes = str(rich_table.caption or "").splitlines()
     return el(
         "section",
-        table(str(shown.title or ""), headers, list(rows), numbers),
-        el("p", el("small", *(node for line in said for node in (line, el("br")))))
-        if said
+        table(str(rich_table.title or ""), headers, list(rows), numbers),
+        el("p", el("small", *(node for line in notes for node in (line, el("br")))))
+        if notes
         else None,
     )
 
@@ -154,7 +153,7 @@ def answers_table(series: Series) -> Table:
         "Interval": {"max_width": 28},
         **dict.fromkeys(spread_headers(series), _RIGHT),
         "Cases": _NUMBER,
-        # A column only where it matters: the caption tells it of all periods together.
+        # A column only where it matters: the caption has it for all periods together.
         **({"Beyond": _RIGHT} if cuts_many(series) else {}),
         **({} if spread else {"Verdict": {"min_width": 15}}),
         **({} if alike else {"ε": _NUMBER}),
@@ -167,7 +166,7 @@ def answers_table(series: Series) -> Table:
                 answer.period.label,
                 *([answer.group or MISSING] if grouped else []),
                 value_text(answer),
-                # The released one is on the page and in the CSV.
+                # Only the first line: the page and the CSV also have the released interval.
                 interval_text(answer).splitlines()[0],
                 *spread_cells(answer),
                 format_cases(answer),
@@ -176,10 +175,10 @@ def answers_table(series: Series) -> Table:
                 *([] if alike else [f"{epsilon} {_origin(answer)}".rstrip()]),
             )
         )
-    shown = _table(columns, rows, series.title, _caption(series))
-    if cuts_many(series) and isinstance(shown.caption, Text):
-        shown.caption.highlight_words([printable(clipping_line(series))], "bold yellow")
-    return shown
+    table = _table(columns, rows, series.title, _caption(series))
+    if cuts_many(series) and isinstance(table.caption, Text):
+        table.caption.highlight_words([printable(clipping_line(series))], "bold yellow")
+    return table
 
 
 def _origin(answer: Answer) -> str:
@@ -193,12 +192,12 @@ def _judged(answer: Answer, mark: Mark | None) -> Text:
 
 
 def overview_table(dashboard: Sequence[Series], periods: int) -> Table:
-    """A row for each PPI, without groups and over the same periods: the last so many of them."""
-    shown = [(series, series.answers[-periods:]) for series in dashboard]
+    """A row for each PPI with its last answers; PPIs without groups, over the same periods."""
+    latest = [(series, series.answers[-periods:]) for series in dashboard]
     columns: dict[str, Options] = {"PPI and target": {"ratio": 1}}
-    columns |= {answer.period.label: _NUMBER for _, answers in shown[:1] for answer in answers}
+    columns |= {answer.period.label: _NUMBER for _, answers in latest[:1] for answer in answers}
     rows: list[Sequence[str | Text]] = [
-        (_asked(series), *map(_at_a_glance, answers)) for series, answers in shown
+        (_title_and_target(series), *map(_at_a_glance, answers)) for series, answers in latest
     ]
     caption = (
         "● met  ▼ missed  ○ unclear; ± half of the 95 % interval, by which the verdict is given"
@@ -208,12 +207,12 @@ def overview_table(dashboard: Sequence[Series], periods: int) -> Table:
     return table
 
 
-def _asked(series: Series) -> str:
+def _title_and_target(series: Series) -> str:
     return ", ".join([series.title, *([target_text(series.target)] if series.target else [])])
 
 
 def _at_a_glance(answer: Answer) -> Text:
-    """Its mark and value, and beneath them how far that may be off; the unit is the target's."""
+    """Mark and value, and beneath them the margin; the unit is the target's."""
     from rich.text import Text
 
     mark, value = mark_of(answer), best_texts(answer)[0].split(" ")[0]
@@ -286,9 +285,9 @@ def budget_table(lines: Sequence[BudgetLine]) -> Table:
 def _bar(line: BudgetLine) -> Text:
     from rich.text import Text
 
-    whole = max(line.limit.nano, 1)
+    limit = max(line.limit.nano, 1)
     spent = round(_BAR * line.share)
-    held = min(round(_BAR * line.held.nano / whole), _BAR - spent)
+    held = min(round(_BAR * line.held.nano / limit), _BAR - spent)
     bar = Text("█" * spent, style="cyan").append("▒" * held, style="cyan")
     return bar.append("░" * (_BAR - spent - held), style="dim")
 
@@ -297,13 +296,13 @@ def _bar(line: BudgetLine) -> Text:
 
 
 def quotes_table(quotes: Sequence[Quote]) -> Table:
-    """One line a PPI."""
+    """One row per PPI."""
     columns = dict.fromkeys(("PPI", "noise in", "mechanism"), _PLAIN)
     columns |= dict.fromkeys(("ε", f"within, {_CONFIDENCE}", "decides", "new charges"), _RIGHT)
     rows: list[list[str | Text]] = [
         [
             *(q.ppi, _noise_in(q), q.mechanism, str(q.epsilon)),
-            *(_told(q, text) for text in (_error(q), _chance(q))),
+            *(_red_if_nothing(q, text) for text in (_error(q), _chance(q))),
             payments_text(q),
         ]
         for q in quotes
@@ -319,7 +318,7 @@ def _chance(quote: Quote) -> str:
     return f"{NOTHING} nothing" if quote.tells_nothing else chance_text(quote.chance_to_decide)
 
 
-def _told(quote: Quote, text: str) -> Text:
+def _red_if_nothing(quote: Quote, text: str) -> Text:
     """In red if the query tells nothing."""
     from rich.text import Text
 
@@ -327,15 +326,15 @@ def _told(quote: Quote, text: str) -> Text:
 
 
 def nothing_said(quote: Quote) -> Text:
-    """What is said first of a query that tells nothing."""
-    return _told(quote, nothing_text(quote))
+    """The first line about a query that tells nothing."""
+    return _red_if_nothing(quote, nothing_text(quote))
 
 
 def alternatives_table(quote: Quote) -> Table:
     """What to ask instead of one PPI, the cheapest first."""
     headers = ("in each block", f"within, {_CONFIDENCE}", "decides")
     columns = {f"Instead of {quote.ppi}": _PLAIN, **dict.fromkeys(headers, _NUMBER)}
-    return _table(columns, [alternative_cells(each) for each in quote.alternatives])
+    return _table(columns, [alternative_cells(alternative) for alternative in quote.alternatives])
 
 
 def advice_table(quotes: Sequence[Quote]) -> Table:
@@ -345,9 +344,11 @@ def advice_table(quotes: Sequence[Quote]) -> Table:
     columns["cheapest way to decide"] = _PLAIN
     rows = [
         (
-            *(quote.ppi, str(quote.epsilon), _told(quote, _error(quote))),
-            _told(quote, MISSING if quote.part_of_range is None else percent(quote.part_of_range)),
-            *(_told(quote, _chance(quote)), cheapest_text(quote)),
+            *(quote.ppi, str(quote.epsilon), _red_if_nothing(quote, _error(quote))),
+            _red_if_nothing(
+                quote, MISSING if quote.part_of_range is None else percent(quote.part_of_range)
+            ),
+            *(_red_if_nothing(quote, _chance(quote)), cheapest_text(quote)),
         )
         for quote in quotes
     ]
@@ -355,7 +356,7 @@ def advice_table(quotes: Sequence[Quote]) -> Table:
 
 
 def set_lines(quotes: Sequence[Quote]) -> list[str]:
-    """Which PPIs one draw answers, and what that saves; what those under one total cost."""
+    """Which PPIs share a draw and what that saves; what PPIs under one total cost together."""
     sets: dict[tuple[str, ...], list[Quote]] = {}
     for quote in quotes:
         if quote.together:
@@ -371,9 +372,9 @@ def set_lines(quotes: Sequence[Quote]) -> list[str]:
     lines += _epsilon_notes(quotes)
     lines += _derivable_lines(quotes)
     on_record = (q for q in quotes if not q.new_charges and not q.derivable)
-    if known := [q.ppi for q in on_record if q.each is not None]:
+    if free := [q.ppi for q in on_record if q.each is not None]:
         lines.append(
-            f"On record, and free: {', '.join(known)}. For a more accurate answer, give the PPI "
+            f"On record, and free: {', '.join(free)}. For a more accurate answer, give the PPI "
             f"{'an epsilon of its own' if totals else 'a larger epsilon'}."
         )
     if totals:
@@ -382,7 +383,7 @@ def set_lines(quotes: Sequence[Quote]) -> list[str]:
 
 
 def _derivable_lines(quotes: Sequence[Quote]) -> Iterator[str]:
-    """What follows from the record, and how exact that is beside what is paid for."""
+    """What follows from the record, and how exact that is compared with a release."""
     for quote in quotes:
         if quote.derivable is None:
             continue
@@ -395,7 +396,7 @@ def _derivable_lines(quotes: Sequence[Quote]) -> Iterator[str]:
 
 
 def _set_line(members: Sequence[Quote]) -> str:
-    """Of the draw for several PPIs: what it costs, and what the first of them gains by it."""
+    """A draw for several PPIs: what it costs, and what the first of them gains by it."""
     together, epsilon = members[0].together, members[0].epsilon
     line = f"One draw answers {', '.join(together[:-1])} and {together[-1]}"
     cost = f"ε {epsilon} for all of them in each block"
@@ -407,7 +408,7 @@ def _set_line(members: Sequence[Quote]) -> str:
 
 
 def _epsilon_notes(quotes: Sequence[Quote]) -> list[str]:
-    """Said once for PPIs of which it is the same."""
+    """One line for all PPIs with the same note."""
     about: dict[str, list[str]] = {}
     for quote in quotes:
         if quote.epsilon_note:
@@ -427,14 +428,14 @@ def quantiles_table(quotes: Sequence[Quote]) -> Table:
 
 def _note(quotes: Sequence[Quote]) -> str:
     fewer = sorted({f"{quote.fewer.capitalize()}." for quote in quotes if quote.fewer})
-    said = " ".join([f"Within: {_CONFIDENCE} margin of error.", *fewer, _cut_off(quotes)])
+    summary = " ".join([f"Within: {_CONFIDENCE} margin of error.", *fewer, _cut_off(quotes)])
     judged = [_DECIDES] if any(quote.chance_to_decide is not None for quote in quotes) else []
     telling = [f"{quote.ppi}: {text}." for quote in quotes if (text := telling_text(quote))]
-    return "\n".join([said, *judged, *_assumptions(quotes), *_expected(quotes), *telling])
+    return "\n".join([summary, *judged, *_assumptions(quotes), *_expected(quotes), *telling])
 
 
 def _expected(quotes: Sequence[Quote]) -> Iterator[str]:
-    """The cases that forecasts rest on, said once for PPIs of which it is the same; intervals."""
+    """The assumed cases, in one line for all PPIs that share them; and the expected intervals."""
     about: dict[str, list[str]] = {}
     for quote in quotes:
         about.setdefault(quote.cases_note, []).append(quote.ppi)
@@ -450,29 +451,29 @@ def _expected(quotes: Sequence[Quote]) -> Iterator[str]:
 
 
 def _assumptions(quotes: Sequence[Quote]) -> list[str]:
-    """What each figure that is no promise rests on."""
+    """What is assumed by the figures that are not guaranteed."""
     supposed = sorted({quote.assumes for quote in quotes if quote.assumes})
     return [f"{_STAR} Not guaranteed: only if {assumption}." for assumption in supposed]
 
 
 def _cut_off(quotes: Sequence[Quote]) -> str:
-    """Of the error that bounds make, public facts tell only where there is none."""
-    whole = [quote.ppi for quote in quotes if quote.clipping == "none"]
-    if len(whole) == len(quotes):
+    """Public facts say about the clipping error only where there is none."""
+    unclipped = [quote.ppi for quote in quotes if quote.clipping == "none"]
+    if len(unclipped) == len(quotes):
         return "Nothing is clipped."
-    but = f"; nothing is clipped in {', '.join(whole)}" if whole else ""
+    but = f"; nothing is clipped in {', '.join(unclipped)}" if unclipped else ""
     return f"Clipping error is not included{but}."
 
 
 def options_table(quote: Quote) -> Table:
-    """Every way to release one PPI, best first, and what cannot be done with its reason."""
+    """Every way to release one PPI, best first, and why others are not possible."""
     headers = ("noise in", "mechanism", "share of ε", f"within, {_CONFIDENCE}", "")
     rows = [option_cells(option, quote.unit) for option in quote.options]
     return _table(dict.fromkeys(headers, _PLAIN), rows, quote.ppi)
 
 
 def advice_lines(quotes: Sequence[Quote]) -> list[str]:
-    """What speaks against single PPIs, and why a margin is not known."""
+    """Advice against single PPIs, and why a margin is not known."""
     advice = [f"{q.ppi}: {q.advice}" for q in quotes if q.advice and not q.tells_nothing]
     notes = [f"{q.ppi}: {_why_none(q)}: {q.margin_note}" for q in quotes if q.margin_note]
     return [printable(line) for line in advice + notes]

@@ -1,9 +1,9 @@
 """A PPI in words and as a picture: its composition tree, and the sets that may carry the noise.
 
-After the paper's function composition trees, lying on their side: measures of cases need
-room for their words. The PPI stands at the left, what reads cases at the right. A subtree
-takes as much height as its leaves need, or its own box, and a node stands in the middle of
-it. Two passes over the nodes in order: the time is linear.
+These are the paper's function composition trees, drawn sideways, because measures of cases need
+room for their words. The PPI is at the left, what reads cases at the right. A subtree takes as
+much height as its leaves need, or its own box, and a node is in the middle of it. Two passes
+over the nodes in order take linear time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SHOWN_SETS = 20
 
 
 def ppi_text(ppi: Ppi) -> str:
-    """For the terminal: what is asked, how it is composed, where the noise may go."""
+    """For the terminal: the PPI in words, its composition, where the noise may go."""
     root = composition_tree(ppi.measure)
     lines = [
         f"{ppi.id}: {ppi.name}",
@@ -82,17 +82,17 @@ def composition_figure(ppi: Ppi, quote: Quote | None = None) -> Element:
     """The same for a page: with a quote, each set has its error, and the chosen one is marked."""
     if quote is None:
         return _drawing(ppi, _Marking(frozenset(), ""))
-    known = {
+    notes = {
         frozenset(option.functions): option.reason
         if option.mechanism is None
         else f"{option.mechanism}, {option_error_text(option, quote.unit)}"
         for option in _best(quote)
     }
-    return _drawing(ppi, _Marking(frozenset(quote.functions), "chosen", known))
+    return _drawing(ppi, _Marking(frozenset(quote.functions), "chosen", notes))
 
 
 def composition_table(quote: Quote) -> Element:
-    """Every way to release the PPI, and how far off each would be."""
+    """Every way to release the PPI, and its margin."""
     rows = [option_cells(option, quote.unit) for option in quote.options]
     headers = ("Noise in", "Mechanism", "Share of ε", "Margin, 95 %", "Note")
     return table("Ways to release it", headers, rows, {3: "number"})
@@ -112,9 +112,9 @@ _READS = {"base": "of", "filter": "only where", "group": "grouped by"}
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A node in words. `parent` is its number in the order of the items, −1 for the root.
+    """A node in words. `parent` is its index among the items, −1 for the root.
 
-    Functions stand in the column of their depth, measures of cases all in the last one.
+    Functions are in the column of their depth, measures of cases all in the last one.
     """
 
     node: Node
@@ -225,7 +225,7 @@ _SET_LETTERS, _SET_LINES = 130, 4
 
 @dataclass(frozen=True, slots=True)
 class _Marking:
-    """Which set is marked and how that is called; what is known of each set."""
+    """Which set is marked and with what word; a note for each set that has one."""
 
     functions: frozenset[str]
     word: str
@@ -251,7 +251,7 @@ def _drawing(ppi: Ppi, marking: _Marking) -> Element:
 
 
 def _best(quote: Quote) -> Iterator[QuotedSet]:
-    """Of each set its best way that needs no asking for; options come best first."""
+    """The best default option of each set; options come best first."""
     seen: set[frozenset[str]] = set()
     for option in quote.options:
         functions = frozenset(option.functions)
@@ -300,7 +300,7 @@ def _box(box: Box, recommended: frozenset[str]) -> Element:
 
 
 def _inner_frame(box: Box, top: float) -> Element:
-    """A double frame says in grey what the tint says in colour."""
+    """A double frame, for those who cannot see the tint."""
     width, height = box.item.width - 6, box.item.height - 6
     frame = f"M{box.x + 3:.1f} {top + 3:.1f}h{width:.1f}v{height:.1f}h{-width:.1f}z"
     return painted("path", "stripe", d=frame, fill="none", stroke_width=1)

@@ -1,8 +1,8 @@
 """Verdicts, guarantees, figures and forecasts in the words that page, chart and terminal share.
 
 A target with a tolerated range makes three bands. Green is met, amber and red are missed.
-A full mark is sure, an open one leaves something open: a circle whether the target is met,
-a triangle only by how much it is missed. Shape and word say what colour says.
+A solid mark is certain. An open circle leaves open whether the target is met, an open triangle
+only by how much it is missed. Shape and word say what colour says.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from pappi.values import (
 
 
 class Mark(StrEnum):
-    """How an answer stands to its target, best first."""
+    """The verdict on an answer as it is shown, best first."""
 
     MET = "met"
     GREEN = "green"
@@ -71,8 +71,8 @@ COLOURS: dict[Mark, str] = {
 EXPLAINED: dict[Mark, str] = {
     Mark.MET: "the whole interval meets the target",
     Mark.GREEN: "the whole interval meets the target",
-    Mark.UNCLEAR: "the interval covers both sides of the target: too noisy to say; or the cases "
-    "that bounds cut off could turn it; or there are perhaps no cases",
+    Mark.UNCLEAR: "the interval covers both sides of the target: too noisy to say; or the clipped "
+    "cases could flip the verdict; or there are perhaps no cases",
     Mark.AMBER: "the whole interval misses the target but is still tolerated",
     Mark.AMBER_OR_RED: "the whole interval misses the target; it is too noisy to say whether that "
     "is still tolerated",
@@ -86,16 +86,16 @@ _OF_VERDICTS = {
 }
 _OF_BANDS = (Mark.GREEN, Mark.AMBER, Mark.RED, Mark.AMBER_OR_RED, Mark.UNCLEAR)
 SMOOTHED = "≈"
-"""Stands at every value that was smoothed, and at every verdict that rests on one."""
+"""Marks every value that was smoothed, and every verdict based on one."""
 
 
 def mark_of(answer: Answer) -> Mark | None:
-    shown = answer.best
-    if not shown.bands:
-        return None if shown.verdict is None else _OF_VERDICTS[shown.verdict]
-    if len(shown.bands) == 1:
-        return Mark(shown.bands[0])
-    return Mark.UNCLEAR if Band.GREEN in shown.bands else Mark.AMBER_OR_RED
+    best = answer.best
+    if not best.bands:
+        return None if best.verdict is None else _OF_VERDICTS[best.verdict]
+    if len(best.bands) == 1:
+        return Mark(best.bands[0])
+    return Mark.UNCLEAR if Band.GREEN in best.bands else Mark.AMBER_OR_RED
 
 
 def bands_text(bands: tuple[Band, ...]) -> str:
@@ -107,52 +107,52 @@ def bands_text(bands: tuple[Band, ...]) -> str:
 
 
 def judged_text(answer: Answer) -> str:
-    """The mark and its word; of an undecided verdict, also how likely the target is met.
+    """The mark and its word; for an undecided verdict, also how likely the target is met.
 
     "▼ missed", "○ unclear, 83 % likely met", "○ green or amber, 83 % likely met"; "≈▼ missed" if
-    it rests on a smoothed value; "○ unclear, perhaps no cases" where there may be none, and
-    "○ unclear, clipping could turn it" where that hides more than the noise.
+    it is based on a smoothed value; "○ unclear, perhaps no cases" where there may be none, and
+    "○ unclear, clipping could flip it" where clipping hides more than the noise.
     """
-    mark, shown = mark_of(answer), answer.best
+    mark, best = mark_of(answer), answer.best
     if mark is None:
         return MISSING
-    # All three are as good as none: the word is shorter.
-    word = bands_text(shown.bands) if len(shown.bands) == 2 else mark
+    # All three bands say nothing, so the shorter word is used.
+    word = bands_text(best.bands) if len(best.bands) == 2 else mark
     judged = f"{SMOOTHED if answer.smoothed else ''}{SYMBOLS[mark]} {word}"
     return ", ".join(filter(None, (judged, _proviso(answer))))
 
 
 _PERHAPS_EMPTY = "perhaps no cases"
-_CLIPPING_DECIDES = "clipping could turn it"
+_CLIPPING_DECIDES = "clipping could flip it"
 
 
 def _proviso(answer: Answer) -> str:
-    """What a verdict leaves open: whether there are cases, what was cut, or what it leans to."""
-    shown = answer.best
+    """What a verdict leaves open: whether there are cases, what clipping did, how likely it is."""
+    best = answer.best
     if answer.perhaps_empty:
         return _PERHAPS_EMPTY
-    if shown.clipping_decides:
+    if best.clipping_decides:
         return _CLIPPING_DECIDES
-    if shown.verdict is not Verdict.UNDECIDED or shown.probability_met is None:
+    if best.verdict is not Verdict.UNDECIDED or best.probability_met is None:
         return ""
-    # What is undecided is never sure, however it rounds.
-    return f"{100 * min(max(shown.probability_met, 0.01), 0.99):.0f} % likely met"
+    # An undecided verdict is never shown as certain, however it rounds.
+    return f"{100 * min(max(best.probability_met, 0.01), 0.99):.0f} % likely met"
 
 
-# --- what bounds cut off ------------------------------------------------------------------
+# --- clipped cases ------------------------------------------------------------------------
 
 _CONSIDERABLE = 0.05
 _LEAST_SHOWN = 0.001
 
 
 def cuts_many(series: Series) -> bool:
-    """Whether bounds surely cut some cases, and about one in twenty or more: worth a warning."""
+    """Whether bounds certainly clip some cases, about one in twenty or more: worth a warning."""
     beyond = series.beyond
     return beyond is not None and beyond.share >= _CONSIDERABLE and bool(beyond.interval.low)
 
 
 def clipping_line(series: Series) -> str:
-    """What the bounds did to the cases, marked where that is much.
+    """What the bounds did to the cases, marked if that is a lot.
 
     "⚠ of values cut at 60 days; about 36 % of cases lie beyond"
     """
@@ -160,7 +160,7 @@ def clipping_line(series: Series) -> str:
 
 
 def beyond_text(beyond: Beyond | None) -> str:
-    """The share of one period's cases that bounds cut, as far as the noise lets it be told.
+    """The share of one period's cases that were clipped, as far as the noise lets it be known.
 
     >>> from pappi.values import Interval
     >>> some = Beyond(0.364, Interval(0.2, 0.5, 0.95))
@@ -181,43 +181,43 @@ def beyond_text(beyond: Beyond | None) -> str:
 
 
 def telling_text(quote: Quote) -> str:
-    """What it costs to count the cases that bounds cut; nothing where they are not counted.
+    """What it costs to count the clipped cases; empty where they are not counted.
 
-    "telling what the bounds cut makes its interval ± 3.50 d instead of ± 3.10 d; `release:
-    {clipping: off}` saves it"
+    "counting the clipped cases makes its interval ± 3.50 d instead of ± 3.10 d; `release:
+    {clipping: off}` avoids that"
     """
     width = quote.interval_half_width
     if quote.untold is None or width is None:
         return ""
-    told, untold = (error_text(each, quote.unit) for each in (width, quote.untold))
+    counting, untold = (error_text(half, quote.unit) for half in (width, quote.untold))
     return (
-        f"telling what the bounds cut makes its interval {told} instead of {untold}; "
-        "`release: {clipping: off}` saves it"
+        f"counting the clipped cases makes its interval {counting} instead of {untold}; "
+        "`release: {clipping: off}` avoids that"
     )
 
 
 def tally(answers: Iterable[Answer]) -> dict[Mark, int]:
     """How often each mark was given; marks never given are left out."""
-    given = [mark_of(answer) for answer in answers]
-    return {mark: given.count(mark) for mark in Mark if mark in given}
+    marks = [mark_of(answer) for answer in answers]
+    return {mark: marks.count(mark) for mark in Mark if mark in marks}
 
 
 def tally_text(answers: Iterable[Answer]) -> str:
-    """How many verdicts are firm, and which: the first thing to know about a dashboard."""
-    given = tally(answers)
-    unclear, total = given.get(Mark.UNCLEAR, 0), sum(given.values())
-    firm = ", ".join(f"{count:,} {mark}" for mark, count in given.items() if mark != Mark.UNCLEAR)
+    """How many verdicts are firm, and which: the summary of a dashboard."""
+    counts = tally(answers)
+    unclear, total = counts.get(Mark.UNCLEAR, 0), sum(counts.values())
+    firm = ", ".join(f"{count:,} {mark}" for mark, count in counts.items() if mark != Mark.UNCLEAR)
     which = f": {firm}" if firm else ""
     return f"Of {total:,} verdicts {total - unclear:,} are firm{which}; {unclear:,} unclear."
 
 
 def legend(answers: Iterable[Answer]) -> list[Mark]:
-    """The marks a reader of these answers must know."""
+    """The marks that need explaining for these answers."""
     judged = [answer.best for answer in answers]
-    kinds = {bool(shown.bands) for shown in judged if shown.verdict is not None}
+    kinds = {bool(best.bands) for best in judged if best.verdict is not None}
     plain = tuple(_OF_VERDICTS.values())
-    known = (plain if False in kinds else ()) + (_OF_BANDS if True in kinds else ())
-    return [mark for mark in Mark if mark in known]
+    needed = (plain if False in kinds else ()) + (_OF_BANDS if True in kinds else ())
+    return [mark for mark in Mark if mark in needed]
 
 
 # --- targets ------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def target_lines(series: Series) -> Iterator[str]:
 
 
 NOTHING = "✗"
-"""Stands at a query that tells nothing."""
+"""Marks a query that tells nothing."""
 
 
 def chance_text(chance: float | None) -> str:
@@ -260,7 +260,7 @@ def chance_text(chance: float | None) -> str:
 
 
 def nothing_text(quote: Quote) -> str:
-    """What is said first of a query that tells nothing."""
+    """The first line about a query that tells nothing."""
     return f"{NOTHING} {quote.name or quote.ppi}: {quote.advice}."
 
 
@@ -294,11 +294,11 @@ _COMPARED = {
     ),
 }
 HOPELESS = Epsilon.of(13)
-"""Beyond, the factor is over 400,000 and no longer tells a reader anything."""
+"""Beyond this, the factor is over 400,000 and tells a reader nothing."""
 
 
 def times(epsilon: Epsilon) -> str:
-    """e to the ε, rounded up, so that the sentence it stands in is true.
+    """e to the ε, rounded up, so that the sentence with it is true.
 
     >>> times(Epsilon.of("0.1")), times(Epsilon.of(3))
     ('1.11 times', '20.1 times')
@@ -327,8 +327,8 @@ def promise(epsilon: Epsilon, unit: PrivacyUnit = CASE) -> str:
 def promise_together(spent: Epsilon, unit: PrivacyUnit = CASE) -> str:
     """The guarantee of everything released; `spent` is what the most charged block has spent.
 
-    A case lies in one block. The cases of a person that count in a whole log may lie in
-    several, but each is charged its share of ε in its own, so they never exceed the largest.
+    A case lies in one block. The counted cases of a person may lie in several, but each is
+    charged its share of ε in its own block, so together they never exceed the largest account.
     """
     factor = f"taken together, become at most {times(spent)} likelier because of"
     if unit.column is None:
@@ -381,7 +381,7 @@ def _protected(unit: PrivacyUnit) -> str:
 
 
 def guarantee_line(series: Series) -> str:
-    """One line: how much, by which mechanism, against which neighbour; what intervals cover."""
+    """One line: ε, mechanism, adjacency, privacy unit, and what the intervals cover."""
     if not series.answers:
         return "no answers"
     guarantees = [answer.guarantee for answer in series.answers]
@@ -404,14 +404,14 @@ def interval_name(series: Series) -> str:
 
 
 def paid_alike(series: Series) -> bool:
-    """Whether every answer has the same ε and is as new as the others: one line tells it all."""
+    """Whether all answers have the same ε and origin, so that one line is enough."""
     ways = {(a.guarantee.epsilon, a.replayed, bool(a.derived_from)) for a in series.answers}
     return len(ways) <= 1
 
 
 def derived_text(answers: Sequence[Answer]) -> str:
     """What answers follow from: "derived from releases 4 to 27: nothing charged"."""
-    sources = {source.number: source.ppi for one in answers for source in one.derived_from}
+    sources = {source.number: source.ppi for answer in answers for source in answer.derived_from}
     if not sources:
         return ""
     numbers, names = sorted(sources), ", ".join(dict.fromkeys(sources.values()))
@@ -434,7 +434,7 @@ def percent(share: float) -> str:
     >>> percent(0.95), percent(0.0034), percent(0.00001), percent(25.0)
     ('95 %', '0.3 %', 'less than 0.1 %', '2,500 %')
 
-    Whether something fits is not rounded away.
+    Rounding never hides whether something fits.
 
     >>> percent(0.996), percent(1.004), percent(0.99999), percent(1.0), percent(1.00001)
     ('99.6 %', '100.4 %', 'just below 100 %', '100 %', 'just above 100 %')
@@ -477,7 +477,7 @@ def raw_text(answer: Answer) -> str:
 
 
 def series_text(series: Series) -> str:
-    """What a chart shows, for those who hear it: extent, latest figure and verdicts."""
+    """What a chart shows, for screen readers: extent, latest figure and verdicts."""
     if not series.answers:
         return f"{series.sentence} There are no answers."
     ordered = sorted(series.answers, key=lambda answer: answer.period)
@@ -503,7 +503,7 @@ def series_text(series: Series) -> str:
 
 
 def payments_text(quote: Quote) -> str:
-    """What is not on record yet is charged, each to its own blocks."""
+    """What a release would charge: the cells that are not on record, and the ε of each."""
     follows = quote.derivable
     free = follows.cells if follows and follows.taken else 0
     if not quote.new_charges:
@@ -519,16 +519,16 @@ def functions_text(functions: Iterable[str]) -> str:
 
 
 def assumption_text(quote: Quote) -> str:
-    """What a forecast rests on, and the interval that such an answer will come with.
+    """What a forecast assumes, and how wide the interval of the answer will be.
 
     "Assuming about 300 cases in a quarter: 100 declared per month. The interval of the answer
     will be about ± 5.20 h."
     """
-    said = f"Assuming {quote.cases_note or f'{quote.assumed_cases:,} cases in a period'}."
+    text = f"Assuming {quote.cases_note or f'{quote.assumed_cases:,} cases in a period'}."
     if quote.interval_half_width is not None and not quote.verdict_only:
         interval = error_text(quote.interval_half_width, quote.unit)
-        said += f" The interval of the answer will be about {interval}."
-    return printable(said)
+        text += f" The interval of the answer will be about {interval}."
+    return printable(text)
 
 
 def share_text(share: float) -> str:
@@ -559,7 +559,7 @@ def option_error_text(option: QuotedSet, unit: str) -> str:
 
 
 def charged_text(before: Sequence[BudgetLine], after: Sequence[BudgetLine]) -> str:
-    """What an analyst has paid between two looks at the budget; empty if that is nothing."""
+    """What an analyst was charged between two views of the budget; empty if nothing."""
     used = {line.block: line.own_used for line in before}
     paid = {line.block: line.own_used - used.get(line.block, ZERO) for line in after}
     paid = {block: amount for block, amount in paid.items() if amount > ZERO}
@@ -586,7 +586,7 @@ def left_text(lines: Sequence[BudgetLine]) -> str:
 
 
 class Foreseen(Protocol):
-    """A forecast, by its parts: `budget` makes them, and stands beside `report`."""
+    """A forecast by its fields: `ledger.Forecast` has them, a package that is beside `report`."""
 
     @property
     def price(self) -> Epsilon: ...
@@ -603,7 +603,7 @@ class Foreseen(Protocol):
 
 
 def forecast_lines(forecast: Foreseen) -> tuple[str, ...]:
-    """The sentences: what it takes, how often it fits, until when it lasts."""
+    """The sentences: what it costs, how often it fits, how long the budget lasts."""
     price = f"It costs ε {forecast.price} in each block, {percent(forecast.share)} of its budget."
     return price, _fits(forecast), _lasts(forecast)
 
@@ -612,14 +612,14 @@ def _fits(forecast: Foreseen) -> str:
     where = "all blocks together" if forecast.tightest is None else f"block {forecast.tightest}"
     if not forecast.more:
         return printable(f"There is not enough budget left in {where}.")
-    asks = "question like this fits" if forecast.more == 1 else "questions like this fit"
-    return printable(f"{forecast.more:,} more {asks} before {where} is used up.")
+    queries = "query like this fits" if forecast.more == 1 else "queries like this fit"
+    return printable(f"{forecast.more:,} more {queries} before {where} is used up.")
 
 
 def _lasts(forecast: Foreseen) -> str:
     if not forecast.asks_coming:
-        return "It cannot be asked about future blocks: it costs more than their budget."
+        return "It cannot be released for future blocks: it costs more than their budget."
     if forecast.until is None:
-        return "Asked once per future block, it never runs out: each block has its own budget."
+        return "Released once per future block, it never runs out: each block has its own budget."
     last = forecast.until - timedelta(days=1)
-    return f"Asked once per future block, the budget lasts until {last}."
+    return f"If it is released once per future block, the budget lasts until {last}."

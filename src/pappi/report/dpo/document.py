@@ -1,8 +1,8 @@
 """The data-protection pack: one printable document for a data protection officer.
 
 What is promised, in sentences with their numbers; what is not; every release with its ε; the
-record of processing, as far as the workspace knows it; and whether the ledger that all of it
-rests on verifies. If it does not, that is all the document says.
+record of processing, as far as the workspace knows it; and whether the ledger behind all of it
+verifies. If it does not, that is all the document says.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import groupby
 
 from pappi.report.describe import listed_up_to
 from pappi.report.dpo.facts import Act, Chain, LogFacts, Look, Pack, ReleaseRow, Share
-from pappi.report.dpo.processing import BLANK, Entry, declared_facts, record_of_processing
+from pappi.report.dpo.processing import BLANK, RecordLine, declared_facts, record_of_processing
 from pappi.report.dpo.promise import bounds_of, compared_text, late_data, not_covered
 from pappi.report.elements import Cell, Element, Node, bdi, el, table
 from pappi.report.safe_text import shortened
@@ -141,7 +141,7 @@ def _promise(log: LogFacts) -> Element:
     )
 
 
-def _processing(entries: Sequence[Entry]) -> Element:
+def _processing(entries: Sequence[RecordLine]) -> Element:
     return _card(
         "Record of processing",
         el("p", "In the order of Article 30(1) GDPR. What PaPPI cannot know is left blank."),
@@ -150,15 +150,15 @@ def _processing(entries: Sequence[Entry]) -> Element:
 
 
 def _pair(label: str, *text: Node) -> Element:
-    """Label and text, which stay on one page."""
+    """Label and text, which are kept on one page."""
     return el("div", el("dt", label), el("dd", *text))
 
 
-def _filled(entry: Entry) -> list[Node]:
-    known: list[Node] = [el("p", bdi(text)) for text in entry.known]
+def _filled(entry: RecordLine) -> list[Node]:
+    nodes: list[Node] = [el("p", bdi(text)) for text in entry.known]
     if entry.blank:
-        known.append(el("span", f"{BLANK}: {entry.blank}", class_="blank"))
-    return known
+        nodes.append(el("span", f"{BLANK}: {entry.blank}", class_="blank"))
+    return nodes
 
 
 # --- the ledger -----------------------------------------------------------------------
@@ -217,15 +217,15 @@ def _table(
               aria_label=caption, tabindex=0)  # fmt: skip
 
 
-def _rest(count: int, what: str, command: str) -> Element | None:
+def _rest(count: int, things: str, command: str) -> Element | None:
     if count <= 0:
         return None
-    return el("p", f"{count:,} {what} are not shown; ", el("code", command), " lists them all.")
+    return el("p", f"{count:,} {things} are not shown; ", el("code", command), " lists them all.")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Blocks one after the other whose accounts are alike."""
+    """Consecutive blocks whose accounts are equal."""
 
     label: str
     line: BudgetLine
@@ -261,7 +261,7 @@ def _accounts(log: LogFacts) -> Element:
 
 def _shares(shares: Sequence[Share]) -> Element:
     if not shares:
-        return el("p", "No analyst has access, and nobody has asked.")
+        return el("p", "No analyst has access, and nobody was charged.")
     rows = [
         (bdi(share.analyst), str(share.per_block or "no share"), str(share.most_in_a_block))
         for share in shares
@@ -275,11 +275,11 @@ def _shares(shares: Sequence[Share]) -> Element:
 
 def _releases(rows: Sequence[ReleaseRow]) -> Element:
     if not rows:
-        return el("p", "Nothing has been asked about this log yet.")
+        return el("p", "Nothing has been charged for this log yet.")
     charged, reserved = sum(row.charged for row in rows), sum(row.reserved for row in rows)
-    held = f" and {_counted(reserved, 'reservation')}" if reserved else ""
-    caption = f"{_counted(charged, 'charge')}{held} in {_counted(len(rows), 'row')}"
-    if any(row.questions > 1 for row in rows):
+    reservations = f" and {_counted(reserved, 'reservation')}" if reserved else ""
+    caption = f"{_counted(charged, 'charge')}{reservations} in {_counted(len(rows), 'row')}"
+    if any(row.queries > 1 for row in rows):
         caption += "; rows are grouped, and `pappi trail` lists each release"
     headers = ("Indicator", "Asked by", "Asked on", "Covers", "Mechanism", "ε each", "Cells",
                "Most ε in a block", "State")  # fmt: skip
@@ -288,7 +288,7 @@ def _releases(rows: Sequence[ReleaseRow]) -> Element:
 
 
 def _release_cells(row: ReleaseRow) -> Sequence[Cell]:
-    more = f" ({row.questions:,} questions)" if row.questions > 1 else ""
+    more = f" ({row.queries:,} queries)" if row.queries > 1 else ""
     return (
         bdi(f"{_some(row.ppis)}{more}"),
         bdi(_some(row.analysts)),
@@ -321,15 +321,15 @@ def _covered(first: date, end: date) -> Cell:
 
 
 def _days(first: object, last: object = None) -> Cell:
-    """A day, a moment, or a first and a last day: each stays in one piece."""
+    """A day, a moment, or a first and a last day, each without a line break."""
     days = [el("span", str(first))]
     if last is not None and first != last:
         return [*days, " – ", el("span", str(last))]
     return days
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+def _counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
 def _some(names: Sequence[str], of: int = 0) -> str:
@@ -358,7 +358,7 @@ def _erasures(log: LogFacts) -> Element:
 
 
 def _looks(looks: Sequence[Look]) -> Element:
-    """Who looked at exact values and how often; then each time, the latest of many."""
+    """Who viewed exact values and how often; then each view, the latest if there are many."""
     if not looks:
         return el("p", "Nobody has viewed exact values through PaPPI.")
     shown = looks[-_MOST_ACTS:]
@@ -366,10 +366,10 @@ def _looks(looks: Sequence[Look]) -> Element:
         (f"{look.seq:,}", _days(when(look.at)), bdi(look.by), bdi(_some(look.ppis, look.count)))
         for look in shown
     ]
-    headers = ("Entry", "When (UTC)", "By", "Indicators")
+    headers = ("RecordLine", "When (UTC)", "By", "Indicators")
     caption = f"{_counted(len(shown), 'view')} of exact values, oldest first"
     views = _table(caption, headers, rows, numbers=(0,), words=(1,))
-    rest = _rest(len(looks) - len(shown), "earlier looks", "pappi trail")
+    rest = _rest(len(looks) - len(shown), "earlier views", "pappi trail")
     return el("div", _lookers(looks), views, rest)
 
 
@@ -394,7 +394,7 @@ def _acts(acts: Sequence[Act]) -> Element:
         (f"{act.seq:,}", _days(when(act.at)), bdi(act.log or "all"), bdi(act.what), bdi(act.by))
         for act in shown
     ]
-    headers = ("Entry", "When (UTC)", "Log", "What", "By")
+    headers = ("RecordLine", "When (UTC)", "Log", "What", "By")
     caption = f"{_counted(len(shown), 'act')}, oldest first"
     rest = _rest(len(acts) - len(shown), "earlier acts", "pappi trail")
     return el("div", _table(caption, headers, rows, numbers=(0,), words=(1,)), rest)

@@ -1,7 +1,7 @@
 """What the data-protection pack is made from: facts of the ledger and of the declarations.
 
-No event is among them, and no released value. The owner's side gathers them
-(`custody/pack.py`); the document and its JSON only show them.
+No event is among them, and no released value. Custody gathers them (`custody/trail.py`); the
+document and its JSON only show them.
 
 A query about two years of months is charged in 24 cells; they make one row. If even the
 queries are too many to read, rows are grouped further: by PPI, by mechanism, by analyst. No
@@ -28,18 +28,18 @@ from pappi.values import (
     Terms,
 )
 
-_LEVELS: tuple[Callable[[Asked], Hashable], ...] = (
-    lambda asked: (asked.question, asked.ppi, asked.analyst, asked.mechanism),
-    lambda asked: (asked.ppi, asked.analyst, asked.mechanism),
-    lambda asked: (asked.analyst, asked.mechanism),
-    lambda asked: asked.analyst,
-    lambda _asked: None,
+_LEVELS: tuple[Callable[[RecordedCell], Hashable], ...] = (
+    lambda cell: (cell.query, cell.ppi, cell.analyst, cell.mechanism),
+    lambda cell: (cell.ppi, cell.analyst, cell.mechanism),
+    lambda cell: (cell.analyst, cell.mechanism),
+    lambda cell: cell.analyst,
+    lambda _cell: None,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """What verifying the ledger found; `problem` is empty if it verifies."""
+    """The result of verifying the ledger; `problem` is empty if it verifies."""
 
     entries: int
     head: str
@@ -63,7 +63,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """How much was erased and by what, never which. These numbers are exact: not for analysts."""
+    """How much was erased and how it was selected, never what. Exact, so not for analysts."""
 
     at: str
     by: str
@@ -74,7 +74,7 @@ class Erasure:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Somebody computed exact values: the first of the indicators, and of how many."""
+    """Somebody viewed exact values: the first few indicators, and how many there were."""
 
     seq: int
     at: str
@@ -85,7 +85,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """An analyst who was granted a share of each block, or who has asked without one."""
+    """An analyst who was granted a share of each block, or who was charged without one."""
 
     analyst: str
     per_block: Epsilon | None
@@ -93,7 +93,7 @@ class Share:
 
 
 MOST_ROWS = 1_000
-# What differs between the cells of one question: its name is shown, its time in the row.
+# What differs between the cells of one query: its name, and its time.
 _OF_THE_CELL = frozenset({"ppi", "periods", "sealed"})
 
 
@@ -106,14 +106,14 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One cell: charged, or reserved for later, as it stands in the ledger.
+class RecordedCell:
+    """One cell of the ledger, charged or reserved.
 
-    `question` tells apart what else was asked under the same name.
+    `query` is a digest that tells queries with the same name apart.
     """
 
     log: str
-    question: str
+    query: str
     ppi: str
     analyst: str
     mechanism: str
@@ -127,10 +127,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseRow:
-    """Cells drawn together. `block_most` is what they cost the block they cost most."""
+    """Cells shown in one row. `block_most` is what they cost the most charged block."""
 
     ppis: tuple[str, ...]
-    questions: int
+    queries: int
     analysts: tuple[str, ...]
     mechanisms: tuple[str, ...]
     asked_first: str
@@ -153,29 +153,24 @@ class ReleaseRow:
         return self.charged + self.reserved
 
 
-def rows_of(asked: Sequence[Asked], most: int = MOST_ROWS) -> tuple[ReleaseRow, ...]:
-    """The cells in as many rows as can be read, in the order in which they were first asked."""
-    grouped: list[list[Asked]] = []
+def rows_of(cells: Sequence[RecordedCell], most: int = MOST_ROWS) -> tuple[ReleaseRow, ...]:
+    """The cells in at most `most` rows, in the order of the first cell of each."""
+    groups: dict[Hashable, list[RecordedCell]] = {}
     for level in _LEVELS:
-        grouped = _grouped(asked, level)
-        if len(grouped) <= most:
+        groups = {}
+        for cell in cells:
+            groups.setdefault(level(cell), []).append(cell)
+        if len(groups) <= most:
             break
-    return tuple(map(_row, grouped))
+    return tuple(map(_row, groups.values()))
 
 
-def _grouped(asked: Iterable[Asked], level: Callable[[Asked], Hashable]) -> list[list[Asked]]:
-    groups: dict[Hashable, list[Asked]] = {}
-    for one in asked:
-        groups.setdefault(level(one), []).append(one)
-    return list(groups.values())
-
-
-def _row(cells: Sequence[Asked]) -> ReleaseRow:
+def _row(cells: Sequence[RecordedCell]) -> ReleaseRow:
     states = Counter(cell.state for cell in cells)
     amounts = [cell.amount for cell in cells]
     return ReleaseRow(
         ppis=_distinct(cell.ppi for cell in cells),
-        questions=len({cell.question for cell in cells}),
+        queries=len({cell.query for cell in cells}),
         analysts=_distinct(cell.analyst for cell in cells),
         mechanisms=_distinct(cell.mechanism for cell in cells),
         asked_first=min(cell.at for cell in cells),
@@ -192,7 +187,7 @@ def _row(cells: Sequence[Asked]) -> ReleaseRow:
 
 
 def most_in_a_block(cells: Iterable[tuple[Iterable[str], Epsilon]]) -> Epsilon:
-    """What cells, each with its blocks and its price, cost the block they cost most.
+    """What cells, each with its blocks and its price, cost the most charged block.
 
     >>> most_in_a_block([(["May"], Epsilon(1)), (["May", "June"], Epsilon(2))])
     Epsilon(nano=3)
@@ -204,9 +199,9 @@ def most_in_a_block(cells: Iterable[tuple[Iterable[str], Epsilon]]) -> Epsilon:
     return Epsilon(max(sums.values()))
 
 
-def question_digest(question: Mapping[str, JSON]) -> str:
-    """What the cells of one question share, whatever it is called; no two questions do."""
-    shared = {name: item for name, item in question.items() if name not in _OF_THE_CELL}
+def query_digest(query: Mapping[str, JSON]) -> str:
+    """The same for all cells of one query, whatever its name, and different for any other."""
+    shared = {name: item for name, item in query.items() if name not in _OF_THE_CELL}
     return hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()
 
 
@@ -219,9 +214,9 @@ class LogFacts:
     """One log: what is declared about it, what was spent on it, what was done with it.
 
     `spent_in_all` adds up what every block has spent: what somebody with a case in each of
-    them could lose. `source` is where the events are read if they are not in the workspace: much
-    of what the workspace sees to itself, the source must then see to. The events of one that was
-    `removed` are gone, and its record stays.
+    them could lose. `source` is where the events are read if they are not in the workspace: the
+    source is then responsible for much that the workspace would ensure. If the log was `removed`,
+    its events are gone, and its record stays.
     """
 
     public: PublicLog
@@ -252,7 +247,7 @@ class LogFacts:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """Everything the document states. Of a ledger that does not verify, only that."""
+    """Everything the document states. If the ledger does not verify, only that."""
 
     workspace: str
     chain: Chain

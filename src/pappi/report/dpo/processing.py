@@ -23,27 +23,31 @@ _MOST_NAMES = 150
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of the record: what is known, and what is left to be written by hand."""
+class RecordLine:
+    """One line of the record: what is known, and what is left to be filled in by hand."""
 
     label: str
     known: tuple[str, ...] = ()
     blank: str = ""
 
 
-def record_of_processing(log: LogFacts) -> tuple[Entry, ...]:
+def record_of_processing(log: LogFacts) -> tuple[RecordLine, ...]:
     return (
-        Entry("Controller", blank="name and contact of the controller, and of a joint controller"),
-        Entry("Data protection officer", blank="name and contact"),
-        Entry("Purpose", (_PURPOSE,), "purpose of the indicators in the controller's words"),
-        Entry("Legal basis", blank="legal basis of the processing"),
-        Entry("Data subjects", (_subjects(log),), "categories of people the cases are about"),
-        Entry("Personal data", tuple(_data(log)), "categories, and special categories if any"),
-        Entry("Recipients", tuple(_recipients(log)), "who else receives the published figures"),
-        Entry("Third countries", (_transfers(log),), _transfers_left(log)),
-        Entry("Retention", tuple(_retention(log)), "time limits for erasing the events"),
-        Entry("Security measures", tuple(_measures(log)), _measures_left(log)),
-        Entry("Completed by", blank="name, date, signature"),
+        RecordLine(
+            "Controller", blank="name and contact of the controller, and of a joint controller"
+        ),
+        RecordLine("Data protection officer", blank="name and contact"),
+        RecordLine("Purpose", (_PURPOSE,), "purpose of the indicators in the controller's words"),
+        RecordLine("Legal basis", blank="legal basis of the processing"),
+        RecordLine("Data subjects", (_subjects(log),), "categories of people the cases are about"),
+        RecordLine("Personal data", tuple(_data(log)), "categories, and special categories if any"),
+        RecordLine(
+            "Recipients", tuple(_recipients(log)), "who else receives the published figures"
+        ),
+        RecordLine("Third countries", (_transfers(log),), _transfers_left(log)),
+        RecordLine("Retention", tuple(_retention(log)), "time limits for erasing the events"),
+        RecordLine("Security measures", tuple(_measures(log)), _measures_left(log)),
+        RecordLine("Completed by", blank="name, date, signature"),
     )
 
 
@@ -128,7 +132,7 @@ def _recipients(log: LogFacts) -> Iterator[str]:
         analysts = [share.analyst for share in log.shares]
         yield f"Published figures: {listed_up_to(analysts, _MOST_NAMES)}."
     else:
-        yield "Nobody has been granted access yet, and nobody has asked."
+        yield "Nobody has been granted access yet, and nobody was charged."
 
 
 def _retention(log: LogFacts) -> Iterator[str]:

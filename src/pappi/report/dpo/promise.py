@@ -3,17 +3,17 @@
 Why the numbers are right. A case lies in one block, by the log's anchor, and a release is
 charged to every block whose cases it reads. So
 
-- one case moves only what was charged to its block: the most charged block bounds it all;
+- one case affects only what was charged to its block: the most charged block is the bound;
 - of a person at most k cases count, each in releases at ε/k. If they are counted in the whole
-  log, the k of them lie in some blocks and lose at most the largest account; if in each block
-  anew, the guarantee is per block, and over all blocks it is the sum of all accounts;
+  log, the k of them lie in some blocks and lose at most the largest account; if they are counted
+  in each block, the guarantee is per block, and over all blocks it is the sum of all accounts;
 - under `replace` the two logs compared have the same number of cases on every day, so that a
   case keeps its day, and its block: the most charged block again, but the day is not protected.
 
-All of this needs cases that stay in their block. Sealing sees to that in the workspace. At a
-source nobody can but those who keep it: there the sentences say so.
+All of this needs cases that stay in their block. Sealing ensures that in the workspace. At a
+source only its operators can: there the sentences say so.
 
-Factors are rounded up. Where e to the ε says nothing any more, the sentence says so.
+Factors are rounded up. If e to the ε is too large to protect anybody, the sentence says so.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pappi.values import UNDER_REPLACE, Adjacency, Epsilon, Per, PrivacyUnit
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A sentence and the ε it rests on; none where nothing was published or nothing bounds it."""
+    """A sentence and its ε; None where nothing was published or nothing bounds it."""
 
     of: str
     epsilon: Epsilon | None
@@ -36,7 +36,7 @@ class Bound:
 
 
 def bounds_of(log: LogFacts) -> tuple[Bound, ...]:
-    """The guarantee: of one figure, of all so far, of all to come; and what adds up."""
+    """The guarantee for one figure, for all so far, for all ever; and what adds up."""
     return (_single(log), _together(log), _ever(log), *_adding_up(log))
 
 
@@ -46,7 +46,7 @@ def compared_text(log: LogFacts) -> str:
 
 
 def ever_of(log: LogFacts) -> Epsilon:
-    """What any one block can come to, by the budgets of today; what is spent stays spent."""
+    """The most ε that any one block can spend under today's budgets."""
     limits = [log.terms.block_budget]
     if log.terms.total_budget is not None:
         # All blocks together spend at least what one of them does.
@@ -95,10 +95,10 @@ def _ever(log: LogFacts) -> Bound:
 
 
 def _of_its_source(log: LogFacts, joined: str) -> str:
-    """A condition that nobody but the source can see to; none for the workspace's own events."""
+    """A condition that only the source can ensure; none for events in the workspace."""
     if not log.source:
         return ""
-    # Only the first cases of a person count: one more, or less, makes others count.
+    # Only the first cases of a person count: one more or less changes which ones count.
     moved = "come, gone or changed its block" if _counted_in_all(log) else "changed its block"
     return f"{joined}no case from sealed time has {moved} at the source"
 
@@ -124,8 +124,8 @@ def _adding_up(log: LogFacts) -> Iterator[Bound]:
     so_far = f"All figures so far become {likelier(spent)} because of {whom} (ε = {spent})."
     yield Bound("all blocks together, so far", spent, f"{first} {so_far}")
     if total is None:
-        each = f"ε {log.terms.block_budget} with every block queried"
-        sentence = f"There is no budget for all blocks together: this sum may grow by {each}."
+        amount = f"ε {log.terms.block_budget} with every block queried"
+        sentence = f"There is no budget for all blocks together: this sum may grow by {amount}."
         yield Bound("all blocks together, ever", None, sentence)
     else:
         most = max(total, spent)
@@ -146,11 +146,11 @@ def _whom(log: LogFacts) -> str:
     return f"{their_cases(log.terms.unit)}{where}, {counted(log.terms.unit)}"
 
 
-# --- what the guarantee does not speak of ---------------------------------------------
+# --- what the guarantee does not cover ------------------------------------------------
 
 
 def not_covered(log: LogFacts) -> tuple[str, ...]:
-    """What a reader might take to be protected, and is not."""
+    """What a reader might think is protected, and is not."""
     return (
         "What the owner has declared public about the log (listed below).",
         (
@@ -220,7 +220,7 @@ def late_data(log: LogFacts) -> str:
 
 
 def _late_at_source(log: LogFacts) -> str:
-    """What `LogFacts.anchor` means for a case that goes on at its source after it was answered."""
+    """What happens to a case that continues at its source after it was used in an answer."""
     moved = (
         "A case stays in the block of its first event, unless that event is changed"
         if log.terms.anchor == "case start"

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from pappi.report.dpo.facts import LogFacts, Pack, ReleaseRow, Share
-from pappi.report.dpo.processing import BLANK, Entry, declared_facts, record_of_processing
+from pappi.report.dpo.processing import BLANK, RecordLine, declared_facts, record_of_processing
 from pappi.report.dpo.promise import bounds_of, compared_text, late_data, not_covered
 from pappi.values import Epsilon, KeyRecord
 
 
 def pack_record(pack: Pack, generated: str) -> dict[str, Any]:
-    """Every ε is a decimal in text: it is exact."""
+    """Every ε is a decimal written as text, so it is exact."""
     chain = pack.chain
     return {
         "generated": generated,
@@ -66,23 +66,23 @@ def _log(log: LogFacts) -> dict[str, Any]:
         "record_of_processing": dict(_processing(record_of_processing(log))),
         "erasures": [
             {
-                "at": one.at,
-                "by": one.by,
-                "named_by": list(one.kinds),
-                "cases": one.cases,
-                "events": one.events,
+                "at": erasure.at,
+                "by": erasure.by,
+                "named_by": list(erasure.kinds),
+                "cases": erasure.cases,
+                "events": erasure.events,
             }
-            for one in log.erasures
+            for erasure in log.erasures
         ],
         "looks_at_exact_values": [
             {
-                "entry": one.seq,
-                "at": one.at,
-                "by": one.by,
-                "ppis": list(one.ppis),
-                "count": one.count,
+                "entry": look.seq,
+                "at": look.at,
+                "by": look.by,
+                "ppis": list(look.ppis),
+                "count": look.count,
             }
-            for one in log.looks
+            for look in log.looks
         ],
     }
 
@@ -98,7 +98,7 @@ def _share(share: Share) -> dict[str, Any]:
 def _release(row: ReleaseRow) -> dict[str, Any]:
     return {
         "ppis": list(row.ppis),
-        "questions": row.questions,
+        "questions": row.queries,
         "analysts": list(row.analysts),
         "mechanisms": list(row.mechanisms),
         "asked_first": row.asked_first,
@@ -116,7 +116,7 @@ def _release(row: ReleaseRow) -> dict[str, Any]:
     }
 
 
-def _processing(entries: Iterable[Entry]) -> Iterable[tuple[str, dict[str, Any]]]:
+def _processing(entries: Iterable[RecordLine]) -> Iterable[tuple[str, dict[str, Any]]]:
     for entry in entries:
         blank = f"{BLANK}: {entry.blank}" if entry.blank else None
         yield entry.label, {"known": list(entry.known), "blank": blank}

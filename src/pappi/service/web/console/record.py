@@ -1,9 +1,9 @@
-"""The record: charges as rows, every act in words, whether it verifies, and the pack made of it."""
+"""The record: charges as rows, every act in words, verification, and the data-protection pack."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from html import escape
@@ -14,10 +14,10 @@ from urllib.parse import quote
 from fastapi import Query
 from starlette.responses import HTMLResponse, Response
 
-from pappi.custody import ChargePage, Custody, TrailEntry, What, entry_text
+from pappi.custody import ChargePage, Custody, TrailEntry, entry_text
 from pappi.errors import NotFound
 from pappi.ledger import ChargeRecord, EntryKind
-from pappi.report import dpo_body, dpo_html, most_in_a_block, question_digest, shortened
+from pappi.report import dpo_body, dpo_html, most_in_a_block, query_digest, shortened
 from pappi.service.keys import Asking, Bearer
 from pappi.service.web.console.view import (
     PAGE,
@@ -27,13 +27,14 @@ from pappi.service.web.console.view import (
     log_address,
     shown_time,
 )
+from pappi.values import JSON
 
-# A question in full may be long: what is longer is on a page of its own.
+# An entry may be long: a longer one is shown on a page of its own.
 _LONGEST_INLINE = 400
 _LONGEST_WORDS = 140
 _LONGEST_PAGE = 60_000
 _ENTRIES = 2 * PAGE
-# What a question over many periods leaves behind in one go.
+# Entries that a query over many periods makes in one go.
 _TOGETHER = {
     EntryKind.CHARGE: "{count} charges",
     EntryKind.RELEASE: "{count} results recorded",
@@ -58,7 +59,7 @@ class TrailRow:
 
 @dataclass(frozen=True, slots=True)
 class TrailRun:
-    """Entries of one kind in a row, newest first: a question has as many as it has cells."""
+    """Consecutive entries of one kind, newest first: a query has one for each cell."""
 
     kind: str
     rows: tuple[TrailRow, ...]
@@ -72,7 +73,7 @@ class TrailView(ConsoleView):
     """The audit trail."""
 
     def trail(self, bearer: Asking, before: Before = None, verify: str = "") -> Response:
-        """What was done and asked, newest first."""
+        """Every act, charge and release, newest first."""
         custody = self._custody(bearer)
         length = custody.length()
         end = min(before or length + 1, length + 1)
@@ -103,7 +104,7 @@ class TrailView(ConsoleView):
 
 
 def _before(custody: Custody, end: int) -> list[TrailRow]:
-    """Entries for a list, the newest first, in which none takes much room."""
+    """Entries for a list, newest first and shortened."""
     start = max(end - _ENTRIES, 1)
     entries = custody.trail(start - 1, end - start)
     before = custody.declared_before(entries)
@@ -111,7 +112,7 @@ def _before(custody: Custody, end: int) -> list[TrailRow]:
 
 
 def _runs(rows: Sequence[TrailRow]) -> list[TrailRun]:
-    """What is of one kind and one bearer together; what stands for itself, alone."""
+    """Consecutive entries of one kind and one bearer together, others by themselves."""
     runs: list[TrailRun] = []
     for (kind, _), alike in groupby(rows, lambda row: (row.kind, row.by)):
         together = tuple(alike)
@@ -127,7 +128,7 @@ def _short(row: TrailRow, raw: str) -> TrailRow:
     return replace(row, words=shortened(row.words, _LONGEST_WORDS), raw=raw if fits else "")
 
 
-def _row(entry: TrailEntry, before: What | None) -> TrailRow:
+def _row(entry: TrailEntry, before: Mapping[str, JSON] | None) -> TrailRow:
     return TrailRow(
         seq=entry.seq,
         at=entry.at,
@@ -148,7 +149,7 @@ _LONGEST_NAME = 80
 
 
 def charge_rows(charges: Sequence[ChargeRecord]) -> list[dict[str, Any]]:
-    """A row for the cells of one query that one analyst asked for at once, newest first.
+    """A row for the cells of one query that were charged at once, newest first.
 
     `pending` of them have no result on record; `epsilon` is the most they cost a block.
     """
@@ -156,7 +157,7 @@ def charge_rows(charges: Sequence[ChargeRecord]) -> list[dict[str, Any]]:
 
 
 def charges_page(newest: ChargePage) -> tuple[list[dict[str, Any]], int | None]:
-    """The rows of one page, and before which entry the next one begins."""
+    """The rows of one page, and the entry before which the next page begins."""
     rows = charge_rows(newest.charges)
     if len(rows) > PAGE:
         return rows[:PAGE], rows[PAGE - 1]["seq"]
@@ -164,9 +165,9 @@ def charges_page(newest: ChargePage) -> tuple[list[dict[str, Any]], int | None]:
 
 
 def _alike(charged: ChargeRecord) -> tuple[str, str, str, int, str]:
-    """A name is the analyst's choice: other queries under the same one are other rows."""
+    """Names are chosen by analysts, so queries with the same name still have separate rows."""
     charge = charged.charge
-    digest = question_digest(charge.question)
+    digest = query_digest(charge.question)
     return charge.log, charge.analyst, str(charge.question["ppi"]), charge.amount.nano, digest
 
 
@@ -191,13 +192,13 @@ def _charge_row(cells: Sequence[ChargeRecord]) -> dict[str, Any]:
 
 
 def _span(blocks: Collection[str]) -> str:
-    """Labels of one grid sort as the time they stand for."""
+    """First and last block; labels of one grid sort by time."""
     first, last = min(blocks), max(blocks)
     return first if first == last else f"{first} … {last} ({len(blocks):,})"
 
 
 _DOCUMENT = "/console/protection-document"
-# What is longer is read as a document, not as a page.
+# A longer pack is offered as a document, not as a page.
 _LONGEST = 130_000
 LogOrAll = Annotated[str, Query(max_length=64)]
 
@@ -214,7 +215,7 @@ class ProtectionView(ConsoleView):
         return self._shown(bearer, log)
 
     def document(self, bearer: Asking, log: LogOrAll = "") -> Response:
-        """The pack as a file that stands by itself."""
+        """The pack as a self-contained file."""
         pack = self._custody(bearer).pack(log or None)
         today = datetime.now(UTC).date().isoformat()
         # A log that is there has a name of letters, digits, - and _.
