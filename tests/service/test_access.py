@@ -202,7 +202,7 @@ def test_a_key_revoked_while_a_release_is_planned_is_charged_nothing(
     asked = 0
     still_holds = keys.Bearer.still_holds
 
-    def revoked_after_the_door(bearer: keys.Bearer, register: keys.Keys) -> None:
+    def revoked_after_the_door(bearer: keys.Bearer, register: keys.KeyLookup) -> None:
         nonlocal asked
         asked += 1
         still_holds(bearer, register)

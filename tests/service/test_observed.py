@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pappi.checkpoint import LocalSession
-from pappi.service.logs import LOGGER, JsonLines, Metrics, Paced, Seen, write_logs
+from pappi.service.logs import LOGGER, AnsweredRequest, JsonFormatter, Metrics, Paced, write_logs
 from tests.service.served import LOG, SOJOURN, Served, ask, served
 
 PRIVATE = "Meyer-1964"
@@ -30,7 +30,7 @@ def service(tmp_path: Path) -> Served:
 def lines() -> Iterator[io.StringIO]:
     written = io.StringIO()
     handler = logging.StreamHandler(written)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonFormatter())
     LOGGER.addHandler(handler)
     LOGGER.setLevel(logging.INFO)
     yield written
@@ -94,7 +94,7 @@ def test_metrics_do_not_depend_on_what_was_released(tmp_path: Path) -> None:
 
 def test_durations_of_analysts_requests_are_counted_in_steps_of_the_grid() -> None:
     metrics = Metrics(0.25)
-    metrics.count(Seen("analyst", "/release", "POST", 200, None, 0.2501))
+    metrics.count(AnsweredRequest("analyst", "/release", "POST", 200, None, 0.2501))
     borders = [
         line.split('le="')[1].split('"')[0]
         for line in metrics.text().splitlines()
@@ -165,7 +165,7 @@ def test_a_flood_of_one_sender_hides_neither_others_nor_failures() -> None:
     assert sum(flood) == 1_200
     other = record_of("request", key="k1", client="10.0.0.2")
     assert paced.filter(other)
-    assert json.loads(JsonLines().format(other))["kept_back"] == 9_000 - 1_200
+    assert json.loads(JsonFormatter().format(other))["kept_back"] == 9_000 - 1_200
     assert paced.filter(record_of("failure", error="ValueError"))
     assert paced.filter(record_of("request", key=None, client="10.0.0.3"))
 

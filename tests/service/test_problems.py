@@ -22,7 +22,7 @@ from pappi.errors import (
     ReleaseFailed,
     WorkspaceError,
 )
-from pappi.service.logs import LOGGER, JsonLines
+from pappi.service.logs import LOGGER, JsonFormatter
 from pappi.service.problems import CODES, Audience, Fault, code_of, fault_of
 from pappi.session import Analyst
 from tests.service.served import SOJOURN, Served, ask, served
@@ -40,7 +40,7 @@ def lines() -> Iterator[io.StringIO]:
     """What the service logs, as it is written."""
     written = io.StringIO()
     handler = logging.StreamHandler(written)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonFormatter())
     LOGGER.addHandler(handler)
     LOGGER.setLevel(logging.INFO)
     yield written

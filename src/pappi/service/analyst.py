@@ -1,8 +1,8 @@
 """The analyst's application: the verbs of a session over HTTP.
 
-Everything goes through one session, opened for the bearer of the key: it knows only the logs
-that were granted to them, and asks again inside the charge's transaction whether the key
-still holds.
+Everything goes through one session, opened for the bearer of the key: it has only the logs
+that were granted to them, and checks again inside the charge's transaction that the key is
+still valid.
 """
 
 from __future__ import annotations
@@ -78,14 +78,14 @@ def analyst_app(
 
 
 class AnalystView:
-    """One method a route: a verb of the session of whoever bears the key."""
+    """One method per route: a verb of the session of the key's bearer."""
 
     def __init__(self, workspace: Workspace, settings: Settings) -> None:
         self._workspace = workspace
         self._settings = settings
 
     def logs(self, bearer: Asking) -> replies.Logs:
-        """The logs you may ask about, and what is public about each."""
+        """The logs you may query, and what is public about each."""
         return replies.Logs(bearer.session_in(self._workspace).logs())
 
     def log(self, log: LogName, bearer: Asking) -> PublicLog:
@@ -127,17 +127,17 @@ class AnalystView:
         return replies.Preview(catalogue.log, quotes)
 
     def advise(self, sent: models.ToAdvise, bearer: Asking) -> replies.Preview:
-        """The same, with what to ask instead of every PPI that may well not decide."""
+        """A preview with alternatives to every PPI whose verdict may well be undecided."""
         catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
         return replies.Preview(catalogue.log, session.advise(catalogue, sent.epsilon))
 
     def price(self, sent: models.Definitions, bearer: Asking) -> replies.Priced:
-        """What asking all PPIs together would cost; nothing is spent."""
+        """What releasing all PPIs together would cost; nothing is spent."""
         catalogue = catalogue_in(sent)
         return replies.Priced(catalogue.log, bearer.session_in(self._workspace).price(catalogue))
 
     def forecast(self, sent: models.Definitions, bearer: Asking) -> replies.Forecasts:
-        """How long the budget lasts if PPIs are asked, at the ε they name."""
+        """How long the budget lasts if PPIs are released, at the ε they name."""
         catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
         return replies.Forecasts(
             catalogue.log, session.forecasts(catalogue), session.outlook(catalogue)

@@ -1,9 +1,9 @@
-"""Who asks: bearer keys, and what each may do. Everything is denied by default.
+"""Authentication: bearer keys, and what each may do. Everything is denied by default.
 
-A request is admitted before its body is read: it has a valid key of the application's role,
-and not too many came before it. Pages have it from a session, everything else from the header.
-Every route names the right it needs; a route without one cannot even be defined, but for
-health, the way in and the glossary (`is_open`).
+A request is admitted before its body is read, if it has a valid key of the application's role
+and is within its rate. Pages have the key from a session, everything else from the header.
+Every route names the right it needs; a route without one cannot even be defined, except for
+health, sign-in and the glossary (`is_open`).
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class Keys(Protocol):
-    """Whatever knows which keys hold."""
+class KeyLookup(Protocol):
+    """Whatever knows which keys are valid."""
 
     def key_of(self, secret: str, now: datetime) -> KeyRecord: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """The one who asks, by a key that was valid when the request came in."""
+    """The caller, by a key that was valid when the request came in."""
 
     record: KeyRecord
     secret: str = field(repr=False)
@@ -67,14 +67,14 @@ class Bearer:
         """An analyst's session: with the logs that were granted to them."""
         return workspace.granted_checkpoint(self.name, self.still_holds)
 
-    def still_holds(self, keys: Keys) -> None:
-        """Asked inside a charge's transaction: a key revoked a moment ago is refused."""
+    def still_holds(self, keys: KeyLookup) -> None:
+        """Called inside a charge's transaction: a key revoked a moment ago is refused."""
         keys.key_of(self.secret, now())
 
 
 @dataclass(frozen=True, slots=True)
 class Authenticator:
-    """Knows by a key, or by the session it began, who comes to one of the applications."""
+    """Identifies the caller of an application, by a key or by a session begun with one."""
 
     audience: Audience
     workspace: Workspace
@@ -90,7 +90,7 @@ class Authenticator:
         return Bearer(record, secret)
 
     def secret_in(self, scope: Scope) -> str:
-        """Of a request to a page, or of one by a program."""
+        """The key of a request to a page, or by a program."""
         if is_home(scope["path"], self.audience):
             return self.sessions.key_behind(self.token_in(HTTPConnection(scope)))
         scheme, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
@@ -99,7 +99,7 @@ class Authenticator:
         return typed_key(secret)
 
     def token_in(self, connection: HTTPConnection) -> str:
-        """What the session's cookie holds, if there is one."""
+        """The content of the session's cookie, if there is one."""
         name = cookie_name(self.audience, connection.scope["scheme"])
         return connection.cookies.get(name, "")
 
@@ -141,7 +141,7 @@ class Admission:
 
 
 def typed_key(text: str) -> str:
-    """What may be a key, without the blanks around it."""
+    """A possible key, without surrounding blanks."""
     secret = text.strip()
     if not secret or len(secret) > _LONGEST_KEY:
         raise NotAuthenticated
@@ -179,15 +179,19 @@ def needs(right: Right) -> Any:  # noqa: ANN401 - FastAPI types its dependencies
 
 
 def rights_of(route: APIRoute) -> list[Right]:
-    needed = (given.dependency for given in route.dependencies if isinstance(given, Dependency))
+    needed = (
+        dependency.dependency
+        for dependency in route.dependencies
+        if isinstance(dependency, Dependency)
+    )
     return [need.right for need in needed if isinstance(need, Needs)]
 
 
 class GuardedRoute(APIRoute):
     """A route that cannot be defined without the right it needs."""
 
-    def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:  # noqa: ANN401
-        super().__init__(path, endpoint, **given)
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401
+        super().__init__(path, endpoint, **options)
         if not is_open(path) and not rights_of(self):
             raise RuntimeError(f"the route {path} names no right")
 
@@ -214,7 +218,7 @@ _OPEN = _OPEN_PAGES | {"/health", "/ready"}
 
 
 def cookie_name(audience: Audience, scheme: str) -> str:
-    """Over HTTPS with a prefix by which a browser takes it from this very host alone.
+    """Over HTTPS with a prefix that makes a browser accept it from this very host only.
 
     >>> cookie_name(Audience.OWNER, "https")
     '__Host-pappi_console'
@@ -234,16 +238,16 @@ def is_home(path: str, audience: Audience) -> bool:
 
 
 def is_page(path: str, audience: Audience) -> bool:
-    """Whether a person looks at what is behind a path."""
+    """Whether a path is a page for people."""
     return path in _OPEN_PAGES or path.startswith(STATIC) or is_home(path, audience)
 
 
 # --- who is signed in: sessions of the pages, kept in this process alone ----------------------
 #
 # A session stands for a key that was typed in once. Its cookie is a random token; the key stays
-# here, in memory, and is asked for anew at every request, so that a revoked key ends all its
-# sessions at once. It ends by itself after some hours, and sooner if it is not used. A restart
-# signs everybody out.
+# here, in memory, and is checked again at every request, so that revoking a key ends all its
+# sessions at once. A session ends by itself after some hours, and sooner if it is not used. A
+# restart signs everybody out.
 
 _TOKEN_BYTES = 32
 _MOST = 10_000
@@ -276,14 +280,14 @@ class Sessions:
         self._lock = threading.Lock()
 
     def begin(self, secret: str) -> str:
-        """A new session; the oldest of the same key makes room if it has too many.
+        """A new session; if the same key has too many, its oldest one ends.
 
         So nobody can sign others out by signing in again and again.
         """
         token = base64.urlsafe_b64encode(secret_bytes(_TOKEN_BYTES)).rstrip(b"=").decode("ascii")
         with self._lock:
-            own = [name for name, session in self._open.items() if session.secret == secret]
-            for name in own[: max(0, len(own) - _MOST_OF_ONE + 1)]:
+            of_same_key = [name for name, session in self._open.items() if session.secret == secret]
+            for name in of_same_key[: max(0, len(of_same_key) - _MOST_OF_ONE + 1)]:
                 del self._open[name]
             now = self._clock()
             self._open[_digest(token)] = _Session(secret, now + self._seconds, now)
@@ -292,7 +296,7 @@ class Sessions:
         return token
 
     def key_behind(self, token: str) -> str:
-        """The key of a session that is still open, and now stays so for a while."""
+        """The key of a session that is still open; its idle time starts again."""
         name = _digest(token)
         with self._lock:
             session, now = self._open.get(name), self._clock()

@@ -1,11 +1,11 @@
-"""What stands around an application, in the order that keeps it safe.
+"""The middleware around an application, in a safe order.
 
-Observed      outermost: an id, what every reply says, one log line and one count per request
-Addressed     under the one name it is known by, if it has one
+Observed      outermost: an id, common headers, one log line and one count per request
+Addressed     answers only to the public host name, if it has one
 OnTheGrid     analysts only: replies leave at whole multiples of the grid
-PageMiddleware  pages alone: their headers, their origin, and errors for people to read
+PageMiddleware  pages only: their headers, their origin, and errors for people to read
 Contained     whatever fails becomes a fixed sentence, before it can reach a log
-Closing       nothing new once the service is told to stop
+Closing       refuses new requests once the service is told to stop
 Admission     a valid key of the right role, not too often
 Bodies        up to a size, within a time
 Turns         analysts only: a limited number at once
@@ -34,7 +34,7 @@ from pappi.checkpoint import Clock, on_grid, time_to_wait
 from pappi.errors import PappiError
 from pappi.service.keys import STATIC, Admission, Authenticator, Bearer, GuardedRoute
 from pappi.service.limits import BEARER, Bodies, Turns
-from pappi.service.logs import Metrics, Seen, log_failure, log_request, request_from
+from pappi.service.logs import AnsweredRequest, Metrics, log_failure, log_request, request_from
 from pappi.service.problems import (
     INTERNAL,
     MEDIA_TYPE,
@@ -61,7 +61,7 @@ Sleep = Callable[[float], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """How time passes: on a clock, for a thread that waits, and for a reply that does."""
+    """A clock, and how a thread and a reply wait; replaced in tests."""
 
     clock: Clock = time.monotonic
     wait: Callable[[float], object] = time.sleep
@@ -69,7 +69,7 @@ class Passing:
 
 
 class OnTheGrid:
-    """Holds every message of a reply until its time has come, then sends all of them."""
+    """Holds every message of a reply until its time on the grid, then sends all of them."""
 
     def __init__(self, app: ASGIApp, grid: float, passing: Passing) -> None:
         self._app = app
@@ -77,20 +77,20 @@ class OnTheGrid:
         self._passing = passing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # What is the same for everybody at any time needs no pace: pages would appear late.
+        # Static files are the same for everybody, and would only make pages late.
         if scope["path"].startswith(STATIC):
             await self._app(scope, receive, send)
             return
         arrived = self._passing.clock()
-        held: list[Message] = []
+        messages: list[Message] = []
 
         async def hold(message: Message) -> None:
-            held.append(message)
+            messages.append(message)
 
         await self._app(scope, receive, hold)
         passed = self._passing.clock() - arrived
         await self._passing.sleep(time_to_wait(passed, self._grid))
-        for message in held:
+        for message in messages:
             await send(message)
 
 
@@ -184,13 +184,13 @@ def _middleware(authenticator: Authenticator, frame: Frame) -> list[Middleware]:
 
 
 def route_of(scope: Scope) -> str:
-    """The template of the route that was found, never the path that was asked for."""
+    """The template of the matched route, never the requested path."""
     path = getattr(scope.get("route"), "path", None)
     return path if isinstance(path, str) else _UNMATCHED
 
 
 class Observed:
-    """Counts and logs every reply once it has left; by its id the sender can name it."""
+    """Counts and logs every reply once it has left; its id is in the reply as well."""
 
     def __init__(self, app: ASGIApp, audience: Audience, metrics: Metrics) -> None:
         self._app = app
@@ -221,7 +221,7 @@ class Observed:
             finally:
                 bearer = scope.get(BEARER)
                 key = bearer.record.id if isinstance(bearer, Bearer) else None
-                seen = Seen(
+                answered = AnsweredRequest(
                     self._audience,
                     route_of(scope),
                     scope["method"],
@@ -229,15 +229,15 @@ class Observed:
                     key,
                     (time.monotonic() - began),
                 )
-                self._metrics.count(seen)
-                log_request(seen)
+                self._metrics.count(answered)
+                log_request(answered)
 
 
 class Addressed:
-    """Answers to its public name alone, and as if it spoke the scheme people see.
+    """Answers only to its public name, and takes the public scheme for that of the request.
 
-    So cookies are for HTTPS alone whatever a proxy passes on, and a foreign name that leads
-    here opens nothing. Whether it is well may be asked under any name.
+    So cookies are for HTTPS only, whatever a proxy passes on, and another host name that points
+    here opens nothing. Health checks work under any name.
     """
 
     def __init__(self, app: ASGIApp, url: PublicUrl) -> None:
@@ -254,7 +254,7 @@ class Addressed:
 
 
 class Contained:
-    """Ends whatever no handler knew: a fixed sentence for the sender, the kind for the log."""
+    """Catches every other exception: a fixed sentence for the sender, its type for the log."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -276,7 +276,7 @@ class Contained:
 
 
 class Closing:
-    """Refuses what comes after the service was told to stop; what is under way goes on."""
+    """Refuses new requests after the service was told to stop; those under way go on."""
 
     def __init__(self, app: ASGIApp, closed: Event) -> None:
         self._app = app

@@ -1,7 +1,7 @@
-"""How much one may ask for: rates, sizes of bodies, requests at once.
+"""Limits on requests: rates, sizes of bodies, concurrency.
 
-All limits are functions of the requests alone. They hold per process: behind a balancer with
-several, each has its own.
+All limits depend on the requests only. They hold per process: behind a load balancer, each
+process has its own.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pappi.service.problems import Fault
 from pappi.service.settings import Settings
 
 _REMEMBERED = 10_000
-# The bytes of a form with a key and where to go then, and room to spare.
+# Enough for the sign-in form: a key and the next page.
 _WITHOUT_KEY = 10_000
 
 
 class Buckets:
-    """A token bucket for each name: a minute's worth at once, then as fast as they refill.
+    """A token bucket for each name: bursts of a minute's worth, then as fast as they refill.
 
     >>> now = 0.0
     >>> buckets = Buckets(2, clock=lambda: now)
@@ -39,15 +39,15 @@ class Buckets:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait_for(self, name: str) -> float:
-        """Take a token: 0, or how many seconds there will be none."""
+        """Take a token: returns 0, or the seconds until there will be one."""
         now = self._clock()
         tokens, since = self._left.pop(name, (self._full, now))
         tokens = min(self._full, tokens + (now - since) * self._per_second)
-        taken = tokens >= 1
-        self._left[name] = (tokens - 1 if taken else tokens, now)
+        has_token = tokens >= 1
+        self._left[name] = (tokens - 1 if has_token else tokens, now)
         if len(self._left) > _REMEMBERED:
             self._left.popitem(last=False)
-        return 0.0 if taken else (1 - tokens) / self._per_second
+        return 0.0 if has_token else (1 - tokens) / self._per_second
 
 
 def too_many(seconds: float) -> Fault:
@@ -61,7 +61,7 @@ def too_many(seconds: float) -> Fault:
 
 
 BEARER = "pappi.bearer"
-"""Where in a request's scope its bearer is, once it is admitted."""
+"""The key of the bearer in a request's scope, once it is admitted."""
 
 
 class _Gone(Exception):
@@ -69,7 +69,7 @@ class _Gone(Exception):
 
 
 class Bodies:
-    """Takes in a whole body, of any framing, up to a size and within a time.
+    """Reads a whole body, of any framing, up to a size and within a time.
 
     A caller without a key can send no more than a sign-in form.
     """
@@ -87,13 +87,13 @@ class Bodies:
             async with asyncio.timeout(self._seconds):
                 body = None if int(announced) > most else await _read(receive, most)
         except _Gone:
-            return  # half a body is none, and nobody waits for a reply
+            return  # the body is incomplete, and nobody waits for a reply
         except TimeoutError:
             slow = Fault("too-slow", f"the body must arrive within {self._seconds:g} s")
             await slow.response()(scope, receive, send)
             return
         if body is None:
-            # What is left of the body is not read: the connection cannot be used again.
+            # The rest of the body is not read, so the connection cannot be used again.
             too_large = Fault(
                 "too-large",
                 f"the body may have at most {most:,} bytes",
@@ -121,7 +121,7 @@ async def _read(receive: Receive, most: int) -> bytes | None:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """The body in one piece, and after it whatever else there is to hear."""
+    """The body in one message, then whatever else is received."""
     pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
@@ -134,9 +134,9 @@ class Turns:
     """A limited number of requests at once; some others wait, and the rest must try later.
 
     Both applications share the process's cores: the owner's stop switch must not have to wait
-    until fifty analysts have their answers. What evaluates PPIs has turns of its own, so
-    that a preview, which does not, never waits behind it. And whoever asks for much waits
-    behind themselves: of one key only a few requests are worked on, and a few more wait.
+    until fifty analysts have their answers. Requests that evaluate PPIs have turns of their own,
+    so that a preview, which does not, never waits behind them. And heavy users wait behind
+    themselves: of one key only a few requests are worked on, and a few more wait.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -154,16 +154,16 @@ class Turns:
             return
         turns = self._releasing if scope["path"] in _RELEASING else self._others
         key = scope[BEARER].record.id
-        own, here = self._own.setdefault(key, (asyncio.Semaphore(self._of_one), []))
-        if len(here) >= self._most_of_one or (turns.locked() and self._room == 0):
+        own_turns, present = self._own.setdefault(key, (asyncio.Semaphore(self._of_one), []))
+        if len(present) >= self._most_of_one or (turns.locked() and self._room == 0):
             busy = Fault(
                 "busy", "too many requests are already waiting", headers={"Retry-After": "2"}
             )
             await busy.response()(scope, receive, send)
             return
-        here.append(None)
+        present.append(None)
         try:
-            async with own:
+            async with own_turns:
                 self._room -= 1
                 try:
                     await turns.acquire()
@@ -174,8 +174,8 @@ class Turns:
                 finally:
                     turns.release()
         finally:
-            here.pop()
-            if not here:
+            present.pop()
+            if not present:
                 self._own.pop(key, None)
 
 

@@ -1,13 +1,13 @@
-"""One line of JSON per request, and one per failure: enough to run a service by.
+"""One line of JSON per request, and one per failure: enough to operate a service.
 
 A line has the time, the application, the route's template, the method, the status, the key's
-id, the duration, and of the request its id, which its reply has too, and the address it came
-from. It never has a body, a query, a path as it was asked for, a case or a value; of a
-failure it has the kind and not the words, which may quote data. What libraries say comes in
-the same form: of uvicorn's words the templates, of all others' where they were said.
+id, the duration, the client's address and the request's id, which its reply has too. It never
+has a body, a query, a requested path, a case or a value; for a failure it has the type and not
+the message, which may quote data. Messages of libraries come in the same form: of uvicorn's the
+templates, of all others only where they were logged.
 
 No sender can fill the disk: lines per minute are limited for each key, address and kind.
-What is kept back is counted, here and in the metrics.
+Dropped lines are counted, here and in the metrics.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ _FIELDS = "pappi"
 _KEPT_BACK = "kept_back"
 _ID_BYTES = 8
 _LONGEST_ADDRESS = 64
-# Lines a minute: of one sender's requests, of all who showed no key, of each kind of event of
-# ours, and of each place in a library.
+# Lines per minute: for one sender's requests, for all requests without a key, for each kind of our
+# own events, and for each place in a library.
 _OF_A_SENDER = 1_200
 _WITHOUT_KEY = 6_000
 _OF_AN_EVENT = 600
 _OF_A_LIBRARY = 60
 
 
-# The request that is being answered: an id of our own, and whose it is.
+# The request that is being answered: its id, and its client.
 _CURRENT: ContextVar[Mapping[str, str] | None] = ContextVar("request", default=None)
 
 
 @contextmanager
 def request_from(client: str) -> Iterator[str]:
-    """Every line until the end is about the request with this id, from whichever thread."""
+    """Lines logged in this context, from any thread, carry the request's new id."""
     name = secret_bytes(_ID_BYTES).hex()
     token = _CURRENT.set({"request": name, "client": client[:_LONGEST_ADDRESS]})
     try:
@@ -59,34 +59,34 @@ def request_from(client: str) -> Iterator[str]:
 
 
 def _log(level: int, event: str, **fields: str | float | None) -> None:
-    """Our own line: about the request that is being answered, if there is one."""
+    """A line of our own, with the request that is being answered, if any."""
     LOGGER.log(level, event, extra={_FIELDS: {**(_CURRENT.get() or {}), **fields}})
 
 
-class JsonLines(logging.Formatter):
-    """Only what was put into the record for us; never a traceback or a message's arguments."""
+class JsonFormatter(logging.Formatter):
+    """Writes only our own fields of a record; never a traceback or a message's arguments."""
 
     def format(self, record: logging.LogRecord) -> str:
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        line = {"time": when, "level": record.levelname.lower(), **_said(record)}
+        line = {"time": when, "level": record.levelname.lower(), **_fields_of(record)}
         kept_back = getattr(record, _KEPT_BACK, 0)
         if kept_back:
             line["kept_back"] = kept_back
         return json.dumps(line, default=str)
 
 
-def _said(record: logging.LogRecord) -> dict[str, Any]:
+def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
     if record.name == LOGGER.name:
         return {"event": record.msg, **getattr(record, _FIELDS, {})}
-    # Many libraries put values into what should be a template: theirs are not repeated.
+    # Many libraries put values into what should be a template, so those are not repeated.
     words = record.msg if record.name.startswith("uvicorn") else "library"
-    said = {"event": words, "logger": record.name, "at": f"{record.module}.{record.funcName}"}
+    line = {"event": words, "logger": record.name, "at": f"{record.module}.{record.funcName}"}
     error = record.exc_info[1] if record.exc_info else None
     if error is not None:
-        said["error"] = type(error).__name__
+        line["error"] = type(error).__name__
     if isinstance(error, OSError):
-        said["code"] = errno.errorcode.get(error.errno or 0)
-    return said
+        line["code"] = errno.errorcode.get(error.errno or 0)
+    return line
 
 
 class Paced(logging.Filter):
@@ -111,7 +111,7 @@ class Paced(logging.Filter):
             return True
 
     def _counted(self, record: logging.LogRecord) -> Iterator[tuple[Buckets, str]]:
-        """Where a line counts, one after the other."""
+        """The buckets a line counts in, one after the other."""
         fields = getattr(record, _FIELDS, {})
         if record.name != LOGGER.name:
             yield self._libraries, f"{record.name} {record.pathname} {record.lineno}"
@@ -124,21 +124,21 @@ class Paced(logging.Filter):
             yield self._without_key, ""
 
 
-def log_request(seen: Seen) -> None:
+def log_request(request: AnsweredRequest) -> None:
     _log(
         logging.INFO,
         "request",
-        application=seen.application,
-        method=seen.method if len(seen.method) <= 10 else "other",
-        route=seen.route,
-        status=seen.status,
-        key=seen.key,
-        seconds=round(seen.seconds, 3),
+        application=request.application,
+        method=request.method if len(request.method) <= 10 else "other",
+        route=request.route,
+        status=request.status,
+        key=request.key,
+        seconds=round(request.seconds, 3),
     )
 
 
 def log_failure(error: Exception, route: str) -> None:
-    """The kind of what went wrong: its words may quote data."""
+    """Only the type of an error: its message may quote data."""
     code = getattr(error, "code", None)
     _log(logging.ERROR, "failure", route=route, error=type(error).__name__, code=code)
 
@@ -149,14 +149,14 @@ def log_refused(reason: str, client: str) -> None:
 
 
 def log_act(event: str, **fields: str | int) -> None:
-    """Something the service itself did, such as to start."""
+    """Something the service itself did, such as starting."""
     _log(logging.INFO, event, **fields)
 
 
 def write_logs(to: TextIO | None = None) -> None:
-    """Send our lines to standard error, and everybody's warnings in the same form."""
+    """Send our lines to standard error, and all warnings in the same form."""
     handler = logging.StreamHandler(to or sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonFormatter())
     handler.addFilter(Paced())
     logging.getLogger().handlers = [handler]
     for name, level in ((None, logging.WARNING), (LOGGER.name, logging.INFO)):
@@ -181,8 +181,8 @@ _OWNER_SECONDS = (0.005, 0.02, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """One request that was answered, as far as anyone may know of it."""
+class AnsweredRequest:
+    """One request that was answered, with what may be logged of it."""
 
     application: str
     route: str
@@ -218,13 +218,13 @@ class Metrics:
             registry=self._registry,
         )
 
-    def count(self, seen: Seen) -> None:
-        # A method is the sender's own word: an unknown one must not make a new label.
-        method = seen.method if seen.method in _METHODS else "other"
-        self._requests.labels(seen.application, seen.route, method, str(seen.status)).inc()
-        analyst = seen.application == "analyst"
+    def count(self, request: AnsweredRequest) -> None:
+        # A method is whatever the sender wrote: an unknown one must not make a new label.
+        method = request.method if request.method in _METHODS else "other"
+        self._requests.labels(request.application, request.route, method, str(request.status)).inc()
+        analyst = request.application == "analyst"
         durations = self._analyst_seconds if analyst else self._owner_seconds
-        durations.labels(seen.route).observe(seen.seconds)
+        durations.labels(request.route).observe(request.seconds)
 
     def text(self) -> str:
         return generate_latest(self._registry).decode("utf-8")

@@ -1,7 +1,7 @@
 """What requests look like: strict, closed, and bounded in length. For replies see `replies`.
 
-Amounts of ε and wanted accuracies are decimals written as text, never floats, so that what
-was asked for is what is charged. Days are ISO dates. The OpenAPI documents are made of these.
+Amounts of ε and accuracies are decimals written as text, never floats, so that exactly what was
+requested is charged. Days are ISO dates. The OpenAPI documents are made of these.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MOST_DEFINITIONS = 1_000_000
 Member = TypeVar("Member")
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
-"""Of a log."""
+"""The name of a log."""
 Person = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.@-]{0,63}$")]
 """The name of an analyst, or of an owner's key."""
 Amount = Annotated[str, Field(pattern=r"^[0-9]{1,7}(\.[0-9]{1,9})?$", examples=["0.1"])]
@@ -48,19 +48,19 @@ Text = Annotated[str, Field(min_length=1, max_length=1_000)]
 Exact = Annotated[str, Field(pattern=r"^-?[0-9]{1,40}([./][0-9]{1,40})?$", examples=["2.5"])]
 """A number as a decimal, or as a fraction such as 1/3."""
 Range = Annotated[list[Exact], Field(min_length=2, max_length=2)]
-# Not strict: JSON has the value of a member, never the member itself.
+# Not strict, because JSON has the value of an enum's member, never the member.
 Choice = Annotated[Member, Field(strict=False)]
 ABOUT_ADJACENCY = Field(description=f"Under replace: {UNDER_REPLACE}")
 Once = AfterValidator(lambda names: list(dict.fromkeys(names)))
-"""Of a list: what comes twice counts once."""
+"""For lists: duplicates count once."""
 
 
-def _as_day(written: object) -> object:
+def _as_day(value: object) -> object:
     """Text to a date; a number is not one, and neither is a time."""
-    if not isinstance(written, str) or len(written) != 10:
+    if not isinstance(value, str) or len(value) != 10:
         raise ValueError("write a day as 2025-12-31")
     try:
-        return date.fromisoformat(written)
+        return date.fromisoformat(value)
     except ValueError:
         raise ValueError("there is no such day") from None
 
@@ -70,11 +70,11 @@ Day = Annotated[
 ]
 
 
-def _as_instant(written: object) -> object:
-    if not isinstance(written, str) or len(written) > 40:
+def _as_instant(value: object) -> object:
+    if not isinstance(value, str) or len(value) > 40:
         raise ValueError("write a time as 2025-12-31T23:59:59Z")
     try:
-        instant = datetime.fromisoformat(written)
+        instant = datetime.fromisoformat(value)
     except ValueError:
         raise ValueError("there is no such time") from None
     if instant.tzinfo is None:
@@ -240,8 +240,8 @@ class ToCreate(_Request):
         return NewLog(first=self.first, keys=keys, terms=terms)
 
     def vocabulary(self) -> Vocabulary:
-        named = self.model_dump(mode="json", include={"activities", "attributes"})
-        return from_wire(Vocabulary, named)
+        names = self.model_dump(mode="json", include={"activities", "attributes"})
+        return from_wire(Vocabulary, names)
 
 
 class ToSeal(_Request):

@@ -1,6 +1,6 @@
 """The owner's application: custody's verbs over HTTP.
 
-It gives exact values and takes personal data in: its port is for the trusted side alone.
+It returns exact values and accepts personal data: its port is for the trusted side only.
 Every act is on record under the name of the key that did it.
 """
 
@@ -92,7 +92,7 @@ def owner_app(
 
 
 class OwnerView:
-    """One method a route."""
+    """One method per route."""
 
     def __init__(self, workspace: Workspace, frame: Frame) -> None:
         self._workspace = workspace
@@ -150,7 +150,7 @@ class OwnerView:
         return self._custody(bearer).grant(log, Epsilon.of(sent.per_block), total).public
 
     def analysts(self, log: LogName, bearer: Asking) -> replies.Grants:
-        """Who may ask about a log."""
+        """Who may query a log."""
         custody = self._custody(bearer)
         custody.log(log)
         return replies.Grants(log, tuple(grant for grant in custody.grants() if grant.log == log))
@@ -258,7 +258,7 @@ REQUEST_BODY = {
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A body as it came, to be read in a thread: reading takes its time."""
+    """A raw body, to be parsed in a thread because that takes time."""
 
     body: bytes
     kind: str
@@ -273,7 +273,7 @@ SentEvents = Annotated[Batch, Depends(_sent)]
 
 
 def events_in(batch: Batch) -> list[Any]:
-    """The objects in a body; what each of them says is for custody to judge."""
+    """The objects in a body; custody checks what is in them."""
     body, kind = batch.body, batch.kind
     if kind in LINES:
         lines = enumerate(body.split(b"\n"), start=1)
@@ -287,7 +287,7 @@ def events_in(batch: Batch) -> list[Any]:
 
 
 def _json(text: bytes, place: str) -> Any:  # noqa: ANN401 - whatever JSON says
-    """Fails with the place alone: what is written there may be personal."""
+    """Fails with the place only: the content may be personal."""
     try:
         return json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):

@@ -1,9 +1,9 @@
-"""Every failure as problem+json (RFC 9457), in words that are safe for the one who asks.
+"""Every failure as problem+json (RFC 9457), in words that are safe for the caller.
 
-A body says `type` (a URN of the code), `title`, `status`, `code`, `detail`, `hint` and, where
-there are several things wrong, `problems` with their places. An analyst never sees an
-exception's own text: what is not one of PaPPI's errors has a fixed sentence, and so has
-everything about the workspace itself.
+A body has `type` (a URN of the code), `title`, `status`, `code`, `detail`, `hint` and, if several
+things are wrong, `problems` with their places. An analyst never sees an exception's own text:
+what is not one of PaPPI's errors has a fixed sentence, and so has everything about the
+workspace itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_PROBLEMS = 100
 
 
 class Audience(StrEnum):
-    """Which of the two applications speaks."""
+    """Which of the two applications it is."""
 
     ANALYST = "analyst"
     OWNER = "owner"
@@ -71,7 +71,7 @@ _STATUS_AND_TITLE: Mapping[str, tuple[int, str]] = MappingProxyType(
 CODES = frozenset(_STATUS_AND_TITLE)
 _LATER = "try again later; tell the owner if it keeps failing"
 _UNWELL = "the service cannot answer right now"
-# What the workspace says about itself names paths and causes: the owner's alone.
+# Errors about the workspace itself name paths and causes, which only the owner may see.
 _ABOUT_THE_WORKSPACE = frozenset(
     {"workspace", "ledger-unavailable", "ledger-broken", "ledger-rolled-back"}
 )
@@ -119,13 +119,13 @@ STOPPING = Fault(
 
 
 def code_of(error: PappiError) -> str:
-    """An error's own code; of one that is not known here, that of the kind it belongs to."""
+    """An error's code; if it is not listed here, that of the closest base class that is."""
     kinds = (kind for kind in type(error).__mro__ if issubclass(kind, PappiError))
     return next((kind.code for kind in kinds if kind.code in CODES), INTERNAL.code)
 
 
 def fault_of(error: PappiError, audience: Audience) -> Fault:
-    """What one of PaPPI's errors tells the one who asked; never its private detail."""
+    """What one of PaPPI's errors tells the caller; never its private detail."""
     code = code_of(error)
     if code == INTERNAL.code:
         return INTERNAL
@@ -140,13 +140,13 @@ def fault_of(error: PappiError, audience: Audience) -> Fault:
     return Fault(code, harmless(error.message), harmless(error.hint), headers=headers)
 
 
-# --- what the framework finds ---------------------------------------------------------
+# --- errors of the framework ----------------------------------------------------------
 
 
 def validation_fault(error: RequestValidationError) -> Fault:
-    """What is wrong with the form of a request: where, and pydantic's sentence; no value."""
+    """What is wrong with the form of a request: the place, and pydantic's message; no value."""
     problems = tuple(
-        # The place is where in the request: body.epsilon, query.limit.
+        # The place in the request, such as body.epsilon or query.limit.
         {
             "place": harmless(".".join(map(str, wrong["loc"]))),
             "message": harmless(str(wrong["msg"])),

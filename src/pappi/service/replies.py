@@ -223,8 +223,8 @@ class OwnersCharge:
     @classmethod
     def of(cls, record: ChargeRecord) -> OwnersCharge:
         charge = record.charge
-        known = what_was_charged(charge)
-        return cls(record.seq, record.at, record.released_at, **known, analyst=charge.analyst)
+        facts = what_was_charged(charge)
+        return cls(record.seq, record.at, record.released_at, **facts, analyst=charge.analyst)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,7 @@ class Trail:
 
 # --- the same, for the OpenAPI document ---------------------------------------------------------
 
-# What the codec writes in a form of its own, or more is known about than that it is text.
+# Types that the codec writes in a form of their own, or whose texts have a known pattern.
 _WRITTEN_AS: Mapping[Any, Any] = {
     Adjacency: Annotated[Literal[tuple(map(str, Adjacency))], ABOUT_ADJACENCY],
     CaseBorder: str,
@@ -302,14 +302,14 @@ _WRITTEN_AS: Mapping[Any, Any] = {
 
 @cache
 def reply_model(kind: type) -> type[BaseModel]:
-    """What an object of this dataclass is on the wire: closed, so that nothing else can come."""
-    known: dict[str, Any] = {}
+    """The model of this dataclass on the wire: closed, so that nothing else can be sent."""
+    model_fields: dict[str, Any] = {}
     for wired in wire_fields(kind):
         default = ... if wired.required else None
         if get_origin(wired.kind) is Literal:
             (default,) = get_args(wired.kind)
-        known[wired.name] = (_annotation(wired.kind, kind), default)
-    return create_model(kind.__name__, __base__=_Reply, __doc__=kind.__doc__, **known)
+        model_fields[wired.name] = (_annotation(wired.kind, kind), default)
+    return create_model(kind.__name__, __base__=_Reply, __doc__=kind.__doc__, **model_fields)
 
 
 def _annotation(kind: Any, within: type) -> Any:  # noqa: ANN401 - annotations are of any type

@@ -22,10 +22,10 @@ from pappi.service.settings import Settings
 from pappi.session import Workspace, to_wire
 from pappi.values import Right
 
-# What can happen to any request with a key: it, its key, its body or the workspace is no good.
+# Failures of any request with a key: of the request, its key, its body or the workspace.
 _ANY = (400, 401, 403, 408, 413, 422, 429, 500, 503)
 LOG = (404,)
-"""Of routes about a log, or about definitions that name one."""
+"""Failures of routes about a log, or about definitions that name one."""
 
 Endpoint = Callable[..., Any]
 
@@ -59,17 +59,17 @@ def add_route(
 
 
 def _writing(endpoint: Endpoint) -> Endpoint:
-    """The endpoint, with what it returns written by the codec that its clients read with."""
+    """The endpoint, its result written by the codec that clients read with."""
 
-    def written(**given: Any) -> Any:  # noqa: ANN401 - the endpoint's own parameters, and JSON
-        return to_wire(endpoint(**given))
+    def written(**arguments: Any) -> Any:  # noqa: ANN401 - the endpoint's own parameters, and JSON
+        return to_wire(endpoint(**arguments))
 
     written.__signature__ = signature(endpoint, eval_str=True)  # type: ignore[attr-defined]
     return written
 
 
 def add_page(app: Service, method: str, path: str, endpoint: Endpoint, right: Right) -> None:
-    """A page for people: behind a session, and not in the document for programs."""
+    """A page for people: behind a session, and not in the OpenAPI document."""
     app.add_api_route(
         path, endpoint, methods=[method], dependencies=[needs(right)], include_in_schema=False
     )
@@ -92,7 +92,7 @@ def add_common_routes(app: Service, right: Right, check: Callable[[], object]) -
         return app.openapi()
 
     failures = _documented((408, 413, 500, 503))
-    failures[500]["model"] = ProblemReply  # which puts it into the document, for all routes
+    failures[500]["model"] = ProblemReply  # puts it into the document once, for all routes
     for path, endpoint in (("/health", health), ("/ready", ready)):
         app.add_api_route(
             path,
@@ -107,7 +107,7 @@ def add_common_routes(app: Service, right: Right, check: Callable[[], object]) -
 
 
 def _documented(statuses: tuple[int, ...]) -> dict[int | str, dict[str, Any]]:
-    """By a reference: FastAPI would make a model anew of each failure of each route."""
+    """By reference: FastAPI would build a model for each failure of each route."""
     schema = {"$ref": f"#/components/schemas/{ProblemReply.__name__}"}
     return {
         status: {
@@ -142,16 +142,16 @@ def page_of(
     settings: Settings,
     number: Callable[[Entry], int],
 ) -> tuple[tuple[Entry, ...], int | None]:
-    """A page of what `entries` gives after a number, and the number the next begins after.
+    """A page of `entries` after a number, and the number after which the next page begins.
 
-    One entry more than the page has is asked for, to see whether there is a next one.
+    One entry more than fits is fetched, to see whether there is a next page.
     """
     length = min(limit or settings.page, settings.longest_page)
     page = tuple(entries(after, length + 1))
     return page[:length], number(page[length - 1]) if len(page) > length else None
 
 
-# Stands for a file's name in positions, of which only line and column are shown.
+# The file name in positions, of which only line and column are shown.
 _PLACE = "definitions"
 
 
@@ -160,7 +160,7 @@ def catalogue_in(sent: Definitions) -> Catalogue:
 
 
 def with_remarks(sent: Definitions) -> tuple[Catalogue, tuple[Problem, ...]]:
-    """The catalogue a request has as text, and what its notation leaves to be said about it."""
+    """The catalogue in a request, and the remarks of its notation."""
     text = sent.definitions
     notation = sent.notation or notation_of(text)
     reading = parse_definitions(text, notation, _PLACE, sent.log)
@@ -170,7 +170,7 @@ def with_remarks(sent: Definitions) -> tuple[Catalogue, tuple[Problem, ...]]:
 
 
 def run_subscriptions(workspace: Workspace) -> int:
-    """How many were released; if one fails, the seal holds all the same."""
+    """How many were released; a failure does not undo the seal."""
     try:
         runs = workspace.run_subscriptions()
     except PappiError as error:

@@ -1,18 +1,17 @@
 """Both applications in one process, until it is told to stop.
 
 Nothing that happens at the analysts' port may keep the owner from the stop switch. Each
-server has an event loop and worker threads of its own, so that the owner never waits in the
-analysts' line. Of the descriptors some are never given to analysts' connections. And a
-loop takes few connections at a time, so that a crowd cannot hold all descriptors
-before anybody has counted it.
+server has an event loop and worker threads of its own, so that the owner never queues behind
+analysts. Some file descriptors are never given to analysts' connections. And a loop accepts
+few connections at a time, so that a crowd cannot take all descriptors before it is counted.
 
-On SIGTERM or SIGINT nothing new is taken, and what is under way is finished: what was
-charged is released and recorded. If that takes too long the process ends all the same; the
-same request completes such a release later, at no new cost. A second SIGINT does not wait.
+On SIGTERM or SIGINT no new requests are accepted, and those under way are finished: what was
+charged is released and recorded. If that takes too long the process ends anyway; the same
+request completes such a release later, at no new cost. A second SIGINT does not wait.
 
-Opening looks at what came into the ledger since its last snapshot. The whole ledger is verified
-beside the service, when it starts and now and then, on a connection of its own; as long as that
-has found something wrong, every request is refused.
+Opening checks what was added to the ledger since its last snapshot. The whole ledger is verified
+in the background, at the start and at intervals, on a connection of its own; as long as something
+is wrong, every request is refused.
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ from pappi.service.settings import Network, Settings, networks_in
 from pappi.session import Workspace
 
 _BACKLOG = 1_024
-# Connections a loop takes before it looks at them; a few such handfuls are under way at once.
+# Connections a loop accepts before it handles them; a few such batches are under way at once.
 _AT_A_TIME = 16
-# Descriptors that analysts' connections never get: for those under way to be counted, the
-# ledger, the events and the log. The owner's connections are extra.
+# Descriptors that analysts' connections never get: for connections not counted yet, the ledger,
+# the events and the log. The owner's connections are extra.
 _RESERVED = 156
 _WATCH = "ledger"
 _AGAIN_SECONDS = 60.0
@@ -77,11 +76,11 @@ class Addresses:
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to us, who stop both servers at once."""
+    """Leaves signals to `Running`, which stops both servers at once."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        # asyncio takes as many at a time as it lets wait; more may wait than are taken.
+        # asyncio accepts as many at a time as its backlog; the socket's own may be longer.
         for listening in sockets or ():
             listening.listen(_BACKLOG)
 
@@ -103,14 +102,14 @@ class LedgerWatch:
         self._thread.start()
 
     def end(self) -> None:
-        """Does not wait for a long verification for long: it changes nothing."""
+        """Waits only briefly for a verification under way: it changes nothing."""
         self._ended.set()
         self._thread.join(_JOIN_SECONDS)
 
     def _watch(self) -> None:
         pause = 0.0
         while not self._ended.wait(pause):
-            # What was refused is looked at again soon: it may have been put right.
+            # A failed verification is repeated soon: it may have been repaired.
             pause = self._pause if self._verifies() else min(self._pause, _AGAIN_SECONDS)
 
     def _verifies(self) -> bool:
@@ -118,7 +117,7 @@ class LedgerWatch:
             verified = self._workspace.verify(self._go_on)
         except _EndedError:
             return False
-        except Exception as error:  # noqa: BLE001 - told to the log, and tried again
+        except Exception as error:  # noqa: BLE001 - logged, and tried again
             log_failure(error, _WATCH)
             return False
         if verified.ok:
@@ -133,13 +132,13 @@ class LedgerWatch:
 
 
 class _EndedError(Exception):
-    """The service ends; verifying it is broken off."""
+    """The service ends, so verifying stops."""
 
 
 class Running:
-    """Two listening sockets and what answers on them."""
+    """Two listening sockets and their servers."""
 
-    def __init__(self, workspace: Workspace, wanted: Addresses, settings: Settings) -> None:
+    def __init__(self, workspace: Workspace, addresses: Addresses, settings: Settings) -> None:
         try:
             workspace.logs()
         except LedgerBroken:
@@ -150,7 +149,7 @@ class Running:
         self._closed = frame.closed
         self._workspace = workspace
         self._watch = LedgerWatch(workspace, settings.verify_hours)
-        self._sockets = [_listening(address) for address in (wanted.analyst, wanted.owner)]
+        self._sockets = [_listening(address) for address in (addresses.analyst, addresses.owner)]
         apps = analyst_app(workspace, frame=frame), owner_app(workspace, frame=frame)
         allowed = _allowed(settings)
         self._servers = [_server(*pair, settings) for pair in zip(apps, allowed, strict=True)]
@@ -176,7 +175,7 @@ class Running:
         log_act("stopped")
 
     def stop(self) -> None:
-        """Take nothing new and finish what is under way; asked again, do not wait."""
+        """Accept nothing new and finish what is under way; called again, do not wait."""
         again = self._closed.is_set()
         self._closed.set()
         for server in self._servers:
@@ -195,22 +194,22 @@ class Running:
             self._end()
 
     def _end(self, _: Future[None] | None = None) -> None:
-        """Neither runs without the other: whoever watches the process starts both again."""
+        """Neither server runs without the other: a supervisor restarts both."""
         for server in self._servers:
             server.should_exit = True
 
 
 def serve(
     workspace: Workspace,
-    wanted: Addresses,
+    addresses: Addresses,
     settings: Settings,
     tell: Callable[[Addresses], None],
 ) -> None:
     """Run both applications; `tell` is called once both listen."""
     write_logs()
-    # Verifying computes for long without a pause: nobody is to wait for their turn beside it.
+    # Verifying computes for long without a pause: other threads must get their turn.
     sys.setswitchinterval(_TURN_SECONDS)
-    running = Running(workspace, wanted, settings)
+    running = Running(workspace, addresses, settings)
     tell(running.addresses)
     running.run()
 
@@ -219,8 +218,10 @@ def _allowed(settings: Settings) -> tuple[Allowed, Allowed]:
     """What connections of analysts and of the owner may do."""
     owners = settings.owner_connections
     analysts = min(settings.analyst_connections, room_for(descriptors(), owners))
-    rest = settings.head_seconds, settings.reply_seconds, networks_in(settings.trusted_proxies)
-    return Allowed(analysts, settings.address_connections, *rest), Allowed(owners, owners, *rest)
+    common = settings.head_seconds, settings.reply_seconds, networks_in(settings.trusted_proxies)
+    return Allowed(analysts, settings.address_connections, *common), Allowed(
+        owners, owners, *common
+    )
 
 
 def room_for(descriptors: int, owners: int) -> int:
@@ -261,9 +262,9 @@ def _server(app: Service, allowed: Allowed, settings: Settings) -> _Server:
 
 
 def _listening(address: Address) -> socket.socket:
-    """Bound before anything is said to run: a port in use is one clear sentence."""
+    """Bound before the service is said to run, so that a port in use is one clear error."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    # With its protocol named: else asyncio leaves Nagle's algorithm on, and replies 40 ms late.
+    # With its protocol named: otherwise asyncio leaves Nagle's algorithm on, which costs 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -278,17 +279,17 @@ def _listening(address: Address) -> socket.socket:
     return listening
 
 
-# --- what a connection must keep to before there is a request: in time, number, form ----------
+# --- limits on connections before there is a request: time, number, form ----------------------
 #
-# uvicorn waits for ever for the rest of a request's head, and takes every connection it is
-# offered. Whoever opens a thousand and says half a word on each would hold all descriptors of
-# the process. Here a head has a time to arrive in, an idle connection a time to be used again,
-# and connections are limited: in all, and per address. Others must try again later.
+# uvicorn waits for ever for the rest of a request's head, and accepts every connection. Whoever
+# opens a thousand and sends half a line on each would hold all descriptors of the process. Here a
+# head must arrive in time, an idle connection must be used again in time, and connections are
+# limited: in all, and per address. Others must try again later.
 #
-# How a message is framed must be read by everybody in the same way (RFC 9112, 2.2, 5.2, 6.1):
-# a proxy that sees one request where we see two can be made to pass on what it would not.
+# Everybody must read the framing of a message in the same way (RFC 9112, 2.2, 5.2, 6.1): a proxy
+# that sees one request where we see two can be made to pass on what it should not.
 # So a head with two framings, a line that ends in LF alone or a folded line is refused, and so
-# are fields after a body, which would have to be read as carefully, and other versions of HTTP.
+# are fields after a body, which would need the same care, and other versions of HTTP.
 
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 _SLOPPY = re.compile(rb"(?<!\r)\n|\n[ \t]")
@@ -307,7 +308,7 @@ _SLOW = Fault("too-slow", "the request header took too long to arrive")
 class Allowed:
     """What the connections of one server may do.
 
-    Behind a proxy everybody comes from its address: it counts in all, not per address.
+    Connections through a trusted proxy all have its address, so they count only in all.
     """
 
     most: int
@@ -317,7 +318,7 @@ class Allowed:
     proxies: tuple[Network, ...] = ()
 
     def reason_against(self, address: str, everyone: list[str]) -> str:
-        """Why a connection from an address cannot be had beside those that are open."""
+        """Why another connection from an address is not allowed; empty if it is."""
         if len(everyone) >= self.most:
             return "connections in all"
         proxy = address and any(_parsed(address) in network for network in self.proxies)
@@ -332,7 +333,7 @@ def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 class StrictConnection(h11.Connection):
-    """Reads only what can be read in one way."""
+    """Accepts only what can be read in one way."""
 
     def __init__(self) -> None:
         super().__init__(h11.SERVER, _LONGEST_HEAD)
@@ -363,9 +364,9 @@ class StrictConnection(h11.Connection):
 
 
 def _require_plain(received: bytes) -> None:
-    """Of a head that is complete: every line ends in CRLF, and none goes on in the next.
+    """Refuse a complete head with a line that is folded or does not end in CRLF.
 
-    h11 limits what has come of a head that is not complete; this does, however it has come.
+    h11 limits the length of an incomplete head; this limits that of a complete one.
     """
     end = _END_OF_HEAD.search(received)
     if end is None:
@@ -375,7 +376,7 @@ def _require_plain(received: bytes) -> None:
 
 
 class _Timer:
-    """Something to be done later, once, unless it is cancelled."""
+    """A callback that runs once, later, unless it is cancelled."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -396,20 +397,20 @@ class _Timer:
 
 
 class GuardedConnection(H11Protocol):
-    """uvicorn's protocol, with an end to every wait and a limit to every number."""
+    """uvicorn's protocol, with a limit on every wait and every number."""
 
     allowed: Allowed
 
-    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - uvicorn's own
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - uvicorn's own
+        super().__init__(*args, **kwargs)
         self.conn = StrictConnection()
         self._head_due = _Timer(self.loop)
         self._reply_due = _Timer(self.loop)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        others = [_peer(connection) for connection in self.connections]
+        peers = [_peer(connection) for connection in self.connections]
         super().connection_made(transport)
-        reason = self.allowed.reason_against(_peer(self), others)
+        reason = self.allowed.reason_against(_peer(self), peers)
         if reason:
             log_refused(reason, _peer(self))
             self._end_with(_BUSY)
@@ -428,13 +429,13 @@ class GuardedConnection(H11Protocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._mind_the_head()
-        if self.transport.is_closing():  # which waits until the last of the reply was read
+        if self.transport.is_closing():  # which waits until all of the reply is read
             self._mind_the_reply()
 
     def _mind_the_head(self) -> None:
-        """A deadline from the first moment without a request under way; bytes do not move it.
+        """A deadline from the moment no request is under way; further bytes do not move it.
 
-        A connection that waits in between two requests has the time to be used again instead.
+        Between two requests the idle time applies instead.
         """
         under_way = self.cycle is not None and not self.cycle.response_complete
         if under_way or self.timeout_keep_alive_task is not None or self.transport.is_closing():
@@ -444,11 +445,11 @@ class GuardedConnection(H11Protocol):
 
     def _too_slow(self) -> None:
         log_refused("head too slow", _peer(self))
-        # Whoever has not said anything is not waiting for a reply either.
+        # A client that has sent nothing does not wait for a reply either.
         self._end_with(_SLOW if self.conn.trailing_data[0] else None)
 
     def pause_writing(self) -> None:
-        """The other side does not read its reply: that, too, has to end."""
+        """The other side does not read its reply: there is a deadline for that, too."""
         super().pause_writing()
         self._mind_the_reply()
 
@@ -469,7 +470,7 @@ class GuardedConnection(H11Protocol):
         self._end_with(_MALFORMED)
 
     def _end_with(self, fault: Fault | None) -> None:
-        """A last word, where none was said yet, and no waiting until it was heard."""
+        """Send a last reply, unless one has begun, and close without waiting for it to be read."""
         self._head_due.cancel()
         if fault is not None and self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.write(_last_word(fault))

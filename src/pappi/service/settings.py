@@ -23,12 +23,12 @@ def networks_in(text: str) -> tuple[Network, ...]:
     (IPv4Network('127.0.0.1/32'), IPv4Network('10.0.0.0/8'))
     """
     networks = []
-    for written in filter(None, (part.strip() for part in text.split(","))):
+    for address in filter(None, (part.strip() for part in text.split(","))):
         try:
-            networks.append(ipaddress.ip_network(written))
+            networks.append(ipaddress.ip_network(address))
         except ValueError:
             raise UsageError(
-                f"{written!r} is not the address of a proxy",
+                f"{address!r} is not the address of a proxy",
                 hint="write addresses or networks such as 10.0.0.2 or 10.0.0.0/24, separated by "
                 "commas",
             ) from None
@@ -37,7 +37,7 @@ def networks_in(text: str) -> tuple[Network, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PublicUrl:
-    """Where people reach an application: its scheme, and the one Host it answers to.
+    """The public address of an application: its scheme, and the only Host it answers to.
 
     >>> PublicUrl.of("https://PPI.example.org:443/")
     PublicUrl(scheme='https', host='ppi.example.org')
@@ -50,7 +50,7 @@ class PublicUrl:
     def of(cls, text: str) -> PublicUrl:
         try:
             parts = urlsplit(text)
-            port = parts.port  # refuses what is none
+            port = parts.port  # raises if it is not a port
         except ValueError:
             parts, port = urlsplit(""), None
         beyond = parts.path.strip("/") or parts.query or parts.fragment or "@" in parts.netloc
@@ -62,20 +62,20 @@ class PublicUrl:
         return cls(parts.scheme, cls._host(parts.netloc, parts.scheme))
 
     def is_asked(self, host: str) -> bool:
-        """Whether a request's Host means this site."""
+        """Whether a request's Host header is that of this site."""
         return self._host(host, self.scheme) == self.host
 
     @staticmethod
-    def _host(written: str, scheme: str) -> str:
-        return written.lower().removesuffix(_DEFAULT_PORTS[scheme])
+    def _host(netloc: str, scheme: str) -> str:
+        return netloc.lower().removesuffix(_DEFAULT_PORTS[scheme])
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Limits of both applications; every one is a function of the request alone.
+    """Limits of both applications; all of them depend on requests only, never on data.
 
-    grid_seconds          replies to analysts leave, and results appear, at multiples of this alone
-    requests_per_minute   of one key, with as many at once; above it 429
+    grid_seconds          replies to analysts leave, and results appear, at multiples of this only
+    requests_per_minute   of one key, in bursts of as many; above it 429
     failures_per_minute   wrong keys from one address; above it 429 instead of 401
     analyst_body_bytes    the longest body an analyst may send
     owner_body_bytes      the longest body the owner may send, a batch of events
@@ -87,17 +87,17 @@ class Settings:
     address_connections   … and from one address that is not a trusted proxy
     owner_connections     connections to the owner's port at once
     releases_at_once      releases worked on at a time; twice the cores is plenty
-    analysts_at_once      other requests of analysts at a time; the owner's never wait for them
+    analysts_at_once      other requests of analysts at a time; the owner never waits for them
     one_at_once           requests of one key worked on at a time
     one_waiting           … and waiting; above it 503
     analysts_waiting      requests that may wait for their turn; above it 503
     page                  entries of a list in one reply, if no limit is asked for
     longest_page          … and the most that can be asked for
     session_hours         how long one stays signed in to the pages
-    session_idle_minutes  … and without looking at one
+    session_idle_minutes  … and without opening one
     shutdown_seconds      how long requests under way may take once the service is told to stop
-    verify_hours          between two verifications of the whole ledger, beside the service
-    trusted_proxies       addresses and networks whose word counts on where a request came from
+    verify_hours          between two verifications of the whole ledger, in the background
+    trusted_proxies       addresses and networks trusted to say where a request came from
     public_url            where analysts reach it, https://…; if set, no other Host is answered
     owner_url             … and the owner
     """

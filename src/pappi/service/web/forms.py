@@ -1,4 +1,4 @@
-"""What a page's form sent, and forms that could not be carried out: shown again with the reason."""
+"""The fields of a submitted form, and forms that failed: shown again with the reason."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class FormError:
-    """What is wrong with one form of a page; without a name, nothing is."""
+    """What is wrong with one form of a page; with an empty name, nothing is."""
 
     form: str = ""
     message: str = ""
@@ -76,7 +76,7 @@ class FormError:
     typed: Mapping[str, str] = field(default_factory=dict)
 
     def value(self, form: str, name: str, otherwise: str = "") -> str:
-        """What to show in a field: what was typed, if it was in this form and is not endless."""
+        """What to show in a field: what was typed, if it was in this form and is not too long."""
         typed = self.typed[name] if form == self.form else otherwise
         return typed if len(typed) <= _LONGEST else ""
 
@@ -85,7 +85,7 @@ NO_ERROR = FormError()
 
 
 def attempt(form: str, sent: Form, act: Callable[[], Result]) -> Result | FormError:
-    """Carry a form out; what its sender can put right comes back, the rest is raised."""
+    """Carry out a form; an error that its sender can correct is returned, others are raised."""
     try:
         return act()
     except _CORRECTABLE as error:
@@ -96,10 +96,10 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def day_in(text: str, what: str) -> date:
+def day_in(text: str, purpose: str) -> date:
     try:
         if len(text) == _DAY:
             return date.fromisoformat(text)
     except ValueError:
         pass
-    raise UsageError(f"this is not a day {what}", hint="write it as 2026-12-31")
+    raise UsageError(f"this is not a day {purpose}", hint="write it as 2026-12-31")

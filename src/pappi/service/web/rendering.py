@@ -1,12 +1,11 @@
-"""Templates to HTML, in which what is not an `Element` of `report` is escaped; and their assets.
+"""Templates to HTML, in which everything except an `Element` of `report` is escaped; and assets.
 
 Style sheets and script have names that change with their content, so that a browser may keep
 them for ever.
 
-Around every page are its headers, its origin, and failures for people to read.
-A form of another site cannot be sent in a visitor's name: what changes something has to come
-from a page of this application. And whatever goes wrong further in, in the one shape that
-programs read, is shown as a page here.
+`PageMiddleware` adds the headers of pages and checks the origin of requests: a form of another
+site cannot be sent in a visitor's name, because whatever changes something has to come from a
+page of this application. Errors, which come as problem+json from further in, are shown as a page.
 """
 
 from __future__ import annotations
@@ -54,16 +53,16 @@ def assets() -> dict[str, Asset]:
 
 @cache
 def asset_address(name: str) -> str:
-    """Where a style sheet or script is found."""
+    """The address of a style sheet or script."""
     return f"{STATIC}{_named(name, _sources()[name])}"
 
 
 @cache
 def _sources() -> dict[str, bytes]:
     folder = files("pappi.service.web") / "static"
-    own = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
-    # Charts, tables and documents look the same here as in the reports they are printed in.
-    return {**own, "report.css": PAGE_CSS.encode(), "dpo.css": DPO_CSS.encode()}
+    static = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+    # Charts, tables and documents look the same here as in printed reports.
+    return {**static, "report.css": PAGE_CSS.encode(), "dpo.css": DPO_CSS.encode()}
 
 
 def _named(name: str, content: bytes) -> str:
@@ -87,7 +86,7 @@ def _templates() -> Environment:
 
 
 def _harmless(value: object) -> object:
-    """Names come from logs and requests: no control characters, no turned-around text."""
+    """Names come from logs and requests: no control characters, no reversed text."""
     return printable(value) if type(value) is str else value
 
 
@@ -105,12 +104,12 @@ class BlockPage:
 
 
 def block_page(lines: Sequence[BudgetLine], page: int, rows: int) -> BlockPage | None:
-    """Pages are counted from the newest block; within a page time runs forwards."""
+    """The first page has the newest blocks; within a page, time runs forwards."""
     pages = -(-len(lines) // rows)
     page = max(min(page, pages), 1)
     end = len(lines) - (page - 1) * rows
-    shown = lines[max(end - rows, 0) : end]
-    return BlockPage(budget_gauge(shown), gauge_table(shown), page, pages) if shown else None
+    on_page = lines[max(end - rows, 0) : end]
+    return BlockPage(budget_gauge(on_page), gauge_table(on_page), page, pages) if on_page else None
 
 
 def page(template: str, status: int = HTTPStatus.OK, **context: object) -> HTMLResponse:
@@ -118,7 +117,7 @@ def page(template: str, status: int = HTTPStatus.OK, **context: object) -> HTMLR
     return HTMLResponse(_templates().get_template(template).render(context), status)
 
 
-# --- around every page: its headers, its origin, and failures for people to read ----------
+# --- the middleware of pages: headers, origin, and errors for people to read --------------
 
 
 _POLICY = "; ".join(
@@ -134,14 +133,14 @@ _HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # With no-referrer a browser would not say either where a form comes from.
+    # With no-referrer, a browser would not say where a form comes from either.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 _WORTH_IT = 1_000
-# The last tenth of what compressing saves takes most of its time, and others wait for it.
+# Higher levels save little more and take most of the time, while others wait.
 _EFFORT = 4
 _SAFE = frozenset({"GET", "HEAD"})
 _FOREIGN = Fault(
@@ -157,7 +156,7 @@ class PageMiddleware:
     def __init__(self, app: ASGIApp, audience: Audience) -> None:
         self._app = app
         self._audience = audience
-        # Charts are many words of one kind: a tenth of them goes over the wire.
+        # Charts are repetitive: they compress to a tenth.
         self._compressed = GZipMiddleware(
             self._present, minimum_size=_WORTH_IT, compresslevel=_EFFORT
         )
@@ -179,7 +178,7 @@ class PageMiddleware:
 def from_here(scope: Scope) -> bool:
     """Whether a browser says that a request comes from a page of this very application.
 
-    Ports are different origins, but one site: a cookie's SameSite alone would not do.
+    Two ports are different origins but the same site, so a cookie's SameSite is not enough.
     """
     headers = Headers(scope=scope)
     fetched = headers.get("sec-fetch-site")
@@ -190,11 +189,11 @@ def from_here(scope: Scope) -> bool:
 
 
 def _page_before(scope: Scope, audience: Audience) -> str:
-    """The page of this application one came from, or nothing."""
+    """The page of this application that the visitor came from, or an empty text."""
     headers = Headers(scope=scope)
     before = _address(headers.get("referer", ""))
-    here = _is_of_this_host(before, headers) and is_home(before.path, audience)
-    return before.path if here else ""
+    is_ours = _is_of_this_host(before, headers) and is_home(before.path, audience)
+    return before.path if is_ours else ""
 
 
 def _is_of_this_host(address: SplitResult, headers: Headers) -> bool:
@@ -202,7 +201,7 @@ def _is_of_this_host(address: SplitResult, headers: Headers) -> bool:
 
 
 def _address(text: str) -> SplitResult:
-    """The parts of an address; what is none has none."""
+    """The parts of an address; all empty if it is not one."""
     try:
         return urlsplit(text)
     except ValueError:
@@ -210,7 +209,7 @@ def _address(text: str) -> SplitResult:
 
 
 class _Reply:
-    """Sends a reply on with a page's headers; a failure is held back until it is whole."""
+    """Passes a reply on with a page's headers; an error is held back until it is complete."""
 
     def __init__(self, scope: Scope, send: Send, audience: Audience) -> None:
         self._scope = scope
@@ -255,10 +254,10 @@ class _Reply:
     def _failure_page(self, status: int, problem: Mapping[str, object]) -> Response:
         path = self._scope["path"]
         if status == 401 and is_home(path, self._audience):
-            wanted = path if self._scope["method"] in _SAFE else ""
-            return RedirectResponse(f"{SIGN_IN}?next={quote(wanted)}", 303)
-        back = _page_before(self._scope, self._audience)
-        return page("problem.html", status, problem=problem, audience=self._audience, back=back)
+            next_path = path if self._scope["method"] in _SAFE else ""
+            return RedirectResponse(f"{SIGN_IN}?next={quote(next_path)}", 303)
+        previous = _page_before(self._scope, self._audience)
+        return page("problem.html", status, problem=problem, audience=self._audience, back=previous)
 
 
 async def _nothing() -> Message:

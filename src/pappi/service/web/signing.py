@@ -1,4 +1,4 @@
-"""What anybody may see: the way in and out, where a key begins a session, and the glossary."""
+"""The pages open to anybody: sign-in and sign-out, and the glossary."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def add_sign_in(app: Service, authenticator: Authenticator, settings: Settings) 
 
 
 class SignInView:
-    """One method a route."""
+    """One method per route."""
 
     def __init__(self, authenticator: Authenticator, settings: Settings) -> None:
         self._authenticator = authenticator
@@ -55,13 +55,13 @@ class SignInView:
         return RedirectResponse(self._home, 303)
 
     def form(self, request: Request, next: str = "") -> Response:  # noqa: A002 - as it is called
-        """The form for a key; whoever is signed in goes on."""
+        """The form for a key; whoever is signed in is redirected."""
         if self._signed_in(request):
             return RedirectResponse(self._onward(next), 303)
         return page("sign_in.html", audience=self._audience, next=next, failure="")
 
     def sign_in(self, request: Request, sent: Sent) -> Response:
-        """A key for a cookie; the session one had before is over."""
+        """Exchange a key for a cookie; an earlier session ends."""
         try:
             secret = typed_key(sent["key"])
             self._authenticator.bearer_of(secret)
@@ -84,7 +84,7 @@ class SignInView:
         return self._sent_on(request, SIGN_IN, "", 0)
 
     def _sent_on(self, request: Request, path: str, token: str, seconds: int) -> Response:
-        """To a page, with a cookie; one of no seconds is deleted."""
+        """A redirect that sets a cookie; with 0 seconds it is deleted."""
         reply, scheme = RedirectResponse(path, 303), request.scope["scheme"]
         reply.set_cookie(
             cookie_name(self._audience, scheme),
@@ -115,6 +115,6 @@ class SignInView:
             return False
         return True
 
-    def _onward(self, wanted: str) -> str:
-        """Where one wanted to go, if that is one of these pages and nowhere else."""
-        return wanted if is_home(wanted, self._audience) else self._home
+    def _onward(self, path: str) -> str:
+        """The requested page, if it is one of this application's; otherwise the first page."""
+        return path if is_home(path, self._audience) else self._home

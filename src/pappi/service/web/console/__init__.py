@@ -1,4 +1,4 @@
-"""The owner's pages, and the right each of them needs: looking READ, every form MANAGE.
+"""The owner's pages, and the right each of them needs: viewing READ, every form MANAGE.
 
 view          what every page has
 pages         every log at a glance, the stop switch; keys; one log, its budgets, sealing, deletion
@@ -18,7 +18,7 @@ from pappi.values import Right
 
 
 def add_console(app: Service, workspace: Workspace) -> None:
-    """Looking needs READ; every form needs MANAGE."""
+    """Viewing needs READ; every form needs MANAGE."""
     see, do = partial(_page, app, "GET", Right.READ), partial(_page, app, "POST", Right.MANAGE)
     overview = OverviewView(workspace)
     see("/console", overview.overview)

@@ -1,6 +1,6 @@
-"""The owner's pages but for the record: every log at a glance, keys, and one log.
+"""The owner's pages, except the record: every log at a glance, keys, and one log.
 
-What is sealed or deleted cannot be undone by a click, so a page first shows again what it is.
+Sealing and deleting cannot be undone, so a page first asks to confirm.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from pappi.values import RIGHTS, BudgetLine, Epsilon, KeyRecord, PublicLog, Righ
 _HEIGHT = 44
 _SLOT = 10
 _GAP = 2
-# Few blocks keep the width of a column instead of growing into slabs.
+# With few blocks, columns keep their width instead of growing into slabs.
 _LEAST = 12
 
 
 def budget_strip(lines: Sequence[BudgetLine]) -> Element:
-    """Of each block, from below: what is spent, what is held, and what is left."""
+    """A column for each block, from below: what is spent, what is held, and what is left."""
     return el(
         "svg",
         painted("path", "unspent", d=_columns(1.0 for _ in lines)),
@@ -66,8 +66,8 @@ def budget_strip(lines: Sequence[BudgetLine]) -> Element:
 
 def _used(line: BudgetLine) -> float:
     """Spent and held, as a share of the limit."""
-    whole = line.spent.nano + line.held.nano
-    return min(whole / line.limit.nano, 1.0) if line.limit.nano else 1.0
+    used = line.spent.nano + line.held.nano
+    return min(used / line.limit.nano, 1.0) if line.limit.nano else 1.0
 
 
 def _columns(shares: Iterable[float]) -> str:
@@ -110,7 +110,7 @@ class OverviewView(ConsoleView):
     ) -> Response:
         custody = self._custody(bearer)
         logs = custody.logs()
-        here = logs[(page - 1) * _LOGS : page * _LOGS]
+        on_page = logs[(page - 1) * _LOGS : page * _LOGS]
         latest = custody.latest_charges(limit=_CELLS)
         return self._page(
             "overview.html",
@@ -118,7 +118,7 @@ class OverviewView(ConsoleView):
             STATUS if form_error.form else 200,
             done=done,
             form_error=form_error,
-            logs=[_card(log, custody) for log in here],
+            logs=[_card(log, custody) for log in on_page],
             page=page,
             more=len(logs) > page * _LOGS,
             charges=charge_rows(latest.charges)[:_ROWS],
@@ -148,7 +148,7 @@ def _card(log: LogDeclaration, custody: Custody) -> dict[str, object]:
 # --- keys: issued and shown once, revoked with one click ----------------------------------
 
 
-# In the order in which one comes to need them.
+# In the order in which they are usually needed.
 _RIGHTS = {
     Role.ANALYST: {
         Right.PREVIEW: "see logs, prices and past releases",
@@ -170,7 +170,7 @@ class KeysView(ConsoleView):
         return self._shown(bearer, done=said(done), page=page)
 
     def issue(self, sent: Sent, bearer: Asking) -> Response:
-        """A new key; its secret is on this reply and nowhere else."""
+        """A new key; its secret is shown in this reply only."""
         outcome = attempt("issue", sent, lambda: self._issued(sent, bearer))
         if isinstance(outcome, FormError):
             return self._shown(bearer, form_error=outcome)
@@ -219,7 +219,7 @@ def _field(role: Role) -> str:
 
 
 def _choices(form_error: FormError) -> list[dict[str, object]]:
-    """A box for each right: as it was ticked, or, to begin with, those that change nothing."""
+    """A box for each right: as it was ticked, or at first the rights that change nothing."""
     typed = form_error.typed if isinstance(form_error.typed, Form) else None
     return [
         {
@@ -237,17 +237,17 @@ def _choices(form_error: FormError) -> list[dict[str, object]]:
 
 
 def _order(key: KeyRecord) -> tuple[bool, float]:
-    """Those that open something first; the newest first."""
+    """Valid keys first, then the newest first."""
     return _state(key) != "valid", -key.created.timestamp()
 
 
 def _row(key: KeyRecord, bearer: Bearer) -> dict[str, object]:
-    every = key.rights == RIGHTS[key.role]
+    has_all = key.rights == RIGHTS[key.role]
     return {
         "id": key.id,
         "name": key.name,
         "role": key.role.value,
-        "rights": "all" if every else ", ".join(sorted(key.rights)),
+        "rights": "all" if has_all else ", ".join(sorted(key.rights)),
         "issued": f"{key.created:%Y-%m-%d}",
         "expires": "never" if key.expires is None else f"{key.expires:%Y-%m-%d}",
         "state": _state(key),
@@ -264,11 +264,11 @@ def _state(key: KeyRecord) -> str:
 # --- one log, with deletion in two steps --------------------------------------------------
 
 
-# Limits of a page: names of a kind, and characters of each text; the declaration has them all.
+# Limits of a page: names of a kind, and characters of each text; the declaration has all of it.
 _MOST_NAMES = 200
 _LONGEST_NAME = 60
 _LONGEST_FACT = 1_500
-# Names to delete: how many are shown, and how many fit into a page that asks to confirm them.
+# Names to delete: how many are shown, and how many fit into the page that asks to confirm.
 _MOST_SHOWN = 20
 _MOST_ERASED = 1_000
 _LONGEST_ERASED = 20_000
@@ -285,7 +285,7 @@ def _declared(log: LogDeclaration) -> dict[str, object]:
 
 
 def vocabulary_of(log: PublicLog) -> list[tuple[str, int, list[str]]]:
-    """Public names: of which kind, how many, and the first of them."""
+    """Public names: their kind, how many there are, and the first of them."""
     words = log.vocabulary
     kinds: tuple[tuple[str, Sequence[str]], ...] = (
         ("activities", words.activities),
@@ -329,7 +329,7 @@ class LogView(ConsoleView):
         return self._after(log, bearer, attempt("budget", sent, act), "granted")
 
     def grant_analyst(self, log: str, sent: Sent, bearer: Asking) -> Response:
-        """Let an analyst ask about a log, and spend so much of each block."""
+        """Let an analyst query a log and spend up to this much of each block."""
 
         def act() -> None:
             amount = amount_in(sent["per_block"])
@@ -338,12 +338,12 @@ class LogView(ConsoleView):
         return self._after(log, bearer, attempt("analyst", sent, act), "shared")
 
     def withdraw(self, log: str, sent: Sent, bearer: Asking) -> Response:
-        """Let an analyst no longer ask about a log."""
+        """Withdraw an analyst's access to a log."""
         self._workspace.withdraw(log, sent["analyst"], bearer.name)
         return back_to(log_address(log), "withdrawn")
 
     def seal(self, log: str, sent: Sent, bearer: Asking) -> Response:
-        """Ask whether time is to be sealed up to a day; with the box ticked, seal it."""
+        """Ask to confirm sealing up to a day; with the box ticked, seal."""
         custody = self._custody(bearer)
 
         def act() -> date | Sealed:
@@ -359,7 +359,7 @@ class LogView(ConsoleView):
         return self._confirm("seal.html", sent, bearer, log=custody.log(log), until=outcome)
 
     def _sealable(self, log: str, sent: Form, bearer: Bearer) -> date:
-        """The day that is named, if the log can be sealed up to it."""
+        """The day that was typed, if the log can be sealed up to it."""
         custody = self._custody(bearer)
         until, declared = day_in(sent["until"], "to seal up to"), custody.log(log)
         if not custody.grows(log):
@@ -372,12 +372,14 @@ class LogView(ConsoleView):
         return until
 
     def erase(self, log: str, sent: Sent, bearer: Asking) -> Response:
-        """Ask whether these are to be deleted; with the box ticked, delete them."""
-        named = {kind: sent.lines(kind) for kind in ("cases", "persons", "blocks")}
+        """Ask to confirm what is to be deleted; with the box ticked, delete it."""
+        names_by_kind = {kind: sent.lines(kind) for kind in ("cases", "persons", "blocks")}
 
         def act() -> Erased | None:
-            require_exact_names([name for names in named.values() for name in names])
-            return self._custody(bearer).erase(log, **named) if sent["sure"] == "yes" else None
+            require_exact_names([name for names in names_by_kind.values() for name in names])
+            return (
+                self._custody(bearer).erase(log, **names_by_kind) if sent["sure"] == "yes" else None
+            )
 
         outcome = attempt("erase", sent, act)
         if isinstance(outcome, FormError):
@@ -386,15 +388,15 @@ class LogView(ConsoleView):
         if outcome is not None:
             address = log_address(log)
             return self._page("erased.html", bearer, log=log, address=address, erased=outcome)
-        shown = [
+        listed = [
             (kind.capitalize(), len(names), names[:_MOST_SHOWN])
-            for kind, names in named.items()
+            for kind, names in names_by_kind.items()
             if names
         ]
-        return self._confirm("erase.html", sent, bearer, log=declared, named=shown, typed=sent)
+        return self._confirm("erase.html", sent, bearer, log=declared, named=listed, typed=sent)
 
     def rename(self, log: str, sent: Sent, bearer: Asking) -> Response:
-        """Ask whether a log is to have another name; with the box ticked, give it that."""
+        """Ask to confirm a log's new name; with the box ticked, rename it."""
         custody, new = self._custody(bearer), sent["name"]
 
         def act() -> bool:
@@ -412,7 +414,7 @@ class LogView(ConsoleView):
         return self._confirm("rename.html", sent, bearer, log=custody.log(log), new=new)
 
     def remove(self, log: str, sent: Sent, bearer: Asking) -> Response:
-        """Ask whether a log is to be removed; with the box ticked, remove it."""
+        """Ask to confirm the removal of a log; with the box ticked, remove it."""
         if sent["sure"] != "yes":
             custody = self._custody(bearer)
             used = custody.spending(log).in_all.used
@@ -427,7 +429,7 @@ class LogView(ConsoleView):
     def _confirm(
         self, template: str, sent: Form, bearer: Bearer, *, log: LogDeclaration, **context: object
     ) -> Response:
-        """What cannot be undone is shown again first, with a box to tick."""
+        """The page that asks to confirm what cannot be undone, with a box to tick."""
         unticked = sent["step"] == "second"
         return self._page(
             template,
@@ -491,7 +493,7 @@ def amount_in(text: str) -> Epsilon:
 
 
 def require_exact_names(names: Sequence[str]) -> None:
-    """A case of nearly the same name must not go instead of the one that is meant."""
+    """Refuse names that a form may change: a case with a similar name must not be deleted."""
     if not names:
         raise UsageError("nothing to delete", hint="name cases, persons or blocks, one per line")
     for name in names:

@@ -1,4 +1,4 @@
-"""What every page of the console has: custody in the visitor's name, rights, the stop banner."""
+"""The base of every page of the console: custody in the visitor's name, rights, the stop banner."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Done = Annotated[str, Query(max_length=40)]
 Before = Annotated[int | None, Query(ge=1, le=2**53)]
 EntryNumber = Annotated[int, Path(le=2**53)]
 
-# What the address says was done is a name for one of these sentences: nobody can make the
-# console say something else with a link.
+# The address only has the name of one of these sentences, so that nobody can make the console
+# say something else with a link.
 _DONE = {
     "resumed": "Answering again.",
     "granted": "The budget is set.",
@@ -65,7 +65,7 @@ def said(done: str) -> str:
 
 
 def back_to(path: str, done: str = "") -> Response:
-    """After a form: to a page that can be reloaded without doing it again."""
+    """Redirect after a form, to a page that can be reloaded without repeating the act."""
     return RedirectResponse(f"{path}?done={done}" if done else path, HTTPStatus.SEE_OTHER)
 
 

@@ -1,4 +1,4 @@
-"""A question before it is asked: composed or written, previewed, rehearsed, released."""
+"""A query before its release: composed or written, previewed, rehearsed, released."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ from pappi.session import Analyst
 from pappi.values import BudgetLine, Epsilon, PublicLog, Quote
 
 _LADDER = tuple(map(Epsilon.of, ("0.02", "0.05", "0.1", "0.2", "0.5", "1")))
-# The slider reaches from what hardly costs anything to what takes a block's whole budget.
+# The slider reaches from a very small ε to a block's whole budget.
 _LEAST = Epsilon.of("0.01")
 _DEAREST = 1.0
 _FOLLOWS = "It follows from what was released, and is free."
@@ -68,7 +68,7 @@ MOST_ON_A_PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class PpiPreview:
-    """One PPI before its release; `accuracy` is what was asked for, if anything was."""
+    """One PPI before its release; `accuracy` is the requested one, if any."""
 
     number: int
     ppi: Ppi
@@ -83,8 +83,8 @@ class PpiPreview:
         """The budget before and after, where it is tightest."""
         if self.forecast is None or self.left is None or self.forecast.price > self.left:
             return ""
-        rest = self.left - self.forecast.price
-        return f"Block {self.forecast.tightest} has ε {self.left} left now, and {rest} afterwards."
+        after = self.left - self.forecast.price
+        return f"Block {self.forecast.tightest} has ε {self.left} left now, and {after} afterwards."
 
     @property
     def within(self) -> str:
@@ -93,17 +93,17 @@ class PpiPreview:
 
     @property
     def apart(self) -> str:
-        """The margin it would have if each PPI under a total were asked by itself."""
+        """The margin it would have if each PPI under a total were released by itself."""
         return "" if self.quote.apart is None else _margin_text(self.quote.apart, self.quote)
 
     @property
     def holds(self) -> str:
-        """How sure it is that the value lies within, or what that rests on."""
+        """The confidence of the margin, or what it assumes."""
         return f"if {self.quote.assumes}" if self.quote.assumes else "95 % confidence"
 
     @property
     def tells_nothing(self) -> bool:
-        """Whether paying for it would be in vain; what is on record costs nothing."""
+        """Whether a charge for it would be wasted; what is on record costs nothing."""
         return self.quote.tells_nothing and self.quote.new_charges > 0
 
     @property
@@ -132,8 +132,8 @@ class PpiPreview:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
-    """A catalogue before its release, at the ε that each PPI was found to need."""
+class CataloguePreview:
+    """A catalogue before its release, with the ε that each PPI needs."""
 
     catalogue: Catalogue
     ppis: tuple[PpiPreview, ...]
@@ -151,11 +151,11 @@ class Preview:
 
     @property
     def set_lines(self) -> list[str]:
-        return set_lines([each.quote for each in self.ppis])
+        return set_lines([preview.quote for preview in self.ppis])
 
     @property
     def lasts(self) -> tuple[str, ...]:
-        """Of several PPIs together; of one alone it is said beside it."""
+        """How long the budget lasts for several PPIs together; a single one says it itself."""
         if self.together is None or len(self.ppis) == 1:
             return ()
         return forecast_lines(self.together)
@@ -163,12 +163,12 @@ class Preview:
     @property
     def nothing(self) -> list[str]:
         """The names of PPIs that tell nothing."""
-        return [each.ppi.name for each in self.ppis if each.tells_nothing]
+        return [preview.ppi.name for preview in self.ppis if preview.tells_nothing]
 
     @property
     def derivable(self) -> list[str]:
         """The names of PPIs that follow from the record, though not as exactly."""
-        quoted = ((each.ppi.name, each.quote.derivable) for each in self.ppis)
+        quoted = ((preview.ppi.name, preview.quote.derivable) for preview in self.ppis)
         return [name for name, follows in quoted if follows is not None and not follows.taken]
 
     @property
@@ -211,14 +211,14 @@ def preview_of(
     catalogue: Catalogue,
     accuracies: Mapping[int, str],
     epsilons: Mapping[int, Epsilon],
-) -> Preview:
-    """Quotes of every PPI, each at the accuracy, or the ε, that is wanted of it."""
+) -> CataloguePreview:
+    """Quotes for every PPI, each at its requested accuracy or ε."""
     refuse_too_many(catalogue, MOST_AT_ACCURACY if accuracies else MOST_ON_A_PAGE)
-    taken = tuple(
+    at_epsilons = tuple(
         replace(ppi, epsilon=epsilons.get(number, ppi.epsilon))
         for number, ppi in enumerate(catalogue.ppis)
     )
-    settled = tuple(_settled(session, replace(catalogue, ppis=taken), accuracies))
+    settled = tuple(_settled(session, replace(catalogue, ppis=at_epsilons), accuracies))
     chosen = replace(catalogue, ppis=tuple(ppi for ppi, _ in settled))
     forecasts = session.forecasts(chosen)
     lines = session.budget(catalogue.log)
@@ -235,26 +235,26 @@ def preview_of(
         )
         for number, ((ppi, quote), forecast) in enumerate(zip(settled, forecasts, strict=True))
     )
-    return Preview(chosen, ppis, session.price(chosen), session.outlook(chosen))
+    return CataloguePreview(chosen, ppis, session.price(chosen), session.outlook(chosen))
 
 
 def _settled(
     session: Analyst, catalogue: Catalogue, accuracies: Mapping[int, str]
 ) -> Iterator[tuple[Ppi, Quote]]:
-    """Every PPI with its quote; those of which an accuracy is wanted at the ε it costs.
+    """Every PPI with its quote; those with a requested accuracy at the ε it costs.
 
-    Under a total the others share what these leave.
+    Under a total the others share what remains.
     """
     ppis = []
     for number, ppi in enumerate(catalogue.ppis):
-        if wanted := accuracies.get(number):
+        if accuracy := accuracies.get(number):
             alone = replace(catalogue, ppis=(ppi,), total=None)
-            (quote,) = session.preview(alone, accuracy=wanted)
+            (quote,) = session.preview(alone, accuracy=accuracy)
             ppis.append(replace(ppi, epsilon=quote.own_epsilon))
         else:
             ppis.append(ppi)
-    asked = replace(catalogue, ppis=tuple(ppis))
-    quotes = session.advise(asked)
+    chosen = replace(catalogue, ppis=tuple(ppis))
+    quotes = session.advise(chosen)
     for ppi, quote in zip(ppis, quotes, strict=True):
         yield ppi, quote
 
@@ -266,7 +266,7 @@ def _ladder(
     forecast: Forecast | None,
     lines: Sequence[BudgetLine],
 ) -> list[dict[str, object]]:
-    """What other accuracies cost; for one PPI alone, as it takes a plan for each step."""
+    """What other accuracies cost; only for a single PPI, because each step takes a plan."""
     if len(catalogue.ppis) > 1 or not lines:
         return []
     cells = 1.0 if forecast is None else float(forecast.price) / float(quote.epsilon)
@@ -289,7 +289,7 @@ def _margin_text(margin: float, quote: Quote) -> str:
     return f"±{with_unit(three_digits(margin), quote.unit)}"
 
 
-# What the template draws of each PPI.
+# What the template renders for each PPI.
 _DRAWN = {
     draw.__name__: draw
     for draw in (
@@ -304,7 +304,7 @@ _NUMBERED = re.compile(r"(accuracy|take|instead)-(\d{1,3})")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What an analyst is working on: own words and their readings, the blanks, the YAML."""
+    """What an analyst is working on: everyday words and their readings, the blanks, the YAML."""
 
     composer: Composer | None
     definitions: str = ""
@@ -313,10 +313,10 @@ class Draft:
 
 
 class AskingView(View):
-    """One method a page."""
+    """One method per page."""
 
     def form(self, log: Name, bearer: Asking, shape: str = "time", question: str = "") -> Response:
-        """An empty sentence, or a question to be changed."""
+        """An empty sentence, or a saved query to be changed."""
         session = bearer.session_in(self._workspace)
         about = session.log(log)
         saved = next((query for query in session.saved(log) if query.id == question), None)
@@ -324,7 +324,7 @@ class AskingView(View):
         return self._asked(about, bearer, draft)
 
     def preview(self, log: Name, sent: Sent, bearer: Asking) -> Response:
-        """What a question would cost, in the words of the sentence or of the notation."""
+        """What a query would cost, composed as a sentence or written in the notation."""
         session = bearer.session_in(self._workspace)
         about = session.log(log)
         draft = Draft(_composer(about, sent["shape"], sent), sent["definitions"], sent["words"])
@@ -344,7 +344,7 @@ class AskingView(View):
         return self._asked(about, bearer, draft, preview=preview)
 
     def rehearse(self, sent: Sent, bearer: Asking) -> Response:
-        """The same question, about made-up cases."""
+        """The same query, about made-up cases."""
         session = bearer.session_in(self._workspace)
         catalogue = _catalogue(sent["definitions"], sent["log"])
         return self._page(
@@ -356,7 +356,7 @@ class AskingView(View):
         )
 
     def release(self, sent: Sent, bearer: Asking) -> Response:
-        """Charge and release, if the price is still the one that was named; then show it."""
+        """Charge and release, if the price has not changed; then show it."""
         session = bearer.session_in(self._workspace)
         catalogue = _catalogue(sent["definitions"], sent["log"])
         try:
@@ -384,7 +384,7 @@ class AskingView(View):
         about: PublicLog,
         bearer: Bearer,
         draft: Draft,
-        preview: Preview | None = None,
+        preview: CataloguePreview | None = None,
         error: PappiError | None = None,
         *,
         changed: bool = False,
@@ -407,7 +407,7 @@ class AskingView(View):
 
 
 def _composer(about: PublicLog, shape: str, sent: Mapping[str, str]) -> Composer | None:
-    """The sentence of that shape, or of the first that the log has words for."""
+    """The sentence of that shape, or of the first that is possible for the log."""
     possible = shapes_for(about.vocabulary)
     if not possible:
         return None
@@ -423,7 +423,7 @@ def _catalogue(text: str, log: str) -> Catalogue:
 
 
 def _with_instead(draft: Draft, sent: Form, log: str) -> Draft:
-    """The definitions with what was chosen to be asked instead of one of the PPIs."""
+    """The definitions with the chosen alternatives in place of their PPIs."""
     chosen = _numbered(sent, "instead")
     if not chosen:
         return draft
@@ -438,9 +438,9 @@ def _with_instead(draft: Draft, sent: Form, log: str) -> Draft:
 
 
 def _accuracies(sent: Form) -> dict[int, str]:
-    """By the number of the PPI: what was typed, unless another step was clicked."""
-    taken = _numbered(sent, "take")
-    return {n: text for n, text in _numbered(sent, "accuracy").items() if n not in taken}
+    """By the number of the PPI: the typed accuracy, unless a step was clicked."""
+    clicked = _numbered(sent, "take")
+    return {n: text for n, text in _numbered(sent, "accuracy").items() if n not in clicked}
 
 
 def _taken(sent: Form) -> dict[int, Epsilon]:

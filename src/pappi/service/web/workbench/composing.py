@@ -1,6 +1,6 @@
-"""PPIs as sentences with blanks: what can be composed without knowing the notation.
+"""PPIs as sentences with blanks, to be composed without knowing the notation.
 
-A shape has a sentence, some of whose pieces are blanks, and says which measure the filled-in
+A shape is a sentence, some of whose pieces are blanks, and the measure that the filled-in
 sentence stands for. The result is a catalogue like any other, in YAML, to be read and changed.
 """
 
@@ -20,13 +20,13 @@ from pappi.values import Kind, Vocabulary
 
 Filled = Mapping[str, str]
 Measured = tuple[dict[str, Any], dict[str, Any]]
-"""A measure, and what stands beside it in a PPI: bounds and unit."""
+"""A measure, and other keys of its PPI: bounds and unit."""
 CASE_START, CASE_END = "case start", "case end"
 
 
 @dataclass(frozen=True, slots=True)
 class Blank:
-    """A place in a sentence to be filled in: with one of some options, or with what is typed."""
+    """A place in a sentence to be filled in, with one of some options or with typed text."""
 
     name: str
     label: str
@@ -40,7 +40,7 @@ class Blank:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A sort of PPI, its sentence, and the unit its target is in: None is the one filled in."""
+    """A kind of PPI, its sentence, and the unit of its target; None is the unit filled in."""
 
     id: str
     called: str
@@ -67,7 +67,7 @@ def _moment(chosen: str) -> Any:  # noqa: ANN401 - a word or a mapping, as the n
 
 
 def _moments(vocabulary: Vocabulary, border: str) -> tuple[tuple[str, str], ...]:
-    """The border of a case among the activities; marked, as an activity may be called so."""
+    """A case border and the activities; the border is marked, as an activity may have its name."""
     called = {CASE_START: "the case's first event", CASE_END: "the case's last event"}[border]
     return ((f"#{border}", called), *_activities(vocabulary))
 
@@ -235,7 +235,7 @@ class Composer:
 
 
 def composer(shape: Shape, vocabulary: Vocabulary, sent: Mapping[str, str]) -> Composer:
-    """The sentence of a shape, its blanks filled in with what was sent, or else as usual."""
+    """The sentence of a shape, its blanks filled in with what was sent, or with defaults."""
     pieces = tuple(
         piece if isinstance(piece, str) else _filled(piece, sent)
         for piece in shape.pieces(vocabulary)
@@ -258,7 +258,7 @@ def _filled(blank: Blank, sent: Mapping[str, str]) -> Blank:
 
 
 def composed(filled: Composer, log: str) -> str:
-    """The catalogue that a filled-in sentence stands for; DefinitionError if it is none."""
+    """The catalogue that a filled-in sentence stands for; DefinitionError if it is not valid."""
     measure, beside = filled.shape.measured(filled.filled)
     name = filled.name or _called(filled)
     ppi: dict[str, Any] = {"id": _id(name), "name": name, "measure": measure, **beside}
@@ -271,7 +271,7 @@ def composed(filled: Composer, log: str) -> str:
 
 
 def _target_unit(filled: Composer) -> str:
-    """Behind a plain number; a small share is asked about, so no sign is put behind it here."""
+    """The unit after a plain number; none for a share, which may be meant as a fraction."""
     unit = filled.shape.target_unit
     if not isinstance(_number(filled.target), int | float) or unit == "%":
         return ""
@@ -279,7 +279,7 @@ def _target_unit(filled: Composer) -> str:
 
 
 def _refuse_half_a_target(filled: Composer) -> None:
-    """What was typed is never dropped: half a target is no wish for none."""
+    """Half a target is an error: what was typed is never dropped."""
     if not filled.direction:
         raise UsageError(
             f"the target {filled.target} has no direction",
@@ -293,12 +293,12 @@ def _refuse_half_a_target(filled: Composer) -> None:
 
 
 def _called(filled: Composer) -> str:
-    """The sentence up to what it says about bounds, as a name."""
-    shown = (
+    """The sentence without its bounds, as a name."""
+    texts = (
         piece if isinstance(piece, str) else dict(piece.options).get(piece.value, piece.value)
         for piece in filled.pieces
     )
-    sentence = " ".join(shown).replace(" ,", ",").replace(" .", "")
+    sentence = " ".join(texts).replace(" ,", ",").replace(" .", "")
     short = sentence.split(", where ")[0].split(" as last recorded ")[0].removeprefix("The ")
     short = short.rstrip(".")
     return short[:1].upper() + short[1:_LONGEST_NAME]

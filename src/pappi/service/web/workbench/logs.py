@@ -1,4 +1,4 @@
-"""The logs one may ask about: what is public about each, and what is left to spend."""
+"""The logs an analyst may query: what is public about each, and the remaining budget."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pappi.service.web.rendering import PageNumber, block_page
 from pappi.service.web.workbench.view import View
 from pappi.values import BudgetLine, PublicLog
 
-# A card shows how things stand lately; the log's own page shows all of it.
+# A card shows the latest blocks; the log's own page shows all of them.
 _LATEST = 12
 _ROWS = 60
 
@@ -53,10 +53,10 @@ class LogCard:
 
 
 class LogsView(View):
-    """One method a page."""
+    """One method per page."""
 
     def overview(self, bearer: Asking) -> Response:
-        """Every log one may ask about."""
+        """Every log the analyst may query."""
         session = bearer.session_in(self._workspace)
         about = [query.log for query in session.saved()]
         cards = [

@@ -26,7 +26,7 @@ _ON_A_PAGE = 10
 
 
 class QuestionsView(View):
-    """One method a page."""
+    """One method per page."""
 
     def all(self, bearer: Asking) -> Response:
         """The analyst's saved queries and subscriptions."""
@@ -45,7 +45,7 @@ class QuestionsView(View):
         smooth: bool = False,  # noqa: FBT001, FBT002 - parameters of the address
         after: Annotated[int, Query(ge=0, le=10_000)] = 0,
     ) -> Response:
-        """What is on record about a question; what is not yet is named with its price."""
+        """What is on record for a saved query, and the price of what is not."""
         return self._shown(question, bearer, smooth=smooth, after=after)
 
     def _shown(
@@ -57,12 +57,12 @@ class QuestionsView(View):
         after: int = 0,
         nothing: str = "",
     ) -> Response:
-        """`nothing` is why a subscription was not made: it would tell nothing."""
+        """`nothing` says why a subscription was refused: it would tell nothing."""
         session = bearer.session_in(self._workspace)
         saved = _saved(session, question)
         catalogue = _catalogue(saved)
-        shown = replace(catalogue, ppis=catalogue.ppis[after : after + _ON_A_PAGE])
-        series = session.replay(shown, smooth=smooth)
+        on_page = replace(catalogue, ppis=catalogue.ppis[after : after + _ON_A_PAGE])
+        series = session.replay(on_page, smooth=smooth)
         price = session.price(catalogue)
         return self._page(
             "question.html",
@@ -70,7 +70,7 @@ class QuestionsView(View):
             question=saved,
             names=[ppi.name for ppi in catalogue.ppis],
             cards=cards_of(series),
-            figures=sum(len(one.answers) for one in series),
+            figures=sum(len(ppi.answers) for ppi in series),
             price=price,
             price_text=price_text(price),
             paid=paid_text(session.paid(catalogue), session.budget(saved.log)),
@@ -87,7 +87,7 @@ class QuestionsView(View):
         )
 
     def csv(self, question: QuestionId, bearer: Asking) -> Response:
-        """The figures of a question, for a spreadsheet."""
+        """The figures of a saved query, for a spreadsheet."""
         session = bearer.session_in(self._workspace)
         released = session.replay(_catalogue(_saved(session, question)))
         return Response(

@@ -1,4 +1,4 @@
-"""What every page of the workbench has: the session of the visitor's key, and of no other."""
+"""The base of every page of the workbench, with the session of the visitor's key."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class View:
     def _page(
         self, template: str, bearer: Bearer, status: int = HTTPStatus.OK, **context: object
     ) -> Response:
-        """A page of the workbench, which says whose it is and what their key is good for."""
+        """A page of the workbench, with the visitor's name and what their key may do."""
         may_release = Right.RELEASE in bearer.record.rights
         return page(
             f"workbench/{template}", status, visitor=bearer.name, may_release=may_release, **context
@@ -31,4 +31,4 @@ class View:
 
 
 def cards_of(series: Sequence[Series]) -> list[Element]:
-    return [series_card(one, f"ppi-{number}") for number, one in enumerate(series, start=1)]
+    return [series_card(ppi, f"ppi-{number}") for number, ppi in enumerate(series, start=1)]
