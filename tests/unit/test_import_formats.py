@@ -142,7 +142,7 @@ ODD = [
     Odd(
         "cyrillic.csv",
         CYRILLIC.encode("cp1251"),
-        refused="does not show which encoding",
+        refused="its encoding cannot be guessed",
         helps="--encoding cp1250",
     ),
     Odd(
@@ -215,7 +215,7 @@ ODD = [
     Odd(
         "decimal.csv",
         GERMAN,
-        refused="cannot stand before",
+        refused="cannot be a decimal sign",
         helps="comma or a point",
         said={"decimal": ";"},
     ),
@@ -247,7 +247,7 @@ ODD = [
     Odd(
         "many-zones.csv",
         times("2024-02-01 11:00 IST"),
-        refused="'2024-02-01 11:00 IST', which is not clear: IST is the name of several",
+        refused="'2024-02-01 11:00 IST', which is ambiguous: IST is the name of several",
         helps="--time-format",
     ),
     Odd(
@@ -440,7 +440,7 @@ ODD = [
         refused="in row 2 of sheet 'Log', 'time' is 'soon'",
         helps="--skip-invalid",
     ),
-    Odd("really-a-book.csv", workbook({"Log": BOOK}), refused="this is no text", helps=".xlsx"),
+    Odd("really-a-book.csv", workbook({"Log": BOOK}), refused="not a text file", helps=".xlsx"),
     # --- zip ---
     Odd("one.zip", archive({"__MACOSX/._log.csv": "x", "folder/log.csv": HEAD + ROWS}), READ),
     Odd(
@@ -470,7 +470,7 @@ ODD = [
     Odd(
         "member.csv",
         HEAD + ROWS,
-        refused="is no zip archive",
+        refused="is not a zip archive",
         helps="--member",
         said={"member": "x"},
     ),
@@ -574,7 +574,7 @@ ODD = [
         "titles.csv",
         "Report,,\n" + HEAD + ROWS,
         refused="the columns are 'Report', 'column 2'",
-        helps="delete what stands above the header",
+        helps="delete any lines above the header",
     ),
     Odd(
         "order.csv",

@@ -104,7 +104,7 @@ class Selection:
 def select_names(
     files: WorkspaceFiles,
     ledger: Ledger,
-    known: Iterable[str],
+    existing: Iterable[str],
     name: str,
     reader: EventReader,
     new: NewLog,
@@ -117,7 +117,7 @@ def select_names(
     Charged to every block before an event is read. The first result stays: repeated for a log of
     the same name, the selection returns the same names at no new cost.
     """
-    check_terms(name, new, tuple(known))
+    check_terms(name, new, tuple(existing))
     vocabulary = new.vocabulary or Vocabulary(())
     # Not those that the owner declares public anyway: by the unit, public partitions and bounds.
     public = {new.terms.unit.column, *new.keys, *new.terms.bounds.attributes}
@@ -175,7 +175,7 @@ def _charge(name: str, new: NewLog, selection: Selection, candidates: tuple[Name
         "names": selection.names,
         "threshold": selection.threshold(len(candidates), new.terms.adjacency),
     }
-    question: dict[str, JSON] = {
+    query: dict[str, JSON] = {
         "log": name,
         "timezone": new.terms.timezone,
         "anchor": str(new.terms.anchor),
@@ -186,9 +186,9 @@ def _charge(name: str, new: NewLog, selection: Selection, candidates: tuple[Name
         ],
         "periods": [canonical_form(block) for block in blocks],
     }
-    key = hashlib.sha256(canonical_json(question).encode("ascii")).hexdigest()
+    key = hashlib.sha256(canonical_json(query).encode("ascii")).hexdigest()
     accounts = tuple(Account(name, block.label) for block in blocks)
-    return Charge(key, accounts, selection.epsilon, {"ppi": "names of the log", **question})
+    return Charge(key, accounts, selection.epsilon, {"ppi": "names of the log", **query})
 
 
 def _names_by_unit(
@@ -281,8 +281,8 @@ def _uses(ledger: Ledger, registry: Registry, log: str) -> Iterator[tuple[str, s
         # A reservation that was given up uses nothing.
         if ledger.states([charge.key])[charge.key] is KeyState.NEW:
             continue
-        drawn = (charge.question.get(part) for part in _DRAWN)
-        yield f"entry {entry.seq} of the journal", set(_texts(drawn))
+        parts = (charge.question.get(part) for part in _DRAWN)
+        yield f"entry {entry.seq} of the journal", set(_texts(parts))
     for subscription in registry.subscriptions.values():
         if subscription.log == log:
             yield "a subscription", _defined(subscription.definitions)

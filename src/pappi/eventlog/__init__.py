@@ -1,19 +1,19 @@
-"""What an event log is, and the readers.
+"""Event logs and their readers.
 
 `open_log(source, options)` picks the reader for a file or a data frame; a reader
 gives typed batches of events in file order and, at the end, says what it found and
 what it guessed (`log`). Nothing here knows where events are stored.
 
-    log          the seam: batches, columns, guesses, options, and what an import found
+    log          the interface: batches, columns, guesses, options, and the report of an import
     declared     a log read as it was declared beforehand, and nothing else of it
-    xes          XES, streamed through expat; `xes_bulk` reads the usual by the megabyte, and both
-                 fill `xes_columns`
+    xes          XES, streamed through expat; `xes_bulk` reads the usual form by the megabyte, and
+                 both fill `xes_columns`
     tables       tables of texts, Parquet files, Arrow tables, pandas and polars data frames
-    texts        what a table of texts is, whatever it was written as: `delimited` text, a
-                 workbook (`workbooks`), JSON (`records`), an object-centric log (`ocel`)
-    files        opening files, which reader for which, and limits on what they hold
+    texts        the interface of a table of texts: `delimited` text, a workbook (`workbooks`),
+                 JSON (`records`), an object-centric log (`ocel`)
+    files        opening files, the reader of each format, and limits on size
     profile      a log at a glance, for its owner: what to know before declaring it
-    inference    times and numbers as people write them, and which type a column of texts has
+    inference    times and numbers as people write them, and the type of a column of texts
 """
 
 from pappi.eventlog.files import open_log

@@ -1,11 +1,10 @@
-"""A log read as it was declared beforehand: nothing else of it comes in.
+"""A log read as it was declared beforehand: nothing else of it is imported.
 
-Events of activities that were not declared stay, without a name, so that a case begins, ends
-and lasts as it did. Attributes that were not declared are left out, and a value that is not of
-the declared kind is missing. A value is read by itself: a number stays a number whatever some
-other case has in the same column, and a Z at the end of a time does not mean something else
-because another time has an offset. Only how event times are written is still learned from all of
-them, where it is not said.
+Events of undeclared activities stay, without a name, so that a case keeps its beginning, end and
+duration. Undeclared attributes are left out, and a value that is not of the declared kind is
+missing. Each value is read by itself: a number stays a number whatever some other case has in the
+same column, and a Z at the end of a time does not mean something else because another time has an
+offset. Only the format of event times is still inferred from all of them, unless it is given.
 """
 
 from __future__ import annotations
@@ -45,20 +44,20 @@ from pappi.values import Kind, Vocabulary
 
 # Up to fifteen digits before the point: what a double holds without loss.
 _NUMBER = r"^[-+]?(\d{1,15}(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?$"
-# With a decimal comma that was said, thousands may be in groups.
+# With a decimal comma given as an option, thousands may be in groups.
 _COMMA_NUMBER = r"^[-+]?(\d{1,15}|\d{1,3}(\.\d{3}){1,4})(,\d*)?$"
 _TRUTH = r"^(true|false|True|False|TRUE|FALSE)$"
-# Nothing is written in two of these: so it need not be known how other values are written.
-_PLAIN_TIMES = tuple(written for written in FORMATS.values() if written.name not in CONFUSABLE)
+# No text fits two of these, so other values are not needed to decide.
+_PLAIN_TIMES = tuple(f for f in FORMATS.values() if f.name not in CONFUSABLE)
 _EXACT = 2**53
 _SECOND_US = 1_000_000
 _LONGEST_SECONDS = _EXACT // _SECOND_US
-# Names that the event table has already: an attribute of that name is called "name (2)".
+# Columns that the event table already has: an attribute of such a name becomes "name (2)".
 _TAKEN = ("case_id", "pos", "ts_us", "activity", "first_pos", "timestamp")
 
 
 class DeclaredReader:
-    """What another reader gives, as far as it was declared."""
+    """The events of another reader, as far as they were declared."""
 
     def __init__(self, reader: EventReader, declared: Vocabulary, options: ReadOptions) -> None:
         self._reader = reader
@@ -96,11 +95,11 @@ class DeclaredReader:
         arrays = {name: batch.column(name) for name in (CASE, TIME)}
         activity = batch.column(ACTIVITY)
         names = pa.array(self._declared.activities, pa.string())
-        known = pc.is_in(activity, value_set=names)
-        kept = pc.if_else(known, activity, pa.scalar(None, pa.string()))
-        self._unnamed += kept.null_count - activity.null_count
-        self._activities.update(pc.unique(kept.drop_null()).to_pylist())
-        arrays[ACTIVITY] = kept
+        is_declared = pc.is_in(activity, value_set=names)
+        named = pc.if_else(is_declared, activity, pa.scalar(None, pa.string()))
+        self._unnamed += named.null_count - activity.null_count
+        self._activities.update(pc.unique(named.drop_null()).to_pylist())
+        arrays[ACTIVITY] = named
         present = [c for c in self._reader.description().columns if c.field in batch.schema.names]
         sources = _sources(present, self._declared.attributes)
         for number, (name, kind) in enumerate(self._declared.attributes.items()):
@@ -132,22 +131,23 @@ class DeclaredReader:
             case Kind.TRUTH if of is Kind.TEXT:
                 return pc.equal(pc.utf8_lower(_matching(column, _TRUTH)), "true")
             case Kind.DURATION if of in (Kind.NUMBER, Kind.TEXT):
-                # As everywhere where a duration is a number, it is one of seconds.
+                # A duration given as a number is in seconds, as everywhere.
                 seconds = self._numbers(column, of)
                 within = pc.less_equal(pc.abs(seconds), float(_LONGEST_SECONDS))
-                kept = pc.if_else(within, seconds, pa.scalar(None, pa.float64()))
-                return pc.round(pc.multiply(kept, float(_SECOND_US))).cast(pa.int64())
+                in_range = pc.if_else(within, seconds, pa.scalar(None, pa.float64()))
+                return pc.round(pc.multiply(in_range, float(_SECOND_US))).cast(pa.int64())
             case Kind.TIME if of is Kind.TEXT:
-                # In the format that was said, or else in any that needs no guess.
-                said = self._options.time_format
+                # In the requested format, or in any that needs no guess.
+                requested = self._options.time_format
                 clock = Clock(self._options.zone, self._options.z_is_utc)
-                formats = _PLAIN_TIMES if said is None else (time_format(said),)
-                read = (read_times(column, written, clock) for written in formats)
-                return pc.coalesce(*(pa.array(r.us, pa.int64(), mask=~r.readable) for r in read))
+                formats = _PLAIN_TIMES if requested is None else (time_format(requested),)
+                readings = (read_times(column, format_, clock) for format_ in formats)
+                columns = (pa.array(r.us, pa.int64(), mask=~r.readable) for r in readings)
+                return pc.coalesce(*columns)
         return pa.nulls(len(column), _stored(kind))
 
     def _numbers(self, column: ArrowArray, of: Kind) -> ArrowArray:
-        """By the decimal sign that was said, or else a point: other values do not show it."""
+        """With the requested decimal sign, or a point: it is not inferred from other values."""
         if of is Kind.TEXT and self._options.decimal == ",":
             return written_numbers(_matching(column, _COMMA_NUMBER), ",")
         return _numbers(column, of)
@@ -169,25 +169,25 @@ class DeclaredReader:
 
 
 def _sources(columns: Sequence[Column], declared: Collection[str]) -> dict[str, list[Column]]:
-    """Which columns each declared attribute is read from, the same type always first.
+    """The columns that each declared attribute is read from, in an order that is always the same.
 
-    Of a key with values of several types, as XES can have, all are read: which of them the
-    others outnumber is nothing that a declaration may depend on. Nor is which came first of two
-    keys that differ in upper and lower case alone: each is known by how it is written.
+    If a key has values of several types, as XES allows, all are read: which type is the most
+    frequent must not matter. Nor must it matter which of two keys came first that differ only in
+    upper and lower case: each is identified by its spelling.
     """
     alike = Counter((column.name, column.source_type) for column in columns)
-    taken = Counter(name.casefold() for name in _TAKEN)
+    uses = Counter(name.casefold() for name in _TAKEN)
     seen: set[tuple[str, str]] = set()
     sources: dict[str, list[Column]] = {}
     for column in columns:
-        taken[column.name.casefold()] += 1
+        uses[column.name.casefold()] += 1
         choices = [f"{column.name} ({column.source_type})"]
         kind = (column.name, column.source_type)
-        # A second column of the same name and type is another attribute: of a header, whose order
-        # is no matter of cases.
+        # A second column of the same name and type is another attribute: they come from a header,
+        # whose order does not depend on cases.
         choices += [] if kind in seen else [column.name]
         if alike[kind] > 1:
-            choices.append(f"{column.name} ({taken[column.name.casefold()]})")
+            choices.append(f"{column.name} ({uses[column.name.casefold()]})")
         else:
             choices += [
                 attribute

@@ -1,9 +1,9 @@
 """Delimited text: its encoding, its delimiter, its header, and its rows as texts.
 
 Arrow reads the file; the standard library's reader, which counts lines, is used for the header
-and, when something is wrong, to find the line to name. Arrow also finds out whether the text is
-UTF-8, so that an ordinary file is not looked through for that. What is not UTF-8 has to show by
-its bytes that it is the usual other encoding of Western Europe; else its owner is asked.
+and, when something is wrong, to find the line to report. Arrow also notices text that is not UTF-8,
+so that an ordinary file is not read once more for that. If the bytes then look like the usual
+Western European encoding, that is used; otherwise the owner has to name the encoding.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pappi.eventlog.texts import Reread
 _BLOCK = 1 << 22
 _SAMPLE = 1 << 16
 _DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
-# What Excel writes, and obeys, in front of the header.
+# A line that Excel writes, and obeys, before the header.
 _SEP = re.compile(r'"?sep=(.)"?[\s,;|]*$', re.IGNORECASE)
 _UTF8 = "utf-8"
 _WESTERN = "cp1252"
@@ -60,19 +60,19 @@ class CsvSource:
         self._options = options
         with open_log_file(place) as file:
             sample = file.content.read(_SAMPLE)
-        for magic, what in _OTHER_FORMATS.items():
+        for magic, what_it_is in _OTHER_FORMATS.items():
             if sample.startswith(magic):
-                raise LogFormatError(self.name, None, "this is no text", hint=f"it is {what}")
+                raise LogFormatError(self.name, None, "not a text file", hint=f"it is {what_it_is}")
         self._encoding, self._guessed_encoding = _encoding(sample, options.encoding)
         if self._encoding == _UTF8 and options.encoding is None and not _is_utf8(sample):
             self._encoding, self._guessed_encoding = self._western(), _WESTERN
         text = sample.decode(self._encoding, errors="replace").removeprefix("\ufeff")
-        said = _SEP.match(text.partition("\n")[0].strip("\r"))
-        self._preamble = 1 if said else 0
-        self._guessed_delimiter = options.delimiter is None and not (said and said[1] in DELIMITERS)
-        self._delimiter = options.delimiter or (
-            said[1] if said and said[1] in DELIMITERS else _guessed_delimiter(text)
-        )
+        separator_line = _SEP.match(text.partition("\n")[0].strip("\r"))
+        self._preamble = 1 if separator_line else 0
+        declared = separator_line[1] if separator_line else ""
+        known = options.delimiter or (declared if declared in DELIMITERS else None)
+        self._guessed_delimiter = known is None
+        self._delimiter = known or _guessed_delimiter(text)
         self._ragged = 0
         with open_log_file(place) as file, self._text(file) as lines:
             reader = csv.reader(self._lines(lines), delimiter=self._delimiter)
@@ -108,8 +108,8 @@ class CsvSource:
 
     def guesses(self) -> Iterator[Guess]:
         if self._guessed_encoding:
-            shown = f", as in {self._unusual_word()!r}"
-            yield Guess("encoding", f"{self._guessed_encoding}{shown}", "encoding")
+            example = f", as in {self._unusual_word()!r}"
+            yield Guess("encoding", f"{self._guessed_encoding}{example}", "encoding")
         if self._guessed_delimiter:
             yield Guess("delimiter", _DELIMITER_NAMES[self._delimiter], "delimiter")
 
@@ -164,7 +164,7 @@ class CsvSource:
         return io.TextIOWrapper(file.content, encoding=encoding, errors="replace", newline="")
 
     def _lines(self, text: io.TextIOWrapper) -> Iterator[str]:
-        """The lines of the file, none of which is longer than any row that is read."""
+        """The lines of the file; refuses one that is longer than the longest row."""
         for number in count(1):
             line = text.readline(_BLOCK)
             if not line:
@@ -183,7 +183,7 @@ class CsvSource:
         )
 
     def _explained(self, arrow_message: str) -> LogFormatError:
-        """Arrow's complaint in our words, with the line it is about."""
+        """Arrow's error in our words, with its line."""
         width = len(self.names)
         if "UTF8" in arrow_message:
             return self._unreadable_characters()
@@ -228,13 +228,13 @@ class CsvSource:
                     undefined |= bool(_UNDEFINED.search(run))
         if utf8 > other:
             raise self._unreadable_characters()
-        # Western texts have single letters with accents; whole words of them are another script.
+        # Western texts have single accented letters; long runs of them are another script.
         if undefined or 2 * beside > other:
             raise LogFormatError(
                 self.name,
                 None,
-                "the text is not UTF-8, and it does not show which encoding it has",
-                hint="say which it is (such as cp1250, cp1251, shift_jis or mac-roman), or save it "
+                "the text is not UTF-8, and its encoding cannot be guessed",
+                hint="name it (such as cp1250, cp1251, shift_jis or mac-roman), or save the file "
                 "as UTF-8",
                 options=(Option("encoding", "cp1250"),),
             )
@@ -248,7 +248,7 @@ class CsvSource:
             self.name,
             line,
             "the text is not encoded in UTF-8",
-            hint="say how it is encoded, or save the file as UTF-8",
+            hint="name its encoding, or save the file as UTF-8",
             options=(Option("encoding", _WESTERN),),
         )
 
@@ -270,14 +270,14 @@ _UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 _ACCENTS = 2
 
 
-def _encoding(sample: bytes, said: str | None) -> tuple[str, str]:
-    """The encoding to begin with, and the same where it is a guess that is worth telling."""
-    if said is not None:
-        return (_UTF8 if codecs.lookup(said).name in (_UTF8, "utf-8-sig") else said), ""
+def _encoding(sample: bytes, requested: str | None) -> tuple[str, str]:
+    """The encoding to begin with, and again if it is a guess worth reporting."""
+    if requested is not None:
+        return (_UTF8 if codecs.lookup(requested).name in (_UTF8, "utf-8-sig") else requested), ""
     for mark, encoding in _BOMS:
         if sample.startswith(mark):
             return encoding, ""
-    # In UTF-16 every other byte of a Latin letter is 0, which no text has otherwise.
+    # In UTF-16 every other byte of Latin letters is 0, which other encodings never have.
     pairs = max(1, len(sample) // 2)
     for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
         if sample[first::2].count(0) > pairs // 4:
@@ -286,7 +286,7 @@ def _encoding(sample: bytes, said: str | None) -> tuple[str, str]:
 
 
 def _is_utf8(sample: bytes) -> bool:
-    """Whether it can be the beginning of a text in UTF-8."""
+    """Whether this can be the beginning of a UTF-8 text."""
     try:
         codecs.getincrementaldecoder(_UTF8)().decode(sample)
     except UnicodeDecodeError:
@@ -319,7 +319,7 @@ class _Recoded(io.RawIOBase):
                     self._name,
                     self._line + before.count("\n"),
                     f"the text is not encoded in {self._encoding}",
-                    hint="say another encoding, or save the file as UTF-8",
+                    hint="name another encoding, or save the file as UTF-8",
                     options=(Option("encoding"),),
                 ) from None
             self._line += text.count("\n")
@@ -341,7 +341,7 @@ def _patiently(reader: Iterator[list[str]]) -> Iterator[list[str]]:
 
 
 def _guessed_delimiter(sample: str) -> str:
-    """The one that cuts header and first rows into the same number of fields, and most."""
+    """The delimiter that gives header and first rows the same number of fields, and the most."""
     complete = sample[: sample.rfind("\n") + 1] or sample
 
     def merit(delimiter: str) -> tuple[bool, int]:

@@ -1,7 +1,7 @@
-"""Opening log files, compressed or not; what is damaged or of absurd size is refused clearly.
+"""Opening log files, compressed or not; damaged files and those of absurd size are refused.
 
-And which reader is for which file, with which options: one that does not concern a file is refused,
-since it would be passed over in silence.
+Also which reader is for which file, and its options: an option that does not apply to a file is
+refused, since it would otherwise be ignored silently.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from pappi.eventlog.ocel import Ocel
 
 _GZIP_MAGIC = b"\x1f\x8b"
-# Event logs shrink to a tenth, repetitive ones to a hundredth. What grows more than this, and
-# beyond a size that harms nobody, was made to exhaust its reader.
+# Event logs compress to a tenth, repetitive ones to a hundredth. A file that expands more than
+# this, and beyond a harmless size, was made to exhaust its reader.
 _EXPANSION = 400
 _HARMLESS = 1 << 28
 _ENDLESS = 1 << 62
-# Where a row or a cell of a workbook is.
+# The position of a row or a cell in a workbook.
 _PLACE = re.compile(rb"""\br\s*=\s*["']([A-Z]{0,3})([0-9]{1,7})["']""")
 _MOST_CELLS = 100_000_000
 
@@ -66,7 +66,7 @@ class LogFile:
 
 @contextmanager
 def open_log_file(place: Place) -> Iterator[LogFile]:
-    """The file, decompressed by content and not by name; its defects as LogFormatError."""
+    """The file, decompressed if its content says so; defects raise LogFormatError."""
     path = place.archive if isinstance(place, ZipMember) else place
     try:
         with path.open("rb") as raw:
@@ -100,13 +100,13 @@ def open_log_file(place: Place) -> Iterator[LogFile]:
 
 
 def log_bytes(place: Place) -> bytes:
-    """All of a file at once, where a reader needs it so."""
+    """All of a file at once, for readers that need it."""
     with open_log_file(place) as file:
         return file.content.read()
 
 
 class _Unpacked(gzip.GzipFile):
-    """The content of a compressed file, refused as soon as it is out of all proportion."""
+    """The content of a compressed file, refused as soon as it expands too much."""
 
     def __init__(self, path: Path, raw: BinaryIO) -> None:
         super().__init__(fileobj=raw)
@@ -132,7 +132,7 @@ class _Unpacked(gzip.GzipFile):
 
 
 class _Unzipped(io.RawIOBase):
-    """A file of an archive, refused as soon as it is out of all proportion."""
+    """A file of an archive, refused as soon as it expands too much."""
 
     def __init__(self, name: str, content: BinaryIO, most: int) -> None:
         self._name = name
@@ -172,7 +172,7 @@ def _member(place: ZipMember, raw: BinaryIO, size: int) -> io.BufferedReader:
 def _opened_member(
     archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, most: int
 ) -> io.BufferedReader:
-    # What an archive says of a file's size may be false: read on to where the file really ends.
+    # The size in an archive may be false: read on to the real end of the file.
     info.file_size = _ENDLESS
     try:
         content = archive.open(info)
@@ -189,23 +189,23 @@ def _most(size: int) -> int:
 
 
 def require_harmless(name: str, content: bytes) -> None:
-    """Refuse a workbook, which is an archive, that would exhaust whoever unpacks it.
+    """Refuse a workbook, which is an archive, that would exhaust its reader.
 
-    Nor may one cell at the far end make a table of millions of columns and rows.
+    Also one in which a single distant cell makes a table of millions of columns and rows.
     """
-    left = _most(len(content))
+    budget = _most(len(content))
     rows = columns = 0
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for info in archive.infolist():
-                rest = b""
-                with _opened_member(archive, info, name, left) as member:
+                overlap = b""
+                with _opened_member(archive, info, name, budget) as member:
                     while block := member.read(1 << 20):
-                        left -= len(block)
-                        for letters, digits in _PLACE.findall(rest + block):
+                        budget -= len(block)
+                        for letters, digits in _PLACE.findall(overlap + block):
                             rows = max(rows, int(digits))
                             columns = max(columns, _column(letters))
-                        rest = block[-40:]
+                        overlap = block[-40:]
     except (zipfile.BadZipFile, NotImplementedError, ValueError, zlib.error, EOFError) as error:
         raise LogFormatError(
             name, None, f"the file is damaged: {error}", hint="copy or download it again"
@@ -216,7 +216,7 @@ def require_harmless(name: str, content: bytes) -> None:
             name,
             None,
             f"a sheet of {rows:,} rows and {columns:,} columns",
-            hint="delete what stands far away from the table, or save the table as CSV",
+            hint="delete cells far away from the table, or save the table as CSV",
         )
 
 
@@ -231,44 +231,45 @@ def _column(letters: bytes) -> int:
     return number
 
 
-def _chosen_member(path: Path, said: str | None) -> ZipMember:
-    """The file of an archive that was named, or the only one that can be a log."""
+def _chosen_member(path: Path, requested: str | None) -> ZipMember:
+    """The requested file of an archive, or the only one that can be a log."""
     try:
         with zipfile.ZipFile(path) as archive:
-            held = [info.filename for info in archive.infolist() if not info.is_dir()]
+            members = [info.filename for info in archive.infolist() if not info.is_dir()]
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
         raise LogFormatError(
             path.name, None, f"not a readable zip archive: {error}", hint="copy it again"
         ) from None
     names = [
         name
-        for name in held
+        for name in members
         if not name.startswith("__MACOSX/") and not Path(name).name.startswith(".")
     ]
-    if said is not None:
-        found = [name for name in names if said in (name, Path(name).name)]
-        if len(found) != 1:
-            close = difflib.get_close_matches(said, names, n=1)
+    if requested is not None:
+        matches = [name for name in names if requested in (name, Path(name).name)]
+        if len(matches) != 1:
+            close = difflib.get_close_matches(requested, names, n=1)
             raise UsageError(
-                f"{path.name} has no file {said!r}",
-                hint=f"did you mean {close[0]!r}?" if close else f"it has {_listed(names)}",
+                f"{path.name} has no file {requested!r}",
+                hint=f"did you mean {close[0]!r}?" if close else f"it has {listed(names)}",
             )
-        return ZipMember(path, found[0])
+        return ZipMember(path, matches[0])
     logs = [name for name in names if _ending(name) in _FORMATS] or names
     if len(logs) == 1:
         return ZipMember(path, logs[0])
     raise LogFormatError(
         path.name,
         None,
-        f"the archive has {len(logs)} files: {_listed(logs)}" if logs else "the archive is empty",
+        f"the archive has {len(logs)} files: {listed(logs)}" if logs else "the archive is empty",
         hint="say which of them is the event log, e.g." if logs else "check how it was made",
         options=(Option("member", logs[0]),) if logs else (),
     )
 
 
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:10]))
-    return shown if len(names) <= 10 else f"{shown} and {len(names) - 10} more"
+def listed(names: Sequence[str], most: int = 10) -> str:
+    """The first names, and how many more there are."""
+    listing = ", ".join(map(repr, names[:most]))
+    return listing if len(names) <= most else f"{listing} and {len(names) - most} more"
 
 
 def refuse_many_columns(file: str, line: int | None, count: int, options: ReadOptions) -> None:
@@ -289,7 +290,7 @@ def refuse_long_texts(
     defect: Callable[[int, str, str, Sequence[Option]], LogFormatError],
     first_row: int = 0,
 ) -> None:
-    """Raises `defect(row, cause, hint, options)` at the first text of too many characters."""
+    """Raise `defect(row, cause, hint, options)` at the first text that is too long."""
     import pyarrow.compute as pc  # nothing that only opens a log needs it
 
     longest = options.longest_text
@@ -313,7 +314,7 @@ def refuse_long_texts(
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """What a kind of file is called, which options concern it, and what opens it."""
+    """A kind of file: its name in messages, the options that apply, and its reader."""
 
     called: str
     options: frozenset[str]
@@ -442,8 +443,8 @@ _UNCONCERNED = {
     "timestamp": "{} already says what its timestamp is",
     "delimiter": "{} has no delimiter",
     "sheet": "{} has no sheets",
-    "member": "{} is no zip archive",
-    "object_type": "{} has no types of objects",
+    "member": "{} is not a zip archive",
+    "object_type": "{} has no object types",
     "encoding": "{} already says what its encoding is",
     "skip_invalid": "{} has no rows to skip",
 }
@@ -454,7 +455,7 @@ def open_log(
 ) -> EventReader:
     """A reader for a path, or for anything that exports Arrow data, such as a data frame.
 
-    With names and kinds that were `declared` beforehand, nothing else of the log is read.
+    With `declared` names and kinds, nothing else of the log is read.
     """
     options = options or ReadOptions()
     kinds = None if declared is None else declared.attributes
@@ -470,8 +471,8 @@ def _reader(source: object, options: ReadOptions, kinds: Kinds | None) -> EventR
     if isinstance(source, str | Path):
         path = Path(source)
         if not path.is_file():
-            what = "is a folder, not a file" if path.is_dir() else "does not exist"
-            raise InputError(f"{path} {what}", hint="check the path of the event log")
+            problem = "is a folder, not a file" if path.is_dir() else "does not exist"
+            raise InputError(f"{path} {problem}", hint="check the path of the event log")
         place: Place = path
         also = frozenset[str]()
         if _ending(path.name) == ".zip":

@@ -1,18 +1,18 @@
-"""What texts mean: times as people write them, and which type a column of texts has.
+"""Type inference: times as people write them, and which type a column of texts has.
 
-A time format is a regular expression with named parts. A whole Arrow column is taken apart at once
-and put together as integers, so no time passes through a float. Columns that are all written
-in a common form are read by Arrow itself, which is many times faster and agrees.
+A time format is a regular expression with named parts. A whole Arrow column is split at once and
+recombined as integers, so no time passes through a float. Columns in a common format are read
+by Arrow itself, which is many times faster and gives the same result.
 
 A column's type is decided by all of its values and not by a sample.
 A column gets a type only if every value is one of that type and reading it loses
 nothing: 007 stays text, and so does a number with more digits than fit. A marker such
-as NA counts as "no value" only where it is all that keeps the column from having a
+as NA counts as "no value" only if it is all that keeps the column from having a
 type; in a text column it stays a text, because a case or a diagnosis may be called NA.
-Whether 1,234 is one and a bit or a thousand and some, only another value can show: one that
-can be read in one way alone.
+Whether 1,234 is about one or more than a thousand, only another value can show: one that can be
+read in only one way.
 
-The times of a log are read by one clock, `LogClock`, which tallies what had to be decided.
+The times of a log are read by one clock, `LogClock`, which counts what had to be decided.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from pappi.values import Kind
 Integers: TypeAlias = NDArray[np.int64]
 Truths: TypeAlias = NDArray[np.bool_]
 
-# Names of zones that mean one offset wherever they are used. IST, BST or CST mean several.
+# Zone names that mean the same offset everywhere. IST, BST or CST mean several.
 _ZONES = {
     "CET": 60, "CEST": 120, "MEZ": 60, "MESZ": 120, "WET": 0, "WEST": 60, "EET": 120, "EEST": 180,
     "MSK": 180, "EDT": -240, "CDT": -300, "MDT": -360, "PST": -480, "PDT": -420, "AKST": -540,
@@ -53,7 +53,7 @@ _CLOCK = (
 )
 _YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
 _SHORT_YEAR, _NAME = r"(?P<short>\d{2})", r"(?P<name>[A-Za-zÀ-ÿ]{3,12})\.?"
-# Two digits are a year from 1969 to 2068, as POSIX has it.
+# Two digits are a year from 1969 to 2068, as in POSIX.
 _PIVOT = 69
 # English, German, French, Spanish, Italian, Portuguese and Dutch: no name means two months.
 _MONTH_NAMES = (
@@ -105,7 +105,7 @@ class TimeFormat:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Whose clock times were read from."""
+    """The clock that times without an offset were read from."""
 
     zone: ZoneInfo | None = None
     z_is_utc: bool = False
@@ -136,10 +136,10 @@ def _dated(name: str, pattern: str) -> TimeFormat:
 
 
 # In order of preference. Day and month can be confused: with dashes and dots the day
-# usually comes first, with slashes the month; whole columns decide where they can.
+# usually comes first, with slashes the month; the whole column decides if it can.
 FORMATS: Mapping[str, TimeFormat] = {
-    written.name: written
-    for written in (
+    format_.name: format_
+    for format_ in (
         _dated("yyyy-mm-dd", f"{_YEAR}-{_MONTH}-{_DAY}"),
         _dated("yyyy/mm/dd", f"{_YEAR}/{_MONTH}/{_DAY}"),
         _dated("dd-mm-yyyy", f"{_DAY}-{_MONTH}-{_YEAR}"),
@@ -161,7 +161,7 @@ FORMATS: Mapping[str, TimeFormat] = {
         ),
     )
 }
-# Days since the end of 1899, as spreadsheets count them: the clock on the wall, not UTC.
+# Days since the end of 1899, as spreadsheets count them: wall-clock time, not UTC.
 EXCEL = TimeFormat("excel-days", r"^[1-9]\d{4}(?:[.,]\d+)?$", _DAY_US)
 _EXCEL_BEGINS_US = -25_569 * _DAY_US
 EPOCHS: Mapping[str, TimeFormat] = {
@@ -181,7 +181,7 @@ CONFUSABLE = {
 
 def time_format(text: str) -> TimeFormat:
     """The format of that name, or the one a pattern such as "%d.%m.%Y %H:%M" describes."""
-    if text in EPOCHS:  # said explicitly, any number of digits will do
+    if text in EPOCHS:  # named explicitly, any number of digits will do
         return TimeFormat(text, r"^-?\d{1,18}$", EPOCHS[text].per_unit_us)
     if text in FORMATS:
         return FORMATS[text]
@@ -200,13 +200,13 @@ def time_format(text: str) -> TimeFormat:
     return TimeFormat(text, f"^{''.join(pieces)}$")
 
 
-def read_times(column: ArrowArray, written: TimeFormat, clock: Clock) -> Times:
+def read_times(column: ArrowArray, format_: TimeFormat, clock: Clock) -> Times:
     """Every text of the column as UTC microseconds; a null is not readable."""
-    if written.name == EXCEL.name:
-        return _serial_days(column, written.pattern, clock)
-    if written.per_unit_us is not None:
-        return _counted(column, written.pattern, written.per_unit_us)
-    return _read_by_arrow(column, written, clock) or _read_by_parts(column, written, clock)
+    if format_.name == EXCEL.name:
+        return _serial_days(column, format_.pattern, clock)
+    if format_.per_unit_us is not None:
+        return _counted(column, format_.pattern, format_.per_unit_us)
+    return _read_by_arrow(column, format_, clock) or _read_by_parts(column, format_, clock)
 
 
 def _counted(column: ArrowArray, pattern: str, per_unit_us: int) -> Times:
@@ -219,7 +219,7 @@ def _counted(column: ArrowArray, pattern: str, per_unit_us: int) -> Times:
 
 
 def _serial_days(column: ArrowArray, pattern: str, clock: Clock) -> Times:
-    """Spreadsheets keep days as doubles: exact to some ten microseconds, so to a millisecond."""
+    """Spreadsheets store days as doubles, exact to some ten microseconds: read to a millisecond."""
     matched = pc.fill_null(pc.match_substring_regex(column, pattern), fill_value=False)
     texts = pc.if_else(matched, pc.replace_substring(column, ",", "."), pa.scalar("0"))
     days = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -232,8 +232,8 @@ def _serial_days(column: ArrowArray, pattern: str, clock: Clock) -> Times:
 # --- part by part --------------------------------------------------------------------
 
 
-def _read_by_parts(column: ArrowArray, written: TimeFormat, clock: Clock) -> Times:
-    parts = _Parts(column, written.pattern)
+def _read_by_parts(column: ArrowArray, format_: TimeFormat, clock: Clock) -> Times:
+    parts = _Parts(column, format_.pattern)
     if not parts.matched.any():
         return Times(np.zeros(len(column), np.int64), parts.matched)
     wall_us = _wall_us(parts)
@@ -253,12 +253,12 @@ def _read_by_parts(column: ArrowArray, written: TimeFormat, clock: Clock) -> Tim
 
 
 def _from_wall_clock(us: Integers, local: Truths, clock: Clock) -> tuple[int, int]:
-    """Turns local times into instants, in place; gives how many were skipped, and came twice."""
+    """Convert local times to instants, in place; returns how many were skipped or came twice."""
     if clock.zone is None or not local.any():
         return 0, 0
-    read = instants(us[local], clock.zone)
-    us[local] = read.us
-    return read.skipped, read.twice
+    converted = instants(us[local], clock.zone)
+    us[local] = converted.us
+    return converted.skipped, converted.twice
 
 
 class _Parts:
@@ -274,8 +274,8 @@ class _Parts:
             return pa.array([""] * len(self.matched), pa.string())
         return pc.fill_null(pc.struct_field(self._found, name), "")
 
-    def text_is(self, name: str, wanted: str) -> Truths:
-        equal: Truths = pc.equal(self.text(name), wanted).to_numpy(zero_copy_only=False)
+    def text_is(self, name: str, expected: str) -> Truths:
+        equal: Truths = pc.equal(self.text(name), expected).to_numpy(zero_copy_only=False)
         return equal
 
     def number(self, name: str, otherwise: int = 0) -> Integers:
@@ -288,14 +288,14 @@ class _Parts:
         return short + np.where(short < _PIVOT, 2000, 1900)
 
     def month(self) -> Integers:
-        """From 1 to 12; 0 if it has a name that is none of a month."""
+        """From 1 to 12; 0 for a name that is not that of a month."""
         if "name" not in self.names:
             return self.number("month", 1)
         names, numbers = zip(*_MONTHS.items(), strict=True)
         place = pc.index_in(pc.utf8_lower(self.text("name")), value_set=pa.array(names))
         months: Integers = np.array((*numbers, 0), np.int64)
-        known: Integers = months[pc.fill_null(place, len(numbers)).to_numpy()]
-        return known
+        month_numbers: Integers = months[pc.fill_null(place, len(numbers)).to_numpy()]
+        return month_numbers
 
 
 def _integers(texts: ArrowArray, otherwise: int = 0) -> Integers:
@@ -333,9 +333,9 @@ def _in_range(parts: _Parts) -> Truths:
 
 
 def _offsets(parts: _Parts) -> tuple[Truths, Integers]:
-    """Which texts have a numeric offset, or a name for one, and the offsets in microseconds."""
+    """Which texts have an offset, as a number or a name, and the offsets in microseconds."""
     names, minutes_east = zip(*_ZONES.items(), strict=True)
-    named = pc.index_in(parts.text("zone"), value_set=pa.array(names))
+    zone_index = pc.index_in(parts.text("zone"), value_set=pa.array(names))
     zone = pc.replace_substring_regex(parts.text("zone"), pattern="[^0-9+-]", replacement="")
     digits = pc.utf8_rpad(pc.utf8_slice_codeunits(zone, 1, 5), width=4, padding="0")
     hours = _integers(pc.utf8_slice_codeunits(digits, 0, 2))
@@ -344,10 +344,10 @@ def _offsets(parts: _Parts) -> tuple[Truths, Integers]:
     offset = (hours * 60 + minutes) * 60 * _SECOND_US
     numeric: Truths = pc.not_equal(zone, "").to_numpy(zero_copy_only=False)
     offset = np.where(negative, -offset, offset)
-    if named.null_count == len(named):
+    if zone_index.null_count == len(zone_index):
         return numeric, offset
-    has_name = named.is_valid().to_numpy(zero_copy_only=False)
-    east = np.array(minutes_east, np.int64)[pc.fill_null(named, 0).to_numpy()]
+    has_name = zone_index.is_valid().to_numpy(zero_copy_only=False)
+    east = np.array(minutes_east, np.int64)[pc.fill_null(zone_index, 0).to_numpy()]
     return numeric | has_name, np.where(has_name, east * 60 * _SECOND_US, offset)
 
 
@@ -372,21 +372,21 @@ _DAY_CHARS = len("yyyy-mm-dd")
 _MINUTE_CHARS = len("yyyy-mm-dd hh:mm")
 _COLON = 13
 _OFFSET = re.compile(r"[Z+-]")
-# The years from 2 to 9998, which are read part by part as well.
+# The years from 2 to 9998, as when reading part by part.
 _EARLIEST_US, _LATEST_US = -62_104_060_800_000_000, 253_370_764_800_000_000
 
 
-def _read_by_arrow(column: ArrowArray, written: TimeFormat, clock: Clock) -> Times | None:
+def _read_by_arrow(column: ArrowArray, format_: TimeFormat, clock: Clock) -> Times | None:
     """All texts in one common form of that format; None if they are not."""
     texts = column.drop_null() if column.null_count else column
-    if written.name not in _ORDERS or texts.type != pa.string() or not len(texts):
+    if format_.name not in _ORDERS or texts.type != pa.string() or not len(texts):
         return None
     borders = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset :][: len(texts) + 1]
     data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
     if not _has_clock_or_none(data, borders):
         return None
-    ordered = _as_iso(texts, data, borders, written.name)
-    # The first text decides how all are read: asking Arrow in vain is slow.
+    ordered = _as_iso(texts, data, borders, format_.name)
+    # The first text decides how all are read: a failed attempt by Arrow is slow.
     offsets = _OFFSET.search(texts[0].as_py(), _DAY_CHARS) is not None
     times = None if ordered is None else _cast(ordered, offsets=offsets)
     if times is None or times.min() < _EARLIEST_US or times.max() >= _LATEST_US:
@@ -396,7 +396,7 @@ def _read_by_arrow(column: ArrowArray, written: TimeFormat, clock: Clock) -> Tim
     us[readable] = times
     written_z = np.zeros(len(column), np.bool_)
     written_z[readable] = offsets & (data[borders[1:] - 1] == ord("Z"))
-    # Without an offset a time is the wall clock's, and so is one with a Z that may be false.
+    # Without an offset a time is wall-clock time, and so is one with a Z that may be false.
     local = readable if not offsets else written_z & (not clock.z_is_utc)
     skipped, twice = _from_wall_clock(us, local, clock)
     with_z, without = int(written_z.sum()), 0 if offsets else len(texts)
@@ -431,7 +431,7 @@ def _as_iso(
 
 
 def _cast(texts: ArrowArray, *, offsets: bool) -> Integers | None:
-    """Microseconds, if all texts say an offset, or none does, and all are times."""
+    """Microseconds, if all texts are times and all or none have an offset."""
     try:
         times = texts.cast(pa.timestamp("us", "UTC" if offsets else None))
     except pa.ArrowInvalid:
@@ -450,10 +450,10 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Instants:
-    """UTC microseconds, and how many of the wall-clock times had none, or two, of them.
+    """UTC microseconds, and how many of the wall-clock times do not exist or occur twice.
 
-    When clocks are put forward an hour is `skipped`: its times are read as if the clocks had
-    not been changed yet. When they are put back one comes `twice`: the first is meant.
+    When clocks go forward an hour is `skipped`: its times are read as if the clocks had not
+    changed yet. When they go back an hour comes `twice`: the first is taken.
     """
 
     us: Integers
@@ -462,22 +462,22 @@ class Instants:
 
 
 def instants(wall_us: Integers, zone: ZoneInfo) -> Instants:
-    """What wall-clock microseconds are in UTC, exact through every change of the clocks.
+    """Wall-clock microseconds in UTC, exact through every change of the clocks.
 
-    Offsets come from `zoneinfo`, once per distinct quarter hour instead of once per event: clocks
-    change at quarter hours. Where a zone's history disagrees (local mean times of the 19th
-    century), the times of that quarter hour are taken one by one.
+    Offsets come from `zoneinfo`, once per distinct quarter hour instead of once per event, as
+    clocks change at quarter hours. Where a zone's history differs (local mean times of the 19th
+    century), the times of that quarter hour are converted one by one.
     """
     quarters, position = np.unique(wall_us // _QUARTER_US, return_inverse=True)
     starts = [int(quarter) * _QUARTER_US for quarter in quarters]
     first = np.array([_offset_us(start, zone) for start in starts], dtype=np.int64)
     last = np.array([_offset_us(start + _QUARTER_US - 1, zone) for start in starts], np.int64)
     later = np.array([_offset_us(start, zone, fold=1) for start in starts], dtype=np.int64)
-    offsets, others = first[position], later[position]
+    offsets, second = first[position], later[position]
     for index in np.flatnonzero((first != last)[position]):
         offsets[index] = _offset_us(int(wall_us[index]), zone)
-        others[index] = _offset_us(int(wall_us[index]), zone, fold=1)
-    skipped, twice = np.count_nonzero(offsets < others), np.count_nonzero(offsets > others)
+        second[index] = _offset_us(int(wall_us[index]), zone, fold=1)
+    skipped, twice = np.count_nonzero(offsets < second), np.count_nonzero(offsets > second)
     return Instants(wall_us - offsets, int(skipped), int(twice))
 
 
@@ -509,9 +509,9 @@ _FEW = 20
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """integer, float, boolean, time (then with a format) or text; what means no value.
+    """integer, float, boolean, time (then with a format) or text; and markers of missing values.
 
-    `decimal` is what stands before the decimals of numbers that are not written plainly.
+    `decimal` is the decimal sign of numbers that are not written plainly.
     """
 
     name: str
@@ -534,18 +534,18 @@ class Unreadable:
 
     @property
     def why(self) -> str:
-        """What the text is not.
+        """Why the text cannot be read.
 
         >>> Unreadable(0, "9999-12-31", FORMATS["yyyy-mm-dd"]).why
         'outside the years 1800 to 2200'
         """
-        written = re.match(self.closest.pattern, self.text)
-        year = written and "year" in written.groupdict() and int(written["year"])
+        match = re.match(self.closest.pattern, self.text)
+        year = match and "year" in match.groupdict() and int(match["year"])
         if year and not 1800 <= year <= 2200:
             return "outside the years 1800 to 2200"
         zone = re.search(r"\d ([A-Z]{2,5})$", self.text)
         if zone and zone[1] not in (*_ZONES, "AM", "PM"):
-            return f"not clear: {zone[1]} is the name of several time zones, or of none"
+            return f"ambiguous: {zone[1]} is the name of several time zones, or of none"
         return f"not a time written as {self.closest.name}"
 
     def defect(self, column: str) -> tuple[str, str, tuple[Option, ...]]:
@@ -560,9 +560,9 @@ class Unreadable:
 
 
 class TypeInference:
-    """Watches a column go by and rules out what it is not.
+    """Observes a column, batch by batch, and rules out the types it does not have.
 
-    If it `tolerates` times that cannot be read, the format that reads most of them is theirs.
+    If it `tolerates` unreadable times, the format that reads most of them is chosen.
     """
 
     def __init__(
@@ -589,44 +589,44 @@ class TypeInference:
         marked = pc.is_in(column, value_set=pa.array(self._markers, pa.string()))
         self.markers_seen.update(pc.unique(column.filter(marked)).to_pylist())
         blank = pc.or_(marked, pc.fill_null(pc.equal(column, ""), fill_value=True))
-        kept = pc.invert(blank)
-        rows = np.flatnonzero(kept.to_numpy(zero_copy_only=False)) + self._rows
+        filled = pc.invert(blank)
+        rows = np.flatnonzero(filled.to_numpy(zero_copy_only=False)) + self._rows
         self._rows += len(column)
         if len(rows):
             self._any = True
-            values = column.filter(kept)
-            few = values.slice(0, _FEW)  # most of what a column is not, its first values show
+            values = column.filter(filled)
+            few = values.slice(0, _FEW)  # the first values already rule out most types
             self._plain = {name for name in self._plain if _are(few, name) and _are(values, name)}
             if "," in self._plain and "float" not in self._plain:
                 self._commas |= pc.any(pc.match_substring(values, ",")).as_py()
             if self._tolerates:
                 self._count(values)
                 return
-            read = ((written, _all_written(values, written)) for written in self._times)
-            left = {written: times for written, times in read if times is not None}
-            if self._times and not left:
+            readings = ((format_, _all_written(values, format_)) for format_ in self._times)
+            possible = {format_: times for format_, times in readings if times is not None}
+            if self._times and not possible:
                 self._ruled_out = _RuledOut(self._times, values, rows)
-            self._times = list(left)
-            self.offsets |= any(times.with_offset for times in left.values())
+            self._times = list(possible)
+            self.offsets |= any(times.with_offset for times in possible.values())
 
     def _count(self, values: ArrowArray) -> None:
-        """How many of the values each format reads, and so which of them reads most."""
-        for written in self._times:
-            times = read_times(values, written, _NO_ZONE)
-            self._read[written] += int(times.readable.sum())
+        """Count how many of the values each format reads; the best format comes first."""
+        for format_ in self._times:
+            times = read_times(values, format_, _NO_ZONE)
+            self._read[format_] += int(times.readable.sum())
             self.offsets |= bool(times.with_offset)
-        self._times.sort(key=lambda written: -self._read[written])
+        self._times.sort(key=lambda format_: -self._read[format_])
 
     @property
     def unreadable(self) -> Unreadable | None:
-        """What left no time format possible, if one was possible until then."""
+        """The value that ruled out the last possible time format, if there was one."""
         return None if self._ruled_out is None else self._ruled_out.unreadable()
 
     @property
     def decimal(self) -> str:
-        """Which of comma and point stands before decimals, if the column shows it; else nothing.
+        """The decimal sign, comma or point, if the column shows it; otherwise empty.
 
-        It does so if its values can be read with only one of them: 1,5 or 1.234,50 but not 1,234.
+        It does if its values can be read with only one of them: 1,5 or 1.234,50 but not 1,234.
         """
         if not self._any or "integer" in self._plain:
             return ""
@@ -638,7 +638,7 @@ class TypeInference:
 
     @property
     def unclear_numbers(self) -> bool:
-        """Whether its values are numbers that comma and point make different ones."""
+        """Whether its values are numbers that mean different things by comma and by point."""
         grouped = self._any and not {"integer", "float"} & self._plain
         return grouped and bool({",", "."} & self._plain) and not self.decimal
 
@@ -653,13 +653,13 @@ class TypeInference:
                 return ColumnType(name, self._missing())
         if self._any and decimal in self._plain:
             return ColumnType("float", self._missing(), decimal=decimal)
-        dated = [written for written in self._times if written.per_unit_us is None]
+        dated = [format_ for format_ in self._times if format_.per_unit_us is None]
         if self._any and dated:
             return ColumnType("time", self._missing(), dated[0])
         return ColumnType("text", () if self._guess_missing else self._markers)
 
     def time_type(self) -> ColumnType | None:
-        """The type of the column as the times of events, if it can be that."""
+        """The type of the column as event times, if it can be that."""
         possible = self.possible_times()
         return ColumnType("time", self._missing(), possible[0]) if self._any and possible else None
 
@@ -667,7 +667,7 @@ class TypeInference:
         """The formats of all times; where some may be unreadable, of as many as possible."""
         most = max(self._read.values(), default=0)
         if self._tolerates:
-            return tuple(written for written in self._times if 0 < self._read[written] == most)
+            return tuple(format_ for format_ in self._times if 0 < self._read[format_] == most)
         return tuple(self._times)
 
     def _missing(self) -> tuple[str, ...]:
@@ -676,24 +676,24 @@ class TypeInference:
 
 @dataclass(frozen=True, slots=True)
 class _RuledOut:
-    """Values, in these rows, that no format reads which read all values before."""
+    """Values, in these rows, that ruled out every format that had read all values before."""
 
     times: Sequence[TimeFormat]
     values: ArrowArray
     rows: NDArray[np.int64]
 
     def unreadable(self) -> Unreadable:
-        read = [read_times(self.values, written, _NO_ZONE).readable for written in self.times]
-        best = max(range(len(read)), key=lambda i: int(read[i].sum()))
-        first = int((~read[best]).argmax())
+        readable = [read_times(self.values, format_, _NO_ZONE).readable for format_ in self.times]
+        best = max(range(len(readable)), key=lambda i: int(readable[i].sum()))
+        first = int((~readable[best]).argmax())
         return Unreadable(int(self.rows[first]), self.values[first].as_py(), self.times[best])
 
 
-def _all_written(values: ArrowArray, written: TimeFormat) -> Times | None:
-    """The values as times, if all are written so."""
-    if not read_times(values.slice(0, _FEW), written, _NO_ZONE).readable.all():
+def _all_written(values: ArrowArray, format_: TimeFormat) -> Times | None:
+    """The values as times, if all have this format."""
+    if not read_times(values.slice(0, _FEW), format_, _NO_ZONE).readable.all():
         return None
-    times = read_times(values, written, _NO_ZONE)
+    times = read_times(values, format_, _NO_ZONE)
     return times if times.readable.all() else None
 
 
@@ -727,13 +727,13 @@ def written_numbers(texts: ArrowArray, decimal: str) -> ArrowArray:
 
 
 def blanked(column: ArrowArray, missing: tuple[str, ...]) -> ArrowArray:
-    """The column with nulls where it is empty or says that there is no value."""
+    """The column with nulls where it is empty or has a marker of a missing value."""
     absent = pc.is_in(column, value_set=pa.array(("", *missing), pa.string()))
     return pc.if_else(absent, pa.scalar(None, pa.string()), column)
 
 
 def typed(column: ArrowArray, of: ColumnType) -> ArrowArray:
-    """A column of texts as the integers, floats or truth values it was found to hold."""
+    """A column of texts as integers, floats or truth values, by its inferred type."""
     texts = blanked(column, of.missing)
     match of.name:
         case "integer":
@@ -753,7 +753,7 @@ def typed(column: ArrowArray, of: ColumnType) -> ArrowArray:
 class LogClock:
     """Reads the time columns of one log and remembers how their zones were written.
 
-    Unless it `learns`, a time is read by itself, whatever the others look like.
+    Unless it `learns`, each time is read by itself, whatever the others look like.
     """
 
     def __init__(self, options: ReadOptions, *, learns: bool = True) -> None:
@@ -767,7 +767,7 @@ class LogClock:
         self._z_is_true = False
 
     def trust_z(self) -> None:
-        """Where other times of the log say their offset, a Z is no ornament."""
+        """Trust a trailing Z, because other times of the log have an offset."""
         if not self._learns:
             return
         self._z_is_true = True
@@ -807,7 +807,7 @@ class LogClock:
 
 
 def changed_clocks(skipped: int, twice: int, zone: str | None) -> Iterator[str]:
-    """What became of local times that a change of the clocks left out or made ambiguous."""
+    """How local times were read that a change of the clocks skipped or made ambiguous."""
     if skipped:
         yield (
             f"{skipped:,} local times do not exist in {zone}, because the clocks went forward: "
@@ -820,14 +820,14 @@ def changed_clocks(skipped: int, twice: int, zone: str | None) -> Iterator[str]:
         )
 
 
-def format_guess(of: ColumnType, seen: TypeInference, options: ReadOptions) -> Iterator[Guess]:
-    """How the event times were found to be written, and what else it could have been."""
+def format_guess(of: ColumnType, inference: TypeInference, options: ReadOptions) -> Iterator[Guess]:
+    """The inferred format of the event times, and what else it could have been."""
     if options.time_format is not None or of.time_format is None:
         return
     name = of.time_format.name
-    other = CONFUSABLE.get(name)
-    if other in {written.name for written in seen.possible_times()}:
-        yield Guess("time format", f"{name}, but {other} fits as well", "time_format")
+    confusable = CONFUSABLE.get(name)
+    if confusable in {format_.name for format_ in inference.possible_times()}:
+        yield Guess("time format", f"{name}, but {confusable} fits as well", "time_format")
     elif "short" in of.time_format.pattern:
         yield Guess("time format", f"{name}, with years from 1969 to 2068", "time_format")
     else:

@@ -1,4 +1,4 @@
-"""What an event log is to the rest of PaPPI: the seam between readers and the store.
+"""The interface between the readers of event logs and the store.
 
 A reader gives Arrow record batches of events in file order. Every batch has the
 three core fields
@@ -11,8 +11,8 @@ and any number of attribute fields called `a0`, `a1`, …. Attributes are discov
 while reading, so a batch carries only the attribute fields it has values for, and
 what they are called is known when the reader has reached the end: `description`.
 
-What a reader is told is in `ReadOptions`; what an import found, for the owner to check before
-declaring anything, in `ImportReport`.
+`ReadOptions` is what a reader can be told; `ImportReport` is what an import found, for the owner
+to check before declaring anything.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from zoneinfo import ZoneInfo
 from pappi.errors import Option, UsageError
 from pappi.values import Kind, zone_called
 
-# pyarrow ships no types; these say what is meant.
+# pyarrow ships no types; these names say what is meant.
 RecordBatch: TypeAlias = Any
 ArrowArray: TypeAlias = Any
 ArrowSchema: TypeAlias = Any
@@ -38,13 +38,13 @@ DELIMITERS = (",", ";", "\t", "|")
 
 Batches: TypeAlias = Generator[RecordBatch, None, None]
 Kinds: TypeAlias = Mapping[str, Kind]
-"""Attributes and the kind that was declared of each, before the log was read."""
+"""Attributes and their kinds, as declared before the log was read."""
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the bytes consumed so far and the bytes there are to consume."""
 
 
 def no_progress(done: int, total: int) -> None:
-    """For callers that do not watch."""
+    """For callers that show no progress."""
 
 
 def attribute_field(number: int) -> str:
@@ -54,9 +54,9 @@ def attribute_field(number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """An attribute: the batch field it arrives in, and what it is to people.
+    """An attribute: its field in batches, its name and its kind.
 
-    Names are not necessarily unique; the store solves clashes. `source_type` is the
+    Names are not necessarily unique; the store resolves clashes. `source_type` is the
     type in the file's own terms (XES: string, date, int, …; CSV: integer, float, …).
     Times are UTC microseconds, durations are microseconds, whatever the source.
     """
@@ -69,7 +69,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """Something the reader decided on its own, and the option that decides otherwise."""
+    """Something the reader decided by itself, and the option that overrides it."""
 
     what: str
     guess: str
@@ -81,7 +81,7 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a reader learned: attribute columns, guesses, and what is worth knowing."""
+    """What a reader found: attribute columns, guesses, and notices."""
 
     columns: tuple[Column, ...]
     guesses: tuple[Guess, ...] = ()
@@ -89,17 +89,17 @@ class Description:
 
 
 class EventReader(Protocol):
-    """One event log, ready to be read once from the beginning to the end."""
+    """One event log, to be read once from the beginning to the end."""
 
     @property
     def name(self) -> str:
-        """How to call the log in messages: its file name, or what it is."""
+        """The name of the log in messages: its file name, or what it is."""
 
     def batches(self, progress: Progress = no_progress) -> Batches:
         """The events in file order; raises LogFormatError at the first defect."""
 
     def description(self) -> Description:
-        """What was learned; complete once `batches` has been read to the end."""
+        """What was found; complete once `batches` has been read to the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class ReadOptions:
             )
         if self.decimal is not None and self.decimal not in (",", "."):
             raise UsageError(
-                f"{self.decimal!r} cannot stand before the decimals of a number",
+                f"{self.decimal!r} cannot be a decimal sign",
                 hint="use a comma or a point",
             )
         if self.encoding is not None:

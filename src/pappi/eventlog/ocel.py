@@ -2,12 +2,11 @@
 
 Events there concern objects of several types. One type is chosen, its objects are the cases, and
 a case is all events that concern its object. An event that concerns several of them is in each of
-their cases, once. Of an event's other objects nothing is kept: so a case tells of its own
-object and of no other, and without one object exactly its own case is gone. That is what makes
-the object a sound unit of privacy. It is the unit, not the event: whether an event took place can
-show in as many cases as it concerns.
+their cases, once. Nothing is kept of an event's other objects: a case says something about its own
+object and about no other, and removing an object removes exactly its case. That makes the object a
+sound privacy unit. The event is not one: whether it took place can show in every case it concerns.
 
-An attribute of the object is `case:…`. Where it changes, an event has the value of its moment.
+An attribute of the object is `case:…`. If it changes, an event has the value at its time.
 """
 
 from __future__ import annotations
@@ -49,10 +48,10 @@ class OcelObject:
     values: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
 
     def at(self, name: str, moment: str) -> str:
-        """The value at a moment; before the first, the first. Moments are compared as written."""
-        held = self.values.get(name, ())
-        known = [value for since, value in held if since <= moment.replace("T", " ")]
-        return known[-1] if known else held[0][1] if held else ""
+        """The value at a moment; the first one before that. Moments are compared as texts."""
+        history = self.values.get(name, ())
+        earlier = [value for since, value in history if since <= moment.replace("T", " ")]
+        return earlier[-1] if earlier else history[0][1] if history else ""
 
 
 class Ocel:
@@ -69,15 +68,15 @@ class Ocel:
         return _ObjectCases(self, self._chosen(options.object_type), options)
 
     def reading(self, options: ReadOptions) -> ReadOptions:
-        """How the table is read that it becomes; times are those of a standard, and a Z is true."""
+        """How to read the resulting table; its times follow a standard, so a Z is true."""
         return replace(options, case=_CASE, activity=_ACTIVITY, timestamp=_TIME, z_is_utc=True)
 
     def rows(self, object_type: str) -> Iterator[tuple[str, OcelEvent]]:
         """Each event with each object of the type that it concerns."""
         for event in self._events:
             for concerned in dict.fromkeys(event.objects):
-                known = self._objects.get(concerned)
-                if known is not None and known.type == object_type:
+                obj = self._objects.get(concerned)
+                if obj is not None and obj.type == object_type:
                     yield concerned, event
 
     def object(self, name: str) -> OcelObject:
@@ -89,7 +88,7 @@ class Ocel:
 
     def types(self) -> dict[str, tuple[int, int]]:
         """How many objects each type has, and how many events concern one of them; most first."""
-        objects = Counter(known.type for known in self._objects.values())
+        objects = Counter(obj.type for obj in self._objects.values())
         events = Counter(
             of
             for event in self._events
@@ -98,29 +97,29 @@ class Ocel:
         ranked = sorted(objects, key=lambda of: (-events[of], objects[of], of))
         return {of: (objects[of], events[of]) for of in ranked}
 
-    def _chosen(self, said: str | None) -> str:
+    def _chosen(self, requested: str | None) -> str:
         types = self.types()
         if not types:
             raise LogFormatError(
                 self.name, None, "the log has no objects", hint="check how it was exported"
             )
-        if said in types:
-            return str(said)
-        told = ", ".join(
+        if requested in types:
+            return str(requested)
+        listing = ", ".join(
             f"{of!r} ({objects:,} objects in {events:,} events)"
             for of, (objects, events) in list(types.items())[:20]
         )
-        if said is not None:
+        if requested is not None:
             raise UsageError(
-                f"no object has the type {said!r}", hint=f"the types of objects are {told}"
+                f"no object has the type {requested!r}", hint=f"the object types are {listing}"
             )
         if len(types) > 1:
             raise LogFormatError(
                 self.name,
                 None,
-                f"events concern objects of {len(types)} types: {told}",
-                hint="a case is all events of one object, and what is protected is one object: say "
-                "which type, e.g.",
+                f"events concern objects of {len(types)} types: {listing}",
+                hint="a case is all events of one object, and the object is what is protected: "
+                "choose a type, e.g.",
                 options=(Option("object_type", next(iter(types))),),
             )
         return next(iter(types))
@@ -140,7 +139,7 @@ class _ObjectCases:
                 log.name,
                 None,
                 f"no event concerns an object of type {object_type!r}",
-                hint="say another type",
+                hint="name another type",
                 options=(Option("object_type"),),
             )
         of_events: dict[str, None] = {}
@@ -167,13 +166,13 @@ class _ObjectCases:
 
     def _texts(self, row: tuple[str, OcelEvent]) -> Sequence[str]:
         case, event = row
-        known = self._log.object(case)
+        obj = self._log.object(case)
         return (
             case,
             event.type,
             event.time,
             *(event.attributes.get(name, "") for name in self._of_events),
-            *(known.at(name, event.time) for name in self._of_objects),
+            *(obj.at(name, event.time) for name in self._of_objects),
         )
 
     def defect(
@@ -196,10 +195,10 @@ class _ObjectCases:
                 f"events that concern several objects of type {self._type!r} are in the case of "
                 f"each: {several:,} more events than in the file"
             )
-        left = self._log.events - len({id(event) for _, event in self._rows})
-        if left:
-            what = "1 event concerns" if left == 1 else f"{left:,} events concern"
-            yield f"{what} no object of type {self._type!r}: left out"
+        unused = self._log.events - len({id(event) for _, event in self._rows})
+        if unused:
+            subject = "1 event concerns" if unused == 1 else f"{unused:,} events concern"
+            yield f"{subject} no object of type {self._type!r}: left out"
 
 
 # --- JSON ----------------------------------------------------------------------------
@@ -207,43 +206,43 @@ class _ObjectCases:
 
 def json_source(place: Place, options: ReadOptions) -> tuple[TextSource, ReadOptions]:
     """What a JSON file is: an object-centric log, old or new, or a list of events."""
-    written = document(place)
+    content = document(place)
     try:
-        if isinstance(written, dict) and isinstance(written.get("ocel:events"), dict):
-            log = _old_json(place.name, written)
-        elif isinstance(written, dict) and {"events", "objects"} <= {*written}:
-            log = _new_json(place.name, written)
+        if isinstance(content, dict) and isinstance(content.get("ocel:events"), dict):
+            log = _old_json(place.name, content)
+        elif isinstance(content, dict) and {"events", "objects"} <= {*content}:
+            log = _new_json(place.name, content)
         else:
-            return list_source(place.name, written, options), options
+            return list_source(place.name, content, options), options
     except (KeyError, TypeError, AttributeError) as error:
         raise _not_ocel(place.name, f"something lacks {error}") from None
     return log.source(options), log.reading(options)
 
 
-def _new_json(name: str, written: Mapping[str, Any]) -> Ocel:
+def _new_json(name: str, content: Mapping[str, Any]) -> Ocel:
     events = [
         OcelEvent(
             as_text(event["type"]),
             as_text(event["time"]),
-            _named((given["name"], given["value"]) for given in event.get("attributes", ())),
+            _named((a["name"], a["value"]) for a in event.get("attributes", ())),
             [as_text(related["objectId"]) for related in event.get("relationships", ())],
         )
-        for event in written["events"]
+        for event in content["events"]
     ]
     objects = {
-        as_text(known["id"]): OcelObject(
-            as_text(known["type"]),
+        as_text(obj["id"]): OcelObject(
+            as_text(obj["type"]),
             _in_time(
-                (as_text(given["name"]), as_text(given.get("time")), as_text(given["value"]))
-                for given in known.get("attributes", ())
+                (as_text(a["name"]), as_text(a.get("time")), as_text(a["value"]))
+                for a in obj.get("attributes", ())
             ),
         )
-        for known in written["objects"]
+        for obj in content["objects"]
     }
     return Ocel(name, events, objects)
 
 
-def _old_json(name: str, written: Mapping[str, Any]) -> Ocel:
+def _old_json(name: str, content: Mapping[str, Any]) -> Ocel:
     events = [
         OcelEvent(
             as_text(event["ocel:activity"]),
@@ -251,14 +250,14 @@ def _old_json(name: str, written: Mapping[str, Any]) -> Ocel:
             _named(event.get("ocel:vmap", {}).items()),
             [as_text(related) for related in event["ocel:omap"]],
         )
-        for event in written["ocel:events"].values()
+        for event in content["ocel:events"].values()
     ]
     objects = {
         key: OcelObject(
-            as_text(known["ocel:type"]),
-            _in_time((a, "", as_text(value)) for a, value in known.get("ocel:ovmap", {}).items()),
+            as_text(obj["ocel:type"]),
+            _in_time((a, "", as_text(value)) for a, value in obj.get("ocel:ovmap", {}).items()),
         )
-        for key, known in written["ocel:objects"].items()
+        for key, obj in content["ocel:objects"].items()
     }
     return Ocel(name, events, objects)
 
@@ -268,10 +267,10 @@ def _named(values: Iterable[tuple[object, object]]) -> dict[str, str]:
 
 
 def _in_time(values: Iterator[tuple[str, str, str]]) -> dict[str, list[tuple[str, str]]]:
-    held: dict[str, list[tuple[str, str]]] = {}
-    for name, since, value in sorted(values, key=lambda given: given[1]):
-        held.setdefault(name, []).append((since.replace("T", " "), value))
-    return held
+    histories: dict[str, list[tuple[str, str]]] = {}
+    for name, since, value in sorted(values, key=lambda item: item[1]):
+        histories.setdefault(name, []).append((since.replace("T", " "), value))
+    return histories
 
 
 def _not_ocel(name: str, why: str) -> LogFormatError:
@@ -301,8 +300,8 @@ def _connected(place: Place) -> sqlite3.Connection:
     else:
         connection = sqlite3.connect(":memory:")
         connection.deserialize(log_bytes(place))
-    # Nothing that the file defines is run: of tables what is stored is read, no virtual table, and
-    # no view, trigger or generated column, which could make gigabytes of nothing.
+    # Nothing that the file defines is run. Only stored tables are read: no virtual table, view,
+    # trigger or generated column, which could produce gigabytes.
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.row_factory = sqlite3.Row
     return connection
@@ -343,16 +342,16 @@ def _read_tables(name: str, connection: sqlite3.Connection) -> Ocel:
             event = OcelEvent(as_text(kind["ocel_type"]), time, attributes, concerned)
             placed.append((order.get(row["ocel_id"], len(order)), event))
     for kind in rows("object_map_type"):
-        held: dict[str, list[tuple[str, str, str]]] = {}
+        histories: dict[str, list[tuple[str, str, str]]] = {}
         for row in rows(f"object_{kind['ocel_type_map']}"):
             changed = row.get("ocel_changed_field")
-            given = held.setdefault(as_text(row["ocel_id"]), [])
-            given += [
+            history = histories.setdefault(as_text(row["ocel_id"]), [])
+            history += [
                 (key, as_text(row.get("ocel_time")), as_text(value))
                 for key, value in row.items()
                 if not key.startswith("ocel_") and value is not None and changed in (None, "", key)
             ]
-        for key, values in held.items():
+        for key, values in histories.items():
             objects[key] = OcelObject(as_text(kind["ocel_type"]), _in_time(iter(values)))
     # Each type has a table of its own; their common order is that of all events.
     events = [event for _, event in sorted(placed, key=lambda pair: pair[0])]
@@ -377,8 +376,8 @@ class _Element:
 
     def keyed(self, key: str) -> _Element:
         """Of the old format: the child with this key."""
-        found = (child for child in self.children if child.attributes.get("key") == key)
-        return next(found, _Element("", {}))
+        matches = (child for child in self.children if child.attributes.get("key") == key)
+        return next(matches, _Element("", {}))
 
 
 def ocel_in_xml(place: Place) -> Ocel:
@@ -402,14 +401,14 @@ def _new_xml(name: str, root: _Element) -> Ocel:
         for event in root.each("events", "event")
     ]
     objects = {
-        known.attributes["id"]: OcelObject(
-            known.attributes["type"],
+        obj.attributes["id"]: OcelObject(
+            obj.attributes["type"],
             _in_time(
                 (a.attributes["name"], a.attributes.get("time", ""), a.text.strip())
-                for a in known.each("attributes", "attribute")
+                for a in obj.each("attributes", "attribute")
             ),
         )
-        for known in root.each("objects", "object")
+        for obj in root.each("objects", "object")
     }
     return Ocel(name, events, objects)
 
@@ -425,14 +424,14 @@ def _old_xml(name: str, root: _Element) -> Ocel:
         for event in root.each("events", "event")
     ]
     objects = {
-        known.keyed("id").attributes["value"]: OcelObject(
-            known.keyed("type").attributes["value"],
+        obj.keyed("id").attributes["value"]: OcelObject(
+            obj.keyed("type").attributes["value"],
             _in_time(
                 (a.attributes["key"], "", a.attributes["value"])
-                for a in known.keyed("ovmap").children
+                for a in obj.keyed("ovmap").children
             ),
         )
-        for known in root.each("objects", "object")
+        for obj in root.each("objects", "object")
     }
     return Ocel(name, events, objects)
 
@@ -452,7 +451,7 @@ def _xml(place: Place) -> _Element:
         open_elements.pop()
 
     def text(data: str) -> None:
-        if not open_elements[-1].children:  # a value; what stands between elements is none
+        if not open_elements[-1].children:  # a value; text between elements is not one
             open_elements[-1].text += data
 
     def refuse(*_declaration: object) -> None:

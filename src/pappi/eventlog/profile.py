@@ -2,10 +2,10 @@
 
 How many cases each block has, how long cases take, what attributes hold, what is missing, which
 columns look personal; and from that, what to declare: the anchor, the horizon, the blocks, how many
-cases to expect, whom to protect. All of it is read off the data. Nothing of it is public, and none
-of it may reach an analyst; what the owner declares because of it becomes public by that act.
+cases to expect, whom to protect. All of it comes from the data. None of it is public or may reach
+an analyst; what the owner declares because of it becomes public by that act.
 
-`store/event_profile.py` counts; here is what the counts mean.
+`store/event_profile.py` counts; this module interprets the counts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from datetime import date, timedelta
 from pappi.values import Calendar, CaseBorder, Grid, Kind
 
 _FEW = 30
-"""Cases of a block below which hardly a PPI can be told at an ordinary ε."""
+"""With fewer cases in a block, hardly any PPI is useful at an ordinary ε."""
 _DAY = timedelta(days=1)
 _MOST_OF = 0.5
 _COMMON = 0.6
@@ -56,7 +56,7 @@ _NONE = BlockCount("", date.min, date.min, 0)
 
 @dataclass(frozen=True, slots=True)
 class Anchored:
-    """How the cases fall into blocks by an anchor; `outside` of the log's days are the others."""
+    """How the cases fall into blocks by an anchor; the others lie `outside` of the log's days."""
 
     anchor: CaseBorder
     blocks: tuple[BlockCount, ...]
@@ -113,8 +113,8 @@ class Wait:
 class AttributeUse:
     """What an attribute holds.
 
-    `missing` events and `cases` with a value; `values` are listed of texts that have few;
-    `per_case`: no case has two values; `personal` says why it looks personal.
+    `missing` counts events without it, `cases` those with a value; `values` lists those of texts
+    with few; `per_case` means that no case has two values; `personal` says why it looks personal.
     """
 
     name: str
@@ -130,7 +130,7 @@ class AttributeUse:
 
 @dataclass(frozen=True, slots=True)
 class PersonUse:
-    """An attribute by which cases can be told to be of one person, and how many each has."""
+    """An attribute that identifies persons, and how many cases each of them has."""
 
     name: str
     persons: int
@@ -139,7 +139,7 @@ class PersonUse:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What to declare, as an option of the import, and why; `option` is empty for mere advice."""
+    """What to declare, as an option of the import, and why; `option` is empty for advice only."""
 
     about: str
     option: str
@@ -148,7 +148,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What an owner wants to know of a log before declaring it. Never for an analyst."""
+    """What an owner wants to know about a log before declaring it. Never for an analyst."""
 
     log: str
     events: int
@@ -180,7 +180,7 @@ class Profile:
         return self.by(self.anchor)
 
     def by(self, anchor: CaseBorder) -> Anchored:
-        return next(one for one in self.by_anchor if one.anchor is anchor)
+        return next(anchored for anchored in self.by_anchor if anchored.anchor is anchor)
 
     @property
     def personal(self) -> tuple[AttributeUse, ...]:
@@ -216,43 +216,43 @@ def _suggestions(profile: Profile) -> tuple[Suggestion, ...]:
         return ()  # none in the declared days
     anchor, why = better_anchor(profile)
     counted = profile.by(anchor)
-    found = [
+    suggestions = [
         Suggestion("anchor", f"--anchor '{anchor}'" if anchor is not profile.anchor else "", why)
     ]
     if profile.last.year <= _EPOCH_YEAR:
         why = f"all events lie before {profile.last.year + 1}: are these real times?"
-        found.append(Suggestion("times", "", why))
+        suggestions.append(Suggestion("times", "", why))
     inner, horizon = _horizon(counted)
-    found += [horizon, *_blocks(profile, inner)]
-    found.append(_unit(profile))
-    return tuple(found)
+    suggestions += [horizon, *_blocks(profile, inner)]
+    suggestions.append(_unit(profile))
+    return tuple(suggestions)
 
 
 def better_anchor(profile: Profile) -> tuple[CaseBorder, str]:
-    """The anchor that spreads the cases over the blocks, where the declared one does not.
+    """The anchor that spreads the cases over the blocks, if the declared one does not.
 
     Many exports end on the day they were made, or list only what was closed in one month: then
     nearly all cases end in one block, and all other blocks are empty.
     """
     now = profile.anchored
-    others = [one for one in profile.by_anchor if one.anchor is not now.anchor]
+    alternatives = [other for other in profile.by_anchor if other.anchor is not now.anchor]
     crowded = len(now.blocks) > 2 and (
         now.concentration >= _MOST_OF or now.empty > len(now.blocks) * _MOST_OF
     )
     better = [
-        one
-        for one in others
-        if one.concentration <= now.concentration / 2
-        or one.empty * 2 < now.empty - len(now.blocks) // 10
+        alternative
+        for alternative in alternatives
+        if alternative.concentration <= now.concentration / 2
+        or alternative.empty * 2 < now.empty - len(now.blocks) // 10
     ]
     if not crowded or not better:
         return now.anchor, f"the cases are spread over the blocks by their {_event(now.anchor)}"
-    other = better[0]
-    full, most = now.fullest, other.fullest.cases
-    return other.anchor, (
+    chosen = better[0]
+    full, most = now.fullest, chosen.fullest.cases
+    return chosen.anchor, (
         f"{full.cases:,} of {now.cases:,} cases fall into {full.block} by their "
         f"{_event(now.anchor)}, and {now.empty} of {len(now.blocks)} blocks are empty; by their "
-        f"{_event(other.anchor)} {other.empty} are empty and the fullest has {most:,}"
+        f"{_event(chosen.anchor)} {chosen.empty} are empty and the fullest has {most:,}"
     )
 
 
@@ -261,20 +261,22 @@ def _event(anchor: CaseBorder) -> str:
 
 
 def _horizon(counted: Anchored) -> tuple[Anchored, Suggestion]:
-    """Without the blocks at both ends that hardly a case falls into; the cases of the others."""
+    """The cases without nearly empty blocks at both ends, and the horizon that remains."""
     blocks = list(counted.blocks)
     for end in (0, -1):
-        left = counted.cases // 100
-        while len(blocks) > 1 and blocks[end].cases <= left:
-            left -= blocks.pop(end).cases
+        allowance = counted.cases // 100
+        while len(blocks) > 1 and blocks[end].cases <= allowance:
+            allowance -= blocks.pop(end).cases
     inner = replace(counted, blocks=tuple(blocks))
     if len(blocks) == len(counted.blocks):
         why = "the blocks at both ends have cases"
         return inner, Suggestion("horizon", "", why)
     lost = counted.cases - inner.cases
-    said = f"{_cases(lost)} outside of it would never be answered" if lost else "no case is lost"
+    consequence = "no case is lost"
+    if lost:
+        consequence = f"{_cases(lost)} outside of it would never be answered"
     days = f"--from {blocks[0].start} --until {blocks[-1].end - _DAY}"
-    why = f"{100 * inner.cases // counted.cases}% of the cases fall into these days; {said}"
+    why = f"{100 * inner.cases // counted.cases}% of the cases fall into these days; {consequence}"
     return inner, Suggestion("horizon", days, why)
 
 
@@ -283,8 +285,8 @@ def _cases(number: int) -> str:
 
 
 def _blocks(profile: Profile, counted: Anchored) -> list[Suggestion]:
-    """How long a block should be, and how many cases it has: rounded, as it becomes public."""
-    found, median, grid = [], counted.median, profile.blocks
+    """How long a block should be, and how many cases to expect: rounded, as it becomes public."""
+    suggestions, median, grid = [], counted.median, profile.blocks
     unit = grid.unit
     if median < _FEW and grid.count == 1 and unit is not Calendar.YEAR:
         coarser = _COARSER[_COARSER.index(unit) + 1 :]
@@ -292,14 +294,14 @@ def _blocks(profile: Profile, counted: Anchored) -> list[Suggestion]:
         enough = [longer for longer in coarser if in_each[longer] >= _FEW]
         unit = enough[0] if enough else coarser[-1]
         few = f"half of the {grid.unit}s have {_cases(median)} or fewer: too few to tell much"
-        found.append(Suggestion("blocks", f"--blocks {unit}", few))
+        suggestions.append(Suggestion("blocks", f"--blocks {unit}", few))
         median = in_each[unit]
     expected = rounded(median)
     if expected:
         why = f"half of the {unit}s that have cases have {median:,} or more; the number is public"
         option = "" if profile.expected_cases else f"--expected-cases {expected}"
-        found.append(Suggestion("expected cases", option, why))
-    return found
+        suggestions.append(Suggestion("expected cases", option, why))
+    return suggestions
 
 
 def _put_together(counted: Anchored, unit: Calendar) -> int:
@@ -327,7 +329,7 @@ def _unit(profile: Profile) -> Suggestion:
 
 
 def rounded(number: int) -> int:
-    """A number to declare: with one digit that says something, not the count itself.
+    """A number to declare: rounded to one significant digit, not the count itself.
 
     >>> [rounded(number) for number in (0, 7, 26, 43, 118, 1_487)]
     [0, 7, 30, 40, 100, 1000]

@@ -1,6 +1,6 @@
 """JSON: one object per line, or one list of objects; or an object-centric log.
 
-An object inside an object is taken apart (`case: {id: 7}` is the column `case.id`), a list stays
+An object inside an object is flattened (`case: {id: 7}` is the column `case.id`), a list stays
 JSON text. Numbers are kept as they are written.
 """
 
@@ -86,7 +86,7 @@ class JsonLines(_Records):
                         self.name,
                         number + 1,
                         f"the text is not encoded in {encoding.removesuffix('-sig')}",
-                        hint="say how it is encoded, or save the file as UTF-8",
+                        hint="name its encoding, or save the file as UTF-8",
                         options=(Option("encoding", "cp1252"),),
                     ) from None
 
@@ -128,19 +128,19 @@ def document(place: Place) -> object:
         ) from None
 
 
-def list_source(name: str, written: object, options: ReadOptions) -> TextSource:
+def list_source(name: str, content: object, options: ReadOptions) -> TextSource:
     """A list of objects, alone or as the only list in an object."""
-    if isinstance(written, dict):
-        lists = [value for value in written.values() if isinstance(value, list)]
-        written = lists[0] if len(lists) == 1 else None
-    if not isinstance(written, list):
+    if isinstance(content, dict):
+        lists = [value for value in content.values() if isinstance(value, list)]
+        content = lists[0] if len(lists) == 1 else None
+    if not isinstance(content, list):
         raise LogFormatError(
             name,
             None,
             "neither a list of events nor an OCEL 2.0 log",
             hint="write a list of objects, or one object per line (.jsonl), or save it as CSV",
         )
-    return JsonList(name, written, options)
+    return JsonList(name, content, options)
 
 
 def _encoding(beginning: bytes) -> str:
@@ -165,16 +165,16 @@ def _parsed(name: str, text: str, line: int | None) -> object:
         ) from None
 
 
-def _row(written: object, name: str, number: int) -> Mapping[str, str]:
-    if not isinstance(written, dict):
+def _row(value: object, name: str, number: int) -> Mapping[str, str]:
+    if not isinstance(value, dict):
         raise LogFormatError(
             name, number, "not an object", hint='write each event as {"case": …, "activity": …, …}'
         )
-    return dict(_flat(written, "", 0))
+    return dict(_flat(value, "", 0))
 
 
-def _flat(written: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, str]]:
-    for key, value in written.items():
+def _flat(row: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, str]]:
+    for key, value in row.items():
         if isinstance(value, dict) and value and depth < _DEEPEST:
             yield from _flat(value, f"{prefix}{key}.", depth + 1)
         else:
@@ -182,7 +182,7 @@ def _flat(written: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple
 
 
 def as_text(value: object) -> str:
-    """A value of JSON or SQLite as a text; nothing is the empty one."""
+    """A value of JSON or SQLite as a text; null is the empty text."""
     match value:
         case None:
             return ""

@@ -1,15 +1,15 @@
 """Logs that are tables: columns of texts, Parquet files, Arrow tables and data frames.
 
 A table of texts (`texts`) is read twice. The first pass decides types, time format and
-missing-value markers by the whole table; the second gives typed batches. Memory holds one block of
-it at a time.
+missing-value markers from the whole table; the second gives typed batches. Memory holds one block
+at a time.
 
 Data frames are taken through the Arrow interface they export (`__arrow_c_stream__`),
 so neither pandas nor polars is ever imported here. Types are kept; only times without
 a zone, and event times that are texts, need to be interpreted.
 
-A row is an event, as a rule. Where it has the start of an activity beside its end it is two, and
-in a wide table it is a case, with an event for each column that holds a time.
+A row is usually one event. If it has both the start and the end of an activity it is two, and in a
+wide table it is a case, with an event for each column that holds a time.
 
 Four storage types are enough for every engine (64-bit integers, doubles, truth values,
 text); what cannot be one of them without loss becomes JSON text, and is reported.
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from pyarrow import parquet, types
 
 from pappi.errors import LogFormatError, Option, UsageError
-from pappi.eventlog.files import Place, log_bytes, refuse_long_texts, refuse_many_columns
+from pappi.eventlog.files import Place, listed, log_bytes, refuse_long_texts, refuse_many_columns
 from pappi.eventlog.inference import (
     ALL_TIMES,
     CLOCK_ALONE,
@@ -98,7 +98,7 @@ _USUAL_NAMES = {
         "oceltimestamp", "zeitpunkt", "datum", "zeit", "uhrzeit",
     ),
 }  # fmt: skip
-# Days and times of the day that may stand in two columns.
+# Usual names of two columns with the day and the time of the day.
 _DAYS = ("date", "eventdate", "day", "datum", "tag", "enddate", "startdate", "postingdate")
 _CLOCKS = ("time", "timeofday", "eventtime", "clock", "uhrzeit", "zeit", "endtime", "starttime")
 _STARTS = ("start", "starttime", "starttimestamp", "startdate", "startdatetime", "begin", "beginn")
@@ -114,9 +114,9 @@ _EARLIEST_US, _LATEST_US = -5_364_662_400_000_000, 7_258_118_400_000_000  # the 
 
 
 class _Table:
-    """Which of a table's columns is the case, which the activity, which the time: said or guessed.
+    """Which columns of a table are case, activity and time, as named by options or guessed.
 
-    With `kinds`, what was declared, nothing is learned of one value from another.
+    With declared `kinds`, nothing about one value is learned from another.
     """
 
     def __init__(
@@ -139,11 +139,11 @@ class _Table:
         self._activity = activity
         self._time_of_day = self._said("time_of_day")
         self._start = self._said("start")
-        self._milestones = tuple(names.index(said) for said in options.milestones)
+        self._milestones = tuple(names.index(name_) for name_ in options.milestones)
         self._taken = {n for n in (case, activity, self._time_of_day) if n is not None}
 
     def sample(self) -> Mapping[int, Sequence[str]]:
-        """The first values of each column, as texts, to propose which is what."""
+        """The first values of each column, as texts, to propose its role."""
         raise NotImplementedError
 
     def _elsewhere(self) -> str:
@@ -155,30 +155,33 @@ class _Table:
         return None if name is None else self._names.index(name)
 
     def _refuse_unknown_names(self) -> None:
-        """All at once."""
-        said = {what: getattr(self._options, option) for option, what in _NAMING.items()}
-        wanted = [(name, what) for what, name in said.items() if name is not None]
-        wanted += [(name, "a milestone") for name in self._options.milestones]
-        unknown = [(name, what) for name, what in wanted if name not in self._names]
+        """Report all unknown names at once."""
+        requested = {role: getattr(self._options, option) for option, role in _NAMING.items()}
+        names = [(name, role) for role, name in requested.items() if name is not None]
+        names += [(name, "a milestone") for name in self._options.milestones]
+        unknown = [(name, role) for name, role in names if name not in self._names]
         if not unknown:
             return
         close = [difflib.get_close_matches(name, self._names, n=1) for name, _ in unknown]
-        meant = ", ".join(repr(match[0]) for match in close if match)
+        suggestions = ", ".join(repr(match[0]) for match in close if match)
         raise UsageError(
             "there is no column "
-            + " and no column ".join(f"{name!r} to take {what} from" for name, what in unknown),
-            hint=f"did you mean {meant}?" if all(close) else f"columns are {_some_of(self._names)}",
+            + " and no column ".join(f"{name!r} to take {role} from" for name, role in unknown),
+            hint=f"did you mean {suggestions}?"
+            if all(close)
+            else f"columns are {listed(self._names, _SHOWN)}",
         )
 
     def _by_name(self, role: str, *taken: int | None) -> int | None:
-        """The position of the column in that role: the one said, or the most usual name."""
+        """The position of the column in that role: as named, or by the most usual name."""
         if getattr(self._options, role) is not None:
             return self._said(role)
-        others = {getattr(self._options, other) for other in _NAMING} | {*self._options.milestones}
+        options = self._options
+        requested = {getattr(options, option) for option in _NAMING} | {*options.milestones}
         plain = {
             _plain(name): position
             for position, name in reversed(list(enumerate(self._names)))
-            if position not in taken and name not in others
+            if position not in taken and name not in requested
         }
         return next((plain[usual] for usual in _USUAL_NAMES[role] if usual in plain), None)
 
@@ -194,7 +197,7 @@ class _Table:
             yield "timestamp"
 
     def _lacks(self, *roles: str) -> LogFormatError:
-        """No column is plainly in these roles; each with the column that is likeliest in it."""
+        """The error for roles without a clear column, with the likeliest column for each."""
         sample = self.sample()
         taken = {self._by_name(role) for role in _USUAL_NAMES if role not in roles}
         options = []
@@ -210,25 +213,25 @@ class _Table:
             options = [option for option in options if option.name != "activity"]
             options.append(Option("wide"))
         if any(name == f"column {number}" for number, name in enumerate(self._names, 1)):
-            hint = f"delete what stands above the header, if anything does; else {hint}"
+            hint = f"delete any lines above the header; otherwise {hint}"
         hint = self._elsewhere() + hint
         return LogFormatError(
             self.name,
             1,
-            f"no column looks like {which}; the columns are {_some_of(self._names)}",
+            f"no column looks like {which}; the columns are {listed(self._names, _SHOWN)}",
             hint=hint,
             options=options,
         )
 
     def _role_guesses(self, times: Sequence[int]) -> Iterator[Guess]:
-        """What to report about the roles that nobody named."""
+        """Reports the guessed columns of roles that no option named."""
         roles = {"case": self._case, "activity": self._activity}
         if not self._wide and times:
             roles |= {"timestamp": times[-1], "time_of_day": self._time_of_day}
         for role, position in roles.items():
             if position is not None and getattr(self._options, role) is None:
-                what = f"{role.replace('_', ' ')} column"
-                yield Guess(what, repr(self._names[position]), role)
+                label = f"{role.replace('_', ' ')} column"
+                yield Guess(label, repr(self._names[position]), role)
         if self._wide and not self._options.milestones:
             milestones = ", ".join(repr(self._names[number]) for number in times)
             yield Guess("milestones", milestones, "milestones")
@@ -248,13 +251,13 @@ class _Table:
         us = np.stack(
             [pc.fill_null(time, 0).to_numpy(zero_copy_only=False) for time in times.values()], 1
         )
-        kept = ~absent
+        is_event = ~absent
         if not self._wide:
-            kept[:, -1] |= absent.all(axis=1)  # an event without any time stays one
-        rows, which = np.nonzero(kept)
+            is_event[:, -1] |= absent.all(axis=1)  # an event without any time stays one
+        rows, which = np.nonzero(is_event)
         batch = pa.record_batch(arrays).take(pa.array(rows))
         arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
-        arrays[TIME] = pa.array(us[kept], pa.int64(), mask=absent[kept])
+        arrays[TIME] = pa.array(us[is_event], pa.int64(), mask=absent[is_event])
         place = pa.array(which)
         if self._wide:
             arrays[ACTIVITY] = pa.array([self._names[number] for number in times]).take(place)
@@ -267,17 +270,17 @@ class _Table:
         return attribute_field(len(self._names))
 
     def _more_columns(self) -> tuple[Column, ...]:
-        """Besides those of the table: whether an event is a start or an end."""
+        """An additional column: whether an event is a start or an end."""
         if self._start is None:
             return ()
         return (Column(self._lifecycle, _LIFECYCLE, Kind.TEXT, "text"),)
 
     # --- rows that are left out -------------------------------------------------------
 
-    def _within_reach(self, times: ArrowArray, given: ArrowArray) -> NDArray[np.bool_]:
-        """Of times that were given, those that could be read, and are of a year that can be."""
+    def _within_reach(self, times: ArrowArray, present: ArrowArray) -> NDArray[np.bool_]:
+        """False for rows with a time that cannot be read, or whose year is out of range."""
         reach = pc.and_(pc.greater_equal(times, _EARLIEST_US), pc.less(times, _LATEST_US))
-        fine = pc.or_(pc.invert(given), pc.fill_null(reach, fill_value=False))
+        fine = pc.or_(pc.invert(present), pc.fill_null(reach, fill_value=False))
         within: NDArray[np.bool_] = fine.to_numpy(zero_copy_only=False)
         return within
 
@@ -291,8 +294,8 @@ class _Table:
                 self._skipped[why] += bad
                 row = first_row + int((~fine).argmax())
                 self._first_skipped = min(self._first_skipped or (row, why), (row, why))
-        kept: NDArray[np.bool_] = has_case if self._wide else has_case & timed
-        return kept
+        valid: NDArray[np.bool_] = has_case if self._wide else has_case & timed
+        return valid
 
     def _skipped_notices(self, place: Callable[[int], str]) -> Iterator[str]:
         for why, number in self._skipped.items():
@@ -300,14 +303,14 @@ class _Table:
             if self._first_skipped is not None and self._first_skipped[1] == why:
                 first = f" (the first is {place(self._first_skipped[0])})"
             rows = "1 row has" if number == 1 else f"{number:,} rows have"
-            what = "that event is skipped" if self._wide and has_case else "skipped"
-            yield f"{rows} {why}: {what}{first}"
+            consequence = "that event is skipped" if self._wide and has_case else "skipped"
+            yield f"{rows} {why}: {consequence}{first}"
 
 
 def _likeliest(
     role: str, names: Sequence[str], sample: Mapping[int, Sequence[str]], taken: set[int | None]
 ) -> int:
-    """A column whose name holds a usual one, such as ocel:activity; else one by its values."""
+    """A column whose name contains a usual one, such as ocel:activity; otherwise by its values."""
     free = [number for number in range(len(names)) if number not in taken] or [*range(len(names))]
     plain = {_plain(names[number]): number for number in reversed(free)}
     for fits in (str.endswith, str.__contains__):
@@ -328,8 +331,8 @@ def _likeliest(
             case "activity":  # few different words, repeated
                 words = not times and 2 * numeric < all_of_them and different >= 2
                 return words, False, -different / all_of_them
-        # An id is often called so; a case has some events, so that its id is repeated, but
-        # many ids there are.
+        # The name of an id often says so; a case has several events, so its id is repeated, but
+        # there are many ids.
         called = _plain(names[number]).endswith(_IDS)
         return not times, called or 2 <= different < all_of_them, different / all_of_them
 
@@ -338,9 +341,9 @@ def _likeliest(
 
 def _hold_times(texts: Sequence[str]) -> bool:
     """Whether most of the texts are times."""
-    given = pa.array([text for text in texts if text], pa.string())
-    read = (read_times(given, written, Clock()) for written in FORMATS.values())
-    return any(2 * times.readable.sum() > len(given) for times in read)
+    filled = pa.array([text for text in texts if text], pa.string())
+    readings = (read_times(filled, format_, Clock()) for format_ in FORMATS.values())
+    return any(2 * times.readable.sum() > len(filled) for times in readings)
 
 
 def _in_words(words: Sequence[str], last: str) -> str:
@@ -356,18 +359,13 @@ def _plain(name: str) -> str:
     return "".join(filter(str.isalnum, name.casefold()))
 
 
-def _some_of(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:_SHOWN]))
-    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
-
-
 # --- columns of texts ----------------------------------------------------------------
 
 
 class TextReader(_Table):
-    """A table of texts, whose types are learned from all of them.
+    """A table of texts, whose types are inferred from all of them.
 
-    With `kinds`, what was declared, the types of attributes are not learned: they come as texts.
+    With declared `kinds`, the types of attributes are not inferred: they come as texts.
     """
 
     def __init__(
@@ -383,7 +381,7 @@ class TextReader(_Table):
 
     def _elsewhere(self) -> str:
         sheets = (guess.guess for guess in self._source.guesses() if guess.option == "sheet")
-        return "".join(f"name the right sheet (this is {sheet}); else " for sheet in sheets)
+        return "".join(f"name the right sheet (this is {sheet}); otherwise " for sheet in sheets)
 
     def sample(self) -> Mapping[int, Sequence[str]]:
         try:
@@ -423,17 +421,17 @@ class TextReader(_Table):
                 for number, us in times.items()
             ]
             has_case = pc.not_equal(case, "").to_numpy(zero_copy_only=False)
-            kept = pa.array(self._valid(first_row, has_case, readable))
+            valid = pa.array(self._valid(first_row, has_case, readable))
             for (number, us), fine in zip(times.items(), readable, strict=True):
                 times[number] = pc.if_else(pa.array(fine), us, pa.scalar(None, pa.int64()))
-            texts = texts.filter(kept)
-            times = {number: us.filter(kept) for number, us in times.items()}
+            texts = texts.filter(valid)
+            times = {number: us.filter(valid) for number, us in times.items()}
         arrays = {CASE: texts.column(self._case)}
         if self._activity is not None:
             arrays[ACTIVITY] = blanked(texts.column(self._activity), ())
         for number, of in self._attributes.items():
-            read = self._clock.read if of.name == "time" else typed
-            arrays[attribute_field(number)] = read(texts.column(number), of)
+            reader = self._clock.read if of.name == "time" else typed
+            arrays[attribute_field(number)] = reader(texts.column(number), of)
         return self._events(arrays, times)
 
     def description(self) -> Description:
@@ -441,20 +439,20 @@ class TextReader(_Table):
             Column(attribute_field(number), self._names[number], of.kind, of.name)
             for number, of in self._attributes.items()
         )
-        told = (tuple(self._guesses()), tuple(self._notices()))
-        return Description((*columns, *self._more_columns()), *told)
+        notes = (tuple(self._guesses()), tuple(self._notices()))
+        return Description((*columns, *self._more_columns()), *notes)
 
-    # --- what the first pass learns ---------------------------------------------------
+    # --- the first pass: inference ----------------------------------------------------
 
     def _possible_times(self, number: int) -> Sequence[TimeFormat]:
-        """A format that was said is the only one for event times, the first for others.
+        """A requested format is the only one for event times, and the first for others.
 
-        A count since 1970 can be the time of events, but as an attribute it is just a number.
+        A count since 1970 can be an event time, but as an attribute it is just a number.
         """
         if number in self._times:
             return ALL_TIMES if self._format is None else (self._format,)
-        said = () if self._format is None else (self._format,)
-        return (*said, *FORMATS.values())
+        requested = () if self._format is None else (self._format,)
+        return (*requested, *FORMATS.values())
 
     def _learn(self, progress: Progress) -> None:
         self._pair_day_and_clock()
@@ -490,9 +488,9 @@ class TextReader(_Table):
             self._clock.trust_z()
 
     def _pair_day_and_clock(self) -> None:
-        """Finds a day and a time of the day in two columns, if names and values show them."""
-        said = self._options
-        if self._wide or said.timestamp or said.time_of_day or self._time_of_day is not None:
+        """Find day and time of day in two columns, if names and values suggest that."""
+        options = self._options
+        if self._wide or options.timestamp or options.time_of_day or self._time_of_day is not None:
             return
         plain = {_plain(name): number for number, name in reversed([*enumerate(self._names)])}
         day = next((plain[name] for name in _DAYS if name in plain), None)
@@ -512,54 +510,54 @@ class TextReader(_Table):
         return self._kinds is None or not self._times or number in self._times
 
     def _columns_of_times(self) -> Sequence[int]:
-        """Of a wide table, all columns that hold times; else the first that does."""
-        found = [
+        """All columns that hold times in a wide table; otherwise the first one."""
+        columns = [
             number
-            for number, seen in enumerate(self._seen)
-            if number not in self._taken and seen.attribute_type().name == "time"
+            for number, inference in enumerate(self._seen)
+            if number not in self._taken and inference.attribute_type().name == "time"
         ]
-        if self._wide and found:
-            return found
+        if self._wide and columns:
+            return columns
         if self._wide:
             raise LogFormatError(
                 self.name,
                 1,
-                f"no column holds times only; the columns are {_some_of(self._names)}",
+                f"no column holds times only; the columns are {listed(self._names, _SHOWN)}",
                 hint="name the columns that are milestones",
                 options=(Option("milestones", flag="milestone"),),
             )
-        if not found:
+        if not columns:
             raise self._lacks("timestamp")
-        return found[:1]
+        return columns[:1]
 
     def _agree_on_times(self) -> None:
-        """Formats of the event times: one that fits all columns, if there is one."""
+        """Choose the formats of event times: one that fits all columns, if possible."""
         for number in self._times:
             if bad := self._seen[number].unreadable:
                 raise self._source.defect(bad.row, *bad.defect(self._names[number]))
-        found = {number: self._seen[number].time_type() for number in self._times}
+        types = {number: self._seen[number].time_type() for number in self._times}
         possible = [
-            self._seen[number].possible_times() for number, of in found.items() if of is not None
+            self._seen[number].possible_times() for number, of in types.items() if of is not None
         ]
-        for number, of in found.items():
+        for number, of in types.items():
             common = [
                 w for w in self._seen[number].possible_times() if all(w in p for p in possible)
             ]
             if of is not None and common:
-                found[number] = ColumnType("time", of.missing, common[0])
-        self._times = found
+                types[number] = ColumnType("time", of.missing, common[0])
+        self._times = types
 
     def _decimal_shown(self) -> str:
-        """Comma, if a column can only be read with it, and none can only with a point."""
+        """Comma, if some column can only be read with it, and none only with a point."""
         learned = self._kinds is None and not self._options.decimal
-        shown = {seen.decimal for seen in self._seen} if learned else set[str]()
-        return "," if "," in shown and "." not in shown else ""
+        signs = {seen.decimal for seen in self._seen} if learned else set[str]()
+        return "," if "," in signs and "." not in signs else ""
 
     def _attribute_type(self, number: int, decimal: str) -> ColumnType:
         if self._kinds is not None:
             return ColumnType("text", self._options.missing or ())
-        seen = self._seen[number]
-        return seen.attribute_type(self._options.decimal or seen.decimal or decimal)
+        inference = self._seen[number]
+        return inference.attribute_type(self._options.decimal or inference.decimal or decimal)
 
     # --- the times of a row -----------------------------------------------------------
 
@@ -569,7 +567,7 @@ class TextReader(_Table):
         return texts.column(number)
 
     def _given_times(self, texts: RecordBatch, number: int) -> ArrowArray:
-        """Which rows say anything about the time."""
+        """Which rows have a time at all."""
         of = self._times[number]
         return blanked(self._time_texts(texts, number), of.missing if of else ()).is_valid()
 
@@ -579,23 +577,23 @@ class TextReader(_Table):
             return pa.nulls(texts.num_rows, pa.int64())
         return self._clock.read(self._time_texts(texts, number), of)
 
-    # --- what to tell -----------------------------------------------------------------
+    # --- the report -------------------------------------------------------------------
 
     def _guesses(self) -> Iterator[Guess]:
         yield from self._source.guesses()
-        written = {n: of for n, of in self._times.items() if of is not None}
-        yield from self._role_guesses(tuple(written))
-        told = set[str]()
-        for number, of in written.items():
+        types = {n: of for n, of in self._times.items() if of is not None}
+        yield from self._role_guesses(tuple(types))
+        reported = set[str]()
+        for number, of in types.items():
             for guess in format_guess(of, self._seen[number], self._options):
-                if guess.guess not in told:
+                if guess.guess not in reported:
                     yield guess
-                told.add(guess.guess)
+                reported.add(guess.guess)
         yield from self._clock.guesses()
         yield from self._decimal_guesses()
         if self._options.missing is None:
             columns: dict[str, list[str]] = {}
-            for number, of in sorted((self._attributes | written).items()):
+            for number, of in sorted((self._attributes | types).items()):
                 for marker in of.missing:
                     columns.setdefault(marker, []).append(self._names[number])
             for marker, holders in columns.items():
@@ -604,10 +602,10 @@ class TextReader(_Table):
     def _decimal_guesses(self) -> Iterator[Guess]:
         if self._options.decimal is not None:
             return
-        for sign, what in ((",", "a comma"), (".", "a point, with thousands in groups")):
+        for sign, label in ((",", "a comma"), (".", "a point, with thousands in groups")):
             holders = [self._names[n] for n, of in self._attributes.items() if of.decimal == sign]
             if holders:
-                yield Guess("decimal sign", f"{what}, in {_listed(holders)}", "decimal")
+                yield Guess("decimal sign", f"{label}, in {_listed(holders)}", "decimal")
 
     def _notices(self) -> Iterator[str]:
         yield from self._source.notices()
@@ -639,8 +637,8 @@ class TextReader(_Table):
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(map(repr, names[:3]))
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} other columns"
+    listing = ", ".join(map(repr, names[:3]))
+    return listing if len(names) <= 3 else f"{listing} and {len(names) - 3} other columns"
 
 
 # --- columns that come with types: Parquet, Arrow, data frames ----------------------------
@@ -650,9 +648,9 @@ _ROWS = 50_000
 
 
 class FrameReader(_Table):
-    """A table with typed columns; `scan` gives its batches as often as asked.
+    """A table with typed columns; `scan` gives its batches, as often as it is called.
 
-    With `kinds`, what was declared, nothing is learned of one time from another.
+    With declared `kinds`, nothing about one time is learned from another.
     """
 
     def __init__(
@@ -724,7 +722,7 @@ class FrameReader(_Table):
         return cls(place.name, schema, rows, scan, options, kinds)
 
     def batches(self, progress: Progress = no_progress) -> Batches:
-        """As every reader; progress counts rows, since there may be no file."""
+        """As for every reader; progress counts rows, since there may be no file."""
         for number in self._times:
             if self._is_text(number):
                 self._learn_time_format(number)
@@ -754,11 +752,11 @@ class FrameReader(_Table):
                 for number, us in times.items()
             ]
             has_case = case.is_valid().to_numpy(zero_copy_only=False)
-            kept = pa.array(self._valid(first_row, has_case, readable))
+            valid = pa.array(self._valid(first_row, has_case, readable))
             for (number, us), fine in zip(times.items(), readable, strict=True):
                 times[number] = pc.if_else(pa.array(fine), us, pa.scalar(None, pa.int64()))
-            batch = batch.filter(kept)
-            times = {number: us.filter(kept) for number, us in times.items()}
+            batch = batch.filter(valid)
+            times = {number: us.filter(valid) for number, us in times.items()}
         arrays = {CASE: _texts(batch.column(self._case))}
         if self._activity is not None:
             arrays[ACTIVITY] = _texts(batch.column(self._activity))
@@ -777,15 +775,15 @@ class FrameReader(_Table):
             if of.notice
         )
         skipped = self._skipped_notices(lambda row: f"row {row + 1}")
-        told = (*notices, *skipped, *self._clock.notices())
-        return Description((*columns, *self._more_columns()), tuple(self._guesses()), told)
+        all_notices = (*notices, *skipped, *self._clock.notices())
+        return Description((*columns, *self._more_columns()), tuple(self._guesses()), all_notices)
 
     def _time_columns(self) -> tuple[int, ...]:
-        """Of the event times: the start before the end, or all milestones."""
-        said = (*self._milestones, self._start, self._timestamp)
-        found = tuple(number for number in said if number is not None)
-        if found and (self._timestamp is not None or self._wide):
-            return found
+        """The columns of event times: the start before the end, or all milestones."""
+        requested = (*self._milestones, self._start, self._timestamp)
+        named = tuple(number for number in requested if number is not None)
+        if named and (self._timestamp is not None or self._wide):
+            return named
         typed = [
             number
             for number, field in enumerate(self._schema)
@@ -799,13 +797,13 @@ class FrameReader(_Table):
             raise LogFormatError(
                 self.name,
                 None,
-                f"no column holds times; the columns are {_some_of(self._names)}",
+                f"no column holds times; the columns are {listed(self._names, _SHOWN)}",
                 hint="name the columns that are milestones",
                 options=(Option("milestones", flag="milestone"),),
             )
         if not typed:
             raise self._lacks("timestamp")
-        return (*found, typed[0])
+        return (*named, typed[0])
 
     def _is_text(self, number: int) -> bool:
         paired = number == self._timestamp and self._time_of_day is not None
@@ -820,17 +818,19 @@ class FrameReader(_Table):
 
     def _learn_time_format(self, number: int) -> None:
         options = self._options
-        said = () if options.time_format is None else (time_format(options.time_format),)
-        seen = TypeInference(options.missing, said or ALL_TIMES, tolerates=options.skip_invalid)
+        requested = () if options.time_format is None else (time_format(options.time_format),)
+        inference = TypeInference(
+            options.missing, requested or ALL_TIMES, tolerates=options.skip_invalid
+        )
         for batch in self._scan():
-            seen.observe(self._time_texts(batch, number))
-        if bad := seen.unreadable:
+            inference.observe(self._time_texts(batch, number))
+        if bad := inference.unreadable:
             raise self._defect(bad.row, *bad.defect(self._names[number]))
-        if seen.offsets:
+        if inference.offsets:
             self._clock.trust_z()
-        self._seen[number] = seen
-        if (written := seen.time_type()) is not None:
-            self._written[number] = written
+        self._seen[number] = inference
+        if (column_type := inference.time_type()) is not None:
+            self._written[number] = column_type
 
     def _defect(
         self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
@@ -853,9 +853,9 @@ class FrameReader(_Table):
             return of.convert(column, self._clock)
         if column.null_count == len(column):
             return pa.nulls(len(column), pa.int64())
-        # Whole numbers are event times only if the owner says what they count.
-        said = self._options.time_format
-        if said is None or not pa.types.is_integer(column.type):
+        # Whole numbers are event times only if the owner says in what unit they count.
+        requested = self._options.time_format
+        if requested is None or not pa.types.is_integer(column.type):
             raise LogFormatError(
                 self.name,
                 None,
@@ -864,12 +864,12 @@ class FrameReader(_Table):
                 "what: epoch-s, epoch-ms or epoch-us",
                 options=(Option("timestamp"), Option("time_format", "epoch-s")),
             )
-        return self._clock.read(_texts(column), ColumnType("time", (), time_format(said)))
+        return self._clock.read(_texts(column), ColumnType("time", (), time_format(requested)))
 
     def _guesses(self) -> Iterator[Guess]:
         yield from self._role_guesses(self._times)
-        for number, written in self._written.items():
-            yield from format_guess(written, self._seen[number], self._options)
+        for number, column_type in self._written.items():
+            yield from format_guess(column_type, self._seen[number], self._options)
         yield from self._clock.guesses()
 
 
@@ -936,21 +936,21 @@ def _cast_to(name: str) -> Callable[[ArrowArray, LogClock], ArrowArray]:
 
 
 def _nearest_doubles(column: ArrowArray, _clock: LogClock) -> ArrowArray:
-    """By way of text: Arrow's own conversion scales by a double, and is off for one in ten prices.
+    """By way of text: Arrow's own conversion scales by a double, and is off for one price in ten.
 
-    As whole numbers with an exponent, because Arrow writes no decimal of an unusual scale.
+    As whole numbers with an exponent, because Arrow cannot write decimals of an unusual scale.
     """
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     of = column.type
     wide = {32: pa.decimal32, 64: pa.decimal64, 128: pa.decimal128, 256: pa.decimal256}
     digits = column.view(wide[of.bit_width](of.precision, 0)).cast(pa.string())
-    written = pc.binary_join_element_wise(digits, f"e{-of.scale}", "")
-    return written.cast(pa.float64())
+    texts = pc.binary_join_element_wise(digits, f"e{-of.scale}", "")
+    return texts.cast(pa.float64())
 
 
 def _time(column: ArrowArray, clock: LogClock) -> ArrowArray:
-    """UTC microseconds; a time without zone is wall clock of the log's zone, or UTC."""
+    """UTC microseconds; a time without a zone is wall-clock time of the log's zone, or UTC."""
     us = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)), safe=False)
     numbers = us.cast(pa.int64())
     if getattr(column.type, "tz", None) is not None:
@@ -960,11 +960,11 @@ def _time(column: ArrowArray, clock: LogClock) -> ArrowArray:
         return numbers
     wall = numbers.fill_null(0).to_numpy(zero_copy_only=False)
     absent = numbers.is_null().to_numpy(zero_copy_only=False)
-    read = instants(wall[~absent], clock.clock.zone)
-    clock.skipped += read.skipped
-    clock.twice += read.twice
+    converted = instants(wall[~absent], clock.clock.zone)
+    clock.skipped += converted.skipped
+    clock.twice += converted.twice
     us = np.zeros(len(wall), np.int64)
-    us[~absent] = read.us
+    us[~absent] = converted.us
     return pa.array(us, pa.int64(), mask=absent)
 
 

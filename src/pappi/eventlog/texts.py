@@ -1,6 +1,6 @@
 """A table of texts: what delimited text, workbooks, JSON and object-centric logs are read as.
 
-Of which types its columns are is decided later, by all of their values (`inference`).
+The types of its columns are inferred later, from all of their values (`inference`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class TextSource(Protocol):
 
     @property
     def name(self) -> str:
-        """How to call the table in messages."""
+        """The name of the table in messages."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -31,13 +31,13 @@ class TextSource(Protocol):
     def batches(self, progress: Progress) -> Iterator[RecordBatch]:
         """All columns as texts, none of them null; columns are called 0, 1, 2, ….
 
-        `Reread` is raised if what was given so far must be forgotten.
+        Raises `Reread` if everything yielded so far must be discarded.
         """
 
     def defect(
         self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
     ) -> LogFormatError:
-        """What is wrong with a row, counted from 0 as `batches` gives them, and where it is."""
+        """The error for a row, counted from 0 in the order of `batches`, with its place."""
 
     def place(self, row: int) -> str:
         """Where a row is, for people."""
@@ -48,13 +48,13 @@ class TextSource(Protocol):
 
 
 class Reread(Exception):
-    """The table is not written as it seemed: its batches are to be read anew."""
+    """The table is not encoded as it seemed: its batches must be read again."""
 
 
 def text_batches(rows: Iterable[Sequence[str]], width: int) -> Iterator[RecordBatch]:
     """Rows of texts as batches; a short row is filled up."""
     fields = [str(number) for number in range(width)]
-    passing = iter(rows)
-    while some := list(islice(passing, _ROWS)):
-        columns = zip(*((*row, *[""] * (width - len(row))) for row in some), strict=True)
+    remaining = iter(rows)
+    while block := list(islice(remaining, _ROWS)):
+        columns = zip(*((*row, *[""] * (width - len(row))) for row in block), strict=True)
         yield pa.record_batch([pa.array(column, pa.string()) for column in columns], fields)

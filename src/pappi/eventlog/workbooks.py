@@ -1,7 +1,7 @@
 """Workbooks of Excel: one sheet, each cell as the text it shows.
 
-A cell knows more than a text: that it is a date. It is written as yyyy-mm-dd hh:mm:ss, which
-nobody can confuse, and so cells that are dates and cells that are texts may stand in one column.
+Cells that are dates become yyyy-mm-dd hh:mm:ss, which is unambiguous, so that a column may have
+both cells that are dates and cells that are texts.
 The reader (calamine) is an extra: `pip install 'pappi[excel]'`.
 """
 
@@ -27,7 +27,7 @@ _DAY_S = 86_400
 
 
 class Workbook:
-    """One sheet of a workbook, with its header in the first row that is filled like one."""
+    """One sheet of a workbook, with its header in the first row that looks like one."""
 
     def __init__(self, place: Place, options: ReadOptions) -> None:
         if find_spec("python_calamine") is None:
@@ -60,7 +60,7 @@ class Workbook:
         self._rows = [[_text(cell) for cell in row] for row in rows]
         self._header = self._header_row()
         names = self._rows[self._header]
-        # Cells that are empty in every row, beside the table, are no columns of it.
+        # Columns beside the table that are empty in every row do not belong to it.
         width = max(
             (number for number, name in enumerate(names, 1) if name or self._used(number - 1)),
             default=0,
@@ -101,20 +101,20 @@ class Workbook:
         if self._header:
             yield f"the header is in row {self._header + 1}: the rows above it were left out"
 
-    def _chosen(self, said: str | None) -> tuple[str, bool]:
-        if said is None:
+    def _chosen(self, requested: str | None) -> tuple[str, bool]:
+        if requested is None:
             return self._sheets[0], len(self._sheets) > 1
-        if said not in self._sheets:
-            close = difflib.get_close_matches(said, self._sheets, n=1)
-            shown = ", ".join(map(repr, self._sheets))
+        if requested not in self._sheets:
+            close = difflib.get_close_matches(requested, self._sheets, n=1)
+            listing = ", ".join(map(repr, self._sheets))
             raise UsageError(
-                f"there is no sheet {said!r}",
-                hint=f"did you mean {close[0]!r}?" if close else f"the sheets are {shown}",
+                f"there is no sheet {requested!r}",
+                hint=f"did you mean {close[0]!r}?" if close else f"the sheets are {listing}",
             )
-        return said, False
+        return requested, False
 
     def _header_row(self) -> int:
-        """The first row that is at least half as full as the fullest: titles stand above it."""
+        """The first row that is at least half as full as the fullest: titles may be above it."""
         filled = [sum(map(bool, row)) for row in islice(self._rows, _HEADER_WITHIN)]
         most = max(filled, default=0)
         if not most:
@@ -132,7 +132,7 @@ class Workbook:
 
 
 def _text(cell: object) -> str:
-    """A cell as a text that says the same.
+    """A cell as an equivalent text.
 
     >>> _text(4711.0), _text(0.1), _text(datetime(2024, 2, 1, 14, 30)), _text(True)
     ('4711', '0.1', '2024-02-01 14:30:00', 'true')
@@ -145,7 +145,7 @@ def _text(cell: object) -> str:
         case datetime() if cell.date() < _NO_DAY:  # a time of the day alone
             return cell.time().isoformat()
         case datetime():
-            # A double holds a moment to some microseconds.
+            # A double holds a moment only to some microseconds.
             near = cell + timedelta(microseconds=500)
             moment = near.replace(microsecond=near.microsecond // 1000 * 1000)
             return moment.isoformat(" ")

@@ -1,9 +1,9 @@
 """The XES reader: streams `.xes` and `.xes.gz` in constant memory.
 
-Traces that are written in the usual way are read by the megabyte (`xes_bulk`), all else by
-an XML parser, expat; both give the same rows, and the parser alone decides where the traces
-are. It need not see the whole file: where it stands right behind the end of a trace, whole
-traces may be left out, because nothing inside them changes how the rest is to be read.
+Traces in the usual form are read by the megabyte (`xes_bulk`), everything else by an XML parser,
+expat; both give the same rows, and only the parser decides where the traces are. It need not see
+the whole file: right after the end of a trace, whole traces may be left out, because nothing
+inside them changes how the rest is parsed.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ from pappi.eventlog.xes_columns import (
 END_OF_TRACE = b"</trace>"
 
 _BLOCK = 1 << 22
-# A trace longer than this is not waited for, but given to the parser as it comes.
+# A trace longer than this is given to the parser as it comes, without waiting for its end.
 _LONGEST = 1 << 24
 _STEP = 1 << 17
-# What a character takes in UTF-8 at most.
+# The most bytes of a character in UTF-8.
 _BYTES = 4
 _ROWS_PER_BATCH = 20_000
 _DEEPEST = 100
@@ -68,7 +68,7 @@ _DEEPEST = 100
 _NAME = "concept:name"
 _TIME_KEY = "time:timestamp"
 
-# What the counts of `_notices` are counts of.
+# The texts of the counts in `_notices`.
 _NOTICES = (
     "× a trace has the name of an earlier one: kept as a case of its own, as “name (…)”",
     "× a trace has no name: kept as a case “unnamed (…)”",
@@ -81,10 +81,10 @@ _NOTICES = (
 
 
 class XesReader:
-    """One XES file. It says itself what is case, activity and time, and of what types values are.
+    """One XES file. The format itself defines case, activity and time, and the types of values.
 
-    Some tools write times as texts: these are read as those of a CSV file are, in a format that
-    all of them decide. With `kinds`, attributes are called by their keys alone.
+    Some tools write times as texts: these are read like those of a CSV file, in a format inferred
+    from all of them. With `kinds`, attributes are named by their keys only.
     """
 
     def __init__(self, path: Place, options: ReadOptions, kinds: Kinds | None = None) -> None:
@@ -115,8 +115,8 @@ class XesReader:
             raise self._no_times(self._seen)
 
     def description(self) -> Description:
-        held = self._document.columns
-        columns = held.described() if self._kinds is None else held.by_key()
+        column_set = self._document.columns
+        columns = column_set.described() if self._kinds is None else column_set.by_key()
         times = self._time_texts()
         if self._written is not None and times is not None:
             columns = tuple(column for column in columns if column.field != times.field)
@@ -137,7 +137,7 @@ class XesReader:
         return self._document.columns.of_event["string"].get(_TIME_KEY)
 
     def _with_times(self, batch: RecordBatch) -> RecordBatch:
-        """The batch with times that are texts read, if they can be."""
+        """The batch, with times that are texts read if possible."""
         texts = self._time_texts()
         if texts is None or texts.field not in batch.schema.names:
             return batch
@@ -146,29 +146,29 @@ class XesReader:
             self._written = self._seen.time_type()
         if self._written is None:
             return batch
-        read = self._clock.read(batch.column(texts.field), self._written)
+        times = self._clock.read(batch.column(texts.field), self._written)
         place = batch.schema.get_field_index(TIME)
-        timed = batch.set_column(place, TIME, pc.coalesce(batch.column(TIME), read))
+        timed = batch.set_column(place, TIME, pc.coalesce(batch.column(TIME), times))
         return timed.drop_columns([texts.field])
 
     def _learned(self) -> TypeInference:
-        """How times are written, by all of them: the file is read once more."""
+        """Infer the format of times from all of them: the file is read once more."""
         options = self._options
-        said = () if options.time_format is None else (time_format(options.time_format),)
-        seen = TypeInference(options.missing, said or ALL_TIMES)
-        other = XesReader(self._path, options)
-        for batch in other._stream(no_progress):
-            texts = other._time_texts()
+        requested = () if options.time_format is None else (time_format(options.time_format),)
+        inference = TypeInference(options.missing, requested or ALL_TIMES)
+        reader = XesReader(self._path, options)
+        for batch in reader._stream(no_progress):
+            texts = reader._time_texts()
             if texts is not None and texts.field in batch.schema.names:
-                seen.observe(batch.column(texts.field).drop_null())
-        if said and seen.time_type() is None:
-            raise self._no_times(seen)
-        if seen.offsets:
+                inference.observe(batch.column(texts.field).drop_null())
+        if requested and inference.time_type() is None:
+            raise self._no_times(inference)
+        if inference.offsets:
             self._clock.trust_z()
-        return seen
+        return inference
 
-    def _no_times(self, seen: TypeInference) -> LogFormatError:
-        bad = seen.unreadable
+    def _no_times(self, inference: TypeInference) -> LogFormatError:
+        bad = inference.unreadable
         cause = f"such as {bad.text[:80]!r}, which is {bad.why}" if bad else "all of them empty"
         return LogFormatError(
             self.name,
@@ -186,21 +186,21 @@ class XesReader:
     # --- the stream -------------------------------------------------------------------
 
     def _read(self, text: bytes) -> Generator[RecordBatch, None, bytes]:
-        """Reads as much as can be read by now; returns the rest."""
+        """Read as much as possible so far; returns the rest."""
         begin = 0
         while begin < len(text) and not self._parser.between_traces:
             end = _behind(text.find(END_OF_TRACE, begin)) or len(text)
             yield from self._parser.feed(text[begin:end])
             begin = end
         end = _behind(text.rfind(END_OF_TRACE, begin)) or begin
-        # Whole traces, if the file is well-formed; at once, if they are written as usual.
-        whole = text[begin:end]
+        # Whole traces, if the file is well-formed; read at once, if they have the usual form.
+        traces = text[begin:end]
         try:
-            batch = self._bulk.batch(whole)
+            batch = self._bulk.batch(traces)
         except Irregular:
-            yield from self._parser.feed(whole)
+            yield from self._parser.feed(traces)
         else:
-            yield from self._parser.skip(whole)
+            yield from self._parser.skip(traces)
             yield batch
         if len(text) - end > _LONGEST:
             yield from self._parser.feed(text[end:])
@@ -227,7 +227,7 @@ class XesReader:
             columns.case_extra.count,
         )
         yield from (
-            f"{count} {what}" for count, what in zip(counts, _NOTICES, strict=True) if count
+            f"{count} {notice}" for count, notice in zip(counts, _NOTICES, strict=True) if count
         )
         if untyped := self._document.untyped_times:
             became = (
@@ -241,7 +241,7 @@ class XesReader:
 
 
 def _behind(place: int) -> int:
-    """The place behind the end of a trace that was found; 0 if none was."""
+    """The place after the end of a trace; 0 if there is none."""
     return place + len(END_OF_TRACE) if place >= 0 else 0
 
 
@@ -249,7 +249,7 @@ def _behind(place: int) -> int:
 
 
 class XesParser:
-    """Feeds one file to the document's handlers; its defects become LogFormatError."""
+    """Parses one file with the document's handlers; defects become LogFormatError."""
 
     def __init__(self, file: str, dates: DateReader, options: ReadOptions) -> None:
         self._file = file
@@ -268,16 +268,16 @@ class XesParser:
 
     @property
     def between_traces(self) -> bool:
-        """Whether all that was fed was read, and the last of it was `</trace>`, in UTF-8."""
+        """Whether everything fed was parsed and ended in `</trace>`, in UTF-8."""
         return self._utf8 and self._trace_end + len(END_OF_TRACE) == self._fed
 
     def feed(self, text: bytes) -> Iterator[RecordBatch]:
-        """Reads on; gives the batches that have become full."""
+        """Parse more text; yields the batches that are complete."""
         for begin in range(0, len(text), _STEP):
             step = text[begin : begin + _STEP]
             self._fed += len(step)
             self._parse(step, final=False)
-            # Of a tag that goes on, expat reads all anew with every step.
+            # expat reads an unfinished tag again from its beginning at every step.
             if self._fed - self._parser.CurrentByteIndex > self._longest:
                 raise self._defect(
                     f"a tag or text that does not end within {self._longest >> 20} MB",
@@ -287,7 +287,7 @@ class XesParser:
             yield from self.document.taken()
 
     def skip(self, traces: bytes) -> Iterator[RecordBatch]:
-        """Leaves traces out that were read elsewhere; gives what was read before them."""
+        """Leave out traces that were read elsewhere; yields what was read before them."""
         self._lines_skipped += _lines(traces)
         self.document.hand_over()
         yield from self.document.taken()
@@ -316,7 +316,7 @@ class XesParser:
         return LogFormatError(self._file, line, cause, hint=hint, options=options)
 
     def _start_root(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Decides, at the first element, how the others are spelled: <log> or <xes:log>."""
+        """Learn from the first element whether tags have a prefix: <log> or <xes:log>."""
         prefix = tag[: tag.rfind(":") + 1]
         start = self.document.start
         if prefix:
@@ -341,7 +341,7 @@ class XesParser:
 
 
 def _lines(text: bytes) -> int:
-    """How many lines end in the text, each with LF, CR LF or CR."""
+    """The number of line ends in the text: LF, CR LF or CR."""
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
@@ -351,7 +351,7 @@ def _lines(text: bytes) -> int:
 
 
 class Defect(Protocol):
-    """Makes the error for what is wrong at the present place."""
+    """Makes the error for a defect at the current place."""
 
     def __call__(self, cause: str, hint: str, options: Sequence[Option] = ()) -> LogFormatError: ...
 
@@ -367,10 +367,10 @@ class XesDocument:
 
     Everything else directly under <log> (extensions, globals, classifiers, attributes of
     the log) is skipped: global defaults in particular are never filled in, since a value
-    that no one recorded would move durations and counts. Rows are handed over at the end
+    that nobody recorded would change durations and counts. Rows are handed over at the end
     of a trace, so memory holds one batch and the longest trace.
 
-    `at_trace_end` is told of the end of every trace.
+    `at_trace_end` is called at the end of every trace.
     """
 
     def __init__(
@@ -439,13 +439,13 @@ class XesDocument:
             self._end_trace()
 
     def hand_over(self) -> None:
-        """Makes a batch of the rows of all traces so far."""
+        """Make a batch of the rows of all traces so far."""
         if self._row:
             self._ready.append(self.columns.take(self._row))
             self._row = self._first_row = 0
 
     def taken(self) -> list[RecordBatch]:
-        """The batches that are complete, once."""
+        """The complete batches, each returned once."""
         ready, self._ready = self._ready, []
         return ready
 
@@ -486,7 +486,7 @@ class XesDocument:
         self._attribute = (tag, attributes)
 
     def _unusual_event_attribute(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """A column not seen before, or something that does not fit a column."""
+        """An attribute of a new column, or one that does not fit a column."""
         key = self._key(tag, attributes)
         if tag not in KINDS or "value" not in attributes:
             self._keep(tag, attributes)
@@ -563,7 +563,7 @@ class XesDocument:
         return self._extra if self._in_event else self._trace_extra
 
     def _name_by_other_type(self) -> None:
-        """An activity written as a number, say, is the activity too, as text."""
+        """An activity of another type, such as a number, becomes the activity as text."""
         for typed in self._event_columns.values():
             column = typed.get(_NAME)
             if column is not None and len(column.values) > self._row:
@@ -573,9 +573,9 @@ class XesDocument:
     def _end_trace(self) -> None:
         events = self._row - self._first_row
         if events:
-            # The trace's name, or something distinct if it has none or a used one: by what the
-            # trace holds, and not by how many there were before. Chance deals cases into buckets
-            # by their ids, and one trace more must not deal all that follow anew.
+            # The trace's name, or a unique one if it has none or one in use: made from what the
+            # trace holds, and not from how many came before. Cases are sampled into buckets by
+            # their ids, and one more trace must not change the buckets of all that follow.
             name = self._case_name
             if name is None:
                 self.unnamed_traces += 1
@@ -607,17 +607,18 @@ class XesDocument:
         self._at_trace_end()
 
     def _digest(self) -> str:
-        """Of the trace that ends here; the columns in an order of their own."""
-        held = [(*column, "event") for column in self.columns.held(self._first_row)]
-        held += [(b.name, b.type, repr(value), "trace") for b, value in self._trace_values.items()]
-        held.append(("", "", repr(self._trace_extra), "trace"))
-        return hashlib.blake2b(repr(sorted(held)).encode(), digest_size=6).hexdigest()
+        """A digest of the trace that ends here, whatever the order of its columns."""
+        content = [(*column, "event") for column in self.columns.held(self._first_row)]
+        values = self._trace_values.items()
+        content += [(b.name, b.type, repr(value), "trace") for b, value in values]
+        content.append(("", "", repr(self._trace_extra), "trace"))
+        return hashlib.blake2b(repr(sorted(content)).encode(), digest_size=6).hexdigest()
 
     def _unused(self, candidate: str) -> str:
-        """The candidate; of traces that are alike in all they hold, each with a number."""
+        """The candidate, with a number if traces with the same content have taken it."""
         if candidate not in self.case_ids:
             return candidate
-        # Onwards from the last number given: from 2 again, many alike would take forever.
+        # On from the last number: starting at 2 each time, many equal traces would take forever.
         for number in count(self._numbers.get(candidate, 1) + 1):
             if (name := f"{candidate} ({number})") not in self.case_ids:
                 self._numbers[candidate] = number

@@ -1,4 +1,4 @@
-"""Whole traces of an XES file at once, where they are written in the usual way.
+"""Reads whole traces of an XES file at once, if they have the usual form.
 
     "/></event><event><string key="concept:name" value="
     "/><date key="time:timestamp" value="
@@ -10,8 +10,8 @@ values and separators alternately, and whole columns of positions are computed a
 of calling a function for every element (`layout_of`).
 
 Every character lies in a separator that was read strictly or in a value without markup, so what
-is accepted here is well-formed XML, and says what the layout says. Whatever asks for a decision
-(a name that was used before, a second attribute of the same key, a number that is none) is
+is accepted here is well-formed XML, and means what the layout says. Whatever needs a decision
+(a name that was used before, a second attribute of the same key, an invalid number) is
 Irregular: nothing has been changed then, and `xes.XesDocument` reads that piece.
 """
 
@@ -39,12 +39,12 @@ _ENTITY_BYTES = re.compile(_ENTITY.pattern.encode())
 
 
 class Irregular(Exception):
-    """This part of the file is not written in the usual way."""
+    """This part of the file does not have the usual form."""
 
 
 @dataclass(frozen=True, slots=True)
 class BulkReader:
-    """Reads pieces of one file into the columns that its parser fills as well."""
+    """Reads pieces of one file into the same columns as its parser."""
 
     columns: ColumnSet
     case_ids: set[str]
@@ -60,7 +60,7 @@ class _Piece:
 
     def __init__(self, piece: bytes, layout: Layout, dates: DateReader) -> None:
         self._layout = layout
-        # Texts may be escaped by names that every XML has, or by numbers.
+        # Texts may have the entities that every XML has, or numeric ones.
         ampersands = piece.count(b"&")
         if ampersands and len(_ENTITY_BYTES.findall(piece)) != ampersands:
             raise Irregular
@@ -71,10 +71,10 @@ class _Piece:
 
     def taken_into(self, columns: ColumnSet, case_ids: set[str]) -> RecordBatch:
         attributes = [(of, self._values(of)) for of in self._layout.attributes]
-        named = [values for of, values in attributes if _names_case(of)]
-        if len(named) != 1 or len(named[0]) != self._layout.traces:
+        case_names = [values for of, values in attributes if _names_case(of)]
+        if len(case_names) != 1 or len(case_names[0]) != self._layout.traces:
             raise Irregular
-        names: list[str] = named[0].to_pylist()
+        names: list[str] = case_names[0].to_pylist()
         if len({*names}) != len(names) or not case_ids.isdisjoint(names):
             raise Irregular
         events = self._layout.events
@@ -140,7 +140,7 @@ def _unescaped(texts: ArrowArray) -> ArrowArray:
 
 
 def _character(entity: re.Match[str]) -> str:
-    """What an entity stands for; only numbers that are surely characters to every parser."""
+    """The character of an entity; only numbers that every parser accepts."""
     if entity[1]:
         return _ENTITIES[entity[1]]
     number = int(entity[2])
@@ -153,9 +153,9 @@ def _character(entity: re.Match[str]) -> str:
 
 
 _QUOTE, _LESS_THAN, _SPACE = b'"< '
-# Characters that no XML may hold, though UTF-8 can write them.
+# Characters that XML forbids, though UTF-8 can encode them.
 _NO_CHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
-# More different separators than this, and reading them costs what the parser costs.
+# With more different separators than this, reading them costs as much as the parser.
 _MOST_SEPARATORS = 1000
 
 
@@ -163,7 +163,7 @@ _MOST_SEPARATORS = 1000
 class Attributes:
     """The attributes of one level, type and key, in the order of the file.
 
-    Each stands in the event or trace of number `owners[i]`, its text in `segments[i]`.
+    Each belongs to the event or trace number `owners[i]`, and its text is `segments[i]`.
     """
 
     of_event: bool
@@ -188,7 +188,7 @@ class Layout:
 
 
 def layout_of(piece: bytes) -> Layout:
-    """The layout of whole traces, each with an event and an attribute; else raises Irregular."""
+    """The layout of whole traces, each with an event and an attribute; Irregular otherwise."""
     try:
         piece.decode()
     except UnicodeDecodeError:
@@ -202,7 +202,7 @@ def layout_of(piece: bytes) -> Layout:
     segments = _segments(piece, quotes.reshape(-1, 4))
     kinds, codes = _separators(segments)
     places = _places(kinds, codes)
-    # What stands after the last value: it ends the trace.
+    # The markup after the last value must end the trace.
     match = _LAST.fullmatch(segments[-1].as_py())
     if match is None:
         raise Irregular
@@ -248,7 +248,7 @@ def _separators(segments: ArrowArray) -> tuple[list[Separator], Integers]:
 
 
 def _places(kinds: list[Separator], codes: Integers) -> Integers:
-    """Where each attribute stands; raises Irregular if a tag closes what is not open."""
+    """The level of each attribute; raises Irregular if a tag closes what is not open."""
     before = np.array([kind.before for kind in kinds])[codes]
     after = np.array([kind.after for kind in kinds])[codes]
     changed = np.where(after != Place.UNCHANGED, np.arange(len(after)), 0)
@@ -262,7 +262,7 @@ def _places(kinds: list[Separator], codes: Integers) -> Integers:
 def _require_plain_values(
     data: NDArray[np.uint8], kinds: list[Separator], codes: Integers, segments: ArrowArray
 ) -> None:
-    """All markup and control characters of the piece are in separators: none in a value."""
+    """Raise Irregular unless all markup and control characters are in separators."""
     weights = np.array([kind.special for kind in kinds])
     in_separators = int(np.bincount(codes, minlength=len(kinds)) @ weights)
     everywhere = int(np.count_nonzero((data < _SPACE) | (data == _LESS_THAN)))
@@ -291,7 +291,7 @@ def _grouped(
 
 
 class Place(IntEnum):
-    """Where an attribute stands; UNCHANGED is where the one before it stands."""
+    """The level of an attribute; UNCHANGED is that of the one before it."""
 
     UNCHANGED = 0
     BETWEEN_TRACES = 1
@@ -303,7 +303,7 @@ class Place(IntEnum):
 class Separator:
     """The markup before a value: what it closes and opens, and the attribute it begins.
 
-    `special` counts the characters that no value may have in this way of writing.
+    `special` counts the characters that no value may have in this form.
     """
 
     before: Place
@@ -341,7 +341,7 @@ def read_separator(text: str) -> Separator:
     if match is None:
         raise Irregular
     before, after, opened = _walked(match[1])
-    # One row at most begins here, and in the trace that begins here if one does.
+    # At most one event begins here, and if a trace does, the event is in it.
     if opened not in ("", "<trace>", "<event>", "<trace><event>") or after == Place.BETWEEN_TRACES:
         raise Irregular
     return Separator(
@@ -360,7 +360,7 @@ def specials(text: str) -> int:
 
 
 def _walked(markup: str) -> tuple[Place, Place, str]:
-    """Where these tags lead from and to, and those of them that open something."""
+    """The levels these tags lead from and to, and the opening tags among them."""
     before = after = Place.UNCHANGED
     opened = ""
     for tag in _TAG.findall(markup):

@@ -1,12 +1,11 @@
-"""The values of an XES file, and the columns that they fill up until these become Arrow batches.
+"""The values of an XES file, and the columns that collect them for Arrow batches.
 
-Values are read strictly. What is not a value of its type is a ValueError, and a whole number
-beyond 64 bits an OverflowError, so that nothing is ever rounded, emptied or turned into 0 on
-the way in.
+Values are read strictly. An invalid value is a ValueError, and a whole number beyond 64 bits an
+OverflowError, so that nothing is ever rounded, emptied or turned into 0 on import.
 
 Every combination of level (trace or event), key and type is a column of its own, so
-no value is ever converted to fit another. Which of several types of one key gets the
-plain name is decided at the end, by how many values each has.
+no value is ever converted to fit another. If a key has several types, the most frequent one
+gets the plain name, which is decided at the end.
 
 What a table cell cannot hold (lists, containers, attributes of attributes, a second attribute
 of the same key, whole numbers beyond 64 bits, unknown elements) is kept without loss in the
@@ -131,7 +130,7 @@ class DateReader:
     twice: int = 0
 
     def read(self, text: str) -> int:
-        """Exact microseconds; a date without offset is wall clock of the zone, or UTC.
+        """Exact microseconds; a date without an offset is wall-clock time of the zone, or UTC.
 
         >>> DateReader(None).read("1970-01-01T01:00:00.000+01:00")
         0
@@ -154,13 +153,13 @@ class DateReader:
         return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
     def read_all(self, texts: ArrowArray) -> ArrowArray:
-        """What `read` gives for each; ValueError unless all are written in one common way.
+        """What `read` gives for each; ValueError unless all have the same common form.
 
-        Arrow reads a subset of what Python does, and all of it alike but for the year 0.
+        Arrow reads a subset of what Python does, with the same result except for the year 0.
         """
         try:
             us = texts.cast(pa.timestamp("us", "UTC")).cast(pa.int64())
-        except pa.ArrowInvalid:  # without offsets; a mixture is none of the common ways
+        except pa.ArrowInvalid:  # without offsets; a mixture is not a common form
             us = self._wall_clock(texts.cast(pa.timestamp("us")).cast(pa.int64()))
         if len(us) and pc.min(us).as_py() < _EARLIEST_US:
             raise ValueError("a year that Python cannot represent")
@@ -170,13 +169,13 @@ class DateReader:
         self.without_offset += len(wall)
         if self.zone is None:
             return wall
-        read = instants(wall.to_numpy(), self.zone)
-        self.skipped += read.skipped
-        self.twice += read.twice
-        return pa.array(read.us)
+        converted = instants(wall.to_numpy(), self.zone)
+        self.skipped += converted.skipped
+        self.twice += converted.twice
+        return pa.array(converted.us)
 
     def add(self, other: DateReader) -> None:
-        """What another one had to decide about the same log."""
+        """Add the counts of another reader of the same log."""
         self.without_offset += other.without_offset
         self.finer += other.finer
         self.skipped += other.skipped
@@ -187,7 +186,7 @@ class DateReader:
 
 
 class Buffer:
-    """One column: the values of the batch being filled, None where there is none."""
+    """One column: the values of the current batch, None where there is none."""
 
     __slots__ = ("count", "field", "name", "read", "type", "values")
 
@@ -200,7 +199,7 @@ class Buffer:
         self.count = 0
 
     def put(self, row: int, value: Value, times: int = 1) -> None:
-        """The value in `times` rows from `row`; rows skipped before have none."""
+        """Put the value into `times` rows from `row`; skipped rows before have none."""
         values = self.values
         if len(values) < row:
             values.extend(repeat(None, row - len(values)))
@@ -211,7 +210,7 @@ class Buffer:
 class ColumnSet:
     """All columns of a log, by level, type and key.
 
-    `at_new` is told how many there are whenever one is added, and may refuse.
+    `at_new` is called with their number whenever one is added, and may refuse.
     """
 
     def __init__(
@@ -286,7 +285,7 @@ class ColumnSet:
         return self._columns(names)
 
     def by_key(self) -> tuple[Column, ...]:
-        """The same, called by their keys alone: values of several types have the same name."""
+        """The same, named by their keys only: columns of several types share a name."""
         return self._columns({})
 
     def _columns(self, names: Mapping[str, str]) -> tuple[Column, ...]:
@@ -305,11 +304,11 @@ class ColumnSet:
         return (*self._attributes, self.event_extra, self.case_extra)
 
 
-# --- what fits no column -------------------------------------------------------------
+# --- the extra columns ---------------------------------------------------------------
 
 
 def whole_node(tag: str, attributes: Mapping[str, str]) -> Node:
-    """A node that carries everything the element says."""
+    """A node with everything in the element."""
     node: Node = {"type": tag, "key": attributes.get("key")}
     if tag not in _WITHOUT_VALUE or "value" in attributes:
         node["value"] = attributes.get("value")
@@ -317,7 +316,7 @@ def whole_node(tag: str, attributes: Mapping[str, str]) -> Node:
 
 
 def stub_node(tag: str, attributes: Mapping[str, str]) -> Node:
-    """A node for an attribute whose value is in its column: only there for its children."""
+    """A node for an attribute whose value is in its column: it only holds its children."""
     return {"type": tag, "key": attributes.get("key")}
 
 

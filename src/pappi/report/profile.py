@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from pappi.eventlog import Anchored, AttributeUse, BlockCount, Profile, Spread
+from pappi.report.describe import listed_up_to
 from pappi.report.numbers import three_digits
 from pappi.report.wording import percent
 from pappi.values import DURATIONS, Calendar, CaseBorder, Grid, Kind
@@ -181,15 +182,9 @@ def personal_lines(profile: Profile) -> Iterator[str]:
     for use in profile.personal:
         by_kind.setdefault(use.personal, []).append(use.name)
     for holds, names in by_kind.items():
-        yield f"  {holds}: {_some(names)}"
+        yield f"  {holds}: {listed_up_to(names, _MOST_NAMED)}"
     yield "  Their values are stored here, and never shown to analysts, but their names are public."
     yield "  Leave out what no PPI needs: --dry-run --write FILE, delete lines, then --declaration."
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_MOST_NAMED])
-    more = len(names) - _MOST_NAMED
-    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def time_text(us: float) -> str:

@@ -56,14 +56,11 @@ def smoothed_all(series: Sequence[Series]) -> tuple[Series, ...]:
     A derived whole-time value is not used: it may come from the same periods.
     """
     by_id = {item.ppi: item for item in series if not any(a.derived_from for a in item.answers)}
+    whole_ids = {whole_id(item.ppi) for item in series}
     return tuple(
-        item if _is_whole(item, series) else smoothed(item, by_id.get(whole_id(item.ppi)))
+        item if item.ppi in whole_ids else smoothed(item, by_id.get(whole_id(item.ppi)))
         for item in series
     )
-
-
-def _is_whole(series: Series, among: Sequence[Series]) -> bool:
-    return any(whole_id(item.ppi) == series.ppi for item in among)
 
 
 def smoothed(series: Series, whole: Series | None = None) -> Series:

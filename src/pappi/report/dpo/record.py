@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from pappi.report.dpo.facts import LogFacts, Pack, ReleaseRow, Share
-from pappi.report.dpo.processing import BLANK, RecordLine, declared_facts, record_of_processing
+from pappi.report.dpo.processing import BLANK, declared_facts, record_of_processing
 from pappi.report.dpo.promise import bounds_of, compared_text, late_data, not_covered
 from pappi.values import Epsilon, KeyRecord
 
@@ -63,7 +62,13 @@ def _log(log: LogFacts) -> dict[str, Any]:
         ],
         "analysts": [_share(share) for share in log.shares],
         "releases": [_release(row) for row in log.releases],
-        "record_of_processing": dict(_processing(record_of_processing(log))),
+        "record_of_processing": {
+            line.label: {
+                "known": list(line.known),
+                "blank": f"{BLANK}: {line.blank}" if line.blank else None,
+            }
+            for line in record_of_processing(log)
+        },
         "erasures": [
             {
                 "at": erasure.at,
@@ -114,12 +119,6 @@ def _release(row: ReleaseRow) -> dict[str, Any]:
             "reserved": row.reserved,
         },
     }
-
-
-def _processing(entries: Iterable[RecordLine]) -> Iterable[tuple[str, dict[str, Any]]]:
-    for entry in entries:
-        blank = f"{BLANK}: {entry.blank}" if entry.blank else None
-        yield entry.label, {"known": list(entry.known), "blank": blank}
 
 
 def _key(key: KeyRecord) -> dict[str, Any]:
