@@ -1,10 +1,9 @@
 """The analyst's pages, and the right each of them needs.
 
 view          what every page has
-logs          the logs one may query, and what is public about each
+pages         the logs one may query; saved queries and subscriptions
 asking        a query before its release: composed, previewed, rehearsed, released
 composing     ... put together from sentences with blanks, without knowing the notation
-questions     saved queries: shown again for free, subscribed to, forgotten
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ from __future__ import annotations
 from pappi.service.layers import Service
 from pappi.service.routes import add_page
 from pappi.service.web.workbench.asking import AskingView
-from pappi.service.web.workbench.logs import LogsView
-from pappi.service.web.workbench.questions import QuestionsView
+from pappi.service.web.workbench.pages import LogsView, SavedQueriesView
 from pappi.session import Workspace
 from pappi.values import Right
 
@@ -28,7 +26,7 @@ def add_workbench(app: Service, workspace: Workspace) -> None:
     add_page(app, "POST", "/workbench/logs/{log}/ask", asking.preview, preview)
     add_page(app, "POST", "/workbench/rehearse", asking.rehearse, preview)
     add_page(app, "POST", "/workbench/release", asking.release, release)
-    questions = QuestionsView(workspace)
+    questions = SavedQueriesView(workspace)
     add_page(app, "GET", "/workbench/questions", questions.all, preview)
     add_page(app, "GET", "/workbench/questions/{question}", questions.one, preview)
     add_page(app, "GET", "/workbench/questions/{question}/figures.csv", questions.csv, preview)
