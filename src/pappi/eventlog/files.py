@@ -193,15 +193,15 @@ def require_harmless(name: str, content: bytes) -> None:
 
     Also one in which a single distant cell makes a table of millions of columns and rows.
     """
-    budget = _most(len(content))
+    allowance = _most(len(content))
     rows = columns = 0
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for info in archive.infolist():
                 overlap = b""
-                with _opened_member(archive, info, name, budget) as member:
+                with _opened_member(archive, info, name, allowance) as member:
                     while block := member.read(1 << 20):
-                        budget -= len(block)
+                        allowance -= len(block)
                         for letters, digits in _PLACE.findall(overlap + block):
                             rows = max(rows, int(digits))
                             columns = max(columns, _column(letters))

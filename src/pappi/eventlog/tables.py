@@ -139,7 +139,7 @@ class _Table:
         self._activity = activity
         self._time_of_day = self._said("time_of_day")
         self._start = self._said("start")
-        self._milestones = tuple(names.index(name_) for name_ in options.milestones)
+        self._milestones = tuple(names.index(milestone) for milestone in options.milestones)
         self._taken = {n for n in (case, activity, self._time_of_day) if n is not None}
 
     def sample(self) -> Mapping[int, Sequence[str]]:
