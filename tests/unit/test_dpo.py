@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
@@ -336,6 +337,11 @@ def test_the_chain_is_given_with_its_head(acted: Workspace) -> None:
     assert verified.head in page
     assert f"{verified.entries:,} entries" in page
     assert "pappi audit ledger" in page
+
+
+def test_acts_are_listed_by_their_entries(acted: Workspace) -> None:
+    columns = re.findall(r"<th scope=\"col\"[^>]*>([^<]*)</th>", page_of(acted))
+    assert "|".join(("Entry", "When (UTC)", "Log", "What", "By")) in "|".join(columns)
 
 
 def test_what_only_the_controller_knows_is_left_blank(acted: Workspace) -> None:

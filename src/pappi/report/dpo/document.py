@@ -366,7 +366,7 @@ def _looks(looks: Sequence[Look]) -> Element:
         (f"{look.seq:,}", _days(when(look.at)), bdi(look.by), bdi(_some(look.ppis, look.count)))
         for look in shown
     ]
-    headers = ("RecordLine", "When (UTC)", "By", "Indicators")
+    headers = ("Entry", "When (UTC)", "By", "Indicators")
     caption = f"{_counted(len(shown), 'view')} of exact values, oldest first"
     views = _table(caption, headers, rows, numbers=(0,), words=(1,))
     rest = _rest(len(looks) - len(shown), "earlier views", "pappi trail")
@@ -394,7 +394,7 @@ def _acts(acts: Sequence[Act]) -> Element:
         (f"{act.seq:,}", _days(when(act.at)), bdi(act.log or "all"), bdi(act.what), bdi(act.by))
         for act in shown
     ]
-    headers = ("RecordLine", "When (UTC)", "Log", "What", "By")
+    headers = ("Entry", "When (UTC)", "Log", "What", "By")
     caption = f"{_counted(len(shown), 'act')}, oldest first"
     rest = _rest(len(acts) - len(shown), "earlier acts", "pappi trail")
     return el("div", _table(caption, headers, rows, numbers=(0,), words=(1,)), rest)
