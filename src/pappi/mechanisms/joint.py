@@ -39,6 +39,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
@@ -82,6 +83,13 @@ _MOST_RADII = 20_000
 _TOLD = "beyond"
 _MOST_PARTS = 240
 _PARTS_ACROSS = 18
+_LEAST_SLOPE = 1e-9
+_CLOSE = 1e-6
+_ROUNDED = 1e-6  # how far rounding may part tails beside a slope that is next to none
+_MOST_STEPS = 40
+
+Excess = Callable[[float], float]
+"""How far something is above what is looked for; never rises."""
 
 
 # Without slots, these three: what follows from their fields is worked out once for each (a plan
@@ -605,17 +613,23 @@ class Noise:
         away = distance - step
         if away <= 0:
             return np.ones_like(turns)
-        radii, numbers, spreads, weights = self._folded
+        radii, numbers, spreads, weights = self.folded
         far = radii + step + numbers + spreads >= away  # no turn is beyond ±1
         reach, numbers, spreads = radii[far] + step, numbers[far], spreads[far]
-        slope = np.maximum(np.abs(turns[:, None]) * spreads, 1e-9)
+        slope = np.maximum(np.abs(turns[:, None]) * spreads, _LEAST_SLOPE)
         shifts = turns[:, None] * numbers
         beyond = _mean_above(reach - away - shifts, slope)
         beyond = beyond + (_mean_above(reach - away + shifts, slope) if numbers.any() else beyond)
         return np.minimum(beyond @ (weights[far] / (2 * reach)), 1.0)
 
     @cached_property
-    def _folded(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def variances(self) -> tuple[float, float]:
+        """Of v, if it had no steps, and of t: to search from."""
+        of_v, of_t = self.radii**2 / 3, self.numbers**2 + self.spreads**2 / 3
+        return float((self.weights * of_v).sum()), float((self.weights * of_t).sum())
+
+    @cached_property
+    def folded(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Too many cases and too few are equally likely, and off by as much: each pair once."""
         kept = self.numbers >= 0
         twice = np.where(self.numbers > 0, 2.0, 1.0)
@@ -763,15 +777,68 @@ def _quantiles(noise: Noise, span: int, confidence: float, tilt: float) -> _Quan
 
 @lru_cache(maxsize=4096)
 def _quantile(noise: Noise, number: int, span: int, confidence: float) -> float:
+    """By halving; the tail itself is asked only of distances close to where it falls to α."""
     alpha, turn = significance(confidence), number / (_TURNS - 1)
     low, high = 0.0, 3 * float(noise.radii.max() + 1)
+    of_v, of_t = noise.variances
+    likely = NormalDist().inv_cdf(1 - alpha / 2) * math.sqrt(of_v + turn**2 * of_t)
+    excess, close = _excess_of_tail(noise, turn, span, alpha)
+    above, below = _around(excess, close, (0.95 * likely, likely, high))
     while high - low > 1e-5 * high:
         middle = (low + high) / 2
-        if noise.tail(middle, turn, span) > alpha:
+        if middle <= above or (middle < below and noise.tail(middle, turn, span) > alpha):
             low = middle
         else:
             high = middle
     return high
+
+
+def _excess_of_tail(noise: Noise, turn: float, span: int, alpha: float) -> tuple[Excess, float]:
+    """`Noise.tail` beside α, what distances share done once; and how far rounding may part them."""
+    step, (radii, numbers, spreads, weights) = 1 / span, noise.folded
+    reach, shifts, slope = radii + step, turn * numbers, turn * spreads
+    is_flat = not slope.any()
+    slope = np.maximum(slope, _LEAST_SLOPE)
+    sides = np.concatenate((reach - shifts, reach + shifts))
+    each = np.tile(weights / ((2 if is_flat else 8 * slope) * reach), 2)
+    left, right = sides + np.tile(slope, 2), sides - np.tile(slope, 2)
+
+    def excess(distance: float) -> float:
+        above = np.maximum(left - (distance - step), 0.0)
+        if not is_flat:
+            below = np.maximum(right - (distance - step), 0.0)
+            above = above * above - below * below
+        often = float((each * above).sum())  # of many, a product would start threads
+        return math.log(often / alpha) if often > 0 else -math.inf
+
+    return excess, _CLOSE + (_ROUNDED * float(reach.max()) if is_flat else 0.0)
+
+
+def _around(
+    excess: Excess, close: float, places: tuple[float, float, float]
+) -> tuple[float, float]:
+    """Two places, close together: up to one it is surely above zero, from the other on below.
+
+    It never rises. What is so small that rounding may have made it counts as neither. The first
+    two places are guesses, the third is the last there is.
+    """
+    *guesses, below = places
+    above, known = 0.0, [(place, excess(place)) for place in guesses]
+    for _ in range(_MOST_STEPS):
+        for place, found in known[-2:]:
+            above = max(above, place) if found > close / 10 else above
+            below = min(below, place) if found < -close / 10 else below
+        if below - above <= 4 * close * below:
+            break
+        (first, of_first), (last, of_last) = known[-2:]
+        fall = of_first - of_last
+        guess = last + of_last * (last - first) / fall if fall else math.inf
+        # A little beyond, on the side that was not seen last.
+        guess += math.copysign(close, of_last) * guess
+        if not above < guess < below:
+            guess = (above + below) / 2
+        known.append((guess, excess(guess)))
+    return above, below
 
 
 def _tilted(confidence: float, number: int, tilt: float) -> float:
@@ -787,10 +854,22 @@ def _level_of_each(noise: Noise, span: int, members: int, rarely: float) -> tupl
     members the union bound is better.
     """
     union = 1 - rarely / members
+    if members == 1:
+        return union, 0.0
     low, high = 1 - rarely, union
+
+    def missing(confidence: float) -> float:
+        return 1 - rarely - _all_within(noise, span, members, confidence)
+
+    def excess(part: float) -> float:
+        return missing(1 - rarely + part * (union - (1 - rarely))) / rarely
+
+    close = 0.5 ** (_HALVINGS + 3)
+    ends = _around(excess, close, (1 - 4 * close, 0.8, 1.0))
+    above, below = (1 - rarely + part * (union - (1 - rarely)) for part in ends)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if _all_within(noise, span, members, middle) < 1 - rarely:
+        if middle <= above or (middle < below and missing(middle) > 0):
             low = middle
         else:
             high = middle
@@ -798,16 +877,19 @@ def _level_of_each(noise: Noise, span: int, members: int, rarely: float) -> tupl
 
 
 def _all_within(noise: Noise, span: int, members: int, confidence: float) -> float:
-    radii = np.maximum(noise.radii, 1e-9)[:, None]
-    places = np.linspace(-1, 1, _PLACES)[None, :]
-    t = noise.numbers[:, None] + noise.spreads[:, None] * places
-    worst = np.ones_like(t)
+    radii, numbers, spreads, weights = noise.folded
+    radii = np.maximum(radii, 1e-9)[:, None]
+    t = numbers[:, None] + spreads[:, None] * np.linspace(-1, 1, _PLACES)[None, :]
+    worst = np.broadcast_to(2 * radii, t.shape).copy()
+    upper, lower = np.empty_like(t), np.empty_like(t)  # in place: memory is what takes long
     for number in range(0, _TURNS, _TURNS // 8):
-        turn = number / (_TURNS - 1)
         away = _quantile(noise, number, span, _tilted(confidence, number, _TILT))
-        inside = np.minimum(turn * t + away, radii) - np.maximum(turn * t - away, -radii)
-        worst = np.minimum(worst, np.clip(inside / (2 * radii), 0.0, 1.0))
-    return float(noise.weights @ (worst**members).mean(axis=1))
+        np.multiply(t, number / (_TURNS - 1), out=upper)
+        np.maximum(np.subtract(upper, away, out=lower), -radii, out=lower)
+        np.minimum(np.add(upper, away, out=upper), radii, out=upper)
+        np.minimum(worst, np.subtract(upper, lower, out=upper), out=worst)
+    inside = np.maximum(worst / (2 * radii), 0.0)
+    return float((weights * (inside**members).mean(axis=1)).sum())
 
 
 @lru_cache(maxsize=256)
