@@ -87,6 +87,7 @@ _LEAST_SLOPE = 1e-9
 _CLOSE = 1e-6
 _ROUNDED = 1e-6  # how far rounding may part tails beside a slope that is next to none
 _MOST_STEPS = 40
+_STEEP = 1e-4  # turns that a difference of squares can tell
 
 Excess = Callable[[float], float]
 """How far something is above what is looked for; never rises."""
@@ -619,8 +620,25 @@ class Noise:
         slope = np.maximum(np.abs(turns[:, None]) * spreads, _LEAST_SLOPE)
         shifts = turns[:, None] * numbers
         beyond = _mean_above(reach - away - shifts, slope)
-        beyond = beyond + (_mean_above(reach - away + shifts, slope) if numbers.any() else beyond)
+        beyond += _mean_above(reach - away + shifts, slope) if numbers.any() else beyond
         return np.minimum(beyond @ (weights[far] / (2 * reach)), 1.0)
+
+    def tails_of_many(self, distance: float, turns: Floats, span: int) -> Floats:
+        """The same but for rounding, in half the time; for forecasts, not for what is answered."""
+        away, steep = distance - 1 / span, np.abs(turns)
+        if away <= 0 or not steep.size or steep.min() < _STEEP:
+            return self.tails(distance, turns, span)
+        radii, numbers, spreads, weights = self.folded
+        far = radii + 1 / span + numbers + spreads >= away
+        reach, numbers, spreads = radii[far] + 1 / span, numbers[far], spreads[far]
+        squares, beyond = np.empty((len(steep), len(reach))), np.zeros(len(steep))
+        each = weights[far] / (8 * reach * spreads)
+        for number in (numbers, -numbers):
+            for sign in (1, -1):
+                np.multiply(steep[:, None], number - sign * spreads, out=squares)
+                np.maximum(np.subtract(reach - away, squares, out=squares), 0.0, out=squares)
+                beyond += sign * (np.square(squares, out=squares) @ each)
+        return np.asarray(np.minimum(beyond / steep, 1.0))
 
     @cached_property
     def variances(self) -> tuple[float, float]:
@@ -657,9 +675,12 @@ class Noise:
 
 
 def _mean_above(left: Floats, slope: Floats) -> Floats:
-    """The mean of (left − slope·y)⁺ over y from −1 to 1."""
-    square = np.maximum(left + slope, 0.0) ** 2 - np.maximum(left - slope, 0.0) ** 2
-    return np.asarray(square / (4 * slope))
+    """The mean of (left − slope·y)⁺ over y from −1 to 1, in place of `left`."""
+    more = left + slope
+    less = np.subtract(left, slope, out=left)
+    for end in (more, less):
+        np.square(np.maximum(end, 0.0, out=end), out=end)
+    return np.divide(np.subtract(more, less, out=more), 4 * slope, out=more)
 
 
 @lru_cache(maxsize=1024)
@@ -677,9 +698,10 @@ def _share_law(noise: Noise, span: int, cases: int, *, known: bool) -> ErrorLaw:
             return 0.0
         truths = np.append(lower_half, min(off, 1 - off))
         seen = np.stack((truths + off, truths - off))
+        possible, sides = (seen > 0) & (seen < 1), np.zeros(seen.shape)
         turns = 0.0 * seen if known else 2 * seen - 1
-        sides = noise.tails(2 * off * cases, turns.ravel(), span).reshape(seen.shape)
-        return float(np.where((seen > 0) & (seen < 1), sides, 0.0).sum(axis=0).max() / 2)
+        sides[possible] = noise.tails_of_many(2 * off * cases, turns[possible], span)
+        return float(sides.sum(axis=0).max() / 2)
 
     return ErrorLaw(beyond)
 
