@@ -239,9 +239,13 @@ class JointMember(Mechanism):
 
     def _of_class(self, noisy: Outcome) -> Outcome:
         """What was released of its class: the sums, and the number last."""
+        return noisy[self._slice]
+
+    @cached_property
+    def _slice(self) -> slice:
         number, _ = self.place
         start = sum(len(each.spans) + 1 for each in self.classes[:number])
-        return noisy[start : start + len(self.classes[number].spans) + 1]
+        return slice(start, start + len(self.classes[number].spans) + 1)
 
     def _noisy(self, noisy: Outcome) -> tuple[float, float]:
         """v and t: twice its sum in cases, and the number of cases."""
@@ -300,19 +304,32 @@ class JointMember(Mechanism):
     def _share(self, v: float, t: float) -> float:
         if self.adjacency is Adjacency.REPLACE:
             return clamp((1 + v / t) / 2, 0.0, 1.0) if t else 0.5
-        shares = _drawn_in(np.array([v]), np.array([t]), self._noise.unit)
-        return float(shares[0])
+        return _drawn_in_one(v, t, self._noise.unit)
 
-    @property
+    @cached_property
     def _unit(self) -> float:
         """What one step of v adds to a sum."""
         return float(self.member.lattice.step) * self.member.span / 4
 
     def _sum(self, v: float, t: float) -> float:
-        return self._unit * (v + float(self.member.skew) * t)
+        return self._unit * (v + self._skew * t)
+
+    @cached_property
+    def _skew(self) -> float:
+        return float(self.member.skew)
+
+    @cached_property
+    def _range(self) -> tuple[float, float, float]:
+        """Its bounds, and how far they are apart."""
+        return float(self.bounds.low), float(self.bounds.high), float(self.bounds.width)
+
+    @cached_property
+    def _rounding(self) -> float:
+        return self.member.lattice.rounding
 
     def _mean(self, share: float) -> float:
-        return float(self.bounds.low) + float(self.bounds.width) * share
+        low, _, width = self._range
+        return low + width * share
 
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         """For the mean or sum of the clipped values; rounding is included."""
@@ -331,8 +348,8 @@ class JointMember(Mechanism):
         noise, span = self._noise, self.member.span
         v, t = self._noisy(noisy)
         if self.member.is_sum:
-            away = noise.quantile(-float(self.member.skew), span, confidence, tilt)
-            rounding = self.member.lattice.rounding * max(t, 0.0)
+            away = noise.quantile(-self._skew, span, confidence, tilt)
+            rounding = self._rounding * max(t, 0.0)
             return self._sum(v - away, t) - rounding, self._sum(v + away, t) + rounding
         if self.adjacency is Adjacency.REPLACE:
             away = noise.quantile(0.0, span, confidence, tilt)
@@ -345,19 +362,10 @@ class JointMember(Mechanism):
                 else (0.0, 1.0)
             )
         else:
-            above, below = self._bins(noisy)
-
-            def accepted(p: float) -> bool:
-                off = 2 * abs((1 - p) * above - p * below)
-                return off <= noise.quantile(2 * p - 1, span, confidence, tilt)
-
-            low, high = share_hull(above, below, accepted)
+            low, high = noise.share_hull(*self._bins(noisy), span, confidence, tilt)
             estimate = self._share(v, t)
             low, high = min(low, estimate), max(high, estimate)
-        rounding, ends = (
-            self.member.lattice.rounding,
-            (float(self.bounds.low), float(self.bounds.high)),
-        )
+        rounding, ends = self._rounding, self._range[:2]
         return clamp(self._mean(low) - rounding, *ends), clamp(self._mean(high) + rounding, *ends)
 
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:
@@ -383,7 +391,7 @@ class JointMember(Mechanism):
         v, t = self._noisy(noisy)
         noise, (low, high) = self._noise, self.output_range
         if self.member.is_sum:
-            off = noise.deviation(-float(self.member.skew), self.member.span)
+            off = noise.deviation(-self._skew, self.member.span)
             scale = self._sum(off, 0.0) / math.sqrt(2)
             ends = (end if math.isfinite(end) else None for end in (low, high))
             return LaplaceLikelihood(self._sum(v, t), scale, *ends)
@@ -403,7 +411,7 @@ class JointMember(Mechanism):
         if self.member.is_sum:
             low = 0.0 if self.bounds.low >= 0 else -math.inf
             return low, 0.0 if self.bounds.high <= 0 else math.inf
-        return float(self.bounds.low), float(self.bounds.high)
+        return self._range[:2]
 
     # --- what is predicted
 
@@ -522,6 +530,13 @@ def _drawn_in(v: Floats, t: Floats, unit: float) -> Floats:
     both = above + below
     towards = _DRAWN_IN / (1 + both)
     return np.asarray((above + towards) / (both + 2 * towards))
+
+
+def _drawn_in_one(v: float, t: float, unit: float) -> float:
+    above, below = max((t + v) / 2, 0.0) / unit, max((t - v) / 2, 0.0) / unit
+    both = above + below
+    towards = _DRAWN_IN / (1 + both)
+    return (above + towards) / (both + 2 * towards)
 
 
 def written_set(classes: tuple[PresenceClass, ...]) -> str:
@@ -667,11 +682,18 @@ class Noise:
 
         With a tilt it is surer the further it is turned.
         """
-        place = abs(turn) * (_TURNS - 1)
-        low = min(int(place), _TURNS - 2)
+        return _between_turns(_quantiles(self, span, confidence, tilt), turn)
+
+    def share_hull(
+        self, above: float, below: float, span: int, confidence: float, tilt: float
+    ) -> tuple[float, float]:
+        """All shares p whose pivot is not too far off, from the noisy sums of both sides."""
         known = _quantiles(self, span, confidence, tilt)
-        first, second = known[low], known[low + 1]
-        return first + (place - low) * (second - first)
+
+        def accepted(p: float) -> bool:
+            return 2 * abs((1 - p) * above - p * below) <= _between_turns(known, 2 * p - 1)
+
+        return share_hull(above, below, accepted)
 
 
 def _mean_above(left: Floats, slope: Floats) -> Floats:
@@ -790,6 +812,13 @@ class _Quantiles(dict[int, float]):
     def __missing__(self, number: int) -> float:
         self[number] = self._at(number)
         return self[number]
+
+
+def _between_turns(known: _Quantiles, turn: float) -> float:
+    place = abs(turn) * (_TURNS - 1)
+    low = int(place) if place < _TURNS - 2 else _TURNS - 2
+    first = known[low]
+    return first + (place - low) * (known[low + 1] - first)
 
 
 @lru_cache(maxsize=1024)
