@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import pappi
 from pappi.custody import NewLog
 from pappi.engine import CaseTable, Identify, case_level, evaluate_cases
-from pappi.engine.table import Who
+from pappi.engine.table import Who, truncated_batches
 from pappi.eventlog import ReadOptions
 from pappi.ppinot import CountMeasure, Occurs, TruthLiteral, parse_catalogue
 from pappi.session import Workspace
@@ -141,6 +141,25 @@ def test_nobody_loses_more_cases_than_needed_and_the_order_stays(
         expected = sum(min(len(numbers(account)), unit.max_cases) for account in accounts)
         assert np.count_nonzero(persons_of(kept) == person) == expected
     assert None not in set(persons_of(kept))
+
+
+@given(logs, st.integers(0, 25), units)
+def test_persons_are_bounded_over_all_batches_of_a_log_together(
+    cases: list[tuple[str | None, int | None]], cut: int, unit: PrivacyUnit
+) -> None:
+    table, early = table_of(cases), np.arange(len(cases)) < cut
+    batches = [rows_of(table, early), rows_of(table, ~early)]
+    together = CaseTable.joined(truncated_batches(batches, unit, HORIZON, ZONE))
+    kept = ours(table, unit)
+    assert together.columns[NUMBER].tolist() == kept.columns[NUMBER].tolist()
+    assert persons_of(together).tolist() == persons_of(kept).tolist()
+
+
+def test_a_person_of_whom_no_case_has_an_instant_makes_no_release_fail() -> None:
+    """Their number is beyond those of all whose cases count."""
+    table = table_of([("anna", 1), ("anna", 2), ("anna", 3), ("bert", None)])
+    kept = ours(table, PrivacyUnit("who", 2))
+    assert persons_of(kept).tolist() == ["anna", "anna"]
 
 
 @given(logs)

@@ -23,9 +23,10 @@
 Every refusal happens before the charge, and so before any event is read.
 """
 
+from typing import TYPE_CHECKING
+
 from pappi.checkpoint.access import Caller, Permit
 from pappi.checkpoint.facts import Checked, PastRelease, what_was_charged
-from pappi.checkpoint.levels import released_in_levels
 from pappi.checkpoint.pace import AT_ONCE, GRID_SECONDS, Clock, Pace, on_grid, time_to_wait
 from pappi.checkpoint.prices import Price
 from pappi.checkpoint.queries import (
@@ -41,6 +42,12 @@ from pappi.checkpoint.queries import (
 from pappi.checkpoint.session import LocalSession, Run, run_due, subjects_of
 from pappi.checkpoint.subscriptions import end_all
 from pappi.checkpoint.views import Budget, Quotes, Released
+from pappi.lazy import lazy_imports
+
+if TYPE_CHECKING:
+    from pappi.checkpoint.levels import released_in_levels
+else:
+    __getattr__ = lazy_imports(__name__)
 
 __all__ = [
     "AT_ONCE",

@@ -31,7 +31,6 @@ from pappi.ppinot import (
     Ppi,
     Target,
     Wanted,
-    sentence,
     value_above,
 )
 from pappi.store import LogDeclaration
@@ -383,6 +382,8 @@ def series_of(
 
 
 def _series(plan: Plan, answers: Iterable[Answer], beyond: Beyond | None) -> Series:
+    from pappi.ppinot import sentence  # of what is answered only: a preview has no use for it
+
     return Series(
         ppi=plan.ppi.id,
         name=plan.ppi.name,

@@ -30,7 +30,6 @@ from pappi.checkpoint.counts import (
 )
 from pappi.checkpoint.derivation import Derivations
 from pappi.checkpoint.facts import Checked, PastRelease
-from pappi.checkpoint.levels import released_in_levels
 from pappi.checkpoint.pace import AT_ONCE, Pace
 from pappi.checkpoint.prices import (
     UNPAID,
@@ -85,9 +84,8 @@ from pappi.errors import (
     UsageError,
 )
 from pappi.ledger import Forecast, KeyState, Ledger, RemainingBudget, allowed
-from pappi.planning import Plan, suggest_catalogue
+from pappi.planning import Plan
 from pappi.ppinot import Catalogue, Definitions, definitions_in
-from pappi.series import smoothed_all
 from pappi.store import (
     LedgerSession,
     LogDeclaration,
@@ -169,6 +167,8 @@ class LocalSession:
 
     def suggest(self, log: str) -> str:
         """A first catalogue in YAML, from what is public about a log; costs nothing."""
+        from pappi.planning import suggest_catalogue
+
         return suggest_catalogue(self.log(log))
 
     # --- before anything is spent ---
@@ -342,7 +342,7 @@ class LocalSession:
         with self._open_for(catalogue) as (_, log):
             pass
         series = rehearsed(catalogue, epsilon_if_any(epsilon), log)
-        return Released(smoothed_all(series) if smooth else series)
+        return Released(_smoothed(series) if smooth else series)
 
     def audited(
         self,
@@ -409,13 +409,15 @@ class LocalSession:
             share = epsilon_of(whole).fraction
             # The whole time tells nothing new about its periods if it was derived from them.
             release = partial(self.release, anyway=anyway, derived=False)
+            from pappi.checkpoint.levels import released_in_levels
+
             levels = released_in_levels(release, catalogue, amount, share)
-            return Released(smoothed_all(levels))
+            return Released(_smoothed(levels))
         with self._open_for(catalogue) as (ledger, log):
             plans, series = plans_of(catalogue, amount, log.public), None
             while series is None:
                 series = self._released(plans, ledger, log, price, anyway=anyway, derived=derived)
-        return Released(smoothed_all(series) if smooth else series)
+        return Released(_smoothed(series) if smooth else series)
 
     def _released(
         self,
@@ -477,7 +479,7 @@ class LocalSession:
             # Remembered before it is shown: whoever recorded it may not have come to do that.
             self._ledger_session.registry(ledger)
             series = series_of(known, states, results, log)
-        return Released(smoothed_all(series) if smooth else series)
+        return Released(_smoothed(series) if smooth else series)
 
     def answer(
         self,
@@ -698,6 +700,12 @@ def run_due(
                     yield Run(subscription, session.answer(ledger, due, log))
             except PappiError as problem:
                 yield Run(subscription, problem=problem)
+
+
+def _smoothed(series: Sequence[Series]) -> tuple[Series, ...]:
+    from pappi.series import smoothed_all
+
+    return smoothed_all(series)
 
 
 def _is_new(release: Release, states: Mapping[str, KeyState]) -> bool:

@@ -50,6 +50,7 @@ from pappi.engine.table import (
     cases_in,
     key_numbers,
     read_by,
+    truncated_batches,
 )
 from pappi.ppinot import (
     Grouping,
@@ -110,12 +111,12 @@ def cases_by_period(
         {part.grouping for each in measures for _, part in aggregated_measures(each)},
     )
     place, horizon, zone = log.place(events), log.horizon, log.terms.zone
-    if not bounded and all(scope.last_cases is None for scope in periods):
-        batches = reading.batches(place, log.table, in_order=False)
-        return batches_in(batches, periods, horizon, zone)
-    cases = CaseTable.joined(list(reading.batches(place, log.table, in_order=False)))
+    batches: Iterable[CaseTable] = reading.batches(place, log.table, in_order=False)
     if bounded:
-        cases = cases.truncated(log.terms.unit, horizon, zone)
+        batches = truncated_batches(list(batches), log.terms.unit, horizon, zone)
+    if all(scope.last_cases is None for scope in periods):
+        return batches_in(batches, periods, horizon, zone)
+    cases = CaseTable.joined(list(batches))
     return {scope: cases_in(cases, scope, some, horizon, zone) for scope, some in periods.items()}
 
 

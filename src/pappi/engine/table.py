@@ -72,7 +72,14 @@ class CaseTable:
         )
 
     def truncated(self, unit: PrivacyUnit, horizon: Horizon, zone: ZoneInfo) -> CaseTable:
-        """Contribution bounding: of each person's cases at most as many as the unit says.
+        """Contribution bounding: of each person's cases at most as many as the unit says."""
+        (bounded,) = truncated_batches([self], unit, horizon, zone)
+        return bounded
+
+    def _staying(
+        self, unit: PrivacyUnit, horizon: Horizon, zone: ZoneInfo
+    ) -> NDArray[np.bool_] | None:
+        """Which cases stay, where persons are protected.
 
         They are chosen block after block, so that no later case changes an earlier choice,
         and within a block by their keyed hash. What lies before the horizon is chosen first,
@@ -80,28 +87,31 @@ class CaseTable:
         counts nowhere.
         """
         if unit.column is None:
-            return self
+            return None
         if self.who is None:
             raise LookupError("the cases of persons were read without their persons")
         person = self.who.person_numbers()
         counts = (person >= 0) & np.isfinite(self.anchor_us)
         # Whoever has no more cases than may stay keeps them all: only of others they are sorted.
-        many = np.bincount(person[counts]) > unit.max_cases
+        persons = int(person.max(initial=-1)) + 1  # some of them may have no case that counts
+        many = np.bincount(person[counts], minlength=persons) > unit.max_cases
         rows = np.flatnonzero(counts & many[person]) if many.any() else np.empty(0, dtype=np.intp)
         counts[rows] = False
         block = _block_numbers(self.anchor_us[rows], horizon, zone)
-        order = np.argsort(person[rows] * (block.max(initial=0) + 1) + block, kind="stable")
-        rows, block = rows[order], block[order]
-        runs = _Runs.of(person[rows], block, unit)
+        blocks = int(block.max(initial=0)) + 1
+        number = person[rows] * blocks + block
+        order = np.argsort(number)  # in which order those of one person and block stand is all one
+        rows, runs = rows[order], _Runs.of(number[order], blocks, unit)
         all_stay = runs.room >= runs.lengths
-        counts[rows[all_stay[runs.numbers]]] = True
+        counts[rows[runs.cases(all_stay)]] = True
         # Only where some of a person's cases in a block stay, and others do not, it matters which.
-        (torn,) = (~all_stay & (runs.room > 0))[runs.numbers].nonzero()
-        ranks = self.who.rows(rows[torn]).ranks(_TRUNCATION)
-        torn = torn[np.lexsort((ranks, runs.numbers[torn]))]
-        places = _places(_differs_from_last(runs.numbers[torn]))
-        counts[rows[torn[places < runs.room[runs.numbers[torn]]]]] = True
-        return self._rows(np.flatnonzero(counts))
+        torn = ~all_stay & (runs.room > 0)
+        rows, lengths = rows[runs.cases(torn)], runs.lengths[torn]
+        ranks = self.who.rows(rows).ranks(_TRUNCATION)
+        rows = rows[np.lexsort((ranks, np.repeat(np.arange(lengths.size), lengths)))]
+        places = np.arange(rows.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        counts[rows[places < np.repeat(runs.room[torn], lengths)]] = True
+        return counts
 
     def buckets(self, count: int) -> NDArray[np.int64]:
         """A bucket for each case, by its keyed hash: whatever else the log holds."""
@@ -213,27 +223,23 @@ def key_numbers(texts: Texts, keys: Sequence[str]) -> NDArray[np.int16] | NDArra
 class _Runs:
     """Persons' cases in the order of persons and blocks: a run is what one has in one block."""
 
-    numbers: NDArray[np.intp]
-    """The run of each case."""
     lengths: NDArray[np.intp]
     room: NDArray[np.intp]
     """How many of a run may stay, after those of the blocks before it."""
 
     @classmethod
-    def of(cls, person: NDArray[Any], block: NDArray[Any], unit: PrivacyUnit) -> _Runs:
-        new_person = _differs_from_last(person)
-        begins = new_person | _differs_from_last(block)
-        (starts,) = begins.nonzero()
+    def of(cls, numbers: NDArray[np.int64], blocks: int, unit: PrivacyUnit) -> _Runs:
+        """Numbers in order: the same for a person in a block, so many of them for each person."""
+        starts = np.flatnonzero(_differs_from_last(numbers))
         room = np.full(starts.size, unit.max_cases)
         if unit.per is Per.LOG:
-            room -= _places(new_person)[starts]
-        return cls(np.cumsum(begins) - 1, np.diff(starts, append=begins.size), room)
+            begins = _differs_from_last(numbers[starts] // blocks)
+            room -= starts - np.maximum.accumulate(np.where(begins, starts, 0))
+        return cls(np.diff(starts, append=numbers.size), room)
 
-
-def _places(begins: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """How many stand before each, since the last that begins something."""
-    index = np.arange(begins.size)
-    return index - np.maximum.accumulate(np.where(begins, index, 0))
+    def cases(self, runs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whether each case is in one of these runs."""
+        return np.repeat(runs, self.lengths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +254,9 @@ class Who:
 
     @classmethod
     def joined(cls, parts: Sequence[Who]) -> Who:
+        first = parts[0]
+        if all(part.every_case_id is first.every_case_id for part in parts):
+            return replace(first, picked=np.concatenate([part._numbers for part in parts]))  # noqa: SLF001
         persons = [part.persons for part in parts if part.persons is not None]
         return cls(
             pa.concat_arrays([part.case_ids for part in parts]),
@@ -256,8 +265,13 @@ class Who:
         )
 
     def rows(self, rows: NDArray[np.intp] | slice) -> Who:
-        ours = np.arange(len(self.every_case_id)) if self.picked is None else self.picked
-        return replace(self, picked=ours[rows])
+        if self.picked is None and not isinstance(rows, slice):
+            return replace(self, picked=rows)
+        return replace(self, picked=self._numbers[rows])
+
+    @property
+    def _numbers(self) -> NDArray[np.intp]:
+        return np.arange(len(self.every_case_id)) if self.picked is None else self.picked
 
     @property
     def case_ids(self) -> Texts:
@@ -279,11 +293,12 @@ class Who:
 
     def hashes(self, purpose: bytes) -> NDArray[np.uint64]:
         """A number per case that nobody without the key can foresee."""
-        digests = b"".join(
-            hashlib.blake2b(case.encode(), key=self.key, person=purpose, digest_size=8).digest()
-            for case in self.case_ids.to_pylist()
-        )
-        numbers: NDArray[np.uint64] = np.frombuffer(digests, dtype="<u8")
+        keyed, digests = hashlib.blake2b(key=self.key, person=purpose, digest_size=8), []
+        for case in self.case_ids.to_pylist():
+            own = keyed.copy()  # half the time of a new one
+            own.update(case.encode())
+            digests.append(own.digest())
+        numbers: NDArray[np.uint64] = np.frombuffer(b"".join(digests), dtype="<u8")
         return numbers
 
     def ranks(self, purpose: bytes) -> NDArray[np.intp]:
@@ -319,7 +334,7 @@ def _last_at_most(
 
 def _block_numbers(
     anchors: NDArray[np.float64], horizon: Horizon, zone: ZoneInfo
-) -> NDArray[np.intp]:
+) -> NDArray[np.int16] | NDArray[np.intp]:
     """Each case's block in the order of time: 0 is before the horizon, the last one after it.
 
     Only declared days are walked. Were it those of the data, one case of 1801 would slow every
@@ -327,13 +342,33 @@ def _block_numbers(
     """
     blocks = horizon.blocks.periods(horizon.first, horizon.until)
     borders = sorted({edge for block in blocks for edge in block.borders_us(zone)})
-    return np.searchsorted(np.array(borders, dtype=np.float64), anchors, side="right")
+    return _last_at_most(np.array(borders, dtype=np.float64), anchors) + 1
 
 
 def _differs_from_last(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     differs = np.ones(values.size, dtype=np.bool_)
     differs[1:] = values[1:] != values[:-1]
     return differs
+
+
+def truncated_batches(
+    tables: Sequence[CaseTable], unit: PrivacyUnit, horizon: Horizon, zone: ZoneInfo
+) -> list[CaseTable]:
+    """The cases of each table that stay: whose they are is looked at in all of them together."""
+    who = [table.who for table in tables if table.who]
+    anchors = np.concatenate([table.anchor_us for table in tables])
+    together = CaseTable(anchors, {}, Who.joined(who) if who else None)
+    stay = together._staying(unit, horizon, zone)  # noqa: SLF001
+    if stay is None:
+        return list(tables)
+    cuts = np.cumsum([0, *(table.anchor_us.size for table in tables)]).tolist()
+    bounded = []
+    for table, (start, end) in zip(tables, pairwise(cuts), strict=True):
+        rows = np.flatnonzero(stay[start:end])
+        # Who they are stays in one place: nothing of it is copied.
+        whose = together.who and together.who.rows(rows + start)
+        bounded.append(replace(replace(table, who=None)._rows(rows), who=whose))  # noqa: SLF001
+    return bounded
 
 
 # --- periods of a scope --------------------------------------------------------------

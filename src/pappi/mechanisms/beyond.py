@@ -20,6 +20,7 @@ Everything works on arrays, of one release or of many trials.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,18 +90,30 @@ class BeyondBounds:
             self.measures,
         )
 
-    def limits(self, one_sided: float) -> tuple[Floats, Floats]:
+    def limits(self, one_sided: float) -> tuple[float | Floats, float | Floats]:
         """At least and at most so large is the share, each with this confidence (Fieller).
 
         With λ = 2·share − 1, difference − λ·cases is noise alone.
         """
-        square, d, t = _SURE[one_sided] ** 2, np.asarray(self.difference), np.asarray(self.cases)
+        square = _SURE[one_sided] ** 2
+        if isinstance(self.difference, float) and isinstance(self.cases, float):
+            return self._limits_of_one(square, self.difference, self.cases)
+        d, t = np.asarray(self.difference), np.asarray(self.cases)
         squared = t * t - square * self.of_cases
         known = self.any_cases & (squared > 0)
         squared = np.where(known, squared, 1.0)
         root = np.sqrt(square * (self.of_difference * squared + self.of_cases * d * d))
         low, high = (np.clip((1 + (d * t + s * root) / squared) / 2, 0.0, 1.0) for s in (-1, 1))
         return np.where(known, low, 0.0), np.where(known, high, 1.0)
+
+    def _limits_of_one(self, square: float, d: float, t: float) -> tuple[float, float]:
+        """The same to the last bit: an array of one takes long, and there are thousands."""
+        squared = t * t - square * self.of_cases
+        if t <= 0 or squared <= 0:
+            return 0.0, 1.0
+        root = math.sqrt(square * (self.of_difference * squared + self.of_cases * d * d))
+        low, high = ((1 + (d * t + s * root) / squared) / 2 for s in (-1, 1))
+        return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
 
     def surely_differs(self, other: BeyondBounds) -> bool:
         (low, high), (least, most) = self.limits(0.995), other.limits(0.995)

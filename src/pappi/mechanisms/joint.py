@@ -39,6 +39,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
@@ -82,6 +83,14 @@ _MOST_RADII = 20_000
 _TOLD = "beyond"
 _MOST_PARTS = 240
 _PARTS_ACROSS = 18
+_LEAST_SLOPE = 1e-9
+_CLOSE = 1e-6
+_ROUNDED = 1e-6  # how far rounding may part tails beside a slope that is next to none
+_MOST_STEPS = 40
+_STEEP = 1e-4  # turns that a difference of squares can tell
+
+Excess = Callable[[float], float]
+"""How far something is above what is looked for; never rises."""
 
 
 # Without slots, these three: what follows from their fields is worked out once for each (a plan
@@ -230,9 +239,13 @@ class JointMember(Mechanism):
 
     def _of_class(self, noisy: Outcome) -> Outcome:
         """What was released of its class: the sums, and the number last."""
+        return noisy[self._slice]
+
+    @cached_property
+    def _slice(self) -> slice:
         number, _ = self.place
         start = sum(len(each.spans) + 1 for each in self.classes[:number])
-        return noisy[start : start + len(self.classes[number].spans) + 1]
+        return slice(start, start + len(self.classes[number].spans) + 1)
 
     def _noisy(self, noisy: Outcome) -> tuple[float, float]:
         """v and t: twice its sum in cases, and the number of cases."""
@@ -291,19 +304,32 @@ class JointMember(Mechanism):
     def _share(self, v: float, t: float) -> float:
         if self.adjacency is Adjacency.REPLACE:
             return clamp((1 + v / t) / 2, 0.0, 1.0) if t else 0.5
-        shares = _drawn_in(np.array([v]), np.array([t]), self._noise.unit)
-        return float(shares[0])
+        return _drawn_in_one(v, t, self._noise.unit)
 
-    @property
+    @cached_property
     def _unit(self) -> float:
         """What one step of v adds to a sum."""
         return float(self.member.lattice.step) * self.member.span / 4
 
     def _sum(self, v: float, t: float) -> float:
-        return self._unit * (v + float(self.member.skew) * t)
+        return self._unit * (v + self._skew * t)
+
+    @cached_property
+    def _skew(self) -> float:
+        return float(self.member.skew)
+
+    @cached_property
+    def _range(self) -> tuple[float, float, float]:
+        """Its bounds, and how far they are apart."""
+        return float(self.bounds.low), float(self.bounds.high), float(self.bounds.width)
+
+    @cached_property
+    def _rounding(self) -> float:
+        return self.member.lattice.rounding
 
     def _mean(self, share: float) -> float:
-        return float(self.bounds.low) + float(self.bounds.width) * share
+        low, _, width = self._range
+        return low + width * share
 
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         """For the mean or sum of the clipped values; rounding is included."""
@@ -322,8 +348,8 @@ class JointMember(Mechanism):
         noise, span = self._noise, self.member.span
         v, t = self._noisy(noisy)
         if self.member.is_sum:
-            away = noise.quantile(-float(self.member.skew), span, confidence, tilt)
-            rounding = self.member.lattice.rounding * max(t, 0.0)
+            away = noise.quantile(-self._skew, span, confidence, tilt)
+            rounding = self._rounding * max(t, 0.0)
             return self._sum(v - away, t) - rounding, self._sum(v + away, t) + rounding
         if self.adjacency is Adjacency.REPLACE:
             away = noise.quantile(0.0, span, confidence, tilt)
@@ -336,19 +362,10 @@ class JointMember(Mechanism):
                 else (0.0, 1.0)
             )
         else:
-            above, below = self._bins(noisy)
-
-            def accepted(p: float) -> bool:
-                off = 2 * abs((1 - p) * above - p * below)
-                return off <= noise.quantile(2 * p - 1, span, confidence, tilt)
-
-            low, high = share_hull(above, below, accepted)
+            low, high = noise.share_hull(*self._bins(noisy), span, confidence, tilt)
             estimate = self._share(v, t)
             low, high = min(low, estimate), max(high, estimate)
-        rounding, ends = (
-            self.member.lattice.rounding,
-            (float(self.bounds.low), float(self.bounds.high)),
-        )
+        rounding, ends = self._rounding, self._range[:2]
         return clamp(self._mean(low) - rounding, *ends), clamp(self._mean(high) + rounding, *ends)
 
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:
@@ -374,7 +391,7 @@ class JointMember(Mechanism):
         v, t = self._noisy(noisy)
         noise, (low, high) = self._noise, self.output_range
         if self.member.is_sum:
-            off = noise.deviation(-float(self.member.skew), self.member.span)
+            off = noise.deviation(-self._skew, self.member.span)
             scale = self._sum(off, 0.0) / math.sqrt(2)
             ends = (end if math.isfinite(end) else None for end in (low, high))
             return LaplaceLikelihood(self._sum(v, t), scale, *ends)
@@ -394,7 +411,7 @@ class JointMember(Mechanism):
         if self.member.is_sum:
             low = 0.0 if self.bounds.low >= 0 else -math.inf
             return low, 0.0 if self.bounds.high <= 0 else math.inf
-        return float(self.bounds.low), float(self.bounds.high)
+        return self._range[:2]
 
     # --- what is predicted
 
@@ -515,6 +532,13 @@ def _drawn_in(v: Floats, t: Floats, unit: float) -> Floats:
     return np.asarray((above + towards) / (both + 2 * towards))
 
 
+def _drawn_in_one(v: float, t: float, unit: float) -> float:
+    above, below = max((t + v) / 2, 0.0) / unit, max((t - v) / 2, 0.0) / unit
+    both = above + below
+    towards = _DRAWN_IN / (1 + both)
+    return (above + towards) / (both + 2 * towards)
+
+
 def written_set(classes: tuple[PresenceClass, ...]) -> str:
     """As it enters the key of a release; `read_set` reads it back from the record."""
     return json.dumps(
@@ -605,17 +629,40 @@ class Noise:
         away = distance - step
         if away <= 0:
             return np.ones_like(turns)
-        radii, numbers, spreads, weights = self._folded
+        radii, numbers, spreads, weights = self.folded
         far = radii + step + numbers + spreads >= away  # no turn is beyond ±1
         reach, numbers, spreads = radii[far] + step, numbers[far], spreads[far]
-        slope = np.maximum(np.abs(turns[:, None]) * spreads, 1e-9)
+        slope = np.maximum(np.abs(turns[:, None]) * spreads, _LEAST_SLOPE)
         shifts = turns[:, None] * numbers
         beyond = _mean_above(reach - away - shifts, slope)
-        beyond = beyond + (_mean_above(reach - away + shifts, slope) if numbers.any() else beyond)
+        beyond += _mean_above(reach - away + shifts, slope) if numbers.any() else beyond
         return np.minimum(beyond @ (weights[far] / (2 * reach)), 1.0)
 
+    def tails_of_many(self, distance: float, turns: Floats, span: int) -> Floats:
+        """The same but for rounding, in half the time; for forecasts, not for what is answered."""
+        away, steep = distance - 1 / span, np.abs(turns)
+        if away <= 0 or not steep.size or steep.min() < _STEEP:
+            return self.tails(distance, turns, span)
+        radii, numbers, spreads, weights = self.folded
+        far = radii + 1 / span + numbers + spreads >= away
+        reach, numbers, spreads = radii[far] + 1 / span, numbers[far], spreads[far]
+        squares, beyond = np.empty((len(steep), len(reach))), np.zeros(len(steep))
+        each = weights[far] / (8 * reach * spreads)
+        for number in (numbers, -numbers):
+            for sign in (1, -1):
+                np.multiply(steep[:, None], number - sign * spreads, out=squares)
+                np.maximum(np.subtract(reach - away, squares, out=squares), 0.0, out=squares)
+                beyond += sign * (np.square(squares, out=squares) @ each)
+        return np.asarray(np.minimum(beyond / steep, 1.0))
+
     @cached_property
-    def _folded(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def variances(self) -> tuple[float, float]:
+        """Of v, if it had no steps, and of t: to search from."""
+        of_v, of_t = self.radii**2 / 3, self.numbers**2 + self.spreads**2 / 3
+        return float((self.weights * of_v).sum()), float((self.weights * of_t).sum())
+
+    @cached_property
+    def folded(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Too many cases and too few are equally likely, and off by as much: each pair once."""
         kept = self.numbers >= 0
         twice = np.where(self.numbers > 0, 2.0, 1.0)
@@ -635,17 +682,27 @@ class Noise:
 
         With a tilt it is surer the further it is turned.
         """
-        place = abs(turn) * (_TURNS - 1)
-        low = min(int(place), _TURNS - 2)
+        return _between_turns(_quantiles(self, span, confidence, tilt), turn)
+
+    def share_hull(
+        self, above: float, below: float, span: int, confidence: float, tilt: float
+    ) -> tuple[float, float]:
+        """All shares p whose pivot is not too far off, from the noisy sums of both sides."""
         known = _quantiles(self, span, confidence, tilt)
-        first, second = known[low], known[low + 1]
-        return first + (place - low) * (second - first)
+
+        def accepted(p: float) -> bool:
+            return 2 * abs((1 - p) * above - p * below) <= _between_turns(known, 2 * p - 1)
+
+        return share_hull(above, below, accepted)
 
 
 def _mean_above(left: Floats, slope: Floats) -> Floats:
-    """The mean of (left − slope·y)⁺ over y from −1 to 1."""
-    square = np.maximum(left + slope, 0.0) ** 2 - np.maximum(left - slope, 0.0) ** 2
-    return np.asarray(square / (4 * slope))
+    """The mean of (left − slope·y)⁺ over y from −1 to 1, in place of `left`."""
+    more = left + slope
+    less = np.subtract(left, slope, out=left)
+    for end in (more, less):
+        np.square(np.maximum(end, 0.0, out=end), out=end)
+    return np.divide(np.subtract(more, less, out=more), 4 * slope, out=more)
 
 
 @lru_cache(maxsize=1024)
@@ -663,9 +720,10 @@ def _share_law(noise: Noise, span: int, cases: int, *, known: bool) -> ErrorLaw:
             return 0.0
         truths = np.append(lower_half, min(off, 1 - off))
         seen = np.stack((truths + off, truths - off))
+        possible, sides = (seen > 0) & (seen < 1), np.zeros(seen.shape)
         turns = 0.0 * seen if known else 2 * seen - 1
-        sides = noise.tails(2 * off * cases, turns.ravel(), span).reshape(seen.shape)
-        return float(np.where((seen > 0) & (seen < 1), sides, 0.0).sum(axis=0).max() / 2)
+        sides[possible] = noise.tails_of_many(2 * off * cases, turns[possible], span)
+        return float(sides.sum(axis=0).max() / 2)
 
     return ErrorLaw(beyond)
 
@@ -756,6 +814,13 @@ class _Quantiles(dict[int, float]):
         return self[number]
 
 
+def _between_turns(known: _Quantiles, turn: float) -> float:
+    place = abs(turn) * (_TURNS - 1)
+    low = int(place) if place < _TURNS - 2 else _TURNS - 2
+    first = known[low]
+    return first + (place - low) * (known[low + 1] - first)
+
+
 @lru_cache(maxsize=1024)
 def _quantiles(noise: Noise, span: int, confidence: float, tilt: float) -> _Quantiles:
     return _Quantiles(lambda n: _quantile(noise, n, span, _tilted(confidence, n, tilt)))
@@ -763,15 +828,68 @@ def _quantiles(noise: Noise, span: int, confidence: float, tilt: float) -> _Quan
 
 @lru_cache(maxsize=4096)
 def _quantile(noise: Noise, number: int, span: int, confidence: float) -> float:
+    """By halving; the tail itself is asked only of distances close to where it falls to α."""
     alpha, turn = significance(confidence), number / (_TURNS - 1)
     low, high = 0.0, 3 * float(noise.radii.max() + 1)
+    of_v, of_t = noise.variances
+    likely = NormalDist().inv_cdf(1 - alpha / 2) * math.sqrt(of_v + turn**2 * of_t)
+    excess, close = _excess_of_tail(noise, turn, span, alpha)
+    above, below = _around(excess, close, (0.95 * likely, likely, high))
     while high - low > 1e-5 * high:
         middle = (low + high) / 2
-        if noise.tail(middle, turn, span) > alpha:
+        if middle <= above or (middle < below and noise.tail(middle, turn, span) > alpha):
             low = middle
         else:
             high = middle
     return high
+
+
+def _excess_of_tail(noise: Noise, turn: float, span: int, alpha: float) -> tuple[Excess, float]:
+    """`Noise.tail` beside α, what distances share done once; and how far rounding may part them."""
+    step, (radii, numbers, spreads, weights) = 1 / span, noise.folded
+    reach, shifts, slope = radii + step, turn * numbers, turn * spreads
+    is_flat = not slope.any()
+    slope = np.maximum(slope, _LEAST_SLOPE)
+    sides = np.concatenate((reach - shifts, reach + shifts))
+    each = np.tile(weights / ((2 if is_flat else 8 * slope) * reach), 2)
+    left, right = sides + np.tile(slope, 2), sides - np.tile(slope, 2)
+
+    def excess(distance: float) -> float:
+        above = np.maximum(left - (distance - step), 0.0)
+        if not is_flat:
+            below = np.maximum(right - (distance - step), 0.0)
+            above = above * above - below * below
+        often = float((each * above).sum())  # of many, a product would start threads
+        return math.log(often / alpha) if often > 0 else -math.inf
+
+    return excess, _CLOSE + (_ROUNDED * float(reach.max()) if is_flat else 0.0)
+
+
+def _around(
+    excess: Excess, close: float, places: tuple[float, float, float]
+) -> tuple[float, float]:
+    """Two places, close together: up to one it is surely above zero, from the other on below.
+
+    It never rises. What is so small that rounding may have made it counts as neither. The first
+    two places are guesses, the third is the last there is.
+    """
+    *guesses, below = places
+    above, known = 0.0, [(place, excess(place)) for place in guesses]
+    for _ in range(_MOST_STEPS):
+        for place, found in known[-2:]:
+            above = max(above, place) if found > close / 10 else above
+            below = min(below, place) if found < -close / 10 else below
+        if below - above <= 4 * close * below:
+            break
+        (first, of_first), (last, of_last) = known[-2:]
+        fall = of_first - of_last
+        guess = last + of_last * (last - first) / fall if fall else math.inf
+        # A little beyond, on the side that was not seen last.
+        guess += math.copysign(close, of_last) * guess
+        if not above < guess < below:
+            guess = (above + below) / 2
+        known.append((guess, excess(guess)))
+    return above, below
 
 
 def _tilted(confidence: float, number: int, tilt: float) -> float:
@@ -787,10 +905,22 @@ def _level_of_each(noise: Noise, span: int, members: int, rarely: float) -> tupl
     members the union bound is better.
     """
     union = 1 - rarely / members
+    if members == 1:
+        return union, 0.0
     low, high = 1 - rarely, union
+
+    def missing(confidence: float) -> float:
+        return 1 - rarely - _all_within(noise, span, members, confidence)
+
+    def excess(part: float) -> float:
+        return missing(1 - rarely + part * (union - (1 - rarely))) / rarely
+
+    close = 0.5 ** (_HALVINGS + 3)
+    ends = _around(excess, close, (1 - 4 * close, 0.8, 1.0))
+    above, below = (1 - rarely + part * (union - (1 - rarely)) for part in ends)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if _all_within(noise, span, members, middle) < 1 - rarely:
+        if middle <= above or (middle < below and missing(middle) > 0):
             low = middle
         else:
             high = middle
@@ -798,16 +928,19 @@ def _level_of_each(noise: Noise, span: int, members: int, rarely: float) -> tupl
 
 
 def _all_within(noise: Noise, span: int, members: int, confidence: float) -> float:
-    radii = np.maximum(noise.radii, 1e-9)[:, None]
-    places = np.linspace(-1, 1, _PLACES)[None, :]
-    t = noise.numbers[:, None] + noise.spreads[:, None] * places
-    worst = np.ones_like(t)
+    radii, numbers, spreads, weights = noise.folded
+    radii = np.maximum(radii, 1e-9)[:, None]
+    t = numbers[:, None] + spreads[:, None] * np.linspace(-1, 1, _PLACES)[None, :]
+    worst = np.broadcast_to(2 * radii, t.shape).copy()
+    upper, lower = np.empty_like(t), np.empty_like(t)  # in place: memory is what takes long
     for number in range(0, _TURNS, _TURNS // 8):
-        turn = number / (_TURNS - 1)
         away = _quantile(noise, number, span, _tilted(confidence, number, _TILT))
-        inside = np.minimum(turn * t + away, radii) - np.maximum(turn * t - away, -radii)
-        worst = np.minimum(worst, np.clip(inside / (2 * radii), 0.0, 1.0))
-    return float(noise.weights @ (worst**members).mean(axis=1))
+        np.multiply(t, number / (_TURNS - 1), out=upper)
+        np.maximum(np.subtract(upper, away, out=lower), -radii, out=lower)
+        np.minimum(np.add(upper, away, out=upper), radii, out=upper)
+        np.minimum(worst, np.subtract(upper, lower, out=upper), out=worst)
+    inside = np.maximum(worst / (2 * radii), 0.0)
+    return float((weights * (inside**members).mean(axis=1)).sum())
 
 
 @lru_cache(maxsize=256)

@@ -20,6 +20,9 @@ choice. And no mechanism is known here but by what `Mechanism` says of all of th
 knows `joint`, which is made for a set, if of one PPI, and so is in no registry.
 """
 
+from typing import TYPE_CHECKING
+
+from pappi.lazy import lazy_imports
 from pappi.planning.accuracy import DEAREST, epsilon_for, plan_error_law, wanted_accuracy
 from pappi.planning.advice import (
     LADDER,
@@ -58,9 +61,13 @@ from pappi.planning.sets import (
     recorded_member,
     untold,
 )
-from pappi.planning.suggestions import Duration, Proposal, suggest_catalogue
 from pappi.planning.targets import Aim, target_in
 from pappi.planning.trials import MOST_VALUES, chance_to_decide, expected_half_width
+
+if TYPE_CHECKING:
+    from pappi.planning.suggestions import Duration, Proposal, suggest_catalogue
+else:
+    __getattr__ = lazy_imports(__name__)
 
 __all__ = [
     "DEAREST",

@@ -101,7 +101,7 @@ def expected_half_width(plan: Plan) -> float | None:
     value = aggregate(measure, _mostly_low(measure, min(plan.expected.cases, MOST_VALUES))) or 0.0
     known = part.mechanism.trial_intervals(Trial(plan.expected.cases, np.array([value])), value)
     if known is not None:
-        return float(np.median(known[1] - known[0]) / 2)
+        return median((known[1] - known[0]).ravel().tolist()) / 2
     if len(part.inputs) > 1:
         return None
     law = part.mechanism.law(_mostly_low(measure, min(plan.expected.cases, MOST_VALUES)))

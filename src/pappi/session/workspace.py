@@ -26,10 +26,8 @@ from pappi.checkpoint import (
     run_due,
 )
 from pappi.errors import UsageError
-from pappi.eventlog import EventReader, Profile, ReadOptions, no_progress, open_log
 from pappi.ledger import Verification
 from pappi.ledger import no_progress as no_entry
-from pappi.planning import suggest_catalogue
 from pappi.ppinot import Definitions, did_you_mean
 from pappi.store import (
     LedgerSession,
@@ -43,6 +41,11 @@ from pappi.values import ExactAnswer, Terms, require_name
 
 if TYPE_CHECKING:
     from pappi.custody import Custody, Imported, NewLog, Progress, Removed, Selection
+    from pappi.eventlog import EventReader, Profile, ReadOptions
+
+
+def _unwatched(_done: int, _total: int) -> None:
+    """Nobody watches an import."""
 
 
 class Workspace:
@@ -103,7 +106,7 @@ class Workspace:
         options: ReadOptions | None = None,
         new: NewLog | None = None,
         timezone: str | None = None,
-        progress: Progress = no_progress,
+        progress: Progress = _unwatched,
         **reading: object,
     ) -> Imported:
         """Import a file (XES, CSV, Parquet, Excel, JSON, OCEL) or a frame, and declare it.
@@ -123,7 +126,7 @@ class Workspace:
         options: ReadOptions | None = None,
         new: NewLog | None = None,
         timezone: str | None = None,
-        progress: Progress = no_progress,
+        progress: Progress = _unwatched,
         **reading: object,
     ) -> Imported:
         """What `import_log` would import and make public, for the owner to see beforehand.
@@ -146,6 +149,8 @@ class Workspace:
         With `from_data`, for the owner only, it also proposes bounds and the activities that
         matter: whatever of it is used becomes public. The view is recorded first.
         """
+        from pappi.planning import suggest_catalogue
+
         public = self.log(log).public
         return suggest_catalogue(public, self.custody.proposal(log) if from_data else None)
 
@@ -157,13 +162,15 @@ class Workspace:
         name: str | None = None,
         *,
         options: ReadOptions | None = None,
-        progress: Progress = no_progress,
+        progress: Progress = _unwatched,
     ) -> NewLog:
         """`new` with only those names that private partition selection finds in the log.
 
         The names of `new` are the candidates. The ε is charged to every block of the future
         log, even if the import never happens.
         """
+        from pappi.eventlog import open_log
+
         reader = open_log(source, options, new.vocabulary)
         called = name or log_name(source)
         chosen = self.custody.select_names(called, reader, new, selection, progress)
@@ -234,6 +241,7 @@ def _opened(
     reading: Mapping[str, Any],
 ) -> tuple[EventReader, NewLog]:
     from pappi.custody import NewLog
+    from pappi.eventlog import ReadOptions, open_log
 
     allowed = [option.name for option in fields(ReadOptions)]
     if unknown := next((name for name in reading if name not in allowed), None):

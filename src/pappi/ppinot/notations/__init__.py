@@ -27,11 +27,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pappi.errors import DefinitionError, InputError, UsageError
 from pappi.ppinot.model import Catalogue
-from pappi.ppinot.notations.builder import Indicator
 from pappi.ppinot.notations.document import (
     MAX_FILE,
     ListNode,
@@ -48,6 +47,9 @@ from pappi.ppinot.notations.yaml.catalogue import (
     write_yaml,
 )
 from pappi.ppinot.wording import listed, quoted
+
+if TYPE_CHECKING:
+    from pappi.ppinot.notations.builder import Indicator
 
 __all__ = [
     "FORMATS",
@@ -135,7 +137,7 @@ _TEMPLATE = re.compile(r"^PPI[ \t]*:", re.MULTILINE | re.IGNORECASE)
 _LOOKED_AT = 20_000
 
 
-Definitions = str | Path | Catalogue | Mapping[str, object] | Indicator
+Definitions: TypeAlias = "str | Path | Catalogue | Mapping[str, object] | Indicator"
 """PPIs, however they are given: the path of a file in any notation, or its text if it has several
 lines or is JSON or XML; a dict with the keys of YAML; a PPI built in Python; a catalogue.
 """
@@ -166,15 +168,21 @@ def definitions_in(
         text, path = text_of(definitions)
         chosen = notation or notation_of(text, path.name if path else "")
         return parse_definitions(text, chosen, str(path or _TEXT), log, lifecycle=lifecycle)
-    if isinstance(definitions, Indicator):
-        catalogue = (definitions if log is None else replace(definitions, log=log)).catalogue
-    elif isinstance(definitions, Mapping):
+    if isinstance(definitions, Mapping):
         catalogue = catalogue_from(definitions)
     elif isinstance(definitions, Catalogue):
         catalogue = definitions
     else:
-        raise UsageError(f"a {type(definitions).__name__} is no definition", hint=_WAYS)
+        catalogue = _built(definitions, log)
     return Reading(replace(catalogue, log=log) if log else catalogue)
+
+
+def _built(indicator: Indicator, log: str | None) -> Catalogue:
+    from pappi.ppinot.notations.builder import Indicator
+
+    if not isinstance(indicator, Indicator):
+        raise UsageError(f"a {type(indicator).__name__} is no definition", hint=_WAYS)
+    return (indicator if log is None else replace(indicator, log=log)).catalogue
 
 
 _WAYS = (

@@ -11,6 +11,9 @@ What is read is what is written here, and what `str()` of a ppinot4py measure sa
 `docs/sentences.md`.
 """
 
+from typing import TYPE_CHECKING
+
+from pappi.lazy import lazy_imports
 from pappi.ppinot.notations.sentences.measures import (
     parse_measure,
     parse_scope,
@@ -18,8 +21,12 @@ from pappi.ppinot.notations.sentences.measures import (
     phrase,
     sentence,
 )
-from pappi.ppinot.notations.sentences.template import read_template, write_template
 from pappi.ppinot.notations.sentences.words import PPINOT4PY, Reading
+
+if TYPE_CHECKING:
+    from pappi.ppinot.notations.sentences.template import read_template, write_template
+else:
+    __getattr__ = lazy_imports(__name__)
 
 __all__ = [
     "PPINOT4PY",
