@@ -12,7 +12,7 @@ import pytest
 
 from pappi.custody import Erased
 from pappi.errors import Refused, UsageError, WorkspaceError
-from pappi.store import create_events, event_tables
+from pappi.store import create_events, stored_logs
 from pappi.values import CASE, Kind, Per, PrivacyUnit
 from tests.captured_logs import ATTRIBUTES, Fed, event, us
 
@@ -190,4 +190,4 @@ def test_older_declarations_do_not_show_what_is_erased(tmp_path: Path) -> None:
 def test_other_logs_stay_as_they_are(fed: Fed) -> None:
     create_events(fed.files.events, "events_2", {"n": Kind.NUMBER})
     fed.erase(cases=["a"])
-    assert "events_2" in event_tables(fed.files.events)
+    assert "events_2" in stored_logs(fed.files.events)

@@ -198,23 +198,23 @@ def _read(
 ) -> Iterable[AbstractSet[Name]]:
     """The candidates that each case or person of the log's days has."""
     with staging(files.events) as folder:
-        database = folder / "counted.duckdb"
-        import_events(database, _TABLE, reader, progress)
+        events = folder / "counted"
+        import_events(events, _TABLE, reader, progress)
         units: dict[str, set[Name]] = {}
-        for unit, names in _cases(database, new):
+        for unit, names in _cases(events, new):
             units.setdefault(unit, set()).update(names)
     return units.values()
 
 
-def _cases(database: Path, new: NewLog) -> Iterator[tuple[str, set[Name]]]:
+def _cases(events: Path, new: NewLog) -> Iterator[tuple[str, set[Name]]]:
     """Whose case each is, and what it has: of cases whose anchor lies in the log's days."""
     attributes = tuple((new.vocabulary or Vocabulary(())).attributes)
     wanted = (FIRST_POSITION, TIME, ACTIVITY, *attributes)
     query = exp.select(*map(column, wanted)).from_(table(_TABLE)).order_by(column(POSITION))
-    with closing(open_readonly(database)) as connection:
+    with closing(open_readonly(events, _TABLE)) as connection:
         rows = connection.execute(query.sql("duckdb"))
-        events = (row for some in iter(lambda: rows.fetchmany(_ROWS), []) for row in some)
-        for number, of_case in groupby(events, key=itemgetter(0)):
+        read = (row for some in iter(lambda: rows.fetchmany(_ROWS), []) for row in some)
+        for number, of_case in groupby(read, key=itemgetter(0)):
             times, names, persons = (
                 [],
                 set(),

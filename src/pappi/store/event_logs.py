@@ -9,37 +9,40 @@ the running number of that order over the whole log: unique, and rising within a
 to read and to compare than its id.
 
 On their way in, the batches of a reader are spooled into a staging file, in file order. Attributes
-turn up while reading, so the spool grows columns. An import that fails leaves the workspace's file
-exactly as it was.
+turn up while reading, so the spool grows columns. An import that fails leaves the workspace's
+events exactly as they were.
 
-A log that grows has part tables, and views that unite them:
+A log that grows has versions, each a list of parts (`event_file`):
 
-    events_3                 the log as it was imported or created: version 1
-    events_3_p2, events_3_p3 what was sealed since, a case wholly in one part
-    events_3_v2, events_3_v3 the log as of each version: all parts up to it
+    events_3       the log as it was imported or created: version 1
+    events_3_v2    the same with what was sealed since in a part of its own, a case wholly in one
 
 A new version never changes what an older one shows, so whoever still has the older declaration
 reads a consistent log. What has a higher version than the declared one is left over from a seal
 that was cut off: nobody's, and dropped with the next change.
 
-Erasing cases must leave no byte of them in the file. Deleting rows would only mark them: what stays
-is copied into a fresh file, which takes the old one's place.
+A seal writes what is new and reads nothing that is old. So that a log does not come to have parts
+without end, every eighth seal writes its part and the seven before it as one, and every eighth of
+those likewise: an event is written again at most once for every power of eight of seals. What was
+imported is left as it is; but where a horizon cut cases off that go on, the first seal writes the
+import again without them.
+
+Erasing cases must leave no byte of them in any file. The parts that have some are written anew
+without them, and the list of the log puts these in their places: all at once, as a person of whom
+one part still had cases and another had not would count otherwise than promised.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 import duckdb
 import numpy as np
 import pyarrow as pa
-import sqlglot
-from sqlglot import exp
 
 from pappi.errors import WorkspaceError
 from pappi.eventlog import (
@@ -55,66 +58,94 @@ from pappi.eventlog import (
     no_progress,
 )
 from pappi.store.event_file import (
+    EVENTS,
     FIRST_POSITION,
     POSITION,
     STORED,
+    Part,
+    PartsList,
+    Successor,
+    Versioned,
     attach,
     changing,
     column,
+    delete_list,
+    delete_parts,
     detach,
-    event_tables,
     spill_folder,
-    successor,
-    swap_in,
+    stored_logs,
     table,
     table_names,
+    united,
 )
 from pappi.values import Kind
 
 Accept: TypeAlias = Callable[[ImportReport], None]
 
-SUCCESSOR = "successor"
+_NEW = "new"
 
 
 def import_events(
-    database: Path,
+    events: Path,
     name: str,
     reader: EventReader,
     progress: Progress = no_progress,
     accept: Accept = lambda _report: None,
 ) -> ImportReport:
-    """Reads a whole log into a new event table of the workspace's file.
+    """Reads a whole log, as one part, into a new log of the workspace's events.
 
-    `accept` sees the report before the table takes its place; what it raises stops the import.
-    Raises LogFormatError for a log that cannot be read, WorkspaceError if the table is
-    there already or cannot be written; the file is then as it was, to the byte.
+    `accept` sees the report before the log takes its place; what it raises stops the import.
+    Raises LogFormatError for a log that cannot be read, WorkspaceError if the log is there
+    already or cannot be written; the events are then as they were, to the byte.
     """
-    with changing(database) as folder:
-        if name.casefold() in map(str.casefold, event_tables(database)):
-            raise WorkspaceError(
-                f"the workspace has a log called {name!r} already",
-                hint="choose another name, or delete the old log first",
-            )
+    with changing(events) as folder:
+        _refuse_stored(events, name)
+        successor = _first(events, name, folder)
+        (new,) = successor.new
         with closing(Spool(folder)) as spool:
             spool.fill(reader, progress)
-            new = successor(database, folder)
             report = _store(spool, new, name, reader.description())
         accept(report)
-        swap_in(new, database)
+        replace(successor, log=_imported(successor.log, report.events)).swap_in()
     return report
 
 
+def adopt_events(passing: Path, events: Path, name: str) -> None:
+    """Take over a log that was imported into a staging folder of these events."""
+    _refuse_stored(events, name)
+    log = PartsList.read(passing, name)
+    Successor(events, log, [passing / part.file for part in log.parts]).swap_in()
+
+
+def _refuse_stored(events: Path, name: str) -> None:
+    if name.casefold() in map(str.casefold, stored_logs(events)):
+        raise WorkspaceError(
+            f"the workspace has a log called {name!r} already",
+            hint="choose another name, or delete the old log first",
+        )
+
+
+def _first(events: Path, name: str, folder: Path) -> Successor:
+    """A log of one part, which is still to be written."""
+    file = next(PartsList(name, {}).new_files())
+    return Successor(events, PartsList(name, {1: (Part(file, 0, 0),)}), [folder / file])
+
+
+def _imported(log: PartsList, events: int) -> PartsList:
+    return PartsList(log.base, {1: tuple(replace(part, last=events) for part in log.parts)})
+
+
 def _store(spool: Spool, new: Path, name: str, description: Description) -> ImportReport:
-    """Brings the spool into the successor, in order and at once, and reports what is there."""
+    """Brings the spool into a part, in order and at once, and reports what is there."""
     names = table_names(column.name for column in description.columns)
     fields = (column.field for column in description.columns)
     attributes = dict(zip(fields, names, strict=True))
-    target = table(name, SUCCESSOR).sql("duckdb")
+    target = table(EVENTS, _NEW).sql("duckdb")
     connection = spool.connection
     (in_order,) = _row(connection, _IN_ORDER)
     if not in_order:
         connection.execute(_NUMBER)
-    connection.execute(attach(str(new), SUCCESSOR))
+    connection.execute(attach(str(new), _NEW))
     connection.begin()
     if not in_order:
         spool.limit_memory(_TO_SORT_MB)
@@ -122,7 +153,7 @@ def _store(spool: Spool, new: Path, name: str, description: Description) -> Impo
     connection.execute(f"CREATE TABLE {target} AS {rows}")
     report = _report(connection, target, name, description)
     connection.commit()
-    connection.execute(detach(SUCCESSOR))
+    connection.execute(detach(_NEW))
     return report
 
 
@@ -303,8 +334,8 @@ def _named(attributes: Mapping[str, str]) -> str:
 # --- a log that grows, part by part -------------------------------------------------------
 
 
-# A query over more parts than this spends its time on planning: then they become one.
-MOST_PARTS = 32
+# So many parts of as many seals become one: a query over more spends its time on planning.
+UNITED = 8
 # Whoever decided by an older declaration is done within far fewer seals than these.
 _KEPT_VERSIONS = 4
 
@@ -312,46 +343,8 @@ _LEFT_OUT = "left_out"
 _TYPES = {Kind.TEXT: "VARCHAR", Kind.TRUTH: "BOOLEAN"}
 
 
-@dataclass(frozen=True, slots=True)
-class Versioned:
-    """The name of a log's table or view, taken apart.
-
-    >>> Versioned.of("events_3_v2")
-    Versioned(base='events_3', number=2)
-    >>> Versioned.of("events_3").next.view
-    'events_3_v2'
-    """
-
-    base: str
-    number: int
-
-    @classmethod
-    def of(cls, name: str) -> Versioned:
-        match = re.fullmatch(r"(.+)_v([0-9]+)", name)
-        return cls(name, 1) if match is None else cls(match[1], int(match[2]))
-
-    @property
-    def next(self) -> Versioned:
-        return Versioned(self.base, self.number + 1)
-
-    @property
-    def view(self) -> str:
-        return self.base if self.number == 1 else f"{self.base}_v{self.number}"
-
-    @property
-    def part(self) -> str:
-        return self.base if self.number == 1 else f"{self.base}_p{self.number}"
-
-    def number_of(self, name: str) -> int | None:
-        """The version that a part or view of this log belongs to; None for other logs'."""
-        if name == self.base:
-            return 1
-        match = re.fullmatch(rf"{re.escape(self.base)}_[pv]([0-9]+)", name)
-        return None if match is None else int(match[1])
-
-
-def create_events(database: Path, name: str, attributes: Mapping[str, Kind]) -> None:
-    """An event table without events, to be fed by capture.
+def create_events(events: Path, name: str, attributes: Mapping[str, Kind]) -> None:
+    """A log without events, to be fed by capture.
 
     Its numbers are whole until a part has others: so whole ones of 64 bits stay exact.
     """
@@ -364,13 +357,13 @@ def create_events(database: Path, name: str, attributes: Mapping[str, Kind]) -> 
     types[FIRST_POSITION] = "BIGINT"
     types |= {attribute: _TYPES.get(kind, "BIGINT") for attribute, kind in attributes.items()}
     columns = (f"{column(field).sql('duckdb')} {sql_type}" for field, sql_type in types.items())
-    with changing(database) as folder:
-        if name in event_tables(database):
-            raise WorkspaceError(f"the workspace has a log called {name!r} already")
-        new = successor(database, folder)
+    with changing(events) as folder:
+        _refuse_stored(events, name)
+        successor = _first(events, name, folder)
+        (new,) = successor.new
         with closing(duckdb.connect(str(new))) as connection:
-            connection.execute(f"CREATE TABLE {table(name).sql('duckdb')} ({', '.join(columns)})")
-        swap_in(new, database)
+            connection.execute(f"CREATE TABLE {EVENTS} ({', '.join(columns)})")
+        successor.swap_in()
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,153 +378,135 @@ class NewVersion:
     attributes: Mapping[str, Kind]
     reopened: frozenset[str]
 
-    def write(self, database: Path, reader: EventReader, folder: Path) -> Path:
-        """The successor of the events file, finished, to be swapped in."""
+    def write(self, events: Path, reader: EventReader, folder: Path) -> Successor:
+        """The new part and the list with it, finished, to be swapped in."""
+        log = PartsList.read(events, self.current.base)
+        current = log.of(self.current)
+        kept = 0 if self.reopened else _kept(current)
+        seals = 0 if self.reopened else 1 + sum(part.seals for part in current[kept:])
+        new = folder / next(log.new_files())
         with closing(Spool(folder)) as spool:
             spool.fill(reader, no_progress)
-            new = successor(database, folder)
             connection = spool.connection
             connection.execute(_NUMBER)
-            connection.execute(attach(str(new), SUCCESSOR))
-            cases = pa.table({CASE: pa.array(sorted(self.reopened), pa.string())})
-            connection.register(_LEFT_OUT, cases)
-            connection.begin()
-            self._add(connection)
-            connection.commit()
-            connection.execute(detach(SUCCESSOR))
-        return new
+            connection.execute(attach(str(new), _NEW))
+            left_out = pa.table({CASE: pa.array(sorted(self.reopened), pa.string())})
+            connection.register(_LEFT_OUT, left_out)
+            old = united(connection, events, current[kept:])
+            rows = self._rows(old, max(part.last for part in current))
+            connection.execute(f"CREATE TABLE {table(EVENTS, _NEW).sql('duckdb')} AS {rows}")
+            last = _last(connection)
+            connection.execute(detach(_NEW))
+        following = self.current.next.number
+        versions = {
+            number: parts
+            for number, parts in log.versions.items()
+            if following - _KEPT_VERSIONS < number < following
+        }
+        versions[following] = (*current[:kept], Part(new.name, last, seals))
+        return Successor(events, PartsList(log.base, versions), [new])
 
-    def _add(self, connection: duckdb.DuckDBPyConnection) -> None:
-        drop_leftovers(connection, self.current)
-        older = _parts(connection, self.current)
-        following = self.current.next
-        columns = ", ".join(column(name).sql("duckdb") for name in (*STORED, *self.attributes))
-        current = table(self.current.view, SUCCESSOR).sql("duckdb")
-        begun = f"(SELECT coalesce(max(pos), 0) FROM {current})"  # noqa: S608
+    def _rows(self, old: str, begun: int) -> str:
+        """What is new, after what is united with it and not left out."""
         fields = {f"a{number}": name for number, name in enumerate(self.attributes)}
-        rows = sorted_rows(fields, begun)
-        joined = bool(self.reopened) or len(older) >= MOST_PARTS
-        if joined:
-            # One part instead of all: the current version without the reopened cases, and the new.
-            # Stored in their order: the engine reads a log from one position to another.
-            rows = (
-                f"SELECT {columns} FROM {current} WHERE case_id NOT IN "  # noqa: S608
-                f"(SELECT case_id FROM {_LEFT_OUT}) UNION ALL (FROM ({rows})) ORDER BY pos"
-            )
-        part = table(following.part, SUCCESSOR).sql("duckdb")
-        connection.execute(f"CREATE TABLE {part} AS {rows}")
-        united = " UNION ALL ".join(
-            f"SELECT {columns} FROM {table(part).sql('duckdb')}"  # noqa: S608
-            for part in ((following.part,) if joined else (*older, following.part))
+        new = sorted_rows(fields, str(begun))
+        if not old:
+            return new
+        columns = ", ".join(column(name).sql("duckdb") for name in (*STORED, *self.attributes))
+        # Stored in their order: the engine reads a log from one position to another.
+        return (
+            f"SELECT {columns} FROM ({old}) WHERE case_id NOT IN "  # noqa: S608
+            f"(SELECT case_id FROM {_LEFT_OUT}) UNION ALL (FROM ({new})) ORDER BY pos"
         )
-        connection.execute(f"USE {SUCCESSOR}")  # so that the view names its parts without the file
-        connection.execute(f"CREATE VIEW {table(following.view).sql('duckdb')} AS {united}")
-        connection.execute("USE staging")
-        _drop_outdated(connection, following)
 
 
-def drop_leftovers(connection: duckdb.DuckDBPyConnection, declared: Versioned) -> None:
-    """What a seal left that was cut off before its declaration."""
-    for name, kind in relations(connection, declared):
-        if (declared.number_of(name) or 0) > declared.number:
-            connection.execute(f"DROP {kind} {table(name, SUCCESSOR).sql('duckdb')}")
+def _kept(parts: Sequence[Part]) -> int:
+    """How many of the parts stay as they are; the others become one with the next part.
+
+    >>> sealed = [Part("", 0, seals) for seals in (0, 8, 8, *[1] * 7)]
+    >>> _kept(sealed), _kept(sealed[:-1])
+    (3, 9)
+    >>> _kept([Part("", 0, seals) for seals in (0, *[8] * 7, *[1] * 7)])
+    1
+    """
+    kept, seals = len(parts), 1
+    while True:
+        start = kept
+        while start and 0 < parts[start - 1].seals <= seals:
+            start -= 1
+        if kept - start < UNITED - 1:
+            return kept
+        kept, seals = start, seals * UNITED
 
 
-def _drop_outdated(connection: duckdb.DuckDBPyConnection, newest: Versioned) -> None:
-    """Views that nobody reads any more, and parts that no view has."""
-    stored = relations(connection, newest)
-    oldest = newest.number - _KEPT_VERSIONS
-    views = [name for name, kind in stored if kind == "VIEW"]
-    kept = [name for name in views if (newest.number_of(name) or 0) > oldest]
-    used = {part for view in kept for part in _parts(connection, Versioned.of(view))}
-    if oldest < 1:
-        used.add(newest.base)
-    for name, kind in stored:
-        if name not in used and name not in kept:
-            connection.execute(f"DROP {kind} {table(name, SUCCESSOR).sql('duckdb')}")
-
-
-def relations(connection: duckdb.DuckDBPyConnection, log: Versioned) -> list[tuple[str, str]]:
-    """The log's tables and views in the successor: name, and TABLE or VIEW; views first."""
-    stored = connection.execute(
-        "SELECT view_name, 'VIEW' FROM duckdb_views() WHERE database_name = $1 AND NOT internal "
-        "UNION ALL SELECT table_name, 'TABLE' FROM duckdb_tables() WHERE database_name = $1",
-        [SUCCESSOR],
-    ).fetchall()
-    return [(name, kind) for name, kind in stored if log.number_of(name) is not None]
-
-
-def _parts(connection: duckdb.DuckDBPyConnection, version: Versioned) -> tuple[str, ...]:
-    """The tables that a version unites, in order."""
-    if version.number == 1:
-        return (version.base,)
-    row = connection.execute(
-        "SELECT sql FROM duckdb_views() WHERE database_name = $1 AND view_name = $2",
-        [SUCCESSOR, version.view],
-    ).fetchone()
-    if row is None:
-        raise WorkspaceError(
-            f"the events file has no {version.view}",
-            hint="it does not belong to this ledger: restore both from the same backup",
-        )
-    written = sqlglot.parse_one(row[0], dialect="duckdb")
-    names = {named.name: None for named in written.find_all(exp.Table)}
-    return tuple(sorted(names.keys() - {version.view}, key=lambda n: version.number_of(n) or 0))
+def _last(connection: duckdb.DuckDBPyConnection) -> int:
+    """The last position in the new part."""
+    (last,) = _row(
+        connection,
+        f"SELECT coalesce(max(pos), 0) FROM {table(EVENTS, _NEW).sql('duckdb')}",  # noqa: S608
+    )
+    return last
 
 
 # --- erasing -------------------------------------------------------------------------
 
 
-_FRESH = "fresh"
 _ERASED = "erased"
 
 
-def drop_events(database: Path, name: str) -> None:
-    """Delete a log for good, with its parts and views: the file is rewritten without its rows."""
-    log = Versioned(name, 1)
-    with changing(database) as folder:
-        tables = event_tables(database)
-        if all(log.number_of(stored) is None for stored in tables):
+def drop_events(events: Path, name: str) -> None:
+    """Delete a log for good: its list, which is the moment it happens, and all its parts."""
+    with changing(events):
+        if name not in stored_logs(events):
             raise WorkspaceError(
                 f"the workspace has no log called {name!r}",
-                hint=f"its logs are: {', '.join(tables) or 'none'}",
+                hint=f"its logs are: {', '.join(stored_logs(events)) or 'none'}",
             )
-        fresh, spill = folder / "fresh.duckdb", str(folder / "spill")
-        with closing(duckdb.connect(config={"temp_directory": spill})) as connection:
-            connection.execute(attach(str(successor(database, folder)), SUCCESSOR))
-            connection.execute(attach(str(fresh), _FRESH))
-            for stored, kind in relations(connection, log):
-                connection.execute(f"DROP {kind} {table(stored, SUCCESSOR).sql('duckdb')}")
-            connection.execute(f"COPY FROM DATABASE {SUCCESSOR} TO {_FRESH}")
-            connection.execute(detach(_FRESH))
-        swap_in(fresh, database)
-    _clear_spill(database)
+        delete_list(events, name)
+        delete_parts(events, name)
+    _clear_spill(events)
 
 
-def _clear_spill(database: Path) -> None:
+def _clear_spill(events: Path) -> None:
     """What queries that were killed had put aside. One that runs now may fail, and be repeated."""
-    for left in spill_folder(database).glob("*"):
+    for left in spill_folder(events).glob("*"):
         left.unlink(missing_ok=True)
 
 
-def erase_cases(database: Path, declared: Versioned, cases: Iterable[str]) -> None:
-    """Rewrite the file without these cases, in every version of the log."""
+def erase_cases(events: Path, declared: Versioned, cases: Iterable[str]) -> None:
+    """Write the parts that have some of these cases without them, in every version of the log."""
     gone = pa.table({CASE: pa.array(list(cases), pa.string())})
-    with changing(database) as folder:
-        fresh = folder / "fresh.duckdb"
-        spill = str(folder / "spill")
-        with closing(duckdb.connect(config={"temp_directory": spill})) as connection:
-            connection.execute(attach(str(successor(database, folder)), SUCCESSOR))
-            connection.execute(attach(str(fresh), _FRESH))
-            connection.register(_ERASED, gone)
-            drop_leftovers(connection, declared)
-            for name, kind in relations(connection, declared):
-                if kind == "TABLE":
-                    source, case = table(name, SUCCESSOR).sql("duckdb"), column(CASE).sql("duckdb")
-                    connection.execute(
-                        f"DELETE FROM {source} WHERE {case} IN (SELECT {case} FROM {_ERASED})"  # noqa: S608
-                    )
-            connection.execute(f"COPY FROM DATABASE {SUCCESSOR} TO {_FRESH}")
-            connection.execute(detach(_FRESH))
-        swap_in(fresh, database)
-    _clear_spill(database)
+    with changing(events) as folder:
+        log = PartsList.read(events, declared.base)
+        versions = {n: parts for n, parts in log.versions.items() if n <= declared.number}
+        log, files = PartsList(log.base, versions), log.new_files()
+        written = {}
+        for part in log.parts:
+            new = _without(part, events, gone, folder, files)
+            if new is not None:
+                written[part] = new
+        for number, parts in versions.items():
+            versions[number] = tuple(written.get(part, part) for part in parts)
+        new_parts = [folder / part.file for part in written.values()]
+        Successor(events, PartsList(log.base, versions), new_parts).swap_in()
+    _clear_spill(events)
+
+
+def _without(
+    part: Part, events: Path, gone: pa.Table, folder: Path, files: Iterator[str]
+) -> Part | None:
+    """The part without cases, or None if it has none of them."""
+    case, spill = column(CASE).sql("duckdb"), str(folder / "spill")
+    with closing(duckdb.connect(config={"temp_directory": spill})) as connection:
+        connection.register(_ERASED, gone)
+        old = f"{united(connection, events, [part])} WHERE {case}"
+        erased = f"(SELECT {case} FROM {_ERASED})"  # noqa: S608
+        if not connection.execute(f"{old} IN {erased} LIMIT 1").fetchall():
+            return None
+        file = next(files)
+        connection.execute(attach(str(folder / file), _NEW))
+        target = table(EVENTS, _NEW).sql("duckdb")
+        connection.execute(f"CREATE TABLE {target} AS {old} NOT IN {erased}")
+        last = _last(connection)
+        connection.execute(detach(_NEW))
+    return Part(file, last, part.seals)

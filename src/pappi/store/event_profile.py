@@ -46,9 +46,9 @@ _PERSONS = 5
 Floats = NDArray[np.float64]
 
 
-def profile_events(database: Path, stored: str, log: PublicLog) -> Profile:
-    """What a table or view of events holds, by the terms that are, or would be, declared."""
-    with closing(open_readonly(database)) as connection:
+def profile_events(events: Path, stored: str, log: PublicLog) -> Profile:
+    """What a version of a log holds, by the terms that are, or would be, declared."""
+    with closing(open_readonly(events, stored)) as connection:
         try:
             return _Counting(connection, table(stored).sql("duckdb"), log).profile()
         except duckdb.Error as error:
