@@ -110,8 +110,7 @@ class Bench:
         events = list(self._month(number))
         captured = spent(
             lambda: [
-                custody.capture(log, events[at : at + BATCH])
-                for at in range(0, len(events), BATCH)
+                custody.capture(log, events[at : at + BATCH]) for at in range(0, len(events), BATCH)
             ]
         )
         return Cost(captured, spent(lambda: custody.seal(log, start_of(number + 1))))

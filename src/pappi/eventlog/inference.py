@@ -505,6 +505,8 @@ _PATTERNS: Mapping[str, str] = {
 _KINDS = {"integer": Kind.NUMBER, "float": Kind.NUMBER, "boolean": Kind.TRUTH, "time": Kind.TIME}
 _NO_ZONE = Clock()
 _FEW = 20
+# As many digits as a number of any writing has at most.
+_PLAIN_NUMBERS = 10**15
 
 
 @dataclass(frozen=True, slots=True)
@@ -596,7 +598,9 @@ class TypeInference:
             self._any = True
             values = column.filter(kept)
             few = values.slice(0, _FEW)  # most of what a column is not, its first values show
-            self._plain = {name for name in self._plain if _are(few, name) and _are(values, name)}
+            self._plain = {name for name in self._plain if _are(few, name)}
+            if self._plain and not ({"integer", "float"} <= self._plain and _are_whole(values)):
+                self._plain = {name for name in self._plain if _are(values, name)}
             if "," in self._plain and "float" not in self._plain:
                 self._commas |= pc.any(pc.match_substring(values, ",")).as_py()
             if self._tolerates:
@@ -695,6 +699,20 @@ def _all_written(values: ArrowArray, written: TimeFormat) -> Times | None:
         return None
     times = read_times(values, written, _NO_ZONE)
     return times if times.readable.all() else None
+
+
+def _are_whole(values: ArrowArray) -> bool:
+    """Whether all are whole numbers, written plainly, that every pattern of numbers fits."""
+    try:
+        numbers = values.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return False
+    least, most = pc.min_max(numbers).as_py().values()
+    return bool(
+        -_PLAIN_NUMBERS < least
+        and most < _PLAIN_NUMBERS
+        and pc.all(pc.equal(numbers.cast(pa.string()), values)).as_py()
+    )
 
 
 def _are(values: ArrowArray, name: str) -> bool:

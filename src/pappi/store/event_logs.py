@@ -8,9 +8,10 @@ the running number of that order over the whole log: unique, and rising within a
 `first_pos` is that of the first event of the same case: a number for each case, far quicker
 to read and to compare than its id.
 
-On their way in, the batches of a reader are spooled into a staging file, in file order. Attributes
-turn up while reading, so the spool grows columns. An import that fails leaves the workspace's
-events exactly as they were.
+On their way in, the batches of a reader are spooled into a staging file, numbered in file order. If
+that is the order they are to have, as with most logs, the spool becomes the part as it is; else its
+rows are sorted into one. Attributes turn up while reading, so the spool grows columns. An import
+that fails leaves the workspace's events exactly as they were.
 
 A log that grows has versions, each a list of parts (`event_file`):
 
@@ -43,12 +44,14 @@ from typing import TypeAlias
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pappi.errors import WorkspaceError
 from pappi.eventlog import (
     ACTIVITY,
     CASE,
     TIME,
+    ArrowSchema,
     Description,
     EventReader,
     ImportReport,
@@ -136,21 +139,21 @@ def _imported(log: PartsList, events: int) -> PartsList:
 
 
 def _store(spool: Spool, new: Path, name: str, description: Description) -> ImportReport:
-    """Brings the spool into a part, in order and at once, and reports what is there."""
+    """Makes a part of the spool, in order and at once, and reports what is there."""
     names = table_names(column.name for column in description.columns)
     fields = (column.field for column in description.columns)
     attributes = dict(zip(fields, names, strict=True))
-    target = table(EVENTS, _NEW).sql("duckdb")
     connection = spool.connection
-    (in_order,) = _row(connection, _IN_ORDER)
-    if not in_order:
-        connection.execute(_NUMBER)
+    if spool.is_in_order() and spool.rename(attributes):
+        report = _report(connection, SPOOL, name, description)
+        spool.leave(new)
+        return report
+    target = table(EVENTS, _NEW).sql("duckdb")
+    connection.execute(_NUMBER)
     connection.execute(attach(str(new), _NEW))
     connection.begin()
-    if not in_order:
-        spool.limit_memory(_TO_SORT_MB)
-    rows = copied_rows(attributes) if in_order else sorted_rows(attributes)
-    connection.execute(f"CREATE TABLE {target} AS {rows}")
+    spool.limit_memory(_TO_SORT_MB)
+    connection.execute(f"CREATE TABLE {target} AS {sorted_rows(attributes)}")
     report = _report(connection, target, name, description)
     connection.commit()
     connection.execute(detach(_NEW))
@@ -214,120 +217,198 @@ def _row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[int, ...]:
 # --- events on their way in ----------------------------------------------------------
 
 
-SEQUENCE = "seq"
-
-# Sorting spills to the staging folder beyond the limit, but holds some rows of every
-# column; small row groups keep the spool itself from holding more than a few thousand.
+# Sorting spills to the staging folder beyond the limit, but holds some rows of every column.
 # What spills is found again by blocks in memory, so millions of events need some more.
-_MEMORY_MB = 56
+_MEMORY_MB = 96
 _MEMORY_MB_PER_COLUMN = 8
 _NARROW = 8
 _MEMORY_MB_PER_MILLION = 48
 _MOST_MEMORY_MB, _TO_SORT_MB = 1024, 4096
-_ROW_GROUP = 8192
 _SQL_TYPES = {"string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN"}
+_STAGING = "staging"
+SPOOL = table(EVENTS, _STAGING).sql("duckdb")
+_BATCH = "batch"
+# In front of the fields of attributes, so that none has the name that another is to have.
+_MARK = "\x1f"
+_LAST_OF_ALL = np.iinfo(np.int64).max
 
 
 class Spool:
-    """The staging file of one import, and the connection everything happens on."""
+    """The events of a reader as they came, numbered, and the connection everything happens on.
+
+    Most logs come in the order they are to have: then this is the part, but for its name.
+    """
 
     def __init__(self, folder: Path) -> None:
+        self._path = folder / "spool.duckdb"
         self.connection = duckdb.connect(config={"temp_directory": str(folder / "spill")})
-        self.connection.execute(
-            f"{attach(str(folder / 'spool.duckdb'), 'staging')} (ROW_GROUP_SIZE {_ROW_GROUP})"
-        )
-        self.connection.execute("USE staging")
+        self.connection.execute(attach(str(self._path), _STAGING))
+        self.connection.execute(f"USE {_STAGING}")
         self.events = 0
-        self.fields: list[str] = []
+        self._types = {
+            CASE: "VARCHAR",
+            POSITION: "BIGINT",
+            TIME: "BIGINT",
+            ACTIVITY: "VARCHAR",
+            FIRST_POSITION: "BIGINT",
+        }
+        self._last: tuple[str | None, int, int] = (None, 0, 0)
+        self._runs = 0
+        self._timely = True
 
     def fill(self, reader: EventReader, progress: Progress) -> None:
         """Reads the log to its end, or raises what the reader raises."""
-        types = {CASE: "VARCHAR", ACTIVITY: "VARCHAR", TIME: "BIGINT", SEQUENCE: "BIGINT"}
-        columns = ", ".join(f"{name} {sql_type}" for name, sql_type in types.items())
-        self.connection.execute(f"CREATE TABLE spool ({columns})")
-        self.fields = [*types]
-        self.limit_memory()
+        columns = ", ".join(f"{name} {sql_type}" for name, sql_type in self._types.items())
+        self.connection.execute(f"CREATE TABLE {SPOOL} ({columns})")
+        self.connection.execute("SET threads = 1")  # batches come one by one: others would wait
         with closing(reader.batches(progress)) as batches:
-            for batch in batches:
-                self._add(batch)  # commits each: an open transaction would sit in memory
+            following = next(batches, None)
+            while following is not None:
+                self._add_columns(following)
+                following = self._insert(following, batches)
+        self.connection.execute("RESET threads")
         self.limit_memory()
 
     def close(self) -> None:
         self.connection.close()
 
-    def _add(self, batch: RecordBatch) -> None:
-        numbers = pa.array(np.arange(self.events, self.events + batch.num_rows))
-        numbered = batch.append_column(SEQUENCE, numbers)
-        for field in numbered.schema:
-            if field.name not in self.fields:
-                new = f"{column(field.name).sql('duckdb')} {_SQL_TYPES[str(field.type)]}"
-                self.connection.execute(f"ALTER TABLE spool ADD COLUMN {new}")
-                self.fields.append(field.name)
-                self.limit_memory()
-        self.connection.register("batch", numbered)
-        self.connection.execute("INSERT INTO spool BY NAME FROM batch")
-        self.connection.unregister("batch")
-        self.events += batch.num_rows
+    def is_in_order(self) -> bool:
+        """Whether each case came in one run, and its events in the order of their times."""
+        return self._timely and _row(
+            self.connection,
+            f"SELECT count(DISTINCT case_id) FROM {SPOOL} WHERE pos = first_pos",  # noqa: S608
+        ) == (self._runs,)
+
+    def rename(self, attributes: Mapping[str, str]) -> bool:
+        """Gives the columns their names, if the table has them all, and in their order."""
+        fields = [_MARK + field for field in attributes]
+        taken = any(name.startswith(_MARK) for name in attributes.values())
+        if [*self._types][len(STORED) :] != fields or taken:
+            return False
+        for field, name in zip(fields, attributes.values(), strict=True):
+            old, new = column(field).sql("duckdb"), column(name).sql("duckdb")
+            self.connection.execute(f"ALTER TABLE {SPOOL} RENAME COLUMN {old} TO {new}")
+        return True
+
+    def leave(self, place: Path) -> None:
+        """Closes the spool and puts it somewhere else, as a part."""
+        self.connection.execute("USE memory")
+        self.connection.execute(detach(_STAGING))
+        self._path.replace(place)
+
+    def _add_columns(self, batch: RecordBatch) -> None:
+        for field in batch.schema:
+            name = _field(field.name)
+            if name not in self._types:
+                self._types[name] = _SQL_TYPES[str(field.type)]
+                new = f"{column(name).sql('duckdb')} {self._types[name]}"
+                self.connection.execute(f"ALTER TABLE {SPOOL} ADD COLUMN {new}")
+        self.limit_memory()
+
+    def _insert(self, first: RecordBatch, batches: Iterator[RecordBatch]) -> RecordBatch | None:
+        """Inserts batches until one has a column or type that is new; gives that one."""
+        types = {field.name: field.type for field in first.schema}
+        schema = pa.schema([*((_field(name), of) for name, of in types.items()), *_NUMBERS.items()])
+        kept: list[RecordBatch | BaseException] = []
+
+        def stream() -> Iterator[RecordBatch]:
+            # What is raised in here, the database would tell in its own words.
+            try:
+                yield self._numbered(first, schema)
+                for batch in batches:
+                    if any(types.get(field.name) != field.type for field in batch.schema):
+                        kept.append(batch)
+                        return
+                    yield self._numbered(batch, schema)
+            except BaseException as error:
+                kept.append(error)
+                raise
+
+        rows = pa.RecordBatchReader.from_batches(schema, stream())
+        self.connection.register(_BATCH, rows)
+        try:
+            self.connection.execute(f"INSERT INTO {SPOOL} BY NAME FROM {_BATCH}")
+        except BaseException as told:
+            if kept and isinstance(kept[0], BaseException):
+                raise kept[0] from told
+            raise
+        finally:
+            self.connection.unregister(_BATCH)
+        return kept[0] if kept else None
+
+    def _numbered(self, batch: RecordBatch, schema: ArrowSchema) -> RecordBatch:
+        """The batch with positions, as if all came in their order; takes notice if they do not."""
+        size = batch.num_rows
+        positions = np.arange(self.events + 1, self.events + size + 1)
+        firsts = np.zeros(size, np.int64)
+        if size:
+            case, timed = batch.column(CASE), pc.fill_null(batch.column(TIME), _LAST_OF_ALL)
+            times = timed.to_numpy(zero_copy_only=False)
+            last_case, last_time, last_first = self._last
+            begins = np.ones(size, np.bool_)
+            begins[0] = case[0].as_py() != last_case
+            others = pc.not_equal(case.slice(1), case.slice(0, size - 1))
+            begins[1:] = others.to_numpy(zero_copy_only=False)
+            earlier = np.concatenate(([last_time], times[:-1]))
+            self._timely &= not np.any(~begins & (times < earlier))
+            self._runs += int(begins.sum())
+            firsts = np.maximum.accumulate(np.where(begins, positions, last_first))
+            self._last = case[size - 1].as_py(), int(times[-1]), int(firsts[-1])
+            self.events += size
+        numbers = dict(zip(_NUMBERS, (positions, firsts), strict=True))
+        present = {_field(field.name): batch.column(field.name) for field in batch.schema}
+        columns = {**present, **numbers}
+        return pa.record_batch(
+            [
+                pa.array(columns[field.name])
+                if field.name in numbers
+                else columns.get(field.name, pa.nulls(size, field.type))
+                for field in schema
+            ],
+            schema=schema,
+        )
 
     def limit_memory(self, most: int = _MOST_MEMORY_MB) -> None:
-        wide = max(0, len(self.fields) - _NARROW)
+        wide = max(0, len(self._types) - _NARROW)
         millions = max(0, self.events // 1_000_000 - 1)
         narrow = _MEMORY_MB + _MEMORY_MB_PER_MILLION * millions
         limit = min(narrow, most) + _MEMORY_MB_PER_COLUMN * wide
         self.connection.execute(f"SET memory_limit = '{limit}MB'")
 
 
+_NUMBERS = {POSITION: pa.int64(), FIRST_POSITION: pa.int64()}
+
+
+def _field(name: str) -> str:
+    """What the column of a batch's field is called on its way in."""
+    return name if name in STORED else _MARK + name
+
+
 # --- the canonical table -------------------------------------------------------------
 
 
-# Whether the spooled events came in the order they are to have, as most logs do. Looks at each
-# event and the one before it, as they are stored; should they be given in another order than
-# stored, `seq` shows it, and the answer is no.
-_IN_ORDER = """
-SELECT count(*) FILTER (c IS DISTINCT FROM c0) = count(DISTINCT c)
-    AND count(*) FILTER (c = c0 AND (t < t0 OR t0 IS NULL AND t IS NOT NULL)) = 0
-    AND count(*) FILTER (n <> n0 + 1) = 0
-FROM (
-    SELECT case_id AS c, ts_us AS t, seq AS n, lag(case_id) OVER () AS c0,
-        lag(ts_us) OVER () AS t0, lag(seq) OVER () AS n0
-    FROM spool
-)
-"""
 # Numbers the spooled events: in a narrow table, so that it fits in memory.
-_NUMBER = """
+_NUMBER = f"""
 CREATE TABLE event_order AS
-SELECT e.seq, row_number() OVER (ORDER BY c.first, e.ts_us NULLS LAST, e.seq) AS pos, c.first_pos
-FROM spool AS e JOIN (
+SELECT e.pos AS seq, c.first_pos,
+    row_number() OVER (ORDER BY c.first, e.ts_us NULLS LAST, e.pos) AS pos
+FROM {SPOOL} AS e JOIN (
     SELECT case_id, first, CAST(sum(size) OVER (ORDER BY first) - size + 1 AS BIGINT) AS first_pos
-    FROM (SELECT case_id, min(seq) AS first, count(*) AS size FROM spool GROUP BY case_id)
+    FROM (SELECT case_id, min(pos) AS first, count(*) AS size FROM {SPOOL} GROUP BY case_id)
 ) AS c ON e.case_id = c.case_id
-"""
-
-
-def copied_rows(attributes: Mapping[str, str]) -> str:
-    """The events of a spool that is in order; attributes are their fields and names."""
-    # The last number at which a case began: found on the way, as it is the largest so far.
-    return (
-        "SELECT e.case_id, e.seq + 1 AS pos, e.ts_us, e.activity,"  # noqa: S608
-        " max(CASE WHEN e.case_id IS DISTINCT FROM e.case_before THEN e.seq + 1 END)"
-        f" OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS first_pos{_named(attributes)}"
-        " FROM (SELECT *, lag(case_id) OVER () AS case_before FROM spool) AS e"
-    )
+"""  # noqa: S608
 
 
 def sorted_rows(attributes: Mapping[str, str], begun: str = "0") -> str:
     """The events of a spool that was numbered; positions go on after those that have begun."""
+    named = "".join(
+        f", {column(_MARK + field, 'e').sql('duckdb')} AS {column(name).sql('duckdb')}"
+        for field, name in attributes.items()
+    )
     return (
         f"SELECT e.case_id, o.pos + {begun} AS pos, e.ts_us, e.activity,"  # noqa: S608
-        f" o.first_pos + {begun} AS first_pos{_named(attributes)}"
-        " FROM spool AS e JOIN event_order AS o ON e.seq = o.seq ORDER BY o.pos"
-    )
-
-
-def _named(attributes: Mapping[str, str]) -> str:
-    return "".join(
-        f", {column(field, 'e').sql('duckdb')} AS {column(name).sql('duckdb')}"
-        for field, name in attributes.items()
+        f" o.first_pos + {begun} AS first_pos{named}"
+        f" FROM {SPOOL} AS e JOIN event_order AS o ON e.pos = o.seq ORDER BY o.pos"
     )
 
 
@@ -390,11 +471,8 @@ class NewVersion:
             connection = spool.connection
             connection.execute(_NUMBER)
             connection.execute(attach(str(new), _NEW))
-            left_out = pa.table({CASE: pa.array(sorted(self.reopened), pa.string())})
-            connection.register(_LEFT_OUT, left_out)
-            old = united(connection, events, current[kept:])
-            rows = self._rows(old, max(part.last for part in current))
-            connection.execute(f"CREATE TABLE {table(EVENTS, _NEW).sql('duckdb')} AS {rows}")
+            spool.limit_memory(_TO_SORT_MB)
+            self._unite(connection, events, current[kept:], max(part.last for part in current))
             last = _last(connection)
             connection.execute(detach(_NEW))
         following = self.current.next.number
@@ -406,18 +484,29 @@ class NewVersion:
         versions[following] = (*current[:kept], Part(new.name, last, seals))
         return Successor(events, PartsList(log.base, versions), [new])
 
-    def _rows(self, old: str, begun: int) -> str:
-        """What is new, after what is united with it and not left out."""
+    def _unite(
+        self, connection: duckdb.DuckDBPyConnection, events: Path, old: Sequence[Part], begun: int
+    ) -> None:
+        """What is new, after what is united with it and not left out: in the order of positions,
+        as the engine reads a log from one to another.
+        """
         fields = {f"a{number}": name for number, name in enumerate(self.attributes)}
-        new = sorted_rows(fields, str(begun))
+        target, new = table(EVENTS, _NEW).sql("duckdb"), sorted_rows(fields, str(begun))
         if not old:
-            return new
+            connection.execute(f"CREATE TABLE {target} AS {new}")
+            return
+        left_out = pa.table({CASE: pa.array(sorted(self.reopened), pa.string())})
+        connection.register(_LEFT_OUT, left_out)
         columns = ", ".join(column(name).sql("duckdb") for name in (*STORED, *self.attributes))
-        # Stored in their order: the engine reads a log from one position to another.
-        return (
-            f"SELECT {columns} FROM ({old}) WHERE case_id NOT IN "  # noqa: S608
-            f"(SELECT case_id FROM {_LEFT_OUT}) UNION ALL (FROM ({new})) ORDER BY pos"
-        )
+        every = f"SELECT {columns} FROM ({united(connection, events, old)})"  # noqa: S608
+        connection.execute(f"CREATE TABLE {target} AS {every} UNION ALL (FROM ({new})) LIMIT 0")
+        for part in old:
+            stored = table(EVENTS, part.file).sql("duckdb")
+            connection.execute(
+                f"INSERT INTO {target} SELECT {columns} FROM {stored} "  # noqa: S608
+                f"WHERE case_id NOT IN (SELECT case_id FROM {_LEFT_OUT})"
+            )
+        connection.execute(f"INSERT INTO {target} {new}")
 
 
 def _kept(parts: Sequence[Part]) -> int:

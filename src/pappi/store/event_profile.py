@@ -75,8 +75,10 @@ class _Counting:
             f"FROM {self._stored}"
         )
         (tied,) = self._row(
-            f"SELECT coalesce(sum(n), 0) FROM (SELECT count(*) AS n FROM {self._stored} "  # noqa: S608
-            f"WHERE {TIME} IS NOT NULL GROUP BY {FIRST_POSITION}, {TIME} HAVING count(*) > 1)"
+            "SELECT count(*) FILTER (c = c0 AND t = t0 OR c = c1 AND t = t1) FROM ("  # noqa: S608
+            f"SELECT {FIRST_POSITION} AS c, {TIME} AS t, lag({FIRST_POSITION}) OVER w AS c0, "
+            f"lag({TIME}) OVER w AS t0, lead({FIRST_POSITION}) OVER w AS c1, "
+            f"lead({TIME}) OVER w AS t1 FROM {self._stored} WINDOW w AS (ORDER BY {POSITION}))"
         )
         zone = self._log.terms.zone
         activities = tuple(self._activities())
