@@ -52,11 +52,14 @@ from pappi.eventlog import (
     CASE,
     TIME,
     ArrowSchema,
+    Batches,
     Description,
+    DraftingReader,
     EventReader,
     ImportReport,
     Progress,
     RecordBatch,
+    Reread,
     StoredColumn,
     no_progress,
 )
@@ -149,11 +152,12 @@ def _store(spool: Spool, new: Path, name: str, description: Description) -> Impo
         spool.leave(new)
         return report
     target = table(EVENTS, _NEW).sql("duckdb")
-    connection.execute(_NUMBER)
+    connection.execute(_CASES)
     connection.execute(attach(str(new), _NEW))
     connection.begin()
-    spool.limit_memory(_TO_SORT_MB)
+    spool.limit_memory(_TO_SORT)
     connection.execute(f"CREATE TABLE {target} AS {sorted_rows(attributes)}")
+    _require_order(connection, target)
     report = _report(connection, target, name, description)
     connection.commit()
     connection.execute(detach(_NEW))
@@ -223,7 +227,8 @@ _MEMORY_MB = 96
 _MEMORY_MB_PER_COLUMN = 8
 _NARROW = 8
 _MEMORY_MB_PER_MILLION = 48
-_MOST_MEMORY_MB, _TO_SORT_MB = 1024, 4096
+_MOST_MEMORY_MB = 1024
+_TO_SORT = 4  # so many times as much: what a sort puts aside has to be read again
 _SQL_TYPES = {"string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN"}
 _STAGING = "staging"
 SPOOL = table(EVENTS, _STAGING).sql("duckdb")
@@ -231,6 +236,15 @@ _BATCH = "batch"
 # In front of the fields of attributes, so that none has the name that another is to have.
 _MARK = "\x1f"
 _LAST_OF_ALL = np.iinfo(np.int64).max
+
+
+_CORE = {
+    CASE: "VARCHAR",
+    POSITION: "BIGINT",
+    TIME: "BIGINT",
+    ACTIVITY: "VARCHAR",
+    FIRST_POSITION: "BIGINT",
+}
 
 
 class Spool:
@@ -242,32 +256,45 @@ class Spool:
     def __init__(self, folder: Path) -> None:
         self._path = folder / "spool.duckdb"
         self.connection = duckdb.connect(config={"temp_directory": str(folder / "spill")})
-        self.connection.execute(attach(str(self._path), _STAGING))
-        self.connection.execute(f"USE {_STAGING}")
+        self._begin()
+
+    def _begin(self) -> None:
         self.events = 0
-        self._types = {
-            CASE: "VARCHAR",
-            POSITION: "BIGINT",
-            TIME: "BIGINT",
-            ACTIVITY: "VARCHAR",
-            FIRST_POSITION: "BIGINT",
-        }
+        self._types = dict(_CORE)
         self._last: tuple[str | None, int, int] = (None, 0, 0)
         self._runs = 0
         self._timely = True
+        columns = ", ".join(f"{name} {sql_type}" for name, sql_type in self._types.items())
+        self.connection.execute(attach(str(self._path), _STAGING))
+        self.connection.execute(f"USE {_STAGING}")
+        self.connection.execute(f"CREATE TABLE {SPOOL} ({columns})")
 
     def fill(self, reader: EventReader, progress: Progress) -> None:
         """Reads the log to its end, or raises what the reader raises."""
-        columns = ", ".join(f"{name} {sql_type}" for name, sql_type in self._types.items())
-        self.connection.execute(f"CREATE TABLE {SPOOL} ({columns})")
         self.connection.execute("SET threads = 1")  # batches come one by one: others would wait
-        with closing(reader.batches(progress)) as batches:
+        if isinstance(reader, DraftingReader):
+            try:
+                self._read(reader.draft(progress))
+            except Reread:
+                self._end()
+                self._path.unlink()
+                self._begin()
+                self._read(reader.batches(progress))
+        else:
+            self._read(reader.batches(progress))
+        self.connection.execute("RESET threads")
+        self.limit_memory()
+
+    def _read(self, given: Batches) -> None:
+        with closing(given) as batches:
             following = next(batches, None)
             while following is not None:
                 self._add_columns(following)
                 following = self._insert(following, batches)
-        self.connection.execute("RESET threads")
-        self.limit_memory()
+
+    def _end(self) -> None:
+        self.connection.execute("USE memory")
+        self.connection.execute(detach(_STAGING))
 
     def close(self) -> None:
         self.connection.close()
@@ -292,8 +319,7 @@ class Spool:
 
     def leave(self, place: Path) -> None:
         """Closes the spool and puts it somewhere else, as a part."""
-        self.connection.execute("USE memory")
-        self.connection.execute(detach(_STAGING))
+        self._end()
         self._path.replace(place)
 
     def _add_columns(self, batch: RecordBatch) -> None:
@@ -368,11 +394,11 @@ class Spool:
             schema=schema,
         )
 
-    def limit_memory(self, most: int = _MOST_MEMORY_MB) -> None:
+    def limit_memory(self, times: int = 1) -> None:
         wide = max(0, len(self._types) - _NARROW)
         millions = max(0, self.events // 1_000_000 - 1)
         narrow = _MEMORY_MB + _MEMORY_MB_PER_MILLION * millions
-        limit = min(narrow, most) + _MEMORY_MB_PER_COLUMN * wide
+        limit = times * (min(narrow, _MOST_MEMORY_MB) + _MEMORY_MB_PER_COLUMN * wide)
         self.connection.execute(f"SET memory_limit = '{limit}MB'")
 
 
@@ -387,29 +413,45 @@ def _field(name: str) -> str:
 # --- the canonical table -------------------------------------------------------------
 
 
-# Numbers the spooled events: in a narrow table, so that it fits in memory.
-_NUMBER = f"""
-CREATE TABLE event_order AS
-SELECT e.pos AS seq, c.first_pos,
-    row_number() OVER (ORDER BY c.first, e.ts_us NULLS LAST, e.pos) AS pos
-FROM {SPOOL} AS e JOIN (
-    SELECT case_id, first, CAST(sum(size) OVER (ORDER BY first) - size + 1 AS BIGINT) AS first_pos
-    FROM (SELECT case_id, min(pos) AS first, count(*) AS size FROM {SPOOL} GROUP BY case_id)
-) AS c ON e.case_id = c.case_id
+# Where each case is to begin, in a narrow table that fits in memory.
+_CASES = f"""
+CREATE TABLE cases AS
+SELECT case_id, CAST(sum(size) OVER (ORDER BY first) - size + 1 AS BIGINT) AS first_pos
+FROM (SELECT case_id, min(pos) AS first, count(*) AS size FROM {SPOOL} GROUP BY case_id)
 """  # noqa: S608
 
 
-def sorted_rows(attributes: Mapping[str, str], begun: str = "0") -> str:
-    """The events of a spool that was numbered; positions go on after those that have begun."""
+def sorted_rows(attributes: Mapping[str, str], begun: int = 0) -> str:
+    """The events of a spool in their order; positions go on after those that have begun.
+
+    They are numbered as they come out of the sort: `_require_order` makes sure of that.
+    """
     named = "".join(
         f", {column(_MARK + field, 'e').sql('duckdb')} AS {column(name).sql('duckdb')}"
         for field, name in attributes.items()
     )
     return (
-        f"SELECT e.case_id, o.pos + {begun} AS pos, e.ts_us, e.activity,"  # noqa: S608
-        f" o.first_pos + {begun} AS first_pos{named}"
-        f" FROM {SPOOL} AS e JOIN event_order AS o ON e.pos = o.seq ORDER BY o.pos"
+        f"SELECT case_id, row_number() OVER () + {begun} AS pos, ts_us, activity,"  # noqa: S608
+        f" first_pos + {begun} AS first_pos,"
+        " * EXCLUDE (case_id, ts_us, activity, first_pos)"
+        f" FROM (SELECT e.case_id, e.ts_us, e.activity, c.first_pos{named}"
+        f" FROM {SPOOL} AS e JOIN cases AS c ON e.case_id = c.case_id"
+        " ORDER BY c.first_pos, e.ts_us NULLS LAST, e.pos)"
     )
+
+
+def _require_order(connection: duckdb.DuckDBPyConnection, stored: str) -> None:
+    """Each event stands after the one that it is to follow, as a part promises."""
+    (astray,) = _row(
+        connection,
+        "SELECT count(*) FILTER (n <= n0 OR c < c0 OR n < c OR "  # noqa: S608
+        "c = c0 AND (t < t0 OR t0 IS NULL AND t IS NOT NULL)) FROM ("
+        f"SELECT {POSITION} AS n, {FIRST_POSITION} AS c, {TIME} AS t, "
+        f"lag({POSITION}) OVER () AS n0, lag({FIRST_POSITION}) OVER () AS c0, "
+        f"lag({TIME}) OVER () AS t0 FROM {stored})",
+    )
+    if astray:
+        raise ValueError("events were not stored in their order")
 
 
 # --- a log that grows, part by part -------------------------------------------------------
@@ -434,9 +476,7 @@ def create_events(events: Path, name: str, attributes: Mapping[str, Kind]) -> No
             "two attributes of this log cannot be told apart, or one has a reserved name",
             hint=f"upper and lower case are the same; {', '.join(STORED)} are taken",
         )
-    types = {CASE: "VARCHAR", POSITION: "BIGINT", TIME: "BIGINT", ACTIVITY: "VARCHAR"}
-    types[FIRST_POSITION] = "BIGINT"
-    types |= {attribute: _TYPES.get(kind, "BIGINT") for attribute, kind in attributes.items()}
+    types = _CORE | {of: _TYPES.get(kind, "BIGINT") for of, kind in attributes.items()}
     columns = (f"{column(field).sql('duckdb')} {sql_type}" for field, sql_type in types.items())
     with changing(events) as folder:
         _refuse_stored(events, name)
@@ -469,10 +509,11 @@ class NewVersion:
         with closing(Spool(folder)) as spool:
             spool.fill(reader, no_progress)
             connection = spool.connection
-            connection.execute(_NUMBER)
+            connection.execute(_CASES)
             connection.execute(attach(str(new), _NEW))
-            spool.limit_memory(_TO_SORT_MB)
+            spool.limit_memory(_TO_SORT)
             self._unite(connection, events, current[kept:], max(part.last for part in current))
+            _require_order(connection, table(EVENTS, _NEW).sql("duckdb"))
             last = _last(connection)
             connection.execute(detach(_NEW))
         following = self.current.next.number
@@ -491,7 +532,7 @@ class NewVersion:
         as the engine reads a log from one to another.
         """
         fields = {f"a{number}": name for number, name in enumerate(self.attributes)}
-        target, new = table(EVENTS, _NEW).sql("duckdb"), sorted_rows(fields, str(begun))
+        target, new = table(EVENTS, _NEW).sql("duckdb"), sorted_rows(fields, begun)
         if not old:
             connection.execute(f"CREATE TABLE {target} AS {new}")
             return
