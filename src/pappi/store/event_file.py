@@ -533,8 +533,13 @@ def require_events(events: Path, name: str, attributes: Mapping[str, Kind]) -> N
     """
     version = Versioned.of(name)
     parts = PartsList.read(events, version.base).of(version)
-    identities = tuple((part.file, *_identity(events / part.file)) for part in parts)
-    _require(events, identities, name, tuple(attributes.items()))
+    try:
+        identities = tuple((part.file, *_identity(events / part.file)) for part in parts)
+    except WorkspaceError:
+        if parts == PartsList.read(events, version.base).of(version):
+            raise
+        return require_events(events, name, attributes)  # the list was replaced in between
+    return _require(events, identities, name, tuple(attributes.items()))
 
 
 def _identity(file: Path) -> tuple[int, ...]:

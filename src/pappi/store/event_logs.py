@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -106,13 +106,12 @@ def import_events(
     """
     with changing(events) as folder:
         _refuse_stored(events, name)
-        successor = _first(events, name, folder)
-        (new,) = successor.new
+        new = folder / next(PartsList(name, {}).new_files())
         with closing(Spool(folder)) as spool:
             spool.fill(reader, progress)
             report = _store(spool, new, name, reader.description())
         accept(report)
-        replace(successor, log=_imported(successor.log, report.events)).swap_in()
+        _begun_with(new, report.events, events, name).swap_in()
     return report
 
 
@@ -131,14 +130,9 @@ def _refuse_stored(events: Path, name: str) -> None:
         )
 
 
-def _first(events: Path, name: str, folder: Path) -> Successor:
-    """A log of one part, which is still to be written."""
-    file = next(PartsList(name, {}).new_files())
-    return Successor(events, PartsList(name, {1: (Part(file, 0, 0),)}), [folder / file])
-
-
-def _imported(log: PartsList, events: int) -> PartsList:
-    return PartsList(log.base, {1: tuple(replace(part, last=events) for part in log.parts)})
+def _begun_with(new: Path, last: int, events: Path, name: str) -> Successor:
+    """A log of one part, with so many events."""
+    return Successor(events, PartsList(name, {1: (Part(new.name, last, seals=0),)}), [new])
 
 
 def _store(spool: Spool, new: Path, name: str, description: Description) -> ImportReport:
@@ -148,6 +142,7 @@ def _store(spool: Spool, new: Path, name: str, description: Description) -> Impo
     attributes = dict(zip(fields, names, strict=True))
     connection = spool.connection
     if spool.is_in_order() and spool.rename(attributes):
+        _require_order(connection, SPOOL)
         report = _report(connection, SPOOL, name, description)
         spool.leave(new)
         return report
@@ -480,11 +475,10 @@ def create_events(events: Path, name: str, attributes: Mapping[str, Kind]) -> No
     columns = (f"{column(field).sql('duckdb')} {sql_type}" for field, sql_type in types.items())
     with changing(events) as folder:
         _refuse_stored(events, name)
-        successor = _first(events, name, folder)
-        (new,) = successor.new
+        new = folder / next(PartsList(name, {}).new_files())
         with closing(duckdb.connect(str(new))) as connection:
             connection.execute(f"CREATE TABLE {EVENTS} ({', '.join(columns)})")
-        successor.swap_in()
+        _begun_with(new, 0, events, name).swap_in()
 
 
 @dataclass(frozen=True, slots=True)
