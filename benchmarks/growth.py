@@ -33,7 +33,7 @@ from pappi.store.event_logs import UNITED
 from pappi.values import Kind, Terms, Vocabulary
 
 MOST = 1.2
-MOST_READING = 1.2
+MOST_READING = 1.3
 PER_CASE = 5
 BATCH = 10_000
 FIRST = date(2010, 1, 1)
