@@ -108,10 +108,10 @@ def twenty() -> str:
 
 
 def _query(folder: Path, query: str) -> Callable[[], object]:
-    database, table = _events(folder)
+    events, table = _events(folder)
 
     def run() -> object:
-        with open_readonly(database) as connection:
+        with open_readonly(events, table) as connection:
             return connection.execute(query.replace("{table}", table)).fetchall()
 
     return run
@@ -129,10 +129,10 @@ def _scan_of_file(folder: Path) -> Callable[[], object]:
 
 def _columns_read(folder: Path) -> Callable[[], object]:
     """The same columns, handed over as arrays."""
-    database, table = _events(folder)
+    events, table = _events(folder)
 
     def run() -> object:
-        with open_readonly(database) as connection:
+        with open_readonly(events, table) as connection:
             columns = connection.table(table).select("case_id, activity, ts_us, pos, amount")
             return [batch.num_rows for batch in columns.to_arrow_reader(1_000_000)]
 
@@ -141,7 +141,7 @@ def _columns_read(folder: Path) -> Callable[[], object]:
 
 def _events(folder: Path) -> tuple[Path, str]:
     root = folder / WORKSPACE
-    return root / "events.duckdb", pappi.open(root).log(LOG).table
+    return root / "events", pappi.open(root).log(LOG).table
 
 
 def _exact(folder: Path, name: str, ppis: str) -> Callable[[], object]:

@@ -141,7 +141,7 @@ class Jobs:
         query = _BY_HAND.format(table=table, key=f", {grouped.column}" if grouped else "")
 
         def run() -> object:
-            with open_readonly(self._workspace.root / "events.duckdb") as connection:
+            with open_readonly(self._workspace.root / "events", table) as connection:
                 return connection.execute(query).fetchall()
 
         return least(run)

@@ -1,16 +1,18 @@
 """What importing a log costs, beside readers that keep less and beside DuckDB itself.
 
-    python -m benchmarks.imports LOG.xes.gz [PYTHON]
+    python -m benchmarks.imports [LOG.xes.gz] [--peers PYTHON]
 
-XES: into a finished workspace, against r4pm and rustxes, which only read it; PYTHON is an
-interpreter that has them (without, this part is left out). CSV and Parquet of the same events,
-five times over: into a workspace, against DuckDB's own table with the same sort. Every job
-runs in a process of its own; CPU seconds, the least of three, once its modules are loaded and
-the workspace is there.
+CSV and Parquet: into a workspace, against DuckDB's own table with the same sort; once in the order
+of cases, as most logs are written, and once in the order of time. With a LOG, of its events five
+times over, else of made-up ones. XES, with a LOG: into a finished workspace, against r4pm and
+rustxes, which only read it; PYTHON is an interpreter that has them (without, this part is left
+out). Every job runs in a process of its own; CPU seconds, the least of three, once its modules are
+loaded and the workspace is there.
 """
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import re
@@ -23,11 +25,13 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from benchmarks.synthetic import synthetic_log
 from pappi.eventlog import open_log
 
 ROUNDS = 3
 COPIES = 5
-MOST_OF_RUST, MOST_OF_DUCKDB, MOST_MEMORY = 2.5, 1.5, 1.25
+EVENTS = 2_000_000
+MOST_OF_RUST, MOST_OF_DUCKDB, MOST_MEMORY = 2.5, 1.3, 1.25
 
 # What runs in the processes: it gets the paths of the log and of a folder that is not there yet.
 MEASURED = """
@@ -41,8 +45,13 @@ spent = time.process_time() - begun
 peak = Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]
 print(json.dumps([spent, int(peak) / 1024]))
 """
+# A file of a few events goes first: it loads the modules that are loaded when they are needed.
+FEW = "few = str(Path(log).with_name('few' + Path(log).suffix))"
 OURS = (
-    """import duckdb, pappi, pyarrow.compute, pyarrow.csv, pyarrow.parquet, sqlglot
+    f"""import pappi
+{FEW}
+if Path(few).exists():
+    pappi.create(folder + "-few").import_log(few)
 workspace = pappi.create(folder)""",
     "workspace.import_log(log)",
 )
@@ -54,19 +63,21 @@ PEERS = {
     "r4pm": ("from r4pm import df", "df.import_xes(log)"),
     "rustxes": ("import rustxes", "rustxes.import_xes(log)"),
 }
-SORTED = """
-connection.execute(f'''
-    CREATE TABLE log AS
-    WITH e AS (SELECT *, row_number() OVER () AS seq FROM {source}),
-         c AS (SELECT "case", min(seq) AS first FROM e GROUP BY 1)
-    SELECT "case" AS case_id, row_number() OVER (ORDER BY first, timestamp, seq) AS pos,
-           epoch_us(timestamp) AS ts_us, e.* EXCLUDE ("case", timestamp, seq)
-    FROM e JOIN c USING ("case") ORDER BY pos''')
-connection.close()
-"""
 DUCKDB = (
-    "import duckdb",
-    f"source = f\"'{{log}}'\"\nconnection = duckdb.connect(folder)\n{SORTED}",
+    f"""import duckdb
+{FEW}
+def table(log, place):
+    connection = duckdb.connect(place)
+    connection.execute(f'''
+        CREATE TABLE log AS
+        WITH e AS (SELECT *, row_number() OVER () AS seq FROM '{{log}}'),
+             c AS (SELECT "case", min(seq) AS first FROM e GROUP BY 1)
+        SELECT "case" AS case_id, row_number() OVER (ORDER BY first, timestamp, seq) AS pos,
+               epoch_us(timestamp) AS ts_us, e.* EXCLUDE ("case", timestamp, seq)
+        FROM e JOIN c USING ("case") ORDER BY pos''')
+    connection.close()
+table(few, folder + "-few")""",  # noqa: S608
+    "table(log, folder)",
 )
 
 
@@ -76,23 +87,32 @@ class Cost:
     megabytes: float
 
 
-def main(log: Path, peers: str | None) -> int:
+def main(log: Path | None, peers: str | None) -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        many, csv, parquet = copies(log, folder)
-        ours = {path: shown(f"{path.name}: PaPPI", OURS, path) for path in (log, many)}
-        shown(f"{log.name}: PaPPI, read only", READING, log)
-        growth = ours[many].megabytes / ours[log].megabytes
-        kept = [judged(f"memory for {COPIES} times the events", growth, MOST_MEMORY)]
-        if peers is not None:
-            rust = [shown(f"{log.name}: {n}", job, log, peers) for n, job in PEERS.items()]
-            fastest = min(cost.seconds for cost in rust)
-            kept.append(judged("XES, fastest reader", ours[log].seconds / fastest, MOST_OF_RUST))
-        for path in (csv, parquet):
+        kept = []
+        if log is None:
+            files = made_up(EVENTS, folder)
+        else:
+            many, *files = copies(log, folder)
+            kept += of_xes(log, many, peers)
+        for path in (*files, *(by_time(path) for path in files)):
             own = shown(f"{path.name}: PaPPI", OURS, path)
             duck = shown(f"{path.name}: DuckDB, sorted", DUCKDB, path)
             kept.append(judged(path.name, own.seconds / duck.seconds, MOST_OF_DUCKDB))
     return int(not all(kept))
+
+
+def of_xes(log: Path, many: Path, peers: str | None) -> list[bool]:
+    ours = {path: shown(f"{path.name}: PaPPI", OURS, path) for path in (log, many)}
+    shown(f"{log.name}: PaPPI, read only", READING, log)
+    growth = ours[many].megabytes / ours[log].megabytes
+    kept = [judged(f"memory for {COPIES} times the events", growth, MOST_MEMORY)]
+    if peers is not None:
+        rust = [shown(f"{log.name}: {n}", job, log, peers) for n, job in PEERS.items()]
+        fastest = min(cost.seconds for cost in rust)
+        kept.append(judged("XES, fastest reader", ours[log].seconds / fastest, MOST_OF_RUST))
+    return kept
 
 
 def shown(what: str, job: tuple[str, str], log: Path, python: str = sys.executable) -> Cost:
@@ -117,7 +137,28 @@ def judged(what: str, ratio: float, allowed: float) -> bool:
     return ratio <= allowed
 
 
-def copies(log: Path, folder: Path) -> tuple[Path, Path, Path]:
+def made_up(events: int, folder: Path) -> list[Path]:
+    """A log of cases of ten events, with a few attributes."""
+    return written(
+        synthetic_log(events),
+        'case_id AS "case", activity, timestamp, amount, CAST(amount AS BIGINT) % 97 AS resource, '
+        "'channel ' || CAST(amount AS BIGINT) % 5 AS channel",
+        folder,
+    )
+
+
+def by_time(path: Path) -> Path:
+    """The same rows as a system would write them while they happen."""
+    other = path.with_name(f"by-time{path.suffix}")
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        header = " (HEADER)" if path.suffix == ".csv" else ""
+        rows = f"SELECT * FROM '{path}' ORDER BY timestamp"  # noqa: S608
+        connection.execute(f"COPY ({rows}) TO '{other}'{header}")
+    return other
+
+
+def copies(log: Path, folder: Path) -> list[Path]:
     """The log's traces several times, under different names: as XES, CSV and Parquet."""
     text = gzip.decompress(log.read_bytes()) if log.suffix == ".gz" else log.read_bytes()
     begin, end = text.index(b"<trace>"), text.rindex(b"</trace>") + len(b"</trace>")
@@ -130,27 +171,37 @@ def copies(log: Path, folder: Path) -> tuple[Path, Path, Path]:
             mark = rb"\g<1>%d-" % copy
             out.writelines(name.sub(mark, trace, count=1) + b"</trace>" for trace in traces)
         out.write(text[end:])
-    return many, *tables(many, folder)
+    return [many, *tables(many, folder)]
 
 
-def tables(log: Path, folder: Path) -> tuple[Path, Path]:
+def tables(log: Path, folder: Path) -> list[Path]:
     """The same events with one time column, and without what only XES has."""
     reader = open_log(log)
     batches = [pa.Table.from_batches([batch]) for batch in reader.batches()]
     events = pa.concat_tables(batches, promote_options="default")
     names = {column.field: column.name for column in reader.description().columns}
     events = events.rename_columns([names.get(field, field) for field in events.column_names])
-    csv, parquet = folder / "many.csv", folder / "many.parquet"
     time = "make_timestamp(ts_us) AT TIME ZONE 'UTC'"
     core = f'case_id AS "case", activity, {time} AS timestamp'
+    return written(events, f"{core}, * EXCLUDE (case_id, activity, ts_us)", folder)
+
+
+def written(events: pa.Table, columns: str, folder: Path) -> list[Path]:
+    csv, parquet = folder / "many.csv", folder / "many.parquet"
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.register("events", events)
-        rows = f"SELECT {core}, * EXCLUDE (case_id, activity, ts_us) FROM events"  # noqa: S608
+        rows = f"SELECT {columns} FROM events"  # noqa: S608
         connection.execute(f"COPY ({rows}) TO '{csv}' (HEADER)")
         connection.execute(f"COPY ({rows}) TO '{parquet}'")
-    return csv, parquet
+        connection.execute(f"COPY ({rows} LIMIT 20) TO '{folder / 'few.csv'}' (HEADER)")
+        connection.execute(f"COPY ({rows} LIMIT 20) TO '{folder / 'few.parquet'}'")
+    return [csv, parquet]
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None))
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("log", type=Path, nargs="?")
+    arguments.add_argument("--peers")
+    asked = arguments.parse_args()
+    raise SystemExit(main(asked.log, asked.peers))

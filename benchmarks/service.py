@@ -109,7 +109,7 @@ def main(arguments: Sequence[str]) -> int:
         root = Path(folder) / "workspace"
         workspace = prepared(root, asked.events)
         keys = issued_keys(workspace, work.analysts)
-        by_hand = bare_query(root / "events.duckdb", workspace.log(LOG).table)
+        by_hand = bare_query(root / "events", workspace.log(LOG).table)
         workspace.close()
         with served(root) as address:
             times = asyncio.run(at_work(work, address, keys))
@@ -138,7 +138,7 @@ def bare_query(events: Path, table: str, repeats: int = 5) -> Spent:
     took = []
     for _ in range(repeats):
         began = time.perf_counter(), time.process_time()
-        with open_readonly(events) as connection:
+        with open_readonly(events, table) as connection:
             connection.execute(query).fetchall()
         took.append((time.perf_counter() - began[0], time.process_time() - began[1]))
     walls, cpus = zip(*took, strict=True)

@@ -1,7 +1,8 @@
-"""Imports a log into a fresh workspace file and gives back what the table then holds."""
+"""Imports a log into fresh events and gives back what the log then holds."""
 
 from __future__ import annotations
 
+import shutil
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,10 +26,10 @@ class Imported:
 
 
 def imported(folder: Path, source: object, options: ReadOptions | None = None) -> Imported:
-    database = folder / "events.duckdb"
-    database.unlink(missing_ok=True)
-    report = import_events(database, "log", open_log(source, options))
-    with closing(open_readonly(database)) as connection:
+    events = folder / "events"
+    shutil.rmtree(events, ignore_errors=True)
+    report = import_events(events, "log", open_log(source, options))
+    with closing(open_readonly(events, "log")) as connection:
         found = connection.execute('SELECT * FROM "log" ORDER BY pos')
         names = [description[0] for description in found.description or ()]
         rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]

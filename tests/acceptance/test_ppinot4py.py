@@ -382,7 +382,7 @@ def loaded(load: Callable[[str], Loaded], log_name: str) -> Loaded:
 def _frame(workspace: Workspace) -> pd.DataFrame:
     """The log as ppinot4py wants it, in the order that is ours."""
     table = workspace.log("log").table
-    with closing(open_readonly(workspace.root / "events.duckdb")) as connection:
+    with closing(open_readonly(workspace.root / "events", table)) as connection:
         found = connection.table(table).order("pos").df()
     found["time:timestamp"] = pd.to_datetime(found["ts_us"], unit="us", utc=True)
     return found.rename(columns={"case_id": "case:concept:name", "activity": "concept:name"})
@@ -416,7 +416,7 @@ def _by_case(workspace: Workspace, measure: Any) -> dict[str, Any]:
     log = workspace.log("log")
     table = evaluate_cases(
         *(
-            workspace.root / "events.duckdb",
+            workspace.root / "events",
             log.table,
             log.terms.anchor,
             [],

@@ -399,8 +399,8 @@ def ranges_of(events: int, readers: int = 2) -> Iterator[None]:
 def threads_of(count_: int) -> Iterator[None]:
     """Let the database divide even a small log between so many threads."""
 
-    def opened(database: Path) -> duckdb.DuckDBPyConnection:
-        connection = open_readonly(database)
+    def opened(events: Path, name: str) -> duckdb.DuckDBPyConnection:
+        connection = open_readonly(events, name)
         connection.execute(f"SET threads = {count_}")
         connection.execute("PRAGMA verify_parallelism")
         return connection

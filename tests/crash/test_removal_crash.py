@@ -18,14 +18,14 @@ import pappi
 from pappi.custody import NewLog, event_of
 from pappi.ledger import Ledger
 from pappi.session import Workspace
-from pappi.store import event_logs, event_tables, inbox, swap_in
+from pappi.store import event_logs, inbox, stored_logs
 from pappi.values import Terms
 from tests.crash.processes import forks
 from tests.small_logs import claims, event_table, workspace_with
 
 pytestmark = pytest.mark.outside
 
-STEPS = ("asked", "recorded", "written", "swapped", "emptied")
+STEPS = ("asked", "recorded", "swept", "unlisted", "emptied")
 ASKED = "log: small\nppis:\n  - {id: n, measure: {number: cases}, scope: every month}\n"
 EVENT = {"id": "e1", "case": "n1", "activity": "Pay", "time": "2024-05-02T12:00:00Z"}
 ENOUGH = NewLog(terms=Terms(expected_cases=1_000))
@@ -46,15 +46,11 @@ def die(told: Connection, root: Path, step: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
         return 0
 
-    def swap_and_die(new: Path, database: Path) -> None:
-        swap_in(new, database)
-        suicide()
-
     planted: dict[str, tuple[object, str, Callable[..., object]]] = {
         "asked": (Ledger, "append", append_and_die),
         "recorded": (Ledger, "append", append_and_die),
-        "written": (event_logs, "swap_in", suicide),
-        "swapped": (event_logs, "swap_in", swap_and_die),
+        "swept": (event_logs, "delete_list", suicide),
+        "unlisted": (event_logs, "delete_parts", suicide),
         "emptied": (inbox, "emptied", suicide),
     }
     setattr(*planted[step])
@@ -81,13 +77,13 @@ def begun(folder: Path, *, asked: bool) -> Workspace:
 
 
 def left_in(root: Path) -> tuple[tuple[str, ...], bool]:
-    """Tables of events, and whether a captured case is on the disk."""
+    """Logs that have events, and whether a captured case is on the disk."""
     files = root.glob("capture*")
-    return event_tables(root / "events.duckdb"), any(b"n1" in f.read_bytes() for f in files)
+    return stored_logs(root / "events"), any(b"n1" in f.read_bytes() for f in files)
 
 
 @pytest.mark.parametrize(
-    ("step", "asked"), [*((step, False) for step in STEPS), ("recorded", True), ("swapped", True)]
+    ("step", "asked"), [*((step, False) for step in STEPS), ("recorded", True), ("unlisted", True)]
 )
 def test_a_removal_killed_at_any_step_is_undone_or_finished_by_the_same_again(
     tmp_path: Path, step: str, *, asked: bool

@@ -20,8 +20,10 @@ import pytest
 
 from pappi.custody import capture
 from pappi.custody.capture import SealStep
-from pappi.store import CapturedEvent, LogDeclaration, swap_in
-from pappi.store import event_logs as erasing
+from pappi.errors import WorkspaceError
+from pappi.store import CapturedEvent, LogDeclaration
+from pappi.store import event_logs as writing
+from pappi.store.event_file import PartsList, Successor
 from tests.captured_logs import Fed, event, us
 from tests.crash.processes import forks
 
@@ -31,7 +33,7 @@ CAPTURED = [event(f"e{n}", f"c{n % 40}", us(JANUARY, 20 * n), amount=n) for n in
 LATE = [event("late", "i0", us(FEBRUARY)), event("later", "i1", us(MARCH))]
 AFTER = event("after", "new", us(MARCH, 1))
 ERASED = ["i0", "i59", "c3"]
-ERASE_STEPS = ("noted", "emptied", "written", "swapped")
+ERASE_STEPS = ("noted", "emptied", "written", "placed", "swapped")
 
 
 class Declared(Fed):
@@ -86,20 +88,41 @@ def die_in_seal(folder: Path, step: str) -> None:
     Declared(folder).reopened().seal(MARCH, on_step=on_step)
 
 
+def die_in_uniting_seal(folder: Path, step: str) -> None:
+    planted = pytest.MonkeyPatch()
+    planted.setattr(writing, "UNITED", 2)
+    planted.setattr(writing, "_KEPT_VERSIONS", 2)
+    die_in_seal(folder, step)
+
+
+def die_in_forgetful_seal(folder: Path, step: str) -> None:
+    """The planted fault: nobody can read any more by the declaration that still holds."""
+    pytest.MonkeyPatch().setattr(writing, "_KEPT_VERSIONS", 1)
+    die_in_seal(folder, step)
+
+
+def die_in_hasty_erasure(folder: Path, step: str) -> None:
+    """The planted fault: the list names parts that are not in their places."""
+
+    def hasty(new: Successor) -> None:
+        new.take_place()
+        new.place()
+
+    pytest.MonkeyPatch().setattr(Successor, "swap_in", hasty)
+    die_in_erasure(folder, step)
+
+
 def die_in_erasure(folder: Path, step: str) -> None:
     fed = Declared(folder).reopened()
-
-    def swap_and_die(new: Path, database: Path) -> None:
-        swap_in(new, database)
-        suicide()
 
     def no_longer(*_: object) -> None:
         suicide()
 
     planted: dict[str, tuple[Any, str, Callable[..., None]]] = {
         "emptied": (capture, "erase_cases", no_longer),
-        "written": (erasing, "swap_in", no_longer),
-        "swapped": (erasing, "swap_in", swap_and_die),
+        "written": (Successor, "place", no_longer),
+        "placed": (Successor, "take_place", no_longer),
+        "swapped": (Successor, "sweep", no_longer),
     }
     if step in planted:
         setattr(*planted[step])
@@ -151,7 +174,14 @@ def check_seal(fed: Declared, undisturbed: list[dict[str, tuple[Any, ...]]]) -> 
     assert fed.seal(APRIL).late == len(LATE)
     assert fed.rows() == next_after
     assert fed.capture(*resent, AFTER).duplicates == len(resent) + 1
+    assert_nothing_left(fed)
     return happened
+
+
+def assert_nothing_left(fed: Declared) -> None:
+    """Every file of the events is in the log's list, and nothing else is there."""
+    named = {part.file for part in PartsList.read(fed.files.events, "events_1").parts}
+    assert {path.name for path in fed.files.events.iterdir()} == {"events_1.json", *named}
 
 
 @pytest.mark.parametrize("step", SealStep)
@@ -162,6 +192,36 @@ def test_a_seal_killed_at_any_step_is_undone_or_complete(
     run_until_killed(tmp_path, die_in_seal, step)
     happened = check_seal(Declared(tmp_path).reopened(), undisturbed)
     assert happened is (step in (SealStep.DECLARED, SealStep.SETTLED))
+
+
+@pytest.mark.parametrize(
+    "step", [SealStep.WRITTEN, SealStep.PLACED, SealStep.SWAPPED, SealStep.SWEPT]
+)
+def test_so_is_a_seal_that_unites_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: SealStep
+) -> None:
+    monkeypatch.setattr(writing, "UNITED", 2)
+    monkeypatch.setattr(writing, "_KEPT_VERSIONS", 2)
+    fed = Declared(tmp_path)
+    fed.create()
+    fed.keep(fed.log)
+    for number, until in enumerate((FEBRUARY, MARCH)):
+        if number:
+            before = fed.rows()
+            run_until_killed(tmp_path, die_in_uniting_seal, step)
+            assert fed.reopened().rows() == before
+        else:
+            fed.capture(*CAPTURED[:60])
+        fed.seal(until)
+        fed.capture(*CAPTURED[60:])
+    twin = Fed(tmp_path / "twin").create()
+    for until, events in ((FEBRUARY, CAPTURED[:60]), (MARCH, CAPTURED[60:])):
+        twin.capture(*events)
+        twin.seal(until)
+    assert fed.rows() == twin.rows()
+    (_, *others) = PartsList.read(fed.files.events, "events_1").versions[3]
+    assert [part.seals for part in others] == [2]
+    assert_nothing_left(fed)
 
 
 @pytest.mark.parametrize("seconds", [0.02, 0.1, 0.2, 0.4])
@@ -183,6 +243,7 @@ def test_an_erasure_killed_at_any_step_is_finished_by_the_same_again(
     run_until_killed(tmp_path, die_in_erasure, step)
     fed.reopened().erase(cases=ERASED)
     assert fed.rows() == {case: row for case, row in before.items() if case not in ERASED}
+    assert_nothing_left(fed)
     fed.seal(APRIL)
     assert not set(ERASED) & fed.rows().keys()
     assert [p.name for p in tmp_path.iterdir() if "staging" in p.name] == []
@@ -198,3 +259,48 @@ def test_a_seal_that_leaves_the_inbox_as_it_is_would_be_caught(
     monkeypatch.setattr("pappi.store.inbox.Inbox.settle", lambda *_: None)
     with pytest.raises(AssertionError, match="late"):
         check_seal(Declared(tmp_path).reopened(), undisturbed)
+
+
+def test_a_seal_that_takes_older_versions_off_the_list_would_be_caught(
+    tmp_path: Path, undisturbed: list[dict[str, tuple[Any, ...]]]
+) -> None:
+    begun(tmp_path)
+    run_until_killed(tmp_path, die_in_forgetful_seal, SealStep.SWAPPED)
+    with pytest.raises(WorkspaceError, match="have no events_1"):
+        check_seal(Declared(tmp_path).reopened(), undisturbed)
+
+
+def test_a_list_that_takes_its_place_before_the_parts_would_be_caught(tmp_path: Path) -> None:
+    begun(tmp_path).seal(MARCH)
+    run_until_killed(tmp_path, die_in_hasty_erasure, "written")
+    with pytest.raises(WorkspaceError, match="cannot be opened"):
+        Declared(tmp_path).reopened().rows()
+
+
+def test_parts_that_are_never_swept_would_be_caught(
+    tmp_path: Path,
+    undisturbed: list[dict[str, tuple[Any, ...]]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun(tmp_path)
+    run_until_killed(tmp_path, die_in_seal, SealStep.PLACED)
+    monkeypatch.setattr(Successor, "sweep", lambda _: None)
+    # The part that was left has the name of the next, and is overwritten: so leave another.
+    (tmp_path / "events" / "events_1-9.duckdb").touch()
+    with pytest.raises(AssertionError, match="events_1-9"):
+        check_seal(Declared(tmp_path).reopened(), undisturbed)
+
+
+def test_an_erasure_takes_cases_out_of_all_parts_at_once(tmp_path: Path) -> None:
+    """Of what lies in two parts, both are gone or none: whenever it is killed."""
+    fed = begun(tmp_path)
+    for until in (MARCH, APRIL):
+        fed.seal(until)
+    before = fed.rows()
+    assert len(PartsList.read(fed.files.events, "events_1").versions[3]) == 2
+    assert {*ERASED} <= before.keys()
+    for step in ("written", "placed"):
+        run_until_killed(tmp_path, die_in_erasure, step)
+        assert fed.reopened().rows() == before
+    run_until_killed(tmp_path, die_in_erasure, "swapped")
+    assert not {*ERASED} & fed.reopened().rows().keys()

@@ -101,7 +101,7 @@ def test_every_file_of_a_workspace_is_in_the_guide_to_back_ups(tmp_path: Path) -
     guide = (DOCS / "how-to" / "backup.md").read_text(encoding="utf-8")
     lasting = [path.name for path in (tmp_path / "w").iterdir() if not path.name.startswith(".")]
     assert lasting
-    for name in (*lasting, "events.duckdb", "capture.sqlite", "ledger.url"):
+    for name in (*lasting, "events", "capture.sqlite", "ledger.url"):
         assert f"| `{name}` |" in guide
 
 

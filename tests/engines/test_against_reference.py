@@ -171,7 +171,7 @@ def _found(workspace: Workspace, measures: Sequence[SingleInstance]) -> dict[str
     log = workspace.log("small")
     table = evaluate_cases(
         *(
-            workspace.root / "events.duckdb",
+            workspace.root / "events",
             log.table,
             log.terms.anchor,
             [],

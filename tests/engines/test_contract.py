@@ -111,7 +111,7 @@ class Bench:
     def cases(self, engine: str, asked: Catalogue) -> CaseTable:
         log = self.workspace.log(engine)
         return evaluate_cases(
-            *(log.place(self.workspace.root / "events.duckdb"), log.table, log.terms.anchor),
+            *(log.place(self.workspace.root / "events"), log.table, log.terms.anchor),
             [reduced_form(ppi, log.terms.anchor).measure for ppi in asked.ppis],
             log.public.vocabulary,
             Identify(KEY, "who"),
@@ -237,7 +237,7 @@ def test_a_case_in_the_period_of_its_first_event_is_read_up_to_the_horizon(
     log = bench.workspace.custody.add_log(name, given, new).declaration
     (count,) = evaluate_cases(
         *(
-            log.place(bench.workspace.root / "events.duckdb"),
+            log.place(bench.workspace.root / "events"),
             log.table,
             log.terms.anchor,
             [],
@@ -287,7 +287,7 @@ def test_arithmetic_at_events_has_a_result_and_the_same(engine: str, tmp_path: P
     found, expected = (
         evaluate_cases(
             *(
-                log.place(other.workspace.root / "events.duckdb"),
+                log.place(other.workspace.root / "events"),
                 log.table,
                 log.terms.anchor,
             ),

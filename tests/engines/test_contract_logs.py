@@ -91,7 +91,7 @@ class Bench:
         asked = catalogue(engine, LOGS[self.name])
         began = perf_counter()
         found = evaluate_cases(
-            *(log.place(self.workspace.root / "events.duckdb"), log.table, log.terms.anchor),
+            *(log.place(self.workspace.root / "events"), log.table, log.terms.anchor),
             [reduced_form(ppi, log.terms.anchor).measure for ppi in asked.ppis],
             *(log.public.vocabulary, Identify(KEY)),
             also=[DataMeasure(LOGS[self.name].attribute)],
@@ -117,7 +117,7 @@ def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def _stored(root: Path, table: str) -> pa.Table:
-    with closing(open_readonly(root / "events.duckdb")) as connection:
+    with closing(open_readonly(root / "events", table)) as connection:
         ordered = f'SELECT * EXCLUDE (pos, first_pos) FROM "{table}" ORDER BY pos'  # noqa: S608
         events: pa.Table = connection.sql(ordered).to_arrow_table()
     times = events.column("ts_us").cast(pa.timestamp("us", "UTC"))

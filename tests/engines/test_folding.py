@@ -251,7 +251,7 @@ def test_texts_of_a_batch_may_be_of_any_length(tmp_path: Path) -> None:
     log = workspace.log("small")
     asked = CaseQuery(log.terms.anchor, [DataMeasure("channel")], log.public.vocabulary)
     assert asked.folding is not None
-    with opened_duck(workspace.root / "events.duckdb", {}) as reader:
+    with opened_duck(workspace.root / "events", log.table, {}) as reader:
         text = asked.folding.events(Source(log.table, in_order=True)).sql("duckdb")
         with reader._read(text) as batches:
             assert batches.schema.field("value 0").type == pa.large_string()

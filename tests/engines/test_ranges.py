@@ -59,7 +59,7 @@ def test_every_event_is_read_once_and_every_case_in_one_range(
 ) -> None:
     small_ranges(monkeypatch, events)
     table = workspace.log("small").table
-    with closing(open_readonly(workspace.root / "events.duckdb")) as connection:
+    with closing(open_readonly(workspace.root / "events", table)) as connection:
         ranges = list(Duck(connection, NO_CALENDARS)._ranges(table))
         rows_of = Source(table, ranged=True).events().sql("duckdb")
         query = f"SELECT pos, case_id FROM {rows_of}"  # noqa: S608
@@ -85,7 +85,7 @@ def test_a_sealed_log_is_stored_in_the_order_of_its_positions(tmp_path: Path) ->
         days = [date(2024, month, day) for day in range(20, 1, -1)]
         fed.capture(*(event(f"{day} {n}", f"{day}", us(day, n)) for n in (3, 1, 2) for day in days))
         fed.seal(date(2024, month + 1, 1))
-    with closing(open_readonly(fed.files.events)) as connection:
+    with closing(open_readonly(fed.files.events, fed.log.table)) as connection:
         stored = connection.execute(f"SELECT pos FROM {fed.log.table}").fetchall()  # noqa: S608
     assert stored == sorted(stored)
     assert len(stored) == 4 * 19 * 3
@@ -123,7 +123,7 @@ def test_cycles_are_the_same_in_the_order_of_the_table_and_in_any_other(
 ) -> None:
     log = workspace.log("small")
     measures = [_cyclic(cycles, open_cycle) for cycles in Cycles]
-    with closing(open_readonly(workspace.root / "events.duckdb")) as connection:
+    with closing(open_readonly(workspace.root / "events", log.table)) as connection:
         reader = Duck(connection, NO_CALENDARS)
         asked = CaseQuery(log.terms.anchor, measures, log.public.vocabulary)
         sources = (Source(log.table), Source(log.table, in_order=True))
@@ -167,7 +167,7 @@ def test_times_of_centuries_are_added_up_as_whole_microseconds(tmp_path: Path) -
         *(TimeMeasure(start, end, cycles=cycles) for cycles in (Cycles.SUM, Cycles.MEAN)),
         TimeMeasure(start, end, running=parse_expression('activity == "Receive"')),
     ]
-    with closing(open_readonly(workspace.root / "events.duckdb")) as connection:
+    with closing(open_readonly(workspace.root / "events", log.table)) as connection:
         reader = Duck(connection, NO_CALENDARS)
         folded = reader.cases(
             CaseQuery(log.terms.anchor, measures[:2], log.public.vocabulary),

@@ -219,7 +219,7 @@ def test_sealing_moves_the_horizon_and_takes_nothing_in(
     assert workspace.log("claims") == before.sealed(date(2024, 3, 1))
     with pytest.raises(UsageError, match="already sealed until 2024-03-01"):
         workspace.custody.seal("claims", date(2024, 3, 1))
-    assert not (workspace.root / "events.duckdb").exists()
+    assert not (workspace.root / "events").exists()
 
 
 # --- sessions -------------------------------------------------------------------------

@@ -368,7 +368,7 @@ LARGE = 2**53
 def persons_read(workspace: Workspace, column: str) -> list[object]:
     log = workspace.log("small")
     table = evaluate_cases(
-        workspace.root / "events.duckdb",
+        workspace.root / "events",
         log.table,
         CaseBorder.END,
         [],
@@ -410,7 +410,7 @@ def test_an_attribute_varies_where_one_case_has_two_values(tmp_path: Path) -> No
     ]
     workspace = workspace_with(tmp_path / "w", rows)
     log = workspace.log("small")
-    events = workspace.root / "events.duckdb"
+    events = workspace.root / "events"
     found = case_level(
         events, log.table, ["doctor", "large", "once", "same"], log.public.vocabulary
     )
@@ -486,7 +486,7 @@ def test_an_imported_log_of_persons_stands_beside_the_others(tmp_path: Path) -> 
     new = NewLog(terms=Terms(unit=PrivacyUnit("patient", 1)))
     workspace.import_log(event_table(visits(("p1", 2))), "persons", new=new)
     tables = {log.name: log.table for log in workspace.logs()}
-    with closing(open_readonly(workspace.root / "events.duckdb")) as connection:
-        for name, cases in (("small", 3), ("persons", 2)):
+    for name, cases in (("small", 3), ("persons", 2)):
+        with closing(open_readonly(workspace.root / "events", tables[name])) as connection:
             counted = connection.execute(f'SELECT count(*) FROM "{tables[name]}"').fetchone()  # noqa: S608
             assert counted == (cases,)

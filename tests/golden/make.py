@@ -28,7 +28,8 @@ COMMITS = {
     "layout-3-first": "6e6b872",
     "layout-3-without-first-pos": "8f1188d",
     "layout-3": "2bb5cb7",
-    "layout-4": "",
+    "layout-4": "fd0558f",
+    "layout-5": "",
 }
 
 RELEASED = """\
@@ -61,7 +62,10 @@ ppis:
 """
 # Ends after the charge: whatever it would have drawn is pending.
 BREAKS_OFF = """
-from pappi.checkpoint.door import Checkpoint
+try:
+    from pappi.checkpoint.door import Checkpoint
+except ImportError:
+    from pappi.checkpoint import LocalSession as Checkpoint
 from pappi.cli.program import main
 
 def broken(*anything):

@@ -13,7 +13,7 @@ from pappi.errors import BudgetExceeded, Refused, UnknownLog, UsageError
 from pappi.eventlog import EventReader, open_log
 from pappi.ppinot import Catalogue
 from pappi.session import Workspace, create
-from pappi.store import CapturedEvent, Registry, event_tables, import_events
+from pappi.store import CapturedEvent, Registry, import_events, stored_logs
 from pappi.values import ZERO, Epsilon, Kind, PrivacyUnit, Terms, Vocabulary
 from tests.small_logs import Row, event_table, workspace_with
 from tests.unit.test_checkpoint import SOJOURN, catalogue
@@ -66,21 +66,21 @@ def test_time_that_is_not_sealed_is_in_no_answer(tmp_path: Path, scope: str) -> 
 def test_what_an_import_left_behind_is_erased_with_the_rest(tmp_path: Path) -> None:
     """A table nobody declared would keep what everybody believes to be erased."""
     workspace = withheld(tmp_path)
-    events = workspace.root / "events.duckdb"
+    events = workspace.root / "events"
     import_events(events, "events_99", _reader())
     workspace.grant("small", 2)
-    assert "events_99" in event_tables(events)
+    assert "events_99" in stored_logs(events)
     workspace.custody.erase("small", cases=["case-0"])
-    assert "events_99" not in event_tables(events)
+    assert "events_99" not in stored_logs(events)
 
 
 def test_an_import_sweeps_what_another_left_behind_whatever_came_between(tmp_path: Path) -> None:
     workspace = withheld(tmp_path)
-    events = workspace.root / "events.duckdb"
+    events = workspace.root / "events"
     import_events(events, "events_2", _reader())
     workspace.grant("small", 2)
     workspace.import_log(event_table([("c", "Visit", 0.0, {})]), "other")
-    tables = event_tables(events)
+    tables = stored_logs(events)
     assert "events_2" not in tables
     assert len(tables) == 2
 

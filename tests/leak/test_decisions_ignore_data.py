@@ -299,7 +299,7 @@ def test_the_same_noise_on_the_same_log_gives_the_same_numbers(
 
 
 def number_of_cases(events: Path, table: str) -> int:
-    with open_readonly(events) as connection:
+    with open_readonly(events, table) as connection:
         (found,) = connection.execute(
             f'SELECT count(DISTINCT case_id) FROM "{table}"'  # noqa: S608
         ).fetchall()
@@ -338,7 +338,7 @@ def test_a_checkpoint_that_refuses_small_logs_would_be_caught(
 
 def test_a_header_that_counts_cases_would_be_caught(tmp_path: Path, noise: Stream) -> None:
     def counting(app: ASGIApp, workspace: Workspace) -> ASGIApp:
-        cases = number_of_cases(workspace.root / "events.duckdb", workspace.log("small").table)
+        cases = number_of_cases(workspace.root / "events", workspace.log("small").table)
 
         async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
             async def with_header(message: Message) -> None:

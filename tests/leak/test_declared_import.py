@@ -8,7 +8,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from pyarrow import csv, parquet
 
@@ -16,6 +15,7 @@ import pappi
 from pappi.custody import NewLog
 from pappi.eventlog import ReadOptions, open_log
 from pappi.session import Workspace, to_wire
+from pappi.store import open_readonly
 from pappi.values import Kind, Vocabulary
 
 DECLARED = Vocabulary(
@@ -57,7 +57,7 @@ XES_ONE_MORE = (
 
 
 def rows(workspace: Workspace, *, without: str = "") -> list[tuple[Any, ...]]:
-    with closing(duckdb.connect(str(workspace.root / "events.duckdb"), read_only=True)) as db:
+    with closing(open_readonly(workspace.root / "events", "events_1")) as db:
         columns = ", ".join(
             f'"{name}"' for name in ("case_id", "ts_us", "activity", *DECLARED.attributes)
         )
@@ -214,7 +214,7 @@ def test_without_a_declaration_one_case_more_changes_times(tmp_path: Path) -> No
 
 def test_what_is_not_declared_is_not_stored(tmp_path: Path) -> None:
     _, other = pair(tmp_path, ".xes", TERMS)
-    content = (other.root / "events.duckdb").read_bytes()
+    content = b"".join(path.read_bytes() for path in (other.root / "events").iterdir())
     assert b"HIV test" not in content
     assert b"diagnosis" not in content
 

@@ -14,6 +14,7 @@ import pytest
 
 from pappi.custody import capture
 from pappi.store import CapturedEvent, Inbox, Versioned
+from pappi.store.event_file import Successor
 from pappi.values import PrivacyUnit
 from tests.captured_logs import Fed, event, us
 
@@ -21,6 +22,7 @@ JANUARY, FEBRUARY, MARCH, APRIL = (date(2024, month, 1) for month in range(1, 5)
 # Times and numbers that nothing else in a file looks like.
 SEALED_US, LATE_US, OPEN_US = us(JANUARY) + 123457, us(JANUARY) + 7654321, us(MARCH) + 9876543
 AMOUNT = 31415926.53589793
+PART = "events_1-2.duckdb"
 
 
 def canary(number: int, case: str, time_us: int) -> CapturedEvent:
@@ -80,11 +82,11 @@ def with_canaries(folder: Path, unit: PrivacyUnit | None = None) -> Fed:
 def test_the_canaries_are_seen_where_they_are(tmp_path: Path) -> None:
     """Else their absence would prove nothing."""
     seen = found(with_canaries(tmp_path).files.root)
-    assert {"sealed case", "value 0", "value 1", "person"} <= seen["events.duckdb"]
+    assert {"sealed case", "value 0", "value 1", "person"} <= seen[PART]
     assert {"event id 0", "sealed case", "event id 2", "value 2"} <= seen["capture.sqlite"]
     assert {"open case", "value 3", "amount as text"} <= seen["capture.sqlite"]
     assert {"late time as big-endian", "open time as big-endian"} <= seen["capture.sqlite"]
-    assert any("little-endian" in name for name in seen["events.duckdb"])
+    assert any("little-endian" in name for name in seen[PART])
 
 
 def test_what_is_sealed_is_no_longer_in_the_inbox(tmp_path: Path) -> None:
@@ -115,10 +117,11 @@ def test_erased_persons_are_found_nowhere(tmp_path: Path) -> None:
 def test_what_crashes_left_behind_is_gone_too(tmp_path: Path) -> None:
     """A staging folder and the spill of processes that were killed, and an undeclared part."""
     fed = with_canaries(tmp_path)
-    left = fed.files.root / ".events.duckdb.staging-left"
+    left = fed.files.root / ".events.staging-left"
     left.mkdir()
-    (left / "successor.duckdb").write_bytes(fed.files.events.read_bytes())
-    spilled = fed.files.root / "events.duckdb.tmp"
+    (left / "spool.duckdb").write_bytes((fed.files.events / PART).read_bytes())
+    (fed.files.events / "events_1-99.duckdb").write_bytes((fed.files.events / PART).read_bytes())
+    spilled = fed.files.root / "events.tmp"
     spilled.mkdir(exist_ok=True)
     (spilled / "duckdb_temp_storage_DEFAULT-0.tmp").write_bytes(b"case-canary")
     before = fed.log
@@ -137,20 +140,43 @@ def test_erasing_cases_that_go_on_from_an_import_finds_all_versions(tmp_path: Pa
     assert found(fed.files.root) == {}
 
 
+def test_only_the_parts_that_had_an_erased_case_are_written_anew(tmp_path: Path) -> None:
+    fed = with_canaries(tmp_path)
+    before = {path.name: path.stat() for path in fed.files.events.glob("*.duckdb")}
+    fed.erase(cases=["case-canary", "open-canary"])
+    after = {path.name: path.stat() for path in fed.files.events.glob("*.duckdb")}
+    assert before.keys() - after.keys() == {PART}
+    same = before.keys() & after.keys()
+    assert same
+    for name in same:
+        assert (before[name].st_ino, before[name].st_mtime_ns) == (
+            after[name].st_ino,
+            after[name].st_mtime_ns,
+        )
+
+
+def test_an_old_part_that_stays_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Successor, "sweep", lambda _: None)
+    fed = with_canaries(tmp_path)
+    fed.erase(cases=["case-canary", "open-canary"])
+    assert "case-canary" not in fed.rows()
+    assert "sealed case" in found(fed.files.root)[PART]
+
+
 def test_deleting_rows_of_the_events_without_rewriting_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def only_delete(database: Path, _: Versioned, cases: Iterable[str]) -> None:
-        with closing(duckdb.connect(str(database))) as connection:
-            for name in ("events_1_p2", "events_1_p3"):
-                query = f"DELETE FROM {name} WHERE case_id IN (SELECT unnest(?))"  # noqa: S608
+    def only_delete(events: Path, _: Versioned, cases: Iterable[str]) -> None:
+        for part in events.glob("*.duckdb"):
+            with closing(duckdb.connect(str(part))) as connection:
+                query = "DELETE FROM events WHERE case_id IN (SELECT unnest(?))"
                 connection.execute(query, [list(cases)])
 
     monkeypatch.setattr(capture, "erase_cases", only_delete)
     fed = with_canaries(tmp_path)
     fed.erase(cases=["case-canary", "open-canary"])
     assert "case-canary" not in fed.rows()
-    assert "sealed case" in found(fed.files.root)["events.duckdb"]
+    assert "sealed case" in found(fed.files.root)[PART]
 
 
 def test_deleting_rows_of_the_inbox_without_rewriting_is_caught(

@@ -103,7 +103,7 @@ def calls(folder: Path, far: float, unit: PrivacyUnit) -> Mapping[str, int]:
         if event == "call" and file.startswith(OURS) and not file.startswith(NOISY):
             counted[f"{file}:{code.co_qualname}"] += 1
 
-    events, key = workspace.root / "events.duckdb", bytes(32)
+    events, key = workspace.root / "events", bytes(32)
     draw_cells(events, questions, log, key)  # what is remembered is remembered from now on
     working_days_of.cache_clear()
     gc.collect()

@@ -5,6 +5,7 @@ Its detectors are tested on a planted fault, a rehearsal that reads the log.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -69,7 +70,7 @@ def read_the_log(monkeypatch: pytest.MonkeyPatch, workspace: Workspace) -> None:
     def drawn(
         synthetic: SyntheticEvents, questions: Sequence[Release], log: LogDeclaration
     ) -> dict[str, CellResult]:
-        return draw_cells(workspace.root / "events.duckdb", questions, log, synthetic.key)
+        return draw_cells(workspace.root / "events", questions, log, synthetic.key)
 
     monkeypatch.setattr(rehearsal, "_drawn", drawn)
 
@@ -104,8 +105,8 @@ def test_without_its_events_a_log_is_rehearsed_all_the_same(
 ) -> None:
     before = replies(workspace, noise)
     (workspace.root / "key").unlink()
-    events = workspace.root / "events.duckdb"
-    events.unlink()
+    events = workspace.root / "events"
+    shutil.rmtree(events)
     if content is not None:
         events.write_bytes(content)
     assert replies(workspace, noise) == before
@@ -117,7 +118,8 @@ def test_a_rehearsal_that_reads_events_would_be_caught(
     read_the_log(monkeypatch, workspace)
     noise.begin(1)
     workspace.checkpoint().rehearse(parse_catalogue(TEXT, "c.yaml"))
-    (workspace.root / "events.duckdb").write_bytes(GARBAGE)
+    for part in (workspace.root / "events").glob("*.duckdb"):
+        part.write_bytes(GARBAGE)
     with pytest.raises(WorkspaceError):
         workspace.checkpoint().rehearse(parse_catalogue(TEXT, "c.yaml"))
 

@@ -60,9 +60,9 @@ def test_a_backup_made_while_in_use_comes_back_stopped_and_replays(
     values = [[answer.value for answer in one.answers] for one in replayed]
     assert values == [[answer.value for answer in one.answers] for one in first]
     again.checkpoint().release(catalogue(OTHER, tmp_path), "0.1")
-    for each in (tmp_path / "again").iterdir():
+    for each in (tmp_path / "again").rglob("*"):
         if not each.name.startswith("."):
-            assert mode(each) == 0o600, each
+            assert mode(each) == (0o700 if each.is_dir() else 0o600), each
 
 
 def test_an_older_backup_beside_a_newer_mark_is_a_rollback(
@@ -154,7 +154,9 @@ def rewritten(archive: Path, name: str, change: bytes) -> None:
             new.addfile(member, io.BytesIO(content))
 
 
-@pytest.mark.parametrize("name", ["ledger.sqlite", "key", "workspace.json", "events.duckdb"])
+@pytest.mark.parametrize(
+    "name", ["ledger.sqlite", "key", "workspace.json", "events/events_1-1.duckdb"]
+)
 def test_a_damaged_backup_is_refused_and_leaves_nothing(
     workspace: Workspace, tmp_path: Path, name: str
 ) -> None:
@@ -219,12 +221,11 @@ def test_files_are_their_owners_alone_whatever_the_umask(tmp_path: Path) -> None
         words = ["release", asked, "--html", str(html), "--svg", str(svg), "-w", str(made.root)]
         done = CliRunner().invoke(command, words)
         assert done.exit_code == 0, done.output
-        found = {each.name: mode(each) for each in made.root.iterdir() if each.is_file()}
+        found = {each.name: mode(each) for each in made.root.rglob("*") if each.is_file()}
     finally:
         os.umask(before)
-    assert {"ledger.sqlite-wal", "ledger.sqlite-shm", "capture.sqlite", "events.duckdb"} <= set(
-        found
-    )
+    wanted = {"ledger.sqlite-wal", "ledger.sqlite-shm", "capture.sqlite", "events_1-1.duckdb"}
+    assert {*wanted, "events_1.json"} <= set(found)
     open_to_others = {name for name, bits in found.items() if bits != 0o600 and name[0] != "."}
     assert not open_to_others
     assert mode(html) == 0o600

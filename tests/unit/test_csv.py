@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from pappi.errors import InputError, LogFormatError, UsageError
-from pappi.eventlog import ReadOptions, open_log
+from pappi.eventlog import Batches, Progress, ReadOptions, Reread, no_progress, open_log
+from pappi.eventlog.tables import TextReader
 from pappi.values import Kind
 from tests.imported_log import Imported, imported
 from tests.shared_data import shared_data
@@ -250,3 +251,59 @@ def test_progress_counts_both_passes_to_the_end(tmp_path: Path) -> None:
     list(open_log(path).batches(lambda done, total: seen.append((done, total))))
     size = path.stat().st_size
     assert seen[-1] == (2 * size, 2 * size)
+
+
+# --- read once on trust, or twice --------------------------------------------------------
+
+DAYS = [f"2020-01-{day:02}T08:00:00" for day in range(1, 29)]
+SHOWN_LATE = {
+    "nothing": ([*DAYS], ["1"] * 28),
+    "a text": ([*DAYS], ["1"] * 27 + ["x"]),
+    "a fraction": ([*DAYS], ["1"] * 27 + ["1.5"]),
+    "a decimal comma": ([*DAYS], ["1"] * 27 + ["1,5"]),
+    "that a comma is one of thousands": ([*DAYS], ["1,234"] * 27 + ["1,234.5"]),
+    "a leading zero": ([*DAYS], ["1"] * 27 + ["007"]),
+    "a number of sixteen digits": ([*DAYS], ["1"] * 27 + ["1234567890123456"]),
+    "minus zero": ([*DAYS], ["1"] * 27 + ["-0"]),
+    "a missing value": ([*DAYS], ["1"] * 27 + ["NA"]),
+    "any value": ([*DAYS], [""] * 27 + ["7"]),
+    "which is the day": ([f"0{n % 9 + 1}/02/2020" for n in range(27)] + ["31/01/2020"], ["1"] * 28),
+    "a time as an attribute": ([*DAYS], [*DAYS[:27], "x"]),
+    "an offset": ([f"{day}Z" for day in DAYS[:27]] + [f"{DAYS[27]}+02:00"], ["1"] * 28),
+    "another encoding": ([*DAYS], ["1"] * 27 + ["Müller"]),
+}  # fmt: skip
+NOTHING_ELSE = ("nothing", "a number of sixteen digits", "minus zero")
+
+
+@pytest.mark.parametrize("late", SHOWN_LATE)
+def test_what_the_end_of_a_file_shows_counts_from_its_beginning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    """Read on trust, given up, and read again: the same as looked through first."""
+    monkeypatch.setattr("pappi.eventlog.delimited._BLOCK", 256)
+    times, values = SHOWN_LATE[late]
+    rows = [f'c{n // 3},a,"{t}","{v}"' for n, (t, v) in enumerate(zip(times, values, strict=True))]
+    path = tmp_path / "log.csv"
+    text = "\n".join(["case,activity,timestamp,value", *rows, ""])
+    path.write_bytes(text.encode("cp1252" if "encoding" in late else "utf-8"))
+    options = ReadOptions(timezone="Europe/Berlin")
+    given_up = []
+    drafted = TextReader.draft
+
+    def watched(reader: TextReader, progress: Progress = no_progress) -> Batches:
+        try:
+            yield from drafted(reader, progress)
+        except Reread:
+            given_up.append(late)
+            raise
+
+    monkeypatch.setattr(TextReader, "draft", watched)
+    on_trust = imported(tmp_path, path, options)
+    assert given_up == ([] if late in NOTHING_ELSE else [late])
+
+    def never(_reader: TextReader, _progress: Progress = no_progress) -> Batches:
+        yield from ()
+        raise Reread
+
+    monkeypatch.setattr(TextReader, "draft", never)
+    assert on_trust == imported(tmp_path, path, options)

@@ -241,10 +241,10 @@ def test_values_of_a_frame_count_if_they_are_of_the_declared_kind(tmp_path: Path
         "at": Kind.NUMBER,
         "truth": Kind.TRUTH,
     }
-    database = tmp_path / "events.duckdb"
+    database = tmp_path / "events"
     reader = open_log(frame, None, Vocabulary(("A",), kinds))
     import_events(database, "log", reader)
-    with closing(open_readonly(database)) as connection:
+    with closing(open_readonly(database, "log")) as connection:
         found = connection.execute("SELECT activity, columns(*) FROM log ORDER BY pos").fetchall()
     us = int(noon.timestamp()) * 1_000_000
     assert [row[0] for row in found] == ["A", None]

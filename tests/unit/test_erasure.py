@@ -12,7 +12,8 @@ import pytest
 
 from pappi.custody import Erased
 from pappi.errors import Refused, UsageError, WorkspaceError
-from pappi.store import create_events, event_tables
+from pappi.store import create_events, stored_logs
+from pappi.store.event_file import PartsList, require_events
 from pappi.values import CASE, Kind, Per, PrivacyUnit
 from tests.captured_logs import ATTRIBUTES, Fed, event, us
 
@@ -187,7 +188,25 @@ def test_older_declarations_do_not_show_what_is_erased(tmp_path: Path) -> None:
     assert fed.seal(APRIL).cases == 0
 
 
+def test_whoever_opens_a_log_while_its_parts_are_replaced_reads_the_new_ones(
+    fed: Fed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list was read before the erasure, and the parts that it names are gone."""
+    stale, read = PartsList.read(fed.files.events, "events_1"), PartsList.read
+    fed.erase(cases=["a"])
+    lists = [stale, stale]
+
+    def late(events: Path, base: str) -> PartsList:
+        return lists.pop() if lists else read(events, base)
+
+    monkeypatch.setattr(PartsList, "read", late)
+    require_events(fed.files.events, fed.log.table, ATTRIBUTES)
+    lists.append(stale)
+    assert fed.rows().keys() == {"b", "c"}
+    assert not lists
+
+
 def test_other_logs_stay_as_they_are(fed: Fed) -> None:
     create_events(fed.files.events, "events_2", {"n": Kind.NUMBER})
     fed.erase(cases=["a"])
-    assert "events_2" in event_tables(fed.files.events)
+    assert "events_2" in stored_logs(fed.files.events)

@@ -12,7 +12,7 @@ import pytest
 
 from pappi.errors import LogFormatError, WorkspaceError
 from pappi.eventlog import Column, Description, Progress, ReadOptions, no_progress, open_log
-from pappi.store import drop_events, event_tables, exclusive, import_events, open_readonly
+from pappi.store import drop_events, exclusive, import_events, open_readonly, stored_logs
 from pappi.values import Kind
 from tests.imported_log import imported
 
@@ -50,8 +50,8 @@ def csv(folder: Path, text: str) -> Path:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    """A workspace file that already holds a log called `before`."""
-    database = tmp_path / "workspace" / "events.duckdb"
+    """Events that already hold a log called `before`."""
+    database = tmp_path / "workspace" / "events"
     database.parent.mkdir()
     import_events(database, "before", open_log(csv(tmp_path, SMALL)))
     return database
@@ -104,8 +104,8 @@ def test_attributes_may_turn_up_late(workspace: Path) -> None:
 
 def test_several_logs_share_a_workspace(workspace: Path, tmp_path: Path) -> None:
     import_events(workspace, 'odd "name"', open_log(csv(tmp_path, SMALL)))
-    assert event_tables(workspace) == ("before", 'odd "name"')
-    with closing(open_readonly(workspace)) as connection:
+    assert stored_logs(workspace) == ("before", 'odd "name"')
+    with closing(open_readonly(workspace, 'odd "name"')) as connection:
         assert connection.execute('SELECT pos FROM "odd ""name"""').fetchall() == [(1,)]
 
 
@@ -161,8 +161,8 @@ def test_a_failure_leaves_the_workspace_as_it_was_to_the_byte(
 
 def test_a_failed_first_import_makes_no_workspace_file(tmp_path: Path) -> None:
     with pytest.raises(LogFormatError):
-        import_events(tmp_path / "events.duckdb", "log", open_log(broken_xes(tmp_path)))
-    assert not (tmp_path / "events.duckdb").exists()
+        import_events(tmp_path / "events", "log", open_log(broken_xes(tmp_path)))
+    assert not (tmp_path / "events").exists()
 
 
 def test_what_a_killed_import_left_behind_is_swept_by_the_next(
@@ -182,52 +182,53 @@ def test_only_one_change_at_a_time(workspace: Path, tmp_path: Path) -> None:
     assert content(workspace) == before
 
 
-def test_unfinished_changes_of_another_program_are_not_overwritten(
-    workspace: Path, tmp_path: Path
-) -> None:
-    workspace.with_name(f"{workspace.name}.wal").write_bytes(b"not ours")
-    with pytest.raises(WorkspaceError):
-        import_events(workspace, "log", open_log(csv(tmp_path, SMALL)))
-
-
 def test_a_deleted_log_is_gone_from_the_disk_and_others_stay(
     workspace: Path, tmp_path: Path
 ) -> None:
     secret = "".join(f"{n},the secret diagnosis {n},2020-01-01\n" for n in range(500))
     import_events(workspace, "secret", open_log(csv(tmp_path, f"{HEAD}\n{secret}")))
-    assert b"secret diagnosis" in workspace.read_bytes()
+    assert any(b"secret diagnosis" in held for held in content(workspace).values())
     drop_events(workspace, "secret")
-    assert event_tables(workspace) == ("before",)
-    assert b"secret diagnosis" not in workspace.read_bytes()
-    with closing(open_readonly(workspace)) as connection:
+    assert stored_logs(workspace) == ("before",)
+    assert not any(b"secret diagnosis" in held for held in content(workspace).values())
+    with closing(open_readonly(workspace, "before")) as connection:
         assert connection.execute('SELECT case_id, pos FROM "before"').fetchall() == [("1", 1)]
 
 
 def test_a_reader_that_is_open_meanwhile_goes_on_undisturbed(
     workspace: Path, tmp_path: Path
 ) -> None:
-    with closing(open_readonly(workspace)) as connection:
+    with closing(open_readonly(workspace, "before")) as connection:
         import_events(workspace, "log", open_log(csv(tmp_path, SMALL)))
         assert connection.execute('SELECT case_id FROM "before"').fetchall() == [("1",)]
-    assert event_tables(workspace) == ("before", "log")
+    assert stored_logs(workspace) == ("before", "log")
 
 
 def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="cannot be written"):
-        import_events(tmp_path / "no" / "events.duckdb", "log", TableReader(core("1")))
+        import_events(tmp_path / "no" / "events", "log", TableReader(core("1")))
 
 
-def test_a_file_that_is_no_workspace_is_said_to_be_none(tmp_path: Path) -> None:
-    path = tmp_path / "events.duckdb"
-    path.write_text("something else entirely, long enough to be looked at" * 200)
+def test_a_part_that_is_no_database_is_said_to_be_none(workspace: Path) -> None:
+    (part,) = workspace.glob("*.duckdb")
+    part.write_text("something else entirely, long enough to be looked at" * 200)
     with pytest.raises(WorkspaceError, match="cannot be opened"):
-        open_readonly(path)
+        open_readonly(workspace, "before")
 
 
-def test_a_file_that_was_replaced_is_read_anew_while_the_old_one_is_still_open(
+@pytest.mark.parametrize(
+    "written", ["", "{}", "[]", '{"parts": {"../before-1.duckdb": [1, 0]}, "versions": {"1": []}}']
+)
+def test_a_list_that_is_damaged_is_refused(workspace: Path, written: str) -> None:
+    (workspace / "before.json").write_text(written)
+    with pytest.raises(WorkspaceError, match=r"damaged|cannot be opened"):
+        open_readonly(workspace, "before")
+
+
+def test_logs_that_come_meanwhile_are_seen_while_another_is_still_open(
     workspace: Path, tmp_path: Path
 ) -> None:
-    with closing(open_readonly(workspace)) as still_open:
+    with closing(open_readonly(workspace, "before")) as still_open:
         import_events(workspace, "after", open_log(csv(tmp_path, SMALL)))
-        assert event_tables(workspace) == ("after", "before")
+        assert stored_logs(workspace) == ("after", "before")
         assert still_open.execute("SELECT count(*) FROM before").fetchone() == (1,)

@@ -21,7 +21,7 @@ import pappi
 from pappi.checkpoint import LocalSession
 from pappi.cli.program import pappi as command
 from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
-from pappi.store import LAYOUT, create_workspace, migrate
+from pappi.store import LAYOUT, create_workspace, migrate, open_readonly
 from pappi.store.workspace import read_marker, write_marker
 from pappi.values import Epsilon
 from tests.golden import make
@@ -37,6 +37,7 @@ EARLIER = {
     "layout-3-first": 3,
     "layout-3-without-first-pos": 3,
     "layout-3": 3,
+    "layout-4": 4,
 }
 
 
@@ -53,7 +54,7 @@ def earlier(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def contents(root: Path) -> dict[str, bytes]:
-    return {each.name: each.read_bytes() for each in root.iterdir() if each.is_file()}
+    return {str(each): each.read_bytes() for each in root.rglob("*") if each.is_file()}
 
 
 def catalogue(folder: Path, text: str) -> Path:
@@ -122,7 +123,7 @@ def test_a_migrated_workspace_replays_completes_and_answers(earlier: Path) -> No
 
 
 def test_what_was_captured_is_sealed_after_migration(tmp_path: Path) -> None:
-    for name in ("layout-3-first", "layout-3-without-first-pos", "layout-3"):
+    for name in ("layout-3-first", "layout-3-without-first-pos", "layout-3", "layout-4"):
         root = unpacked(name, tmp_path)
         migrate(root)
         workspace = pappi.open(root)
@@ -134,6 +135,19 @@ def test_what_was_captured_is_sealed_after_migration(tmp_path: Path) -> None:
         (run,) = workspace.run_subscriptions()
         assert run.problem is None
         workspace.close()
+
+
+def test_every_version_of_a_log_and_every_event_is_there_after_migration(tmp_path: Path) -> None:
+    root = unpacked("layout-4", tmp_path)
+    with closing(duckdb.connect(str(root / "events.duckdb"), read_only=True)) as connection:
+        views = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal")
+        names = ["events_1", *(name for (name,) in views.fetchall())]
+        before = {n: connection.execute(f"FROM {n} ORDER BY pos").fetchall() for n in names}
+    migrate(root)
+    assert len(names) > 1
+    for name in names:
+        with closing(open_readonly(root / "events", name)) as connection:
+            assert connection.execute(f"FROM {name} ORDER BY pos").fetchall() == before[name]
 
 
 class Cut(Exception):
@@ -152,7 +166,7 @@ def cut_at(number: int) -> Callable[[str], None]:
 
 
 def test_a_migration_that_is_cut_off_is_finished_by_the_next(tmp_path: Path) -> None:
-    for name in ("layout-1", "layout-3-without-first-pos"):
+    for name in ("layout-1", "layout-3-without-first-pos", "layout-4"):
         for number in range(1, 20):
             root = unpacked(name, tmp_path)
             try:
@@ -166,8 +180,11 @@ def test_a_migration_that_is_cut_off_is_finished_by_the_next(tmp_path: Path) -> 
                 first = json.loads((root / "answers.json").read_text(encoding="utf-8"))
                 again, layout = released(root, RELEASED), EARLIER[name]
                 assert values(again, layout) == values(first, layout)
-                assert (root / f"before-layout-{LAYOUT}" / "ledger.sqlite").exists()
+                changed = EARLIER[name] < 4
+                assert (root / f"before-layout-{LAYOUT}" / "ledger.sqlite").exists() is changed
                 assert not (root / ".migrating").exists()
+                assert not (root / "events.duckdb").exists()
+                assert (root / f"before-layout-{LAYOUT}" / "events.duckdb").exists()
                 shutil.rmtree(root)
             else:
                 break
@@ -204,7 +221,7 @@ def test_a_damaged_ledger_is_not_migrated(tmp_path: Path) -> None:
         assert not is_current(root)
 
 
-@pytest.mark.parametrize("name", ["layout-1", "layout-3"])
+@pytest.mark.parametrize("name", ["layout-1", "layout-3", "layout-4"])
 def test_what_is_written_into_the_old_ledger_meanwhile_is_not_lost(
     tmp_path: Path, name: str
 ) -> None:
@@ -270,7 +287,7 @@ def test_an_attribute_is_not_taken_for_a_column_of_ours(
         migrate(root)
     after = contents(root)
     for each in ("events.duckdb", "workspace.json"):
-        assert after[each] == before[each]
+        assert after[str(root / each)] == before[str(root / each)]
 
 
 def test_migrating_twice_is_migrating_once(tmp_path: Path) -> None:
@@ -339,11 +356,14 @@ def shape(root: Path) -> dict[str, object]:
             tables[file] = [
                 (kind, name, " ".join(sql.split()) if sql else None) for kind, name, sql in found
             ]
-    with closing(duckdb.connect(str(root / "events.duckdb"), read_only=True)) as connection:
-        tables["events.duckdb"] = connection.execute(
-            "SELECT table_name, column_name, data_type FROM duckdb_columns()"
-            " WHERE NOT internal ORDER BY table_name, column_index"
-        ).fetchall()
+    for part in sorted((root / "events").glob("*.duckdb")):
+        with closing(duckdb.connect(str(part), read_only=True)) as connection:
+            tables[part.name] = connection.execute(
+                "SELECT table_name, column_name, data_type FROM duckdb_columns()"
+                " WHERE NOT internal ORDER BY table_name, column_index"
+            ).fetchall()
+    for listed in (root / "events").glob("*.json"):
+        tables[listed.name] = json.loads(listed.read_text(encoding="utf-8"))
     marker = json.loads((root / "workspace.json").read_text(encoding="utf-8"))
     tables["workspace.json"] = {name: type(value).__name__ for name, value in marker.items()}
     rows = ledger_rows(root, "SELECT kind, body FROM journal ORDER BY seq")
@@ -379,8 +399,9 @@ def test_a_changed_shape_is_noticed(tmp_path: Path) -> None:
     """The planted fault: a column more, as once came without a new number."""
     golden = unpacked(f"layout-{LAYOUT}", tmp_path)
     before = shape(golden)
-    with closing(duckdb.connect(str(golden / "events.duckdb"))) as connection:
-        connection.execute("CREATE TABLE events_9 (case_id VARCHAR, later BIGINT)")
+    (part, *_) = (golden / "events").glob("*.duckdb")
+    with closing(duckdb.connect(str(part))) as connection:
+        connection.execute("ALTER TABLE events ADD COLUMN later BIGINT")
     assert shape(golden) != before
 
 

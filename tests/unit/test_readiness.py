@@ -69,12 +69,12 @@ def altered(statement: str) -> Callable[[Path], None]:
 
 FAULTS = (
     *(missing, empty, cut_off, half, foreign, no_database),
-    altered("ALTER TABLE events_1 DROP COLUMN first_pos"),
-    altered("ALTER TABLE events_1 DROP COLUMN damage"),
-    altered("ALTER TABLE events_1 ALTER ts_us TYPE VARCHAR"),
-    altered("ALTER TABLE events_1 ALTER damage TYPE VARCHAR"),
-    altered("ALTER TABLE events_1 ALTER channel TYPE BLOB"),
-    altered("ALTER TABLE events_1 RENAME TO events_2"),
+    altered("ALTER TABLE events DROP COLUMN first_pos"),
+    altered("ALTER TABLE events DROP COLUMN damage"),
+    altered("ALTER TABLE events ALTER ts_us TYPE VARCHAR"),
+    altered("ALTER TABLE events ALTER damage TYPE VARCHAR"),
+    altered("ALTER TABLE events ALTER channel TYPE BLOB"),
+    altered("ALTER TABLE events RENAME TO others"),
 )
 
 
@@ -85,10 +85,10 @@ def test_events_that_cannot_be_read_cost_nothing(
     analyst = workspace.checkpoint()
     replayed = analyst.release(catalogue(ASKED, tmp_path), "0.1")
     before = analyst.budget("small")
-    events = workspace.root / "events.duckdb"
+    events = workspace.root / "events" / "events_1-1.duckdb"
     shutil.copyfile(events, tmp_path / "good.duckdb")
     fault(events)
-    with pytest.raises(WorkspaceError, match=r"events\.duckdb"):
+    with pytest.raises(WorkspaceError, match="the events"):
         analyst.release(catalogue(OTHER, tmp_path), "0.1")
     assert analyst.budget("small") == before
     again = analyst.release(catalogue(ASKED, tmp_path), "0.1")  # needs no events
@@ -122,8 +122,10 @@ def test_a_key_that_is_missing_or_cut_off_costs_nothing(
 def test_how_many_rows_there_are_decides_nothing(tmp_path: Path) -> None:
     """A file without a single event is as ready as any: no refusal depends on data."""
     workspace = workspace_with(tmp_path / "w", claims(60))
-    with closing(duckdb.connect(str(workspace.root / "events.duckdb"))) as connection:
-        connection.execute("DELETE FROM events_1")
+    with closing(
+        duckdb.connect(str(workspace.root / "events" / "events_1-1.duckdb"))
+    ) as connection:
+        connection.execute("DELETE FROM events")
     workspace.checkpoint().release(catalogue(ASKED, tmp_path), "0.1")
     lines = pappi.open(workspace.root).checkpoint().budget("small")
     assert all(line.spent != ZERO for line in lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from fractions import Fraction
 from pathlib import Path
 
@@ -114,7 +115,7 @@ def workspace(tmp_path: Path) -> Workspace:
 def without_events(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """A workspace whose cases nobody can read: what is refused must not need them."""
     workspace = workspace_with(tmp_path_factory.mktemp("refused") / "w", claims(9))
-    (workspace.root / "events.duckdb").unlink()
+    shutil.rmtree(workspace.root / "events")
     return workspace
 
 

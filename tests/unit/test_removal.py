@@ -17,7 +17,7 @@ from pappi.errors import BudgetExceeded, Conflict, Refused, UnknownLog, UsageErr
 from pappi.ledger import EntryKind
 from pappi.report import answer_record, dpo_html
 from pappi.session import Workspace
-from pappi.store import event_tables, open_workspace
+from pappi.store import open_workspace, stored_logs
 from pappi.values import Epsilon, Kind, Terms, Vocabulary
 from tests.small_logs import claims, event_table, workspace_with
 from tests.unit.test_cli import Run, run
@@ -53,7 +53,7 @@ def captured(workspace: Workspace, number: int = 1) -> None:
 
 def bytes_in(folder: Path) -> bytes:
     """All that is on the disk of events, but for the journal."""
-    files = (file for file in folder.iterdir() if file.name.startswith(("events", "capture")))
+    files = (file for file in folder.rglob("*") if file.name.startswith(("events", "capture")))
     return b"".join(file.read_bytes() for file in files if file.is_file())
 
 
@@ -75,7 +75,7 @@ def test_a_log_nobody_asked_about_goes_as_a_whole(imported: Workspace) -> None:
     assert imported.logs() == ()
     assert imported.custody.grants() == ()
     assert imported.checkpoint("ann").saved() == ()
-    assert event_tables(imported.root / "events.duckdb") == ()
+    assert stored_logs(imported.root / "events") == ()
     assert b"phone" not in bytes_in(imported.root)
     assert b"n1" not in bytes_in(imported.root)
     assert acts(imported)[-1] == EntryKind.REMOVE
@@ -89,7 +89,7 @@ def test_another_log_may_have_the_name_and_is_another(imported: Workspace) -> No
     imported.remove_log("small")
     imported.import_log(event_table(claims(8)), "small", new=ENOUGH)
     assert imported.log("small").data != before
-    (only,) = event_tables(imported.root / "events.duckdb")
+    (only,) = stored_logs(imported.root / "events")
     assert only == imported.log("small").table
     assert [line.spent.nano for line in imported.checkpoint("ann").budget("small")] == [0, 0, 0]
     declared = [entry for entry in imported.custody.trail() if entry.kind == EntryKind.DECLARE]
@@ -151,7 +151,7 @@ def test_subscriptions_end_and_what_they_held_is_free(imported: Workspace) -> No
 def test_what_was_released_is_replayed_to_the_last_digit(imported: Workspace) -> None:
     before = released(imported)
     assert imported.remove_log("small").charged is True
-    assert event_tables(imported.root / "events.duckdb") == ()
+    assert stored_logs(imported.root / "events") == ()
     assert b"phone" not in bytes_in(imported.root)
     assert released(imported) == before
     with_epsilon = ASKED.replace("scope:", "epsilon: 0.5\n    scope:")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -20,12 +21,14 @@ from pappi.custody.capture import seal
 from pappi.errors import UsageError, WorkspaceError
 from pappi.store import (
     CapturedEvent,
+    Versioned,
     create_events,
     event_logs,
-    event_tables,
     exclusive,
     open_readonly,
+    stored_logs,
 )
+from pappi.store.event_file import Part, PartsList
 from pappi.values import Calendar, CaseBorder, Grid, Kind, Period, PrivacyUnit
 from tests.captured_logs import FIRST, Fed, event, us
 from tests.lengths import length
@@ -42,15 +45,15 @@ def fed(tmp_path: Path) -> Fed:
 
 
 def positions(fed: Fed) -> list[tuple[int, str, str]]:
-    with closing(open_readonly(fed.files.events)) as connection:
+    with closing(open_readonly(fed.files.events, fed.log.table)) as connection:
         query = f"SELECT pos, case_id, activity FROM {fed.log.table} ORDER BY pos"  # noqa: S608
         return connection.execute(query).fetchall()
 
 
-def relations(fed: Fed) -> set[str]:
-    with closing(open_readonly(fed.files.events)) as connection:
-        views = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal")
-        return {name for (name,) in views.fetchall()} | set(event_tables(fed.files.events))
+def parts(fed: Fed) -> dict[str, tuple[int, ...]]:
+    """The files of the log's parts, and what each was when it was written."""
+    found = ((path, path.stat()) for path in fed.files.events.glob("*.duckdb"))
+    return {path.name: (of.st_ino, of.st_mtime_ns, of.st_size) for path, of in found}
 
 
 def test_a_case_is_sealed_with_all_its_events_in_canonical_order(fed: Fed) -> None:
@@ -147,11 +150,11 @@ def test_numbers_of_an_import_stay_whole_unless_a_fraction_comes(tmp_path: Path)
     fed.create()
     fed.capture(event("1", "a", us(JANUARY), n=2**60 + 1))
     fed.seal(FEBRUARY)
-    with closing(open_readonly(fed.files.events)) as connection:
+    with closing(open_readonly(fed.files.events, fed.log.table)) as connection:
         assert connection.execute(f"SELECT n FROM {fed.log.table}").fetchall() == [(2**60 + 1,)]  # noqa: S608
     fed.capture(event("2", "b", us(FEBRUARY), n=2**60 + 1), event("3", "b", us(FEBRUARY), n=0.5))
     fed.seal(MARCH)
-    with closing(open_readonly(fed.files.events)) as connection:
+    with closing(open_readonly(fed.files.events, fed.log.table)) as connection:
         found = connection.execute(f"SELECT n FROM {fed.log.table} ORDER BY pos")  # noqa: S608
         assert found.fetchall() == [(2.0**60,), (2.0**60,), (0.5,)]
 
@@ -173,7 +176,7 @@ def test_a_full_disk_leaves_the_log_as_it_was(fed: Fed, monkeypatch: pytest.Monk
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("shutil.copyfile", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(WorkspaceError, match="No space left"):
         fed.seal(FEBRUARY)
     assert (fed.rows(), fed.log.public.until) == ({}, FIRST)
@@ -195,7 +198,7 @@ def test_a_ledger_that_refuses_leaves_the_log_as_it_was(fed: Fed) -> None:
 
 def test_an_events_file_of_another_ledger_is_refused(fed: Fed) -> None:
     fed.keep(replace(fed.log, table="events_1_v7"))
-    with pytest.raises(WorkspaceError, match="could not be read"):
+    with pytest.raises(WorkspaceError, match="have no events_1_v7"):
         fed.seal(FEBRUARY)
 
 
@@ -222,22 +225,69 @@ def test_an_older_declaration_goes_on_reading_what_it_read(fed: Fed) -> None:
 def test_a_log_sealed_daily_does_not_grow_parts_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(event_logs, "MOST_PARTS", 4)
+    monkeypatch.setattr(event_logs, "UNITED", 3)
     fed = Fed(tmp_path, blocks=Grid(Calendar.DAY), attributes={}).create()
-    days = [date.fromordinal(FIRST.toordinal() + number) for number in range(13)]
+    days = [date.fromordinal(FIRST.toordinal() + number) for number in range(31)]
+    most = 0
     for number, (day, following) in enumerate(pairwise(days)):
         fed.capture(event(str(number), f"c{number}", us(day)))
         fed.seal(following)
-    assert len(relations(fed)) <= 4 + 4 + 4  # parts, kept versions, their parts
+        most = max(most, len(open_parts(fed)))
+    assert [part.seals for part in open_parts(fed)] == [0, 27, 3]
+    assert most == 1 + 2 + 2 + 2  # of one seal, of three, of nine
+    assert len(parts(fed)) <= 3 + 4  # and those of the versions that are kept
     assert [case for _, case, _ in positions(fed)] == [f"c{n}" for n in range(len(days) - 1)]
     assert [pos for pos, *_ in positions(fed)] == list(range(1, len(days)))
 
 
-def test_other_logs_of_the_workspace_stay(fed: Fed) -> None:
-    for name in ("events_10", "events_1x_v9", "events_11_p2"):
-        create_events(fed.files.events, name, {})
+def open_parts(fed: Fed) -> tuple[Part, ...]:
+    version = Versioned.of(fed.log.table)
+    return PartsList.read(fed.files.events, version.base).of(version)
+
+
+def test_a_seal_writes_what_is_new_and_reads_nothing_that_is_old(
+    fed: Fed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fed.capture(event("1", "a", us(JANUARY)))
     fed.seal(FEBRUARY)
-    assert {"events_10", "events_1x_v9", "events_11_p2"} <= relations(fed)
+    before = parts(fed)
+    fed.capture(event("2", "b", us(FEBRUARY)), event("3", "a", us(FEBRUARY)))
+
+    def opened(*_: object) -> None:
+        raise AssertionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("pappi.store.event_file.open_readonly", opened)
+        assert fed.seal(MARCH).late == 1
+    assert before.items() < parts(fed).items()
+    assert len(parts(fed)) == len(before) + 1
+    assert [case for _, case, _ in positions(fed)] == ["a", "b"]
+
+
+def test_an_inbox_that_was_lost_learns_again_which_cases_the_log_has(tmp_path: Path) -> None:
+    fed = Fed(tmp_path).start_with([event("", "i", us(JANUARY))], until=FEBRUARY)
+    fed.capture(event("1", "a", us(FEBRUARY)))
+    fed.seal(MARCH)
+    older = tmp_path / "older.sqlite"
+    shutil.copyfile(fed.files.inbox, older)
+    fed.capture(event("2", "b", us(MARCH)))
+    fed.seal(APRIL)
+    for lost in (fed.files.inbox.unlink, lambda: older.replace(fed.files.inbox)):
+        kept = fed.files.inbox.read_bytes()
+        lost()
+        fed.capture(*(event(f"again {case}", case, us(APRIL)) for case in "iab"))
+        twin = fed.copied(tmp_path / f"twin {len(kept)}")
+        assert (twin.seal(MAY).cases, sorted(twin.rows())) == (0, ["a", "b", "i"])
+        fed.files.inbox.write_bytes(kept)
+
+
+def test_other_logs_of_the_workspace_stay(fed: Fed) -> None:
+    for name in ("events_10", "events_1x", "events_11"):
+        create_events(fed.files.events, name, {})
+    before = parts(fed)
+    fed.seal(FEBRUARY)
+    assert before.items() <= parts(fed).items()
+    assert {"events_10", "events_1x", "events_11"} <= {*stored_logs(fed.files.events)}
 
 
 def test_a_log_without_a_table_for_itself_is_refused(fed: Fed) -> None:

@@ -153,7 +153,7 @@ def test_a_first_import_that_is_refused_makes_no_events_file(tmp_path: Path) -> 
         workspace.import_log(
             event_table(ROWS), "persons", new=NewLog(terms=Terms(unit=PrivacyUnit("doctor", 2)))
         )
-    assert not (workspace.root / "events.duckdb").exists()
+    assert not (workspace.root / "events").exists()
     assert not list(workspace.root.glob(".*staging*"))
 
 

@@ -180,7 +180,7 @@ def test_a_quarter_of_a_million_events_import_within_300_megabytes(tmp_path: Pat
     path = shared_data("xes", "bpic2012.xes.gz")
     script = tmp_path / "measure.py"  # for `-c` DuckDB draws a bar of its progress once it is slow
     script.write_text(MEASURE, encoding="utf-8")
-    command = [sys.executable, str(script), str(path), str(tmp_path / "events.duckdb")]
+    command = [sys.executable, str(script), str(path), str(tmp_path / "events")]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     events, cases, kilobytes = map(int, output.split())
     assert (events, cases) == (262_200, 13_087)

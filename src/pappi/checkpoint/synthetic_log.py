@@ -335,11 +335,11 @@ def _persons(kind: Kind, keys: tuple[str, ...], most: int) -> Draw:
     return draw
 
 
-# --- a synthetic log as an events file ---------------------------------------------------------
+# --- a synthetic log as stored events ---------------------------------------------------------
 
 
 class SyntheticEvents:
-    """A synthetic log as an events file. Its key is public, as everything about it is."""
+    """A synthetic log, stored. Its key is public, as everything about it is."""
 
     def __init__(self, facts: PublicLog) -> None:
         log = make_synthetic_log(facts)
@@ -347,7 +347,7 @@ class SyntheticEvents:
         self.key = digest_of(facts)
         folder = Path(tempfile.mkdtemp(prefix="pappi-rehearsal-"))
         weakref.finalize(self, _remove_in, os.getpid(), folder)
-        self.events = folder / "synthetic.duckdb"
+        self.events = folder / "events"
         import_events(self.events, TABLE, _Reader(log, facts.vocabulary.attributes))
 
 

@@ -16,6 +16,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import sqlite3
 import tarfile
@@ -34,6 +35,7 @@ from pappi.store import (
     LogDeclaration,
     Registry,
     WorkspaceFiles,
+    event_files,
     open_workspace,
     staging,
     sync_folder,
@@ -46,7 +48,9 @@ MANIFEST = "manifest.json"
 _MARK = "ledger.mark"
 _PLAIN = ("key", "ledger.url", MARKER)
 _DATABASES = ("ledger.sqlite", "capture.sqlite")
-_NAMES = frozenset({*_PLAIN, *_DATABASES, "events.duckdb", _MARK})
+_NAMES = frozenset({*_PLAIN, *_DATABASES, _MARK})
+_EVENTS = "events"
+_EVENT_FILE = re.compile(rf"{_EVENTS}/[A-Za-z0-9_-]+\.(json|duckdb)")
 _CHUNK = 1 << 20
 
 
@@ -69,8 +73,7 @@ def back_up(files: WorkspaceFiles, to: Path) -> Backup:
         for name in _DATABASES:
             if (files.root / name).exists():
                 parts[name] = _copied(files.root / name, folder / name)
-        if files.events.exists():
-            parts["events.duckdb"] = files.events
+        parts |= {f"{_EVENTS}/{path.name}": path for path in event_files(files.events)}
         head = _head(files, folder, marked)
         MarkFile(folder / _MARK).begin(head)
         parts[_MARK] = folder / _MARK
@@ -119,6 +122,7 @@ def restore(archive: Path, root: Path) -> Backup:
     except BaseException:
         for name in _NAMES - beside:
             (root / name).unlink(missing_ok=True)
+        shutil.rmtree(root / _EVENTS, ignore_errors=True)
         if not was_there:
             with suppress(OSError):
                 root.rmdir()
@@ -210,11 +214,13 @@ def _unpacked(archive: Path, root: Path, existing: Collection[str]) -> tuple[Bac
                 hint="restore it with the version of pappi that wrote it, then run: pappi migrate",
             )
         listed = manifest["files"]
-        if not {MARKER, "key", _MARK} <= listed.keys() <= _NAMES:
+        others = {name for name in listed if name not in _NAMES}
+        if not {MARKER, "key", _MARK} <= listed.keys() or not all(map(_is_events, others)):
             raise InputError(f"{archive} is not a backup of a workspace")
         for name, digest in listed.items():
             if name != MARKER and name not in existing:
                 path = root / name
+                path.parent.mkdir(mode=0o700, exist_ok=True)
                 path.unlink(missing_ok=True)
                 descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
                 with os.fdopen(descriptor, "wb") as file:
@@ -226,8 +232,14 @@ def _unpacked(archive: Path, root: Path, existing: Collection[str]) -> tuple[Bac
         marker = _content(opened, MARKER).read()
         if hashlib.sha256(marker).hexdigest() != listed[MARKER]:
             raise InputError(f"{MARKER} in {archive} is damaged")
+        if others:
+            sync_folder(root / _EVENTS)
         sync_folder(root)
         return Backup(Mark.read(manifest["head"]), manifest["made"]), marker
+
+
+def _is_events(name: str) -> bool:
+    return _EVENT_FILE.fullmatch(name) is not None
 
 
 @contextmanager

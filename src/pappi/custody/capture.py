@@ -16,8 +16,9 @@ sealed, or belongs to a case that was, is late: it stays in the inbox and no ans
 that no answer about sealed time ever changes.
 
 The order of writing makes every crash harmless. The inbox notes which events go into the part;
-the events file gets part and view; the declaration is the moment it happens; then the inbox lets
-go of what is sealed. Whatever was cut off is undone or finished by the next change (`settled`).
+the part is written and the log's list names it; the declaration is the moment it happens; then the
+inbox lets go of what is sealed. Whatever was cut off is undone or finished by the next change
+(`settled`).
 
 Cases, persons or whole blocks can be erased: from the events, the inbox and their files. What was
 released stays on record; it is what the guarantee is about. That something was erased is on record
@@ -40,6 +41,7 @@ from pappi.custody.imports import EARLIEST_US, LATEST_US
 from pappi.errors import InputError, Refused, UsageError
 from pappi.ppinot import did_you_mean, listed, quoted
 from pappi.store import (
+    AS_IMPORTED,
     Captured,
     CapturedEvent,
     Inbox,
@@ -58,7 +60,6 @@ from pappi.store import (
     open_inbox,
     person_digests,
     person_text,
-    swap_in,
     today,
 )
 from pappi.values import Kind, Per, Period, midnight_us
@@ -247,8 +248,10 @@ class SealStep(StrEnum):
 
     REOPENED = "imported cases that go on are in the inbox"
     NOTED = "the inbox knows which events go into the part"
-    WRITTEN = "the new events file is complete"
-    SWAPPED = "the new events file is in place"
+    WRITTEN = "the new part is complete"
+    PLACED = "the new part is in its place, where nobody looks for it yet"
+    SWAPPED = "the log's list names the new part"
+    SWEPT = "parts that no version has are deleted"
     DECLARED = "the new time is declared"
     SETTLED = "the inbox has let go of what is sealed"
 
@@ -376,11 +379,15 @@ class _Seal:
         reader = InboxReader(self.inbox, version.next.number, attributes)
         new = NewVersion(version, attributes, reopened)
         with changing(self.files.events) as folder:
-            finished = new.write(self.files.events, reader, folder)
+            successor = new.write(self.files.events, reader, folder)
             self.on_step(SealStep.WRITTEN)
-            swap_in(finished, self.files.events)
-        self.on_step(SealStep.SWAPPED)
-        commit(replace(self.log.sealed(self.until), table=version.next.view))
+            successor.place()
+            self.on_step(SealStep.PLACED)
+            successor.take_place()
+            self.on_step(SealStep.SWAPPED)
+            successor.sweep()
+        self.on_step(SealStep.SWEPT)
+        commit(replace(self.log.sealed(self.until), table=version.next.name))
         self.on_step(SealStep.DECLARED)
         self.inbox.settle(version.next.number)
         self.on_step(SealStep.SETTLED)
@@ -390,10 +397,18 @@ class _Seal:
         )
 
     def _reopen(self) -> frozenset[str]:
-        """Cases of an import that its horizon does not cover go on like captured ones."""
-        log = self.log
+        """Cases of an import that its horizon does not cover go on like captured ones.
+
+        Only the first seal finds any: what was sealed lies within the horizon.
+        """
+        log, version = self.log, Versioned.of(self.log.table)
+        if version.number > AS_IMPORTED and self.inbox.knows(version.number):
+            return frozenset()
         lookup = self._lookup()
         beyond = lookup.anchored(self._frontier_us, None)
+        self.inbox.learn(version.number, lookup.all_but(beyond))
+        if version.number > AS_IMPORTED:
+            return frozenset()
         cases = frozenset(lookup.cases(beyond))
         if cases:
             names = tuple(log.public.vocabulary.attributes)
@@ -407,7 +422,7 @@ class _Seal:
         border = self._frontier_us
         over = {case.id for case in cases if case.anchor_us is None or case.anchor_us < border}
         nobodys = {case.id for case in cases if case.person != case.other_person}
-        known = self._lookup().known((case.id for case in cases), border)
+        known = self.inbox.stored(case.id for case in cases)
         return over | nobodys | known | self._erased(cases)
 
     def _erased(self, cases: list[OpenCase]) -> set[str]:
@@ -490,7 +505,7 @@ def erase(
 def _find(
     lookup: Lookup, inbox: Inbox, log: LogDeclaration, request: ErasureRequest
 ) -> tuple[set[str], set[str]]:
-    """The cases to take out of the events file, and those to take out of the inbox."""
+    """The cases to take out of the events, and those to take out of the inbox."""
     stored, waiting = set(request.cases), set(request.cases)
     if log.terms.unit.column is not None and request.persons:
         stored.update(lookup.cases_of_persons(log.terms.unit.column, request.persons))

@@ -60,10 +60,10 @@ from pappi.store import (
     SourceRead,
     System,
     WorkspaceFiles,
+    adopt_events,
     create_events,
     drop_captured,
     drop_events,
-    event_tables,
     exclusive,
     import_events,
     profile_events,
@@ -71,8 +71,7 @@ from pappi.store import (
     same_place,
     secret_name,
     staging,
-    successor,
-    swap_in,
+    stored_logs,
     system_of,
     table_names,
     today,
@@ -97,7 +96,6 @@ EARLIEST_US = midnight_us(EARLIEST, ZoneInfo("UTC"))
 LATEST_US = midnight_us(LATEST, ZoneInfo("UTC"))
 
 _INSPECTED = "inspected"
-_PART = re.compile(r"_p[0-9]+$")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
@@ -188,12 +186,12 @@ def import_log(
         if new.terms.unit.column is None:
             report = _read(events, table, reader, new, progress)
         else:
-            # Into a copy first: only the events show whether each case is of one person.
+            # Apart first: only the events show whether each case is of one person.
             with staging(events) as folder:
-                copy = successor(events, folder)
-                report = _read(copy, table, reader, new, progress)
-                _require_case_level(copy, new.terms.unit.column, report)
-                swap_in(copy, events)
+                passing = folder / "events"
+                report = _read(passing, table, reader, new, progress)
+                _require_case_level(passing, new.terms.unit.column, report)
+                adopt_events(passing, events, table)
         declaration = _proposed(name, table, report, new)
         profile = profile_events(events, table, declaration.public)
         declarations.declare(declaration)
@@ -209,7 +207,7 @@ def inspect_log(
     """
     check_terms(name, new, declarations.known())
     with staging(declarations.files.events) as folder:
-        passing = folder / "inspected.duckdb"
+        passing = folder / "events"
         report = _read(passing, _INSPECTED, reader, new, progress)
         if new.terms.unit.column is not None:
             _require_case_level(passing, new.terms.unit.column, report)
@@ -219,7 +217,7 @@ def inspect_log(
 
 
 def _read(
-    database: Path, table: str, reader: EventReader, new: NewLog, progress: Progress
+    events: Path, table: str, reader: EventReader, new: NewLog, progress: Progress
 ) -> ImportReport:
     def accept(report: ImportReport) -> None:
         """A log that cannot be declared is not imported."""
@@ -235,7 +233,7 @@ def _read(
         check_words(new, _vocabulary(report))
 
     try:
-        return import_events(database, table, reader, progress, accept)
+        return import_events(events, table, reader, progress, accept)
     except MemoryError:
         raise InputError(
             f"{reader.name}: there is not enough memory to read this log",
@@ -270,7 +268,7 @@ def sweep_within(declarations: Declarations) -> frozenset[str]:
     """The same, within a change that has begun; gives whose events were dropped."""
     files = declarations.files
     kept = {log.data for log in declarations.known().values() if not log.removed}
-    left = {_PART.sub("", name) for name in event_tables(files.events)} - kept
+    left = {*stored_logs(files.events)} - kept
     for data in sorted(left):
         drop_events(files.events, data)
     return frozenset(left.union(drop_captured(files.inbox, kept)))

@@ -196,23 +196,23 @@ def _names_by_unit(
 ) -> Iterable[AbstractSet[Name]]:
     """The names that each case or person has, within the log's days."""
     with staging(files.events) as folder:
-        database = folder / "counted.duckdb"
-        import_events(database, _TABLE, reader, progress)
+        events = folder / "counted"
+        import_events(events, _TABLE, reader, progress)
         units: dict[str, set[Name]] = {}
-        for unit, names in _cases(database, new):
+        for unit, names in _cases(events, new):
             units.setdefault(unit, set()).update(names)
     return units.values()
 
 
-def _cases(database: Path, new: NewLog) -> Iterator[tuple[str, set[Name]]]:
+def _cases(events: Path, new: NewLog) -> Iterator[tuple[str, set[Name]]]:
     """The unit of each case and the names it has, if its anchor lies in the log's days."""
     attributes = tuple((new.vocabulary or Vocabulary(())).attributes)
     columns = (FIRST_POSITION, TIME, ACTIVITY, *attributes)
     query = exp.select(*map(column, columns)).from_(table(_TABLE)).order_by(column(POSITION))
-    with closing(open_readonly(database)) as connection:
+    with closing(open_readonly(events, _TABLE)) as connection:
         rows = connection.execute(query.sql("duckdb"))
-        events = (row for batch in iter(lambda: rows.fetchmany(_ROWS), []) for row in batch)
-        for number, of_case in groupby(events, key=itemgetter(0)):
+        stored = (row for batch in iter(lambda: rows.fetchmany(_ROWS), []) for row in batch)
+        for number, of_case in groupby(stored, key=itemgetter(0)):
             times, names, persons = (
                 [],
                 set(),

@@ -65,7 +65,7 @@ from pappi.store import ColumnForm, LogDeclaration, SourceRead, System, system_o
 from pappi.values import CaseBorder, Period, Vocabulary
 
 Place: TypeAlias = Path | SourceRead
-"""Where events are: in the workspace's own file, or at a source."""
+"""Where events are: in the workspace's own folder, or at a source."""
 # Sharing a scan pays until the aggregates of a case no longer fit the caches.
 MOST_BASES = 16
 
@@ -151,7 +151,7 @@ class _Reading:
 
     def batches(self, place: Place, table: str, *, in_order: bool) -> Iterator[CaseTable]:
         queries = self._queries(place, in_order=in_order)
-        with opened(place, self.calendars) as engine:
+        with opened(place, table, self.calendars) as engine:
             yield from engine.each_range(table, partial(_answered, queries, self.groupings))
 
     def _queries(self, place: Place, *, in_order: bool) -> list[CaseQuery]:
@@ -260,10 +260,10 @@ def _backend(system: System) -> Backend:
     return cast("Backend", import_module(BACKENDS[system]))
 
 
-def opened(place: Place, calendars: Calendars) -> AbstractContextManager[Engine]:
-    """The engine for a place, and the calendars that queries join."""
+def opened(place: Place, table: str, calendars: Calendars) -> AbstractContextManager[Engine]:
+    """The engine for a log in a place, and the calendars that queries join."""
     if isinstance(place, Path):
-        return opened_duck(place, calendars)
+        return opened_duck(place, table, calendars)
     return _backend(place.source.system).opened(place, calendars)
 
 
@@ -274,7 +274,7 @@ def case_level(
     place: Place, table: str, attributes: Sequence[str], vocabulary: Vocabulary
 ) -> tuple[str, ...]:
     """Those of the attributes that never have two values within a case."""
-    with opened(place, NO_CALENDARS) as engine:
+    with opened(place, table, NO_CALENDARS) as engine:
         varies = engine.row(variation_query(table, attributes, vocabulary))
     return tuple(name for name, differs in zip(attributes, varies, strict=True) if not differs)
 
@@ -303,7 +303,7 @@ _MOST_ACTIVITIES = 10_001  # one more than can be declared
 
 
 def survey(reading: SourceRead) -> Survey:
-    with opened(reading, NO_CALENDARS) as engine:
+    with _backend(reading.source.system).opened(reading, NO_CALENDARS) as engine:
         events, cases, first, last = engine.row(filled_query(_EXTENT))
         most = exp.Literal.number(_MOST_ACTIVITIES)
         activities = engine.columns(filled_query(_ACTIVITIES, most=most))["activity"]

@@ -1,6 +1,6 @@
-"""The embedded engine: case queries on a workspace's DuckDB file.
+"""The embedded engine: case queries on a workspace's DuckDB files.
 
-All that is DuckDB's own is here: its dialect, how results become arrays, and that its tables
+All that is DuckDB's own is here: its dialect, how results become arrays, and that logs
 are stored in the order of `pos`, so that a log can be cut into ranges of positions which hold
 whole cases. What a range needs of memory does not grow with the log. They are read side by side,
 one thread each: two threads in one range would have to put their cases together again.
@@ -52,16 +52,16 @@ T = TypeVar("T")
 
 
 @contextmanager
-def opened_duck(database: Path, calendars: Calendars) -> Iterator[Duck]:
-    """An events file and the calendars that queries join."""
-    with open_readonly(database) as connection:
+def opened_duck(events: Path, table: str, calendars: Calendars) -> Iterator[Duck]:
+    """A log and the calendars that queries join."""
+    with open_readonly(events, table) as connection:
         # Or reading would fail where the texts of a batch are longer than 2 GB.
         connection.execute("SET arrow_large_buffer_size = true")
         yield Duck(connection, calendars)
 
 
 class Duck:
-    """An open events file, or a range of a log in it."""
+    """An open log, or a range of it."""
 
     def __init__(
         self,

@@ -26,8 +26,7 @@ from pappi.eventlog.files import (
     open_log_file,
     refuse_many_columns,
 )
-from pappi.eventlog.log import DELIMITERS, Guess, Progress, ReadOptions, RecordBatch
-from pappi.eventlog.texts import Reread
+from pappi.eventlog.log import DELIMITERS, Guess, Progress, ReadOptions, RecordBatch, Reread
 
 _BLOCK = 1 << 22
 _SAMPLE = 1 << 16

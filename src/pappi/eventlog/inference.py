@@ -505,6 +505,8 @@ _PATTERNS: Mapping[str, str] = {
 _KINDS = {"integer": Kind.NUMBER, "float": Kind.NUMBER, "boolean": Kind.TRUTH, "time": Kind.TIME}
 _NO_ZONE = Clock()
 _FEW = 20
+# As many digits as a number of any writing has at most.
+_PLAIN_NUMBERS = 10**15
 
 
 @dataclass(frozen=True, slots=True)
@@ -596,7 +598,11 @@ class TypeInference:
             self._any = True
             values = column.filter(filled)
             few = values.slice(0, _FEW)  # the first values already rule out most types
-            self._plain = {name for name in self._plain if _are(few, name) and _are(values, name)}
+            self._plain = {name for name in self._plain if _are(few, name)}
+            if self._plain and not (
+                {"integer", "float"} <= self._plain and _fit_every_pattern(values)
+            ):
+                self._plain = {name for name in self._plain if _are(values, name)}
             if "," in self._plain and "float" not in self._plain:
                 self._commas |= pc.any(pc.match_substring(values, ",")).as_py()
             if self._tolerates:
@@ -697,7 +703,29 @@ def _all_written(values: ArrowArray, format_: TimeFormat) -> Times | None:
     return times if times.readable.all() else None
 
 
+def _whole(values: ArrowArray) -> ArrowArray | None:
+    """The values as whole numbers, if all are written as such a number is: far quicker than
+    matching a pattern.
+    """
+    try:
+        numbers = values.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return None
+    return numbers if pc.all(pc.equal(numbers.cast(pa.string()), values)).as_py() else None
+
+
+def _fit_every_pattern(values: ArrowArray) -> bool:
+    """Whether all are whole numbers that every pattern of numbers fits."""
+    numbers = _whole(values)
+    if numbers is None:
+        return False
+    least, most = pc.min_max(numbers).as_py().values()
+    return bool(least > -_PLAIN_NUMBERS and most < _PLAIN_NUMBERS)
+
+
 def _are(values: ArrowArray, name: str) -> bool:
+    if name == "integer" and _whole(values) is not None:
+        return True
     if not pc.all(pc.match_substring_regex(values, _PATTERNS[name])).as_py():
         return False
     if name == "integer":
@@ -765,6 +793,10 @@ class LogClock:
         self.twice = 0
         self._with_z = 0
         self._z_is_true = False
+
+    def afresh(self) -> LogClock:
+        """As it was before it read anything."""
+        return LogClock(self._options, learns=self._learns)
 
     def trust_z(self) -> None:
         """Trust a trailing Z, because other times of the log have an offset."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 from zoneinfo import ZoneInfo
 
 from pappi.errors import Option, UsageError
@@ -100,6 +100,22 @@ class EventReader(Protocol):
 
     def description(self) -> Description:
         """What was found; complete once `batches` has been read to the end."""
+
+
+class Reread(Exception):
+    """The log is not written as it seemed: what was read is to be forgotten, and read anew."""
+
+
+@runtime_checkable
+class DraftingReader(EventReader, Protocol):
+    """A reader that can read a log once on trust, where it else has to look through it first."""
+
+    def draft(self, progress: Progress = no_progress) -> Batches:
+        """The events as the beginning of the log shows them to be written.
+
+        Raises `Reread` as soon as the rest shows otherwise, or anything is wrong: `batches` then
+        reads it as it is, or says what is wrong. At the end, both have given the same.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Logs that are tables: columns of texts, Parquet files, Arrow tables and data frames.
 
 A table of texts (`texts`) is read twice. The first pass decides types, time format and
-missing-value markers from the whole table; the second gives typed batches. Memory holds one block
-at a time.
+missing-value markers from the whole table; the second gives typed batches. A caller that can take
+batches back asks for a draft: one pass, typed by the first block, abandoned as soon as a later one
+disagrees. Memory holds one block at a time.
 
 Data frames are taken through the Arrow interface they export (`__arrow_c_stream__`),
 so neither pandas nor polars is ever imported here. Types are kept; only times without
@@ -65,10 +66,11 @@ from pappi.eventlog.log import (
     Progress,
     ReadOptions,
     RecordBatch,
+    Reread,
     attribute_field,
     no_progress,
 )
-from pappi.eventlog.texts import Reread, TextSource
+from pappi.eventlog.texts import TextSource
 from pappi.values import Kind
 
 # --- which column is the case, which the activity, which the time --------------------
@@ -403,6 +405,30 @@ class TextReader(_Table):
             yield self._batch(texts, row)
             row += texts.num_rows
 
+    def draft(self, progress: Progress = no_progress) -> Batches:
+        try:
+            yield from self._drafted(progress)
+        except (LogFormatError, Reread):
+            self._clock = self._clock.afresh()
+            raise Reread from None
+
+    def _drafted(self, progress: Progress) -> Batches:
+        if self._options.skip_invalid:
+            raise Reread  # the format that reads most of the times is known at the end
+        observed = self._to_observe()
+        shown: object = None
+        row = 0
+        for texts in self._source.batches(progress):
+            self._observe(texts, row, observed)
+            now = self._decide()
+            shown = shown or now
+            if now != shown:
+                raise Reread
+            yield self._batch(texts, row)
+            row += texts.num_rows
+        if not row:
+            raise Reread
+
     def _batch(self, texts: RecordBatch, first_row: int) -> RecordBatch:
         case = texts.column(self._case)
         empty = pc.index(case, "").as_py()
@@ -455,6 +481,14 @@ class TextReader(_Table):
         return (*requested, *FORMATS.values())
 
     def _learn(self, progress: Progress) -> None:
+        observed, row = self._to_observe(), 0
+        for texts in self._source.batches(progress):
+            self._observe(texts, row, observed)
+            row += texts.num_rows
+        self._decide()
+
+    def _to_observe(self) -> list[int]:
+        """Begins to learn, and gives the columns to learn from."""
         self._pair_day_and_clock()
         event_times = (*self._milestones, self._start, self._timestamp)
         self._times = {number: None for number in event_times if number is not None}
@@ -467,13 +501,16 @@ class TextReader(_Table):
             )
             for number in range(len(self._names))
         ]
-        observed = [n for n in range(len(self._seen)) if self._to_be_learned(n)]
-        names, row = {str(number): name for number, name in enumerate(self._names)}, 0
-        for texts in self._source.batches(progress):
-            refuse_long_texts(texts, names, self._options, self._source.defect, row)
-            row += texts.num_rows
-            for number in observed:
-                self._seen[number].observe(self._time_texts(texts, number))
+        return [n for n in range(len(self._seen)) if self._to_be_learned(n)]
+
+    def _observe(self, texts: RecordBatch, row: int, observed: Sequence[int]) -> None:
+        names = {str(number): name for number, name in enumerate(self._names)}
+        refuse_long_texts(texts, names, self._options, self._source.defect, row)
+        for number in observed:
+            self._seen[number].observe(self._time_texts(texts, number))
+
+    def _decide(self) -> object:
+        """What the columns are, by all that was observed; the same gives what is equal."""
         if not self._times:
             self._times = dict.fromkeys(self._columns_of_times())
         self._agree_on_times()
@@ -486,6 +523,7 @@ class TextReader(_Table):
         times = [n for n, of in self._attributes.items() if of.name == "time"]
         if any(self._seen[number].offsets for number in (*self._times, *times)):
             self._clock.trust_z()
+        return self._times, self._attributes, self._clock.clock
 
     def _pair_day_and_clock(self) -> None:
         """Find day and time of day in two columns, if names and values suggest that."""

@@ -47,10 +47,6 @@ class TextSource(Protocol):
     def notices(self) -> Iterable[str]: ...
 
 
-class Reread(Exception):
-    """The table is not encoded as it seemed: its batches must be read again."""
-
-
 def text_batches(rows: Iterable[Sequence[str]], width: int) -> Iterator[RecordBatch]:
     """Rows of texts as batches; a short row is filled up."""
     fields = [str(number) for number in range(width)]

@@ -3,8 +3,8 @@
 workspace     the files of a workspace: creating, finding, opening one
 declarations  a log as its owner declares it: what is public, and where its events are
 registry      what holds now: a fold over the acts in the journal; one verified ledger kept open
-event_file    the DuckDB file of events: changing it all or nothing, looking into it
-event_logs    writing event logs into it: importing, growing, erasing
+event_file    the DuckDB files of events: changing a log all or nothing, looking into it
+event_logs    writing event logs: importing, growing, erasing
 event_profile counting what the owner wants to know of a log before declaring it
 inbox         captured events, until time is sealed over them
 migration     a workspace that an earlier version wrote, brought to today's layout
@@ -56,21 +56,21 @@ if TYPE_CHECKING:
         FIRST_POSITION,
         POSITION,
         Lookup,
+        Versioned,
         changing,
         column,
-        event_tables,
+        event_files,
         exclusive,
         open_beside,
         open_readonly,
         staging,
-        successor,
-        swap_in,
+        stored_logs,
         table,
         table_names,
     )
     from pappi.store.event_logs import (
         NewVersion,
-        Versioned,
+        adopt_events,
         create_events,
         drop_events,
         erase_cases,
@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     )
     from pappi.store.event_profile import profile_events
     from pappi.store.inbox import (
+        AS_IMPORTED,
         Captured,
         CapturedEvent,
         Inbox,
@@ -95,6 +96,7 @@ else:
     __getattr__ = lazy_imports(__name__)
 
 __all__ = [
+    "AS_IMPORTED",
     "FIRST_POSITION",
     "LAYOUT",
     "MARKER",
@@ -120,6 +122,7 @@ __all__ = [
     "Versioned",
     "WorkspaceFiles",
     "acts_on",
+    "adopt_events",
     "case_digests",
     "changing",
     "column",
@@ -130,7 +133,7 @@ __all__ = [
     "drop_captured",
     "drop_events",
     "erase_cases",
-    "event_tables",
+    "event_files",
     "exclusive",
     "find_root",
     "find_workspace",
@@ -150,9 +153,8 @@ __all__ = [
     "saved_query_payload",
     "secret_name",
     "staging",
+    "stored_logs",
     "subscription_payload",
-    "successor",
-    "swap_in",
     "sync_folder",
     "system_of",
     "table",

@@ -1,27 +1,37 @@
-"""The workspace's DuckDB file of events: its names, one change at a time, all or nothing.
+"""The workspace's events: a folder of DuckDB files, changed one at a time, all or nothing.
 
-A change is made on a copy inside a staging folder next to the file; the copy takes the file's place
-in one atomic step at the very end. Whatever goes wrong before that step, even a power cut, leaves
-the file exactly as it was, to the byte. Connections that are open meanwhile go on seeing the old
-content; open a new one to see the new. The lock is the operating system's and dies with its holder,
-so whatever an earlier change left behind can be swept as soon as the lock is held.
+    events_3.json        the log's list: the parts of each version that is kept
+    events_3-1.duckdb    a part: a run of the log's events, whole cases each, in the log's order
+    events_3-2.duckdb    another, of what was sealed since
+
+A part is written once and never changed. New ones are made in a staging folder next to the events
+and moved to their places, where nobody knows them yet; then the log's list takes the place of the
+one before in one atomic step, and that is the change. Whatever goes wrong before that step, even a
+power cut, leaves the log as it was. Files that no list names are nobody's, and deleted by the
+next change. So what a change costs depends on what it writes, not on what is there, and no log on
+another. Connections that are open meanwhile go on seeing the old content; open a new one to see
+the new. The lock is the operating system's and dies with its holder, so whatever an earlier change
+left behind can be swept as soon as the lock is held.
 
 Attribute names are anything a source system allows; the database folds upper and lower case
 together and the canonical columns are taken. Whoever comes later gets a number, so that every
 attribute keeps a column of its own.
 
 `Lookup` finds cases by anchor, by person, by id. `require_events` says whether they can be read: it
-looks at the file, the names and types of columns, never at a row, so no refusal depends on data.
+looks at files, the names and types of columns, never at a row, so no refusal depends on data.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -32,7 +42,7 @@ from sqlglot import exp
 
 from pappi.errors import WorkspaceError
 from pappi.eventlog import CASE, TIME
-from pappi.store.workspace import sync_folder
+from pappi.store.workspace import sync_folder, write_durably
 from pappi.values import CaseBorder, Kind
 
 POSITION = "pos"
@@ -106,9 +116,9 @@ else:
 
 
 @contextmanager
-def exclusive(database: Path) -> Iterator[None]:
-    """Holds the right to change this events file, or says that somebody else does."""
-    with _lock_file(database) as file:
+def exclusive(events: Path) -> Iterator[None]:
+    """Holds the right to change these events, or says that somebody else does."""
+    with _lock_file(events) as file:
         try:
             _acquire(file)
         except OSError:
@@ -119,86 +129,244 @@ def exclusive(database: Path) -> Iterator[None]:
         yield
 
 
-def _lock_file(database: Path) -> BinaryIO:
+def _lock_file(events: Path) -> BinaryIO:
     try:
-        return database.with_name(f".{database.name}.lock").open("ab")
+        return events.with_name(f".{events.name}.lock").open("ab")
     except OSError as error:
         raise WorkspaceError(
-            f"the folder of {database.name} cannot be written: {error.strerror}",
+            f"the folder of {events.name} cannot be written: {error.strerror}",
             hint="check that the workspace exists and that you may write to it",
         ) from None
 
 
-# --- changing the file by making its successor and swapping it in --------------------
-
-
-_SUCCESSOR = "successor.duckdb"
-_EVENTS = "events"
-# Several queries run at once; what does not fit is put aside on the disk.
-_MEMORY = "20%"
-
-
 @contextmanager
-def staging(database: Path) -> Iterator[Path]:
+def staging(events: Path) -> Iterator[Path]:
     """A folder for work in progress, ours alone, gone afterwards; sweeps what was left."""
-    with exclusive(database):
-        prefix = f".{database.name}.staging-"
-        for entry in list(database.parent.iterdir()):
+    with exclusive(events):
+        prefix = f".{events.name}.staging-"
+        for entry in list(events.parent.iterdir()):
             if entry.name.startswith(prefix):
                 shutil.rmtree(entry, ignore_errors=True)
-        with tempfile.TemporaryDirectory(prefix=prefix, dir=database.parent) as folder:
+        with tempfile.TemporaryDirectory(prefix=prefix, dir=events.parent) as folder:
             yield Path(folder)
 
 
-def successor(database: Path, folder: Path) -> Path:
-    """A copy of the file to change at will, or the place for the first one."""
-    log = database.with_name(f"{database.name}.wal")
-    if log.exists():  # never ours: what we change, we change in a copy
-        raise WorkspaceError(
-            f"another program has unfinished changes in {database.name}",
-            hint=f"close it; if none is running, open the file once with DuckDB to end {log.name}",
-        )
-    copy = folder / _SUCCESSOR
-    if database.exists():
-        with _explained():
-            shutil.copyfile(database, copy)
-    return copy
-
-
-def swap_in(new: Path, database: Path) -> None:
-    """Puts the finished, closed successor in the file's place, durably."""
-    with _explained():
-        new.chmod(0o600)
-        with new.open("rb+") as file:
-            os.fsync(file.fileno())
-        new.replace(database)
-    sync_folder(database.parent)
+_FULL = "check the free space on the disk; nothing was changed"
+_AGAIN = "try again: what was deleted may still be on the disk"
 
 
 @contextmanager
-def changing(database: Path) -> Iterator[Path]:
-    """A folder to make the file's successor in; with the database's own failures explained."""
+def changing(events: Path) -> Iterator[Path]:
+    """A folder to write new parts in; with the database's own failures explained."""
     try:
-        with staging(database) as folder:
+        with staging(events) as folder:
             yield folder
     except duckdb.Error as error:
         raise WorkspaceError(
-            "the events file could not be changed",
-            hint="check the free space on the disk; nothing was changed",
+            "the events could not be changed",
+            hint=_FULL,
             detail=str(error),
         ) from error
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def _explained(hint: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise WorkspaceError(
-            f"the events file could not be changed: {error.strerror}",
-            hint="check the free space on the disk; nothing was changed",
-            detail=str(error),
+            f"the events could not be changed: {error.strerror}", hint=hint, detail=str(error)
         ) from error
+
+
+# --- the files of a log --------------------------------------------------------------
+
+
+EVENTS = "events"
+"""What the table of a part is called."""
+_LIST = ".json"
+_PART_FILE = re.compile(r"(.+)-([0-9]+)\.duckdb")
+_HINT = "nothing was charged; the owner restores the events from a backup, or imports the log again"
+
+
+@dataclass(frozen=True, slots=True)
+class Versioned:
+    """The name of a version of a log, taken apart.
+
+    >>> Versioned.of("events_3_v2")
+    Versioned(base='events_3', number=2)
+    >>> Versioned.of("events_3").next.name
+    'events_3_v2'
+    """
+
+    base: str
+    number: int
+
+    @classmethod
+    def of(cls, name: str) -> Versioned:
+        match = re.fullmatch(r"(.+)_v([0-9]+)", name)
+        return cls(name, 1) if match is None else cls(match[1], int(match[2]))
+
+    @property
+    def next(self) -> Versioned:
+        return Versioned(self.base, self.number + 1)
+
+    @property
+    def name(self) -> str:
+        return self.base if self.number == 1 else f"{self.base}_v{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file of events: the last position in it, and how many seals it is of; 0 for an import's."""
+
+    file: str
+    last: int
+    seals: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartsList:
+    """The parts of each version of a log, in the order of its events."""
+
+    base: str
+    versions: Mapping[int, tuple[Part, ...]]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All of them, each once."""
+        return tuple(dict.fromkeys(part for parts in self.versions.values() for part in parts))
+
+    def of(self, version: Versioned) -> tuple[Part, ...]:
+        if version.number not in self.versions:
+            raise WorkspaceError(
+                f"the events have no {version.name}",
+                hint="they do not belong to this ledger: restore both from the same backup",
+            )
+        return self.versions[version.number]
+
+    def new_files(self) -> Iterator[str]:
+        """Names that no part of the log has had: whoever still looks for one finds no other."""
+        numbers = (_PART_FILE.fullmatch(part.file) for part in self.parts)
+        number = max((int(match[2]) for match in numbers if match), default=0)
+        while True:
+            number += 1
+            yield f"{self.base}-{number}.duckdb"
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "parts": {part.file: [part.last, part.seals] for part in self.parts},
+            "versions": {
+                str(number): [part.file for part in parts]
+                for number, parts in self.versions.items()
+            },
+        }
+
+    @classmethod
+    def read(cls, events: Path, base: str) -> PartsList:
+        path = events / f"{base}{_LIST}"
+        try:
+            written = json.loads(path.read_bytes())
+            parts = {
+                file: Part(file, *map(int, of))
+                for file, of in written["parts"].items()
+                if _belongs(file, base)
+            }
+            versions = {
+                int(number): tuple(parts[file] for file in files)
+                for number, files in written["versions"].items()
+            }
+        except OSError as error:
+            raise WorkspaceError(
+                f"the events file {path.name} is missing", hint=_HINT, detail=str(error)
+            ) from None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise WorkspaceError(
+                f"the events file {path.name} is damaged", hint=_HINT, detail=str(error)
+            ) from None
+        return cls(base, versions)
+
+
+def _belongs(file: str, base: str) -> bool:
+    match = _PART_FILE.fullmatch(file)
+    return match is not None and match[1] == base and Path(file).name == file
+
+
+def stored_logs(events: Path) -> tuple[str, ...]:
+    """The logs that have files here, whether a list names them or not."""
+    if not events.exists():
+        return ()
+    names = [path.name for path in events.iterdir()]
+    of_parts = (match[1] for match in map(_PART_FILE.fullmatch, names) if match)
+    lists = (name.removesuffix(_LIST) for name in names if name.endswith(_LIST))
+    return tuple(sorted({*of_parts, *lists}))
+
+
+def event_files(events: Path) -> tuple[Path, ...]:
+    """What holds the events: every list, and every part that it names."""
+    lists = sorted(events.glob(f"*{_LIST}")) if events.exists() else []
+    logs = [PartsList.read(events, path.name.removesuffix(_LIST)) for path in lists]
+    return (*lists, *(events / part.file for log in logs for part in log.parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Successor:
+    """What a log is to be next: new parts, still in a staging folder, and the list of them all."""
+
+    events: Path
+    log: PartsList
+    new: Collection[Path]
+
+    def swap_in(self) -> None:
+        self.place()
+        self.take_place()
+        self.sweep()
+
+    def place(self) -> None:
+        """Moves the finished, closed parts to where the list will look for them, durably."""
+        with _explained(_FULL):
+            self.events.mkdir(mode=0o700, exist_ok=True)
+            for part in self.new:
+                part.chmod(0o600)
+                with part.open("rb+") as file:
+                    os.fsync(file.fileno())
+                part.replace(self.events / part.name)
+            sync_folder(self.events)
+            sync_folder(self.events.parent)
+
+    def take_place(self) -> None:
+        """The one step in which the log changes."""
+        written = json.dumps(self.log.to_json()) + "\n"
+        with _explained(_FULL):
+            write_durably(self.events / f"{self.log.base}{_LIST}", written.encode())
+
+    def sweep(self) -> None:
+        """Deletes the parts that no version has any more, or ever had."""
+        delete_parts(self.events, self.log.base, {part.file for part in self.log.parts})
+
+
+def delete_list(events: Path, base: str) -> None:
+    """With this a log is gone; its parts are nobody's."""
+    with _explained(_AGAIN):
+        (events / f"{base}{_LIST}").unlink(missing_ok=True)
+        sync_folder(events)
+
+
+def delete_parts(events: Path, base: str, kept: Collection[str] = ()) -> None:
+    """All files of a log's parts but those that are kept."""
+    with _explained(_AGAIN):
+        for path in list(events.iterdir()):
+            if _belongs(path.name, base) and path.name not in kept:
+                path.unlink(missing_ok=True)
+        (events / f".{base}{_LIST}.new").unlink(missing_ok=True)
+        sync_folder(events)
+
+
+# --- reading -------------------------------------------------------------------------
+
+
+# Several queries run at once; what does not fit is put aside on the disk.
+_MEMORY = "20%"
 
 
 def spill_folder(path: Path) -> Path:
@@ -206,45 +374,52 @@ def spill_folder(path: Path) -> Path:
     return path.with_name(f"{path.name}.tmp")
 
 
-def open_readonly(database: Path) -> duckdb.DuckDBPyConnection:
-    """A connection that cannot change anything. Open one per piece of work, and close it:
-    a connection that stays open goes on seeing the file as it was.
+def open_readonly(events: Path, name: str) -> duckdb.DuckDBPyConnection:
+    """A connection that sees one version of a log, under its name, and cannot change anything.
 
-    The file is attached to a database of its own. Opened directly, it would be the one that
-    another connection of this process still has open under the same name: perhaps the old one.
+    Open one per piece of work, and close it: one that stays open goes on seeing the log as it
+    was. The parts are attached to a database of its own.
     """
-    spill = str(spill_folder(database))
+    version = Versioned.of(name)
+    tried: tuple[Part, ...] | None = None
+    while True:
+        parts = PartsList.read(events, version.base).of(version)
+        try:
+            return _opened(events, name, parts)
+        except duckdb.Error as error:
+            # Of a list that was just replaced, parts may be gone already.
+            if parts == tried:
+                raise WorkspaceError(
+                    f"the events of {name} cannot be opened",
+                    hint="check that the files exist, are readable and were made by PaPPI",
+                    detail=str(error),
+                ) from None
+            tried = parts
+
+
+def _opened(events: Path, name: str, parts: Sequence[Part]) -> duckdb.DuckDBPyConnection:
+    spill = str(spill_folder(events))
     connection = duckdb.connect(config={"temp_directory": spill, "memory_limit": _MEMORY})
     try:
-        connection.execute(f"{attach(str(database), _EVENTS)} (READ_ONLY)")
-        connection.execute(f"USE {_EVENTS}")
-    except duckdb.Error as error:
+        rows = united(connection, events, parts)
+        connection.execute(f"CREATE VIEW {table(name).sql('duckdb')} AS {rows}")
+    except BaseException:
         connection.close()
-        raise WorkspaceError(
-            f"the events file {database.name} cannot be opened",
-            hint="check that the file exists, is readable and was made by PaPPI",
-            detail=str(error),
-        ) from None
+        raise
     return connection
 
 
+def united(connection: duckdb.DuckDBPyConnection, events: Path, parts: Sequence[Part]) -> str:
+    """Attaches parts, and gives the query for all of their rows, part after part."""
+    for part in parts:
+        connection.execute(f"{attach(str(events / part.file), part.file)} (READ_ONLY)")
+    rows = (f"FROM {table(EVENTS, part.file).sql('duckdb')}" for part in parts)
+    return " UNION ALL BY NAME ".join(rows)
+
+
 def open_beside(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
-    """Another connection to the file as the first one sees it, for another thread."""
-    beside = connection.cursor()
-    beside.execute(f"USE {_EVENTS}")
-    return beside
-
-
-# --- the logs in the file ------------------------------------------------------------
-
-
-def event_tables(database: Path) -> tuple[str, ...]:
-    """The names of the logs in the file; none if there is no file yet."""
-    if not database.exists():
-        return ()
-    with closing(open_readonly(database)) as connection:
-        names = connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1")
-        return tuple(name for (name,) in names.fetchall())
+    """Another connection to the log as the first one sees it, for another thread."""
+    return connection.cursor()
 
 
 # --- looking into the events of a log -----------------------------------------------------
@@ -255,10 +430,11 @@ _BATCH = 20_000
 
 
 class Lookup:
-    """One version of a log, in one events file."""
+    """One version of a log."""
 
-    def __init__(self, database: Path, name: str, anchor: CaseBorder) -> None:
-        self._database = database
+    def __init__(self, events: Path, name: str, anchor: CaseBorder) -> None:
+        self._events = events
+        self._name = name
         self._source = table(name)
         self._border = exp.Max if anchor is CaseBorder.END else exp.Min
 
@@ -274,12 +450,11 @@ class Lookup:
     def cases(self, query: exp.Select) -> list[str]:
         return [case for (case,) in self._rows(query)]
 
-    def known(self, cases: Iterable[str], before_us: int) -> set[str]:
-        """Those of the given cases that the log has, unless their anchor is later."""
-        later = column(CASE).isin(query=self.anchored(before_us, None)).not_()
-        among = column(CASE).isin(query=_all_given())
-        query = exp.select(column(CASE)).distinct().from_(self._source.copy()).where(among, later)
-        return {case for (case,) in self._rows(query, _given(cases))}
+    def all_but(self, cases: exp.Select) -> Iterator[str]:
+        """Every case of the log but these."""
+        others = column(CASE).isin(query=cases).not_()
+        query = exp.select(column(CASE)).distinct().from_(self._source.copy()).where(others)
+        return (case for (case,) in self._rows(query))
 
     def cases_of_persons(self, attribute: str, persons: Iterable[str]) -> list[str]:
         """The cases of persons, whether their numbers are written 7 or 7.0."""
@@ -309,7 +484,7 @@ class Lookup:
     def _rows(
         self, query: exp.Expression, given: pa.Table | None = None
     ) -> Iterator[tuple[Any, ...]]:
-        with closing(open_readonly(self._database)) as connection:
+        with closing(open_readonly(self._events, self._name)) as connection:
             if given is not None:
                 connection.register(_GIVEN, given)
             try:
@@ -318,8 +493,8 @@ class Lookup:
                     yield from rows
             except duckdb.Error as error:
                 raise WorkspaceError(
-                    "the events file could not be read",
-                    hint="restore it and the ledger from the same backup",
+                    "the events could not be read",
+                    hint="restore them and the ledger from the same backup",
                     detail=str(error),
                 ) from error
 
@@ -348,51 +523,58 @@ _ATTRIBUTE_TYPES = {
 }
 _HEADERS = 3 * 4096  # in front of a DuckDB file's blocks
 # Blocks that are free may lie beyond the end of the file.
-_SIZE = """
-SELECT block_size, used_blocks FROM pragma_database_size() WHERE database_name = 'events'
-"""
-_HINT = "nothing was charged; the owner restores the file from a backup, or imports the log again"
+_SIZES = "SELECT database_name, block_size * used_blocks FROM pragma_database_size()"
 
 
-def require_events(database: Path, name: str, attributes: Mapping[str, Kind]) -> None:
-    """Refuse a file that is missing, cut off or foreign, or that lacks the log as it is declared.
+def require_events(events: Path, name: str, attributes: Mapping[str, Kind]) -> None:
+    """Refuse files that are missing, cut off or foreign, or that lack the log as it is declared.
 
-    A file that was looked at is looked at again only if it has changed.
+    Files that were looked at are looked at again only if one has changed.
     """
+    version = Versioned.of(name)
+    parts = PartsList.read(events, version.base).of(version)
     try:
-        status = database.stat()
+        identities = tuple((part.file, *_identity(events / part.file)) for part in parts)
+    except WorkspaceError:
+        if parts == PartsList.read(events, version.base).of(version):
+            raise
+        return require_events(events, name, attributes)  # the list was replaced in between
+    return _require(events, identities, name, tuple(attributes.items()))
+
+
+def _identity(file: Path) -> tuple[int, ...]:
+    try:
+        status = file.stat()
     except OSError as error:
         raise WorkspaceError(
-            f"the events file {database.name} is missing", hint=_HINT, detail=str(error)
+            f"the events file {file.name} is missing", hint=_HINT, detail=str(error)
         ) from None
-    identity = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-    _require(database, identity, name, tuple(attributes.items()))
+    return status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino
 
 
 @lru_cache(maxsize=256)
 def _require(
-    database: Path, identity: tuple[int, ...], name: str, attributes: tuple[tuple[str, Kind], ...]
+    events: Path,
+    identities: tuple[tuple[Any, ...], ...],
+    name: str,
+    attributes: tuple[tuple[str, Kind], ...],
 ) -> None:
     kinds = {attribute: kind for attribute, kind in attributes if attribute not in CANONICAL}
     columns = (*STORED, *kinds)
-    with closing(open_readonly(database)) as connection:
+    with closing(open_readonly(events, name)) as connection:
         try:
-            ((block, count),) = connection.execute(_SIZE).fetchall()
+            used = dict(connection.execute(_SIZES).fetchall())
             query = exp.select(*map(column, columns)).from_(table(name)).sql("duckdb")
             types = connection.execute(f"DESCRIBE {query}").fetchall()
         except duckdb.Error as error:
             raise WorkspaceError(
-                f"the events file {database.name} does not hold this log as it is declared",
-                hint=_HINT,
-                detail=str(error),
+                "the events do not hold this log as it is declared", hint=_HINT, detail=str(error)
             ) from None
-    if _HEADERS + block * count > identity[2]:
-        raise WorkspaceError(f"the events file {database.name} is cut off", hint=_HINT)
+    for file, size, *_ in identities:
+        if _HEADERS + used.get(file, 0) > size:
+            raise WorkspaceError(f"the events file {file} is cut off", hint=_HINT)
     actual = [row[1] for row in types]
     expected: list[tuple[str, ...]] = [(sql_type,) for sql_type in _TYPES.values()]
     expected += [_ATTRIBUTE_TYPES.get(kind, (_WHOLE,)) for kind in kinds.values()]
     if any(sql_type not in allowed for sql_type, allowed in zip(actual, expected, strict=True)):
-        raise WorkspaceError(
-            f"the events file {database.name} does not have the columns this version reads",
-            hint=_HINT,
-        )
+        raise WorkspaceError("the events do not have the columns this version reads", hint=_HINT)

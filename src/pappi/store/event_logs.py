@@ -8,28 +8,34 @@ the running number of that order over the whole log: unique, and rising within a
 `first_pos` is that of the first event of the same case: a number for each case, far quicker
 to read and to compare than its id.
 
-On their way in, the batches of a reader are spooled into a staging file, in file order. Attributes
-turn up while reading, so the spool grows columns. An import that fails leaves the workspace's file
-exactly as it was.
+On their way in, the batches of a reader are spooled into a staging file, numbered in file order. If
+that is the order they are to have, as with most logs, the spool becomes the part as it is; else its
+rows are sorted into one. Attributes turn up while reading, so the spool grows columns. An import
+that fails leaves the workspace's events exactly as they were.
 
-A log that grows has part tables, and views that unite them:
+A log that grows has versions, each a list of parts (`event_file`):
 
-    events_3                 the log as it was imported or created: version 1
-    events_3_p2, events_3_p3 what was sealed since, a case wholly in one part
-    events_3_v2, events_3_v3 the log as of each version: all parts up to it
+    events_3       the log as it was imported or created: version 1
+    events_3_v2    the same with what was sealed since in a part of its own, a case wholly in one
 
 A new version never changes what an older one shows, so whoever still has the older declaration
 reads a consistent log. What has a higher version than the declared one is left over from a seal
 that was cut off: nobody's, and dropped with the next change.
 
-Erasing cases must leave no byte of them in the file. Deleting rows would only mark them: what stays
-is copied into a fresh file, which takes the old one's place.
+A seal writes what is new and reads nothing that is old. So that a log does not come to have parts
+without end, every eighth seal writes its part and the seven before it as one, and every eighth of
+those likewise: an event is written again at most once for every power of eight of seals. What was
+imported is left as it is; but where a horizon cut cases off that go on, the first seal writes the
+import again without them.
+
+Erasing cases must leave no byte of them in any file. The parts that have some are written anew
+without them, and the list of the log puts these in their places: all at once, as a person of whom
+one part still had cases and another had not would count otherwise than promised.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,91 +44,118 @@ from typing import TypeAlias
 import duckdb
 import numpy as np
 import pyarrow as pa
-import sqlglot
-from sqlglot import exp
+import pyarrow.compute as pc
 
 from pappi.errors import WorkspaceError
 from pappi.eventlog import (
     ACTIVITY,
     CASE,
     TIME,
+    ArrowSchema,
+    Batches,
     Description,
+    DraftingReader,
     EventReader,
     ImportReport,
     Progress,
     RecordBatch,
+    Reread,
     StoredColumn,
     no_progress,
 )
 from pappi.store.event_file import (
+    EVENTS,
     FIRST_POSITION,
     POSITION,
     STORED,
+    Part,
+    PartsList,
+    Successor,
+    Versioned,
     attach,
     changing,
     column,
+    delete_list,
+    delete_parts,
     detach,
-    event_tables,
     spill_folder,
-    successor,
-    swap_in,
+    stored_logs,
     table,
     table_names,
+    united,
 )
 from pappi.values import Kind
 
 Accept: TypeAlias = Callable[[ImportReport], None]
 
-SUCCESSOR = "successor"
+_NEW = "new"
 
 
 def import_events(
-    database: Path,
+    events: Path,
     name: str,
     reader: EventReader,
     progress: Progress = no_progress,
     accept: Accept = lambda _report: None,
 ) -> ImportReport:
-    """Reads a whole log into a new event table of the workspace's file.
+    """Reads a whole log, as one part, into a new log of the workspace's events.
 
-    `accept` sees the report before the table takes its place; what it raises stops the import.
-    Raises LogFormatError for a log that cannot be read, WorkspaceError if the table is
-    there already or cannot be written; the file is then as it was, to the byte.
+    `accept` sees the report before the log takes its place; what it raises stops the import.
+    Raises LogFormatError for a log that cannot be read, WorkspaceError if the log is there
+    already or cannot be written; the events are then as they were, to the byte.
     """
-    with changing(database) as folder:
-        if name.casefold() in map(str.casefold, event_tables(database)):
-            raise WorkspaceError(
-                f"the workspace has a log called {name!r} already",
-                hint="choose another name, or delete the old log first",
-            )
+    with changing(events) as folder:
+        _refuse_stored(events, name)
+        new = folder / next(PartsList(name, {}).new_files())
         with closing(Spool(folder)) as spool:
             spool.fill(reader, progress)
-            new = successor(database, folder)
             report = _store(spool, new, name, reader.description())
         accept(report)
-        swap_in(new, database)
+        _begun_with(new, report.events, events, name).swap_in()
     return report
 
 
+def adopt_events(passing: Path, events: Path, name: str) -> None:
+    """Take over a log that was imported into a staging folder of these events."""
+    _refuse_stored(events, name)
+    log = PartsList.read(passing, name)
+    Successor(events, log, [passing / part.file for part in log.parts]).swap_in()
+
+
+def _refuse_stored(events: Path, name: str) -> None:
+    if name.casefold() in map(str.casefold, stored_logs(events)):
+        raise WorkspaceError(
+            f"the workspace has a log called {name!r} already",
+            hint="choose another name, or delete the old log first",
+        )
+
+
+def _begun_with(new: Path, last: int, events: Path, name: str) -> Successor:
+    """A log of one part, with so many events."""
+    return Successor(events, PartsList(name, {1: (Part(new.name, last, seals=0),)}), [new])
+
+
 def _store(spool: Spool, new: Path, name: str, description: Description) -> ImportReport:
-    """Brings the spool into the successor, in order and at once, and reports what is there."""
+    """Makes a part of the spool, in order and at once, and reports what is there."""
     names = table_names(column.name for column in description.columns)
     fields = (column.field for column in description.columns)
     attributes = dict(zip(fields, names, strict=True))
-    target = table(name, SUCCESSOR).sql("duckdb")
     connection = spool.connection
-    (in_order,) = _row(connection, _IN_ORDER)
-    if not in_order:
-        connection.execute(_NUMBER)
-    connection.execute(attach(str(new), SUCCESSOR))
+    if spool.is_in_order() and spool.rename(attributes):
+        _require_order(connection, SPOOL)
+        report = _report(connection, SPOOL, name, description)
+        spool.leave(new)
+        return report
+    target = table(EVENTS, _NEW).sql("duckdb")
+    connection.execute(_CASES)
+    connection.execute(attach(str(new), _NEW))
     connection.begin()
-    if not in_order:
-        spool.limit_memory(_TO_SORT_MB)
-    rows = copied_rows(attributes) if in_order else sorted_rows(attributes)
-    connection.execute(f"CREATE TABLE {target} AS {rows}")
+    spool.limit_memory(_TO_SORT)
+    connection.execute(f"CREATE TABLE {target} AS {sorted_rows(attributes)}")
+    _require_order(connection, target)
     report = _report(connection, target, name, description)
     connection.commit()
-    connection.execute(detach(SUCCESSOR))
+    connection.execute(detach(_NEW))
     return report
 
 
@@ -183,128 +216,244 @@ def _row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[int, ...]:
 # --- events on their way in ----------------------------------------------------------
 
 
-SEQUENCE = "seq"
-
-# Sorting spills to the staging folder beyond the limit, but holds some rows of every
-# column; small row groups keep the spool itself from holding more than a few thousand.
+# Sorting spills to the staging folder beyond the limit, but holds some rows of every column.
 # What spills is found again by blocks in memory, so millions of events need some more.
-_MEMORY_MB = 56
+_MEMORY_MB = 96
 _MEMORY_MB_PER_COLUMN = 8
 _NARROW = 8
 _MEMORY_MB_PER_MILLION = 48
-_MOST_MEMORY_MB, _TO_SORT_MB = 1024, 4096
-_ROW_GROUP = 8192
+_MOST_MEMORY_MB = 1024
+_TO_SORT = 4  # so many times as much: what a sort puts aside has to be read again
 _SQL_TYPES = {"string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN"}
+_STAGING = "staging"
+SPOOL = table(EVENTS, _STAGING).sql("duckdb")
+_BATCH = "batch"
+# In front of the fields of attributes, so that none has the name that another is to have.
+_MARK = "\x1f"
+_LAST_OF_ALL = np.iinfo(np.int64).max
+
+
+_CORE = {
+    CASE: "VARCHAR",
+    POSITION: "BIGINT",
+    TIME: "BIGINT",
+    ACTIVITY: "VARCHAR",
+    FIRST_POSITION: "BIGINT",
+}
 
 
 class Spool:
-    """The staging file of one import, and the connection everything happens on."""
+    """The events of a reader as they came, numbered, and the connection everything happens on.
+
+    Most logs come in the order they are to have: then this is the part, but for its name.
+    """
 
     def __init__(self, folder: Path) -> None:
+        self._path = folder / "spool.duckdb"
         self.connection = duckdb.connect(config={"temp_directory": str(folder / "spill")})
-        self.connection.execute(
-            f"{attach(str(folder / 'spool.duckdb'), 'staging')} (ROW_GROUP_SIZE {_ROW_GROUP})"
-        )
-        self.connection.execute("USE staging")
+        self._begin()
+
+    def _begin(self) -> None:
         self.events = 0
-        self.fields: list[str] = []
+        self._types = dict(_CORE)
+        self._last: tuple[str | None, int, int] = (None, 0, 0)
+        self._runs = 0
+        self._timely = True
+        columns = ", ".join(f"{name} {sql_type}" for name, sql_type in self._types.items())
+        self.connection.execute(attach(str(self._path), _STAGING))
+        self.connection.execute(f"USE {_STAGING}")
+        self.connection.execute(f"CREATE TABLE {SPOOL} ({columns})")
 
     def fill(self, reader: EventReader, progress: Progress) -> None:
         """Reads the log to its end, or raises what the reader raises."""
-        types = {CASE: "VARCHAR", ACTIVITY: "VARCHAR", TIME: "BIGINT", SEQUENCE: "BIGINT"}
-        columns = ", ".join(f"{name} {sql_type}" for name, sql_type in types.items())
-        self.connection.execute(f"CREATE TABLE spool ({columns})")
-        self.fields = [*types]
+        self.connection.execute("SET threads = 1")  # batches come one by one: others would wait
+        if isinstance(reader, DraftingReader):
+            try:
+                self._read(reader.draft(progress))
+            except Reread:
+                self._end()
+                self._path.unlink()
+                self._begin()
+                self._read(reader.batches(progress))
+        else:
+            self._read(reader.batches(progress))
+        self.connection.execute("RESET threads")
         self.limit_memory()
-        with closing(reader.batches(progress)) as batches:
-            for batch in batches:
-                self._add(batch)  # commits each: an open transaction would sit in memory
-        self.limit_memory()
+
+    def _read(self, given: Batches) -> None:
+        with closing(given) as batches:
+            following = next(batches, None)
+            while following is not None:
+                self._add_columns(following)
+                following = self._insert(following, batches)
+
+    def _end(self) -> None:
+        self.connection.execute("USE memory")
+        self.connection.execute(detach(_STAGING))
 
     def close(self) -> None:
         self.connection.close()
 
-    def _add(self, batch: RecordBatch) -> None:
-        numbers = pa.array(np.arange(self.events, self.events + batch.num_rows))
-        numbered = batch.append_column(SEQUENCE, numbers)
-        for field in numbered.schema:
-            if field.name not in self.fields:
-                new = f"{column(field.name).sql('duckdb')} {_SQL_TYPES[str(field.type)]}"
-                self.connection.execute(f"ALTER TABLE spool ADD COLUMN {new}")
-                self.fields.append(field.name)
-                self.limit_memory()
-        self.connection.register("batch", numbered)
-        self.connection.execute("INSERT INTO spool BY NAME FROM batch")
-        self.connection.unregister("batch")
-        self.events += batch.num_rows
+    def is_in_order(self) -> bool:
+        """Whether each case came in one run, and its events in the order of their times."""
+        return self._timely and _row(
+            self.connection,
+            f"SELECT count(DISTINCT case_id) FROM {SPOOL} WHERE pos = first_pos",  # noqa: S608
+        ) == (self._runs,)
 
-    def limit_memory(self, most: int = _MOST_MEMORY_MB) -> None:
-        wide = max(0, len(self.fields) - _NARROW)
+    def rename(self, attributes: Mapping[str, str]) -> bool:
+        """Gives the columns their names, if the table has them all, and in their order."""
+        fields = [_MARK + field for field in attributes]
+        taken = any(name.startswith(_MARK) for name in attributes.values())
+        if [*self._types][len(STORED) :] != fields or taken:
+            return False
+        for field, name in zip(fields, attributes.values(), strict=True):
+            old, new = column(field).sql("duckdb"), column(name).sql("duckdb")
+            self.connection.execute(f"ALTER TABLE {SPOOL} RENAME COLUMN {old} TO {new}")
+        return True
+
+    def leave(self, place: Path) -> None:
+        """Closes the spool and puts it somewhere else, as a part."""
+        self._end()
+        self._path.replace(place)
+
+    def _add_columns(self, batch: RecordBatch) -> None:
+        for field in batch.schema:
+            name = _field(field.name)
+            if name not in self._types:
+                self._types[name] = _SQL_TYPES[str(field.type)]
+                new = f"{column(name).sql('duckdb')} {self._types[name]}"
+                self.connection.execute(f"ALTER TABLE {SPOOL} ADD COLUMN {new}")
+        self.limit_memory()
+
+    def _insert(self, first: RecordBatch, batches: Iterator[RecordBatch]) -> RecordBatch | None:
+        """Inserts batches until one has a column or type that is new; gives that one."""
+        types = {field.name: field.type for field in first.schema}
+        schema = pa.schema([*((_field(name), of) for name, of in types.items()), *_NUMBERS.items()])
+        kept: list[RecordBatch | BaseException] = []
+
+        def stream() -> Iterator[RecordBatch]:
+            # What is raised in here, the database would tell in its own words.
+            try:
+                yield self._numbered(first, schema)
+                for batch in batches:
+                    if any(types.get(field.name) != field.type for field in batch.schema):
+                        kept.append(batch)
+                        return
+                    yield self._numbered(batch, schema)
+            except BaseException as error:
+                kept.append(error)
+                raise
+
+        rows = pa.RecordBatchReader.from_batches(schema, stream())
+        self.connection.register(_BATCH, rows)
+        try:
+            self.connection.execute(f"INSERT INTO {SPOOL} BY NAME FROM {_BATCH}")
+        except BaseException as told:
+            if kept and isinstance(kept[0], BaseException):
+                raise kept[0] from told
+            raise
+        finally:
+            self.connection.unregister(_BATCH)
+        return kept[0] if kept else None
+
+    def _numbered(self, batch: RecordBatch, schema: ArrowSchema) -> RecordBatch:
+        """The batch with positions, as if all came in their order; takes notice if they do not."""
+        size = batch.num_rows
+        positions = np.arange(self.events + 1, self.events + size + 1)
+        firsts = np.zeros(size, np.int64)
+        if size:
+            case, timed = batch.column(CASE), pc.fill_null(batch.column(TIME), _LAST_OF_ALL)
+            times = timed.to_numpy(zero_copy_only=False)
+            last_case, last_time, last_first = self._last
+            begins = np.ones(size, np.bool_)
+            begins[0] = case[0].as_py() != last_case
+            others = pc.not_equal(case.slice(1), case.slice(0, size - 1))
+            begins[1:] = others.to_numpy(zero_copy_only=False)
+            earlier = np.concatenate(([last_time], times[:-1]))
+            self._timely &= not np.any(~begins & (times < earlier))
+            self._runs += int(begins.sum())
+            firsts = np.maximum.accumulate(np.where(begins, positions, last_first))
+            self._last = case[size - 1].as_py(), int(times[-1]), int(firsts[-1])
+            self.events += size
+        numbers = dict(zip(_NUMBERS, (positions, firsts), strict=True))
+        present = {_field(field.name): batch.column(field.name) for field in batch.schema}
+        columns = {**present, **numbers}
+        return pa.record_batch(
+            [
+                pa.array(columns[field.name])
+                if field.name in numbers
+                else columns.get(field.name, pa.nulls(size, field.type))
+                for field in schema
+            ],
+            schema=schema,
+        )
+
+    def limit_memory(self, times: int = 1) -> None:
+        wide = max(0, len(self._types) - _NARROW)
         millions = max(0, self.events // 1_000_000 - 1)
         narrow = _MEMORY_MB + _MEMORY_MB_PER_MILLION * millions
-        limit = min(narrow, most) + _MEMORY_MB_PER_COLUMN * wide
+        limit = times * (min(narrow, _MOST_MEMORY_MB) + _MEMORY_MB_PER_COLUMN * wide)
         self.connection.execute(f"SET memory_limit = '{limit}MB'")
+
+
+_NUMBERS = {POSITION: pa.int64(), FIRST_POSITION: pa.int64()}
+
+
+def _field(name: str) -> str:
+    """What the column of a batch's field is called on its way in."""
+    return name if name in STORED else _MARK + name
 
 
 # --- the canonical table -------------------------------------------------------------
 
 
-# Whether the spooled events came in the order they are to have, as most logs do. Looks at each
-# event and the one before it, as they are stored; should they be given in another order than
-# stored, `seq` shows it, and the answer is no.
-_IN_ORDER = """
-SELECT count(*) FILTER (c IS DISTINCT FROM c0) = count(DISTINCT c)
-    AND count(*) FILTER (c = c0 AND (t < t0 OR t0 IS NULL AND t IS NOT NULL)) = 0
-    AND count(*) FILTER (n <> n0 + 1) = 0
-FROM (
-    SELECT case_id AS c, ts_us AS t, seq AS n, lag(case_id) OVER () AS c0,
-        lag(ts_us) OVER () AS t0, lag(seq) OVER () AS n0
-    FROM spool
-)
-"""
-# Numbers the spooled events: in a narrow table, so that it fits in memory.
-_NUMBER = """
-CREATE TABLE event_order AS
-SELECT e.seq, row_number() OVER (ORDER BY c.first, e.ts_us NULLS LAST, e.seq) AS pos, c.first_pos
-FROM spool AS e JOIN (
-    SELECT case_id, first, CAST(sum(size) OVER (ORDER BY first) - size + 1 AS BIGINT) AS first_pos
-    FROM (SELECT case_id, min(seq) AS first, count(*) AS size FROM spool GROUP BY case_id)
-) AS c ON e.case_id = c.case_id
-"""
+# Where each case is to begin, in a narrow table that fits in memory.
+_CASES = f"""
+CREATE TABLE cases AS
+SELECT case_id, CAST(sum(size) OVER (ORDER BY first) - size + 1 AS BIGINT) AS first_pos
+FROM (SELECT case_id, min(pos) AS first, count(*) AS size FROM {SPOOL} GROUP BY case_id)
+"""  # noqa: S608
 
 
-def copied_rows(attributes: Mapping[str, str]) -> str:
-    """The events of a spool that is in order; attributes are their fields and names."""
-    # The last number at which a case began: found on the way, as it is the largest so far.
-    return (
-        "SELECT e.case_id, e.seq + 1 AS pos, e.ts_us, e.activity,"  # noqa: S608
-        " max(CASE WHEN e.case_id IS DISTINCT FROM e.case_before THEN e.seq + 1 END)"
-        f" OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS first_pos{_named(attributes)}"
-        " FROM (SELECT *, lag(case_id) OVER () AS case_before FROM spool) AS e"
-    )
+def sorted_rows(attributes: Mapping[str, str], begun: int = 0) -> str:
+    """The events of a spool in their order; positions go on after those that have begun.
 
-
-def sorted_rows(attributes: Mapping[str, str], begun: str = "0") -> str:
-    """The events of a spool that was numbered; positions go on after those that have begun."""
-    return (
-        f"SELECT e.case_id, o.pos + {begun} AS pos, e.ts_us, e.activity,"  # noqa: S608
-        f" o.first_pos + {begun} AS first_pos{_named(attributes)}"
-        " FROM spool AS e JOIN event_order AS o ON e.seq = o.seq ORDER BY o.pos"
-    )
-
-
-def _named(attributes: Mapping[str, str]) -> str:
-    return "".join(
-        f", {column(field, 'e').sql('duckdb')} AS {column(name).sql('duckdb')}"
+    They are numbered as they come out of the sort: `_require_order` makes sure of that.
+    """
+    named = "".join(
+        f", {column(_MARK + field, 'e').sql('duckdb')} AS {column(name).sql('duckdb')}"
         for field, name in attributes.items()
     )
+    return (
+        f"SELECT case_id, row_number() OVER () + {begun} AS pos, ts_us, activity,"  # noqa: S608
+        f" first_pos + {begun} AS first_pos,"
+        " * EXCLUDE (case_id, ts_us, activity, first_pos)"
+        f" FROM (SELECT e.case_id, e.ts_us, e.activity, c.first_pos{named}"
+        f" FROM {SPOOL} AS e JOIN cases AS c ON e.case_id = c.case_id"
+        " ORDER BY c.first_pos, e.ts_us NULLS LAST, e.pos)"
+    )
+
+
+def _require_order(connection: duckdb.DuckDBPyConnection, stored: str) -> None:
+    """Each event stands after the one that it is to follow, as a part promises."""
+    (astray,) = _row(
+        connection,
+        "SELECT count(*) FILTER (n <= n0 OR c < c0 OR n < c OR "  # noqa: S608
+        "c = c0 AND (t < t0 OR t0 IS NULL AND t IS NOT NULL)) FROM ("
+        f"SELECT {POSITION} AS n, {FIRST_POSITION} AS c, {TIME} AS t, "
+        f"lag({POSITION}) OVER () AS n0, lag({FIRST_POSITION}) OVER () AS c0, "
+        f"lag({TIME}) OVER () AS t0 FROM {stored})",
+    )
+    if astray:
+        raise ValueError("events were not stored in their order")
 
 
 # --- a log that grows, part by part -------------------------------------------------------
 
 
-# A query over more parts than this spends its time on planning: then they become one.
-MOST_PARTS = 32
+# So many parts of as many seals become one: a query over more spends its time on planning.
+UNITED = 8
 # Whoever decided by an older declaration is done within far fewer seals than these.
 _KEPT_VERSIONS = 4
 
@@ -312,46 +461,8 @@ _LEFT_OUT = "left_out"
 _TYPES = {Kind.TEXT: "VARCHAR", Kind.TRUTH: "BOOLEAN"}
 
 
-@dataclass(frozen=True, slots=True)
-class Versioned:
-    """The name of a log's table or view, taken apart.
-
-    >>> Versioned.of("events_3_v2")
-    Versioned(base='events_3', number=2)
-    >>> Versioned.of("events_3").next.view
-    'events_3_v2'
-    """
-
-    base: str
-    number: int
-
-    @classmethod
-    def of(cls, name: str) -> Versioned:
-        match = re.fullmatch(r"(.+)_v([0-9]+)", name)
-        return cls(name, 1) if match is None else cls(match[1], int(match[2]))
-
-    @property
-    def next(self) -> Versioned:
-        return Versioned(self.base, self.number + 1)
-
-    @property
-    def view(self) -> str:
-        return self.base if self.number == 1 else f"{self.base}_v{self.number}"
-
-    @property
-    def part(self) -> str:
-        return self.base if self.number == 1 else f"{self.base}_p{self.number}"
-
-    def number_of(self, name: str) -> int | None:
-        """The version that a part or view of this log belongs to; None for other logs'."""
-        if name == self.base:
-            return 1
-        match = re.fullmatch(rf"{re.escape(self.base)}_[pv]([0-9]+)", name)
-        return None if match is None else int(match[1])
-
-
-def create_events(database: Path, name: str, attributes: Mapping[str, Kind]) -> None:
-    """An event table without events, to be fed by capture.
+def create_events(events: Path, name: str, attributes: Mapping[str, Kind]) -> None:
+    """A log without events, to be fed by capture.
 
     Its numbers are whole until a part has others: so whole ones of 64 bits stay exact.
     """
@@ -360,17 +471,14 @@ def create_events(database: Path, name: str, attributes: Mapping[str, Kind]) -> 
             "two attributes of this log cannot be told apart, or one has a reserved name",
             hint=f"upper and lower case are the same; {', '.join(STORED)} are taken",
         )
-    types = {CASE: "VARCHAR", POSITION: "BIGINT", TIME: "BIGINT", ACTIVITY: "VARCHAR"}
-    types[FIRST_POSITION] = "BIGINT"
-    types |= {attribute: _TYPES.get(kind, "BIGINT") for attribute, kind in attributes.items()}
+    types = _CORE | {of: _TYPES.get(kind, "BIGINT") for of, kind in attributes.items()}
     columns = (f"{column(field).sql('duckdb')} {sql_type}" for field, sql_type in types.items())
-    with changing(database) as folder:
-        if name in event_tables(database):
-            raise WorkspaceError(f"the workspace has a log called {name!r} already")
-        new = successor(database, folder)
+    with changing(events) as folder:
+        _refuse_stored(events, name)
+        new = folder / next(PartsList(name, {}).new_files())
         with closing(duckdb.connect(str(new))) as connection:
-            connection.execute(f"CREATE TABLE {table(name).sql('duckdb')} ({', '.join(columns)})")
-        swap_in(new, database)
+            connection.execute(f"CREATE TABLE {EVENTS} ({', '.join(columns)})")
+        _begun_with(new, 0, events, name).swap_in()
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,153 +493,144 @@ class NewVersion:
     attributes: Mapping[str, Kind]
     reopened: frozenset[str]
 
-    def write(self, database: Path, reader: EventReader, folder: Path) -> Path:
-        """The successor of the events file, finished, to be swapped in."""
+    def write(self, events: Path, reader: EventReader, folder: Path) -> Successor:
+        """The new part and the list with it, finished, to be swapped in."""
+        log = PartsList.read(events, self.current.base)
+        current = log.of(self.current)
+        kept = 0 if self.reopened else _kept(current)
+        seals = 0 if self.reopened else 1 + sum(part.seals for part in current[kept:])
+        new = folder / next(log.new_files())
         with closing(Spool(folder)) as spool:
             spool.fill(reader, no_progress)
-            new = successor(database, folder)
             connection = spool.connection
-            connection.execute(_NUMBER)
-            connection.execute(attach(str(new), SUCCESSOR))
-            cases = pa.table({CASE: pa.array(sorted(self.reopened), pa.string())})
-            connection.register(_LEFT_OUT, cases)
-            connection.begin()
-            self._add(connection)
-            connection.commit()
-            connection.execute(detach(SUCCESSOR))
-        return new
+            connection.execute(_CASES)
+            connection.execute(attach(str(new), _NEW))
+            spool.limit_memory(_TO_SORT)
+            self._unite(connection, events, current[kept:], max(part.last for part in current))
+            _require_order(connection, table(EVENTS, _NEW).sql("duckdb"))
+            last = _last(connection)
+            connection.execute(detach(_NEW))
+        following = self.current.next.number
+        versions = {
+            number: parts
+            for number, parts in log.versions.items()
+            if following - _KEPT_VERSIONS < number < following
+        }
+        versions[following] = (*current[:kept], Part(new.name, last, seals))
+        return Successor(events, PartsList(log.base, versions), [new])
 
-    def _add(self, connection: duckdb.DuckDBPyConnection) -> None:
-        drop_leftovers(connection, self.current)
-        older = _parts(connection, self.current)
-        following = self.current.next
-        columns = ", ".join(column(name).sql("duckdb") for name in (*STORED, *self.attributes))
-        current = table(self.current.view, SUCCESSOR).sql("duckdb")
-        begun = f"(SELECT coalesce(max(pos), 0) FROM {current})"  # noqa: S608
+    def _unite(
+        self, connection: duckdb.DuckDBPyConnection, events: Path, old: Sequence[Part], begun: int
+    ) -> None:
+        """What is new, after what is united with it and not left out: in the order of positions,
+        as the engine reads a log from one to another.
+        """
         fields = {f"a{number}": name for number, name in enumerate(self.attributes)}
-        rows = sorted_rows(fields, begun)
-        joined = bool(self.reopened) or len(older) >= MOST_PARTS
-        if joined:
-            # One part instead of all: the current version without the reopened cases, and the new.
-            # Stored in their order: the engine reads a log from one position to another.
-            rows = (
-                f"SELECT {columns} FROM {current} WHERE case_id NOT IN "  # noqa: S608
-                f"(SELECT case_id FROM {_LEFT_OUT}) UNION ALL (FROM ({rows})) ORDER BY pos"
+        target, new = table(EVENTS, _NEW).sql("duckdb"), sorted_rows(fields, begun)
+        if not old:
+            connection.execute(f"CREATE TABLE {target} AS {new}")
+            return
+        left_out = pa.table({CASE: pa.array(sorted(self.reopened), pa.string())})
+        connection.register(_LEFT_OUT, left_out)
+        columns = ", ".join(column(name).sql("duckdb") for name in (*STORED, *self.attributes))
+        every = f"SELECT {columns} FROM ({united(connection, events, old)})"  # noqa: S608
+        connection.execute(f"CREATE TABLE {target} AS {every} UNION ALL (FROM ({new})) LIMIT 0")
+        for part in old:
+            stored = table(EVENTS, part.file).sql("duckdb")
+            connection.execute(
+                f"INSERT INTO {target} SELECT {columns} FROM {stored} "  # noqa: S608
+                f"WHERE case_id NOT IN (SELECT case_id FROM {_LEFT_OUT})"
             )
-        part = table(following.part, SUCCESSOR).sql("duckdb")
-        connection.execute(f"CREATE TABLE {part} AS {rows}")
-        united = " UNION ALL ".join(
-            f"SELECT {columns} FROM {table(part).sql('duckdb')}"  # noqa: S608
-            for part in ((following.part,) if joined else (*older, following.part))
-        )
-        connection.execute(f"USE {SUCCESSOR}")  # so that the view names its parts without the file
-        connection.execute(f"CREATE VIEW {table(following.view).sql('duckdb')} AS {united}")
-        connection.execute("USE staging")
-        _drop_outdated(connection, following)
+        connection.execute(f"INSERT INTO {target} {new}")
 
 
-def drop_leftovers(connection: duckdb.DuckDBPyConnection, declared: Versioned) -> None:
-    """What a seal left that was cut off before its declaration."""
-    for name, kind in relations(connection, declared):
-        if (declared.number_of(name) or 0) > declared.number:
-            connection.execute(f"DROP {kind} {table(name, SUCCESSOR).sql('duckdb')}")
+def _kept(parts: Sequence[Part]) -> int:
+    """How many of the parts stay as they are; the others become one with the next part.
+
+    >>> sealed = [Part("", 0, seals) for seals in (0, 8, 8, *[1] * 7)]
+    >>> _kept(sealed), _kept(sealed[:-1])
+    (3, 9)
+    >>> _kept([Part("", 0, seals) for seals in (0, *[8] * 7, *[1] * 7)])
+    1
+    """
+    kept, seals = len(parts), 1
+    while True:
+        start = kept
+        while start and 0 < parts[start - 1].seals <= seals:
+            start -= 1
+        if kept - start < UNITED - 1:
+            return kept
+        kept, seals = start, seals * UNITED
 
 
-def _drop_outdated(connection: duckdb.DuckDBPyConnection, newest: Versioned) -> None:
-    """Views that nobody reads any more, and parts that no view has."""
-    stored = relations(connection, newest)
-    oldest = newest.number - _KEPT_VERSIONS
-    views = [name for name, kind in stored if kind == "VIEW"]
-    kept = [name for name in views if (newest.number_of(name) or 0) > oldest]
-    used = {part for view in kept for part in _parts(connection, Versioned.of(view))}
-    if oldest < 1:
-        used.add(newest.base)
-    for name, kind in stored:
-        if name not in used and name not in kept:
-            connection.execute(f"DROP {kind} {table(name, SUCCESSOR).sql('duckdb')}")
-
-
-def relations(connection: duckdb.DuckDBPyConnection, log: Versioned) -> list[tuple[str, str]]:
-    """The log's tables and views in the successor: name, and TABLE or VIEW; views first."""
-    stored = connection.execute(
-        "SELECT view_name, 'VIEW' FROM duckdb_views() WHERE database_name = $1 AND NOT internal "
-        "UNION ALL SELECT table_name, 'TABLE' FROM duckdb_tables() WHERE database_name = $1",
-        [SUCCESSOR],
-    ).fetchall()
-    return [(name, kind) for name, kind in stored if log.number_of(name) is not None]
-
-
-def _parts(connection: duckdb.DuckDBPyConnection, version: Versioned) -> tuple[str, ...]:
-    """The tables that a version unites, in order."""
-    if version.number == 1:
-        return (version.base,)
-    row = connection.execute(
-        "SELECT sql FROM duckdb_views() WHERE database_name = $1 AND view_name = $2",
-        [SUCCESSOR, version.view],
-    ).fetchone()
-    if row is None:
-        raise WorkspaceError(
-            f"the events file has no {version.view}",
-            hint="it does not belong to this ledger: restore both from the same backup",
-        )
-    written = sqlglot.parse_one(row[0], dialect="duckdb")
-    names = {named.name: None for named in written.find_all(exp.Table)}
-    return tuple(sorted(names.keys() - {version.view}, key=lambda n: version.number_of(n) or 0))
+def _last(connection: duckdb.DuckDBPyConnection) -> int:
+    """The last position in the new part."""
+    (last,) = _row(
+        connection,
+        f"SELECT coalesce(max(pos), 0) FROM {table(EVENTS, _NEW).sql('duckdb')}",  # noqa: S608
+    )
+    return last
 
 
 # --- erasing -------------------------------------------------------------------------
 
 
-_FRESH = "fresh"
 _ERASED = "erased"
 
 
-def drop_events(database: Path, name: str) -> None:
-    """Delete a log for good, with its parts and views: the file is rewritten without its rows."""
-    log = Versioned(name, 1)
-    with changing(database) as folder:
-        tables = event_tables(database)
-        if all(log.number_of(stored) is None for stored in tables):
+def drop_events(events: Path, name: str) -> None:
+    """Delete a log for good: its list, which is the moment it happens, and all its parts."""
+    with changing(events):
+        if name not in stored_logs(events):
             raise WorkspaceError(
                 f"the workspace has no log called {name!r}",
-                hint=f"its logs are: {', '.join(tables) or 'none'}",
+                hint=f"its logs are: {', '.join(stored_logs(events)) or 'none'}",
             )
-        fresh, spill = folder / "fresh.duckdb", str(folder / "spill")
-        with closing(duckdb.connect(config={"temp_directory": spill})) as connection:
-            connection.execute(attach(str(successor(database, folder)), SUCCESSOR))
-            connection.execute(attach(str(fresh), _FRESH))
-            for stored, kind in relations(connection, log):
-                connection.execute(f"DROP {kind} {table(stored, SUCCESSOR).sql('duckdb')}")
-            connection.execute(f"COPY FROM DATABASE {SUCCESSOR} TO {_FRESH}")
-            connection.execute(detach(_FRESH))
-        swap_in(fresh, database)
-    _clear_spill(database)
+        delete_list(events, name)
+        delete_parts(events, name)
+    _clear_spill(events)
 
 
-def _clear_spill(database: Path) -> None:
+def _clear_spill(events: Path) -> None:
     """What queries that were killed had put aside. One that runs now may fail, and be repeated."""
-    for left in spill_folder(database).glob("*"):
+    for left in spill_folder(events).glob("*"):
         left.unlink(missing_ok=True)
 
 
-def erase_cases(database: Path, declared: Versioned, cases: Iterable[str]) -> None:
-    """Rewrite the file without these cases, in every version of the log."""
+def erase_cases(events: Path, declared: Versioned, cases: Iterable[str]) -> None:
+    """Write the parts that have some of these cases without them, in every version of the log."""
     gone = pa.table({CASE: pa.array(list(cases), pa.string())})
-    with changing(database) as folder:
-        fresh = folder / "fresh.duckdb"
-        spill = str(folder / "spill")
-        with closing(duckdb.connect(config={"temp_directory": spill})) as connection:
-            connection.execute(attach(str(successor(database, folder)), SUCCESSOR))
-            connection.execute(attach(str(fresh), _FRESH))
-            connection.register(_ERASED, gone)
-            drop_leftovers(connection, declared)
-            for name, kind in relations(connection, declared):
-                if kind == "TABLE":
-                    source, case = table(name, SUCCESSOR).sql("duckdb"), column(CASE).sql("duckdb")
-                    connection.execute(
-                        f"DELETE FROM {source} WHERE {case} IN (SELECT {case} FROM {_ERASED})"  # noqa: S608
-                    )
-            connection.execute(f"COPY FROM DATABASE {SUCCESSOR} TO {_FRESH}")
-            connection.execute(detach(_FRESH))
-        swap_in(fresh, database)
-    _clear_spill(database)
+    with changing(events) as folder:
+        log = PartsList.read(events, declared.base)
+        versions = {n: parts for n, parts in log.versions.items() if n <= declared.number}
+        log, files = PartsList(log.base, versions), log.new_files()
+        written = {}
+        for part in log.parts:
+            new = _without(part, events, gone, folder, files)
+            if new is not None:
+                written[part] = new
+        for number, parts in versions.items():
+            versions[number] = tuple(written.get(part, part) for part in parts)
+        new_parts = [folder / part.file for part in written.values()]
+        Successor(events, PartsList(log.base, versions), new_parts).swap_in()
+    _clear_spill(events)
+
+
+def _without(
+    part: Part, events: Path, gone: pa.Table, folder: Path, files: Iterator[str]
+) -> Part | None:
+    """The part without cases, or None if it has none of them."""
+    case, spill = column(CASE).sql("duckdb"), str(folder / "spill")
+    with closing(duckdb.connect(config={"temp_directory": spill})) as connection:
+        connection.register(_ERASED, gone)
+        old = f"{united(connection, events, [part])} WHERE {case}"
+        erased = f"(SELECT {case} FROM {_ERASED})"  # noqa: S608
+        if not connection.execute(f"{old} IN {erased} LIMIT 1").fetchall():
+            return None
+        file = next(files)
+        connection.execute(attach(str(folder / file), _NEW))
+        target = table(EVENTS, _NEW).sql("duckdb")
+        connection.execute(f"CREATE TABLE {target} AS {old} NOT IN {erased}")
+        last = _last(connection)
+        connection.execute(detach(_NEW))
+    return Part(file, last, part.seals)

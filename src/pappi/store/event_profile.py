@@ -46,9 +46,9 @@ _PERSONS = 5
 Floats = NDArray[np.float64]
 
 
-def profile_events(database: Path, stored: str, log: PublicLog) -> Profile:
-    """What a table or view of events holds, by the terms that are, or would be, declared."""
-    with closing(open_readonly(database)) as connection:
+def profile_events(events: Path, stored: str, log: PublicLog) -> Profile:
+    """What a version of a log holds, by the terms that are, or would be, declared."""
+    with closing(open_readonly(events, stored)) as connection:
         try:
             return _Counting(connection, table(stored).sql("duckdb"), log).profile()
         except duckdb.Error as error:
@@ -74,10 +74,7 @@ class _Counting:
             f"SELECT count(*), count(*) - count({TIME}), count(*) - count({ACTIVITY}) "  # noqa: S608
             f"FROM {self._stored}"
         )
-        (tied,) = self._row(
-            f"SELECT coalesce(sum(n), 0) FROM (SELECT count(*) AS n FROM {self._stored} "  # noqa: S608
-            f"WHERE {TIME} IS NOT NULL GROUP BY {FIRST_POSITION}, {TIME} HAVING count(*) > 1)"
-        )
+        tied = self._tied()
         zone = self._log.terms.zone
         activities = tuple(self._activities())
         attributes = tuple(self._attributes())
@@ -105,6 +102,22 @@ class _Counting:
             attributes=attributes,
             persons=tuple(self._persons(attributes)),
         )
+
+    def _tied(self) -> int:
+        """Events are stored in order, so that both neighbours are at hand; if they should be
+        given in another, their positions show it, and they are put in order.
+        """
+        for window in ("()", f"(ORDER BY {POSITION})"):
+            tied, astray = self._row(
+                "SELECT count(*) FILTER (c = c0 AND t = t0 OR c = c1 AND t = t1), "  # noqa: S608
+                f"count(*) FILTER (n <= n0) FROM (SELECT {POSITION} AS n, {FIRST_POSITION} AS c, "
+                f"{TIME} AS t, lag({POSITION}) OVER w AS n0, lag({FIRST_POSITION}) OVER w AS c0, "
+                f"lag({TIME}) OVER w AS t0, lead({FIRST_POSITION}) OVER w AS c1, "
+                f"lead({TIME}) OVER w AS t1 FROM {self._stored} WINDOW w AS {window})"
+            )
+            if not astray:
+                break
+        return int(tied)
 
     def _row(self, query: str) -> tuple[Any, ...]:
         return tuple(self._connection.execute(query).fetchone() or ())

@@ -6,6 +6,11 @@ a conflict, also after it was sealed. Numbers rise in the order of arrival.
 The file is SQLite. A commit is on the disk before it returns. What is deleted is overwritten, and
 `emptied` rewrites the file, so that no page and no log of changes still holds it.
 
+Which cases the log has is asked with every seal, and is known here, so that no seal has to read
+them: those of captured events, which keep the id of their case, and beside them (`stored`) those
+that came with an import. `known` says for which version of the log this is complete; for another,
+as in an inbox that is older than the log or was lost, the ids are read from the events again.
+
 Of what was erased, keyed hashes stay. An erased case may be among released answers. If the same
 case came back and were sealed into another block, it would count in two; and so would an erased
 person whose cases are counted over the whole log. The hashes keep them out; without the workspace's
@@ -21,6 +26,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -81,6 +87,17 @@ _FRACTIONAL = """
 _OF_PART = """
     SELECT case_id, activity, ts_us, attributes FROM event INDEXED BY event_open
     WHERE data = ? AND sealed = 0 AND part = ? ORDER BY imported DESC, seq
+"""
+
+
+_KNOWN = "SELECT version FROM known WHERE data = ?"
+_NOTE = "UPDATE known SET noted = ? WHERE data = ?"
+# Only what was noted here: of another part that was declared, this inbox does not know the cases.
+_SETTLE_KNOWN = "UPDATE known SET version = noted WHERE data = ? AND noted = ?"
+_STORED = """
+    SELECT value FROM temp.chosen WHERE
+    EXISTS (SELECT 1 FROM stored WHERE data = ?1 AND case_id = value)
+    OR EXISTS (SELECT 1 FROM event WHERE data = ?1 AND case_id = value AND sealed = 1)
 """
 
 
@@ -202,6 +219,7 @@ class Inbox:
         """These cases' events go into a part, if it comes to be declared: see `settle`."""
         with writing(self._connection), self._chosen(cases):
             self._connection.execute(_PUT_INTO_PART, (part, self._data, last))
+            self._connection.execute(_NOTE, (part, self._data))
 
     def settle(self, declared: int) -> None:
         """Bring the inbox to where the declared part says that it is, after whatever happened."""
@@ -210,6 +228,32 @@ class Inbox:
                 self._connection.execute(_UNDO_IMPORTED, (self._data,))
             self._connection.execute(_UNDO, (self._data, declared))
             self._connection.execute(_SEAL, (self._data, declared))
+            self._connection.execute(_SETTLE_KNOWN, (self._data, declared))
+
+    def knows(self, version: int) -> bool:
+        """Whether it is known here which cases this version of the log has."""
+        return self._connection.execute(_KNOWN, (self._data,)).fetchall() == [(version,)]
+
+    def learn(self, version: int, cases: Iterable[str]) -> None:
+        """These are the cases of this version, beside those that were captured.
+
+        Some at a time, so that nobody who captures has to wait; it counts with the last.
+        """
+        run = self._connection.execute
+        with writing(self._connection):
+            run("DELETE FROM known WHERE data = ?", (self._data,))
+            run("DELETE FROM stored WHERE data = ?", (self._data,))
+        rows = ((self._data, case) for case in cases)
+        while some := [*islice(rows, _BATCH)]:
+            with writing(self._connection):
+                self._connection.executemany("INSERT INTO stored VALUES (?, ?)", some)
+        with writing(self._connection):
+            run("INSERT INTO known VALUES (?, ?, NULL)", (self._data, version))
+
+    def stored(self, cases: Iterable[str]) -> set[str]:
+        """Those of the cases that the log has."""
+        with writing(self._connection), self._chosen(cases):
+            return {case for (case,) in self._connection.execute(_STORED, (self._data,))}
 
     def fractional(self, part: int) -> frozenset[str]:
         """The attributes that have a value which is no whole number."""
@@ -245,10 +289,12 @@ class Inbox:
     def remove(self, cases: Iterable[str]) -> None:
         """Every trace of these cases, in the file too; also if they were removed before."""
         with writing(self._connection), self._chosen(cases):
-            self._connection.execute(
-                "DELETE FROM event WHERE data = ? AND case_id IN (SELECT value FROM temp.chosen)",
-                (self._data,),
-            )
+            for held in ("event", "stored"):
+                self._connection.execute(
+                    f"DELETE FROM {held} WHERE data = ?"  # noqa: S608
+                    " AND case_id IN (SELECT value FROM temp.chosen)",
+                    (self._data,),
+                )
         emptied(self._connection)
 
     def remember_erased(self, digests: Iterable[bytes]) -> None:
@@ -294,8 +340,8 @@ def drop_captured(path: Path, kept: Collection[str]) -> tuple[str, ...]:
         named = [(data,) for data in gone]
         if gone:
             with writing(connection):
-                connection.executemany("DELETE FROM event WHERE data = ?", named)
-                connection.executemany("DELETE FROM erased WHERE data = ?", named)
+                for held in ("event", "stored", "known", "erased"):
+                    connection.executemany(f"DELETE FROM {held} WHERE data = ?", named)  # noqa: S608
                 # Until the file is rewritten too: cut off before, it is seen and done again.
                 connection.executemany("INSERT INTO erased VALUES (?, x'')", named)
             emptied(connection)
@@ -306,6 +352,8 @@ def drop_captured(path: Path, kept: Collection[str]) -> tuple[str, ...]:
 
 _NEXT_LOG = (
     "SELECT min(data) FROM event WHERE data > ?",
+    "SELECT min(data) FROM stored WHERE data > ?",
+    "SELECT min(data) FROM known WHERE data > ?",
     "SELECT min(data) FROM erased WHERE data > ?",
 )
 
@@ -440,8 +488,18 @@ _SCHEMA = (
         data TEXT NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (data, digest)
     ) WITHOUT ROWID
     """,
+    """
+    CREATE TABLE IF NOT EXISTS stored (
+        data TEXT NOT NULL, case_id TEXT NOT NULL, PRIMARY KEY (data, case_id)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS known (
+        data TEXT PRIMARY KEY, version INTEGER NOT NULL, noted INTEGER
+    ) WITHOUT ROWID
+    """,
 )
-_VERSION = 1
+_VERSION = 2
 
 _CAUSES = {
     sqlite3.SQLITE_BUSY: "another process has it locked",

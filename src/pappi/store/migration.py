@@ -5,7 +5,9 @@
     layout 3   ledger of format 2: analysts, reservations, an identity; captured events;
                at first without the column `first_pos` of event tables
     layout 4   ledger of format 3: every kind of entry is known, or the journal is refused;
-               a signed snapshot that opening starts from; reservations in one entry
+               a signed snapshot that opening starts from; reservations in one entry;
+               all events in one file, events.duckdb
+    layout 5   events in a folder, each part of a log in a file of its own
 
 What changes is changed in a draft beside the files, and verified there. Then the marker says
 that a migration is on its way, the old files move into a folder of their own, the new ones
@@ -30,6 +32,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -66,8 +69,13 @@ from pappi.ledger import (
 from pappi.mechanisms import secret_bytes
 from pappi.store.event_file import (
     CANONICAL,
+    EVENTS,
     FIRST_POSITION,
     STORED,
+    Part,
+    PartsList,
+    Successor,
+    Versioned,
     attach,
     column,
     detach,
@@ -116,6 +124,12 @@ class MigrationDraft:
     def ledger(self) -> Path:
         return self.root / "ledger.sqlite"
 
+    @property
+    def old_events(self) -> Path:
+        """The file of all events, as the workspace has it or as it was changed already."""
+        changed = self.root / "events.duckdb"
+        return changed if changed.exists() else self.source / "events.duckdb"
+
     def copy(self, name: str) -> Path:
         """A copy of one of the workspace's plain files, to be changed."""
         copied = self.root / name
@@ -137,6 +151,13 @@ def _to_layout_4(draft: MigrationDraft) -> None:
         add_first_positions(draft.copy("events.duckdb"))
 
 
+def _to_layout_5(draft: MigrationDraft) -> None:
+    """Each part of a log has a file of its own."""
+    if draft.old_events.exists():
+        split_events(draft.old_events, draft.root / "events")
+    (draft.root / "events.duckdb").unlink(missing_ok=True)
+
+
 def _to_format_3(journal: Journal) -> None:
     """What changes in a ledger of format 2; inside one transaction."""
     journal.add_snapshots()
@@ -152,13 +173,19 @@ STEPS: dict[int, tuple[FileStep | None, LedgerStep | None]] = {
     1: (_to_layout_2, None),
     2: (None, None),
     3: (_to_layout_4, _to_format_3),
+    4: (_to_layout_5, None),
 }
+# Since this layout, ledgers have today's form.
+_LEDGERS_SINCE = 4
+# What a layout no longer has: put away with what is replaced.
+_GONE = ("events.duckdb",)
 
 
 def migrate(root: Path, on_step: Callable[[str], None] = no_step) -> Migration:
     """Bring the workspace in this directory to today's layout; refuses one that is in use."""
     read_marker(root)  # nothing is put into a folder that is no workspace
-    with exclusive(WorkspaceFiles(root).events):
+    # The second lock is that of earlier versions, whose seals would be lost.
+    with exclusive(WorkspaceFiles(root).events), exclusive(root / "events.duckdb"):
         marker = read_marker(root)
         layout = marker.get("layout")
         draft = root / _DRAFT
@@ -180,10 +207,12 @@ def migrate(root: Path, on_step: Callable[[str], None] = no_step) -> Migration:
 
 def _is_outdated(root: Path, draft: Path) -> bool:
     """Whether somebody has gone on with the old ledger since the draft was made of it."""
-    if not (draft / "ledger.sqlite").exists() or not (root / "ledger.sqlite").exists():
+    ready = _ready(draft)
+    placed = "ledger.sqlite" in ready["files"] and not (draft / "ledger.sqlite").exists()
+    if placed or ready["end"] is None or not (root / "ledger.sqlite").exists():
         return False
     with _alone(root):
-        return bool(_end_of(root / "ledger.sqlite") != _ready(draft)["end"])
+        return bool(_end_of(root / "ledger.sqlite") != ready["end"])
 
 
 def _end_of(ledger: Path) -> str:
@@ -207,16 +236,20 @@ def _prepare(
     end = None
     if WorkspaceFiles(draft.source).ledger_url() is None:
         end = _end_of(draft.source / "ledger.sqlite")
-        marker = {**marker, "ledger": _drafted_ledger(draft, steps)}
+        if layout < _LEDGERS_SINCE:
+            marker = {**marker, "ledger": _drafted_ledger(draft, steps)}
     for on_files, _ in steps:
         if on_files is not None:
             on_files(draft)
     on_step("drafted")
     files = sorted(draft.root.iterdir())
-    for new_file in files:
-        new_file.chmod(0o600)
-        with new_file.open("rb+") as file:
-            os.fsync(file.fileno())
+    for new_file in draft.root.rglob("*"):
+        if new_file.is_file():
+            new_file.chmod(0o600)
+            with new_file.open("rb+") as file:
+                os.fsync(file.fileno())
+    for folder in filter(Path.is_dir, files):
+        sync_folder(folder)
     new = {**marker, "layout": LAYOUT}
     ready = {
         "before": layout,
@@ -271,16 +304,7 @@ def _finish(root: Path, folder: Path, on_step: Callable[[str], None]) -> Migrati
     kept.mkdir(mode=0o700, exist_ok=True)
     url = WorkspaceFiles(root).ledger_url()
     if url is not None:
-        with closing(bare_journal(url)) as journal:
-            with journal.writing():
-                if journal.format() < FORMAT:
-                    for number in range(ready["before"], LAYOUT):
-                        _, on_ledger = STEPS[number]
-                        if on_ledger is not None:
-                            on_ledger(journal)
-            last = journal.last()
-            if last is not None:
-                WorkspaceFiles(root).mark.begin(Mark(last.seq, last.digest))
+        _change_database(root, url, ready["before"])
         on_step("changed the database")
     for name in ready["files"]:
         new, place, old = folder / name, root / name, kept / name
@@ -293,11 +317,28 @@ def _finish(root: Path, folder: Path, on_step: Callable[[str], None]) -> Migrati
             on_step(f"put {name} away")
         new.replace(place)
         on_step(f"put {name} in its place")
+    for name in _GONE:
+        if (root / name).exists():
+            (root / name).replace(kept / name)
+            on_step(f"put {name} away")
     sync_folder(kept)
     write_marker(root, ready["marker"])
     on_step("done")
     shutil.rmtree(folder, ignore_errors=True)
     return Migration(ready["before"], LAYOUT, kept)
+
+
+def _change_database(root: Path, url: str, before: int) -> None:
+    with closing(bare_journal(url)) as journal:
+        with journal.writing():
+            if journal.format() < FORMAT:
+                for number in range(before, LAYOUT):
+                    _, on_ledger = STEPS[number]
+                    if on_ledger is not None:
+                        on_ledger(journal)
+        last = journal.last()
+        if last is not None:
+            WorkspaceFiles(root).mark.begin(Mark(last.seq, last.digest))
 
 
 @contextmanager
@@ -601,3 +642,53 @@ def _with_first_position(view: str) -> str:
         if tuple(named[:5]) != STORED:
             select.expressions.insert(len(CANONICAL), column(FIRST_POSITION))
     return written.sql("duckdb")
+
+
+# --- events in one file, with part tables and views that unite them ------------------
+
+
+_OLD_PART = re.compile(r"(.+)_p[0-9]+")
+
+
+def split_events(database: Path, events: Path) -> None:
+    """Write every part table of the file as a part of its own, in a folder."""
+    events.mkdir(mode=0o700)
+    with closing(duckdb.connect(config={"temp_directory": str(events / "spill")})) as connection:
+        connection.execute(f"{attach(str(database), _FILE)} (READ_ONLY)")
+        tables = [name for (name,) in connection.execute(_TABLES, [_FILE]).fetchall()]
+        views = connection.execute(_VIEWS, [_FILE]).fetchall()
+        for base in sorted({_base(name) for name in tables}):
+            log = PartsList(base, {})
+            files = log.new_files()
+            parts = {
+                name: _split(connection, name, events / next(files), base)
+                for name in sorted(tables, key=_number)
+                if _base(name) == base
+            }
+            versions: dict[int, tuple[Part, ...]] = {1: (parts[base],)} if base in parts else {}
+            for name, written in views:
+                if Versioned.of(name).base == base:
+                    united = sqlglot.parse_one(written, dialect="duckdb").find_all(exp.Table)
+                    named = {each.name for each in united} & parts.keys()
+                    in_order = tuple(parts[part] for part in sorted(named, key=_number))
+                    versions[Versioned.of(name).number] = in_order
+            Successor(events, PartsList(base, versions), []).take_place()
+    shutil.rmtree(events / "spill", ignore_errors=True)
+
+
+def _base(name: str) -> str:
+    match = _OLD_PART.fullmatch(name)
+    return name if match is None else match[1]
+
+
+def _number(name: str) -> int:
+    return 1 if _base(name) == name else int(name.rpartition("_p")[2])
+
+
+def _split(connection: duckdb.DuckDBPyConnection, name: str, file: Path, base: str) -> Part:
+    old, new = table(name, _FILE).sql("duckdb"), table(EVENTS, "part").sql("duckdb")
+    connection.execute(attach(str(file), "part"))
+    connection.execute(f"CREATE TABLE {new} AS FROM {old} ORDER BY pos")
+    ((last,),) = connection.execute(f"SELECT coalesce(max(pos), 0) FROM {new}").fetchall()  # noqa: S608
+    connection.execute(detach("part"))
+    return Part(file.name, last, seals=int(name != base))

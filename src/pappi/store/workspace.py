@@ -1,7 +1,7 @@
 """A workspace: one directory that holds an organisation's logs and their ledger.
 
     workspace.json   marks the directory: the layout's version, and which ledger is its own
-    events.duckdb    the events up to what is sealed; personal data
+    events           the events up to what is sealed, in files for each log; personal data
     capture.sqlite   captured events that are not sealed yet, or came too late; personal data
     ledger.sqlite    declarations, charges and released answers; hash-chained
     ledger.url       instead of that file: where the ledger is, if it is in PostgreSQL
@@ -32,7 +32,7 @@ from pappi.ledger import (
 )
 from pappi.mechanisms import secret_bytes
 
-LAYOUT = 4
+LAYOUT = 5
 MIGRATING = "migrating"
 KEY_BYTES = 32
 LEDGER_URL = "PAPPI_LEDGER_URL"
@@ -50,7 +50,7 @@ class WorkspaceFiles:
 
     @property
     def events(self) -> Path:
-        return self.root / "events.duckdb"
+        return self.root / "events"
 
     @property
     def inbox(self) -> Path:
