@@ -158,7 +158,8 @@ def whole(text: str, reading: Reading, origin: Position | Origin, read: Callable
 
 def sentence(ppi: Ppi) -> str:
     """What a PPI says: "the average of the duration between …, for every month"."""
-    return f"{definition(ppi)}, for {SCOPE.write(ppi.scope)}"
+    shown = "" if ppi.show is None else f", shown as {ppi.show}"
+    return f"{definition(ppi)}, for {SCOPE.write(ppi.scope)}{shown}"
 
 
 def definition(ppi: Ppi) -> str:
