@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -86,7 +87,7 @@ PLACES = {DAYS: ((12.0, 12.0), (3.0, 15.0)), UNIT_INTERVAL: ((0.5, 0.5), (0.15, 
 @pytest.mark.parametrize("strength", [20, 50, 200])
 @pytest.mark.parametrize("made", [two_bin, joint, shares])
 def test_intervals_of_differences_and_ratios_cover(
-    made: type[Mechanism], strength: int, place: int
+    made: Callable[[Fraction], Mechanism], strength: int, place: int
 ) -> None:
     """For n·ε from 20 to 200; one of the two has fewer cases than the other."""
     mechanism = made(TENTH)
@@ -103,7 +104,7 @@ def test_intervals_of_differences_and_ratios_cover(
     pairwise([two_bin, joint, shares], [2, 5, 10], [TENTH, ONE]),
 )
 def test_with_few_cases_they_cover_at_least_as_much(
-    made: type[Mechanism], strength: int, epsilon: Fraction
+    made: Callable[[Fraction], Mechanism], strength: int, epsilon: Fraction
 ) -> None:
     """An interval that reaches where values can lie at all is never too short there."""
     mechanism = made(epsilon)
