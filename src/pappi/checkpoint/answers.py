@@ -374,7 +374,20 @@ def series_of(
     released: Mapping[str, Any],
     log: LogDeclaration,
 ) -> tuple[Series, ...]:
-    """One series per plan, in the order they were asked.
+    """One series per plan, in the order they were asked."""
+    return tuple(
+        series_with(plan, _shown_of(plan.ppi, own, log), beyond)
+        for plan, own, beyond in told_by_plan(known, states, released, log)
+    )
+
+
+def told_by_plan(
+    known: Sequence[Known],
+    states: Mapping[str, KeyState],
+    released: Mapping[str, Any],
+    log: LogDeclaration,
+) -> list[tuple[Plan, list[Told], Beyond | None]]:
+    """The figures of each plan, and how many cases were cut in all of them.
 
     Two PPIs of one request may ask the same: the first one pays, the other replays. Those of one
     draw pay for it together.
@@ -396,10 +409,7 @@ def series_of(
     # Of some cells on record, what bounds cut was not counted: the plan of the others tells more.
     told_most = sorted(known, key=lambda one: one.plan.tells_beyond)
     plans = {one.plan.ppi.id: one.plan for one in told_most}
-    return tuple(
-        series_with(plans[ppi], _shown_of(plans[ppi].ppi, own, log), told_of_all(ppi, pools))
-        for ppi, own in told.items()
-    )
+    return [(plans[ppi], own, told_of_all(ppi, pools)) for ppi, own in told.items()]
 
 
 def _shown_of(ppi: Ppi, told: Sequence[Told], log: LogDeclaration) -> Iterable[Answer]:

@@ -12,11 +12,21 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pappi.checkpoint.answers import Told, answer_of, bands_of, value_of
+from pappi.checkpoint.answers import Told, answer_of, bands_of, series_with, value_of
 from pappi.checkpoint.queries import Figure
+from pappi.errors import UsageError
 from pappi.ledger import KeyState
 from pappi.mechanisms import Combined, Uncertain, difference, difference_of_sums, ratio
-from pappi.planning import Aim, added_plan, interval_of, target_in, windows_of, within_range
+from pappi.planning import (
+    Aim,
+    Plan,
+    added_plan,
+    interval_of,
+    refuse_ratio,
+    target_in,
+    windows_of,
+    within_range,
+)
 from pappi.ppinot import (
     AggregatedMeasure,
     Aggregation,
@@ -25,17 +35,22 @@ from pappi.ppinot import (
     Comparing,
     Ppi,
     compared_with,
+    did_you_mean,
+    listed,
+    quoted,
 )
 from pappi.store import LogDeclaration
 from pappi.values import (
     CONFIDENCE,
     Answer,
     Band,
+    Beyond,
     By,
     Compared,
     Comparison,
     Interval,
     Period,
+    Series,
     Source,
     Unit,
     Verdict,
@@ -185,6 +200,69 @@ def compared(first: Told, second: Told, by: By, ppi: Ppi, *, grouped: bool) -> A
             more_than_noise=not perhaps_empty and not noise_only and not low <= same <= high,
         ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """Which figures on record to compare: those of two periods, or of two groups, by their names.
+
+    Of two periods every group is compared, of two groups every period.
+    """
+
+    by: By = By.DIFFERENCE
+    periods: tuple[str, str] | None = None
+    groups: tuple[str, str] | None = None
+
+    @classmethod
+    def of(cls, by: str, periods: Sequence[str] | None, groups: Sequence[str] | None) -> Picked:
+        """As it was asked for; UsageError if that is no pair."""
+        pairs = [tuple(pair) for pair in (periods, groups) if pair]
+        if len(pairs) != 1 or len(pairs[0]) != 2 or len(set(pairs[0])) < 2:
+            raise UsageError(
+                "name two different periods, or two different groups, to compare",
+                hint='e.g. periods=("2024-01", "2024-02"), or groups=("web", "phone")',
+            )
+        if by not in tuple(By):
+            raise UsageError(
+                f"{quoted(by)} is no way to compare", hint=f"write {listed(map(str, By))}"
+            )
+        (first, second), how = pairs[0], By(by)
+        return cls(how, (first, second)) if periods else cls(how, None, (first, second))
+
+    def pairs(self, told: Sequence[Told]) -> list[tuple[Told, Told]]:
+        """All pairs that are meant, in order; UsageError if there is none."""
+        names = self.periods or self.groups or ("", "")
+        sides: dict[tuple[str, object], Told] = {}
+        for one in told:
+            period, group = one.figure.period, one.figure.group
+            name, other = (period.label, group) if self.periods else (group or "", period)
+            sides[name, other] = one
+        known = list(dict.fromkeys(name for name, _ in sides))
+        for name in names:
+            if name not in known:
+                what = "period" if self.periods else "group"
+                hint = did_you_mean(name, known, f"there is {listed(known, 'and')}")
+                raise UsageError(
+                    f"no figure of {what} {quoted(name)} is on record",
+                    hint=hint if known else "release it first",
+                )
+        others = dict.fromkeys(other for name, other in sides if name == names[0])
+        both = (((names[0], other), (names[1], other)) for other in others)
+        return [(sides[a], sides[b]) for a, b in both if a in sides and b in sides]
+
+
+def compared_series(
+    plan: Plan, told: Sequence[Told], beyond: Beyond | None, picked: Picked
+) -> Series:
+    """What is on record of a PPI, compared; without its target, which is one for figures."""
+    refuse_ratio(plan, picked.by)
+    pairs = picked.pairs(told)
+    plain = replace(plan.ppi, written=None, target=None, tolerated=None, group_targets=())
+    grouped = picked.periods is not None
+    answers = [compared(one, two, picked.by, plain, grouped=grouped) for one, two in pairs]
+    names = picked.periods or picked.groups or ("", "")
+    series = series_with(replace(plan, ppi=plain), answers, beyond, picked.by)
+    return replace(series, view=str(Between(*names, picked.by)))
 
 
 def _compared(answer: Answer) -> Compared:

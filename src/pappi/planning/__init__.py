@@ -62,7 +62,13 @@ from pappi.planning.sets import (
 from pappi.planning.suggestions import Duration, Proposal, suggest_catalogue
 from pappi.planning.targets import Aim, target_in
 from pappi.planning.trials import MOST_VALUES, chance_to_decide, expected_half_width
-from pappi.planning.views import added_plan, refuse_unviewable, shown_error, windows_of
+from pappi.planning.views import (
+    added_plan,
+    refuse_ratio,
+    refuse_unviewable,
+    shown_error,
+    windows_of,
+)
 
 __all__ = [
     "DEAREST",
@@ -107,6 +113,7 @@ __all__ = [
     "ratio_of",
     "recorded_measurement",
     "recorded_member",
+    "refuse_ratio",
     "refuse_unviewable",
     "shown_error",
     "sides_cut",

@@ -46,13 +46,19 @@ def refuse_unviewable(plan: Plan) -> None:
             "several periods does not add up",
             hint="ask for longer periods, or show it of the parts of a formula",
         )
-    if isinstance(view, Comparing) and view.by is not By.DIFFERENCE:
-        ranges = {part.path: part.mechanism.output_range for part in plan.measurements}
-        if within_range(plan, ranges)[0] < 0:
-            raise NotReleasable(
-                f"'{view}' cannot be shown of PPI '{plan.ppi.id}': its values may be negative",
-                hint="show their difference, or declare bounds from 0 upwards",
-            )
+    if isinstance(view, Comparing):
+        refuse_ratio(plan, view.by)
+
+
+def refuse_ratio(plan: Plan, by: By) -> None:
+    """Of values that may be negative, there is no ratio, and no change in percent."""
+    ranges = {part.path: part.mechanism.output_range for part in plan.measurements}
+    if by is not By.DIFFERENCE and within_range(plan, ranges)[0] < 0:
+        raise NotReleasable(
+            f"figures of PPI '{plan.ppi.id}' may be negative: they have no ratio, and no change in "
+            "percent",
+            hint="show their difference, or declare bounds from 0 upwards",
+        )
 
 
 # --- several periods as one ---------------------------------------------------------------------

@@ -463,8 +463,8 @@ def _compared_names(told: Comparison) -> tuple[str, str]:
     first, second = told.first, told.second
     if first.period == second.period:
         return str(first.group), str(second.group)
-    of_group = "" if first.group is None else f" of {first.group}"
-    return f"{first.period.label}{of_group}", f"{second.period.label}{of_group}"
+    of_group = "" if first.group is None else f"{first.group} in "
+    return f"{of_group}{first.period.label}", f"{of_group}{second.period.label}"
 
 
 def comparison_lines(answer: Answer) -> tuple[str, ...]:
@@ -495,7 +495,7 @@ def comparison_lines(answer: Answer) -> tuple[str, ...]:
         return found, within, "That is more than noise."
     if answer.perhaps_empty:
         return found, within, "There may be no cases at all, so this may be noise alone."
-    return found, within, "That may be noise alone: the two may well be the same."
+    return found, within, "That may be noise alone: both may be the same."
 
 
 def _ends_text(interval: str) -> str:

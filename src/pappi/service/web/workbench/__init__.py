@@ -4,6 +4,7 @@ view          what every page has
 logs          the logs one may query, and what is public about each
 asking        a query before its release: composed, previewed, rehearsed, released
 composing     ... put together from sentences with blanks, without knowing the notation
+comparing     two figures on record compared: what can be picked, and the result in words
 questions     saved queries: shown again for free, subscribed to, forgotten
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import Path, Query
+from fastapi import Depends, Path, Query
 from starlette.responses import RedirectResponse, Response
 
 from pappi.errors import NotFound, TellsNothing
@@ -14,15 +14,29 @@ from pappi.report import csv_text
 from pappi.service.keys import Asking, Bearer
 from pappi.service.web.forms import Sent, day_in
 from pappi.service.web.workbench.asking import paid_text, price_text
+from pappi.service.web.workbench.comparing import PERIODS, Choice, compared
 from pappi.service.web.workbench.view import View, cards_of
 from pappi.session import Analyst
 from pappi.store import SavedQuery
 
+Picked = Annotated[str, Query(max_length=1_000)]
 QuestionId = Annotated[str, Path(max_length=64)]
 _PLACE = "definitions"
 _HOME = "/workbench/questions"
 # At most this many PPIs have charts on one page; the others are on the next.
 _ON_A_PAGE = 10
+
+
+def _choice(
+    ppi: Picked = "",
+    of: Picked = PERIODS,
+    first: Picked = "",
+    second: Picked = "",
+    period: Picked = "",
+    by: Picked = "difference",
+) -> Choice:
+    """What was picked to be compared, in the address of the page."""
+    return Choice(ppi, of, first, second, period, by)
 
 
 class QuestionsView(View):
@@ -44,9 +58,10 @@ class QuestionsView(View):
         bearer: Asking,
         smooth: bool = False,  # noqa: FBT001, FBT002 - parameters of the address
         after: Annotated[int, Query(ge=0, le=10_000)] = 0,
+        choice: Annotated[Choice, Depends(_choice)] = Choice(),  # noqa: B008 - it is frozen
     ) -> Response:
         """What is on record about a question; what is not yet is named with its price."""
-        return self._shown(question, bearer, smooth=smooth, after=after)
+        return self._shown(question, bearer, smooth=smooth, after=after, choice=choice)
 
     def _shown(
         self,
@@ -55,6 +70,7 @@ class QuestionsView(View):
         *,
         smooth: bool = False,
         after: int = 0,
+        choice: Choice = Choice(),  # noqa: B008 - it is frozen
         nothing: str = "",
     ) -> Response:
         """`nothing` is why a subscription was not made: it would tell nothing."""
@@ -70,6 +86,7 @@ class QuestionsView(View):
             question=saved,
             names=[ppi.name for ppi in catalogue.ppis],
             cards=cards_of(series),
+            compared=compared(session, catalogue, series, choice),
             figures=sum(len(one.answers) for one in series),
             price=price,
             price_text=price_text(price),
