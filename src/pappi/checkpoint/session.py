@@ -407,6 +407,8 @@ class LocalSession:
                 raise UsageError(
                     "`whole` needs `smooth`, and takes no `price`, no `total` and nothing derived"
                 )
+            if any(each.show is not None for each in catalogue.ppis):
+                raise UsageError("`whole` is for figures, not for what is shown of them")
             share = epsilon_of(whole).fraction
             # The whole time tells nothing new about its periods if it was derived from them.
             release = partial(self.release, anyway=anyway, derived=False)

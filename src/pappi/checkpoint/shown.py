@@ -34,7 +34,7 @@ from pappi.ppinot import (
     Change,
     Comparing,
     Ppi,
-    compared_with,
+    compared_pairs,
     did_you_mean,
     listed,
     quoted,
@@ -68,10 +68,11 @@ def shown_answers(
     written, view = ppi.written or ppi, ppi.view
     if not isinstance(view, Comparing):
         return list(_added(ppi, written, told, periods, log))
-    pairs = _groups(told, view) if isinstance(view, Between) else _periods(ppi, told, view)
+    known = {(one.figure.period, one.figure.group): one for one in told}
+    grouped = isinstance(view, Change)
     return [
-        compared(first, second, view.by, written, grouped=isinstance(view, Change))
-        for first, second in pairs
+        compared(known[first], known[second], view.by, written, grouped=grouped)
+        for first, second in compared_pairs(view, known, ppi.scope.grid)
     ]
 
 
@@ -126,27 +127,6 @@ def _sources(told: Iterable[Told]) -> tuple[Source, ...]:
 
 
 # --- two figures compared -------------------------------------------------------------------------
-
-
-def _periods(ppi: Ppi, told: Sequence[Told], view: Change) -> Iterator[tuple[Told, Told]]:
-    grid = ppi.scope.grid
-    if grid is None:
-        return
-    known = {(one.figure.period, one.figure.group): one for one in told}
-    for one in told:
-        earlier = compared_with(view, one.figure.period, grid)
-        other = earlier and known.get((earlier, one.figure.group))
-        if other:
-            yield one, other
-
-
-def _groups(told: Sequence[Told], view: Between) -> Iterator[tuple[Told, Told]]:
-    by_period: dict[Period, dict[str | None, Told]] = {}
-    for one in told:
-        by_period.setdefault(one.figure.period, {})[one.figure.group] = one
-    for groups in by_period.values():
-        if view.first in groups and view.second in groups:
-            yield groups[view.first], groups[view.second]
 
 
 def compared(first: Told, second: Told, by: By, ppi: Ppi, *, grouped: bool) -> Answer:

@@ -131,7 +131,7 @@ from pappi.ppinot.views import (
     ToDate,
     View,
     added_up,
-    compared_with,
+    compared_pairs,
     parse_view,
     periods_rolled,
 )
@@ -261,7 +261,7 @@ __all__ = [
     "catalogue",
     "catalogue_from",
     "check_catalogue",
-    "compared_with",
+    "compared_pairs",
     "composition_tree",
     "count",
     "data",

@@ -13,7 +13,7 @@ is free. It is written as one phrase, in every notation the same:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
@@ -242,3 +242,23 @@ def added_up(view: Adding, periods: Sequence[Period], grid: Grid) -> dict[Period
         if len(running) >= size:
             windows[period] = running
     return windows
+
+
+Figure = tuple[Period, str | None]
+"""A figure by its period and group."""
+
+
+def compared_pairs(
+    view: Comparing, figures: Iterable[Figure], grid: Grid | None
+) -> Iterator[tuple[Figure, Figure]]:
+    """Every figure that is compared, with the one it is compared with, as far as there are both."""
+    known = dict.fromkeys(figures)
+    for period, group in known:
+        other: Figure | None = None
+        if isinstance(view, Between):
+            other = (period, view.second) if group == view.first else None
+        elif grid is not None:
+            earlier = compared_with(view, period, grid)
+            other = None if earlier is None else (earlier, group)
+        if other is not None and other in known:
+            yield (period, group), other
