@@ -15,6 +15,7 @@ from pappi.ppinot.notations.sentences.measures import (
     parse_measure,
     parse_scope,
     parse_sentence,
+    parse_shown,
     phrase,
     sentence,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "parse_measure",
     "parse_scope",
     "parse_sentence",
+    "parse_shown",
     "phrase",
     "read_template",
     "sentence",
