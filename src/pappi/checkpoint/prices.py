@@ -149,8 +149,8 @@ def alternatives_in(
     Of the first few alone, as it takes several plans for each.
     """
     # What is wrong with a view is wrong with its figures: those have alternatives.
-    asked = (plan for plan in plans if plan.ppi.view is None)
-    needing = (plan for plan in asked if why_nothing(plan) or (advised and not is_enough(plan)))
+    plans = [plan for plan in plans if plan.ppi.view is None]
+    needing = (plan for plan in plans if why_nothing(plan) or (advised and not is_enough(plan)))
     first = islice(needing, MOST_ADVISED)
     return {plan.ppi.id: alternatives_to(plan, log, plans) for plan in first}
 

@@ -197,10 +197,15 @@ def refuse_telling_nothing(plans: Sequence[Plan], log: PublicLog) -> None:
         if reason := why_nothing(plan):
             raise TellsNothing(
                 f"PPI '{plan.ppi.id}' would tell you nothing: {reason}",
-                hint=f"{_instead(alternatives_to(plan, log, plans))}to release it all the same, "
-                "add",
+                hint=f"{_instead(_better(plan, log, plans))}to release it all the same, add",
                 options=[Option("anyway")],
             )
+
+
+def _better(plan: Plan, log: PublicLog, plans: Sequence[Plan]) -> Sequence[Alternative]:
+    """What to ask instead; of a view, its figures have alternatives."""
+    plain = [each for each in plans if each.ppi.view is None]
+    return alternatives_to(plan, log, plain) if plan in plain else ()
 
 
 def _instead(alternatives: Sequence[Alternative]) -> str:

@@ -110,13 +110,17 @@ def windows_of(ppi: Ppi, periods: Sequence[Period]) -> dict[Period, list[Period]
 # --- what is predicted ----------------------------------------------------------------------------
 
 
+def figures_law(plan: Plan) -> ErrorLaw | None:
+    """How far off the figures themselves will be, whatever is shown of them."""
+    return error_law(plan.ppi, plan.measurements, plan.expected.cases, plan.predicted_error)
+
+
 def shown_law(plan: Plan) -> ErrorLaw | None:
     """How far off what is shown will be; None where no law says.
 
     Of ratios, none does: that depends on how large the figures are, which is private.
     """
-    law = error_law(plan.ppi, plan.measurements, plan.expected.cases, plan.predicted_error)
-    view = plan.ppi.view
+    law, view = figures_law(plan), plan.ppi.view
     if view is None or law is None:
         return law
     if isinstance(view, Change | Between):
@@ -164,8 +168,7 @@ def _copies(plan: Plan, number: int) -> Plan:
 
 
 def _law_of(plan: Plan, number: int) -> ErrorLaw | None:
-    one = _copies(plan, number)
-    return error_law(one.ppi, one.measurements, one.expected.cases, one.predicted_error)
+    return figures_law(_copies(plan, number))
 
 
 def law_of_difference(law: ErrorLaw) -> ErrorLaw:
