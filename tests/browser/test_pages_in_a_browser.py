@@ -129,6 +129,27 @@ def _wider_than_a_telephone(page: Page) -> bool:
     return bool(width > TELEPHONE["width"])
 
 
+def test_two_figures_are_compared_by_keyboard_and_without_a_script(stage: Stage) -> None:
+    analyst, _ = prepare(stage)
+    with stage.visit(stage.workbench, script=False) as visit:
+        visit.sign_in(analyst)
+        page = visit.page
+        page.get_by_role("link", name="My questions").click()
+        page.get_by_role("link", name="Mean sojourn time").click()
+        page.get_by_label("period", exact=True).focus()
+        page.keyboard.type("2025-08")
+        page.keyboard.press("Tab")
+        page.keyboard.type("2025-01")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        said = page.get_by_role("status").inner_text()
+        assert said.startswith("2025-08 (")
+        assert "above 2025-01" in said
+        assert "That is more than noise." in said, "there was a storm"
+        visit.require_clean()
+
+
 def test_a_page_wider_than_a_telephone_would_be_noticed(stage: Stage) -> None:
     with stage.visit(stage.workbench) as visit:
         visit.page.goto(stage.workbench)

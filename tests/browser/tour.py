@@ -67,6 +67,8 @@ def workbench_tour(stage: Stage, visit: Visit, key: str) -> Iterator[str]:
     yield "workbench-questions"
     page.get_by_role("link", name="Mean sojourn time").click()
     yield "workbench-answer"
+    page.get_by_role("button", name="Compare periods").click()
+    yield "workbench-compared"
     page.get_by_role("link", name="Smooth").click()
     yield "workbench-smoothed"
     page.goto(f"{stage.workbench}/workbench/nothing")

@@ -63,10 +63,12 @@ from pappi.ppinot import (
     TimeMeasure,
     TruthLiteral,
     Wanted,
+    check_catalogue,
     measure_kind,
 )
 from pappi.ppinot.expressions.nodes import names_in
 from pappi.ppinot.model import Anchor, Grouping, GroupTarget, Recent
+from pappi.ppinot.views import Against, Between, Change, Rolling, ToDate, View
 from pappi.values import (
     DURATIONS,
     FRACTION,
@@ -75,6 +77,7 @@ from pappi.values import (
     SECOND,
     UNIT_INTERVAL,
     Bounds,
+    By,
     Calendar,
     CaseBorder,
     Epsilon,
@@ -688,7 +691,7 @@ def ppis(draw: st.DrawFn) -> Ppi:
         # No target judges one, and no formula can use it.
         measure = replace(measure, function=Aggregation.DISTRIBUTION)
     identifier = draw(_ids)
-    return Ppi(
+    ppi = Ppi(
         id=identifier,
         name=draw(st.just(identifier) | trimmed),
         measure=measure,
@@ -706,6 +709,24 @@ def ppis(draw: st.DrawFn) -> Ppi:
         tolerated=tolerated,
         group_targets=group_targets,
     )
+    view = draw(st.none() | _views(grouping_of(measure), judged=bool(group_targets)))
+    shown = replace(ppi, show=view)
+    # Not every view fits every scope and function.
+    return ppi if check_catalogue(Catalogue("x", (shown,)), None) else shown
+
+
+def _views(grouping: Grouping | None, *, judged: bool) -> st.SearchStrategy[View]:
+    """What may be shown; two groups are compared with one target for both."""
+    by = st.sampled_from(By)
+    plain = (
+        st.builds(Change, st.sampled_from(Against), by)
+        | st.builds(Rolling, st.integers(1, 366), st.none() | st.sampled_from(Calendar))
+        | st.sampled_from([ToDate(unit) for unit in Calendar if unit is not Calendar.DAY])
+    )
+    if grouping is None or judged:
+        return plain
+    keys = st.sampled_from(grouping.keys)
+    return plain | st.builds(Between, keys, keys, by)
 
 
 def catalogues() -> st.SearchStrategy[Catalogue]:

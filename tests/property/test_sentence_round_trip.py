@@ -54,6 +54,7 @@ from pappi.ppinot.notations.sentences import (
     parse_measure,
     parse_scope,
     parse_sentence,
+    parse_shown,
     read_template,
     write_template,
 )
@@ -77,7 +78,7 @@ def test_a_measure_of_many_cases_is_what_its_phrase_says(measure: Measure) -> No
 @pytest.mark.outside
 @given(ppis())
 def test_a_sentence_says_the_measure_and_the_scope_of_a_ppi(ppi: Ppi) -> None:
-    assert parse_sentence(sentence(ppi)) == (ppi.measure, ppi.scope)
+    assert parse_shown(sentence(ppi)) == (ppi.measure, ppi.scope, ppi.show)
 
 
 @pytest.mark.outside

@@ -166,6 +166,12 @@ COMPARED: Mapping[str, tuple[Callable[[Session], object], ...]] = {
         lambda session: as_sent(session.replay(MANY, smooth=True)),
         lambda session: as_sent(session.replay(MANY, total="0.1")),
     ),
+    "compare": (
+        lambda session: as_sent(session.compare(MANY, periods=("2024-02", "2024-01"))),
+        lambda session: as_sent(
+            session.compare(MANY, ppi="sojourn", periods=("2024-03", "2024-01"), by="percent")
+        ),
+    ),
     "subscribe": (subscribed,),
     "subscriptions": (lambda session: session.subscriptions(),),
     "unsubscribe": (unsubscribed,),

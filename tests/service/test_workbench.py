@@ -152,6 +152,25 @@ def test_smoothing_and_csv_are_made_from_what_was_released(
     assert spent(service.workspace) == Epsilon.of("0.3")
 
 
+def test_two_periods_are_compared_in_plain_words_for_nothing(
+    visitor: Visitor, service: Served
+) -> None:
+    page = released(visitor)
+    form = form_in(page, f"{page.url.path}#compare")
+    assert form["of"] == "periods"
+    asked = {"ppi": form["ppi"], "of": "periods", "by": "difference"}
+    address = httpx.URL(page.url.path, params={**asked, "first": "2024-02", "second": "2024-01"})
+    compared = visitor.get(str(address))
+    words = r"2024-02 (\([\d.]+ d\) is [\d.]+ d (above|below)|and) 2024-01"
+    assert re.search(words, compared.text), "with so few cases, the noise may hide how they compare"
+    assert re.search(r"more than noise|may be noise", compared.text)
+    same = httpx.URL(page.url.path, params={**asked, "first": "2024-02", "second": "2024-02"})
+    refused = visitor.get(str(same))
+    assert refused.status_code == 200
+    assert "Name two different periods" in refused.text
+    assert spent(service.workspace) == Epsilon.of("0.3")
+
+
 def test_looking_never_charges_not_even_for_what_is_new(visitor: Visitor, service: Served) -> None:
     """A question that was kept, but of which nothing is on record at this ε."""
     preview = visitor.post(ASK, **SENTENCE)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from pappi.errors import NotUnderstood
 from pappi.ppinot import Reading, check_catalogue, parse_catalogue, understand
-from pappi.ppinot.notations.sentences import parse_sentence
+from pappi.ppinot.notations.sentences import parse_shown
 from pappi.values import Kind, Vocabulary
 from tests.own_words.gold import pairs
 from tests.own_words.meaning import ppi_text, same_meaning, vocabulary_of
@@ -139,7 +139,7 @@ def test_every_reading_is_a_sound_catalogue_and_a_sentence_that_says_the_same() 
             catalogue = parse_catalogue(reading.yaml)
             problems = check_catalogue(catalogue, sentence.vocabulary)
             assert not [it for it in problems if it.level == "error"], sentence.text
-            measure, scope = parse_sentence(reading.sentence)
+            measure, scope, _ = parse_shown(reading.sentence)
             assert (measure, scope) == (catalogue.ppis[0].measure, catalogue.ppis[0].scope)
 
 
@@ -310,3 +310,57 @@ def test_a_sentence_of_too_many_ways_is_refused_before_it_takes_long() -> None:
     with pytest.raises(NotUnderstood, match="too many ways"):
         understand(" ".join(salad.split()[:60]), many, "l")
     assert time.process_time() - start < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "scope"),
+    [
+        (
+            "change in the average time until payment compared to last month",
+            "change from the previous period",
+            "every month",
+        ),
+        (
+            "percentage change in the number of claims vs. the same quarter last year",
+            "percent change from the same period last year",
+            "every quarter",
+        ),
+        ("rolling 3-month average damage", "rolling 3 months", "every month"),
+        ("moving average of the damage over six weeks", "rolling 6 weeks", "every week"),
+        ("year to date number of claims", "year to date", "every month"),
+        ("claims paid so far this year, per quarter", "year to date", "every quarter"),
+        (
+            "difference between web and phone in the average damage",
+            "difference between web and phone",
+            "every month",
+        ),
+        ("ratio of web to phone in the number of claims", "ratio of web to phone", "every month"),
+        (
+            "How did the number of claims change compared to last week?",
+            "change from the previous period",
+            "every week",
+        ),
+    ],
+)
+def test_changes_windows_and_comparisons_are_said_in_own_words(
+    text: str, shown: str, scope: str
+) -> None:
+    first = understand(text, CLAIMS, "claims").readings[0]
+    assert first.unread == ()
+    assert first.sentence.endswith(f", for {scope}, shown as {shown}")
+    assert f"show: {shown}" in first.yaml
+
+
+def test_a_target_of_a_change_is_read_as_one() -> None:
+    """In percent of a number that is none: the change itself is meant in percent."""
+    text = "increase in the average damage from last month should be below 5 %"
+    first = understand(text, CLAIMS, "claims").readings[0]
+    assert "show: percent change from the previous period" in first.yaml
+    assert "target: below 5 %" in first.yaml
+
+
+def test_an_activity_that_is_called_a_change_stays_one() -> None:
+    names = Vocabulary(("Open", "Change order", "Close"))
+    first = understand("share of cases with a change of the order", names, "orders").readings[0]
+    assert "Change order" in first.sentence
+    assert "shown as" not in first.sentence

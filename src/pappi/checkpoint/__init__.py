@@ -13,6 +13,7 @@
     audits         a plan as a subject of the audit
     draw           reading the cases and drawing the noise, after the charge
     answers        from released integers to answers, series and charts
+    shown          what a PPI shows of its figures: changes, windows, two figures compared
     clipping       what bounds cut off: how many cases, which verdicts they could turn, in words
     subscriptions  reserved for future blocks, released as soon as each is sealed
     saved          an analyst's own list of queries

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,14 +20,23 @@ from pappi.checkpoint.clipping import (
     pooled,
     told_of_all,
 )
-from pappi.checkpoint.queries import Known, Release, figures_of
+from pappi.checkpoint.queries import Figure, Known, Release, figures_of
 from pappi.ledger import KeyState
 from pappi.mechanisms import BeyondBounds, Estimate, NoisyBins
-from pappi.planning import Aim, Plan, extreme_caution, interval_of, target_in, within_range
+from pappi.planning import (
+    Aim,
+    Plan,
+    extreme_caution,
+    interval_of,
+    periods_of,
+    target_in,
+    within_range,
+)
 from pappi.ppinot import (
     ROOT,
     AggregatedMeasure,
     Aggregation,
+    Comparing,
     Ppi,
     Target,
     Wanted,
@@ -42,6 +51,7 @@ from pappi.values import (
     Band,
     Beyond,
     Bin,
+    By,
     Distribution,
     Guarantee,
     Interval,
@@ -91,7 +101,7 @@ def answer_of(
     verdict = clipped
     if aim is not None and clipped is not Verdict.UNDECIDED and beyond is not None:
         verdict = judge(aim.target, *ends)
-    bands = _bands(plan, aim, verdict, *ends)
+    bands = bands_of(aim, verdict, *ends, noise_only=plan.covers_noise_only)
     if verdict is not None and perhaps_empty:
         verdict, bands = Verdict.UNDECIDED, bands and tuple(Band)
     least, most = (_shown(plan.ppi, end) for end in possible)
@@ -197,6 +207,12 @@ def _value(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
     return (low + high) / 2 if value is None else min(max(value, low), high)
 
 
+def value_of(figure: Figure) -> float | None:
+    """The value of a figure, in internal units."""
+    parts = zip(figure.plan.measurements, figure.noisy, strict=True)
+    return _value(figure.plan, {part.path: part.mechanism.estimate(own) for part, own in parts})
+
+
 def _cases(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
     """The noisy number of cases, where one function answers the PPI and yields it for free."""
     if len(plan.measurements) > 1:
@@ -264,13 +280,13 @@ def _judged(plan: Plan, target: Target, chance: float | None, low: float, high: 
     return Verdict.UNDECIDED
 
 
-def _bands(
-    plan: Plan, aim: Aim | None, verdict: Verdict | None, low: float, high: float
+def bands_of(
+    aim: Aim | None, verdict: Verdict | None, low: float, high: float, *, noise_only: bool
 ) -> tuple[Band, ...]:
     """By the interval as well, and never surer about the target than the verdict is."""
     if aim is None or aim.tolerated is None:
         return ()
-    if plan.covers_noise_only:
+    if noise_only:
         return tuple(Band)
     found = set(bands_between(aim.target, aim.tolerated, low, high))
     match verdict:
@@ -357,12 +373,25 @@ def series_of(
     released: Mapping[str, Any],
     log: LogDeclaration,
 ) -> tuple[Series, ...]:
-    """One series per plan, in the order they were asked.
+    """One series per plan, in the order they were asked."""
+    return tuple(
+        series_with(plan, _shown_of(plan.ppi, own, log), beyond)
+        for plan, own, beyond in told_by_plan(known, states, released, log)
+    )
+
+
+def told_by_plan(
+    known: Sequence[Known],
+    states: Mapping[str, KeyState],
+    released: Mapping[str, Any],
+    log: LogDeclaration,
+) -> list[tuple[Plan, list[Told], Beyond | None]]:
+    """The figures of each plan, and how many cases were cut in all of them.
 
     Two PPIs of one request may ask the same: the first one pays, the other replays. Those of one
     draw pay for it together.
     """
-    answers: dict[str, list[Answer]] = {}
+    told: dict[str, list[Told]] = {}
     pools, paid = pooled(known, released), set[str]()
     for one in known:
         state = KeyState.RELEASED
@@ -370,32 +399,66 @@ def series_of(
             again = one.key in paid and not one.plan.together
             state = state if again else states[one.key]
             paid.add(one.key)
-        of_ppi = answers.setdefault(one.plan.ppi.id, [])
+        of_ppi = told.setdefault(one.plan.ppi.id, [])
         for figure in figures_of(one, released):
             pool = pools.get((figure.plan.ppi.id, figure.group))
             about = figure.plan, log, figure.period, figure.group
-            of_ppi.append(answer_of(*about, figure.noisy, state, pool, figure.sources))
+            answer = answer_of(*about, figure.noisy, state, pool, figure.sources)
+            of_ppi.append(Told(figure, answer, pool))
     # Of some cells on record, what bounds cut was not counted: the plan of the others tells more.
-    told = sorted(known, key=lambda one: one.plan.tells_beyond)
-    plans = {one.plan.ppi.id: one.plan for one in told}
-    return tuple(_series(plans[ppi], own, told_of_all(ppi, pools)) for ppi, own in answers.items())
+    told_most = sorted(known, key=lambda one: one.plan.tells_beyond)
+    plans = {one.plan.ppi.id: one.plan for one in told_most}
+    return [(plans[ppi], own, told_of_all(ppi, pools)) for ppi, own in told.items()]
 
 
-def _series(plan: Plan, answers: Iterable[Answer], beyond: Beyond | None) -> Series:
+def _shown_of(ppi: Ppi, told: Sequence[Told], log: LogDeclaration) -> Iterable[Answer]:
+    if ppi.view is None:
+        return (one.answer for one in told)
+    # Imported here: only views compare figures.
+    from pappi.checkpoint.shown import shown_answers
+
+    return shown_answers(ppi, told, periods_of(ppi.scope, log.horizon), log)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A figure, and the answer it is; with what its series counts beyond the bounds."""
+
+    figure: Figure
+    answer: Answer
+    pool: BeyondBounds | None = None
+
+
+_COMPARED = {
+    By.DIFFERENCE: "the difference",
+    By.PERCENT: "the change in percent",
+    By.RATIO: "the ratio",
+}
+
+
+def series_with(
+    plan: Plan, answers: Iterable[Answer], beyond: Beyond | None, by: By | None = None
+) -> Series:
+    """The series of a plan; of figures that were compared, `by` says how."""
+    ppi = plan.ppi.written or plan.ppi
+    view = plan.ppi.view
+    by = view.by if isinstance(view, Comparing) else by
+    about = f"{_COMPARED[by]} of " if by is not None else ""
     from pappi.ppinot import sentence  # of what is answered only: a preview has no use for it
 
     return Series(
-        ppi=plan.ppi.id,
-        name=plan.ppi.name,
-        unit=plan.ppi.unit.name,
-        sentence=sentence(plan.ppi),
-        target=shown_aim(plan.ppi, target_in(plan.ppi, None)),
+        ppi=ppi.id,
+        name=ppi.name,
+        unit=(plan.ppi.unit if by is None else plan.ppi.unit_by(by)).name,
+        sentence=sentence(replace(plan.ppi, show=view)),
+        target=shown_aim(ppi, target_in(ppi, None)),
         answers=tuple(answers),
         clipping=clipping_text(plan, beyond),
-        covers=covered_text(plan),
+        covers=f"{about}{covered_text(plan)}",
         caution=_caution(plan),
-        group_targets=tuple(_group_targets(plan.ppi)),
+        group_targets=tuple(_group_targets(ppi)),
         beyond=beyond,
+        view="" if view is None else str(view),
     )
 
 
@@ -403,8 +466,8 @@ def shown_aim(ppi: Ppi, aim: Aim | None) -> ShownTarget | None:
     """The target in the unit of the answers, with what is tolerated beyond it."""
     if aim is None:
         return None
-    tolerated = None if aim.tolerated is None else _shown_target(ppi.unit, aim.tolerated)
-    return replace(_shown_target(ppi.unit, aim.target), tolerated=tolerated)
+    tolerated = None if aim.tolerated is None else _shown_target(ppi.shown_unit, aim.tolerated)
+    return replace(_shown_target(ppi.shown_unit, aim.target), tolerated=tolerated)
 
 
 def _shown_target(unit: Unit, target: Target) -> ShownTarget:

@@ -38,11 +38,12 @@ from pappi.planning import (
     plan_alone,
     plan_error_law,
     plan_options,
+    shown_error,
     target_in,
     untold,
     why_nothing,
 )
-from pappi.ppinot import ReleaseChoice, Wanted, measure_kind
+from pappi.ppinot import Comparing, ReleaseChoice, Wanted, measure_kind
 from pappi.store import LogDeclaration, Registry
 from pappi.values import (
     CONFIDENCES,
@@ -50,6 +51,7 @@ from pappi.values import (
     ZERO,
     Alternative,
     BudgetLine,
+    By,
     Derivable,
     Epsilon,
     ErrorQuantile,
@@ -78,7 +80,7 @@ def quote_of(
     return Quote(
         ppi=ppi.id,
         name=ppi.name,
-        unit=ppi.unit.name,
+        unit=ppi.shown_unit.name,
         epsilon=plan.epsilon,
         functions=_functions(plan),
         mechanism=plan.mechanism,
@@ -94,16 +96,16 @@ def quote_of(
         margin_note=_margin_note(plan, quantiles, assumes),
         assumes=assumes if quantiles else "",
         fewer=_FEWER if spread is not None and spread.shrinks else "",
-        target=shown_aim(ppi, target_in(ppi, None)),
+        target=shown_aim(ppi.written or ppi, target_in(ppi.written or ppi, None)),
         verdict_only=ppi.release.answer is Wanted.VERDICT,
         mechanisms=_mechanisms(plan),
         total=plan.total,
         together=plan.together,
         apart=None if plan.apart is None else _margin(plan_alone(ppi, plan.apart, log)),
         cases_note=plan.expected.because,
-        interval_half_width=_interval_half_width(plan),
+        interval_half_width=_interval_half_width(plan) if ppi.view is None else None,
         each=plan.apart,
-        untold=_untold(plan, log) if new_charges else None,
+        untold=_untold(plan, log) if new_charges and ppi.view is None else None,
         part_of_range=_short(part_of_range(plan)),
         chance_to_decide=_short(chance_to_decide(plan)),
         tells_nothing=bool(why_nothing(plan)),
@@ -146,6 +148,8 @@ def alternatives_in(
 
     Of the first few alone, as it takes several plans for each.
     """
+    # What is wrong with a view is wrong with its figures: those have alternatives.
+    plans = [plan for plan in plans if plan.ppi.view is None]
     needing = (plan for plan in plans if why_nothing(plan) or (advised and not is_enough(plan)))
     first = islice(needing, MOST_ADVISED)
     return {plan.ppi.id: alternatives_to(plan, log, plans) for plan in first}
@@ -191,6 +195,9 @@ def _margin(plan: Plan) -> float | None:
 
 
 def _margin_note(plan: Plan, quantiles: Sequence[ErrorQuantile], assumes: str) -> str:
+    view = plan.ppi.view
+    if isinstance(view, Comparing) and view.by is not By.DIFFERENCE:
+        return "it depends on how large the figures are, which is private"
     if math.isinf(plan.predicted_error):
         return "its bounds are chosen privately, so the error cannot be predicted"
     if not quantiles:
@@ -272,7 +279,7 @@ def _clipping(plan: Plan, log: PublicLog) -> str:
 
 
 def _shown_error(plan: Plan) -> float | None:
-    error = plan.predicted_error
+    error = shown_error(plan)
     return plan.ppi.unit.show(error) if math.isfinite(error) else None
 
 

@@ -36,6 +36,7 @@ from pappi.planning import (
     plan_each,
     plan_error_law,
     plan_set,
+    refuse_unviewable,
     wanted_accuracy,
     why_nothing,
 )
@@ -51,6 +52,7 @@ from pappi.ppinot import (
     SingleInstance,
     TimeMeasure,
     anchor_time,
+    base_query,
     canonical_form,
     composition_tree,
     definitions_in,
@@ -133,7 +135,7 @@ def checked_log(registry: Registry, among: Collection[str], catalogue: Catalogue
 
 def planned(ppi: Ppi, epsilon: Epsilon | None, log: PublicLog) -> Plan:
     """By public facts alone: an analyst can make the same plan on a machine of their own."""
-    return plan_alone(_settled(ppi, log), _epsilon(ppi, epsilon), log)
+    return _viewable(plan_alone(_settled(ppi, log), _epsilon(ppi, epsilon), log))
 
 
 def plans_of(catalogue: Catalogue, epsilon: Epsilon | None, log: PublicLog) -> tuple[Plan, ...]:
@@ -147,10 +149,17 @@ def plans_of(catalogue: Catalogue, epsilon: Epsilon | None, log: PublicLog) -> t
         asked = [(_settled(ppi, log), _epsilon(ppi, epsilon)) for ppi in named]
         by_need = plan_by_need(needy, log) if needy else ()
         plans = {plan.ppi.id: plan for plan in (*by_need, *plan_each(asked, log))}
-        return tuple(plans[ppi.id] for ppi in catalogue.ppis)
+        return tuple(_viewable(plans[ppi.id]) for ppi in catalogue.ppis)
     for amount in (catalogue.total, *(ppi.epsilon for ppi in catalogue.ppis if ppi.epsilon)):
         _refuse_tiny(amount)
-    return plan_set([_settled(ppi, log) for ppi in catalogue.ppis], catalogue.total, log)
+    settled = [_settled(ppi, log) for ppi in catalogue.ppis]
+    return tuple(map(_viewable, plan_set(settled, catalogue.total, log)))
+
+
+def _viewable(plan: Plan) -> Plan:
+    """The plan, if what is to be shown follows from its figures."""
+    refuse_unviewable(plan)
+    return plan
 
 
 def at_accuracy(ppi: Ppi, accuracy: str, log: PublicLog, counted: int | None = None) -> Ppi:
@@ -188,10 +197,15 @@ def refuse_telling_nothing(plans: Sequence[Plan], log: PublicLog) -> None:
         if reason := why_nothing(plan):
             raise TellsNothing(
                 f"PPI '{plan.ppi.id}' would tell you nothing: {reason}",
-                hint=f"{_instead(alternatives_to(plan, log, plans))}to release it all the same, "
-                "add",
+                hint=f"{_instead(_better(plan, log, plans))}to release it all the same, add",
                 options=[Option("anyway")],
             )
+
+
+def _better(plan: Plan, log: PublicLog, plans: Sequence[Plan]) -> Sequence[Alternative]:
+    """What to ask instead; of a view, its figures have alternatives."""
+    plain = [each for each in plans if each.ppi.view is None]
+    return alternatives_to(plan, log, plain) if plan in plain else ()
 
 
 def _instead(alternatives: Sequence[Alternative]) -> str:
@@ -202,8 +216,9 @@ def _instead(alternatives: Sequence[Alternative]) -> str:
 
 
 def _settled(ppi: Ppi, log: PublicLog) -> Ppi:
-    """The PPI with everything that the log's declarations add to it."""
-    return with_default_bounds(reduced_form(ppi, log.terms.anchor), log.terms.bounds)
+    """The PPI's base query, with everything that the log's declarations add to it."""
+    base = base_query(ppi)
+    return with_default_bounds(reduced_form(base, log.terms.anchor), log.terms.bounds)
 
 
 def _epsilon(ppi: Ppi, asked: Epsilon | None) -> Epsilon:

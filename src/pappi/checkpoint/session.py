@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pappi.checkpoint.access import Caller, Rules, refuse_stopped
-from pappi.checkpoint.answers import series_of
+from pappi.checkpoint.answers import series_of, told_by_plan
 from pappi.checkpoint.counts import (
     counted_cases,
     counting_on_record,
@@ -76,6 +76,7 @@ from pappi.checkpoint.subscriptions import (
 from pappi.checkpoint.views import Budget, Quotes, Released
 from pappi.errors import (
     Conflict,
+    NotFound,
     Option,
     PappiError,
     Problem,
@@ -406,6 +407,8 @@ class LocalSession:
                 raise UsageError(
                     "`whole` needs `smooth`, and takes no `price`, no `total` and nothing derived"
                 )
+            if any(each.show is not None for each in catalogue.ppis):
+                raise UsageError("`whole` is for figures, not for what is shown of them")
             share = epsilon_of(whole).fraction
             # The whole time tells nothing new about its periods if it was derived from them.
             release = partial(self.release, anyway=anyway, derived=False)
@@ -469,7 +472,38 @@ class LocalSession:
 
         A PPI of which nothing is known yet is not among the series.
         """
-        catalogue = catalogue_of(definitions, total, ppi)
+        with self._on_file(catalogue_of(definitions, total, ppi)) as recorded:
+            series = series_of(*recorded)
+        return Released(_smoothed(series) if smooth else series)
+
+    def compare(
+        self,
+        definitions: Definitions,
+        *,
+        periods: Sequence[str] | None = None,
+        groups: Sequence[str] | None = None,
+        by: str = "difference",
+        total: Amount | None = None,
+        ppi: Ids | None = None,
+    ) -> Released:
+        """Two periods, or two groups, of what is on record: how they differ, and if that is noise.
+
+        By their difference, in percent, or by their ratio. Nothing is charged.
+        """
+        from pappi.checkpoint.shown import Picked, compared_series
+
+        picked = Picked.of(by, periods, groups)
+        with self._on_file(catalogue_of(definitions, total, ppi)) as recorded:
+            told = told_by_plan(*recorded)
+        if not told:
+            raise NotFound("nothing of this is on record", hint="release it first")
+        return Released(compared_series(*one, picked) for one in told)
+
+    @contextmanager
+    def _on_file(
+        self, catalogue: Catalogue
+    ) -> Iterator[tuple[list[Known], Mapping[str, KeyState], Mapping[str, Any], LogDeclaration]]:
+        """All that is known of a catalogue: released, or derived from that."""
         with self._open_for(catalogue) as (ledger, log):
             every = self._known(catalogue, None, ledger, log, derived=True)
             releases = _releases_in([every])
@@ -478,8 +512,7 @@ class LocalSession:
             known = [one for one in every if isinstance(one, Derived) or one.key in results]
             # Remembered before it is shown: whoever recorded it may not have come to do that.
             self._ledger_session.registry(ledger)
-            series = series_of(known, states, results, log)
-        return Released(_smoothed(series) if smooth else series)
+            yield known, states, results, log
 
     def answer(
         self,

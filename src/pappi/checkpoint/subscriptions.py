@@ -227,7 +227,7 @@ def _releases(
     horizon = replace(log.horizon, first=subscription.first, until=until)
     catalogue = parse_catalogue(subscription.definitions, _FILE)
     # Planned with all of them, as later: who is in a set decides about its draw.
-    every = plans_of(catalogue, subscription.epsilon, log.public)
+    every = map(_of_figures, plans_of(catalogue, subscription.epsilon, log.public))
     plans = [plan for plan in every if plan.ppi.scope.start is None or plan.ppi.scope.start < until]
     for plan in plans:
         _require_blockwise(plan.ppi.scope, plan)
@@ -243,6 +243,16 @@ def _releases(
     # Each block is released for itself: who subscribes has agreed to pay for it.
     settled = with_record(within, ledger, registry.sets, sealed, analyst, derive=lambda _: None)
     return [release for own in settled for release in own if isinstance(release, Release)]
+
+
+def _of_figures(plan: Plan) -> Plan:
+    """One block alone has nothing to be compared with, or to be added to: its figures are shown.
+
+    What a view makes of all blocks, a replay tells.
+    """
+    if plan.ppi.view is None:
+        return plan
+    return replace(plan, ppi=replace(plan.ppi, written=None, name=f"{plan.ppi.name}: figures"))
 
 
 def _lies_within(release: Release, first: date, until: date) -> bool:

@@ -48,6 +48,9 @@ COMMANDS = {
         "queries:release",
         "Charge the budget and release every PPI; earlier releases are repeated for free.",
     ),
+    "compare": Entry(
+        "queries:compare", "Compare two periods, or two groups, of what was released: free."
+    ),
     "subscription": Entry(
         "queries:subscription",
         "Subscriptions: budget is reserved in advance, answers are released block by block.",

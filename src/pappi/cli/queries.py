@@ -1,4 +1,4 @@
-"""`pappi preview`, `rehearse`, `release`, `subscription`, `budget`; and `exact`, for the owner."""
+"""`pappi preview`, `rehearse`, `release`, `compare`, `budget`, `subscription`; and `exact`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from pappi.cli.options import (
     write_private,
 )
 from pappi.ppinot import Ppi
-from pappi.values import ZERO, BudgetLine, PublicLog, Quote, Series
+from pappi.values import ZERO, BudgetLine, By, PublicLog, Quote, Series
 
 if TYPE_CHECKING:
     from pappi.ledger import Forecast
@@ -269,6 +269,48 @@ def release(
         click.echo(report.csv_text(report.flat_records(answers, smoothed=smooth)), nl=False)
     else:
         show_release(series, before, budget_lines)
+
+
+@click.command()
+@CATALOGUE
+@_ONLY
+@click.option("--periods", nargs=2, metavar="A B", help='Two periods, such as "2024-02 2024-01".')
+@click.option("--groups", nargs=2, metavar="A B", help='Two groups, such as "web phone".')
+@click.option(
+    "--by",
+    type=click.Choice([str(by) for by in By]),
+    default=str(By.DIFFERENCE),
+    show_default=True,
+    help="How: A − B, that in percent of B, or A / B.",
+)
+@TOTAL
+@workspace_option
+@AS_JSON
+def compare(
+    catalogue: Path,
+    only: Sequence[str],
+    periods: tuple[str, str] | None,
+    groups: tuple[str, str] | None,
+    by: str,
+    total: str | None,
+    workspace: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Compare two periods, or two groups, of what was released: free, by the record alone."""
+    if (periods is None) is (groups is None):
+        raise click.UsageError("use either --periods or --groups")
+    chosen = chosen_catalogue(catalogue, only, total)
+    analyst = open_workspace(workspace).checkpoint()
+    series = analyst.compare(chosen, periods=periods, groups=groups, by=by)
+    answers = [answer for one in series for answer in one.answers]
+    if as_json:
+        click.echo(_json({"answers": [report.answer_record(answer) for answer in answers]}))
+        return
+    for one in series:
+        console().print(report.answers_table(one))
+        for answer in one.answers if len(one.answers) == 1 else ():
+            click.echo(report.printable(" ".join(report.comparison_lines(answer))))
 
 
 @click.group(invoke_without_command=True)

@@ -8,7 +8,7 @@ delete something, are not.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -331,6 +331,26 @@ class Client:
         """What was released before, at the ε the definitions name: costs nothing, ever."""
         sent = _sent(definitions, notation, None, total, ppi, smooth=smooth or None)
         return _released(self._post("/replay", sent))
+
+    def compare(
+        self,
+        definitions: Definitions,
+        *,
+        periods: Sequence[str] | None = None,
+        groups: Sequence[str] | None = None,
+        by: str = "difference",
+        total: Amount | None = None,
+        ppi: Ids | None = None,
+        notation: str | None = None,
+    ) -> Released:
+        """Two periods, or two groups, of what is on record: how they differ, and if that is noise.
+
+        By their "difference", in "percent", or by their "ratio". Nothing is charged.
+        """
+        named = {"periods": periods, "groups": groups}
+        pairs = {name: list(pair) for name, pair in named.items() if pair is not None}
+        sent = _sent(definitions, notation, None, total, ppi, by=by, **pairs)
+        return _released(self._post("/compare", sent))
 
     # --- subscriptions and saved queries ---
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
@@ -23,23 +23,28 @@ from numpy.typing import NDArray
 from pappi.engine import CaseTable, Groups, Identify, cases_by_period
 from pappi.eventlog import Profile, Spread
 from pappi.ledger import canonical_json
-from pappi.planning import Duration, Proposal, periods_of
+from pappi.planning import Duration, Proposal, periods_of, windows_of
 from pappi.ppinot import (
     AggregatedMeasure,
+    Aggregation,
+    Between,
     Bounding,
     Catalogue,
+    Comparing,
     MultiInstance,
     Ppi,
     aggregated_measures,
     aggregates,
+    base_query,
     canonical_form,
+    compared_pairs,
     reduced_form,
     value_above,
     with_default_bounds,
 )
 from pappi.report import shortened
 from pappi.store import LogDeclaration
-from pappi.values import JSON, ExactAnswer, Kind, Period
+from pappi.values import JSON, By, ExactAnswer, Kind, Period
 
 # The journal keeps every view for good: a catalogue of thousands must not swell it.
 _MOST_NAMED = 20
@@ -71,7 +76,7 @@ def exact_answers(
 
     The key breaks ties among the latest cases, as it does in a release.
     """
-    reduced = (reduced_form(ppi, log.terms.anchor) for ppi in catalogue.ppis)
+    reduced = (reduced_form(base_query(ppi), log.terms.anchor) for ppi in catalogue.ppis)
     ppis = [with_default_bounds(ppi, log.terms.bounds) for ppi in reduced]
     periods = {ppi.scope: periods_of(ppi.scope, log.horizon) for ppi in ppis}
     latest = any(scope.last_cases is not None for scope in periods)
@@ -82,14 +87,73 @@ def exact_answers(
 
 def _series(ppi: Ppi, tables: Mapping[Period, CaseTable]) -> Iterator[ExactAnswer]:
     paths, measures = zip(*aggregated_measures(ppi.measure), strict=True)
+    figures: dict[tuple[Period, str | None], tuple[_Part, ...]] = {}
     for period, cases in tables.items():
         groups = cases.grouped(measures[0].grouping)  # measures of one PPI are grouped alike
-        parts = [_parts(measure, groups) for measure in measures]
-        if len(paths) > 1:
-            rows = zip(*parts, strict=True)
-            parts = [(_above(ppi.measure, dict(zip(paths, row, strict=True))) for row in rows)]
-        for group, part in zip(groups.keys, parts[0], strict=True):
+        rows = zip(*(_parts(measure, groups) for measure in measures), strict=True)
+        figures |= {(period, group): row for group, row in zip(groups.keys, rows, strict=True)}
+    if windows := windows_of(ppi, list(tables)):
+        figures = {
+            (last, group): _added(measures, [figures[period, group] for period in windows[last]])
+            for last, group in figures
+            if last in windows
+        }
+    answers = {
+        key: row[0] if len(row) == 1 else _above(ppi.measure, dict(zip(paths, row, strict=True)))
+        for key, row in figures.items()
+    }
+    view = ppi.view
+    if not isinstance(view, Comparing):
+        for (period, group), part in answers.items():
             yield _answer(ppi, period, group, part)
+        return
+    for first, second in compared_pairs(view, answers, ppi.scope.grid):
+        group = None if isinstance(view, Between) else first[1]
+        yield _answer(ppi, first[0], group, _compared(answers[first], answers[second], view.by))
+
+
+def _added(
+    measures: Sequence[AggregatedMeasure], periods: Sequence[tuple[_Part, ...]]
+) -> tuple[_Part, ...]:
+    """Each function over the cases of several periods: sums add up, means weigh their cases."""
+    by_measure = zip(measures, zip(*periods, strict=True), strict=True)
+    return tuple(_over(measure, parts) for measure, parts in by_measure)
+
+
+def _over(measure: AggregatedMeasure, parts: Sequence[_Part]) -> _Part:
+    cases = sum(part.cases for part in parts)
+
+    def over(values: Sequence[float | None]) -> float | None:
+        known = [(v, part.cases) for v, part in zip(values, parts, strict=True) if v is not None]
+        if measure.function is Aggregation.SUM:
+            return math.fsum(value for value, _ in known)
+        return math.fsum(value * number for value, number in known) / cases if cases else None
+
+    beyond = [part.beyond for part in parts if part.beyond is not None]
+    bounded = len(beyond) == len(parts)
+    return _Part(
+        over([part.value for part in parts]),
+        over([part.clipped for part in parts]) if bounded else None,
+        cases,
+        sum(beyond) if bounded else None,
+    )
+
+
+def _compared(one: _Part, two: _Part, by: By) -> _Part:
+    def between(first: float | None, second: float | None) -> float | None:
+        if first is None or second is None:
+            return None
+        if by is By.DIFFERENCE:
+            return first - second
+        if second <= 0:
+            return None
+        return first / second - (by is By.PERCENT)
+
+    cases = one.cases + two.cases
+    if one.beyond is None or two.beyond is None:
+        return _Part(between(one.value, two.value), None, cases, None)
+    clipped = between(one.clipped, two.clipped)
+    return _Part(between(one.value, two.value), clipped, cases, one.beyond + two.beyond)
 
 
 class _Part(NamedTuple):
@@ -131,11 +195,11 @@ def _above(formula: MultiInstance, parts: Mapping[str, _Part]) -> _Part:
 
 
 def _answer(ppi: Ppi, period: Period, group: str | None, part: _Part) -> ExactAnswer:
+    unit = ppi.shown_unit
     value, clipped = (
-        None if number is None else ppi.unit.show(number) for number in (part.value, part.clipped)
+        None if number is None else unit.show(number) for number in (part.value, part.clipped)
     )
-    unit = ppi.unit.name
-    return ExactAnswer(ppi.id, period, group, value, unit, clipped, part.cases, part.beyond)
+    return ExactAnswer(ppi.id, period, group, value, unit.name, clipped, part.cases, part.beyond)
 
 
 # --- a first catalogue from the profile ----------------------------------------------

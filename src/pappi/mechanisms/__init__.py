@@ -15,6 +15,7 @@
     margins       by how many cases a target is met or missed
     threshold     decisions, and values that agree with them
     sampled       any formula, over buckets of cases
+    comparison    two figures compared: intervals of their difference and of their ratio
     combined      releases on record, added up: longer periods from shorter, sums from means
 
     noise         exact discrete Laplace draws; the only source of randomness
@@ -34,7 +35,8 @@ Nothing here sees a log: a mechanism gets one number per case and declared bound
 from pappi.mechanisms.beyond import FAR_WIDTHS, BeyondBounds, Clipped, hidden_by_bounds
 from pappi.mechanisms.bins import Bins, NoisyBins, clamp
 from pappi.mechanisms.clip import PrivateClippingBound
-from pappi.mechanisms.combined import Combined, Part, combined_mean, combined_sum
+from pappi.mechanisms.combined import Combined, Part, added, combined_mean, combined_sum
+from pappi.mechanisms.comparison import Uncertain, difference, difference_of_sums, ratio
 from pappi.mechanisms.exponential import StepLaw
 from pappi.mechanisms.family import Family, families
 from pappi.mechanisms.hexagon import HexagonRatio
@@ -172,13 +174,17 @@ __all__ = [
     "TwoBin",
     "TwoBinRatio",
     "TwoStage",
+    "Uncertain",
     "Values",
+    "added",
     "atom_tails",
     "clamp",
     "clamped_error",
     "combined_mean",
     "combined_sum",
     "decision_epsilon",
+    "difference",
+    "difference_of_sums",
     "discrete_laplace",
     "drawn_in_shares",
     "families",
@@ -192,6 +198,7 @@ __all__ = [
     "names_for",
     "on_request",
     "quantile_level",
+    "ratio",
     "read_set",
     "registered",
     "secret_bytes",

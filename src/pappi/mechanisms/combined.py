@@ -360,6 +360,10 @@ class CombinedSum(Combined):
             if of_v  # a number of cases is whole
         )
 
+    def added_up(self, noisy: Outcome) -> tuple[float, tuple[Term, ...], float]:
+        """The sum, its noise, and by how much lattices may have moved it."""
+        return self._value(noisy), self._summed.terms, self._rounding(noisy)
+
     def estimate(self, noisy: Outcome) -> Estimate:
         return Estimate(clamp(self._value(noisy), *self.output_range))
 
@@ -408,6 +412,30 @@ def combined_sum(
 ) -> CombinedSum:
     epsilon, adjacency = _promised(parts)
     return CombinedSum(bounds, epsilon, adjacency, False, tuple(parts), tuple(ways))  # noqa: FBT003
+
+
+def added(
+    mechanisms: Sequence[Mechanism], sizes: Sequence[int], *, of_sums: bool, counts: bool = True
+) -> Combined | None:
+    """What reads the integers of all of them, about disjoint cases, as one function of all cases.
+
+    `sizes` are how many integers each has; None if what one of them released does not add up.
+    """
+    parts: list[Part] = []
+    ways: list[tuple[float, float]] = []
+    for mechanism, size in zip(mechanisms, sizes, strict=True):
+        if isinstance(mechanism, Combined):
+            parts.extend(mechanism.parts)
+            ways.extend(mechanism.ways if isinstance(mechanism, CombinedSum) else ())
+        elif mechanism.pair_noise is None:
+            return None
+        else:
+            parts.append(Part(mechanism, size))
+            ways.extend([mechanism.as_sum] if of_sums else ())
+    bounds = mechanisms[0].bounds
+    if of_sums:
+        return combined_sum(bounds, parts, ways)
+    return combined_mean(bounds, parts, counts=counts)
 
 
 def _promised(parts: Sequence[Part]) -> tuple[Fraction, Adjacency]:

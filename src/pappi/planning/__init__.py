@@ -11,6 +11,7 @@
     trials            trial releases: widths of intervals, chances to decide
     advice            which queries tell nothing, and what to ask instead
     allotment         ε by need, where none is asked for
+    views             whether a view follows from its base query, and how far off it will be
     sets              a catalogue under one total, and one draw where that is better
     suggestions       a first catalogue, from a log's public names
     cells             which blocks a scope touches, and what is released together
@@ -63,6 +64,13 @@ from pappi.planning.sets import (
 )
 from pappi.planning.targets import Aim, target_in
 from pappi.planning.trials import MOST_VALUES, chance_to_decide, expected_half_width
+from pappi.planning.views import (
+    added_plan,
+    refuse_ratio,
+    refuse_unviewable,
+    shown_error,
+    windows_of,
+)
 
 if TYPE_CHECKING:
     from pappi.planning.suggestions import Duration, Proposal, suggest_catalogue
@@ -85,6 +93,7 @@ __all__ = [
     "Option",
     "Plan",
     "Proposal",
+    "added_plan",
     "advice_on",
     "alternatives_to",
     "blocks_between",
@@ -111,11 +120,15 @@ __all__ = [
     "ratio_of",
     "recorded_measurement",
     "recorded_member",
+    "refuse_ratio",
+    "refuse_unviewable",
+    "shown_error",
     "sides_cut",
     "suggest_catalogue",
     "target_in",
     "untold",
     "wanted_accuracy",
     "why_nothing",
+    "windows_of",
     "within_range",
 ]

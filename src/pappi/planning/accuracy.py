@@ -16,10 +16,10 @@ from fractions import Fraction
 
 from pappi.errors import NotReleasable
 from pappi.mechanisms import ErrorLaw
-from pappi.planning.error_prediction import error_law
 from pappi.planning.expected import expected_cases
 from pappi.planning.plan import Plan
 from pappi.planning.sets import plan_alone
+from pappi.planning.views import shown_law
 from pappi.ppinot import Ppi
 from pappi.values import DURATIONS, NANO, Epsilon, PublicLog, parse_duration
 
@@ -72,8 +72,8 @@ def _confidence(text: str) -> Fraction | None:
 
 
 def plan_error_law(plan: Plan) -> ErrorLaw | None:
-    """How far off a plan's release will be; None where no law says."""
-    return error_law(plan.ppi, plan.measurements, plan.expected.cases, plan.predicted_error)
+    """How far off what is shown of a plan's release will be; None where no law says."""
+    return shown_law(plan)
 
 
 def epsilon_for(

@@ -33,6 +33,7 @@ from pappi.planning.trials import (
     is_additive,
     value_range,
 )
+from pappi.planning.views import figures_law
 from pappi.ppinot import (
     AggregatedMeasure,
     Aggregation,
@@ -86,7 +87,7 @@ LADDER = tuple(
 
 def part_of_range(plan: Plan) -> float | None:
     """Its 95 % margin in parts of its output range; None if one of them is not known."""
-    law, ends = plan_error_law(plan), value_range(plan)
+    law, ends = figures_law(plan), value_range(plan)
     if law is None or ends is None:
         return None
     away = law.within(MARGIN_CONFIDENCE)
@@ -112,7 +113,7 @@ def is_enough(plan: Plan, wanted: float = ENOUGH_CHANCE) -> bool:
     chance = chance_to_decide(plan)
     if chance is not None:
         return chance >= wanted
-    law, ends = plan_error_law(plan), value_range(plan)
+    law, ends = figures_law(plan), value_range(plan)
     if plan.ppi.target is not None or law is None or ends is None:
         return False
     return law.keeps(ENOUGH_OF_RANGE * (ends[1] - ends[0]), MARGIN_CONFIDENCE)

@@ -8,6 +8,7 @@
     notations    catalogues as YAML, sentences, Java's JSON, BPMN or ppinot4py objects; and built
                  in Python (`builder`: mean, share, time, …)
     understanding  sentences in everyday words, by the public names of a log: ranked readings
+    views        what is shown of a PPI's figures: changes, rolling windows, two groups
     wording      names in quotes, and suggestions, for messages
 
 The shapes of the YAML notation (Field, Record, Written, …) are exported too: other files that
@@ -72,6 +73,7 @@ from pappi.ppinot.model import (
     TimeMeasure,
     Wanted,
     all_present,
+    base_query,
     is_total,
     measure_kind,
     spans_case,
@@ -120,6 +122,19 @@ from pappi.ppinot.tree import (
     value_above,
     values_above,
 )
+from pappi.ppinot.views import (
+    Against,
+    Between,
+    Change,
+    Comparing,
+    Rolling,
+    ToDate,
+    View,
+    added_up,
+    compared_pairs,
+    parse_view,
+    periods_rolled,
+)
 from pappi.ppinot.wording import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
@@ -162,15 +177,19 @@ __all__ = [
     "VALUE",
     "WRITTEN",
     "AdmissibleSet",
+    "Against",
     "AggregatedMeasure",
     "Aggregation",
     "AnyLiteral",
     "Apply",
+    "Between",
     "Binary",
     "Bounding",
     "CaseMeasure",
     "Catalogue",
+    "Change",
     "Choose",
+    "Comparing",
     "ConditionMeasure",
     "CountMeasure",
     "Cycles",
@@ -215,6 +234,7 @@ __all__ = [
     "Reading",
     "Record",
     "ReleaseChoice",
+    "Rolling",
     "ScalarNode",
     "Scope",
     "SingleInstance",
@@ -222,21 +242,26 @@ __all__ = [
     "Target",
     "TextLiteral",
     "TimeMeasure",
+    "ToDate",
     "TruthLiteral",
     "Understanding",
     "Values",
+    "View",
     "Wanted",
     "Written",
+    "added_up",
     "admissible_sets",
     "aggregate",
     "aggregated_measures",
     "aggregates",
     "all_present",
     "anchor_time",
+    "base_query",
     "canonical_form",
     "catalogue",
     "catalogue_from",
     "check_catalogue",
+    "compared_pairs",
     "composition_tree",
     "count",
     "data",
@@ -267,7 +292,9 @@ __all__ = [
     "one_word_of",
     "parse_catalogue",
     "parse_definitions",
+    "parse_view",
     "percentile",
+    "periods_rolled",
     "phrase",
     "quoted",
     "quoted_text",

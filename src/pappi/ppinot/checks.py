@@ -48,12 +48,22 @@ from pappi.ppinot.model import (
     SingleInstance,
     StateMeasure,
     TimeMeasure,
+    Wanted,
     measure_kind,
     variable_kinds,
 )
 from pappi.ppinot.tree import aggregated_measures
+from pappi.ppinot.views import (
+    Between,
+    Change,
+    Rolling,
+    ToDate,
+    fits_to_date,
+    has_year_ago,
+    periods_rolled,
+)
 from pappi.ppinot.wording import CONTROL, did_you_mean, listed, quoted
-from pappi.values import DURATIONS, CaseBorder, Kind, Vocabulary
+from pappi.values import DURATIONS, CaseBorder, Grid, Kind, Vocabulary
 
 MAX_PROBLEMS = 200
 
@@ -116,6 +126,7 @@ class _Checker:
         yield from _target_problems(ppi)
         yield from _distribution_problems(ppi)
         yield from _share_problems(ppi)
+        yield from _view_problems(ppi)
         yield from self._unknown_mechanisms(ppi)
         if len({measure.grouping for _, measure in aggregated_measures(ppi.measure)}) > 1:
             message = "all measures of a formula must be grouped alike"
@@ -338,6 +349,62 @@ def _distribution_problems(ppi: Ppi) -> Iterator[Problem]:
         message = "a target is for one number, and a distribution is many of them"
         hint = "give the target to a median, percentile or share of the same measure"
         yield Problem(ppi.position, message, f"{hint}: read off the same release, it costs nothing")
+
+
+_ADD_UP = (Aggregation.MEAN, Aggregation.SUM, Aggregation.SHARE, Aggregation.COUNT)
+
+
+def _view_problems(ppi: Ppi) -> Iterator[Problem]:
+    """What is shown must follow from figures of periods, or of groups, that there are."""
+    view, grid = ppi.show, ppi.scope.grid
+    if view is None:
+        return
+    message, hint = "", ""
+    if ppi.release.answer is Wanted.VERDICT:
+        message, hint = "a verdict alone has no figures to show", "leave out 'answer: verdict'"
+    elif isinstance(view, Between):
+        message, hint = _between_problem(ppi, view)
+    elif grid is None:
+        message, hint = f"'{view}' needs periods", "write e.g. scope: every month"
+    elif isinstance(view, Rolling):
+        message, hint = _rolling_problem(view, grid)
+    elif isinstance(view, ToDate) and not fits_to_date(view, grid):
+        message = f"'{view}' cannot be made of the periods of '{grid}'"
+        hint = "write e.g. scope: every month"
+    elif isinstance(view, Change) and not has_year_ago(view, grid):
+        message = f"'{grid}' has no same period last year"
+        hint = "ask every day, week, month, quarter or year"
+    functions = [measure for _, measure in aggregated_measures(ppi.measure)]
+    adds_up = all(each.function in _ADD_UP for each in functions)
+    if not message and isinstance(view, Rolling | ToDate) and not adds_up:
+        message = f"'{view}' cannot be shown of minima, maxima and percentiles"
+        hint = "those of several periods do not follow from those of each; ask for longer periods"
+    if message:
+        yield Problem(ppi.position, message, hint)
+
+
+def _between_problem(ppi: Ppi, view: Between) -> tuple[str, str]:
+    groupings = (measure.grouping for _, measure in aggregated_measures(ppi.measure))
+    keys = list(dict.fromkeys(key for by in groupings if by for key in by.keys))
+    known = f"the groups are {listed(keys, 'and')}" if keys else "group it by an attribute: by: …"
+    for key in (view.first, view.second):
+        if key not in keys:
+            return f"there is no group {quoted(key)} to compare", did_you_mean(key, keys, known)
+    if view.first == view.second:
+        return "a group is compared with itself", known
+    if ppi.group_targets:
+        return "a comparison of groups has one target for both", "write one target"
+    return "", ""
+
+
+def _rolling_problem(view: Rolling, grid: Grid) -> tuple[str, str]:
+    periods = periods_rolled(view, grid)
+    if periods is None:
+        message = f"'{view}' is no whole number of the periods of '{grid}'"
+        return message, "say how many periods: rolling 3 periods"
+    if periods < 2:
+        return f"'{view}' is one period alone", "take at least two"
+    return "", ""
 
 
 def _length_problems(ppi: Ppi) -> Iterator[Problem]:

@@ -32,8 +32,13 @@ from pappi.ppinot.expressions.nodes import (
     Operator,
     TruthLiteral,
 )
+from pappi.ppinot.views import Comparing, View
 from pappi.values import (
+    NUMBER,
+    PERCENT,
+    PERCENTAGE_POINTS,
     Bounds,
+    By,
     Calendar,
     CaseBorder,
     Epsilon,
@@ -438,6 +443,9 @@ class Ppi(Located):
     A value in `target` is green, one that is only in `tolerated` is amber, any other is red.
     `group_targets` go before both in their groups. `expected` is the writer's guess of the share
     of cases that it is about: for forecasts alone, it changes nothing that is released.
+
+    `show` is what of its figures is shown: the target is then that of what is shown. `written` is
+    the PPI with that view, where this is its base query.
     """
 
     id: str
@@ -457,6 +465,32 @@ class Ppi(Located):
     tolerated: Target | None = None
     group_targets: tuple[GroupTarget, ...] = ()
     expected: Fraction | None = None
+    show: View | None = None
+    written: Ppi | None = None
+
+    @property
+    def view(self) -> View | None:
+        """What is shown of its figures, of the base query as of the PPI itself."""
+        return self.show if self.written is None else self.written.show
+
+    @property
+    def shown_unit(self) -> Unit:
+        """Of what is shown, where `unit` is that of the figures."""
+        view = self.view
+        return self.unit_by(view.by) if isinstance(view, Comparing) else self.unit
+
+    def unit_by(self, by: By) -> Unit:
+        """Of two of its figures compared."""
+        if by is By.DIFFERENCE:
+            return PERCENTAGE_POINTS if self.unit == PERCENT else self.unit
+        return PERCENT if by is By.PERCENT else NUMBER
+
+
+def base_query(ppi: Ppi) -> Ppi:
+    """What is planned and released of a PPI: itself, but for its view and the view's target."""
+    if ppi.show is None:
+        return ppi
+    return replace(ppi, show=None, written=ppi, target=None, tolerated=None, group_targets=())
 
 
 @dataclass(frozen=True, slots=True)

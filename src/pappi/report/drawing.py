@@ -143,6 +143,8 @@ def shown_extent(answers: Sequence[Answer], targets: Sequence[ShownTarget], unit
     candidates += [value for a in answers if a.distribution for value in _outermost(a.distribution)]
     values = [value for value in map(_limited, candidates) if value is not None]
     limits = [end for target in targets for end in target_ends(target)]
+    # A change is drawn around no change.
+    limits += {a.comparison.same for a in answers if a.comparison is not None}
     core = _around([*_usual(values, answers), *limits])
     margin = _margin(core, [half for a in answers if (half := _half(a)) is not None])
     ends = [
@@ -152,7 +154,8 @@ def shown_extent(answers: Sequence[Answer], targets: Sequence[ShownTarget], unit
         if (end := _limited(limit)) is not None
     ]
     low, high = min([core.low, *ends]), max([core.high, *ends])
-    if unit == "percent" and core.low >= 0 and core.high <= 100:
+    compared = any(a.comparison is not None for a in answers)
+    if unit == "percent" and core.low >= 0 and core.high <= 100 and not compared:
         low, high = max(low, 0.0), min(high, 100.0)
     return _padded(low, high)
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import ceil, floor, isfinite, log10
 
-from pappi.values import Answer, Bin, Distribution, Interval, Series
+from pappi.values import Answer, Bin, By, Distribution, Interval, Series
 
 MISSING = "–"
 # Beyond this we do not draw: sums and differences of such numbers stay finite.
@@ -148,7 +148,17 @@ def _texts(answer: Answer, value: float | None, interval: Interval) -> tuple[str
     known = known_interval(interval, answer.possible)
     if not _says_something(known):
         return MISSING, MISSING
-    return format_value(value, known, answer.unit), format_interval(value, known, answer.unit)
+    return (
+        f"{_sign(answer, value)}{format_value(value, known, answer.unit)}",
+        format_interval(value, known, answer.unit),
+    )
+
+
+def _sign(answer: Answer, value: float | None) -> str:
+    """A change for the more says so; a ratio is no change."""
+    comparison = answer.comparison
+    is_change = comparison is not None and comparison.by is not By.RATIO
+    return "+" if is_change and value is not None and value > 0 else ""
 
 
 def value_text(answer: Answer) -> str:

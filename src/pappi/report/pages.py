@@ -7,7 +7,7 @@ guarantee in plain words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from pappi.ppinot import Ppi, sentence
 from pappi.report.elements import Cell, Element, Node, bdi, el, prose, table
@@ -38,6 +38,8 @@ from pappi.report.wording import (
     chance_text,
     clipping_line,
     compared,
+    compared_text,
+    compares,
     cuts_many,
     derived_text,
     forecast_lines,
@@ -45,6 +47,7 @@ from pappi.report.wording import (
     judged_text,
     legend,
     mark_of,
+    noise_text,
     nothing_text,
     paid_alike,
     payments_text,
@@ -54,6 +57,8 @@ from pappi.report.wording import (
     tally_text,
     target_lines,
     target_text,
+    value_header,
+    view_line,
 )
 from pappi.values import Answer, BudgetLine, Quote, Series
 
@@ -262,7 +267,7 @@ def _notes(series: Series) -> Sequence[Node]:
     """Which targets hold where, what clipping and smoothing did, and other remarks."""
     several = target_lines(series) if series.group_targets else ()
     derived = derived_text(series.answers)
-    notes = (series.warning, *several, series.caution, series.smoothing, derived)
+    notes = (series.warning, view_line(series), *several, series.caution, series.smoothing, derived)
     lines = [node for note in notes if note for node in (el("br"), bdi(note))]
     if not series.clipping:
         return lines
@@ -270,45 +275,50 @@ def _notes(series: Series) -> Sequence[Node]:
     return [el("br"), el("strong", line, class_="amber") if cuts_many(series) else line, *lines]
 
 
+_Column = tuple[str, str, Callable[[Answer], Cell]]
+"""A header, the style of its cells, and what stands there for an answer."""
+
+
 def _answers_table(series: Series) -> Element:
-    grouped = any(answer.group is not None for answer in series.answers)
     ordered = sorted(series.answers, key=lambda answer: (answer.group or "", answer.period))
-    headers = ["Period", "Value", "Interval", "Cases", "Verdict"]
-    rows = [_answer_row(answer) for answer in ordered]
-    if series.beyond is not None:
-        headers.insert(4, "Beyond the bounds")
-        for answer, row in zip(ordered, rows, strict=True):
-            row.insert(4, beyond_text(answer.beyond))
-    if not paid_alike(series):
-        headers.append("ε")
-        for answer, row in zip(ordered, rows, strict=True):
-            row.append(_paid(answer))
-    styles = {1: "number", 3: "number"}
-    if series.beyond is not None:
-        styles[4] = "number"
-    if is_distribution(series):
-        beside = spread_headers(series)
-        headers[1:5] = ["Median", "Interval", *beside, "Cases"]
-        for answer, row in zip(ordered, rows, strict=True):
-            row[3:5] = [*spread_cells(answer), row[3]]
-        styles = {1: "number"} | {3 + place: "number" for place in range(len(beside) + 1)}
-    if grouped:
-        headers.insert(1, "Group")
-        for answer, row in zip(ordered, rows, strict=True):
-            row.insert(1, bdi(answer.group or MISSING))
-        styles = {1: "name"} | {place + 1: style for place, style in styles.items()}
+    columns = list(_columns(series))
+    headers = [header for header, _, _ in columns]
+    rows = [[cell(answer) for _, _, cell in columns] for answer in ordered]
+    styles = {place: style for place, (_, style, _) in enumerate(columns) if style}
     return table(f"The figures of the chart ({len(rows)})", headers, rows, styles)
 
 
-def _answer_row(answer: Answer) -> list[Cell]:
+def _columns(series: Series) -> Iterator[_Column]:
+    yield "Period", "", lambda answer: answer.period.label
+    if any(answer.group is not None for answer in series.answers):
+        yield "Group", "name", lambda answer: bdi(answer.group or MISSING)
+    spread = is_distribution(series)
+    name = "Median" if spread else value_header(series)
+    yield name, "number", lambda answer: [*_lines(value_text(answer))]
+    yield "Interval", "", lambda answer: [*_lines(interval_text(answer))]
+    for place, header in enumerate(spread_headers(series)):
+        yield header, "number", _spread_cell(place)
+    yield from _compared_columns() if compares(series) else [("Cases", "number", format_cases)]
+    if series.beyond is not None and not spread and not compares(series):
+        yield "Beyond the bounds", "number", lambda answer: beyond_text(answer.beyond)
+    if not spread and (series.targets or not compares(series)):
+        yield "Verdict", "", _verdict
+    if not paid_alike(series):
+        yield "ε", "", _paid
+
+
+def _spread_cell(place: int) -> Callable[[Answer], Cell]:
+    return lambda answer: dict(enumerate(spread_cells(answer))).get(place, MISSING)
+
+
+def _compared_columns() -> Iterator[_Column]:
+    yield "Compared", "", lambda answer: bdi(compared_text(answer))
+    yield "Noise", "", noise_text
+
+
+def _verdict(answer: Answer) -> Cell:
     mark = mark_of(answer)
-    return [
-        answer.period.label,
-        [*_lines(value_text(answer))],
-        [*_lines(interval_text(answer))],
-        format_cases(answer),
-        el("span", judged_text(answer), class_=f"verdict {COLOURS[mark]}" if mark else "verdict"),
-    ]
+    return el("span", judged_text(answer), class_=f"verdict {COLOURS[mark]}" if mark else "verdict")
 
 
 def _paid(answer: Answer) -> Cell:

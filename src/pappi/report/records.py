@@ -69,7 +69,28 @@ def answer_record(answer: Answer) -> dict[str, Any]:
         "beyond": _beyond(answer.beyond),
         "clipping_decides": answer.clipping_decides,
         **_distribution(answer.distribution),
+        **_comparison(answer),
+        **({} if answer.over is None else {"over": _period(answer.over)}),
     }
+
+
+def _comparison(answer: Answer) -> dict[str, Any]:
+    """Where two figures are compared: both of them, and whether they differ by more than noise."""
+    told = answer.comparison
+    if told is None:
+        return {}
+    first, second = (
+        {
+            "period": _period(each.period),
+            "group": each.group,
+            "value": each.value,
+            "unit": each.unit,
+            **_ends(each.interval),
+        }
+        for each in (told.first, told.second)
+    )
+    noise = {"by": str(told.by), "more_than_noise": told.more_than_noise}
+    return {"comparison": {**noise, "first": first, "second": second}}
 
 
 def _distribution(distribution: Distribution | None) -> dict[str, Any]:
@@ -177,10 +198,36 @@ def flat_records(answers: Sequence[Answer], *, smoothed: bool = False) -> list[d
 
     A distribution has one row per bin; other answers then have empty columns for bins.
     """
-    record = flat_smoothed_record if smoothed else flat_record
+    shaped = flat_smoothed_record if smoothed else flat_record
+    compared = any(answer.comparison is not None for answer in answers)
+    over = any(answer.over is not None for answer in answers)
+
+    def record(answer: Answer) -> dict[str, Any]:
+        of_view = _compared_columns(answer) if compared else {}
+        return {**shaped(answer), **of_view, **(_over_columns(answer) if over else {})}
+
     if all(answer.distribution is None for answer in answers):
         return [record(answer) for answer in answers]
     return [{**record(answer), **columns} for answer in answers for columns in _bin_columns(answer)]
+
+
+_AGAINST = ("against_period_start", "against_period_end", "against_group", "against_value")
+
+
+def _compared_columns(answer: Answer) -> dict[str, Any]:
+    told = answer.comparison
+    names = ("compared_by", "compared_value", "compared_group", *_AGAINST, "more_than_noise")
+    if told is None:
+        return dict.fromkeys(names)
+    first, second = told.first, told.second
+    against = (*_period(second.period).values(), second.group, second.value)
+    values = (str(told.by), first.value, first.group, *against, told.more_than_noise)
+    return dict(zip(names, values, strict=True))
+
+
+def _over_columns(answer: Answer) -> dict[str, Any]:
+    ends = (None, None) if answer.over is None else _period(answer.over).values()
+    return dict(zip(("over_start", "over_end"), ends, strict=True))
 
 
 def _bin_columns(answer: Answer) -> Iterator[dict[str, Any]]:
@@ -195,7 +242,8 @@ def _bin_columns(answer: Answer) -> Iterator[dict[str, Any]]:
 
 def _flat(answer: Answer, record: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
-    record.pop("distribution", None)  # it has rows of its own: see `flat_records`
+    for told in ("distribution", "comparison", "over"):  # these have rows or columns of their own
+        record.pop(told, None)
     guarantee = {**record["guarantee"], "shared_by": answer.guarantee.shared_by}
     none = dict.fromkeys(("low", "high", "confidence"))
     together = {"simultaneous": record.pop("simultaneous", none)}

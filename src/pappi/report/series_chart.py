@@ -355,8 +355,9 @@ class _Panel:
             label = self.y.label(tick)
             text = with_unit(label, self.unit) if tick == top else label
             yield words("label", text, self.x.left - 8, y + 4, anchor="end")
-        if self.y.low < 0 < self.y.high:
-            zero = self.y.at(0.0)
+        same = next((a.comparison.same for a in self.answers if a.comparison is not None), 0.0)
+        if self.y.low < same < self.y.high:
+            zero = self.y.at(same)
             yield painted("line", "axis", x1=self.x.left, x2=self.x.right, y1=zero, y2=zero)
         if _without_some(self.answers):
             # Beneath the axis, where a mark cannot be taken for a value.

@@ -34,12 +34,14 @@ from pappi.report.wording import (
     chance_text,
     cheapest_text,
     clipping_line,
+    compares,
     cuts_many,
     derived_text,
     functions_text,
     guarantee_line,
     judged_text,
     mark_of,
+    noise_text,
     nothing_text,
     option_cells,
     paid_alike,
@@ -49,6 +51,8 @@ from pappi.report.wording import (
     target_lines,
     target_text,
     telling_text,
+    value_header,
+    view_line,
 )
 from pappi.values import (
     CONFIDENCES,
@@ -146,16 +150,17 @@ def answers_table(series: Series) -> Table:
 
     grouped, alike = any(a.group is not None for a in series.answers), paid_alike(series)
     spread = is_distribution(series)
+    unjudged = spread or (compares(series) and not series.targets)
     columns: dict[str, Options] = {
         "Period": {"no_wrap": True},
         **({"Group": {"overflow": "ellipsis", "max_width": 16}} if grouped else {}),
-        "Median" if spread else "Value": {**_NUMBER, "max_width": 16},
+        "Median" if spread else value_header(series): {**_NUMBER, "max_width": 16},
         "Interval": {"max_width": 28},
         **dict.fromkeys(spread_headers(series), _RIGHT),
-        "Cases": _NUMBER,
+        **({"Noise": {"no_wrap": True}} if compares(series) else {"Cases": _NUMBER}),
         # A column only where it matters: the caption has it for all periods together.
         **({"Beyond": _RIGHT} if cuts_many(series) else {}),
-        **({} if spread else {"Verdict": {"min_width": 15}}),
+        **({} if unjudged else {"Verdict": {"min_width": 15}}),
         **({} if alike else {"ε": _NUMBER}),
     }
     rows: list[Sequence[str | Text]] = []
@@ -169,9 +174,9 @@ def answers_table(series: Series) -> Table:
                 # Only the first line: the page and the CSV also have the released interval.
                 interval_text(answer).splitlines()[0],
                 *spread_cells(answer),
-                format_cases(answer),
+                noise_text(answer) if compares(series) else format_cases(answer),
                 *([beyond_text(answer.beyond)] if cuts_many(series) else []),
-                *([] if spread else [_judged(answer, mark)]),
+                *([] if unjudged else [_judged(answer, mark)]),
                 *([] if alike else [f"{epsilon} {_origin(answer)}".rstrip()]),
             )
         )
@@ -222,7 +227,8 @@ def _at_a_glance(answer: Answer) -> Text:
 
 
 def _caption(series: Series) -> str:
-    lines = [series.warning, *target_lines(series), clipping_line(series), series.caution]
+    lines = [series.warning, view_line(series), *target_lines(series)]
+    lines += [clipping_line(series), series.caution]
     lines += [series.smoothing, guarantee_line(series)]
     if any(answer.replayed for answer in series.answers):
         which = "all are" if paid_alike(series) else "is"

@@ -14,7 +14,13 @@ from math import ceil, exp
 from typing import Protocol
 
 from pappi.ppinot import function_name
-from pappi.report.numbers import MISSING, best_texts, error_text, released_texts
+from pappi.report.numbers import (
+    MISSING,
+    best_texts,
+    error_text,
+    format_value,
+    released_texts,
+)
 from pappi.report.safe_text import printable
 from pappi.values import (
     CASE,
@@ -27,6 +33,9 @@ from pappi.values import (
     Band,
     Beyond,
     BudgetLine,
+    By,
+    Compared,
+    Comparison,
     Epsilon,
     Per,
     PrivacyUnit,
@@ -407,6 +416,103 @@ def paid_alike(series: Series) -> bool:
     """Whether all answers have the same ε and origin, so that one line is enough."""
     ways = {(a.guarantee.epsilon, a.replayed, bool(a.derived_from)) for a in series.answers}
     return len(ways) <= 1
+
+
+# --- comparisons --------------------------------------------------------------------------
+
+
+def compares(series: Series) -> bool:
+    return any(answer.comparison is not None for answer in series.answers)
+
+
+def value_header(series: Series) -> str:
+    """What the values of a series are: figures, or two of them compared."""
+    for answer in series.answers:
+        if (told := answer.comparison) is not None:
+            if told.by is By.RATIO:
+                return "Ratio"
+            return "Change" if told.first.group == told.second.group else "Difference"
+    return "Value"
+
+
+def noise_text(answer: Answer) -> str:
+    """Whether two figures differ by more than noise, in a cell of a table."""
+    told = answer.comparison
+    if told is None or best_texts(answer)[0] == MISSING:
+        return MISSING
+    return "more than noise" if told.more_than_noise else "may be noise"
+
+
+def compared_text(answer: Answer) -> str:
+    """The two figures themselves: "9.1 d, 2024-01: 5.9 d"."""
+    told = answer.comparison
+    if told is None:
+        return MISSING
+    first, second = map(_compared_value, (told.first, told.second))
+    name, other = _compared_names(told)
+    is_own = told.first.group == told.second.group
+    return f"{first}, {other}: {second}" if is_own else f"{name}: {first}, {other}: {second}"
+
+
+def _compared_value(figure: Compared) -> str:
+    return format_value(figure.value, figure.interval, figure.unit)
+
+
+def _compared_names(told: Comparison) -> tuple[str, str]:
+    """The two by what tells them apart."""
+    first, second = told.first, told.second
+    if first.period == second.period:
+        return str(first.group), str(second.group)
+    of_group = "" if first.group is None else f"{first.group} in "
+    return f"{of_group}{first.period.label}", f"{of_group}{second.period.label}"
+
+
+def comparison_lines(answer: Answer) -> tuple[str, ...]:
+    """Two figures compared, in plain words: which is higher, by how much, and if that is noise."""
+    told = answer.comparison
+    if told is None:
+        return ()
+    value, interval = best_texts(answer)
+    (name, other), own, others = (
+        _compared_names(told),
+        _compared_value(told.first),
+        _compared_value(told.second),
+    )
+    where = f"In {told.first.period.label}, " if told.first.period == told.second.period else ""
+    if value == MISSING or answer.value is None:
+        return (f"{where}{name} and {other}: the noise hides how they compare.",)
+    if told.by is By.RATIO:
+        said = f"is {value} times {other} ({others})"
+    else:
+        above = "above" if answer.value > 0 else "below"
+        size = value.removeprefix("+").removeprefix("−")
+        said = f"is {size} {above} {other} ({others})"
+    found = f"{where}{name} ({own}) {said}."
+    what = {By.DIFFERENCE: "difference", By.PERCENT: "change", By.RATIO: "ratio"}[told.by]
+    sure = confidence_text((answer,))
+    within = f"With {sure} confidence, the {what} without noise is {_ends_text(interval)}."
+    if told.more_than_noise:
+        return found, within, "That is more than noise."
+    if answer.perhaps_empty:
+        return found, within, "There may be no cases at all, so this may be noise alone."
+    return found, within, "That may be noise alone: both may be the same."
+
+
+def _ends_text(interval: str) -> str:
+    return (
+        interval
+        if interval.startswith("at ")
+        else f"between {interval.replace(' to ', ' and ', 1)}"
+    )
+
+
+def view_line(series: Series) -> str:
+    """What is shown of the figures, and of which days each is."""
+    if not series.view:
+        return ""
+    if any(answer.over is not None for answer in series.answers):
+        return f"{series.view}: each figure is about the days up to the end of its period"
+    return series.view
 
 
 def derived_text(answers: Sequence[Answer]) -> str:

@@ -66,6 +66,7 @@ def analyst_app(
     add_route(app, "POST", "/rehearse", view.rehearse, preview, LOG)
     add_route(app, "POST", "/release", view.release, release, (402, 409, *LOG))
     add_route(app, "POST", "/replay", view.replay, preview, LOG)
+    add_route(app, "POST", "/compare", view.compare, preview, LOG)
     add_route(app, "GET", "/subscriptions", view.subscriptions, preview)
     add_route(app, "POST", "/subscriptions", view.subscribe, release, (402, *LOG))
     add_route(app, "DELETE", "/subscriptions/{subscription}", view.unsubscribe, release, (404,))
@@ -167,6 +168,14 @@ class AnalystView:
         """What was released before, at the ε the definitions name; never charges."""
         catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
         return replies.ReleasedSeries(catalogue.log, session.replay(catalogue, smooth=sent.smooth))
+
+    def compare(self, sent: models.ToCompare, bearer: Asking) -> replies.ReleasedSeries:
+        """Two periods, or two groups, of what is on record; never charges."""
+        catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
+        series = session.compare(
+            catalogue, periods=sent.periods, groups=sent.groups, by=str(sent.by)
+        )
+        return replies.ReleasedSeries(catalogue.log, series)
 
     def subscriptions(self, bearer: Asking) -> replies.Subscriptions:
         """Your subscriptions."""

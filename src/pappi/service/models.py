@@ -25,6 +25,7 @@ from pappi.session import from_wire
 from pappi.values import (
     UNDER_REPLACE,
     Adjacency,
+    By,
     Calendar,
     CaseBorder,
     Kind,
@@ -156,6 +157,17 @@ class ToAdvise(Definitions):
     """ε for each PPI, if not as they name it."""
 
     epsilon: Amount | None = None
+
+
+Pair = Annotated[list[Text], Field(min_length=2, max_length=2)]
+
+
+class ToCompare(Definitions):
+    """Two periods by their labels, or two groups by their keys; and how they are compared."""
+
+    periods: Annotated[Pair, Field(examples=[["2024-02", "2024-01"]])] | None = None
+    groups: Pair | None = None
+    by: Choice[By] = By.DIFFERENCE
 
 
 class ToReplay(Definitions):

@@ -6,6 +6,7 @@ the same types, the same errors. Whatever takes a `Session` works with either.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Protocol
 
@@ -166,6 +167,21 @@ class Session(Protocol):
         ppi: Ids | None = None,
     ) -> Released:
         """What was released before, at the ε the definitions name: costs nothing, ever."""
+
+    def compare(
+        self,
+        definitions: Definitions,
+        *,
+        periods: Sequence[str] | None = None,
+        groups: Sequence[str] | None = None,
+        by: str = "difference",
+        total: Amount | None = None,
+        ppi: Ids | None = None,
+    ) -> Released:
+        """Two periods, or two groups, of what is on record: how they differ, and if that is noise.
+
+        By their "difference", in "percent", or by their "ratio". Nothing is charged.
+        """
 
     # --- subscriptions and saved queries ---
 

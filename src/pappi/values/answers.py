@@ -188,6 +188,51 @@ def _between(low: Number, high: Number) -> Fraction:
     return Fraction(low) + 1 if high == math.inf else (Fraction(low) + Fraction(high)) / 2
 
 
+# --- comparisons ------------------------------------------------------------------------------
+
+
+class By(StrEnum):
+    """How two figures are compared: first − second, that in percent of the second, or their ratio.
+
+    DIFFERENCE  in the unit of the figures; of shares in percentage points.
+    PERCENT     of the second.
+    RATIO       the first in units of the second: 1 is no difference.
+    """
+
+    DIFFERENCE = "difference"
+    PERCENT = "percent"
+    RATIO = "ratio"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A figure that is compared: of one period and group, with its own interval."""
+
+    period: Period
+    group: str | None
+    value: float | None
+    unit: str
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What an answer compares, where it is no figure of its own: the first with the second.
+
+    It is `more_than_noise` if the interval of the answer leaves out that they are the same.
+    """
+
+    by: By
+    first: Compared
+    second: Compared
+    more_than_noise: bool
+
+    @property
+    def same(self) -> float:
+        """What the value would be if both were the same."""
+        return 1.0 if self.by is By.RATIO else 0.0
+
+
 # --- answers ----------------------------------------------------------------------------------
 
 
@@ -377,6 +422,9 @@ class Answer:
     function of what they released. The ε of its guarantee is the sum of theirs in one block.
 
     Where a `distribution` was asked for, the value is its median.
+
+    What a view shows is a function of figures on record: a `comparison` of two of them, or all the
+    days that it is `over`, of which its period is the last.
     """
 
     ppi: str
@@ -403,6 +451,8 @@ class Answer:
     clipping_decides: bool = False
     derived_from: tuple[Source, ...] = ()
     distribution: Distribution | None = None
+    comparison: Comparison | None = None
+    over: Period | None = None
 
     @property
     def best(self) -> Answer | Smoothed:
@@ -419,7 +469,9 @@ class Series:
     clipped, in all periods and groups together.
     `caution` says how the mechanism's answer differs from what was asked.
     `group_targets` override `target` in their groups. `smoothing` says what smoothing did, if
-    it was asked for. `rehearsed` answers are about made-up cases, and never a release.
+    it was asked for. `rehearsed` answers are about made-up cases, and never a release. `view` says
+    what is shown of the figures, if not the figures themselves: "change from the previous
+    period".
     """
 
     ppi: str
@@ -435,6 +487,7 @@ class Series:
     rehearsed: bool = False
     covers: str = ""
     beyond: Beyond | None = None
+    view: str = ""
 
     @property
     def warning(self) -> str:

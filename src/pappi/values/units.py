@@ -53,6 +53,9 @@ class Unit:
 
 NUMBER = Unit("", Fraction(1))
 PERCENT = Unit("percent", Fraction(1, 100))
+PERCENTAGE_POINTS = Unit("percentage points", Fraction(1, 100))
+"""Of the difference of two values in percent."""
+
 FRACTION = Unit("fraction", Fraction(1))
 HOURS = Unit("hours", Fraction(DURATIONS["hours"]))
 

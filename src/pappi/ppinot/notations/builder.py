@@ -344,6 +344,14 @@ class Indicator:
         """
         return self._with(unit=unit)
 
+    def show(self, view: str) -> Indicator:
+        """A change, a rolling window, a year to date or two groups, in place of the figures.
+
+        >>> print(number().every("month").show("change from the previous period"))
+        the number of cases, for every month, shown as change from the previous period
+        """
+        return self._with(show=view)
+
     def at(self, epsilon: Epsilon | str | float | Decimal) -> Indicator:
         """The ε that one value may cost.
 

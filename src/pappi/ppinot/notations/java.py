@@ -31,7 +31,7 @@ CHANGING = frozenset(
     {
         *("occurrence", "among", "lifecycle", "element", "of", "startPick", "endPick"),
         *("openCycle", "percent", "typed", "missing", "holidays", "calendar", "recent", "cases"),
-        *("refMinExcluded", "refMaxExcluded"),
+        *("refMinExcluded", "refMaxExcluded", "show"),
     }
 )
 """Fields of ours that change what is computed."""

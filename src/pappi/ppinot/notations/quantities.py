@@ -61,15 +61,25 @@ from pappi.ppinot.notations.shapes import (
     Written,
 )
 from pappi.ppinot.tree import ROOT, aggregated_measures, with_aggregated
+from pappi.ppinot.views import (
+    VIEW_EXAMPLES,
+    VIEW_PATTERN,
+    Between,
+    Comparing,
+    View,
+    parse_view,
+)
 from pappi.ppinot.wording import did_you_mean, listed, quoted
 from pappi.values import (
     DURATIONS,
     FRACTION,
     HOURS,
+    NUMBER,
     PERCENT,
     UNIT_INTERVAL,
     ZERO,
     Bounds,
+    By,
     Epsilon,
     Kind,
     Unit,
@@ -249,6 +259,27 @@ SHARE_OF_CASES = Written(
     pattern=r"^\s*[0-9]{0,9}\.?[0-9]{1,9}\s*%?\s*$",
     types=("number", "string"),
     text=lambda share: f"{decimal_text(100 * share)} %",
+)
+
+
+def _parse_view(node: ScalarNode, problems: Problems) -> View | None:
+    view = parse_view(node.text)
+    if view is None:
+        hint = f"write e.g. {listed(VIEW_EXAMPLES)}"
+        problems.add(node.position, f"{quoted(node.text)} is nothing that can be shown", hint)
+    return view
+
+
+VIEW: Written[View] = Written(
+    "what is shown of the figures",
+    _parse_view,
+    example=VIEW_EXAMPLES[0],
+    pattern=VIEW_PATTERN,
+    text=lambda view: Bare(str(view)),
+)
+VIEW_DOC = (
+    "what is shown of the figures: their change, a rolling window, a year to date, or two groups "
+    "compared; the figures themselves are what is released and paid for"
 )
 
 TIME_UNIT = Written("a unit of time", _parse_time_unit, example="hours")
@@ -513,6 +544,16 @@ class Shown:
         kind = measure_kind(ppi.measure, None)
         in_time = DURATIONS.get(ppi.unit.name) == ppi.unit.factor
         return cls(Kind.DURATION if kind is None and in_time else kind, ppi.unit)
+
+    def of_view(self, view: View | None) -> Shown:
+        """The same of what is shown, which is what targets are about."""
+        if not isinstance(view, Comparing):
+            return self
+        groups = () if isinstance(view, Between) else self.groups
+        units = {By.PERCENT: PERCENT, By.RATIO: NUMBER}
+        if view.by in units:
+            return Shown(Kind.NUMBER, units[view.by], groups)
+        return replace(self, groups=groups)
 
     def read(self, quantity: Quantity, problems: Problems) -> Fraction | None:
         """The value that is meant, in internal units."""

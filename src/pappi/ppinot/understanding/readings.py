@@ -28,6 +28,7 @@ from pappi.ppinot.model import (
     Grouping,
     MultiInstance,
     Ppi,
+    Scope,
     Target,
     measure_kind,
 )
@@ -39,9 +40,11 @@ from pappi.ppinot.understanding.clauses import Clauses, Way, duration_of
 from pappi.ppinot.understanding.frames import Frames
 from pappi.ppinot.understanding.names import Names
 from pappi.ppinot.understanding.slots import Slots, slots_of
+from pappi.ppinot.understanding.views import Taken, taken_out
 from pappi.ppinot.understanding.words import Limit, Token, TokenKind, tokens
+from pappi.ppinot.views import Between, Comparing, View
 from pappi.ppinot.wording import quoted
-from pappi.values import Kind, Unit, Vocabulary, duration_unit
+from pappi.values import By, Grid, Kind, Unit, Vocabulary, duration_unit
 
 MOST_CHARACTERS, MOST_WORDS = 500, 60
 _SHOWN = 4
@@ -81,15 +84,18 @@ class Understanding:
 def understand(text: str, vocabulary: Vocabulary, log: str) -> Understanding:
     """Read a sentence by the public names of a log; NotUnderstood if no reading is likely."""
     text = " ".join(text.split())
-    said = tokens(text)
+    measured, taken = taken_out(text, vocabulary)
+    said = tokens(measured)
     if len(text) > MOST_CHARACTERS or len(said) > MOST_WORDS:
         limit = f"at most {MOST_CHARACTERS} characters and {MOST_WORDS} words"
         raise NotUnderstood(f"this is too long: {limit}", hint="say one PPI at a time")
     names = Names(vocabulary)
     clauses = Clauses(names)
     slots, frames = slots_of(said, names), Frames(clauses)
+    if taken is not None and taken.unit is not None and slots.scope is None:
+        slots.scope = Scope(Grid(taken.unit))
     ranked = sorted(
-        (_rated(way, slots, clauses, vocabulary) for way in frames.read(slots)),
+        (_rated(way, slots, clauses, vocabulary, taken) for way in frames.read(slots)),
         key=lambda rated: (-round(rated.score, 2), -len(rated.way.used)),
     )
     readings: dict[str, Reading] = {}
@@ -114,12 +120,13 @@ class _Candidate:
     unit: Unit
     target: Target | None
     assumed: tuple[str, ...]
+    view: View | None = None
 
     def written(self, text: str, vocabulary: Vocabulary, log: str) -> Reading | None:
         """None if a catalogue cannot say it, or the log's names do not allow it."""
         scope = self.slots.scope or EVERY_MONTH
         name = text[:1].upper() + text[1:_LONGEST_NAME].rstrip(" .?!")
-        ppi = Ppi(_id(text), name, self.way.meant, self.unit, scope, self.target)
+        ppi = Ppi(_id(text), name, self.way.meant, self.unit, scope, self.target, show=self.view)
         catalogue = Catalogue(log, (ppi,))
         try:
             problems = check_catalogue(catalogue, vocabulary)
@@ -134,12 +141,20 @@ class _Candidate:
 
 
 def _rated(
-    way: Way[MultiInstance], slots: Slots, clauses: Clauses, vocabulary: Vocabulary
+    way: Way[MultiInstance],
+    slots: Slots,
+    clauses: Clauses,
+    vocabulary: Vocabulary,
+    taken: Taken | None,
 ) -> _Candidate:
     measure, told = way.meant, list(way.told)
+    view = None if taken is None else taken.view
+    if taken is not None and isinstance(view, Between):
+        pair = Grouping(DataMeasure(taken.attribute), (view.first, view.second))
+        measure = with_aggregated(measure, lambda _, part: replace(part, grouping=pair))
     kind = measure_kind(measure, vocabulary)
     penalty = 1.0
-    if slots.group is not None:
+    if slots.group is not None and not isinstance(view, Between):
         keys = vocabulary.keys.get(slots.group.name)
         grouping = Grouping(DataMeasure(slots.group.name), keys or (FILL_IN,))
         measure = with_aggregated(measure, lambda _, part: replace(part, grouping=grouping))
@@ -150,10 +165,13 @@ def _rated(
                 f"the log lists no values of {slots.group.name}: write the groups in place of "
                 f"'{FILL_IN}'"
             )
+    is_share = isinstance(measure, AggregatedMeasure) and measure.function is Aggregation.SHARE
+    if isinstance(view, Comparing) and slots.target and slots.target.unit == "%" and not is_share:
+        view = replace(view, by=By.PERCENT)
     unread = clauses.unread(slots.rest, way.used)
     unit, target = _shown(measure, kind, slots), None
     if slots.target is not None:
-        target, told_of_target = _target(slots.target, measure, kind)
+        target, told_of_target = _target(slots.target, measure, kind, view)
         told += told_of_target
         if target is None:
             penalty = 0.4
@@ -168,7 +186,7 @@ def _rated(
     score *= _ASSUMED ** len(way.told) * _NOUN ** len(nouns)
     assumed = tuple(dict.fromkeys(told))
     way = replace(way, meant=measure)
-    return _Candidate(way, slots, unread, min(score, 1.0), unit, target, assumed)
+    return _Candidate(way, slots, unread, min(score, 1.0), unit, target, assumed, view)
 
 
 def _missing_bounds(measure: MultiInstance) -> list[str]:
@@ -186,11 +204,13 @@ def _shown(measure: MultiInstance, kind: Kind | None, slots: Slots) -> Unit:
 
 
 def _target(
-    limit: Limit, measure: MultiInstance, kind: Kind | None
+    limit: Limit, measure: MultiInstance, kind: Kind | None, view: View | None
 ) -> tuple[Target | None, list[str]]:
-    """The target in internal units; None if it is of another kind than the measure."""
+    """The target in internal units; None if it is of another kind than what is shown."""
     told: list[str] = []
     is_share = isinstance(measure, AggregatedMeasure) and measure.function is Aggregation.SHARE
+    if isinstance(view, Comparing) and view.by is not By.DIFFERENCE:
+        kind, is_share = Kind.NUMBER, view.by is By.PERCENT
 
     def internal(number: str) -> Fraction | None:
         length, assumed = duration_of(number, limit.unit)

@@ -6,10 +6,10 @@ PPIs themselves, over all of the log. What measures one case only is no PPI: it 
 remark, or, if nothing else is there, refused.
 
 Fields of ours in a document: `log`, `total`. In a PPI: `process`, `unit`, `valueRange`,
-`tolerated`, `groupTargets`, `privacy` {epsilon, answer, mechanism, noise, falloff, buckets, alone,
-expected}. In a scope: `calendar` (quarter, for periods of three months), `recent` {period,
-frequency}, `cases` (a
-measure: which cases count at all), the kind TimeFilter (one period). In a target: `refMinExcluded`,
+`tolerated`, `groupTargets`, `show` (a change, a rolling window, …: see `views`), `privacy`
+{epsilon, answer, mechanism, noise, falloff, buckets, alone, expected}. In a scope: `calendar`
+(quarter, for periods of three months), `recent` {period, frequency}, `cases` (a measure: which
+cases count at all), the kind TimeFilter (one period). In a target: `refMinExcluded`,
 `refMaxExcluded`; `refMinExact`, `refMaxExact` for a limit that is no decimal number.
 """
 
@@ -93,8 +93,9 @@ from pappi.ppinot.notations.metamodel.measures import (
     read_measure,
     read_single,
 )
+from pappi.ppinot.views import VIEW_EXAMPLES, Comparing, View, parse_view
 from pappi.ppinot.wording import quoted
-from pappi.values import ZERO, Calendar, Epsilon, Grid, Unit
+from pappi.values import PERCENT, ZERO, By, Calendar, Epsilon, Grid, Unit
 
 Unread = Iterable[tuple[str, Position]]
 
@@ -219,6 +220,7 @@ def _with_own_fields(ppi: Ppi, fields: Fields, time_unit: Unit | None) -> Ppi:
         place = privacy.place("mechanism")
         said |= attributes_read(privacy, _PRIVACY)
         said["release"] = ReleaseChoice(**attributes_read(privacy, _RELEASE), position=place)
+    scale = _scale_shown(said.get("show"), scale)
     return replace(
         ppi,
         unit=unit,
@@ -357,6 +359,21 @@ def _day(scope: Fields, key: str) -> date | None:
 # --- targets --------------------------------------------------------------------------
 
 
+def _view(fields: Fields, key: str) -> View | None:
+    text = fields.text(key)
+    view = parse_view(text) if text else None
+    if text and view is None:
+        fields.refuse(key, f"{quoted(text)} is nothing that can be shown", VIEW_EXAMPLES[0])
+    return view
+
+
+def _scale_shown(view: View | None, scale: Fraction) -> Fraction:
+    """Of the target of a view: a change in percent is one in every unit."""
+    if not isinstance(view, Comparing) or view.by is By.DIFFERENCE:
+        return scale
+    return PERCENT.factor if view.by is By.PERCENT else Fraction(1)
+
+
 def _target(fields: Fields | None, scale: Fraction) -> Target | None:
     """A target in numbers of which each is so much; None also if it has no limit."""
     if fields is None:
@@ -458,6 +475,7 @@ _WORDS: Entries = {
     "responsible": Entry("responsible", Fields.text),
     "informed": Entry("informed", Fields.texts, list),
     "comments": Entry("comments", Fields.text),
+    "show": Entry("show", _view, str),
 }
 """The attributes of a PPI that are written as they are."""
 
@@ -481,7 +499,7 @@ def _ppi_json(ppi: Ppi, shared: str) -> Json:
         _check_extent(ppi.scope.cases)
     is_time = timed_by(ppi.measure) is not None
     time = unit_of_time(ppi.unit.factor)
-    scale = time.factor if is_time else ppi.unit.factor
+    scale = _scale_shown(ppi.show, time.factor if is_time else ppi.unit.factor)
     label = "" if is_time or labelled(ppi.measure, ppi.unit.name) != ppi.unit else ppi.unit.name
     usual = time if is_time else labelled(ppi.measure, label)
     measure = measure_json(ppi.measure, ppi.process, time.factor)

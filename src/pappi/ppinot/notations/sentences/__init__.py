@@ -18,6 +18,7 @@ from pappi.ppinot.notations.sentences.measures import (
     parse_measure,
     parse_scope,
     parse_sentence,
+    parse_shown,
     phrase,
     sentence,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "parse_measure",
     "parse_scope",
     "parse_sentence",
+    "parse_shown",
     "phrase",
     "read_template",
     "sentence",

@@ -102,6 +102,7 @@ from pappi.ppinot.notations.sentences.patterns import (
     pattern_of,
 )
 from pappi.ppinot.notations.sentences.words import Cursor, Reading, Word, WordKind
+from pappi.ppinot.views import VIEW_EXAMPLES, View, parse_view
 from pappi.ppinot.wording import did_you_mean, quoted
 from pappi.values import (
     DURATIONS,
@@ -130,12 +131,46 @@ def parse_measure(
 def parse_sentence(
     text: str, reading: Reading = _READING, *, origin: Position | Origin = NOWHERE
 ) -> tuple[MultiInstance, Scope | None]:
-    """A measure of many cases and the scope it is asked for, if the sentence names one."""
+    """A measure of many cases and the scope it is asked for, if the sentence names one.
+
+    One that says what is shown of the figures is read by `parse_shown`.
+    """
 
     def asked(cursor: Cursor) -> tuple[MultiInstance, Scope | None]:
-        return MULTI.read(cursor), SCOPE.read(cursor) if cursor.accept(", for") else None
+        read = MULTI.read(cursor), SCOPE.read(cursor) if cursor.accept(", for") else None
+        if cursor.accept(", shown as"):
+            raise cursor.refusal("this says what is shown of the figures", "use parse_shown")
+        return read
 
     return whole(text, reading, origin, asked)
+
+
+def parse_shown(
+    text: str, reading: Reading = _READING, *, origin: Position | Origin = NOWHERE
+) -> tuple[MultiInstance, Scope | None, View | None]:
+    """The same, and what is shown of the figures: "…, shown as rolling 3 months"."""
+
+    def asked(cursor: Cursor) -> tuple[MultiInstance, Scope | None, View | None]:
+        measure, scope = MULTI.read(cursor), None
+        if cursor.accept(", for"):
+            scope = SCOPE.read(cursor)
+        return measure, scope, _read_view(cursor) if cursor.accept(", shown as") else None
+
+    return whole(text, reading, origin, asked)
+
+
+def _read_view(cursor: Cursor) -> View:
+    """All that is left of the sentence."""
+    first = cursor.next
+    while cursor.next.kind is not WordKind.END:
+        cursor.take()
+    written = cursor.words.text[first.start :].strip().removesuffix(".")
+    view = parse_view(written)
+    if view is None:
+        raise cursor.refusal(
+            f"{quoted(written)} is nothing that can be shown", f"as in {VIEW_EXAMPLES[0]}", at=first
+        )
+    return view
 
 
 def parse_scope(
@@ -158,7 +193,8 @@ def whole(text: str, reading: Reading, origin: Position | Origin, read: Callable
 
 def sentence(ppi: Ppi) -> str:
     """What a PPI says: "the average of the duration between …, for every month"."""
-    return f"{definition(ppi)}, for {SCOPE.write(ppi.scope)}"
+    shown = "" if ppi.show is None else f", shown as {ppi.show}"
+    return f"{definition(ppi)}, for {SCOPE.write(ppi.scope)}{shown}"
 
 
 def definition(ppi: Ppi) -> str:

@@ -42,6 +42,7 @@ from pappi.ppinot.notations.quantities import (
     EPSILON,
     QUANTITY,
     SHARE_OF_CASES,
+    VIEW,
     Quantity,
     Shown,
     Targets,
@@ -104,6 +105,7 @@ class Key(StrEnum):
     DEFINITION = "Definition"
     TARGET = "Target"
     SCOPE = "Scope"
+    SHOW = "Show"
     RESPONSIBLE = "Responsible"
     INFORMED = "Informed"
     COMMENTS = "Comments"
@@ -414,7 +416,9 @@ _UNIT = _field(Key.UNIT, _TEXT_NODE)
 _TARGET, _TOLERATED = (_field(key, _LATER) for key in _BANDS)
 _SCOPE = _field(Key.SCOPE, _sentence(SCOPE, _CONSIDERED))
 _BEFORE = {"process": _field(Key.PROCESS, _TEXT), "goals": _field(Key.GOALS, _TEXTS)}
-_BEHIND = {
+_SHOW = _field(Key.SHOW, VIEW)
+_BEHIND: dict[str, Field[Any]] = {
+    "show": _SHOW,
     "responsible": _field(Key.RESPONSIBLE, _TEXT),
     "informed": _field(Key.INFORMED, _TEXTS),
     "comments": _field(Key.COMMENTS, _entry("a text", lambda node: _read_text(node, "\n"), _text)),
@@ -436,7 +440,8 @@ def _ppi(values: Values, problems: Problems) -> Ppi | None:
     grouping = next(measure.grouping for _, measure in aggregated_measures(measure))
     shown = Shown(kind, unit, grouping.keys if grouping else (), is_said=label is not None)
     limits, target = values.get(_RANGE), _target_node(values, problems)
-    targets = (target and targets_in(shown).read(target, problems)) or Targets()
+    aimed = shown.of_view(values.get(_SHOW))
+    targets = (target and targets_in(aimed).read(target, problems)) or Targets()
     return Ppi(
         id=values[_ID],
         name=values[_ID] if name is None else name,
@@ -516,6 +521,7 @@ _RANGE = _field(
 
 def _parts(ppi: Ppi) -> Parts:
     unit, shown = ppi.unit, Shown.of(ppi)
+    aimed = shown.of_view(ppi.show)
     is_usual = unit == usual_unit(ppi.measure)
     label = _node(unit.name, ppi.position)
     if not is_usual and unit_of(ppi.measure, shown.kind, label, (), Problems()) != unit:
@@ -532,7 +538,7 @@ def _parts(ppi: Ppi) -> Parts:
         where = f" in {quote_text(of.key)}" if isinstance(of, GroupTarget) else ""
         for (key, lead), target in zip(_BANDS.items(), (of.target, of.tolerated), strict=True):
             if target is not None:
-                said[f"{key}{where}"] = f"{lead} {target_in(shown).write(target)}"
+                said[f"{key}{where}"] = f"{lead} {target_in(aimed).write(target)}"
     limits = None if ppi.value_range is None else shown.written_range(ppi.value_range)
     return said | {_RANGE: limits, _SCOPE: ppi.scope, **attributes_said(ppi, **_BEHIND)}
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
-from typing import cast
+from typing import Any, cast
 
 from pappi.errors import DefinitionError, Position, Problem
 from pappi.ppinot.expressions import parser
@@ -37,6 +37,8 @@ from pappi.ppinot.notations.quantities import (
     EPSILON,
     SHARE_OF_CASES,
     UNIT,
+    VIEW,
+    VIEW_DOC,
     Shown,
     Targets,
     WrittenBounds,
@@ -75,6 +77,7 @@ from pappi.ppinot.notations.yaml.measures import (
 )
 from pappi.ppinot.notations.yaml.scopes import SCOPE
 from pappi.ppinot.tree import aggregated_measures
+from pappi.ppinot.views import View
 from pappi.ppinot.wording import quoted
 from pappi.values import WorkingCalendar
 
@@ -298,6 +301,7 @@ PPI_TARGET: Field[Node] = Field(
     "group",
 )
 PPI_SCOPE = Field("scope", SCOPE, "the periods asked for; every month if not given")
+PPI_SHOW: Field[View] = Field("show", VIEW, VIEW_DOC)
 PPI_EPSILON = Field("epsilon", EPSILON, "the ε that one value may cost")
 PPI_RELEASE = Field(
     "release", RELEASE, "how to release it; the planner chooses whatever is not given"
@@ -313,7 +317,8 @@ GOALS = Field("goals", _TEXTS, "what it is for")
 RESPONSIBLE = Field("responsible", _TEXT, "who is responsible for it")
 INFORMED = Field("informed", _TEXTS, "who is informed about it")
 COMMENTS = Field("comments", _TEXT, "anything else")
-_PLAIN = {
+_PLAIN: dict[str, Field[Any]] = {
+    "show": PPI_SHOW,
     "epsilon": PPI_EPSILON,
     "release": PPI_RELEASE,
     "expected": PPI_EXPECTED,
@@ -340,7 +345,8 @@ def _ppi(values: Values, problems: Problems) -> Ppi | None:
     keys = grouping.keys if grouping else ()
     shown = Shown(kind, unit, keys, is_said=values.get(PPI_UNIT) is not None)
     node = values.get(PPI_TARGET)
-    targets = (node and TARGETS.resolved(node, shown, problems)) or Targets()
+    aimed = shown.of_view(values.get(PPI_SHOW))
+    targets = (node and TARGETS.resolved(node, aimed, problems)) or Targets()
     return Ppi(
         id=values[ID],
         name=values.get(NAME) or values[ID],
@@ -382,7 +388,7 @@ def _parts(ppi: Ppi) -> Parts:
         MEASURE: WrittenMeasure(ppi.measure, bounds=inside),
         ALL_BOUNDS: bounds or None,
         PPI_UNIT: None if ppi.unit == usual_unit else ppi.unit.name or None,
-        PPI_TARGET: targets_in(shown).write(targets) if has_targets else None,
+        PPI_TARGET: targets_in(shown.of_view(ppi.show)).write(targets) if has_targets else None,
         PPI_SCOPE: ppi.scope,
         **attributes_said(ppi, **_PLAIN),
     }

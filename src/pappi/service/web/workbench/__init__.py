@@ -4,6 +4,7 @@ view          what every page has
 pages         the logs one may query; saved queries and subscriptions
 asking        a query before its release: composed, previewed, rehearsed, released
 composing     ... put together from sentences with blanks, without knowing the notation
+comparing     two figures on record compared: what can be picked, and the result in words
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from fastapi import Path, Query
+from fastapi import Depends, Path, Query
 from starlette.responses import RedirectResponse, Response
 
 from pappi.errors import NotFound, TellsNothing
@@ -20,6 +20,7 @@ from pappi.service.models import Name
 from pappi.service.web.forms import Sent, day_in
 from pappi.service.web.rendering import PageNumber, block_page
 from pappi.service.web.workbench.asking import paid_text, price_text
+from pappi.service.web.workbench.comparing import PERIODS, Choice, compare_figures
 from pappi.service.web.workbench.view import View, cards_of
 from pappi.session import Analyst
 from pappi.store import SavedQuery
@@ -90,11 +91,24 @@ class LogsView(View):
 
 # --- saved queries and subscriptions ------------------------------------------------------
 
+Picked = Annotated[str, Query(max_length=1_000)]
 QuestionId = Annotated[str, Path(max_length=64)]
 _PLACE = "definitions"
 _HOME = "/workbench/questions"
 # At most this many PPIs have charts on one page; the others are on the next.
 _ON_A_PAGE = 10
+
+
+def _choice(
+    ppi: Picked = "",
+    of: Picked = PERIODS,
+    first: Picked = "",
+    second: Picked = "",
+    period: Picked = "",
+    by: Picked = "difference",
+) -> Choice:
+    """What was picked to be compared, in the address of the page."""
+    return Choice(ppi, of, first, second, period, by)
 
 
 class SavedQueriesView(View):
@@ -116,9 +130,10 @@ class SavedQueriesView(View):
         bearer: Asking,
         smooth: bool = False,  # noqa: FBT001, FBT002 - parameters of the address
         after: Annotated[int, Query(ge=0, le=10_000)] = 0,
+        choice: Annotated[Choice, Depends(_choice)] = Choice(),  # noqa: B008 - it is frozen
     ) -> Response:
         """What is on record for a saved query, and the price of what is not."""
-        return self._shown(question, bearer, smooth=smooth, after=after)
+        return self._shown(question, bearer, smooth=smooth, after=after, choice=choice)
 
     def _shown(
         self,
@@ -127,6 +142,7 @@ class SavedQueriesView(View):
         *,
         smooth: bool = False,
         after: int = 0,
+        choice: Choice = Choice(),  # noqa: B008 - it is frozen
         nothing: str = "",
     ) -> Response:
         """`nothing` says why a subscription was refused: it would tell nothing."""
@@ -142,6 +158,7 @@ class SavedQueriesView(View):
             question=saved,
             names=[ppi.name for ppi in catalogue.ppis],
             cards=cards_of(series),
+            compared=compare_figures(session, catalogue, series, choice),
             figures=sum(len(ppi.answers) for ppi in series),
             price=price,
             price_text=price_text(price),

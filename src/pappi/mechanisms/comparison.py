@@ -1,0 +1,127 @@
+"""Two figures compared: the interval of their difference, and of their ratio.
+
+Both have noise of their own, drawn independently: they are of disjoint periods, or of two groups,
+each of which has its draw. (The members of one joint draw have not: they cannot be compared so.)
+
+**Sums** are linear in what was released, so the noise of their difference has an exact law: that
+of the sum of both noises (`combined`).
+
+**Means, shares, ratios and formulas** are quotients of noisy numbers. Each has an interval [l, u]
+with the right coverage, the number of cases unknown. The difference gets its interval from those,
+by recovering from each limit how far the estimate may be off on that side (MOVER; Zou and Donner,
+Statistics in Medicine 27, 2008), which adds up in quadrature:
+
+    low  = a − b − √((a − l_a)² + (u_b − b)²),    high = a − b + √((u_a − a)² + (b − l_b)²)
+
+The noise has longer tails than a normal law, so a sum of two has shorter ones at the same
+deviation: the interval errs on the wide side. But a limit that lies where values can lie at all
+says nothing of how far off the estimate is, as the truth may well be there: such a distance is
+added, not squared. Then that figure never fails on this side, and the other one as rarely as its
+own interval does.
+
+**Ratios** a/b of what cannot be negative are those r at which a − r·b may be 0, by the interval of
+that difference (as Fieller has it). Its ends fall with r, so each has one root; if b may be 0,
+there is no upper end.
+
+Coverage is measured: `tests/unit/test_comparison.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pappi.mechanisms.combined import CombinedSum, SummedNoise, Term
+from pappi.mechanisms.laws import Outcome
+from pappi.mechanisms.mechanism import Mechanism
+
+Range = tuple[float, float]
+_HALVINGS = 60
+_DUST = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertain:
+    """A figure, its interval, and where it can lie at all."""
+
+    value: float
+    low: float
+    high: float
+    least: float = -math.inf
+    most: float = math.inf
+
+    @property
+    def down(self) -> tuple[float, bool]:
+        """How far below the value it may lie, and whether nothing but its range says so."""
+        return max(self.value - self.low, 0.0), self.low <= self.least + self._dust
+
+    @property
+    def up(self) -> tuple[float, bool]:
+        return max(self.high - self.value, 0.0), self.high >= self.most - self._dust
+
+    @property
+    def _dust(self) -> float:
+        ends = (abs(end) for end in (self.least, self.most) if math.isfinite(end))
+        return _DUST * max(ends, default=0.0)
+
+
+def difference(first: Uncertain, second: Uncertain, times: float = 1.0) -> Range:
+    """The interval of first − times·second."""
+    between = first.value - times * second.value
+    return (
+        between - _together(first.down, second.up, times),
+        between + _together(first.up, second.down, times),
+    )
+
+
+def _together(own: tuple[float, bool], other: tuple[float, bool], times: float) -> float:
+    (one, open_one), (two, open_two) = own, other
+    two = times * two if times else 0.0
+    return one + two if open_one or open_two else math.hypot(one, two)
+
+
+def ratio(first: Uncertain, second: Uncertain) -> Range:
+    """The interval of first/second, neither of which can be negative; it may have no upper end."""
+    low = 0.0
+    if first.low > 0 and math.isfinite(second.high):
+        low = _root(lambda times: difference(first, second, times)[0])
+    if second.low <= 0:
+        return low, math.inf
+    return low, _root(lambda times: difference(first, second, times)[1])
+
+
+def _root(falling: Callable[[float], float]) -> float:
+    """Where a function that begins at 0 or above, and falls in the end, is 0."""
+    low, high = 0.0, 1.0
+    while falling(high) > 0:
+        low, high = high, 2 * high
+        if math.isinf(high):
+            return math.inf
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return high
+
+
+# --- sums, exactly ----------------------------------------------------------------------------
+
+
+def difference_of_sums(
+    first: Mechanism, noisy: Outcome, second: Mechanism, other: Outcome, confidence: float
+) -> Range:
+    """The interval of the difference of two sums that were released apart."""
+    one, terms, rounded = _read(first, noisy)
+    two, others, also = _read(second, other)
+    away = SummedNoise((*terms, *others)).quantile(confidence) + rounded + also
+    return one - two - away, one - two + away
+
+
+def _read(mechanism: Mechanism, noisy: Outcome) -> tuple[float, tuple[Term, ...], float]:
+    """A sum as it was released, its noise, and by how much the lattice may have moved it."""
+    if isinstance(mechanism, CombinedSum):
+        return mechanism.added_up(noisy)
+    noise, (of_v, of_t), (v, t) = mechanism.pair_noise, mechanism.as_sum, mechanism.pair(noisy)
+    if noise is None:
+        raise ValueError("what this mechanism releases is no sum")
+    return of_v * v + of_t * t, ((noise, of_v, of_t),), mechanism.sum_rounding(noisy)
