@@ -153,7 +153,7 @@ def _distribution(plan: Plan, noisy: Noisy) -> Distribution | None:
 
 def _bins(counted: NoisyBins, unit: Unit, *, named: bool) -> Iterator[Bin]:
     """Shares within limits that nobody named have no interval: there are too many to find."""
-    off, likely = counted.count_reach(CONFIDENCE), counted.likely
+    likely = counted.likely
     upto, total = 0.0, sum(likely)
     for number, (count, (low, high)) in enumerate(zip(counted.counts, counted.cells, strict=True)):
         upto += likely[number]
@@ -161,6 +161,7 @@ def _bins(counted: NoisyBins, unit: Unit, *, named: bool) -> Iterator[Bin]:
         if named:
             share, least, most = counted.share_within(float(counted.bins.edges[number + 1]))
             interval = Interval(least, most, CONFIDENCE)
+        off = counted.count_reach(CONFIDENCE, number)
         cases = Interval(max(count - off, 0.0), max(count + off, 0.0), CONFIDENCE)
         yield Bin(unit.show(low), unit.show(high), float(count), cases, share, interval)
 

@@ -32,13 +32,18 @@ Nothing here sees a log: a mechanism gets one number per case and declared bound
 """
 
 from pappi.mechanisms.beyond import FAR_WIDTHS, BeyondBounds, Clipped, hidden_by_bounds
-from pappi.mechanisms.bins import Bins, NoisyBins, clamp
+from pappi.mechanisms.bins import MOST_BINS, Bins, NoisyBins, clamp
 from pappi.mechanisms.clip import PrivateClippingBound
 from pappi.mechanisms.combined import Combined, Part, combined_mean, combined_sum
 from pappi.mechanisms.exponential import StepLaw
 from pappi.mechanisms.family import Family, families
 from pappi.mechanisms.hexagon import HexagonRatio
-from pappi.mechanisms.histogram import NoisyHistogram
+from pappi.mechanisms.histogram import (
+    BinnedShare,
+    CombinedHistogram,
+    NoisyHistogram,
+    combined_histogram,
+)
 from pappi.mechanisms.interval import (
     IntervalExtreme,
     IntervalQuantile,
@@ -109,6 +114,7 @@ __all__ = [
     "FORMULA",
     "FUNCTIONS",
     "LOOSE_FILL",
+    "MOST_BINS",
     "OF_PUBLIC_NUMBER",
     "OVER_OCTAVES",
     "PART_OF_WHOLE",
@@ -118,10 +124,12 @@ __all__ = [
     "RATIO",
     "AnchoredMean",
     "BeyondBounds",
+    "BinnedShare",
     "Bins",
     "Chances",
     "Clipped",
     "Combined",
+    "CombinedHistogram",
     "Contribution",
     "DiscreteLaplaceLaw",
     "ErrorLaw",
@@ -176,6 +184,7 @@ __all__ = [
     "atom_tails",
     "clamp",
     "clamped_error",
+    "combined_histogram",
     "combined_mean",
     "combined_sum",
     "decision_epsilon",

@@ -24,7 +24,8 @@ numerically, and every step rounds outwards:
 
 Thresholds for |V − λT| are found at some λ, and lie on a straight line in between. They are convex
 in λ (quantiles of a symmetric log-concave law are a support function: see `pivot`), so the line
-lies above them.
+lies above them. λ and −λ have the same, unless a noise is `lopsided`: of a share that is read off a
+histogram, with more bins on one side of the limit than on the other.
 """
 
 from __future__ import annotations
@@ -51,9 +52,16 @@ from pappi.mechanisms.mechanism import (
     counted,
 )
 from pappi.mechanisms.pivot import share_hull
-from pappi.mechanisms.prediction import Chances, ErrorLaw, Floats, Scenario
+from pappi.mechanisms.prediction import Chances, ErrorLaw, Floats, Scenario, Trial
 from pappi.mechanisms.two_bin import drawn_in_shares
-from pappi.values import Adjacency, Bounds, LaplaceLikelihood, Likelihood, TwoBinLikelihood
+from pappi.values import (
+    CONFIDENCE,
+    Adjacency,
+    Bounds,
+    LaplaceLikelihood,
+    Likelihood,
+    TwoBinLikelihood,
+)
 
 DERIVED = "derived"
 
@@ -148,10 +156,26 @@ def _waves(terms: tuple[Term, ...], apart: float, jitter: float) -> Iterator[flo
 
 @lru_cache(maxsize=512)
 def _thresholds(terms: tuple[Term, ...], confidence: float) -> tuple[float, ...]:
-    """How far V − λT is off at most, with that confidence, at each of some λ from 0 to 1."""
-    turns = (number / (_TURNS - 1) for number in range(_TURNS))
-    turned = (tuple((noise, v, -turn * t) for noise, v, t in terms) for turn in turns)
-    return tuple(SummedNoise(each).quantile(confidence) for each in turned)
+    """How far V − λT is off at most, with that confidence, at each of some λ from −1 to 1."""
+
+    def at(number: int) -> float:
+        turn = number / (_TURNS - 1)
+        return SummedNoise(tuple((noise, v, -turn * t) for noise, v, t in terms)).quantile(
+            confidence
+        )
+
+    upwards = [at(number) for number in range(_TURNS)]
+    downwards = [at(-number) for number in range(1, _TURNS)] if _lopsided(terms) else upwards[1:]
+    return (*reversed(downwards), *upwards)
+
+
+@lru_cache(maxsize=512)
+def _lopsided(terms: tuple[Term, ...]) -> bool:
+    """Whether V − λT and V + λT may be noisy by different amounts."""
+    return any(
+        not math.isclose(noise.variance(1.0, 1.0), noise.variance(1.0, -1.0))
+        for noise, _, _ in terms
+    )
 
 
 # --- mechanisms that read what others have released ---------------------------------------
@@ -257,7 +281,12 @@ class CombinedMean(Combined):
         return told if self.counts else Estimate(value, least_cases=told.least_cases)
 
     def likelihood(self, noisy: Outcome) -> Likelihood | None:
-        """As if it were Laplace noise of the same size, whose longer tails claim less."""
+        """As if it were Laplace noise of the same size, whose longer tails claim less.
+
+        None of a share with more noise on one side than on the other.
+        """
+        if self._is_lopsided:
+            return None
         if self._knows_number:
             _, t = self._added(noisy)
             scale = self._noise(1.0, 0.0).as_laplace
@@ -272,8 +301,8 @@ class CombinedMean(Combined):
         at_turns = _thresholds(self._noise(1.0, 1.0).terms, confidence)
 
         def accepted(p: float) -> bool:
-            place = abs(2 * p - 1) * (_TURNS - 1)
-            low = min(int(place), _TURNS - 2)
+            place = 2 * p * (_TURNS - 1)
+            low = min(int(place), 2 * _TURNS - 3)
             most = at_turns[low] + (place - low) * (at_turns[low + 1] - at_turns[low])
             return 2 * abs((1 - p) * above - p * below) <= most
 
@@ -295,8 +324,19 @@ class CombinedMean(Combined):
         return 1 - rarely if off < 0 else rarely
 
     def _tail(self, distance: float, turn: float) -> float:
-        """At least P(|V − turn·T| ≥ distance), by a turn that has no less noise."""
-        return self._turned(math.ceil(abs(turn) * (_TURNS - 1) - 1e-9)).tail(distance)
+        """At least P(|V − turn·T| ≥ distance), by a turn that has no less noise.
+
+        Between two turns the noise is no larger than at one of them.
+        """
+        place = turn * (_TURNS - 1)
+        if not self._is_lopsided:
+            return self._turned(math.ceil(abs(place) - 1e-9)).tail(distance)
+        beside = {math.floor(place + 1e-9), math.ceil(place - 1e-9)}
+        return max(self._turned(number).tail(distance) for number in beside)
+
+    @property
+    def _is_lopsided(self) -> bool:
+        return _lopsided(self._noise(1.0, 1.0).terms)
 
     def predicted_error(self, cases: float, at: float | None) -> float:
         width = float(self.bounds.width)
@@ -322,6 +362,22 @@ class CombinedMean(Combined):
             return max(one_side(p + off, off) + one_side(p - off, off) for p in truths)
 
         return ErrorLaw(lru_cache(maxsize=256)(beyond), start=width)
+
+    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats]:
+        """As wide as at the limit, around values that are off by noise of the same size."""
+        low, width = float(self.bounds.low), float(self.bounds.width)
+        at_turns, most = _thresholds(self._noise(1.0, 1.0).terms, CONFIDENCE), 2.0 * trial.cases
+
+        def away(share: float) -> float:
+            place = clamp(share, 0.0, 1.0) * 2 * (_TURNS - 1)
+            return float(np.interp(place, np.arange(len(at_turns)), at_turns)) / most
+
+        at = (limit - low) / width
+        noise = self._noise(1.0, 1 - 2 * clamp(at, 0.0, 1.0)).deviation / most / math.sqrt(2)
+        shares = (trial.values[:, None] - low) / width + noise * Chances(0).laplace()
+        lower = np.where(shares > away(0.0), shares - away(at), 0.0)
+        upper = np.where(1 - shares > away(1.0), shares + away(at), 1.0)
+        return low + width * np.clip(lower, 0.0, 1.0), low + width * np.clip(upper, 0.0, 1.0)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
         low, width = float(self.bounds.low), float(self.bounds.width)

@@ -11,6 +11,11 @@ joins them is decided by their definitions alone, never by data:
 How many cases the bounds of means and sums cut off is one more number of the same draw, unless the
 PPI turns that off. A single mean or sum is then a set of its own (`plan_alone`).
 
+**Limits.** Shares of one measure within several limits (`t < 3 days`, `t < 10 days`) are read off
+one histogram whose bins end there: a case lies in one bin, so that one draw has all of their ε. It
+is compared with the joint draw and with each share alone, by the predicted errors, and taken where
+it is best. A share that is asked alone stays what it is.
+
 Everything else (extremes, quantiles, formulas, verdicts, private bounds, a mechanism of its own,
 `set: off`) is planned by itself.
 
@@ -32,16 +37,25 @@ it has the ε that gives them the errors that the whole set would have given (`p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
 from pappi.errors import Refused
-from pappi.mechanisms import Contribution, PresenceClass, joint_members, read_set
+from pappi.mechanisms import (
+    MOST_BINS,
+    BinnedShare,
+    Bins,
+    Contribution,
+    PresenceClass,
+    joint_members,
+    read_set,
+)
 from pappi.planning.bounds import bounds_of, is_integral, looseness_of, sides_cut
 from pappi.planning.error_prediction import predicted_error
 from pappi.planning.expected import expected_cases
+from pappi.planning.limits import Stretches, histogram_of, stretches_of
 from pappi.planning.measurements import Measurement, Request, settings_of
 from pappi.planning.plan import Plan, plan_ppi
 from pappi.ppinot import (
@@ -53,7 +67,7 @@ from pappi.ppinot import (
     is_total,
     spans_case,
 )
-from pappi.values import JSON, Adjacency, Epsilon, PublicLog
+from pappi.values import JSON, UNIT_INTERVAL, Adjacency, Epsilon, PublicLog
 
 _JOINED = ("mean", "share", "sum")
 _STEPS_TO_EPSILON = 4
@@ -88,7 +102,7 @@ def plan_each(asked: Sequence[tuple[Ppi, Epsilon]], log: PublicLog) -> tuple[Pla
     for epsilon, ppis in alike.items():
         sets, copies = _joint_sets(ppis, log)
         for unit in sets:
-            joint = _joined(unit, alone, partial(_times, epsilon), log)
+            joint = _best_together(unit, alone, partial(_times, epsilon), log)
             together = (plan for plan in joint.values() if plan.together)
             plans |= {plan.ppi.id: replace(plan, apart=epsilon) for plan in together}
         plans |= {copy.id: copied(plans[of.id], copy, log) for copy, of in copies}
@@ -265,7 +279,67 @@ def _planned(unit: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> dict[str,
 
     alone = {ppi.id: plan_alone(ppi, share(1), log) for ppi in unit}
     members = [ppi for ppi in unit if _member(ppi, log) is not None]
-    return alone | _joined(members, alone, share, log)
+    return alone | _best_together(members, alone, share, log)
+
+
+def _best_together(
+    unit: Sequence[Ppi],
+    alone: Mapping[str, Plan],
+    share: Callable[[int], Epsilon],
+    log: PublicLog,
+) -> dict[str, Plan]:
+    """One draw for all, or histograms for limits of one measure and one draw for the others."""
+    plain = _joined(unit, alone, share, log)
+    binned: dict[str, Plan] = {}
+    for family in _limits_of_one(unit):
+        plans = _binned(family, share(len(family)), log)
+        if plans and all(_is_as_good(plan, alone[plan.ppi.id], log) for plan in plans):
+            binned |= {plan.ppi.id: plan for plan in plans}
+    if not binned:
+        return plain
+    others = _joined([ppi for ppi in unit if ppi.id not in binned], alone, share, log)
+    off = [
+        _weight([(way.get(ppi.id) or alone[ppi.id]) for ppi in unit], log)
+        for way in (plain, binned | others)
+    ]
+    return plain if off[0] <= off[1] else binned | others
+
+
+def _limits_of_one(unit: Sequence[Ppi]) -> Iterator[list[Ppi]]:
+    """Shares of the same cases within limits of one measure, where there are several."""
+    families: dict[str, list[Ppi]] = {}
+    for ppi in unit:
+        limits = _limits(ppi)
+        if limits is not None and isinstance(ppi.measure, AggregatedMeasure):
+            cases = canonical_form((ppi.measure.filter, limits.base))
+            families.setdefault(str(cases), []).append(ppi)
+    yield from (family for family in families.values() if len(family) > 1)
+
+
+def _limits(ppi: Ppi) -> Stretches | None:
+    """Where a share's condition holds, if a histogram counts the same cases."""
+    measure = ppi.measure
+    if not isinstance(measure, AggregatedMeasure) or measure.called != "share":
+        return None
+    limits = stretches_of(measure.base)
+    return limits if limits is not None and limits.of_values else None
+
+
+def _binned(ppis: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
+    """Shares within limits by one histogram; none if there are too many limits for one."""
+    known = [(ppi, each) for ppi in ppis if (each := _limits(ppi)) is not None]
+    request = Request(ppis[0], log)
+    asked, cuts = histogram_of(ppis[0].measure, [each for _, each in known])
+    if len(cuts) >= MOST_BINS:
+        return []
+    bins = Bins.at(asked.bounds or UNIT_INTERVAL, cuts)
+    common = UNIT_INTERVAL, epsilon.fraction / request.stability, request.adjacency, True
+    together, plans = tuple(ppi.id for ppi in ppis), []
+    for ppi, limits in known:
+        mechanism = BinnedShare(*common, bins, limits.inside(bins) or ())
+        part = Measurement(ROOT, (asked,), mechanism, settings_of(mechanism))
+        plans.append(replace(_plan(ppi, epsilon, part, log), together=together))
+    return plans
 
 
 def _joined(
