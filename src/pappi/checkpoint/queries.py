@@ -340,8 +340,8 @@ def _charge(
     if plan.total is not None:
         named["total"] = plan.total.nano
     if plan.together:
-        shared = len(plan.measurements[0].inputs)
-        named["each"] = plan.epsilon.nano // (shared if shared > 1 else len(plan.together))
+        answered = max(len(plan.measurements[0].inputs), len(plan.together))
+        named["each"] = plan.epsilon.nano // answered
     return Charge(key, accounts, plan.epsilon, {**named, **query, **own}, analyst)
 
 

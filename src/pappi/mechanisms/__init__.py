@@ -51,7 +51,13 @@ from pappi.mechanisms.interval import (
     SteppedMean,
     SteppedSum,
 )
-from pappi.mechanisms.joint import Contribution, PresenceClass, joint_members, read_set
+from pappi.mechanisms.joint import (
+    Contribution,
+    PresenceClass,
+    joint_members,
+    joint_numbers,
+    read_set,
+)
 from pappi.mechanisms.laplace import LaplaceExtreme, LaplaceMean, LaplaceSum
 from pappi.mechanisms.lattice import LOOSE_FILL, RANGE_STEPS, GeometricGrid, Lattice
 from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, Law, Loss, Outcome, PointLaw
@@ -193,6 +199,7 @@ __all__ = [
     "families",
     "hidden_by_bounds",
     "joint_members",
+    "joint_numbers",
     "laplace_tails",
     "mechanism_for",
     "mechanism_names",

@@ -397,7 +397,8 @@ class CombinedSum(Combined):
     ways: tuple[tuple[float, float], ...]
 
     @property
-    def _summed(self) -> SummedNoise:
+    def summed(self) -> SummedNoise:
+        """The noise of what is added up, but for rounding."""
         weighted = zip(self.parts, self.ways, strict=True)
         scaled = ((part.noise, float(part.weight), way) for part, way in weighted)
         return SummedNoise(tuple((noise, w * v, w * t) for noise, w, (v, t) in scaled))
@@ -421,11 +422,11 @@ class CombinedSum(Combined):
 
     def likelihood(self, noisy: Outcome) -> Likelihood | None:
         low, high = (end if math.isfinite(end) else None for end in self.output_range)
-        return LaplaceLikelihood(self._value(noisy), self._summed.as_laplace, low, high)
+        return LaplaceLikelihood(self._value(noisy), self.summed.as_laplace, low, high)
 
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         """For the sum of the clipped values; rounding is included."""
-        value, away = self._value(noisy), self._summed.quantile(confidence) + self._rounding(noisy)
+        value, away = self._value(noisy), self.summed.quantile(confidence) + self._rounding(noisy)
         return clamp(value - away, *self.output_range), clamp(value + away, *self.output_range)
 
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:
@@ -433,7 +434,7 @@ class CombinedSum(Combined):
         if not low <= limit < high:
             return float(limit >= high)
         off = self._value(noisy) - limit
-        rarely = self._summed.tail(abs(off)) / 2
+        rarely = self.summed.tail(abs(off)) / 2
         return 1 - rarely if off < 0 else rarely
 
     @property
@@ -444,13 +445,13 @@ class CombinedSum(Combined):
     def predicted_error(self, cases: float, at: float | None) -> float:
         centre = cases * float(self.bounds.low + self.bounds.high) / 2 if at is None else at
         low, high = self.output_range
-        return tails.clamped_error(self._summed.deviation, centre - low, high - centre)
+        return tails.clamped_error(self.summed.deviation, centre - low, high - centre)
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
-        return ErrorLaw(self._summed.tail, shrinks=False, start=self._summed.deviation)
+        return ErrorLaw(self.summed.tail, shrinks=False, start=self.summed.deviation)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
-        noise = self._summed.deviation / math.sqrt(2)
+        noise = self.summed.deviation / math.sqrt(2)
         return np.clip(scenario.value + noise * chances.laplace(), *self.output_range)
 
 

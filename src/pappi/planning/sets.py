@@ -8,6 +8,9 @@ joins them is decided by their definitions alone, never by data:
 - *presence*: functions that every case has a value of form one class, those of the same condition
   or the same measure another. A sum is a function of every case: one without a value adds nothing.
 
+The number of cases of a class is told by its draw anyway, so that a PPI that asks for it need not
+be a member of its own, which would be one number more for all: it is read off where that is better.
+
 How many cases the bounds of means and sums cut off is one more number of the same draw, unless the
 PPI turns that off. A single mean or sum is then a set of its own (`plan_alone`).
 
@@ -50,6 +53,7 @@ from pappi.mechanisms import (
     Contribution,
     PresenceClass,
     joint_members,
+    joint_numbers,
     read_set,
 )
 from pappi.planning.bounds import bounds_of, is_integral, looseness_of, sides_cut
@@ -59,8 +63,14 @@ from pappi.planning.limits import Stretches, histogram_of, stretches_of
 from pappi.planning.measurements import Measurement, Request, settings_of
 from pappi.planning.plan import Plan, plan_ppi
 from pappi.ppinot import (
+    EVERY_CASE,
     ROOT,
     AggregatedMeasure,
+    Aggregation,
+    DerivedSingleInstance,
+    IsMissing,
+    Name,
+    Not,
     Ppi,
     Scope,
     canonical_form,
@@ -87,6 +97,8 @@ class _Member:
     contribution: Contribution
     presence: str
     """Whose cases have it: empty if all of them do."""
+    counts: str | None
+    """Of a number of cases, the presence of those that it counts."""
 
 
 def plan_each(asked: Sequence[tuple[Ppi, Epsilon]], log: PublicLog) -> tuple[Plan, ...]:
@@ -348,10 +360,32 @@ def _joined(
     share: Callable[[int], Epsilon],
     log: PublicLog,
 ) -> dict[str, Plan]:
-    """One draw for all that err no more by it than alone; at an ε by how many they are."""
+    """One draw for all that err no more by it than alone; at an ε by how many they are.
+
+    Numbers of cases are read off it, or are members of their own: whatever is better.
+    """
+    ways = [_kept(unit, alone, share, log, off=off) for off in (False, True)]
+    if not ways[1] or all(_is_member(plan) for plan in ways[1].values()):
+        return ways[0]
+    planned = [[way.get(ppi.id) or alone[ppi.id] for ppi in unit] for way in ways]
+    return min(zip(ways, planned, strict=True), key=lambda way: _weight(way[1], log))[0]
+
+
+def _is_member(plan: Plan) -> bool:
+    return plan.measurements[0].mechanism.answers_for > 1 or not plan.together
+
+
+def _kept(
+    unit: Sequence[Ppi],
+    alone: Mapping[str, Plan],
+    share: Callable[[int], Epsilon],
+    log: PublicLog,
+    *,
+    off: bool,
+) -> dict[str, Plan]:
     kept = unit
     while kept:
-        joint = _joint(kept, share(len(kept)), log)
+        joint = _joint(kept, share(len(kept)), log, off=off)
         good = {plan.ppi.id: plan for plan in joint if _is_as_good(plan, alone[plan.ppi.id], log)}
         if len(good) == len(kept):
             return good
@@ -430,7 +464,19 @@ def _member(ppi: Ppi, log: PublicLog) -> _Member | None:
         is_integral(measure, log.vocabulary),
         told=ppi.release.clipping and any(sides_cut(measure, log.vocabulary)),
     )
-    return _Member(ppi, measure, contribution, _presence(measure))
+    return _Member(ppi, measure, contribution, _presence(measure), _counted(measure))
+
+
+def _counted(measure: AggregatedMeasure) -> str | None:
+    """The presence of the cases whose number is asked for: as `reduced_form` writes that."""
+    if measure.called != "sum" or measure.bounds != UNIT_INTERVAL:
+        return None
+    base = measure.base
+    if base != EVERY_CASE:
+        if not isinstance(base, DerivedSingleInstance) or base.formula != Not(IsMissing(Name("x"))):
+            return None
+        base = dict(base.variables)["x"]
+    return _presence(replace(measure, function=Aggregation.MEAN, base=base))
 
 
 def _presence(measure: AggregatedMeasure) -> str:
@@ -441,14 +487,20 @@ def _presence(measure: AggregatedMeasure) -> str:
     return str((canonical_form(measure.filter), base))
 
 
-def _joint(ppis: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
-    """In an order that does not depend on that of the catalogue: the set is the question."""
+def _joint(
+    ppis: Sequence[Ppi], epsilon: Epsilon, log: PublicLog, *, off: bool = False
+) -> list[Plan]:
+    """In an order that does not depend on that of the catalogue: the set is the question.
+
+    Numbers of cases that a class tells are read `off` it, if that is wanted.
+    """
     request = Request(ppis[0], log)
     members = [member for ppi in ppis if (member := _member(ppi, log)) is not None]
     # Of two that are the same but for telling what bounds cut, the one that does comes last.
     ordered = sorted(members, key=lambda each: each.contribution.told)
     distinct = {str(canonical_form(m.measure)): m for m in ordered}
-    classes = _classes(distinct)
+    numbers = _told_by_class(distinct) if off else {}
+    classes = _classes({key: m for key, m in distinct.items() if key not in numbers})
     inputs = tuple(distinct[key].measure for keys in classes.values() for key in keys)
     shape = tuple(
         PresenceClass(
@@ -459,6 +511,9 @@ def _joint(ppis: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
     whole, adjacency = _calibrated(shape, epsilon, request)
     order = [key for keys in classes.values() for key in keys]
     by_key = dict(zip(order, joint_members(shape, whole, adjacency), strict=True))
+    if numbers:
+        told = dict(zip(classes, joint_numbers(shape, whole, adjacency), strict=True))
+        by_key |= {key: told[presence] for key, presence in numbers.items()}
     together = tuple(member.ppi.id for member in members) if len(members) > 1 else ()
     plans = []
     for member in members:
@@ -468,6 +523,13 @@ def _joint(ppis: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
         cut_with = _cut_with(member, members) if mechanism.tells_beyond else ()
         plans.append(replace(plan, together=together, cut_with=cut_with))
     return plans
+
+
+def _told_by_class(members: Mapping[str, _Member]) -> dict[str, str]:
+    """The numbers of cases of classes that others are in, by what they count."""
+    others = {member.presence for member in members.values() if member.counts is None}
+    counted = ((key, member.counts) for key, member in members.items())
+    return {key: counts for key, counts in counted if counts is not None and counts in others}
 
 
 def _cut_with(member: _Member, members: Sequence[_Member]) -> tuple[str, ...]:
