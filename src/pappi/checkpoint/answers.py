@@ -20,9 +20,9 @@ from pappi.checkpoint.clipping import (
     pooled,
     told_of_all,
 )
-from pappi.checkpoint.queries import Known, Release, figures_of
+from pappi.checkpoint.queries import Derived, Figure, Known, Release, figures_of
 from pappi.ledger import KeyState
-from pappi.mechanisms import BeyondBounds, Estimate, NoisyBins
+from pappi.mechanisms import BeyondBounds, Estimate, NoisyBins, levels_together
 from pappi.planning import Aim, Plan, extreme_caution, interval_of, target_in, within_range
 from pappi.ppinot import (
     ROOT,
@@ -73,12 +73,14 @@ def answer_of(
     state: KeyState,
     pool: BeyondBounds | None = None,
     sources: tuple[Source, ...] = (),
+    together: float | None = None,
 ) -> Answer:
     """One answer, from the noisy integers of each of the plan's functions.
 
     `state` is that of the release before it was asked: only a new one has been charged now.
     `pool` is what all periods of its series count beyond the bounds: see `clipping`. Of an answer
-    that is derived, `sources` are the releases it is derived from.
+    that is derived, `sources` are the releases it is derived from, and `together` is the confidence
+    at which its interval holds together with those of the others.
     """
     released = {part.path: noisy[index] for index, part in enumerate(plan.measurements)}
     estimates = {p.path: p.mechanism.estimate(released[p.path]) for p in plan.measurements}
@@ -118,7 +120,7 @@ def answer_of(
         ceiling=_shown(plan.ppi, _ceiling(plan, estimates)),
         bands=bands,
         likelihood=likelihood_of(plan, noisy),
-        simultaneous=_simultaneous(plan, noisy),
+        simultaneous=_simultaneous(plan, noisy, together),
         possible=Interval(least, most, 1.0),
         cases_margin=_cases_margin(estimates),
         perhaps_empty=perhaps_empty,
@@ -179,9 +181,13 @@ def _shown_beyond(ppi: Ppi, beyond: Beyond | None) -> Beyond | None:
     return replace(beyond, below=ppi.unit.show(beyond.below), above=ppi.unit.show(beyond.above))
 
 
-def _simultaneous(plan: Plan, noisy: Sequence[Noisy]) -> Interval | None:
-    """Of one function by a draw that answers several PPIs."""
+def _simultaneous(plan: Plan, noisy: Sequence[Noisy], together: float | None) -> Interval | None:
+    """Of one function by a draw that answers several PPIs; or of one of several derived answers."""
     (part, *others) = plan.measurements
+    if together is not None:
+        released = {each.path: noisy[index] for index, each in enumerate(plan.measurements)}
+        low, high = interval_of(plan, released, together)
+        return Interval(_shown(plan.ppi, low), _shown(plan.ppi, high), CONFIDENCE)
     if others or part.mechanism.answers_for == 1:
         return None
     low, high = part.mechanism.interval_for_all(noisy[0], CONFIDENCE)
@@ -366,6 +372,9 @@ def series_of(
     """
     answers: dict[str, list[Answer]] = {}
     pools, paid = pooled(known, released), set[str]()
+    together = _levels(
+        [figure for one in known if isinstance(one, Derived) for figure in one.figures]
+    )
     for one in known:
         state = KeyState.RELEASED
         if isinstance(one, Release):
@@ -376,11 +385,21 @@ def series_of(
         for figure in figures_of(one, released):
             pool = pools.get((figure.plan.ppi.id, figure.group))
             about = figure.plan, log, figure.period, figure.group
-            of_ppi.append(answer_of(*about, figure.noisy, state, pool, figure.sources))
+            level = together.get(id(figure))
+            of_ppi.append(answer_of(*about, figure.noisy, state, pool, figure.sources, level))
     # Of some cells on record, what bounds cut was not counted: the plan of the others tells more.
     told = sorted(known, key=lambda one: one.plan.tells_beyond)
     plans = {one.plan.ppi.id: one.plan for one in told}
     return tuple(_series(plans[ppi], own, told_of_all(ppi, pools)) for ppi, own in answers.items())
+
+
+def _levels(figures: Sequence[Figure]) -> dict[int, float]:
+    """The confidence of each of several derived figures at which all intervals hold together."""
+    if len(figures) < 2:
+        return {}
+    draws = [{(source.number, source.period) for source in one.sources} for one in figures]
+    levels = levels_together(draws, CONFIDENCE)
+    return {id(figure): level for figure, level in zip(figures, levels, strict=True)}
 
 
 def _series(plan: Plan, answers: Iterable[Answer], beyond: Beyond | None) -> Series:

@@ -34,7 +34,13 @@ Nothing here sees a log: a mechanism gets one number per case and declared bound
 from pappi.mechanisms.beyond import FAR_WIDTHS, BeyondBounds, Clipped, hidden_by_bounds
 from pappi.mechanisms.bins import MOST_BINS, Bins, NoisyBins, clamp
 from pappi.mechanisms.clip import PrivateClippingBound
-from pappi.mechanisms.combined import Combined, Part, combined_mean, combined_sum
+from pappi.mechanisms.combined import (
+    Combined,
+    Part,
+    combined_mean,
+    combined_sum,
+    levels_together,
+)
 from pappi.mechanisms.exponential import StepLaw
 from pappi.mechanisms.family import Family, families
 from pappi.mechanisms.hexagon import HexagonRatio
@@ -201,6 +207,7 @@ __all__ = [
     "joint_members",
     "joint_numbers",
     "laplace_tails",
+    "levels_together",
     "mechanism_for",
     "mechanism_names",
     "mechanisms_of",

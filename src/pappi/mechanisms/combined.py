@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -471,3 +471,29 @@ def _promised(parts: Sequence[Part]) -> tuple[Fraction, Adjacency]:
     """The largest ε of a part: of disjoint cases, each is in one."""
     epsilon = max(part.mechanism.epsilon for part in parts)
     return epsilon, parts[0].mechanism.adjacency
+
+
+def levels_together(draws: Sequence[Collection[Hashable]], confidence: float) -> list[float]:
+    """The confidence of each of several intervals at which all of them hold with this one.
+
+    `draws` are those that each comes from. Intervals that share a draw, directly or through others,
+    may miss together in any way: they divide what they may miss (the union bound). Those that
+    share none are independent: all of c parts hold as often as the product of theirs, so that each
+    part has the c-th root.
+
+    >>> [round(level, 4) for level in levels_together([{1}, {2}, {2, 3}], 0.95)]
+    [0.9747, 0.9873, 0.9873]
+    """
+    parts, first_with = list(range(len(draws))), dict[Hashable, int]()
+
+    def part_of(index: int) -> int:
+        while parts[index] != index:
+            index = parts[index]
+        return index
+
+    for index, own in enumerate(draws):
+        for draw in own:
+            parts[part_of(index)] = part_of(first_with.setdefault(draw, index))
+    sizes = Counter(map(part_of, range(len(draws))))
+    rarely = 1 - confidence ** (1 / len(sizes))
+    return [1 - rarely / sizes[part_of(index)] for index in range(len(draws))]
