@@ -136,10 +136,10 @@ def ask_all(workspace: Workspace, *, derived: bool, sets: bool) -> Asked:
         free = [each for each, known in zip(several, follows, strict=True) if known]
         due = [each for each, known in zip(several, follows, strict=True) if not known]
         if free:
-            ask(workspace, free, at(free, LEAST), told, take=True)
+            ask(session, workspace, free, at(free, LEAST), told, take=True)
         if due:
             take = None if derived else False
-            ask(workspace, due, priced(session, due), told, take=take, count_all=sets)
+            ask(session, workspace, due, priced(session, due), told, take=take, every=sets)
         now = spent(workspace)
         told.free += len(several) if now == before else len(free)
         told.paid[several[0].kind] += now - before
@@ -147,17 +147,18 @@ def ask_all(workspace: Workspace, *, derived: bool, sets: bool) -> Asked:
 
 
 def ask(
+    session: LocalSession,
     workspace: Workspace,
     several: Sequence[Question],
     catalogue: Catalogue,
     told: Asked,
     *,
     take: bool | None,
-    count_all: bool = False,
+    every: bool = False,
 ) -> None:
-    series = workspace.checkpoint().release(catalogue, anyway=True, derived=take)
+    series = session.release(catalogue, anyway=True, derived=take)
     for one, question in zip(series, several, strict=True):
-        if count_all or any(answer.derived_from for answer in one.answers):
+        if every or any(answer.derived_from for answer in one.answers):
             alone = replace(
                 catalogue, ppis=tuple(ppi for ppi in catalogue.ppis if ppi.id == one.ppi)
             )
