@@ -30,6 +30,20 @@ MEASURES = (
     "{number: {data: damage}}",
     "{mean: {data: damage}, by: {data: channel, keys: [web, phone]}}, bounds: [0, 1000]",
     "{mean: {data: damage}, by: {data: channel, keys: [web]}}, bounds: [0, 1000]",
+    "{median: {time: {from: case start, to: case end}, unit: days}}, bounds: [0 days, 10 days]",
+    (
+        "{distribution: {time: {from: case start, to: case end}, unit: days}, "
+        "limits: [2 days, 4 days]}, bounds: [0 days, 10 days]"
+    ),
+    "{share: {derive: t <= 2 days, t: {time: {from: case start, to: case end}}}}",
+    "{share: {derive: t > 4 days, t: {time: {from: case start, to: case end}}}}",
+    "{share: {derive: t < 4 days, t: {time: {from: case start, to: case end}}}}",
+    "{number: cases, where: {derive: t <= 2 days, t: {time: {from: case start, to: case end}}}}",
+    "{distribution: {data: damage}, by: {data: channel, keys: [web, phone]}}, bounds: [0, 1000]",
+    (
+        "{percentile: {data: damage}, percent: 75, by: {data: channel, keys: [web]}}, "
+        "bounds: [0, 1000]"
+    ),
     "{derive: a / b, a: {sum: {data: damage}}, b: {number: cases}}, bounds: {a: [0, 1000]}",
 )
 SCOPES = (
@@ -59,7 +73,7 @@ def shown(series: Sequence[Series]) -> list[dict[str, object]]:
     return [answer_record(answer) for one in series for answer in one.answers]
 
 
-@settings(max_examples=length(6, 60), deadline=None, phases=[Phase.generate])
+@settings(max_examples=length(10, 100), deadline=None, phases=[Phase.generate])
 @given(
     histories, st.lists(st.tuples(st.sampled_from(MEASURES), st.sampled_from(SCOPES)), max_size=6)
 )

@@ -288,3 +288,159 @@ def test_months_add_up_for_every_unit_adjacency_and_block(tmp_path: Path, terms:
             (drawn,) = session.release(question, "9000", derived=False)
             for one, other in zip(told.answers, drawn.answers, strict=True):
                 assert one.value == pytest.approx(other.value, abs=0.05)
+
+
+# --- limits, numbers and percentiles from histograms ----------------------------------------
+
+TIME = "{time: {from: case start, to: case end}}"
+REJECTED = "{time: {from: {activity: Receive}, to: {activity: Reject}}}"
+BINNED = {
+    "bins": f"{{distribution: {STAY}, limits: [1 day, 2 days, 4 days]}}\n"
+    "    bounds: [0 days, 10 days]",
+    "usual": f"{{distribution: {STAY}}}\n    bounds: [0 days, 10 days]",
+    "channels": f"{{distribution: {STAY}, limits: [2 days], by: {{data: channel, keys: "
+    "[web, phone]}}\n    bounds: [0 days, 10 days]",
+    "rejections": f"{{distribution: {REJECTED}, limits: [2 days]}}\n    bounds: [0 days, 10 days]",
+    "median": f"{{median: {STAY}}}\n    bounds: [0 days, 10 days]",
+    "narrower": f"{{median: {STAY}}}\n    bounds: [0 days, 3 days]",
+    "upto_2": f"{{share: {{derive: t <= 2 days, t: {TIME}}}}}",
+    "below_2": f"{{share: {{derive: t < 2 days, t: {TIME}}}}}",
+    "over_2": f"{{share: {{derive: not (t <= 2 days), t: {TIME}}}}}",
+    "from_2_to_4": f"{{share: {{derive: 4 days >= t and t > 2 days, t: {TIME}}}}}",
+    "upto_3": f"{{share: {{derive: t <= 3 days, t: {TIME}}}}}",
+    "number_2": f"{{number: cases, where: {{derive: t <= 2 days, t: {TIME}}}}}",
+    "web_2": f"{{share: {{derive: t <= 2 days, t: {TIME}}}, by: {{data: channel, keys: [web]}}}}",
+    "paid_2": f"{{share: {{derive: t <= 2 days, t: {TIME}}}, "
+    'where: {condition: activity == "Pay"}}',
+    "rejected_2": f"{{share: {{derive: t <= 2 days, t: {REJECTED}}}}}",
+    "of_rejected_2": f"{{share: {{derive: t <= 2 days, t: {REJECTED}, missing: left out}}}}",
+    "rejections_2": f"{{number: cases, where: {{derive: t <= 2 days, t: {REJECTED}}}}}",
+    "others_2": f"{{number: cases, where: {{derive: not (t <= 2 days), t: {REJECTED}}}}}",
+}
+MEASURES.update(BINNED)
+
+
+@pytest.mark.parametrize(
+    ("known", "names"),
+    [
+        ("bins", ("upto_2", "over_2", "from_2_to_4", "number_2", "number", "median", "stay")),
+        ("channels", ("web_2",)),
+        ("rejections", ("of_rejected_2", "rejections_2")),
+        ("usual", ("median", "narrower", "number")),
+        ("median", ("usual",)),
+    ],
+)
+@pytest.mark.parametrize("scope", ["every month", "whole time"])
+def test_limits_numbers_and_percentiles_follow_from_histograms(
+    workspace: Workspace, known: str, names: tuple[str, ...], scope: str
+) -> None:
+    session = workspace.checkpoint()
+    session.release(asked(known), "4")
+    for name in names:
+        question = asked(name, scope=scope)
+        exact = workspace.exact(question)
+        if (known, name, scope) == ("median", "usual", "every month"):
+            continue  # one question: it is on record
+        answers = derived(session, question, take=True)
+        for answer, true in zip(answers, exact, strict=True):
+            low, high = answer.interval.low, answer.interval.high
+            assert low is not None
+            assert high is not None
+            assert true.clipped is not None
+            slack = max(high - low, 0.5)  # misses are rare, and not by much
+            assert low - slack <= true.clipped <= high + slack, name
+
+
+@pytest.mark.parametrize(
+    ("known", "names"),
+    [
+        # Cases of exactly 2 days are in the bin up to there; 3 days lie within a bin.
+        ("bins", ("below_2", "upto_3", "web_2", "paid_2", "usual", "rejected_2")),
+        # Cases without a rejection are in no bin, but among the cases of the share.
+        ("rejections", ("rejected_2", "number", "others_2")),
+        ("channels", ("upto_2", "median")),
+    ],
+)
+def test_nothing_follows_from_a_histogram_of_other_bins_or_cases(
+    workspace: Workspace, known: str, names: tuple[str, ...]
+) -> None:
+    session = workspace.checkpoint()
+    session.release(asked(known), "4")
+    for name in names:
+        (quote,) = session.preview(asked(name), "0.1")
+        assert quote.derivable is None, name
+        assert quote.new_charges
+
+
+def test_a_mean_from_bins_is_taken_only_by_who_asks_for_it(workspace: Workspace) -> None:
+    """What bins leave open is in its interval, and nobody promises a margin."""
+    session = workspace.checkpoint()
+    session.release(asked("bins"), "4")
+    (quote,) = session.preview(asked("stay"), "0.01")
+    assert quote.derivable is not None
+    assert quote.derivable.margin is None
+    assert not quote.derivable.taken
+    answers = derived(session, asked("stay"), take=True)
+    assert all(width(answer) > 0.5 for answer in answers)
+
+
+def test_derived_answers_hold_together(workspace: Workspace) -> None:
+    session = workspace.checkpoint()
+    session.release(asked("bins"), "4")
+    (alone,) = derived(session, asked("upto_2", scope="whole time"))
+    assert alone.simultaneous is None
+    both = session.release(asked("upto_2", "from_2_to_4"), "0.1", derived=True)
+    for answer in (answer for one in both for answer in one.answers):
+        together = answer.simultaneous
+        assert together is not None
+        assert together.low is not None
+        assert together.high is not None
+        assert together.low < (answer.interval.low or 0)
+        assert together.high > (answer.interval.high or 0)
+
+
+# --- several limits at once ------------------------------------------------------------------
+
+
+def test_several_limits_of_one_measure_are_one_histogram(workspace: Workspace) -> None:
+    session = workspace.checkpoint()
+    names = ("below_2", "upto_3", "from_2_to_4", "over_2")
+    quotes = session.preview(asked(*names), "0.4")
+    assert {quote.mechanism for quote in quotes} == {"histogram"}
+    assert any("One histogram" in line for line in set_lines(quotes))
+    assert all(quote.margin < quote.apart for quote in quotes)  # type: ignore[operator]
+    series = session.release(asked(*names), "0.4")
+    assert session.budget("small")[0].spent == Epsilon.of("1.6")
+    for one, name in zip(series, names, strict=True):
+        for answer, true in zip(one.answers, workspace.exact(asked(name)), strict=True):
+            assert answer.value == pytest.approx(true.clipped, abs=40)
+            assert answer.guarantee.shared_by == 4
+            assert answer.simultaneous is not None
+    again = session.release(asked(*names), "0.4")
+    assert all(answer.replayed for one in again for answer in one.answers)
+    (alone,) = session.release(asked("below_2"), "0.4")
+    assert {answer.charged for answer in alone.answers} == {ZERO}
+    derived(session, asked("upto_3", scope="whole time"), "0.4")
+
+
+def test_one_limit_asked_alone_stays_what_it_is(workspace: Workspace) -> None:
+    (quote,) = workspace.checkpoint().preview(asked("below_2"), "0.4")
+    assert quote.mechanism == "two-bin"
+    (quote, *_) = workspace.checkpoint().preview(asked("below_2", "rejected"), "0.4")
+    assert quote.mechanism == "joint"
+    of_others = workspace.checkpoint().preview(asked("rejected_2", "below_2"), "0.4")
+    assert {each.mechanism for each in of_others} == {"joint"}
+
+
+def test_a_number_of_cases_is_read_off_the_draw_that_tells_it(workspace: Workspace) -> None:
+    session = workspace.checkpoint()
+    quotes = session.preview(asked("stay", "number"), "0.3")
+    (alone,) = session.preview(asked("stay"), "0.6")
+    assert quotes[0].margin == alone.margin  # as if nothing else had been asked
+    number = session.release(asked("stay", "number"), "0.3")[1]
+    assert session.budget("small")[0].spent == Epsilon.of("0.6")
+    for answer in number.answers:
+        assert answer.value == pytest.approx(40, abs=30)
+    (later,) = session.release(asked("number"), "0.3")
+    assert [answer.charged for answer in later.answers] == [ZERO] * 3
+    assert [a.value for a in later.answers] == [a.value for a in number.answers]

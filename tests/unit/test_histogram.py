@@ -303,15 +303,15 @@ def test_counts_of_the_same_bins_add_up_with_their_noise() -> None:
     one = counted(np.linspace(0, 100, 50))
     both = one + counted(np.linspace(0, 100, 50), Fraction(1, 2))
     assert both.total == 100
-    assert both.noise == ((ONE, 1), (Fraction(2), 1))
+    assert both.noise == ((1.0, ONE, (1,) * 32), (1.0, Fraction(2), (1,) * 32))
     assert both.total_reach(0.95) > counted(array(), Fraction(1, 2)).total_reach(0.95)
-    assert (one + one).noise == ((ONE, 2),)
+    assert (one + one).noise == ((1.0, ONE, (2,) * 32),)
     with pytest.raises(UsageError, match="same bins"):
         one + counted(array(), bounds=TEN)
 
 
 def test_likely_counts_are_none_below_nothing_and_keep_their_sum() -> None:
-    told = NoisyBins(Bins.even(TEN, 4), (10, -4, 6, 1), ((ONE, 1),))
+    told = NoisyBins(Bins.even(TEN, 4), (10, -4, 6, 1), ((1.0, ONE, (1,) * 4),))
     assert sum(told.likely) == pytest.approx(13)
     assert min(told.likely) == 0
 

@@ -20,9 +20,9 @@ from pappi.checkpoint.clipping import (
     pooled,
     told_of_all,
 )
-from pappi.checkpoint.queries import Figure, Known, Release, figures_of
+from pappi.checkpoint.queries import Derived, Figure, Known, Release, figures_of
 from pappi.ledger import KeyState
-from pappi.mechanisms import BeyondBounds, Estimate, NoisyBins
+from pappi.mechanisms import BeyondBounds, Estimate, NoisyBins, levels_together
 from pappi.planning import (
     Aim,
     Plan,
@@ -82,12 +82,14 @@ def answer_of(
     state: KeyState,
     pool: BeyondBounds | None = None,
     sources: tuple[Source, ...] = (),
+    together: float | None = None,
 ) -> Answer:
     """One answer, from the noisy integers of each of the plan's functions.
 
     `state` is that of the release before it was asked: only a new one has been charged now.
     `pool` is what all periods of its series count beyond the bounds: see `clipping`. Of an answer
-    that is derived, `sources` are the releases it is derived from.
+    that is derived, `sources` are the releases it is derived from, and `together` is the confidence
+    at which its interval holds together with those of the others.
     """
     released = {part.path: noisy[index] for index, part in enumerate(plan.measurements)}
     estimates = {p.path: p.mechanism.estimate(released[p.path]) for p in plan.measurements}
@@ -127,7 +129,7 @@ def answer_of(
         ceiling=_shown(plan.ppi, _ceiling(plan, estimates)),
         bands=bands,
         likelihood=likelihood_of(plan, noisy),
-        simultaneous=_simultaneous(plan, noisy),
+        simultaneous=_simultaneous(plan, noisy, together),
         possible=Interval(least, most, 1.0),
         cases_margin=_cases_margin(estimates),
         perhaps_empty=perhaps_empty,
@@ -162,7 +164,7 @@ def _distribution(plan: Plan, noisy: Noisy) -> Distribution | None:
 
 def _bins(counted: NoisyBins, unit: Unit, *, named: bool) -> Iterator[Bin]:
     """Shares within limits that nobody named have no interval: there are too many to find."""
-    off, likely = counted.count_reach(CONFIDENCE), counted.likely
+    likely = counted.likely
     upto, total = 0.0, sum(likely)
     for number, (count, (low, high)) in enumerate(zip(counted.counts, counted.cells, strict=True)):
         upto += likely[number]
@@ -170,6 +172,7 @@ def _bins(counted: NoisyBins, unit: Unit, *, named: bool) -> Iterator[Bin]:
         if named:
             share, least, most = counted.share_within(float(counted.bins.edges[number + 1]))
             interval = Interval(least, most, CONFIDENCE)
+        off = counted.count_reach(CONFIDENCE, number)
         cases = Interval(max(count - off, 0.0), max(count + off, 0.0), CONFIDENCE)
         yield Bin(unit.show(low), unit.show(high), float(count), cases, share, interval)
 
@@ -187,9 +190,13 @@ def _shown_beyond(ppi: Ppi, beyond: Beyond | None) -> Beyond | None:
     return replace(beyond, below=ppi.unit.show(beyond.below), above=ppi.unit.show(beyond.above))
 
 
-def _simultaneous(plan: Plan, noisy: Sequence[Noisy]) -> Interval | None:
-    """Of one function by a draw that answers several PPIs."""
+def _simultaneous(plan: Plan, noisy: Sequence[Noisy], together: float | None) -> Interval | None:
+    """Of one function by a draw that answers several PPIs; or of one of several derived answers."""
     (part, *others) = plan.measurements
+    if together is not None:
+        released = {each.path: noisy[index] for index, each in enumerate(plan.measurements)}
+        low, high = interval_of(plan, released, together)
+        return Interval(_shown(plan.ppi, low), _shown(plan.ppi, high), CONFIDENCE)
     if others or part.mechanism.answers_for == 1:
         return None
     low, high = part.mechanism.interval_for_all(noisy[0], CONFIDENCE)
@@ -393,6 +400,9 @@ def told_by_plan(
     """
     told: dict[str, list[Told]] = {}
     pools, paid = pooled(known, released), set[str]()
+    together = _levels(
+        [figure for one in known if isinstance(one, Derived) for figure in one.figures]
+    )
     for one in known:
         state = KeyState.RELEASED
         if isinstance(one, Release):
@@ -403,12 +413,22 @@ def told_by_plan(
         for figure in figures_of(one, released):
             pool = pools.get((figure.plan.ppi.id, figure.group))
             about = figure.plan, log, figure.period, figure.group
-            answer = answer_of(*about, figure.noisy, state, pool, figure.sources)
+            level = together.get(id(figure))
+            answer = answer_of(*about, figure.noisy, state, pool, figure.sources, level)
             of_ppi.append(Told(figure, answer, pool))
     # Of some cells on record, what bounds cut was not counted: the plan of the others tells more.
     told_most = sorted(known, key=lambda one: one.plan.tells_beyond)
     plans = {one.plan.ppi.id: one.plan for one in told_most}
     return [(plans[ppi], own, told_of_all(ppi, pools)) for ppi, own in told.items()]
+
+
+def _levels(figures: Sequence[Figure]) -> dict[int, float]:
+    """The confidence of each of several derived figures at which all intervals hold together."""
+    if len(figures) < 2:
+        return {}
+    draws = [{(source.number, source.period) for source in one.sources} for one in figures]
+    levels = levels_together(draws, CONFIDENCE)
+    return {id(figure): level for figure, level in zip(figures, levels, strict=True)}
 
 
 def _shown_of(ppi: Ppi, told: Sequence[Told], log: LogDeclaration) -> Iterable[Answer]:

@@ -15,6 +15,9 @@ What is derived:
 - *sums and numbers of cases from means and shares* over the same cases and bounds.
 - *groups from larger sets of groups.* But not the total from its groups: a case whose key is none
   of those declared is in no group, and nobody knows how many there are.
+- *shares within limits, numbers of cases within them, medians and percentiles from histograms*:
+  what lies up to a limit at which a bin ends is a sum of counts. And the mean, wherever in its bin
+  a case lies. Only where the histogram counts just the cases that the question is about.
 - *formulas* whose functions each follow from the record; a part of a whole from such ratios alone.
 - *the same figure from several releases*, weighed by how exact each is.
 
@@ -30,7 +33,7 @@ record stays. It may be more exact once there is more on it; an answer names wha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
@@ -39,13 +42,18 @@ from typing import Any
 from pappi.checkpoint.queries import Derived, Figure, Release
 from pappi.ledger import Account, Charge, Ledger, canonical_json
 from pappi.mechanisms import (
+    BinnedShare,
+    Bins,
     Mechanism,
+    NoisyHistogram,
     Outcome,
     Part,
+    combined_histogram,
     combined_mean,
     combined_sum,
     joint_members,
     mechanism_for,
+    quantile_level,
     read_set,
 )
 from pappi.planning import (
@@ -55,8 +63,10 @@ from pappi.planning import (
     plan_derived,
     plan_error_law,
     ratio_of,
+    recorded_histogram,
     recorded_measurement,
     recorded_member,
+    stretches_of,
 )
 from pappi.ppinot import (
     EVERY_CASE,
@@ -99,6 +109,9 @@ _NOT_CASES = ("ppi", "total", "each", "epsilon", "parts", "periods", "sealed", "
 """What two releases may differ in and still be about cases that add up."""
 
 _MEANS = (Aggregation.MEAN, Aggregation.SHARE)
+_RANKED = (Aggregation.MEDIAN, Aggregation.PERCENTILE, Aggregation.DISTRIBUTION)
+_ALL_BINS: tuple[float, float] = (0.0, 1.0)
+_BINS_INSIDE: tuple[float, float] = (0.5, 0.5)
 _WHOLE_CASE = canonical_form(TimeMeasure(CaseBorder.START, CaseBorder.END))
 _NEVER_MISSING = ("CountMeasure", "ConditionMeasure", "StateMeasure")
 _TRUE_OR_FALSE = ("Not", "OneOf", "IsMissing")
@@ -120,6 +133,12 @@ class _Observation:
     noisy: Outcome
     source: Source
     charge: Charge
+
+    @property
+    def bins(self) -> Bins:
+        if not isinstance(self.mechanism, NoisyHistogram):
+            raise TypeError("only a histogram has bins")
+        return self.mechanism.bins
 
     @property
     def variance(self) -> float:
@@ -209,10 +228,15 @@ class Derivations:
         for path, measure in functions.items():
             own = [each for each in observed[path] if each.group == group]
             weighted = _tiled(own, days.start, days.end)
-            if weighted is None:
-                return None
+            if weighted is not None:
+                measurements.append(_measurement(path, measure, weighted))
+            else:
+                binned = self._binned(release, measure, days, group) if path == ROOT else None
+                if binned is None:
+                    return None
+                weighted, measurement = binned
+                measurements.append(measurement)
             read.extend(weighted)
-            measurements.append(_measurement(path, measure, weighted))
             noisy.append(tuple(number for one, _ in weighted for number in one.noisy))
         plan = release.plan
         derived = plan_derived(plan.ppi, _paid(read), measurements, plan.expected)
@@ -220,6 +244,30 @@ class Derivations:
         named = {(one.source.number, one.source.period): one.source for one, _ in read}
         weighed = tuple(replace(named[key], weight=float(sources[key])) for key in sorted(named))
         return Figure(period, group, derived, tuple(noisy), weighed)
+
+    def _binned(
+        self, release: Release, measure: MultiInstance, days: Period, group: str | None
+    ) -> tuple[list[Weighted], Measurement] | None:
+        """A quantile or mean, by the bins that are expected to tell it best."""
+        if not isinstance(measure, AggregatedMeasure) or measure.bounds is None:
+            return None
+        every = [one for one in self._about(measure, release, binned=True) if one.group == group]
+        best, least = None, math.inf
+        for bins in _bins_to_read(measure, {one.bins for one in every}):
+            finer = [one for one in every if set(bins.limits) <= set(one.bins.limits)]
+            weighted = _tiled(finer, days.start, days.end)
+            if weighted is None:
+                continue
+            parts = [Part(one.mechanism, len(one.noisy), weight) for one, weight in weighted]
+            level = quantile_level(measure.called)
+            if measure.function is Aggregation.DISTRIBUTION:
+                level = Fraction(1, 2)
+            integral = weighted[0][0].mechanism.integral
+            mechanism = combined_histogram(measure.bounds, parts, bins, level, integral=integral)
+            width = mechanism.predicted_width(release.plan.expected.cases)
+            if width < least:
+                best, least = (weighted, Measurement(ROOT, (measure,), mechanism)), width
+        return best
 
     def _days(self, period: Period, charge: Charge) -> Period:
         """Those of a period that lie in blocks of the log: no case of any other counts.
@@ -233,20 +281,23 @@ class Derivations:
 
     # --- what the record tells about a function ---
 
-    def _about(self, measure: MultiInstance, release: Release) -> list[_Observation]:
+    def _about(
+        self, measure: MultiInstance, release: Release, *, binned: bool = False
+    ) -> list[_Observation]:
+        """What adds up to a function; `binned`, histograms that it is read off."""
         cases = canonical_json(_cases(release.charge))
         # Periods that reach over the ends of blocks are one cell, which begins with the log.
         first = self._log.horizon.first
         begin = self._log.horizon.blocks.periods(first, first + _DAY)
         blocks = list(dict.fromkeys(block.label for block in (*begin, *release.cell.blocks)))
-        key = (canonical_json(canonical_form(measure)), canonical_json([cases, blocks]))
+        key = (canonical_json(canonical_form(measure)), canonical_json([cases, blocks, binned]))
         if key not in self._observed:
             self._observed[key] = [
                 one
                 for block in blocks
                 for seq, charge in self._charged(block)
                 if canonical_json(_cases(charge)) == cases and self._is_current(charge)
-                for one in self._read(measure, release.plan.ppi, seq, charge)
+                for one in self._read(measure, release.plan.ppi, seq, charge, binned=binned)
             ]
         return self._observed[key]
 
@@ -265,17 +316,20 @@ class Derivations:
         return sealed is None or sealed == self._log.public.until.isoformat()
 
     def _read(
-        self, measure: MultiInstance, ppi: Ppi, seq: int, charge: Charge
+        self, measure: MultiInstance, ppi: Ppi, seq: int, charge: Charge, *, binned: bool
     ) -> Iterator[_Observation]:
         """The figures of a release that tell about a measure, from one of its functions."""
         question: Mapping[str, Any] = charge.question
         asked = canonical_json([canonical_form(measure), question["groups"], question["parts"]])
-        key = (asked, charge.amount)
+        key, readings_of = (
+            (asked, charge.amount, binned),
+            self._histograms if binned else self._readings,
+        )
         if key not in self._known:  # months are released alike
             self._known[key] = [
                 (index, *reading)
                 for index, part in enumerate(question["parts"])
-                for reading in self._readings(measure, ppi, part, charge)
+                for reading in readings_of(measure, ppi, part, charge)
             ]
         readings = self._known[key]
         # One draw may tell a sum, and the mean that it follows from, with noises that depend on
@@ -331,6 +385,69 @@ class Derivations:
         if isinstance(measure, AggregatedMeasure) and _is_number(measure):
             for mechanism in self._of_same_cases(measure, part, groups):
                 yield mechanism, (0.0, 1.0), None
+        for histogram in self._drawn_histograms(measure, ppi, part, groups):
+            yield from self._off_bins(measure, part, histogram)
+
+    def _histograms(
+        self, measure: MultiInstance, ppi: Ppi, part: Mapping[str, Any], charge: Charge
+    ) -> Iterator[_Reading]:
+        """Histograms of just the measure and the cases that a quantile or mean is about."""
+        question: Mapping[str, Any] = charge.question
+        groups: tuple[str | None, ...] = tuple(question["groups"])
+        if not isinstance(measure, AggregatedMeasure) or measure.bounding is not Bounding.DECLARED:
+            return
+        for histogram in self._drawn_histograms(measure, ppi, part, groups):
+            (written,) = part["inputs"]
+            same = written["base"] == canonical_form(measure.base)
+            if same and written["filter"] == canonical_form(measure.filter):
+                yield histogram, None, None
+
+    def _drawn_histograms(
+        self,
+        measure: MultiInstance,
+        ppi: Ppi,
+        part: Mapping[str, Any],
+        groups: tuple[str | None, ...],
+    ) -> Iterator[NoisyHistogram]:
+        """What has drawn a part, if that was a histogram of the same groups."""
+        if part["mechanism"] != NoisyHistogram.name or not isinstance(measure, AggregatedMeasure):
+            return
+        grouped, (written,) = _as_grouped(measure, groups), part["inputs"]
+        if grouped is None or written["grouping"] != canonical_form(grouped.grouping):
+            return
+        ends = (Fraction(written["bounds"][end]) for end in ("low", "high"))
+        bins = Bins.read(part["settings"][0][1], Bounds(*ends))
+        epsilon = Fraction(part["epsilon"])
+        yield recorded_histogram(ppi, measure, epsilon, bins, self._log.public)
+
+    def _off_bins(
+        self, measure: MultiInstance, part: Mapping[str, Any], histogram: NoisyHistogram
+    ) -> Iterator[_Reading]:
+        """A share within limits at which bins end, a number of cases within them, or of all."""
+        if not isinstance(measure, AggregatedMeasure):
+            return
+        bins, (written,) = histogram.bins, part["inputs"]
+
+        def share(inside: tuple[bool, ...]) -> BinnedShare:
+            common = UNIT_INTERVAL, histogram.epsilon, histogram.adjacency, True
+            return BinnedShare(*common, bins, inside)
+
+        same, counts = written["filter"] == canonical_form(measure.filter), _is_number(measure)
+        if counts and same and self._log.terms.adjacency is not Adjacency.REPLACE:
+            if _has_same_cases(measure, written["base"]):
+                yield share((True,) * bins.number), _ALL_BINS, None
+            return
+        is_share = measure.function is Aggregation.SHARE
+        if not is_share and (measure.function, measure.bounds) != (Aggregation.SUM, UNIT_INTERVAL):
+            return
+        by_filter = measure.base == EVERY_CASE and written["filter"] is None
+        condition = stretches_of(measure.filter if by_filter else measure.base)
+        if condition is None or not (by_filter or same):
+            return
+        inside = condition.inside(bins)
+        counted = condition.of_values if is_share else not condition.of_others
+        if canonical_form(condition.base) == written["base"] and inside is not None and counted:
+            yield share(inside), None if is_share else _BINS_INSIDE, None
 
     def _recorded(self, ppi: Ppi, part: Mapping[str, Any], charge: Charge) -> Measurement | None:
         if part["mechanism"] == "joint":
@@ -391,9 +508,10 @@ def _functions(measure: MultiInstance) -> dict[str, MultiInstance]:
         return {ROOT: measure} if ratio is not None and ratio.factor > 0 else {}
     else:
         functions = dict(aggregated_measures(measure))
+    ranked = isinstance(measure, AggregatedMeasure) and measure.function in _RANKED
     adds_up = all(
         isinstance(each, AggregatedMeasure)
-        and each.function in (*_MEANS, Aggregation.SUM)
+        and (ranked or each.function in (*_MEANS, Aggregation.SUM))
         and each.bounding is Bounding.DECLARED
         for each in functions.values()
     )
@@ -411,13 +529,10 @@ def _variants(
         if groups == (None,) and all(m.grouping is None for _, m in aggregated_measures(measure)):
             yield measure, None
         return
-    if measure.grouping is not None:
-        keys = tuple(key for key in groups if key is not None)
-        if not set(keys) & set(measure.grouping.keys):
-            return
-        measure = replace(measure, grouping=replace(measure.grouping, keys=keys))
-    elif groups != (None,):
+    grouped = _as_grouped(measure, groups)
+    if grouped is None or grouped.function in _RANKED:
         return
+    measure = grouped
     if measure.function in _MEANS:
         yield measure, None
         return
@@ -425,6 +540,39 @@ def _variants(
     yield replace(measure, function=Aggregation.MEAN), "sum"
     if measure.bounds == UNIT_INTERVAL:
         yield replace(measure, function=Aggregation.SHARE, bounds=None), "sum"
+
+
+def _as_grouped(
+    measure: AggregatedMeasure, groups: tuple[str | None, ...]
+) -> AggregatedMeasure | None:
+    """The measure with the groups that were asked for on record; None if it has none of them."""
+    if measure.grouping is None:
+        return measure if groups == (None,) else None
+    keys = tuple(key for key in groups if key is not None)
+    if not set(keys) & set(measure.grouping.keys):
+        return None
+    return replace(measure, grouping=replace(measure.grouping, keys=keys))
+
+
+def _bins_to_read(measure: AggregatedMeasure, known: Collection[Bins]) -> Iterator[Bins]:
+    """Those that a quantile or mean may be read off; of a distribution, those that it asks for.
+
+    What lies beyond the bounds of a histogram is in its outermost bins: so it is one within other
+    bounds, too, of the limits that lie within these.
+    """
+    bounds = measure.bounds or UNIT_INTERVAL
+    if measure.limits:
+        yield Bins.at(bounds, measure.limits)
+        return
+    for bins in sorted(known, key=lambda each: (-each.number, each.written)):
+        if bins.bounds == bounds and not (
+            measure.function is Aggregation.DISTRIBUTION and bins.own
+        ):
+            yield bins
+        elif measure.function is not Aggregation.DISTRIBUTION:
+            within = [limit for limit in bins.limits if bounds.low <= limit < bounds.high]
+            if within:
+                yield Bins.at(bounds, within)
 
 
 def _is_number(measure: AggregatedMeasure) -> bool:

@@ -43,7 +43,7 @@ from pappi.planning import (
     untold,
     why_nothing,
 )
-from pappi.ppinot import Comparing, ReleaseChoice, Wanted, measure_kind
+from pappi.ppinot import Comparing, ReleaseChoice, Wanted, aggregated_measures, measure_kind
 from pappi.store import LogDeclaration, Registry
 from pappi.values import (
     CONFIDENCES,
@@ -273,8 +273,8 @@ def _mechanisms(plan: Plan) -> tuple[str, ...]:
 
 
 def _clipping(plan: Plan, log: PublicLog) -> str:
-    inputs = (measure for part in plan.measurements for measure in part.inputs)
-    kinds = {measure_kind(measure.base, log.vocabulary) for measure in inputs}
+    measures = (measure for _, measure in aggregated_measures(plan.ppi.measure))
+    kinds = {measure_kind(measure.base, log.vocabulary) for measure in measures}
     return "none" if kinds == {Kind.TRUTH} else "as large as the clipped part of the values"
 
 

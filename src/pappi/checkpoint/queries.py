@@ -355,7 +355,8 @@ def _charge(
     if plan.total is not None:
         named["total"] = plan.total.nano
     if plan.together:
-        named["each"] = plan.epsilon.nano // len(plan.measurements[0].inputs)
+        answered = max(len(plan.measurements[0].inputs), len(plan.together))
+        named["each"] = plan.epsilon.nano // answered
     return Charge(key, accounts, plan.epsilon, {**named, **query, **own}, analyst)
 
 

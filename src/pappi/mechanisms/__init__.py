@@ -33,14 +33,26 @@ Nothing here sees a log: a mechanism gets one number per case and declared bound
 """
 
 from pappi.mechanisms.beyond import FAR_WIDTHS, BeyondBounds, Clipped, hidden_by_bounds
-from pappi.mechanisms.bins import Bins, NoisyBins, clamp
+from pappi.mechanisms.bins import MOST_BINS, Bins, NoisyBins, clamp
 from pappi.mechanisms.clip import PrivateClippingBound
-from pappi.mechanisms.combined import Combined, Part, added, combined_mean, combined_sum
+from pappi.mechanisms.combined import (
+    Combined,
+    Part,
+    added,
+    combined_mean,
+    combined_sum,
+    levels_together,
+)
 from pappi.mechanisms.comparison import Uncertain, difference, difference_of_sums, ratio
 from pappi.mechanisms.exponential import StepLaw
 from pappi.mechanisms.family import Family, families
 from pappi.mechanisms.hexagon import HexagonRatio
-from pappi.mechanisms.histogram import NoisyHistogram
+from pappi.mechanisms.histogram import (
+    BinnedShare,
+    CombinedHistogram,
+    NoisyHistogram,
+    combined_histogram,
+)
 from pappi.mechanisms.interval import (
     IntervalExtreme,
     IntervalQuantile,
@@ -48,7 +60,13 @@ from pappi.mechanisms.interval import (
     SteppedMean,
     SteppedSum,
 )
-from pappi.mechanisms.joint import Contribution, PresenceClass, joint_members, read_set
+from pappi.mechanisms.joint import (
+    Contribution,
+    PresenceClass,
+    joint_members,
+    joint_numbers,
+    read_set,
+)
 from pappi.mechanisms.laplace import LaplaceExtreme, LaplaceMean, LaplaceSum
 from pappi.mechanisms.lattice import LOOSE_FILL, RANGE_STEPS, GeometricGrid, Lattice
 from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, Law, Loss, Outcome, PointLaw
@@ -111,6 +129,7 @@ __all__ = [
     "FORMULA",
     "FUNCTIONS",
     "LOOSE_FILL",
+    "MOST_BINS",
     "OF_PUBLIC_NUMBER",
     "OVER_OCTAVES",
     "PART_OF_WHOLE",
@@ -120,10 +139,12 @@ __all__ = [
     "RATIO",
     "AnchoredMean",
     "BeyondBounds",
+    "BinnedShare",
     "Bins",
     "Chances",
     "Clipped",
     "Combined",
+    "CombinedHistogram",
     "Contribution",
     "DiscreteLaplaceLaw",
     "ErrorLaw",
@@ -180,6 +201,7 @@ __all__ = [
     "atom_tails",
     "clamp",
     "clamped_error",
+    "combined_histogram",
     "combined_mean",
     "combined_sum",
     "decision_epsilon",
@@ -190,7 +212,9 @@ __all__ = [
     "families",
     "hidden_by_bounds",
     "joint_members",
+    "joint_numbers",
     "laplace_tails",
+    "levels_together",
     "mechanism_for",
     "mechanism_names",
     "mechanisms_of",

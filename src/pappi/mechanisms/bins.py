@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -128,6 +128,11 @@ class Bins:
                 return cls.at(bounds, tuple(map(Fraction, limits)))
 
     @property
+    def own(self) -> bool:
+        """Whether somebody has named them."""
+        return self.written.split()[0] not in ("even", "geometric", "whole")
+
+    @property
     def number(self) -> int:
         return len(self.limits) + 1
 
@@ -185,8 +190,8 @@ def _floats(numbers: tuple[Fraction, ...]) -> Floats:
 
 # --- the noise of weighted counts -----------------------------------------------------
 
-Noise = tuple[tuple[Fraction, int], ...]
-"""Scales, and how many draws of each: the noise on one count, a sum of them all."""
+Noise = tuple[tuple[float, Fraction, tuple[int, ...]], ...]
+"""Weights and scales, and how many draws with them are in the count of each bin."""
 
 Weighted = tuple[tuple[float, Fraction, int], ...]
 """Weights, scales, and how many draws have them: the noise on a sum of weighted counts."""
@@ -296,7 +301,7 @@ class NoisyBins:
     """
 
     bins: Bins
-    counts: tuple[int, ...]
+    counts: tuple[float, ...]
     noise: Noise
     integral: bool = False
 
@@ -304,26 +309,50 @@ class NoisyBins:
         if other.bins != self.bins:
             raise UsageError("only counts of the same bins add up")
         counts = tuple(a + b for a, b in zip(self.counts, other.counts, strict=True))
-        noise: Counter[Fraction] = Counter()
-        for scale, times in (*self.noise, *other.noise):
-            noise[scale] += times
-        return NoisyBins(self.bins, counts, tuple(sorted(noise.items())), self.integral)
+        noise: dict[tuple[float, Fraction], tuple[int, ...]] = {}
+        for weight, scale, draws in (*self.noise, *other.noise):
+            known = noise.get((weight, scale), (0,) * self.bins.number)
+            noise[weight, scale] = tuple(a + b for a, b in zip(known, draws, strict=True))
+        added = tuple((*key, draws) for key, draws in sorted(noise.items()))
+        return replace(self, counts=counts, noise=added)
+
+    def weighted(self, weight: float) -> NoisyBins:
+        """As one of several about the same cases, whose weights make 1."""
+        if weight == 1:
+            return self
+        counts = tuple(weight * count for count in self.counts)
+        noise = tuple((weight * own, scale, draws) for own, scale, draws in self.noise)
+        return replace(self, counts=counts, noise=noise)
+
+    def merged(self, bins: Bins) -> NoisyBins:
+        """In fewer bins, each made of some of these; values beyond bounds are in the outermost."""
+        if bins.limits == self.bins.limits:
+            return replace(self, bins=bins)
+        ends = [self.bins.limits.index(limit) + 1 for limit in bins.limits]
+        pieces = list(pairwise((0, *ends, self.bins.number)))
+        noise = tuple(
+            (weight, scale, tuple(sum(draws[start:end]) for start, end in pieces))
+            for weight, scale, draws in self.noise
+        )
+        counts = tuple(sum(self.counts[start:end]) for start, end in pieces)
+        return replace(self, bins=bins, counts=counts, noise=noise)
 
     @property
     def cells(self) -> tuple[tuple[float, float], ...]:
         return self.bins.cells(integral=self.integral)
 
     @property
-    def total(self) -> int:
+    def total(self) -> float:
         return sum(self.counts)
 
     def total_reach(self, confidence: float) -> float:
         """The margin of the number of cases."""
-        return self._reach(((1.0, self.bins.number),), confidence)
+        return self._reach((1.0,) * self.bins.number, confidence)
 
-    def count_reach(self, confidence: float) -> float:
+    def count_reach(self, confidence: float, number: int = 0) -> float:
         """The margin of the count of one bin."""
-        return self._reach(((1.0, 1),), confidence)
+        weights = (float(each == number) for each in range(self.bins.number))
+        return self._reach(tuple(weights), confidence)
 
     @property
     def likely(self) -> tuple[float, ...]:
@@ -377,8 +406,11 @@ class NoisyBins:
         return float(sum(self.counts[:edge]) - level * self.total)
 
     def _weighted(self, edge: int, level: Fraction) -> Weighted:
-        below, above = float(1 - level), float(level)
-        return self._noise_of(((below, edge), (above, self.bins.number - edge)))
+        return noise_of(self.noise, self._sides(float(1 - level), float(level), edge))
+
+    def _sides(self, below: float, above: float, edge: int) -> tuple[float, ...]:
+        """The weights of bins up to an edge, and beyond."""
+        return (below,) * edge + (above,) * (self.bins.number - edge)
 
     def _tail(self, edge: int, level: Fraction) -> NoiseTail:
         return noise_tail(self._weighted(edge, level))
@@ -410,7 +442,7 @@ class NoisyBins:
 
     def share_in(self, number: int, confidence: float = CONFIDENCE) -> Told:
         """The share of cases in one bin."""
-        return self._share_of(self.counts[number], 1, confidence)
+        return self._share_of([each == number for each in range(self.bins.number)], confidence)
 
     def _share(self, edge: int, confidence: float) -> Told:
         """Of cases up to an edge; in the value that is shown, no bin has less than nothing."""
@@ -418,29 +450,33 @@ class NoisyBins:
             return (float(edge > 0),) * 3
         likely, (_, low, high) = (
             self.likely,
-            self._share_of(sum(self.counts[:edge]), edge, confidence),
+            self._share_of([number < edge for number in range(self.bins.number)], confidence),
         )
         value = sum(likely[:edge]) / sum(likely) if any(likely) else (low + high) / 2
         return clamp(value, low, high), low, high
 
-    def _share_of(self, part: int, bins: int, confidence: float) -> Told:
+    def _share_of(self, inside: Sequence[bool], confidence: float) -> Told:
         """Of the cases in some bins. For the share s, part − s·total is noise alone (Fieller).
 
         As s grows, part − s·total falls faster than its noise wherever the noise on the total
         is smaller than the total: where it may not be, nothing is told.
         """
-        of_all, total = ((1.0, self.bins.number),), float(self.total)
+        total = float(self.total)
+        part = sum(count for count, own in zip(self.counts, inside, strict=True) if own)
         chance = tails.significance(confidence) / 2 - _UNSURE
-        if chance <= 0 or noise_tail(self._noise_of(of_all))(total) > _UNSURE:
+        if chance <= 0 or self._tail_of_all(total) > _UNSURE:
             return 0.5, 0.0, 1.0
 
         def tail_at(share: float, side: int) -> float:
-            noise = ((1 - share, bins), (share, self.bins.number - bins))
-            return noise_tail(self._noise_of(noise))(side * (part - share * total))
+            weights = tuple(1 - share if own else share for own in inside)
+            return noise_tail(noise_of(self.noise, weights))(side * (part - share * total))
 
         low = _last_rejected(lambda share: tail_at(share, 1), chance)
         high = 1 - _last_rejected(lambda rest: tail_at(1 - rest, -1), chance)
         return clamp(part / total, low, high), low, high
+
+    def _tail_of_all(self, total: float) -> float:
+        return noise_tail(noise_of(self.noise, (1.0,) * self.bins.number))(total)
 
     # --- the mean
 
@@ -465,31 +501,31 @@ class NoisyBins:
         """One end of the mean's interval, if every case lay at such a place of its bin."""
         bounds, chance = self.bins.bounds, tails.significance(confidence) / 2 - _UNSURE
         start, width = float(bounds.low if side > 0 else bounds.high), float(bounds.width)
-        of_all = ((1.0, self.bins.number),)
-        if chance <= 0 or noise_tail(self._noise_of(of_all))(float(self.total)) > _UNSURE:
+        if chance <= 0 or self._tail_of_all(float(self.total)) > _UNSURE:
             return start
         counts = np.array(self.counts, np.float64)
 
         def tail_at(share: float) -> float:
             weights = side * (places - start) / width - share
-            noise = tuple((float(weight), 1) for weight in weights)
-            return noise_tail(self._noise_of(noise))(float(weights @ counts))
+            noise = noise_of(self.noise, weights.tolist())
+            return noise_tail(noise)(float(weights @ counts))
 
         return start + side * width * _last_rejected(tail_at, chance, _FINE_MEAN)
 
-    def _noise_of(self, weights: Sequence[tuple[float, int]]) -> Weighted:
-        """Of counts with these weights, each so many times."""
-        return tuple(
-            (weight, scale, times * bins)
-            for weight, bins in weights
-            for scale, times in self.noise
-            if bins
-        )
+    def _reach(self, weights: Sequence[float], confidence: float) -> float:
+        """Of whole numbers, the last one that is not too rare."""
+        reach = _reach(noise_of(self.noise, weights), tails.significance(confidence) / 2)
+        whole = all(weight == 1 for weight, _, _ in self.noise)
+        return float(math.ceil(reach) - 1) if whole else reach
 
-    def _reach(self, weights: Sequence[tuple[float, int]], confidence: float) -> float:
-        """Of whole numbers: the last one that is not too rare."""
-        reach = _reach(self._noise_of(weights), tails.significance(confidence) / 2)
-        return float(math.ceil(reach) - 1)
+
+def noise_of(noise: Noise, weights: Sequence[float]) -> Weighted:
+    """Of the counts of bins, each with a weight; noise is symmetric, whatever the sign."""
+    gathered: Counter[tuple[float, Fraction]] = Counter()
+    for own, scale, draws in noise:
+        for weight, times in zip(weights, draws, strict=True):
+            gathered[abs(own * weight), scale] += times
+    return tuple((weight, scale, n) for (weight, scale), n in gathered.items() if weight and n)
 
 
 def _last_rejected(tail_at: Callable[[float], float], chance: float, fine: float = _FINE) -> float:

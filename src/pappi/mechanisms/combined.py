@@ -24,14 +24,15 @@ numerically, and every step rounds outwards:
 
 Thresholds for |V − λT| are found at some λ, and lie on a straight line in between. They are convex
 in λ (quantiles of a symmetric log-concave law are a support function: see `pivot`), so the line
-lies above them.
+lies above them. λ and −λ have the same, unless a noise is `lopsided`: of a share that is read off a
+histogram, with more bins on one side of the limit than on the other.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -51,9 +52,16 @@ from pappi.mechanisms.mechanism import (
     counted,
 )
 from pappi.mechanisms.pivot import share_hull
-from pappi.mechanisms.prediction import Chances, ErrorLaw, Floats, Scenario
+from pappi.mechanisms.prediction import Chances, ErrorLaw, Floats, Scenario, Trial
 from pappi.mechanisms.two_bin import drawn_in_shares
-from pappi.values import Adjacency, Bounds, LaplaceLikelihood, Likelihood, TwoBinLikelihood
+from pappi.values import (
+    CONFIDENCE,
+    Adjacency,
+    Bounds,
+    LaplaceLikelihood,
+    Likelihood,
+    TwoBinLikelihood,
+)
 
 DERIVED = "derived"
 
@@ -148,10 +156,26 @@ def _waves(terms: tuple[Term, ...], apart: float, jitter: float) -> Iterator[flo
 
 @lru_cache(maxsize=512)
 def _thresholds(terms: tuple[Term, ...], confidence: float) -> tuple[float, ...]:
-    """How far V − λT is off at most, with that confidence, at each of some λ from 0 to 1."""
-    turns = (number / (_TURNS - 1) for number in range(_TURNS))
-    turned = (tuple((noise, v, -turn * t) for noise, v, t in terms) for turn in turns)
-    return tuple(SummedNoise(each).quantile(confidence) for each in turned)
+    """How far V − λT is off at most, with that confidence, at each of some λ from −1 to 1."""
+
+    def at(number: int) -> float:
+        turn = number / (_TURNS - 1)
+        return SummedNoise(tuple((noise, v, -turn * t) for noise, v, t in terms)).quantile(
+            confidence
+        )
+
+    upwards = [at(number) for number in range(_TURNS)]
+    downwards = [at(-number) for number in range(1, _TURNS)] if _lopsided(terms) else upwards[1:]
+    return (*reversed(downwards), *upwards)
+
+
+@lru_cache(maxsize=512)
+def _lopsided(terms: tuple[Term, ...]) -> bool:
+    """Whether V − λT and V + λT may be noisy by different amounts."""
+    return any(
+        not math.isclose(noise.variance(1.0, 1.0), noise.variance(1.0, -1.0))
+        for noise, _, _ in terms
+    )
 
 
 # --- mechanisms that read what others have released ---------------------------------------
@@ -257,7 +281,12 @@ class CombinedMean(Combined):
         return told if self.counts else Estimate(value, least_cases=told.least_cases)
 
     def likelihood(self, noisy: Outcome) -> Likelihood | None:
-        """As if it were Laplace noise of the same size, whose longer tails claim less."""
+        """As if it were Laplace noise of the same size, whose longer tails claim less.
+
+        None of a share with more noise on one side than on the other.
+        """
+        if self._is_lopsided:
+            return None
         if self._knows_number:
             _, t = self._added(noisy)
             scale = self._noise(1.0, 0.0).as_laplace
@@ -272,8 +301,8 @@ class CombinedMean(Combined):
         at_turns = _thresholds(self._noise(1.0, 1.0).terms, confidence)
 
         def accepted(p: float) -> bool:
-            place = abs(2 * p - 1) * (_TURNS - 1)
-            low = min(int(place), _TURNS - 2)
+            place = 2 * p * (_TURNS - 1)
+            low = min(int(place), 2 * _TURNS - 3)
             most = at_turns[low] + (place - low) * (at_turns[low + 1] - at_turns[low])
             return 2 * abs((1 - p) * above - p * below) <= most
 
@@ -295,8 +324,19 @@ class CombinedMean(Combined):
         return 1 - rarely if off < 0 else rarely
 
     def _tail(self, distance: float, turn: float) -> float:
-        """At least P(|V − turn·T| ≥ distance), by a turn that has no less noise."""
-        return self._turned(math.ceil(abs(turn) * (_TURNS - 1) - 1e-9)).tail(distance)
+        """At least P(|V − turn·T| ≥ distance), by a turn that has no less noise.
+
+        Between two turns the noise is no larger than at one of them.
+        """
+        place = turn * (_TURNS - 1)
+        if not self._is_lopsided:
+            return self._turned(math.ceil(abs(place) - 1e-9)).tail(distance)
+        beside = {math.floor(place + 1e-9), math.ceil(place - 1e-9)}
+        return max(self._turned(number).tail(distance) for number in beside)
+
+    @property
+    def _is_lopsided(self) -> bool:
+        return _lopsided(self._noise(1.0, 1.0).terms)
 
     def predicted_error(self, cases: float, at: float | None) -> float:
         width = float(self.bounds.width)
@@ -323,6 +363,22 @@ class CombinedMean(Combined):
 
         return ErrorLaw(lru_cache(maxsize=256)(beyond), start=width)
 
+    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats]:
+        """As wide as at the limit, around values that are off by noise of the same size."""
+        low, width = float(self.bounds.low), float(self.bounds.width)
+        at_turns, most = _thresholds(self._noise(1.0, 1.0).terms, CONFIDENCE), 2.0 * trial.cases
+
+        def away(share: float) -> float:
+            place = clamp(share, 0.0, 1.0) * 2 * (_TURNS - 1)
+            return float(np.interp(place, np.arange(len(at_turns)), at_turns)) / most
+
+        at = (limit - low) / width
+        noise = self._noise(1.0, 1 - 2 * clamp(at, 0.0, 1.0)).deviation / most / math.sqrt(2)
+        shares = (trial.values[:, None] - low) / width + noise * Chances(0).laplace()
+        lower = np.where(shares > away(0.0), shares - away(at), 0.0)
+        upper = np.where(1 - shares > away(1.0), shares + away(at), 1.0)
+        return low + width * np.clip(lower, 0.0, 1.0), low + width * np.clip(upper, 0.0, 1.0)
+
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
         low, width = float(self.bounds.low), float(self.bounds.width)
         share, unit = (scenario.value - low) / width, self._unit
@@ -341,7 +397,8 @@ class CombinedSum(Combined):
     ways: tuple[tuple[float, float], ...]
 
     @property
-    def _summed(self) -> SummedNoise:
+    def summed(self) -> SummedNoise:
+        """The noise of what is added up, but for rounding."""
         weighted = zip(self.parts, self.ways, strict=True)
         scaled = ((part.noise, float(part.weight), way) for part, way in weighted)
         return SummedNoise(tuple((noise, w * v, w * t) for noise, w, (v, t) in scaled))
@@ -369,11 +426,11 @@ class CombinedSum(Combined):
 
     def likelihood(self, noisy: Outcome) -> Likelihood | None:
         low, high = (end if math.isfinite(end) else None for end in self.output_range)
-        return LaplaceLikelihood(self._value(noisy), self._summed.as_laplace, low, high)
+        return LaplaceLikelihood(self._value(noisy), self.summed.as_laplace, low, high)
 
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         """For the sum of the clipped values; rounding is included."""
-        value, away = self._value(noisy), self._summed.quantile(confidence) + self._rounding(noisy)
+        value, away = self._value(noisy), self.summed.quantile(confidence) + self._rounding(noisy)
         return clamp(value - away, *self.output_range), clamp(value + away, *self.output_range)
 
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:
@@ -381,7 +438,7 @@ class CombinedSum(Combined):
         if not low <= limit < high:
             return float(limit >= high)
         off = self._value(noisy) - limit
-        rarely = self._summed.tail(abs(off)) / 2
+        rarely = self.summed.tail(abs(off)) / 2
         return 1 - rarely if off < 0 else rarely
 
     @property
@@ -392,13 +449,13 @@ class CombinedSum(Combined):
     def predicted_error(self, cases: float, at: float | None) -> float:
         centre = cases * float(self.bounds.low + self.bounds.high) / 2 if at is None else at
         low, high = self.output_range
-        return tails.clamped_error(self._summed.deviation, centre - low, high - centre)
+        return tails.clamped_error(self.summed.deviation, centre - low, high - centre)
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
-        return ErrorLaw(self._summed.tail, shrinks=False, start=self._summed.deviation)
+        return ErrorLaw(self.summed.tail, shrinks=False, start=self.summed.deviation)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
-        noise = self._summed.deviation / math.sqrt(2)
+        noise = self.summed.deviation / math.sqrt(2)
         return np.clip(scenario.value + noise * chances.laplace(), *self.output_range)
 
 
@@ -442,3 +499,29 @@ def _promised(parts: Sequence[Part]) -> tuple[Fraction, Adjacency]:
     """The largest ε of a part: of disjoint cases, each is in one."""
     epsilon = max(part.mechanism.epsilon for part in parts)
     return epsilon, parts[0].mechanism.adjacency
+
+
+def levels_together(draws: Sequence[Collection[Hashable]], confidence: float) -> list[float]:
+    """The confidence of each of several intervals at which all of them hold with this one.
+
+    `draws` are those that each comes from. Intervals that share a draw, directly or through others,
+    may miss together in any way: they divide what they may miss (the union bound). Those that
+    share none are independent: all of c parts hold as often as the product of theirs, so that each
+    part has the c-th root.
+
+    >>> [round(level, 4) for level in levels_together([{1}, {2}, {2, 3}], 0.95)]
+    [0.9747, 0.9873, 0.9873]
+    """
+    parts, first_with = list(range(len(draws))), dict[Hashable, int]()
+
+    def part_of(index: int) -> int:
+        while parts[index] != index:
+            index = parts[index]
+        return index
+
+    for index, own in enumerate(draws):
+        for draw in own:
+            parts[part_of(index)] = part_of(first_with.setdefault(draw, index))
+    sizes = Counter(map(part_of, range(len(draws))))
+    rarely = 1 - confidence ** (1 / len(sizes))
+    return [1 - rarely / sizes[part_of(index)] for index in range(len(draws))]

@@ -24,7 +24,9 @@ distribution: one draw answers them all.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -33,13 +35,16 @@ import numpy as np
 from pappi.mechanisms import tails
 from pappi.mechanisms.bins import (
     Bins,
+    Noise,
     NoiseTail,
     NoisyBins,
     Weighted,
     deviation_of,
+    noise_of,
     noise_tail,
     usual_bins,
 )
+from pappi.mechanisms.combined import DERIVED, CombinedMean, Part, combined_mean
 from pappi.mechanisms.hull import ScoreLaw
 from pappi.mechanisms.laws import Law, Loss, Outcome
 from pappi.mechanisms.mechanism import (
@@ -60,10 +65,13 @@ from pappi.mechanisms.prediction import (
     ErrorLaw,
     Floats,
     Scenario,
+    Trial,
 )
+from pappi.mechanisms.two_bin import LaplacePair
 from pappi.values import CONFIDENCE, Adjacency, Bounds
 
 _MEDIAN = Fraction(1, 2)
+_FEW_BINS, _HALVINGS = 16, 6
 _TELLING = 0.75
 """An interval is worth having if it is narrower than this share of the range."""
 
@@ -108,56 +116,19 @@ class HistogramLaw(Law):
 
 
 @dataclass(frozen=True, slots=True)
-class NoisyHistogram(Mechanism):
-    """The counts of bins; and read off them, a quantile: of a distribution, its median."""
-
-    name: ClassVar[str] = "histogram"
-    functions: ClassVar[tuple[str, ...]] = (QUANTILE, DISTRIBUTION)
-    replaced: ClassVar[Replaced] = Replaced.GROUP
-    drawn_for: ClassVar[str] = DISTRIBUTION
-    newer: ClassVar[bool] = True
+class _ReadOffBins(Mechanism):
+    """A quantile that is read off noisy counts of bins; of a distribution, its median."""
 
     level: Fraction
     bins: Bins
 
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return super(NoisyHistogram, cls).answers(task) and task.loose is None
-
-    @classmethod
-    def made_for(cls, task: Task) -> Self:
-        if task.limits:
-            bins = Bins.at(task.bounds, task.limits)
-        else:
-            signal = None if task.cases is None else task.cases * task.epsilon
-            if signal is not None and task.adjacency is Adjacency.REPLACE:
-                signal /= 2
-            bins = usual_bins(
-                task.bounds,
-                integral=task.integral,
-                skewed=task.skewed,
-                signal=None if signal is None else float(signal),
-            )
-        return cls(*task.common, task.level or _MEDIAN, bins)
-
     @property
-    def settings(self) -> tuple[tuple[str, str | Bounds], ...]:
-        return (("bins", self.bins.written),)
+    @abstractmethod
+    def noise(self) -> Noise:
+        """On the count of each bin."""
 
-    @property
-    def sensitivity(self) -> int:
-        """The most by which one case can move the counts, in total."""
-        return 2 if self.adjacency is Adjacency.REPLACE else 1
-
-    @property
-    def scale(self) -> Fraction:
-        return self.sensitivity / self.epsilon
-
-    def law(self, values: Values) -> HistogramLaw:
-        return HistogramLaw(self.bins.count(values), self.scale)
-
-    def noisy_bins(self, noisy: Outcome) -> NoisyBins:
-        return NoisyBins(self.bins, noisy, ((self.scale, 1),), self.integral)
+    @abstractmethod
+    def noisy_bins(self, noisy: Outcome) -> NoisyBins: ...
 
     def estimate(self, noisy: Outcome) -> Estimate:
         released = self.noisy_bins(noisy)
@@ -232,5 +203,252 @@ class NoisyHistogram(Mechanism):
         """At the edge nearest to the answer; without one, where an even share of bins is below."""
         bins, level = self.bins, float(self.level)
         edge = round(level * bins.number) if at is None else bins.around(self.centre(at))[0]
-        sides = ((1 - level, edge), (level, bins.number - edge))
-        return tuple((weight, self.scale, number) for weight, number in sides if number)
+        return noise_of(self.noise, (1 - level,) * edge + (level,) * (bins.number - edge))
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyHistogram(_ReadOffBins):
+    """The counts of bins; and read off them, a quantile: of a distribution, its median."""
+
+    name: ClassVar[str] = "histogram"
+    functions: ClassVar[tuple[str, ...]] = (QUANTILE, DISTRIBUTION)
+    replaced: ClassVar[Replaced] = Replaced.GROUP
+    drawn_for: ClassVar[str] = DISTRIBUTION
+    newer: ClassVar[bool] = True
+
+    @classmethod
+    def answers(cls, task: Task) -> bool:
+        return super(NoisyHistogram, cls).answers(task) and task.loose is None
+
+    @classmethod
+    def made_for(cls, task: Task) -> Self:
+        if task.limits:
+            bins = Bins.at(task.bounds, task.limits)
+        else:
+            signal = None if task.cases is None else task.cases * task.epsilon
+            if signal is not None and task.adjacency is Adjacency.REPLACE:
+                signal /= 2
+            bins = usual_bins(
+                task.bounds,
+                integral=task.integral,
+                skewed=task.skewed,
+                signal=None if signal is None else float(signal),
+            )
+        return cls(*task.common, task.level or _MEDIAN, bins)
+
+    @property
+    def settings(self) -> tuple[tuple[str, str | Bounds], ...]:
+        return (("bins", self.bins.written),)
+
+    @property
+    def sensitivity(self) -> int:
+        """The most by which one case can move the counts, in total."""
+        return 2 if self.adjacency is Adjacency.REPLACE else 1
+
+    @property
+    def scale(self) -> Fraction:
+        return self.sensitivity / self.epsilon
+
+    def law(self, values: Values) -> HistogramLaw:
+        return HistogramLaw(self.bins.count(values), self.scale)
+
+    @property
+    def noise(self) -> Noise:
+        return ((1.0, self.scale, (1,) * self.bins.number),)
+
+    def noisy_bins(self, noisy: Outcome) -> NoisyBins:
+        return NoisyBins(self.bins, noisy, self.noise, self.integral)
+
+    @property
+    def pair_noise(self) -> CountsPair:
+        """Of all cases: by how exact they are, several histograms are weighed."""
+        return CountsPair(self.scale, self.bins.number, 0)
+
+
+# --- shares of cases -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CountsPair:
+    """Noise on the counts of so many bins inside, and so many outside: v is what lies inside less
+    what lies outside, t all of it."""
+
+    of_bin: Fraction
+    inside: int
+    outside: int
+
+    @property
+    def on_lattice(self) -> bool:
+        return True
+
+    def spectrum(self, of_v: float, of_t: float, frequencies: Floats) -> Floats:
+        bin_noise = LaplacePair(self.of_bin, 1.0, both=False)
+        of_inside = bin_noise.spectrum(of_t + of_v, 0.0, frequencies) ** self.inside
+        of_outside = bin_noise.spectrum(of_t - of_v, 0.0, frequencies) ** self.outside
+        return np.asarray(of_inside * of_outside)
+
+    def variance(self, of_v: float, of_t: float) -> float:
+        squares = self.inside * (of_t + of_v) ** 2 + self.outside * (of_t - of_v) ** 2
+        return tails.deviation(self.of_bin) ** 2 * squares
+
+    def scale(self, of_v: float, of_t: float) -> float:
+        inside = abs(of_t + of_v) if self.inside else 0.0
+        outside = abs(of_t - of_v) if self.outside else 0.0
+        return float(self.of_bin) * max(inside, outside)
+
+
+@dataclass(frozen=True, slots=True)
+class BinnedShare(Mechanism):
+    """The share of cases that lie in some bins of a histogram; one draw answers many such shares.
+
+    It is read as the mean of truth values is (`combined`): v and t are sums of counts.
+    """
+
+    name: ClassVar[str] = NoisyHistogram.name
+    replaced: ClassVar[Replaced] = Replaced.GROUP
+
+    bins: Bins
+    inside: tuple[bool, ...]
+
+    @property
+    def answers_for(self) -> int:
+        """A share for every limit between two bins."""
+        return len(self.bins.limits)
+
+    @property
+    def _drawn(self) -> NoisyHistogram:
+        common = self.bins.bounds, self.epsilon, self.adjacency, False
+        return NoisyHistogram(*common, _MEDIAN, self.bins)
+
+    @property
+    def settings(self) -> tuple[tuple[str, str | Bounds], ...]:
+        return self._drawn.settings
+
+    def law(self, values: Values) -> HistogramLaw:
+        return self._drawn.law(values)
+
+    @property
+    def pair_noise(self) -> CountsPair:
+        inside = sum(self.inside)
+        return CountsPair(self._drawn.scale, inside, self.bins.number - inside)
+
+    def pair(self, noisy: Outcome) -> tuple[float, float]:
+        inside = sum(n for n, own in zip(noisy, self.inside, strict=True) if own)
+        return float(2 * inside - sum(noisy)), float(sum(noisy))
+
+    @property
+    def as_sum(self) -> tuple[float, float]:
+        return 0.5, 0.5
+
+    @property
+    def _share(self) -> CombinedMean:
+        return combined_mean(self.bounds, [Part(self, self.bins.number)])
+
+    def estimate(self, noisy: Outcome) -> Estimate:
+        return self._share.estimate(noisy)
+
+    def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
+        return self._share.interval(noisy, confidence)
+
+    def interval_for_all(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
+        """Together with the shares up to all limits, whatever depends on what."""
+        return self.interval(noisy, 1 - (1 - confidence) / self.answers_for)
+
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        return self._share.chance_at_most(noisy, limit)
+
+    def predicted_error(self, cases: float, at: float | None) -> float:
+        return self._share.predicted_error(cases, at)
+
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:
+        return self._share.error_law(cases, at)
+
+    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats]:
+        return self._share.trial_intervals(trial, limit)
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        return self._share.outcomes(scenario, chances)
+
+
+# --- histograms on record, added up ------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedHistogram(_ReadOffBins):
+    """Histograms on record, added up in bins that each of them has, or has finer; never drawn."""
+
+    name: ClassVar[str] = DERIVED
+
+    parts: tuple[Part, ...]
+
+    def law(self, values: Values) -> Law:
+        raise NotImplementedError("what is derived is never drawn")
+
+    def noisy_bins(self, noisy: Outcome) -> NoisyBins:
+        counted, start = [], 0
+        for part in self.parts:
+            own = part.mechanism.noisy_bins(noisy[start : start + part.size])
+            if own is None:
+                raise ValueError("only histograms are added up in bins")
+            counted.append(own.merged(self.bins).weighted(float(part.weight)))
+            start += part.size
+        return replace(sum(counted[1:], counted[0]), integral=self.integral)
+
+    @property
+    def noise(self) -> Noise:
+        return self.noisy_bins((0,) * sum(part.size for part in self.parts)).noise
+
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:
+        """Few bins leave open where in one of them the quantile lies."""
+        law = super(CombinedHistogram, self).error_law(cases, at)
+        if self.bins.number >= _FEW_BINS or self.bins.written == "whole":
+            return law
+        half = max(high - low for low, high in self.bins.cells(integral=self.integral)) / 2
+        return replace(law, beyond=lambda t: law.beyond(t - half) if t > half else 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedBinsMean(CombinedHistogram):
+    """The mean, wherever in their bins the cases lie: how far off it may be, no law says."""
+
+    predicts_in_formulas: ClassVar[bool] = False
+
+    def estimate(self, noisy: Outcome) -> Estimate:
+        released = self.noisy_bins(noisy)
+        return counted(released.mean()[0], float(released.total), released.total_reach)
+
+    def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
+        _, low, high = self.noisy_bins(noisy).mean(confidence)
+        return low, high
+
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        """By the surest interval that lies on one side of the limit."""
+        sure, unsure, found = 0.0, 1.0, 0.5
+        for _ in range(_HALVINGS):
+            confidence = (sure + unsure) / 2
+            low, high = self.interval(noisy, confidence)
+            if low <= limit < high:
+                unsure = confidence
+            else:
+                sure, found = confidence, float(high <= limit)
+        return 0.5 + (found - 0.5) * sure
+
+    def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - as if spread evenly
+        cells, width = self.bins.cells(integral=self.integral), float(self.bounds.width)
+        off = deviation_of(noise_of(self.noise, (0.5,) * self.bins.number)) / max(cases, 1.0)
+        binning = max(high - low for low, high in cells) / 2
+        return min(width * off + binning, width)
+
+    def error_law(self, cases: int, at: float | None) -> None:  # type: ignore[override]  # noqa: ARG002
+        return None
+
+
+def combined_histogram(
+    bounds: Bounds, parts: Sequence[Part], bins: Bins, level: Fraction | None, *, integral: bool
+) -> CombinedHistogram:
+    """A quantile of histograms that are added up; without a level, their mean."""
+    epsilon = max(part.mechanism.epsilon for part in parts)
+    common = bounds, epsilon, parts[0].mechanism.adjacency, integral
+    if level is None:
+        return CombinedBinsMean(*common, _MEDIAN, bins, tuple(parts))
+    return CombinedHistogram(*common, level, bins, tuple(parts))

@@ -39,6 +39,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from statistics import NormalDist
 from typing import ClassVar
 
@@ -47,6 +48,7 @@ from numpy.typing import NDArray
 
 from pappi.mechanisms.beyond import BeyondBounds, Clipped, hidden_by_bounds
 from pappi.mechanisms.bins import clamp
+from pappi.mechanisms.combined import CombinedSum, Part, combined_sum
 from pappi.mechanisms.hull import BoxLaw, HullLaw, Spans
 from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
 from pappi.mechanisms.laws import Law, Outcome
@@ -499,6 +501,68 @@ class JointMember(Mechanism):
         return low + width * _drawn_in((2 * share - 1) * cases + v, cases + t, self._noise.unit)
 
 
+@dataclass(frozen=True)
+class JointNumber(JointMember):
+    """How many cases a class has: T, which its draw tells anyway, so that it needs no member.
+
+    `index` is that of a member of the class.
+    """
+
+    @property
+    def answers_for(self) -> int:
+        """By itself: the intervals that hold together are those of members."""
+        return 1
+
+    @property
+    def _number(self) -> CombinedSum:
+        size = sum(len(each.spans) + 1 for each in self.classes)
+        shared = self.bounds, self.epsilon, self.adjacency, self.integral
+        member = JointMember(*shared, self.classes, self.index)
+        return combined_sum(UNIT_INTERVAL, [Part(member, size)], [self.as_sum])
+
+    @property
+    def as_sum(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    @property
+    def tells_beyond(self) -> bool:
+        return False
+
+    @property
+    def output_range(self) -> tuple[float, float]:
+        return self._number.output_range
+
+    def sum_rounding(self, noisy: Outcome) -> float:  # noqa: ARG002 - a number is whole
+        return 0.0
+
+    def estimate(self, noisy: Outcome) -> Estimate:
+        return self._number.estimate(noisy)
+
+    def likelihood(self, noisy: Outcome) -> Likelihood | None:
+        return self._number.likelihood(noisy)
+
+    def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
+        return self._number.interval(noisy, confidence)
+
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        return self._number.chance_at_most(noisy, limit)
+
+    def predicted_error(self, cases: float, at: float | None) -> float:
+        return self._number.predicted_error(cases, cases if at is None else at)
+
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:
+        return self._number.error_law(cases, at)
+
+    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats]:  # noqa: ARG002 - alike everywhere
+        summed = self._number.summed
+        away, noise = summed.quantile(CONFIDENCE), summed.deviation / math.sqrt(2)
+        values = np.maximum(trial.values[:, None] + noise * Chances(0).laplace(), 0.0)
+        return np.maximum(values - away, 0.0), values + away
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        return self._number.outcomes(scenario, chances)
+
+
 def joint_members(
     classes: tuple[PresenceClass, ...], epsilon: Fraction, adjacency: Adjacency
 ) -> tuple[Mechanism, ...]:
@@ -507,6 +571,17 @@ def joint_members(
     return tuple(
         JointMember(member.bounds, epsilon, adjacency, member.integral, classes, index)
         for index, member in enumerate(members)
+    )
+
+
+def joint_numbers(
+    classes: tuple[PresenceClass, ...], epsilon: Fraction, adjacency: Adjacency
+) -> tuple[Mechanism, ...]:
+    """How many cases each class has, read off the same release."""
+    firsts = accumulate((len(each.members) for each in classes[:-1]), initial=0)
+    return tuple(
+        JointNumber(UNIT_INTERVAL, epsilon, adjacency, True, classes, index)  # noqa: FBT003
+        for index in firsts
     )
 
 

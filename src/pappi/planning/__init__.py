@@ -12,6 +12,7 @@
     advice            which queries tell nothing, and what to ask instead
     allotment         ε by need, where none is asked for
     views             whether a view follows from its base query, and how far off it will be
+    limits            conditions on one measure, as bins of its histogram
     sets              a catalogue under one total, and one draw where that is better
     suggestions       a first catalogue, from a log's public names
     cells             which blocks a scope touches, and what is released together
@@ -38,10 +39,12 @@ from pappi.planning.allotment import EACH, plan_by_need
 from pappi.planning.bounds import sides_cut
 from pappi.planning.cells import MOST_PERIODS, Cell, cells_of, periods_of
 from pappi.planning.expected import ExpectedCases, blocks_between, expected_cases
+from pappi.planning.limits import Stretches, stretches_of
 from pappi.planning.measurements import (
     SAMPLED,
     THRESHOLD,
     Measurement,
+    recorded_histogram,
     recorded_measurement,
 )
 from pappi.planning.plan import (
@@ -93,6 +96,7 @@ __all__ = [
     "Option",
     "Plan",
     "Proposal",
+    "Stretches",
     "added_plan",
     "advice_on",
     "alternatives_to",
@@ -118,12 +122,14 @@ __all__ = [
     "plan_ppi",
     "plan_set",
     "ratio_of",
+    "recorded_histogram",
     "recorded_measurement",
     "recorded_member",
     "refuse_ratio",
     "refuse_unviewable",
     "shown_error",
     "sides_cut",
+    "stretches_of",
     "suggest_catalogue",
     "target_in",
     "untold",

@@ -25,13 +25,16 @@ from pappi.mechanisms import (
     FORMULA,
     PART_OF_WHOLE,
     RATIO,
+    Bins,
     InBuckets,
     Mechanism,
+    NoisyHistogram,
     Replaced,
     SumRatio,
     Task,
     Values,
     name_with,
+    quantile_level,
     registered,
 )
 from pappi.planning.bounds import bounds_of, is_integral, looseness_of
@@ -217,6 +220,19 @@ def recorded_measurement(
             if same and written == (inputs, settings):
                 return each
     return None
+
+
+def recorded_histogram(
+    ppi: Ppi,
+    measure: AggregatedMeasure,
+    epsilon: Fraction,
+    bins: Bins,
+    log: PublicLog,
+) -> NoisyHistogram:
+    """How a histogram on record was drawn, of the measure that one of a PPI is about."""
+    adjacency, integral = Request(ppi, log).adjacency, is_integral(measure, log.vocabulary)
+    level = quantile_level(measure.called) or Fraction(1, 2)
+    return NoisyHistogram(bins.bounds, epsilon, adjacency, integral, level, bins)
 
 
 def settings_of(

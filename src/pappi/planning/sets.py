@@ -8,8 +8,16 @@ joins them is decided by their definitions alone, never by data:
 - *presence*: functions that every case has a value of form one class, those of the same condition
   or the same measure another. A sum is a function of every case: one without a value adds nothing.
 
+The number of cases of a class is told by its draw anyway, so that a PPI that asks for it need not
+be a member of its own, which would be one number more for all: it is read off where that is better.
+
 How many cases the bounds of means and sums cut off is one more number of the same draw, unless the
 PPI turns that off. A single mean or sum is then a set of its own (`plan_alone`).
+
+**Limits.** Shares of one measure within several limits (`t < 3 days`, `t < 10 days`) are read off
+one histogram whose bins end there: a case lies in one bin, so that one draw has all of their ε. It
+is compared with the joint draw and with each share alone, by the predicted errors, and taken where
+it is best. A share that is asked alone stays what it is.
 
 Everything else (extremes, quantiles, formulas, verdicts, private bounds, a mechanism of its own,
 `set: off`) is planned by itself.
@@ -32,28 +40,44 @@ it has the ε that gives them the errors that the whole set would have given (`p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
 from pappi.errors import Refused
-from pappi.mechanisms import Contribution, PresenceClass, joint_members, read_set
+from pappi.mechanisms import (
+    MOST_BINS,
+    BinnedShare,
+    Bins,
+    Contribution,
+    PresenceClass,
+    joint_members,
+    joint_numbers,
+    read_set,
+)
 from pappi.planning.bounds import bounds_of, is_integral, looseness_of, sides_cut
 from pappi.planning.error_prediction import predicted_error
 from pappi.planning.expected import expected_cases
+from pappi.planning.limits import Stretches, histogram_of, stretches_of
 from pappi.planning.measurements import Measurement, Request, settings_of
 from pappi.planning.plan import Plan, plan_ppi
 from pappi.ppinot import (
+    EVERY_CASE,
     ROOT,
     AggregatedMeasure,
+    Aggregation,
+    DerivedSingleInstance,
+    IsMissing,
+    Name,
+    Not,
     Ppi,
     Scope,
     canonical_form,
     is_total,
     spans_case,
 )
-from pappi.values import JSON, Adjacency, Epsilon, PublicLog
+from pappi.values import JSON, UNIT_INTERVAL, Adjacency, Epsilon, PublicLog
 
 _JOINED = ("mean", "share", "sum")
 _STEPS_TO_EPSILON = 4
@@ -73,6 +97,8 @@ class _Member:
     contribution: Contribution
     presence: str
     """Whose cases have it: empty if all of them do."""
+    counts: str | None
+    """Of a number of cases, the presence of those that it counts."""
 
 
 def plan_each(asked: Sequence[tuple[Ppi, Epsilon]], log: PublicLog) -> tuple[Plan, ...]:
@@ -88,7 +114,7 @@ def plan_each(asked: Sequence[tuple[Ppi, Epsilon]], log: PublicLog) -> tuple[Pla
     for epsilon, ppis in alike.items():
         sets, copies = _joint_sets(ppis, log)
         for unit in sets:
-            joint = _joined(unit, alone, partial(_times, epsilon), log)
+            joint = _best_together(unit, alone, partial(_times, epsilon), log)
             together = (plan for plan in joint.values() if plan.together)
             plans |= {plan.ppi.id: replace(plan, apart=epsilon) for plan in together}
         plans |= {copy.id: copied(plans[of.id], copy, log) for copy, of in copies}
@@ -265,7 +291,67 @@ def _planned(unit: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> dict[str,
 
     alone = {ppi.id: plan_alone(ppi, share(1), log) for ppi in unit}
     members = [ppi for ppi in unit if _member(ppi, log) is not None]
-    return alone | _joined(members, alone, share, log)
+    return alone | _best_together(members, alone, share, log)
+
+
+def _best_together(
+    unit: Sequence[Ppi],
+    alone: Mapping[str, Plan],
+    share: Callable[[int], Epsilon],
+    log: PublicLog,
+) -> dict[str, Plan]:
+    """One draw for all, or histograms for limits of one measure and one draw for the others."""
+    plain = _joined(unit, alone, share, log)
+    binned: dict[str, Plan] = {}
+    for family in _limits_of_one(unit):
+        plans = _binned(family, share(len(family)), log)
+        if plans and all(_is_as_good(plan, alone[plan.ppi.id], log) for plan in plans):
+            binned |= {plan.ppi.id: plan for plan in plans}
+    if not binned:
+        return plain
+    others = _joined([ppi for ppi in unit if ppi.id not in binned], alone, share, log)
+    off = [
+        _weight([(way.get(ppi.id) or alone[ppi.id]) for ppi in unit], log)
+        for way in (plain, binned | others)
+    ]
+    return plain if off[0] <= off[1] else binned | others
+
+
+def _limits_of_one(unit: Sequence[Ppi]) -> Iterator[list[Ppi]]:
+    """Shares of the same cases within limits of one measure, where there are several."""
+    families: dict[str, list[Ppi]] = {}
+    for ppi in unit:
+        limits = _limits(ppi)
+        if limits is not None and isinstance(ppi.measure, AggregatedMeasure):
+            cases = canonical_form((ppi.measure.filter, limits.base))
+            families.setdefault(str(cases), []).append(ppi)
+    yield from (family for family in families.values() if len(family) > 1)
+
+
+def _limits(ppi: Ppi) -> Stretches | None:
+    """Where a share's condition holds, if a histogram counts the same cases."""
+    measure = ppi.measure
+    if not isinstance(measure, AggregatedMeasure) or measure.called != "share":
+        return None
+    limits = stretches_of(measure.base)
+    return limits if limits is not None and limits.of_values else None
+
+
+def _binned(ppis: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
+    """Shares within limits by one histogram; none if there are too many limits for one."""
+    known = [(ppi, each) for ppi in ppis if (each := _limits(ppi)) is not None]
+    request = Request(ppis[0], log)
+    asked, cuts = histogram_of(ppis[0].measure, [each for _, each in known])
+    if len(cuts) >= MOST_BINS:
+        return []
+    bins = Bins.at(asked.bounds or UNIT_INTERVAL, cuts)
+    common = UNIT_INTERVAL, epsilon.fraction / request.stability, request.adjacency, True
+    together, plans = tuple(ppi.id for ppi in ppis), []
+    for ppi, limits in known:
+        mechanism = BinnedShare(*common, bins, limits.inside(bins) or ())
+        part = Measurement(ROOT, (asked,), mechanism, settings_of(mechanism))
+        plans.append(replace(_plan(ppi, epsilon, part, log), together=together))
+    return plans
 
 
 def _joined(
@@ -274,10 +360,32 @@ def _joined(
     share: Callable[[int], Epsilon],
     log: PublicLog,
 ) -> dict[str, Plan]:
-    """One draw for all that err no more by it than alone; at an ε by how many they are."""
+    """One draw for all that err no more by it than alone; at an ε by how many they are.
+
+    Numbers of cases are read off it, or are members of their own: whatever is better.
+    """
+    ways = [_kept(unit, alone, share, log, off=off) for off in (False, True)]
+    if not ways[1] or all(_is_member(plan) for plan in ways[1].values()):
+        return ways[0]
+    planned = [[way.get(ppi.id) or alone[ppi.id] for ppi in unit] for way in ways]
+    return min(zip(ways, planned, strict=True), key=lambda way: _weight(way[1], log))[0]
+
+
+def _is_member(plan: Plan) -> bool:
+    return plan.measurements[0].mechanism.answers_for > 1 or not plan.together
+
+
+def _kept(
+    unit: Sequence[Ppi],
+    alone: Mapping[str, Plan],
+    share: Callable[[int], Epsilon],
+    log: PublicLog,
+    *,
+    off: bool,
+) -> dict[str, Plan]:
     kept = unit
     while kept:
-        joint = _joint(kept, share(len(kept)), log)
+        joint = _joint(kept, share(len(kept)), log, off=off)
         good = {plan.ppi.id: plan for plan in joint if _is_as_good(plan, alone[plan.ppi.id], log)}
         if len(good) == len(kept):
             return good
@@ -356,7 +464,19 @@ def _member(ppi: Ppi, log: PublicLog) -> _Member | None:
         is_integral(measure, log.vocabulary),
         told=ppi.release.clipping and any(sides_cut(measure, log.vocabulary)),
     )
-    return _Member(ppi, measure, contribution, _presence(measure))
+    return _Member(ppi, measure, contribution, _presence(measure), _counted(measure))
+
+
+def _counted(measure: AggregatedMeasure) -> str | None:
+    """The presence of the cases whose number is asked for: as `reduced_form` writes that."""
+    if measure.called != "sum" or measure.bounds != UNIT_INTERVAL:
+        return None
+    base = measure.base
+    if base != EVERY_CASE:
+        if not isinstance(base, DerivedSingleInstance) or base.formula != Not(IsMissing(Name("x"))):
+            return None
+        base = dict(base.variables)["x"]
+    return _presence(replace(measure, function=Aggregation.MEAN, base=base))
 
 
 def _presence(measure: AggregatedMeasure) -> str:
@@ -367,14 +487,20 @@ def _presence(measure: AggregatedMeasure) -> str:
     return str((canonical_form(measure.filter), base))
 
 
-def _joint(ppis: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
-    """In an order that does not depend on that of the catalogue: the set is the question."""
+def _joint(
+    ppis: Sequence[Ppi], epsilon: Epsilon, log: PublicLog, *, off: bool = False
+) -> list[Plan]:
+    """In an order that does not depend on that of the catalogue: the set is the question.
+
+    Numbers of cases that a class tells are read `off` it, if that is wanted.
+    """
     request = Request(ppis[0], log)
     members = [member for ppi in ppis if (member := _member(ppi, log)) is not None]
     # Of two that are the same but for telling what bounds cut, the one that does comes last.
     ordered = sorted(members, key=lambda each: each.contribution.told)
     distinct = {str(canonical_form(m.measure)): m for m in ordered}
-    classes = _classes(distinct)
+    numbers = _told_by_class(distinct) if off else {}
+    classes = _classes({key: m for key, m in distinct.items() if key not in numbers})
     inputs = tuple(distinct[key].measure for keys in classes.values() for key in keys)
     shape = tuple(
         PresenceClass(
@@ -385,6 +511,9 @@ def _joint(ppis: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
     whole, adjacency = _calibrated(shape, epsilon, request)
     order = [key for keys in classes.values() for key in keys]
     by_key = dict(zip(order, joint_members(shape, whole, adjacency), strict=True))
+    if numbers:
+        told = dict(zip(classes, joint_numbers(shape, whole, adjacency), strict=True))
+        by_key |= {key: told[presence] for key, presence in numbers.items()}
     together = tuple(member.ppi.id for member in members) if len(members) > 1 else ()
     plans = []
     for member in members:
@@ -394,6 +523,13 @@ def _joint(ppis: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
         cut_with = _cut_with(member, members) if mechanism.tells_beyond else ()
         plans.append(replace(plan, together=together, cut_with=cut_with))
     return plans
+
+
+def _told_by_class(members: Mapping[str, _Member]) -> dict[str, str]:
+    """The numbers of cases of classes that others are in, by what they count."""
+    others = {member.presence for member in members.values() if member.counts is None}
+    counted = ((key, member.counts) for key, member in members.items())
+    return {key: counts for key, counts in counted if counts is not None and counts in others}
 
 
 def _cut_with(member: _Member, members: Sequence[_Member]) -> tuple[str, ...]:

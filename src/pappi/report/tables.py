@@ -75,6 +75,7 @@ _COLOURS = {"met": "green", "missed": "bold red", "undecided": "", "amber": "bol
 _MANY = 30
 _REPLAYED = "↺"
 _DERIVED = "∑"
+_BINS = "histogram"
 _BAR = 20
 _CONFIDENCE = percent(MARGIN_CONFIDENCE)
 _STAR = "*"
@@ -404,7 +405,8 @@ def _derivable_lines(quotes: Sequence[Quote]) -> Iterator[str]:
 def _set_line(members: Sequence[Quote]) -> str:
     """A draw for several PPIs: what it costs, and what the first of them gains by it."""
     together, epsilon = members[0].together, members[0].epsilon
-    line = f"One draw answers {', '.join(together[:-1])} and {together[-1]}"
+    drawn = "histogram, with a bin up to each limit," if members[0].mechanism == _BINS else "draw"
+    line = f"One {drawn} answers {', '.join(together[:-1])} and {together[-1]}"
     cost = f"ε {epsilon} for all of them in each block"
     for quote in members:
         if quote.margin is not None and quote.apart is not None and quote.margin < quote.apart:

@@ -412,7 +412,7 @@ class Answer:
     is set if smoothing was asked for and possible; all other fields stay those of the release.
 
     One draw may answer several PPIs: `simultaneous` is an interval that holds together with those
-    of all the others, with the same confidence.
+    of all the others, with the same confidence; of derived answers, with all others of the request.
 
     Value, interval and `probability_met` are about cases as the bounds clip them. `beyond` says how
     many were cut, where that was counted; a verdict that they could turn is undecided, and
