@@ -19,7 +19,8 @@ from pappi.report import (
     preview_html,
     standalone,
 )
-from pappi.report.error_chart import WIDTH, margin_text
+from pappi.report.error_chart import WIDTH
+from pappi.report.wording import at_most_text, expected_text
 from pappi.values import CONFIDENCES, ErrorQuantile, Quote, QuotedSet, ShownTarget
 from tests.unit.report_samples import BUDGET, HOSTILE
 from tests.unit.test_charts import parsed, texts
@@ -106,9 +107,12 @@ def test_what_is_no_promise_says_what_it_rests_on_wherever_it_shows() -> None:
     supposed = replace(SURE, assumes="the values lie evenly", margin_note="nobody may know")
     caption = error_caption(supposed)
     assert supposed.margin is None
-    assert "within ±4.00 h with 95 % confidence, if the values lie evenly." in caption
+    assert "within ± 4.00 h with 95 % confidence, if the values lie evenly." in caption
     assert "No margin is promised: nobody may know." in caption
-    assert margin_text(supposed) == "± 4.00 h *"  # what it stands for is said below the table
+    assert (expected_text(supposed), at_most_text(supposed)) == (
+        "± 4.00 h *",
+        "–",
+    )  # what it stands for is said below the table
     for shown in (error_table(supposed), standalone(error_figure(supposed))):
         assert "if the values lie evenly" in str(shown)
 

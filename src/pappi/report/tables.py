@@ -30,12 +30,14 @@ from pappi.report.wording import (
     SYMBOLS,
     Mark,
     alternative_cells,
+    at_most_text,
     beyond_text,
     chance_text,
     cheapest_text,
     clipping_line,
     cuts_many,
     derived_text,
+    expected_text,
     functions_text,
     guarantee_line,
     judged_text,
@@ -74,6 +76,12 @@ _DERIVED = "∑"
 _BAR = 20
 _CONFIDENCE = percent(MARGIN_CONFIDENCE)
 _STAR = "*"
+_WHOLE = "value"
+_AT_MOST = f"at most, {_CONFIDENCE}"
+_EXPECTED = (
+    "Expected: half of the interval of the answer. At most: what the noise keeps to with "
+    f"{_CONFIDENCE} confidence, wherever the values lie."
+)
 _DECIDES = (
     "Decides: how likely the verdict is to be firm, averaged over values around the target, from "
     "the nearer end of the range to as far on the other side."
@@ -298,12 +306,14 @@ def _bar(line: BudgetLine) -> Text:
 
 def quotes_table(quotes: Sequence[Quote]) -> Table:
     """One line a PPI."""
-    columns = dict.fromkeys(("PPI", "noise in", "mechanism"), _PLAIN)
-    columns |= dict.fromkeys(("ε", f"within, {_CONFIDENCE}", "decides", "new charges"), _RIGHT)
+    inside = {_noise_in(quote) for quote in quotes} != {_WHOLE}
+    names = ("PPI", *(("noise in",) if inside else ()), "mechanism")
+    columns = dict.fromkeys(names, _PLAIN)
+    columns |= dict.fromkeys(("ε", "expected", _AT_MOST, "decides", "new charges"), _RIGHT)
     rows: list[list[str | Text]] = [
         [
-            *(q.ppi, _noise_in(q), q.mechanism, str(q.epsilon)),
-            *(_told(q, text) for text in (_error(q), _chance(q))),
+            *(q.ppi, *((_noise_in(q),) if inside else ()), q.mechanism, str(q.epsilon)),
+            *(_told(q, text) for text in (expected_text(q), at_most_text(q), _chance(q))),
             payments_text(q),
         ]
         for q in quotes
@@ -333,7 +343,7 @@ def nothing_said(quote: Quote) -> Text:
 
 def alternatives_table(quote: Quote) -> Table:
     """What to ask instead of one PPI, the cheapest first."""
-    headers = ("in each block", f"within, {_CONFIDENCE}", "decides")
+    headers = ("in each block", "expected", "decides")
     columns = {f"Instead of {quote.ppi}": _PLAIN, **dict.fromkeys(headers, _NUMBER)}
     return _table(columns, [alternative_cells(each) for each in quote.alternatives])
 
@@ -341,12 +351,11 @@ def alternatives_table(quote: Quote) -> Table:
 def advice_table(quotes: Sequence[Quote]) -> Table:
     """Every query with its margin, its chance to decide and the cheapest way to decide."""
     columns: dict[str, Options] = {"PPI": _PLAIN, "ε": _NUMBER}
-    columns |= {f"within, {_CONFIDENCE}": _NUMBER, "of its range": _RIGHT, "decides": _RIGHT}
+    columns |= {"expected": _NUMBER, "decides": _RIGHT}
     columns["cheapest way to decide"] = _PLAIN
     rows = [
         (
-            *(quote.ppi, str(quote.epsilon), _told(quote, _error(quote))),
-            _told(quote, MISSING if quote.part_of_range is None else percent(quote.part_of_range)),
+            *(quote.ppi, str(quote.epsilon), _told(quote, expected_text(quote))),
             *(_told(quote, _chance(quote)), cheapest_text(quote)),
         )
         for quote in quotes
@@ -389,7 +398,7 @@ def _derivable_lines(quotes: Sequence[Quote]) -> Iterator[str]:
         free = f"free, {error_text(quote.derivable.margin, quote.unit)}"
         number = len(quote.derivable.releases)
         source = f"derived from {number} release{'' if number == 1 else 's'} on record"
-        paid = f"ε {quote.epsilon}, {error_text(quote.margin, quote.unit)}"
+        paid = f"ε {quote.epsilon}, {expected_text(quote)}"
         chosen = "instead of" if quote.derivable.taken else "or"
         yield f"{quote.ppi}: {free} ({source}), {chosen} {paid}."
 
@@ -427,26 +436,19 @@ def quantiles_table(quotes: Sequence[Quote]) -> Table:
 
 def _note(quotes: Sequence[Quote]) -> str:
     fewer = sorted({f"{quote.fewer.capitalize()}." for quote in quotes if quote.fewer})
-    said = " ".join([f"Within: {_CONFIDENCE} margin of error.", *fewer, _cut_off(quotes)])
+    said = " ".join([_EXPECTED, *fewer, _cut_off(quotes)])
     judged = [_DECIDES] if any(quote.chance_to_decide is not None for quote in quotes) else []
     telling = [f"{quote.ppi}: {text}." for quote in quotes if (text := telling_text(quote))]
     return "\n".join([said, *judged, *_assumptions(quotes), *_expected(quotes), *telling])
 
 
 def _expected(quotes: Sequence[Quote]) -> Iterator[str]:
-    """The cases that forecasts rest on, said once for PPIs of which it is the same; intervals."""
+    """The cases that forecasts rest on, said once for PPIs of which it is the same."""
     about: dict[str, list[str]] = {}
     for quote in quotes:
         about.setdefault(quote.cases_note, []).append(quote.ppi)
     for note, ppis in about.items():
         yield f"Assuming {note}." if len(about) == 1 else f"{', '.join(ppis)}: assuming {note}."
-    widths = [
-        f"{quote.ppi} {error_text(quote.interval_half_width, quote.unit)}"
-        for quote in quotes
-        if quote.interval_half_width is not None and not quote.verdict_only
-    ]
-    if widths:
-        yield f"Intervals of the answers will be about: {', '.join(widths)}."
 
 
 def _assumptions(quotes: Sequence[Quote]) -> list[str]:
@@ -474,22 +476,13 @@ def options_table(quote: Quote) -> Table:
 def advice_lines(quotes: Sequence[Quote]) -> list[str]:
     """What speaks against single PPIs, and why a margin is not known."""
     advice = [f"{q.ppi}: {q.advice}" for q in quotes if q.advice and not q.tells_nothing]
-    notes = [f"{q.ppi}: {_why_none(q)}: {q.margin_note}" for q in quotes if q.margin_note]
+    reasons: dict[str, list[str]] = {}
+    for quote in quotes:
+        if quote.margin_note:
+            what = "no margin is promised" if quote.assumes else "no margin is known"
+            reasons.setdefault(f"{what}, as {quote.margin_note}", []).append(quote.ppi)
+    notes = [f"{', '.join(ppis)}: {why}" for why, ppis in reasons.items()]
     return [printable(line) for line in advice + notes]
-
-
-def _why_none(quote: Quote) -> str:
-    if not quote.assumes:
-        return "no margin is known"
-    return f"{_error(quote).rstrip(_STAR + ' ')} if {quote.assumes}, but no margin is promised"
-
-
-def _error(quote: Quote) -> str:
-    if quote.half_width is not None:
-        return error_text(quote.half_width, quote.unit) + _star(quote)
-    if quote.typical_error is None:
-        return "not known"
-    return f"typically {error_text(quote.typical_error, quote.unit)}"
 
 
 def _star(quote: Quote) -> str:

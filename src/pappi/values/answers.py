@@ -502,7 +502,8 @@ class Alternative:
     """Something to ask instead: what is changed, in words and as the definitions to use.
 
     Planned, not guessed: at this ε in each block it has this margin at 95 %, in its own unit, and
-    decides with this chance; None without a margin, or without a target.
+    decides with this chance; None without a margin, or without a target. `interval_half_width` is
+    as in a quote.
     """
 
     change: str
@@ -511,6 +512,7 @@ class Alternative:
     unit: str
     margin: float | None = None
     chance_to_decide: float | None = None
+    interval_half_width: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -536,8 +538,9 @@ class Quote:
     square. `margin` says within what the noise keeps the value with 95 % confidence, wherever the
     values lie in their bounds, and `quantiles` the same for other confidences. Of a verdict alone,
     they say how far from its target a value must lie to be told apart. `fewer` says what fewer
-    cases would change. `interval_half_width` is half of what the interval of the answer will
-    typically be wide, where values lie mostly low in their bounds; None of ratios and formulas.
+    cases would change. `interval_half_width` is what to expect: half of what the interval of the
+    answer will typically be wide, where values lie mostly low in their bounds; None of ratios and
+    formulas.
 
     Where nothing known beforehand bounds the error, there is no margin, and `margin_note` says
     why. The quantiles then hold only under what the quote `assumes` of the values; if that is
