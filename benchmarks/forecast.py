@@ -70,7 +70,9 @@ ENOUGH = 20
 """Cases times ε, from which on the noise is not as large as what is told."""
 
 RELEASES = 200
-_REHEARSALS = 3
+_REHEARSALS = 9
+"""So that there are about as many rehearsed answers of a month as releases."""
+
 TABLE = Path("build/bench/forecast.csv")
 
 CASES = 800

@@ -57,11 +57,12 @@ def test_each_confidence_has_a_bar_wider_and_paler_than_the_last() -> None:
 
 def test_the_caption_says_how_close_and_under_which_assumption() -> None:
     caption = error_caption(SURE)
-    assert "keeps the value within ±4.00 h with 95 % confidence" in caption
+    assert "keeps the value within ± 4.00 h with 95 % confidence" in caption
     assert "Assuming 100 cases in a period. " in caption
     declared = "about 300 cases in a quarter: 100 declared per month"
     told = error_caption(replace(SURE, cases_note=declared, interval_half_width=2.5))
-    assert f"Assuming {declared}. The interval of the answer will be about ± 2.50 h." in told
+    assert "± 2.50 h expected; at most ± 4.00 h with 95 % confidence." in told
+    assert f"Assuming {declared}." in told
     fewer = replace(SURE, fewer="a tenth of the cases can mean ten times the error")
     assert "a period. A tenth of the cases can mean ten" in error_caption(fewer)
     assert "Clipping error is not included." in caption

@@ -260,6 +260,14 @@ def test_margins_stand_at_every_confidence_they_are_known_for() -> None:
     assert cells == ["waiting", "± 1.50 h", "–", "–", "± 6.40 h", "–"]
 
 
+def test_a_preview_says_what_to_expect_and_what_at_most() -> None:
+    """The expected half-width is what an answer is compared with; the margin is a promise."""
+    shown = printed(quotes_table([replace(WAITING, interval_half_width=5.1)]), width=100)
+    assert "± 5.10 h" in shown
+    assert "± 6.40 h" in shown
+    assert "Expected: half of the interval of the answer. At most: what the noise keeps to" in shown
+
+
 def test_what_is_no_promise_is_starred_and_says_what_it_rests_on() -> None:
     supposed = replace(
         WAITING, assumes="the values lie evenly", margin_note="nobody may know", fewer="with few"
@@ -270,15 +278,15 @@ def test_what_is_no_promise_is_starred_and_says_what_it_rests_on() -> None:
     assert "With few." in shown
     assert "± 6.40 h *" in printed(quantiles_table([supposed]))
     (line,) = advice_lines([supposed])
-    assert line == (
-        "waiting: ± 6.40 h if the values lie evenly, but no margin is promised: nobody may know"
-    )
+    assert line == "waiting: no margin is promised, as nobody may know"
+    (both,) = advice_lines([supposed, replace(supposed, ppi="other")])
+    assert both == "waiting, other: no margin is promised, as nobody may know"
 
 
 def test_without_a_margin_the_typical_error_is_called_so_and_the_reason_is_told() -> None:
     unsure = replace(WAITING, quantiles=(), margin_note="nobody knows")
     assert "typically ± 3.20 h" in printed(quotes_table([unsure]), width=100)
-    assert advice_lines([unsure]) == ["waiting: no margin is known: nobody knows"]
+    assert advice_lines([unsure]) == ["waiting: no margin is known, as nobody knows"]
 
 
 def test_a_preview_names_the_functions_and_their_shares() -> None:
