@@ -266,6 +266,7 @@ def test_what_tells_nothing_is_not_charged_unless_it_is_wanted_anyway(
     with pytest.raises(TellsNothing, match="would tell you nothing") as refused:
         session.release(query)
     assert "share of cases below 4 days" in refused.value.hint
+    assert "so would" not in str(refused.value)
     assert refused.value.hint_of_command.endswith("--anyway")
     assert spent(workspace) == ZERO
     (series,) = session.release(query, anyway=True)
@@ -273,6 +274,14 @@ def test_what_tells_nothing_is_not_charged_unless_it_is_wanted_anyway(
     # What is on record is free, and never needs it.
     (again,) = session.release(query)
     assert [a.value for a in again.answers] == [a.value for a in series.answers]
+
+
+@pytest.mark.outside
+def test_a_refusal_names_all_that_would_tell_nothing(workspace: Workspace) -> None:
+    (longest,) = asked("max").ppis
+    several = Catalogue("small", (longest, replace(longest, id="other")))
+    with pytest.raises(TellsNothing, match=r"PPI 'asked' would tell .*; so would 'other'$"):
+        workspace.checkpoint().release(several)
 
 
 @pytest.mark.outside

@@ -36,6 +36,7 @@ from pappi.errors import DefinitionError, UsageError
 from pappi.planning import expected_cases
 from pappi.planning.expected import ExpectedCases
 from pappi.ppinot import Catalogue, Ppi, parse_catalogue, parse_definitions, write_definitions
+from pappi.report.wording import expected_text
 from pappi.store import LogDeclaration
 from pappi.values import Calendar, Epsilon, Grid, Period, PublicLog, Terms
 from tests.small_logs import claims, workspace_with
@@ -316,6 +317,14 @@ def test_a_count_on_record_makes_later_forecasts_truer_for_free(tmp_path: Path) 
     assert float(bought.epsilon) == pytest.approx(0.1, rel=0.02)
     (margin,) = session.margins(monthly, [Epsilon.of("0.1")])
     assert margin == after.half_width
+
+
+def test_of_an_interval_that_is_open_above_no_width_is_forecast() -> None:
+    loose = ppi("mean: {data: amount}", "bounds: [0, 100000, loose]")
+    quote = quote_of(planned(loose, None, LOG), LOG, 0, 0)
+    assert quote.interval_half_width is None
+    assert quote.typical_error is not None
+    assert expected_text(quote).startswith("typically ±")
 
 
 def test_of_formulas_no_interval_is_forecast() -> None:

@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import date
 from typing import Literal
 
 import pytest
@@ -31,6 +32,7 @@ from pappi.values import (
     ErrorQuantile,
     ExactAnswer,
     Interval,
+    Period,
     Quote,
     QuotedSet,
     Series,
@@ -99,6 +101,23 @@ def test_tables_fit_into_eighty_columns(series: Series) -> None:
     assert all(len(line) <= 80 for line in text.splitlines())
     assert "nan" not in text.split()
     assert "inf" not in text.split()
+
+
+def test_a_long_time_with_a_long_interval_loses_no_column() -> None:
+    """Of a private clipping bound, over the whole time."""
+    two_years = Period(date(2024, 1, 1), date(2026, 1, 1))
+    cut = an_answer(5.8, 5.14, 876_600.0, verdict=Verdict.UNDECIDED, cases=12_002.0)
+    cut = replace(
+        cut,
+        period=two_years,
+        ceiling=202.0,
+        cases_margin=55.0,
+        probability_met=0.5,
+        possible=Interval(0.0, 876_600.0, 1.0),
+    )
+    text = printed(answers_table(a_series([cut], target=BELOW_24)))
+    assert all(line[-1] in "╮┤│╯" for line in text.splitlines() if line[:1] in "╭├│╰")
+    assert {"2024-01-01", "2025-12-31", "likely"} <= set(text.split())
 
 
 def test_without_a_terminal_there_is_no_control_sequence_at_all() -> None:
@@ -263,6 +282,7 @@ def test_margins_stand_at_every_confidence_they_are_known_for() -> None:
 def test_a_preview_says_what_to_expect_and_what_at_most() -> None:
     """The expected half-width is what an answer is compared with; the margin is a promise."""
     shown = printed(quotes_table([replace(WAITING, interval_half_width=5.1)]), width=100)
+    shown = " ".join(shown.split())
     assert "± 5.10 h" in shown
     assert "± 6.40 h" in shown
     assert "Expected: half of the interval of the answer. At most: what the noise keeps to" in shown

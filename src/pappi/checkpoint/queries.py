@@ -184,14 +184,16 @@ def _unaffordable(ppi: Ppi, accuracy: str, log: PublicLog) -> Refused:
 
 def refuse_telling_nothing(plans: Sequence[Plan], log: PublicLog) -> None:
     """What is not on record yet, and would tell nothing, is charged only if that is wanted."""
-    for plan in plans:
-        if reason := why_nothing(plan):
-            raise TellsNothing(
-                f"PPI '{plan.ppi.id}' would tell you nothing: {reason}",
-                hint=f"{_instead(alternatives_to(plan, log, plans))}to release it all the same, "
-                "add",
-                options=[Option("anyway")],
-            )
+    empty = [(plan, reason) for plan in plans if (reason := why_nothing(plan))]
+    if not empty:
+        return
+    (plan, reason), *others = empty
+    likewise = f"; so would {', '.join(repr(each.ppi.id) for each, _ in others)}" if others else ""
+    raise TellsNothing(
+        f"PPI '{plan.ppi.id}' would tell you nothing: {reason}{likewise}",
+        hint=f"{_instead(alternatives_to(plan, log, plans))}to release it all the same, add",
+        options=[Option("anyway")],
+    )
 
 
 def _instead(alternatives: Sequence[Alternative]) -> str:

@@ -81,7 +81,7 @@ _OFTEN = Weighted({0.95: 0.5, 0.7: 0.3, 0.35: 0.2})
 _AGAIN = 0.08
 
 _WORDS = 5
-_MISSING = 0.02
+_MISSING = 0.01
 _VARIES = 0.3
 _TRUE = 0.25
 # Of bounds that are wider nothing could be seen, and a float may not hold them.
@@ -137,7 +137,7 @@ def make_synthetic_log(facts: PublicLog) -> SyntheticLog:
     columns: dict[str, list[Value | None]] = {each.name: [] for each in attributes}
     log = SyntheticLog([], [], [], columns, cases, len(blocks), expected)
     lengths = (block.end - block.start for block in times.blocks)
-    busy = Weighted({i: days.days * chance.between(0.8, 1.2) for i, days in enumerate(lengths)})
+    busy = Weighted({i: days.days * chance.between(0.95, 1.05) for i, days in enumerate(lengths)})
     for number, block in enumerate(sorted(busy.draw(chance) for _ in range(cases)), start=1):
         path = process.path(chance)
         instants = times.of_case(block, len(path), chance)

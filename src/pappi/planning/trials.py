@@ -113,9 +113,10 @@ def _expected_half_width(plan: Plan) -> float | None:
         return None
     law = part.mechanism.law(_mostly_low(measure, min(plan.expected.cases, MOST_VALUES)))
     randbelow, halves = _hashed_chances(), []
+    top = math.inf if measure.bounding is Bounding.DECLARED else output_range_of(plan.ppi)[1]
     for _ in range(_RELEASES):
         low, high = interval_of(plan, {ROOT: law.draw(randbelow)}, MARGIN_CONFIDENCE)
-        halves.append((high - low) / 2)
+        halves.append((high - low) / 2 if high < top else math.inf)
     half = median(halves)
     return half if math.isfinite(half) else None
 

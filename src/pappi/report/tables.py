@@ -154,9 +154,10 @@ def answers_table(series: Series) -> Table:
     from rich.text import Text
 
     grouped, alike = any(a.group is not None for a in series.answers), paid_alike(series)
-    spread = is_distribution(series)
+    spread, labels = is_distribution(series), [a.period.label for a in series.answers]
     columns: dict[str, Options] = {
-        "Period": {"no_wrap": True},
+        # Dates from and to take two lines where there is little room.
+        "Period": {"min_width": len(max(" ".join(labels).split(), key=len, default=""))},
         **({"Group": {"overflow": "ellipsis", "max_width": 16}} if grouped else {}),
         "Median" if spread else "Value": {**_NUMBER, "max_width": 16},
         "Interval": {"max_width": 28},
@@ -305,14 +306,13 @@ def _bar(line: BudgetLine) -> Text:
 
 
 def quotes_table(quotes: Sequence[Quote]) -> Table:
-    """One line a PPI."""
+    """One line a PPI; where the noise goes is said only of formulas, `options_table` tells all."""
     inside = {_noise_in(quote) for quote in quotes} != {_WHOLE}
-    names = ("PPI", *(("noise in",) if inside else ()), "mechanism")
-    columns = dict.fromkeys(names, _PLAIN)
+    columns = dict.fromkeys(("PPI", *(("noise in", "mechanism") if inside else ())), _PLAIN)
     columns |= dict.fromkeys(("ε", "expected", _AT_MOST, "decides", "new charges"), _RIGHT)
     rows: list[list[str | Text]] = [
         [
-            *(q.ppi, *((_noise_in(q),) if inside else ()), q.mechanism, str(q.epsilon)),
+            *(q.ppi, *((_noise_in(q), q.mechanism) if inside else ()), str(q.epsilon)),
             *(_told(q, text) for text in (expected_text(q), at_most_text(q), _chance(q))),
             payments_text(q),
         ]
