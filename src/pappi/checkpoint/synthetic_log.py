@@ -313,11 +313,18 @@ def _with_gaps(draw: Draw) -> Draw:
 
 
 def _texts(keys: tuple[str, ...], weights: Mapping[str, int] | None = None) -> Draw:
-    """As often as forecasts have it: by their declared weights, else one as often as another."""
-    if weights is None:
-        return lambda chance, _: chance.choice(keys)
-    weighted = Weighted({key: float(weights.get(key, 1)) for key in keys})
-    return lambda chance, _: weighted.draw(chance)
+    """As often as forecasts have it: by their declared weights, else each once before any again."""
+    if weights is not None:
+        weighted = Weighted({key: float(weights.get(key, 1)) for key in keys})
+        return lambda chance, _: weighted.draw(chance)
+    left: list[str] = []
+
+    def draw(chance: Chance, _: int) -> Value:
+        if not left:
+            left.extend(sorted(keys, key=lambda _: chance.between(0.0, 1.0)))
+        return left.pop()
+
+    return draw
 
 
 def _persons(kind: Kind, keys: tuple[str, ...], most: int) -> Draw:

@@ -85,8 +85,10 @@ def _said(quote: Quote) -> str:
     width, most = quote.interval_half_width, error_text(quote.half_width, quote.unit)
     if width is None:
         return f"The noise keeps the value within {most} {sure}"
-    limit = "within" if quote.assumes else "at most"
-    return f"{error_text(width, quote.unit)} expected; {limit} {most} {sure}"
+    expected, limit = error_text(width, quote.unit), "within" if quote.assumes else "at most"
+    if expected == most:
+        return f"{expected} expected, {sure}"
+    return f"{expected} expected; {limit} {most} {sure}"
 
 
 def _unknown(quote: Quote) -> str:
