@@ -93,6 +93,7 @@ TRIED = {
     "a share": ("{share: {condition: activity == 'B'}}", "target: at most 20 %"),
     "a sum": (f"{{sum: {TIME}}}", BOUNDS, "target: below 5000 hours"),
     "a count": ("{number: cases}", "target: at least 100"),
+    "a median": (f"{{median: {TIME}}}", BOUNDS, TARGET),
 }
 
 
@@ -106,6 +107,26 @@ def test_a_median_decides_where_it_is_read_off_a_histogram() -> None:
     median = (f"{{median: {TIME}}}", BOUNDS, TARGET)
     assert not why_nothing(plan_of(*median))
     assert (chance_to_decide(plan_of(*median, epsilon=Epsilon.of("0.5"))) or 0.0) > 0.5
+
+
+@pytest.mark.parametrize("target", ["below 3 hours", "below 66 hours"])
+def test_a_median_whose_target_is_near_a_bound_may_decide_as_well(target: str) -> None:
+    """Most values lie far away from such a target."""
+    median = plan_of(f"{{median: {TIME}}}", BOUNDS, f"target: {target}", cases=220)
+    assert median.mechanism == "histogram"
+    assert not why_nothing(median)
+
+
+def test_an_interval_that_is_the_whole_range_tells_nothing_without_a_target() -> None:
+    """Such an answer is a dash. Asked for as advice, it never is."""
+    for function in ("median", "max"):
+        plan = plan_of(f"{{{function}: {TIME}}}", BOUNDS, BY_RANK)
+        assert "most likely be its whole range" in why_nothing(plan)
+    log = public_log(WORDS, 750)
+    percentile = plan_of(f"{{percentile: {TIME}, percent: 90}}", BOUNDS, cases=750)
+    found = alternatives_to(replace(percentile, epsilon=Epsilon.of("0.04")), log, [percentile])
+    assert any("median" in each.change for each in found)
+    assert all(each.interval_half_width <= 7.2 for each in found if each.interval_half_width)
 
 
 def test_a_margin_wider_than_half_the_range_tells_nothing_even_without_a_target() -> None:
@@ -169,6 +190,8 @@ def _values(measure: AggregatedMeasure, value: float) -> Floats:
         return (np.arange(300) < round(300 * value)).astype(np.float64)
     if measure.base == EVERY_CASE:
         return np.ones(round(value))
+    if measure.function is Aggregation.MEDIAN:  # otherwise than assumed: of exponential times
+        return np.asarray(value * -np.log2(1 - (np.arange(300) + 0.5) / 300))
     return np.full(300, value / (300 if measure.function is Aggregation.SUM else 1))
 
 
@@ -243,6 +266,7 @@ def test_what_tells_nothing_is_not_charged_unless_it_is_wanted_anyway(
     with pytest.raises(TellsNothing, match="would tell you nothing") as refused:
         session.release(query)
     assert "share of cases below 4 days" in refused.value.hint
+    assert "so would" not in str(refused.value)
     assert refused.value.hint_of_command.endswith("--anyway")
     assert spent(workspace) == ZERO
     (series,) = session.release(query, anyway=True)
@@ -250,6 +274,14 @@ def test_what_tells_nothing_is_not_charged_unless_it_is_wanted_anyway(
     # What is on record is free, and never needs it.
     (again,) = session.release(query)
     assert [a.value for a in again.answers] == [a.value for a in series.answers]
+
+
+@pytest.mark.outside
+def test_a_refusal_names_all_that_would_tell_nothing(workspace: Workspace) -> None:
+    (longest,) = asked("max").ppis
+    several = Catalogue("small", (longest, replace(longest, id="other")))
+    with pytest.raises(TellsNothing, match=r"PPI 'asked' would tell .*; so would 'other'$"):
+        workspace.checkpoint().release(several)
 
 
 @pytest.mark.outside

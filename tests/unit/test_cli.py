@@ -110,7 +110,7 @@ def test_a_command_that_does_not_exist_has_no_module() -> None:
 def test_the_way_from_import_to_replay(run: Run) -> None:
     code, out, _ = run("preview", CATALOGUE)
     assert code == 0
-    assert "within, 95 %" in out
+    assert "at most, 95 %" in out
     code, first, _ = run("release", "--anyway", CATALOGUE, "--json")
     assert code == 0
     code, second, _ = run("release", "--anyway", CATALOGUE, "--json")

@@ -238,6 +238,7 @@ def test_a_preview_says_what_telling_costs(workspace: Workspace) -> None:
     assert 1.1 * quote.untold < quote.interval_half_width < 1.35 * quote.untold
     assert "`release: {clipping: off}` avoids that" in telling_text(quote)
     assert telling_text(off) == ""
+    assert telling_text(replace(quote, untold=quote.interval_half_width)) == ""
     assert [each.mechanism for each in quote.options if each.chosen] == ["joint"]
 
 
@@ -368,6 +369,12 @@ def test_what_is_not_counted_is_said(
     plan = planned(ppi, None, workspace.log("small").public)
     assert clipping_text(plan, None) == said
     assert covered_text(plan) == covers
+
+
+def test_of_a_number_of_cases_nothing_is_cut(workspace: Workspace) -> None:
+    text = "log: small\nppis: [{id: n, measure: {number: cases}, scope: every month}]"
+    plan = planned(parse_catalogue(text).ppis[0], None, workspace.log("small").public)
+    assert (clipping_text(plan, None), covered_text(plan)) == ("", "the number of cases")
 
 
 def test_a_median_that_reaches_its_bound_is_open_there(workspace: Workspace) -> None:

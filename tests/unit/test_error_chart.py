@@ -19,7 +19,8 @@ from pappi.report import (
     preview_html,
     standalone,
 )
-from pappi.report.error_chart import WIDTH, margin_text
+from pappi.report.error_chart import WIDTH
+from pappi.report.wording import at_most_text, expected_text
 from pappi.values import CONFIDENCES, ErrorQuantile, Quote, QuotedSet, ShownTarget
 from tests.unit.report_samples import BUDGET, HOSTILE
 from tests.unit.test_charts import parsed, texts
@@ -56,11 +57,12 @@ def test_each_confidence_has_a_bar_wider_and_paler_than_the_last() -> None:
 
 def test_the_caption_says_how_close_and_under_which_assumption() -> None:
     caption = error_caption(SURE)
-    assert "keeps the value within ±4.00 h with 95 % confidence" in caption
+    assert "keeps the value within ± 4.00 h with 95 % confidence" in caption
     assert "Assuming 100 cases in a period. " in caption
     declared = "about 300 cases in a quarter: 100 declared per month"
     told = error_caption(replace(SURE, cases_note=declared, interval_half_width=2.5))
-    assert f"Assuming {declared}. The interval of the answer will be about ± 2.50 h." in told
+    assert "± 2.50 h expected; at most ± 4.00 h with 95 % confidence." in told
+    assert f"Assuming {declared}." in told
     fewer = replace(SURE, fewer="a tenth of the cases can mean ten times the error")
     assert "a period. A tenth of the cases can mean ten" in error_caption(fewer)
     assert "Clipping error is not included." in caption
@@ -106,9 +108,12 @@ def test_what_is_no_promise_says_what_it_rests_on_wherever_it_shows() -> None:
     supposed = replace(SURE, assumes="the values lie evenly", margin_note="nobody may know")
     caption = error_caption(supposed)
     assert supposed.margin is None
-    assert "within ±4.00 h with 95 % confidence, if the values lie evenly." in caption
+    assert "within ± 4.00 h with 95 % confidence, if the values lie evenly." in caption
     assert "No margin is promised: nobody may know." in caption
-    assert margin_text(supposed) == "± 4.00 h *"  # what it stands for is said below the table
+    assert (expected_text(supposed), at_most_text(supposed)) == (
+        "± 4.00 h *",
+        "–",
+    )  # what it stands for is said below the table
     for shown in (error_table(supposed), standalone(error_figure(supposed))):
         assert "if the values lie evenly" in str(shown)
 

@@ -36,6 +36,7 @@ from pappi.errors import DefinitionError, UsageError
 from pappi.planning import expected_cases
 from pappi.planning.expected import ExpectedCases
 from pappi.ppinot import Catalogue, Ppi, parse_catalogue, parse_definitions, write_definitions
+from pappi.report.wording import expected_text
 from pappi.store import LogDeclaration
 from pappi.values import Calendar, Epsilon, Grid, Period, PublicLog, Terms
 from tests.small_logs import claims, workspace_with
@@ -309,13 +310,44 @@ def test_a_count_on_record_makes_later_forecasts_truer_for_free(tmp_path: Path) 
     assert 60 < after.assumed_cases < 160
     assert "count that is on record" in after.cases_note
     assert after.half_width > 3 * before.half_width  # type: ignore[operator]
-    assert other.assumed_cases == 3_000  # of another length of period nothing is on record
+    assert 180 < other.assumed_cases < 480  # that of a quarter follows from its months
     assert session.price(monthly).name == key  # the question is the same
     assert session.budget("small") == spent
     (bought,) = session.preview(monthly, accuracy=f"{after.half_width}")
     assert float(bought.epsilon) == pytest.approx(0.1, rel=0.02)
     (margin,) = session.margins(monthly, [Epsilon.of("0.1")])
     assert margin == after.half_width
+
+
+SET = """
+log: small
+ppis:
+  - {id: n, measure: {number: cases}, scope: every month, epsilon: EPSILON}
+  - {id: d, measure: {mean: {data: damage}}, bounds: [0, 9], scope: every month, epsilon: EPSILON}
+"""
+
+
+@pytest.mark.outside
+@pytest.mark.parametrize(("epsilon", "told"), [("0.5", True), ("0.002", False)])
+def test_a_count_that_follows_from_a_set_makes_forecasts_truer_too(
+    tmp_path: Path, epsilon: str, *, told: bool
+) -> None:
+    """It follows for free; but not if it is hardly more than noise."""
+    new = NewLog(first=date(2024, 1, 1), until=date(2024, 4, 1), terms=Terms(expected_cases=1_000))
+    session = workspace_with(tmp_path / "w", claims(300), new).checkpoint()
+    session.release(SET.replace("EPSILON", epsilon), anyway=True)
+    other = ASKED.replace("SCOPE", "month").replace("1000", "500")
+    (quote,) = session.preview(_at_a_tenth(other))
+    assert ("count that is on record" in quote.cases_note) is told
+    assert (60 < quote.assumed_cases < 160) is told
+
+
+def test_of_an_interval_that_is_open_above_no_width_is_forecast() -> None:
+    loose = ppi("mean: {data: amount}", "bounds: [0, 100000, loose]")
+    quote = quote_of(planned(loose, None, LOG), LOG, 0, 0)
+    assert quote.interval_half_width is None
+    assert quote.typical_error is not None
+    assert expected_text(quote).startswith("typically ±")
 
 
 def test_of_formulas_no_interval_is_forecast() -> None:

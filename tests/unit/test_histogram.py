@@ -13,7 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pappi.errors import NotReleasable, UsageError
-from pappi.mechanisms import Bins, NoisyBins, NoisyHistogram, Task, Values, mechanism_for
+from pappi.mechanisms import (
+    MOSTLY_LOW,
+    Bins,
+    NoisyBins,
+    NoisyHistogram,
+    Task,
+    Trial,
+    Values,
+    mechanism_for,
+)
 from pappi.mechanisms.bins import MOST_BINS, noise_tail, usual_bins
 from pappi.ppinot import AggregatedMeasure, Aggregation, DataMeasure, aggregate
 from pappi.values import Adjacency, Bounds
@@ -339,6 +348,24 @@ def test_the_predicted_error_is_that_of_evenly_spread_values() -> None:
     error = float(np.sqrt(np.mean(np.square(np.array(estimates) - 50))))
     predicted = mechanism.predicted_error(400, None)
     assert 0.5 * predicted < error < 1.2 * predicted
-    law_of_error = mechanism.error_law(400, None)
-    off = law_of_error.within(0.95)
-    assert np.mean(np.abs(np.array(estimates) - 50) <= off) >= 0.93
+
+
+@pytest.mark.parametrize(("function", "level"), [("median", 0.5), ("p90", 0.9)])
+@pytest.mark.parametrize("skewed", [False, True])
+def test_what_is_forecast_is_what_values_that_lie_mostly_low_have(
+    function: str, level: float, *, skewed: bool
+) -> None:
+    """The error, the interval, and where that lies, which says whether a verdict is firm."""
+    mechanism = histogram(function, epsilon=Fraction(1, 4), cases=400, skewed=skewed)
+    places = MOSTLY_LOW.quantiles((np.arange(400) + 0.5) / 400)
+    chance, law = random.Random(2), mechanism.law(100 * places)  # noqa: S311 - a simulation
+    outcomes = [law.draw(chance.randrange) for _ in range(300)]
+    truth = 100 * float(MOSTLY_LOW.quantiles(np.array(level)))
+    errors = [abs((mechanism.estimate(each).value or 0.0) - truth) for each in outcomes]
+    assert np.mean(np.array(errors) <= mechanism.error_law(400, None).within(0.95)) >= 0.93
+    drawn = np.array([mechanism.interval(each, 0.95) for each in outcomes])
+    low, high = mechanism.trial_intervals(Trial(400, np.array([truth])), truth)
+    assert low.shape == high.shape == (1, 509)
+    for tried, seen in ((low, drawn[:, 0]), (high, drawn[:, 1])):
+        assert np.mean(tried) == pytest.approx(np.mean(seen), rel=0.05)
+    assert np.median(high - low) == pytest.approx(np.median(drawn[:, 1] - drawn[:, 0]), rel=0.1)

@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import date
 from typing import Literal
 
 import pytest
@@ -31,6 +32,7 @@ from pappi.values import (
     ErrorQuantile,
     ExactAnswer,
     Interval,
+    Period,
     Quote,
     QuotedSet,
     Series,
@@ -99,6 +101,23 @@ def test_tables_fit_into_eighty_columns(series: Series) -> None:
     assert all(len(line) <= 80 for line in text.splitlines())
     assert "nan" not in text.split()
     assert "inf" not in text.split()
+
+
+def test_a_long_time_with_a_long_interval_loses_no_column() -> None:
+    """Of a private clipping bound, over the whole time."""
+    two_years = Period(date(2024, 1, 1), date(2026, 1, 1))
+    cut = an_answer(5.8, 5.14, 876_600.0, verdict=Verdict.UNDECIDED, cases=12_002.0)
+    cut = replace(
+        cut,
+        period=two_years,
+        ceiling=202.0,
+        cases_margin=55.0,
+        probability_met=0.5,
+        possible=Interval(0.0, 876_600.0, 1.0),
+    )
+    text = printed(answers_table(a_series([cut], target=BELOW_24)))
+    assert all(line[-1] in "╮┤│╯" for line in text.splitlines() if line[:1] in "╭├│╰")
+    assert {"2024-01-01", "2025-12-31", "likely"} <= set(text.split())
 
 
 def test_without_a_terminal_there_is_no_control_sequence_at_all() -> None:
@@ -260,6 +279,15 @@ def test_margins_stand_at_every_confidence_they_are_known_for() -> None:
     assert cells == ["waiting", "± 1.50 h", "–", "–", "± 6.40 h", "–"]
 
 
+def test_a_preview_says_what_to_expect_and_what_at_most() -> None:
+    """The expected half-width is what an answer is compared with; the margin is a promise."""
+    shown = printed(quotes_table([replace(WAITING, interval_half_width=5.1)]), width=100)
+    shown = " ".join(shown.split())
+    assert "± 5.10 h" in shown
+    assert "± 6.40 h" in shown
+    assert "Expected: half of the interval of the answer. At most: what the noise keeps to" in shown
+
+
 def test_what_is_no_promise_is_starred_and_says_what_it_rests_on() -> None:
     supposed = replace(
         WAITING, assumes="the values lie evenly", margin_note="nobody may know", fewer="with few"
@@ -270,15 +298,15 @@ def test_what_is_no_promise_is_starred_and_says_what_it_rests_on() -> None:
     assert "With few." in shown
     assert "± 6.40 h *" in printed(quantiles_table([supposed]))
     (line,) = advice_lines([supposed])
-    assert line == (
-        "waiting: ± 6.40 h if the values lie evenly, but no margin is promised: nobody may know"
-    )
+    assert line == "waiting: no margin is promised, as nobody may know"
+    (both,) = advice_lines([supposed, replace(supposed, ppi="other")])
+    assert both == "waiting, other: no margin is promised, as nobody may know"
 
 
 def test_without_a_margin_the_typical_error_is_called_so_and_the_reason_is_told() -> None:
     unsure = replace(WAITING, quantiles=(), margin_note="nobody knows")
     assert "typically ± 3.20 h" in printed(quotes_table([unsure]), width=100)
-    assert advice_lines([unsure]) == ["waiting: no margin is known: nobody knows"]
+    assert advice_lines([unsure]) == ["waiting: no margin is known, as nobody knows"]
 
 
 def test_a_preview_names_the_functions_and_their_shares() -> None:

@@ -32,6 +32,7 @@ from pappi.checkpoint.queries import Known, figures_of
 from pappi.mechanisms import BeyondBounds, Clipped, hidden_by_bounds
 from pappi.planning import Plan, sides_cut
 from pappi.ppinot import (
+    EVERY_CASE,
     ROOT,
     AggregatedMeasure,
     Aggregation,
@@ -153,6 +154,8 @@ def covered_text(plan: Plan) -> str:
         )
         return "the value of clipped cases" if cut else "the value"
     called = "median" if measure.function is Aggregation.DISTRIBUTION else measure.called
+    if measure.base == EVERY_CASE and measure.function is Aggregation.SUM:
+        called = "number of cases"
     if not _is_cut(measure) or measure.bounding is Bounding.PRIVATE:
         return f"the {called}"
     if measure.bounding is Bounding.LOOSE:

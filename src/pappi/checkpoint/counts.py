@@ -5,7 +5,9 @@ declared before the log was seen, and using it again costs nothing: it has been 
 forecasts truer, and changes no plan.
 
 A release is found by its key, which holds its ε: so the amounts that people usually give, and
-that PPIs get by need, are tried, the largest first, for the latest few cells.
+that PPIs get by need, are tried, the largest first, for the latest few cells. If there is none, the
+number may follow from other releases, such as those of a set or a mean (`derivation`). It is taken
+if it is known to a half: what a few cases hide in noise is no better than what was declared.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collections.abc import Iterable
 from statistics import mean
 
 from pappi.checkpoint.answers import series_of
+from pappi.checkpoint.derivation import Derivations
 from pappi.checkpoint.queries import planned, releases_of
 from pappi.errors import Refused
 from pappi.ledger import KeyState, Ledger
@@ -26,26 +29,26 @@ from pappi.ppinot import (
     aggregated_measures,
 )
 from pappi.store import LogDeclaration
-from pappi.values import NUMBER, Epsilon
+from pappi.values import NUMBER, Epsilon, Series
 
 USUAL = tuple(epsilon for epsilon in reversed(LADDER) if epsilon <= Epsilon.of(1))
 _LATEST = 4
 
 
-def counts_on_record(ppis: Iterable[Ppi], ledger: Ledger, log: LogDeclaration) -> list[int | None]:
+def counts_on_record(
+    ppis: Iterable[Ppi], ledger: Ledger, log: LogDeclaration, derivations: Derivations
+) -> list[int | None]:
     """The cases of a figure of each PPI; those that are about the same cases share one search."""
     counts = [_count_of(ppi) for ppi in ppis]
-    known = {count: _counted(ledger, count, log) for count in {*counts} if count is not None}
+    distinct = {count: None for count in counts if count is not None}
+    known = {count: _counted(ledger, count, log, derivations) for count in distinct}
     return [None if count is None else known[count] for count in counts]
 
 
-def counted_cases(ledger: Ledger, ppi: Ppi, log: LogDeclaration) -> int | None:
+def _counted(
+    ledger: Ledger, count: Ppi, log: LogDeclaration, derivations: Derivations
+) -> int | None:
     """The cases of one period and group, the mean of what is on record; None if nothing is."""
-    (counted,) = counts_on_record([ppi], ledger, log)
-    return counted
-
-
-def _counted(ledger: Ledger, count: Ppi, log: LogDeclaration) -> int | None:
     scope = planned(count, None, log.public).ppi.scope
     try:
         cells = cells_of(scope, log.horizon)[-_LATEST:]
@@ -57,9 +60,17 @@ def _counted(ledger: Ledger, count: Ppi, log: LogDeclaration) -> int | None:
         known = [release for release in releases if release.key in results]
         if known:
             states = dict.fromkeys(results, KeyState.RELEASED)
-            (series,) = series_of(known, states, results, log)
-            return round(mean(answer.value or 0.0 for answer in series.answers))
-    return None
+            return round(_mean_of(series_of(known, states, results, log)))
+    releases = releases_of(planned(count, USUAL[0], log.public), log, "", cells=cells)
+    derived = [one for one in map(derivations.of, releases) if one is not None]
+    if not derived:
+        return None
+    found = _mean_of(series_of(derived, {}, {}, log))
+    return round(found) if max(map(derivations.margin, derived)) <= found / 2 else None
+
+
+def _mean_of(counted: Iterable[Series]) -> float:
+    return mean(answer.value or 0.0 for series in counted for answer in series.answers)
 
 
 def with_counted_cases(plan: Plan, log: LogDeclaration, counted: int | None) -> Plan:
@@ -69,10 +80,12 @@ def with_counted_cases(plan: Plan, log: LogDeclaration, counted: int | None) -> 
     return plan.expecting(expected_cases(log.public, plan.ppi, counted))
 
 
-def counting_on_record(plans: Iterable[Plan], ledger: Ledger, log: LogDeclaration) -> list[Plan]:
+def counting_on_record(
+    plans: Iterable[Plan], ledger: Ledger, log: LogDeclaration, derivations: Derivations
+) -> list[Plan]:
     """Each with its forecast for the cases on record, where there are any."""
     planned_ones = list(plans)
-    counts = counts_on_record((plan.ppi for plan in planned_ones), ledger, log)
+    counts = counts_on_record((plan.ppi for plan in planned_ones), ledger, log, derivations)
     pairs = zip(planned_ones, counts, strict=True)
     return [with_counted_cases(plan, log, counted) for plan, counted in pairs]
 

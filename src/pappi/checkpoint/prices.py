@@ -25,7 +25,7 @@ from pappi.ledger import (
     demand,
     forecast,
 )
-from pappi.mechanisms import EVENLY_BETWEEN, OVER_OCTAVES, ErrorLaw
+from pappi.mechanisms import EVENLY_BETWEEN, LIE_LOW, OVER_OCTAVES, ErrorLaw
 from pappi.planning import (
     Option,
     Plan,
@@ -204,7 +204,7 @@ def _margin_note(plan: Plan, quantiles: Sequence[ErrorQuantile], assumes: str) -
         return "the clipping bound is chosen privately, so only a typical error is predicted"
     if not any(each.confidence == MARGIN_CONFIDENCE for each in quantiles):
         return "it is undefined too often to quote a margin"
-    if assumes in (EVENLY_BETWEEN, OVER_OCTAVES):
+    if assumes in (EVENLY_BETWEEN, LIE_LOW, OVER_OCTAVES):
         return "it depends on how close together the values are, which is private"
     return "it depends on where the values lie, which is private" if assumes else ""
 

@@ -193,13 +193,18 @@ def _unaffordable(ppi: Ppi, accuracy: str, log: PublicLog) -> Refused:
 
 def refuse_telling_nothing(plans: Sequence[Plan], log: PublicLog) -> None:
     """What is not on record yet, and would tell nothing, is charged only if that is wanted."""
-    for plan in plans:
-        if reason := why_nothing(plan):
-            raise TellsNothing(
-                f"PPI '{plan.ppi.id}' would tell you nothing: {reason}",
-                hint=f"{_instead(_better(plan, log, plans))}to release it all the same, add",
-                options=[Option("anyway")],
-            )
+    empty = [(plan, reason) for plan in plans if (reason := why_nothing(plan))]
+    if not empty:
+        return
+    (plan, reason), *others = empty
+    likewise = (
+        f"; so would {', '.join(repr(other.ppi.id) for other, _ in others)}" if others else ""
+    )
+    raise TellsNothing(
+        f"PPI '{plan.ppi.id}' would tell you nothing: {reason}{likewise}",
+        hint=f"{_instead(_better(plan, log, plans))}to release it all the same, add",
+        options=[Option("anyway")],
+    )
 
 
 def _better(plan: Plan, log: PublicLog, plans: Sequence[Plan]) -> Sequence[Alternative]:

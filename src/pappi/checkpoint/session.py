@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 from pappi.checkpoint.access import Caller, Rules, refuse_stopped
 from pappi.checkpoint.answers import series_of, told_by_plan
 from pappi.checkpoint.counts import (
-    counted_cases,
     counting_on_record,
     counts_on_record,
     with_counted_cases,
@@ -249,7 +248,8 @@ class LocalSession:
         if accuracy is not None:
             refuse_too_many(catalogue, MOST_AT_ACCURACY)
         with self._open_for(catalogue) as (ledger, log):
-            counts = counts_on_record(catalogue.ppis, ledger, log)
+            derivations = self._derivations(ledger, log)
+            counts = counts_on_record(catalogue.ppis, ledger, log, derivations)
             if accuracy is not None:
                 ppis = tuple(
                     at_accuracy(ppi, accuracy, log.public, counted)
@@ -263,7 +263,6 @@ class LocalSession:
             releases = _releases_in(by_plan)
             refuse_too_much(releases)
             states = ledger.states(release.key for release in releases)
-            derivations = self._derivations(ledger, log)
             derivable = [derivable_of(own, states, derivations) for own in by_plan]
         asked = []
         for own, counted in zip(by_plan, counts, strict=True):
@@ -288,7 +287,8 @@ class LocalSession:
         catalogue = catalogue_of(definitions)
         with self._open_for(catalogue) as (ledger, log):
             ppi = catalogue.ppis[0]
-            counted = counted_cases(ledger, ppi, log)
+            derivations = self._derivations(ledger, log)
+            (counted,) = counts_on_record([ppi], ledger, log, derivations)
             plans = (planned(ppi, epsilon, log.public) for epsilon in epsilons)
             return tuple(half_width_of(with_counted_cases(plan, log, counted)) for plan in plans)
 
@@ -447,7 +447,9 @@ class LocalSession:
             _refuse_other_price(price_of(named, ledger.states(one.key for one in named)), price)
         if not anyway:
             new = {one.plan.ppi.id: one.plan for one in releases if _is_new(one, states)}
-            refuse_telling_nothing(counting_on_record(new.values(), ledger, log), log.public)
+            derivations = self._derivations(ledger, log)
+            counted = counting_on_record(new.values(), ledger, log, derivations)
+            refuse_telling_nothing(counted, log.public)
 
         def check() -> None:
             if self._ledger_session.registry(ledger).last != before:

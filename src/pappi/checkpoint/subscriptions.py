@@ -13,6 +13,7 @@ from datetime import date
 
 from pappi.checkpoint.access import Caller, Rules
 from pappi.checkpoint.counts import counting_on_record
+from pappi.checkpoint.derivation import Derivations
 from pappi.checkpoint.queries import (
     Release,
     checked_log,
@@ -101,7 +102,9 @@ def _reserved(
     refuse_too_much(releases)
     if not anyway:
         plans = {release.plan.ppi.id: release.plan for release in releases}
-        refuse_telling_nothing(counting_on_record(plans.values(), ledger, log), log.public)
+        derivations = Derivations(ledger, registry.charges, log)
+        counted = counting_on_record(plans.values(), ledger, log, derivations)
+        refuse_telling_nothing(counted, log.public)
     act = (EntryKind.STAND, subscription_payload(subscription))
 
     def permit() -> None:

@@ -81,7 +81,7 @@ _OFTEN = Weighted({0.95: 0.5, 0.7: 0.3, 0.35: 0.2})
 _AGAIN = 0.08
 
 _WORDS = 5
-_MISSING = 0.05
+_MISSING = 0.01
 _VARIES = 0.3
 _TRUE = 0.25
 # Of bounds that are wider nothing could be seen, and a float may not hold them.
@@ -137,7 +137,7 @@ def make_synthetic_log(facts: PublicLog) -> SyntheticLog:
     columns: dict[str, list[Value | None]] = {each.name: [] for each in attributes}
     log = SyntheticLog([], [], [], columns, cases, len(blocks), expected)
     lengths = (block.end - block.start for block in times.blocks)
-    busy = Weighted({i: days.days * chance.between(0.8, 1.2) for i, days in enumerate(lengths)})
+    busy = Weighted({i: days.days * chance.between(0.95, 1.05) for i, days in enumerate(lengths)})
     for number, block in enumerate(sorted(busy.draw(chance) for _ in range(cases)), start=1):
         path = process.path(chance)
         instants = times.of_case(block, len(path), chance)
@@ -270,7 +270,10 @@ def attributes_of(vocabulary: Vocabulary, terms: Terms, chance: Chance) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Skewed, as durations and amounts are: most in the lower half, all within their bounds."""
+    """Mostly low in their bounds, as durations and amounts are, and as forecasts assume.
+
+    The smallest of three even chances lies as `mechanisms.MOSTLY_LOW` says, on every machine.
+    """
 
     low: float
     width: float
@@ -281,7 +284,7 @@ class Spread:
         return cls(low, high - low)
 
     def draw(self, chance: Chance) -> float:
-        return self.low + chance.skewed(self.width / 4, 3, at_most=self.width)
+        return self.low + min(chance.between(0.0, self.width) for _ in range(3))
 
 
 def _by_kind(kind: Kind, bounds: DefaultBounds, name: str) -> Draw:
@@ -310,11 +313,18 @@ def _with_gaps(draw: Draw) -> Draw:
 
 
 def _texts(keys: tuple[str, ...], weights: Mapping[str, int] | None = None) -> Draw:
-    """As often as forecasts have it: by their declared weights, else one as often as another."""
-    if weights is None:
-        return lambda chance, _: chance.choice(keys)
-    weighted = Weighted({key: float(weights.get(key, 1)) for key in keys})
-    return lambda chance, _: weighted.draw(chance)
+    """As often as forecasts have it: by their declared weights, else each once before any again."""
+    if weights is not None:
+        weighted = Weighted({key: float(weights.get(key, 1)) for key in keys})
+        return lambda chance, _: weighted.draw(chance)
+    left: list[str] = []
+
+    def draw(chance: Chance, _: int) -> Value:
+        if not left:
+            left.extend(sorted(keys, key=lambda _: chance.between(0.0, 1.0)))
+        return left.pop()
+
+    return draw
 
 
 def _persons(kind: Kind, keys: tuple[str, ...], most: int) -> Draw:

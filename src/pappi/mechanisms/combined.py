@@ -419,7 +419,7 @@ class CombinedSum(Combined):
 
     def added_up(self, noisy: Outcome) -> tuple[float, tuple[Term, ...], float]:
         """The sum, its noise, and by how much lattices may have moved it."""
-        return self._value(noisy), self._summed.terms, self._rounding(noisy)
+        return self._value(noisy), self.summed.terms, self._rounding(noisy)
 
     def estimate(self, noisy: Outcome) -> Estimate:
         return Estimate(clamp(self._value(noisy), *self.output_range))

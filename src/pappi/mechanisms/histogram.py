@@ -48,6 +48,7 @@ from pappi.mechanisms.combined import DERIVED, CombinedMean, Part, combined_mean
 from pappi.mechanisms.hull import ScoreLaw
 from pappi.mechanisms.laws import Law, Loss, Outcome
 from pappi.mechanisms.mechanism import (
+    ALL_BUT_SURE,
     DISTRIBUTION,
     QUANTILE,
     Estimate,
@@ -59,11 +60,13 @@ from pappi.mechanisms.mechanism import (
 )
 from pappi.mechanisms.noise import RandBelow, discrete_laplace
 from pappi.mechanisms.prediction import (
-    EVENLY_BETWEEN,
+    LIE_LOW,
+    MOSTLY_LOW,
     PLACES,
     Chances,
     ErrorLaw,
     Floats,
+    Leaning,
     Scenario,
     Trial,
 )
@@ -149,35 +152,41 @@ class _ReadOffBins(Mechanism):
 
     def predicted_width(self, cases: float) -> float:
         """Of the 95 % interval, as a share of the range, if values are spread evenly."""
-        off = self._noise(None).reach(tails.significance(CONFIDENCE) / 2) / max(cases, 1.0)
-        level = float(self.level)
+        seldom, level = tails.significance(CONFIDENCE) / 2, float(self.level)
+        off = self._noise(self._edge(None)).reach(seldom) / max(cases, 1.0)
         return min(off, level) + min(off, 1 - level) + 1 / self.bins.number
 
     def predicted_error(self, cases: float, at: float | None) -> float:
         (low, high), centre = self.ends, self.centre(at)
         below, above = self._per_case(cases, centre)
-        noise = deviation_of(self._weighted(at))
+        noise = deviation_of(self._weighted(self._edge(at)))
         squares = (
             tails.clamped_error(noise * below, centre - low, 0.0) ** 2
             + tails.clamped_error(noise * above, 0.0, high - centre) ** 2
         )
         return math.sqrt(squares)
 
-    def error_law(self, cases: int, at: float | None) -> ErrorLaw:
-        (low, high), centre = self.ends, self.centre(at)
-        below, above = self._per_case(cases, centre)
-        tail = self._noise(at)
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002
+        """Of values that lie mostly low, if the answer may lie anywhere in its bin.
+
+        So it says how wide an interval will be, which covers whole bins.
+        """
+        (low, high), level, many = self.ends, float(self.level), max(cases, 1)
+        place, width = float(MOSTLY_LOW.quantiles(np.array(level))), high - low
+        number = self.bins.around(low + place * width)[0]
+        tail, (start, end) = self._noise(number), self.bins.cells(integral=self.integral)[number]
 
         def beyond(t: float) -> float:
-            down = tail(math.nextafter(t, math.inf) / below) if t < centre - low else 0.0
-            up = tail(math.nextafter(t, math.inf) / above) if t < high - centre else 0.0
-            return min(down + up, 1.0)
+            away = max(math.nextafter(t, math.inf) - (end - start) / 2, 0.0) / width
+            below, upto = MOSTLY_LOW.below(np.array((place - away, place + away)))
+            down = tail(many * (level - below)) if away < place else 0.0
+            return min(down + (tail(many * (upto - level)) if place + away < 1 else 0.0), 1.0)
 
-        return ErrorLaw(beyond, EVENLY_BETWEEN)
+        return ErrorLaw(beyond, LIE_LOW)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
         """Where a share of cases lies that differs from the level by the noise."""
-        tail, level = self._noise(None), float(self.level)
+        tail, level = self._noise(self._edge(None)), float(self.level)
         grid = np.linspace(0, 6 * tail.spread, 129)
         seldom = np.array([tail(x) for x in grid])
         uniform = chances.uniform()
@@ -195,15 +204,19 @@ class _ReadOffBins(Mechanism):
             max(high - centre, tiny) / (many * (1 - level)),
         )
 
-    def _noise(self, at: float | None) -> NoiseTail:
-        """On how many cases lie below the answer, beyond its share of all."""
-        return noise_tail(self._weighted(at))
+    def _noise(self, edge: int) -> NoiseTail:
+        """On how many cases lie below an edge, beyond the answer's share of all."""
+        return noise_tail(self._weighted(edge))
 
-    def _weighted(self, at: float | None) -> Weighted:
-        """At the edge nearest to the answer; without one, where an even share of bins is below."""
-        bins, level = self.bins, float(self.level)
-        edge = round(level * bins.number) if at is None else bins.around(self.centre(at))[0]
-        return noise_of(self.noise, (1 - level,) * edge + (level,) * (bins.number - edge))
+    def _weighted(self, edge: int) -> Weighted:
+        level = float(self.level)
+        return noise_of(self.noise, (1 - level,) * edge + (level,) * (self.bins.number - edge))
+
+    def _edge(self, at: float | None) -> int:
+        """The one nearest to the answer; without one, where an even share of bins is below."""
+        if at is None:
+            return round(float(self.level) * self.bins.number)
+        return self.bins.around(self.centre(at))[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +271,25 @@ class NoisyHistogram(_ReadOffBins):
 
     def noisy_bins(self, noisy: Outcome) -> NoisyBins:
         return NoisyBins(self.bins, noisy, self.noise, self.integral)
+
+    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats]:  # noqa: ARG002
+        (low, high), level, number = self.ends, float(self.level), self.bins.number
+        places = (np.array([float(edge) for edge in self.bins.edges]) - low) / (high - low)
+        lie = [Leaning.through((value - low) / (high - low), level) for value in trial.values]
+        counts = trial.cases * np.array([np.diff(each.below(places)) for each in lie])
+        noise = [Chances(0).whole_laplace(self.scale, column) for column in range(number)]
+        upto = np.cumsum(counts[:, None, :] + np.array(noise).T, axis=2)
+        inner, total = upto[:, :, :-1], upto[:, :, -1:]
+        chance = tails.significance(CONFIDENCE) / 2
+        reach = np.array([self._noise(edge).reach(chance) for edge in range(1, number)])
+        surplus = inner - level * total
+        above = np.cumprod(surplus[:, :, ::-1] >= reach[::-1], axis=2).sum(axis=2)
+        below = np.cumprod(-surplus >= reach, axis=2).sum(axis=2)
+        cells = np.array(self.bins.cells(integral=self.integral))
+        empty = total[:, :, 0] <= self.noisy_bins((0,) * number).total_reach(ALL_BUT_SURE)
+        first = np.where(empty, 0, np.minimum(below, number - 1 - above))
+        last = np.where(empty, number - 1, number - 1 - above)
+        return cells[first, 0], cells[last, 1]
 
     @property
     def pair_noise(self) -> CountsPair:

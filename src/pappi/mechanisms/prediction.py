@@ -35,11 +35,13 @@ Beyond = Callable[[float], float]
 """How likely it is to be off by more than t ≥ 0 in either; never rises."""
 
 EVENLY_BETWEEN = "the values are spread evenly between the bounds"
+LIE_LOW = "the values lie mostly low between the bounds, with their mean at a quarter"
 OVER_OCTAVES = "the values are spread evenly over the orders of magnitude between the bounds"
 MIDDLE_WHOLE = "the whole lies in the middle of its bounds"
 
 _CLOSE = 1e-5  # how far above the smallest distance a search may stop
 _MOST_STEPS = 60
+_NEAR_AN_END = 1e-3
 _LARGEST_DISTANCE = 1e300
 
 
@@ -151,6 +153,33 @@ EVENLY = Fill(PLACES, 1 / 2)
 MIDDLE = Fill(PLACES**3 * (10 - 15 * PLACES + 6 * PLACES**2), 1 / 2)
 LOW = Fill(1 - (1 - PLACES) ** 5, 1 / 6)
 FILLS = (EVENLY, MIDDLE, LOW)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaning:
+    """Values between 0 and 1, of which a share 1 − (1 − x)^shape is below x.
+
+    What is assumed where it matters how close together values are, which is private. As durations
+    and amounts do, they get rarer towards the high bound if the shape is above 1.
+    """
+
+    shape: float
+
+    @classmethod
+    def through(cls, place: float, level: float) -> Leaning:
+        """Such that a share `level` of them is below a place."""
+        inside = min(max(place, _NEAR_AN_END), 1 - _NEAR_AN_END)
+        return cls(math.log1p(-level) / math.log1p(-inside))
+
+    def below(self, places: Floats) -> Floats:
+        return np.asarray(1 - (1 - np.clip(places, 0.0, 1.0)) ** self.shape)
+
+    def quantiles(self, shares: Floats) -> Floats:
+        return np.asarray(1 - (1 - np.clip(shares, 0.0, 1.0)) ** (1 / self.shape))
+
+
+MOSTLY_LOW = Leaning(3.0)
+"""The smallest of three even chances lies like this: see `LIE_LOW`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,10 +2,11 @@
 
 A query *decides* if its verdict is likely to come out firm: a chance of 80 %, averaged over where
 the value may lie (`trials`). Without a target, it is exact enough if its 95 % margin is at most a
-tenth of its range.
+tenth of its range, and half of its interval, too.
 
 A query *tells nothing* if its 95 % margin is wider than half its range, or if its verdict would
-most likely be unclear wherever the value lies, the ends of the range left out. Of a release that
+most likely be unclear wherever the value lies, the ends of the range left out; without a target,
+if its interval would most likely be the whole range. Of a release that
 aims at its target only the verdict counts. A release of such a query is refused unless it is
 asked for anyway.
 
@@ -30,6 +31,7 @@ from pappi.planning.sets import plan_alone, plan_set
 from pappi.planning.trials import (
     chance_to_decide,
     decides_somewhere,
+    expected_half_width,
     is_additive,
     value_range,
 )
@@ -67,6 +69,9 @@ from pappi.values import (
 
 ENOUGH_OF_RANGE = 0.1
 _TOO_WIDE = 0.5
+_WHOLE_RANGE = 0.499
+"""Half of it: a period of which no more is known is shown as a dash."""
+
 _MOST_ALTERNATIVES = 4
 _ALL_BUT_A_FEW = Fraction(95, 100)
 """Of the cases: what stands for all of them, where a single case would decide."""
@@ -105,7 +110,15 @@ def why_nothing(plan: Plan) -> str:
         return f"its 95 % margin is ±{margin}, and its whole range is only {width}"
     if decides_somewhere(plan) is False:
         return "its verdict would most likely be unclear, wherever the value lies"
+    if plan.ppi.target is None and _interval_part(plan) >= _WHOLE_RANGE:
+        return "the interval of its answer would most likely be its whole range"
     return ""
+
+
+def _interval_part(plan: Plan) -> float:
+    """The expected half-width in parts of the output range; 0 if one of them is not known."""
+    half, ends = expected_half_width(plan), value_range(plan)
+    return 0.0 if half is None or ends is None else half / (ends[1] - ends[0])
 
 
 def is_enough(plan: Plan, wanted: float = ENOUGH_CHANCE) -> bool:
@@ -115,6 +128,8 @@ def is_enough(plan: Plan, wanted: float = ENOUGH_CHANCE) -> bool:
         return chance >= wanted
     law, ends = figures_law(plan), value_range(plan)
     if plan.ppi.target is not None or law is None or ends is None:
+        return False
+    if _interval_part(plan) > ENOUGH_OF_RANGE:
         return False
     return law.keeps(ENOUGH_OF_RANGE * (ends[1] - ends[0]), MARGIN_CONFIDENCE)
 
@@ -229,15 +244,20 @@ def _at(ppi: Ppi, epsilon: Epsilon) -> Ppi:
 def _alternative(words: str, plan: Plan, epsilon: Epsilon, catalogue: Catalogue) -> Alternative:
     law = None if plan.ppi.release.answer is Wanted.VERDICT else plan_error_law(plan)
     away = math.inf if law is None else law.within(MARGIN_CONFIDENCE)
-    shown = float(f"{abs(plan.ppi.unit.show(away)):.5g}") if math.isfinite(away) else None
+    half = None if law is None else expected_half_width(plan)
     return Alternative(
         change=words,
         yaml=_written(catalogue),
         epsilon=epsilon,
         unit=plan.ppi.unit.name,
-        margin=shown,
+        margin=_digits(plan, away) if math.isfinite(away) else None,
         chance_to_decide=chance_to_decide(plan),
+        interval_half_width=None if half is None else _digits(plan, half),
     )
+
+
+def _digits(plan: Plan, length: float) -> float:
+    return float(f"{abs(plan.ppi.unit.show(length)):.5g}")
 
 
 def _written(catalogue: Catalogue) -> str:

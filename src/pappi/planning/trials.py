@@ -8,8 +8,10 @@ be, and how often a verdict will be firm. Chances are fixed or come from a hash,
 has the same forecast, and nothing here is about anybody.
 
 **How wide.** There are as many values as cases are expected, mostly low in their bounds, as
-durations and amounts are, with their mean at a fifth. A mean that lies elsewhere has an interval
-that is up to a fifth wider, at an end, or a seventh narrower, in the middle.
+durations and amounts are. Their mean is at a fifth: one that lies elsewhere has an interval that is
+up to a fifth wider, at an end, or a seventh narrower, in the middle. The interval of a median or
+percentile is the wider the sparser values lie around it, which is private. For these, values are
+those of a rehearsal (`MOSTLY_LOW`), twice as close together as if they were spread evenly.
 
 **How often firm.** A verdict is firm if the interval lies on one side of the target. That depends
 on where the value lies, which is private. So it is averaged over *reference places*: values evenly
@@ -38,7 +40,7 @@ from statistics import mean, median
 
 import numpy as np
 
-from pappi.mechanisms import LOOSE_FILL, Floats, Outcome, RandBelow, Trial
+from pappi.mechanisms import LOOSE_FILL, MOSTLY_LOW, Floats, Outcome, RandBelow, Trial
 from pappi.planning.bounds import output_range_of, sides_cut
 from pappi.planning.measurements import Measurement
 from pappi.planning.plan import Plan, interval_of
@@ -92,6 +94,11 @@ def expected_half_width(plan: Plan) -> float | None:
     None of others: how wide the interval of a ratio or formula is depends on how large its parts
     are. None also where bounds are private, or the interval is open on one side.
     """
+    return _expected_half_width(_as_released(plan))
+
+
+@lru_cache(maxsize=4_096)
+def _expected_half_width(plan: Plan) -> float | None:
     (part, *others), measure = plan.measurements, plan.ppi.measure
     alone = not others and part.path == ROOT and part.buckets is None
     if not alone or not isinstance(measure, AggregatedMeasure):
@@ -106,9 +113,10 @@ def expected_half_width(plan: Plan) -> float | None:
         return None
     law = part.mechanism.law(_mostly_low(measure, min(plan.expected.cases, MOST_VALUES)))
     randbelow, halves = _hashed_chances(), []
+    top = math.inf if measure.bounding is Bounding.DECLARED else output_range_of(plan.ppi)[1]
     for _ in range(_RELEASES):
         low, high = interval_of(plan, {ROOT: law.draw(randbelow)}, MARGIN_CONFIDENCE)
-        halves.append((high - low) / 2)
+        halves.append((high - low) / 2 if high < top else math.inf)
     half = median(halves)
     return half if math.isfinite(half) else None
 
@@ -119,7 +127,10 @@ def _mostly_low(measure: AggregatedMeasure, cases: int) -> Floats:
         return np.ones(cases)
     if bounds == UNIT_INTERVAL:  # truth values: a fifth are true
         return np.asarray(np.arange(cases) % 5 == 0, np.float64)
-    places = 1 - (1 - (np.arange(cases) + 0.5) / cases) ** 0.25
+    shares = (np.arange(cases) + 0.5) / cases
+    places = MOSTLY_LOW.quantiles(shares)
+    if measure.function is Aggregation.MEAN:
+        places = 1 - (1 - shares) ** 0.25
     filled = float(LOOSE_FILL) if measure.bounding is Bounding.LOOSE else 1.0
     return np.asarray(float(bounds.low) + float(bounds.width) * filled * places)
 

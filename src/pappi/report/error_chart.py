@@ -69,15 +69,6 @@ def error_caption(quote: Quote) -> str:
     return printable(" ".join(filter(None, (_said(quote), _against(quote), _assumed(quote)))))
 
 
-def margin_text(quote: Quote) -> str:
-    """
-    "± 6.00 h", with a star if it is not guaranteed, or that it is not known.
-    """
-    if quote.half_width is None:
-        return "not known"
-    return error_text(quote.half_width, quote.unit) + (" *" if quote.assumes else "")
-
-
 def _if_so(quote: Quote) -> str:
     return printable(f", if {quote.assumes}") if quote.assumes else ""
 
@@ -91,7 +82,13 @@ def _said(quote: Quote) -> str:
     distance = size_text(quote.half_width, quote.unit)
     if quote.verdict_only:
         return f"A value more than {distance} from its target is judged correctly {sure}"
-    return f"The noise keeps the value within ±{distance} {sure}"
+    width, most = quote.interval_half_width, error_text(quote.half_width, quote.unit)
+    if width is None:
+        return f"The noise keeps the value within {most} {sure}"
+    expected, limit = error_text(width, quote.unit), "within" if quote.assumes else "at most"
+    if expected == most:
+        return f"{expected} expected, {sure}"
+    return f"{expected} expected; {limit} {most} {sure}"
 
 
 def _unknown(quote: Quote) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from pappi.ppinot import Ppi, sentence
 from pappi.report.elements import Cell, Element, Node, bdi, el, prose, table
-from pappi.report.error_chart import error_caption, error_figure, error_table, margin_text
+from pappi.report.error_chart import error_caption, error_figure, error_table
 from pappi.report.gauge import budget_gauge, budget_text, gauge_table
 from pappi.report.numbers import (
     MISSING,
@@ -34,6 +34,7 @@ from pappi.report.wording import (
     SYMBOLS,
     Foreseen,
     alternative_cells,
+    at_most_text,
     beyond_text,
     chance_text,
     clipping_line,
@@ -42,6 +43,7 @@ from pappi.report.wording import (
     compares,
     cuts_many,
     derived_text,
+    expected_text,
     forecast_lines,
     guarantee_line,
     judged_text,
@@ -423,7 +425,7 @@ def _advice(quote: Quote) -> Element | None:
         return None
     text = el("p", prose(nothing_text(quote) if quote.tells_nothing else quote.advice))
     rows = [tuple(map(bdi, alternative_cells(instead))) for instead in quote.alternatives]
-    headers = ("Ask instead", "In each block", "Within, 95 %", "Decides")
+    headers = ("Ask instead", "In each block", "Expected", "Decides")
     numbers = dict.fromkeys((1, 2, 3), "number")
     alternatives = table("What to ask instead, the cheapest first", headers, rows, numbers)
     scrolling = scrolled(alternatives, f"Instead of {quote.name}") if rows else None
@@ -436,14 +438,14 @@ def _prices(previewed: Sequence[Previewed], forecast: Foreseen | None) -> Elemen
             el("a", bdi(quote.name), href=f"#ppi-{n}"),
             quote.mechanism,
             str(quote.epsilon),
-            margin_text(quote),
+            *(expected_text(quote), at_most_text(quote)),
             f"{NOTHING} nothing" if quote.tells_nothing else chance_text(quote.chance_to_decide),
             payments_text(quote),
         )
         for n, (_, quote) in enumerate(previewed, start=1)
     ]
-    headers = ("PPI", "Mechanism", "ε", "Within, 95 %", "Decides", "New charges")
-    numbers = dict.fromkeys((2, 3, 4, 5), "number")
+    headers = ("PPI", "Mechanism", "ε", "Expected", "At most, 95 %", "Decides", "New charges")
+    numbers = dict.fromkeys((2, 3, 4, 5, 6), "number")
     supposed = sorted({quote.assumes for _, quote in previewed if quote.assumes})
     stars = (f"* Not guaranteed: only if {assumption}." for assumption in supposed)
     prices = table("Price and expected error", headers, rows, numbers)

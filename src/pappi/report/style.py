@@ -127,7 +127,10 @@ figure svg{display:block;max-width:100%;min-width:34rem;height:auto}
 figcaption{margin-top:.25rem}
 .scroll{overflow:auto;max-height:20.2rem;border-top:1px solid var(--grid);background:
  linear-gradient(transparent,var(--surface) 60%) center bottom/100% 3rem no-repeat local,
- linear-gradient(transparent,var(--grid)) center bottom/100% 1rem no-repeat scroll}
+ linear-gradient(90deg,transparent,var(--surface) 60%) right/3rem 100% no-repeat local,
+ linear-gradient(transparent,var(--grid)) center bottom/100% 1rem no-repeat scroll,
+ linear-gradient(90deg,transparent,color-mix(in srgb,var(--muted) 28%,transparent))
+  right/.8rem 100% no-repeat scroll}
 table{border-collapse:collapse;width:100%;font-size:.875rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;padding:.4rem 0}
 th,td{text-align:left;padding:.34rem .8rem .34rem 0;border-bottom:1px solid var(--grid);
@@ -142,7 +145,10 @@ tbody tr:last-child th,tbody tr:last-child td{border-bottom:0}
 .missed{color:var(--missed)}
 .amber{color:var(--amber)}
 .undecided{color:var(--undecided)}
-.scroll.whole{max-height:none;border:0;background:none}
+.scroll.whole{max-height:none;border:0;background:
+ linear-gradient(90deg,transparent,var(--surface) 60%) right/3rem 100% no-repeat local,
+ linear-gradient(90deg,transparent,color-mix(in srgb,var(--muted) 28%,transparent))
+  right/.8rem 100% no-repeat scroll}
 .overview th:first-child{min-width:min(13rem,30vw)}
 .overview td.tally{min-width:8rem}
 .tally{white-space:normal}
@@ -150,7 +156,8 @@ tbody tr:last-child th,tbody tr:last-child td{border-bottom:0}
 .read{display:grid;grid-template-columns:repeat(auto-fit,minmax(19rem,1fr));gap:.9rem 1.75rem;
  margin:.75rem 0 0;padding:0;list-style:none;font-size:.9rem}
 footer{padding-top:.5rem;padding-bottom:3rem}
-@media (max-width:40rem){.card{padding:1.1rem 1rem;border-radius:10px}h1{font-size:1.65rem}}
+@media (max-width:40rem){.card{padding:1.1rem 1rem;border-radius:10px}h1{font-size:1.65rem}
+ .number{padding-right:.8rem}caption{max-width:80vw;white-space:normal}}
 @media print{
  @page{margin:16mm 14mm}
  body{background:none;font-size:10.5pt}
@@ -158,7 +165,7 @@ footer{padding-top:.5rem;padding-bottom:3rem}
  header{padding-top:0}
  .card{border:0;border-top:1px solid var(--grid);border-radius:0;padding:1rem 0;margin:0}
  .promise{border-top:0;border-left:4px solid var(--accent);padding:.4rem 0 .4rem 1rem}
- .scroll{overflow:visible;max-height:none;background:none}
+ .scroll,.scroll.whole{overflow:visible;max-height:none;background:none}
  .skip{display:none}
  figure,tr,h2,.keep{break-inside:avoid}
  h2,article p{break-after:avoid}

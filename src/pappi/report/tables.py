@@ -30,6 +30,7 @@ from pappi.report.wording import (
     SYMBOLS,
     Mark,
     alternative_cells,
+    at_most_text,
     beyond_text,
     chance_text,
     cheapest_text,
@@ -37,6 +38,7 @@ from pappi.report.wording import (
     compares,
     cuts_many,
     derived_text,
+    expected_text,
     functions_text,
     guarantee_line,
     judged_text,
@@ -79,6 +81,12 @@ _BINS = "histogram"
 _BAR = 20
 _CONFIDENCE = percent(MARGIN_CONFIDENCE)
 _STAR = "*"
+_WHOLE = "value"
+_AT_MOST = f"at most, {_CONFIDENCE}"
+_EXPECTED = (
+    "Expected: half of the interval of the answer. At most: what the noise keeps to with "
+    f"{_CONFIDENCE} confidence, wherever the values lie."
+)
 _DECIDES = (
     "Decides: how likely the verdict is to be firm, averaged over values around the target, from "
     "the nearer end of the range to as far on the other side."
@@ -150,10 +158,11 @@ def answers_table(series: Series) -> Table:
     from rich.text import Text
 
     grouped, alike = any(a.group is not None for a in series.answers), paid_alike(series)
-    spread = is_distribution(series)
+    spread, labels = is_distribution(series), [a.period.label for a in series.answers]
     unjudged = spread or (compares(series) and not series.targets)
     columns: dict[str, Options] = {
-        "Period": {"no_wrap": True},
+        # Dates from and to take two lines where there is little room.
+        "Period": {"min_width": len(max(" ".join(labels).split(), key=len, default=""))},
         **({"Group": {"overflow": "ellipsis", "max_width": 16}} if grouped else {}),
         "Median" if spread else value_header(series): {**_NUMBER, "max_width": 16},
         "Interval": {"max_width": 28},
@@ -303,13 +312,14 @@ def _bar(line: BudgetLine) -> Text:
 
 
 def quotes_table(quotes: Sequence[Quote]) -> Table:
-    """One row per PPI."""
-    columns = dict.fromkeys(("PPI", "noise in", "mechanism"), _PLAIN)
-    columns |= dict.fromkeys(("ε", f"within, {_CONFIDENCE}", "decides", "new charges"), _RIGHT)
+    """One row per PPI; only formulas say where the noise goes, `options_table` says it for all."""
+    inside = {_noise_in(quote) for quote in quotes} != {_WHOLE}
+    columns = dict.fromkeys(("PPI", *(("noise in", "mechanism") if inside else ())), _PLAIN)
+    columns |= dict.fromkeys(("ε", "expected", _AT_MOST, "decides", "new charges"), _RIGHT)
     rows: list[list[str | Text]] = [
         [
-            *(q.ppi, _noise_in(q), q.mechanism, str(q.epsilon)),
-            *(_red_if_nothing(q, text) for text in (_error(q), _chance(q))),
+            *(q.ppi, *((_noise_in(q), q.mechanism) if inside else ()), str(q.epsilon)),
+            *(_red_if_nothing(q, text) for text in (expected_text(q), at_most_text(q), _chance(q))),
             payments_text(q),
         ]
         for q in quotes
@@ -339,7 +349,7 @@ def nothing_said(quote: Quote) -> Text:
 
 def alternatives_table(quote: Quote) -> Table:
     """What to ask instead of one PPI, the cheapest first."""
-    headers = ("in each block", f"within, {_CONFIDENCE}", "decides")
+    headers = ("in each block", "expected", "decides")
     columns = {f"Instead of {quote.ppi}": _PLAIN, **dict.fromkeys(headers, _NUMBER)}
     return _table(columns, [alternative_cells(alternative) for alternative in quote.alternatives])
 
@@ -347,14 +357,11 @@ def alternatives_table(quote: Quote) -> Table:
 def advice_table(quotes: Sequence[Quote]) -> Table:
     """Every query with its margin, its chance to decide and the cheapest way to decide."""
     columns: dict[str, Options] = {"PPI": _PLAIN, "ε": _NUMBER}
-    columns |= {f"within, {_CONFIDENCE}": _NUMBER, "of its range": _RIGHT, "decides": _RIGHT}
+    columns |= {"expected": _NUMBER, "decides": _RIGHT}
     columns["cheapest way to decide"] = _PLAIN
     rows = [
         (
-            *(quote.ppi, str(quote.epsilon), _red_if_nothing(quote, _error(quote))),
-            _red_if_nothing(
-                quote, MISSING if quote.part_of_range is None else percent(quote.part_of_range)
-            ),
+            *(quote.ppi, str(quote.epsilon), _red_if_nothing(quote, expected_text(quote))),
             *(_red_if_nothing(quote, _chance(quote)), cheapest_text(quote)),
         )
         for quote in quotes
@@ -397,7 +404,7 @@ def _derivable_lines(quotes: Sequence[Quote]) -> Iterator[str]:
         free = f"free, {error_text(quote.derivable.margin, quote.unit)}"
         number = len(quote.derivable.releases)
         source = f"derived from {number} release{'' if number == 1 else 's'} on record"
-        paid = f"ε {quote.epsilon}, {error_text(quote.margin, quote.unit)}"
+        paid = f"ε {quote.epsilon}, {expected_text(quote)}"
         chosen = "instead of" if quote.derivable.taken else "or"
         yield f"{quote.ppi}: {free} ({source}), {chosen} {paid}."
 
@@ -436,26 +443,19 @@ def quantiles_table(quotes: Sequence[Quote]) -> Table:
 
 def _note(quotes: Sequence[Quote]) -> str:
     fewer = sorted({f"{quote.fewer.capitalize()}." for quote in quotes if quote.fewer})
-    summary = " ".join([f"Within: {_CONFIDENCE} margin of error.", *fewer, _cut_off(quotes)])
+    summary = " ".join([_EXPECTED, *fewer, _cut_off(quotes)])
     judged = [_DECIDES] if any(quote.chance_to_decide is not None for quote in quotes) else []
     telling = [f"{quote.ppi}: {text}." for quote in quotes if (text := telling_text(quote))]
     return "\n".join([summary, *judged, *_assumptions(quotes), *_expected(quotes), *telling])
 
 
 def _expected(quotes: Sequence[Quote]) -> Iterator[str]:
-    """The assumed cases, in one line for all PPIs that share them; and the expected intervals."""
+    """The assumed cases, in one line for all PPIs that share them."""
     about: dict[str, list[str]] = {}
     for quote in quotes:
         about.setdefault(quote.cases_note, []).append(quote.ppi)
     for note, ppis in about.items():
         yield f"Assuming {note}." if len(about) == 1 else f"{', '.join(ppis)}: assuming {note}."
-    widths = [
-        f"{quote.ppi} {error_text(quote.interval_half_width, quote.unit)}"
-        for quote in quotes
-        if quote.interval_half_width is not None and not quote.verdict_only
-    ]
-    if widths:
-        yield f"Intervals of the answers will be about: {', '.join(widths)}."
 
 
 def _assumptions(quotes: Sequence[Quote]) -> list[str]:
@@ -483,22 +483,13 @@ def options_table(quote: Quote) -> Table:
 def advice_lines(quotes: Sequence[Quote]) -> list[str]:
     """Advice against single PPIs, and why a margin is not known."""
     advice = [f"{q.ppi}: {q.advice}" for q in quotes if q.advice and not q.tells_nothing]
-    notes = [f"{q.ppi}: {_why_none(q)}: {q.margin_note}" for q in quotes if q.margin_note]
+    reasons: dict[str, list[str]] = {}
+    for quote in quotes:
+        if quote.margin_note:
+            what = "no margin is promised" if quote.assumes else "no margin is known"
+            reasons.setdefault(f"{what}, as {quote.margin_note}", []).append(quote.ppi)
+    notes = [f"{', '.join(ppis)}: {why}" for why, ppis in reasons.items()]
     return [printable(line) for line in advice + notes]
-
-
-def _why_none(quote: Quote) -> str:
-    if not quote.assumes:
-        return "no margin is known"
-    return f"{_error(quote).rstrip(_STAR + ' ')} if {quote.assumes}, but no margin is promised"
-
-
-def _error(quote: Quote) -> str:
-    if quote.half_width is not None:
-        return error_text(quote.half_width, quote.unit) + _star(quote)
-    if quote.typical_error is None:
-        return "not known"
-    return f"typically {error_text(quote.typical_error, quote.unit)}"
 
 
 def _star(quote: Quote) -> str:

@@ -199,6 +199,8 @@ def telling_text(quote: Quote) -> str:
     if quote.untold is None or width is None:
         return ""
     counting, untold = (error_text(half, quote.unit) for half in (width, quote.untold))
+    if counting == untold:
+        return ""
     return (
         f"counting the clipped cases makes its interval {counting} instead of {untold}; "
         "`release: {clipping: off}` avoids that"
@@ -274,11 +276,12 @@ def nothing_text(quote: Quote) -> str:
 
 
 def alternative_cells(alternative: Alternative) -> tuple[str, str, str, str]:
-    """What to change, ε in each block, margin, chance to decide."""
+    """What to change, ε in each block, expected half-width, chance to decide."""
+    width = alternative.interval_half_width or alternative.margin
     return (
         f"{alternative.change[:1].upper()}{alternative.change[1:]}",
         f"ε {alternative.epsilon}",
-        MISSING if alternative.margin is None else error_text(alternative.margin, alternative.unit),
+        MISSING if width is None else error_text(width, alternative.unit),
         chance_text(alternative.chance_to_decide),
     )
 
@@ -620,21 +623,39 @@ def payments_text(quote: Quote) -> str:
     return f"{quote.new_charges} × {quote.epsilon}{shared}"
 
 
+def expected_text(quote: Quote) -> str:
+    """What to compare an answer with: half of the interval that it will come with, about.
+
+    With a star where nothing is promised besides; "–" where only the promise is known.
+    """
+    star = " *" if quote.assumes else ""
+    width = quote.interval_half_width
+    if width is None or quote.verdict_only:
+        width = quote.half_width if quote.assumes else None
+    if width is not None:
+        return error_text(width, quote.unit) + star
+    if quote.half_width is not None:
+        return MISSING
+    if quote.typical_error is None:
+        return "not known"
+    return f"typically {error_text(quote.typical_error, quote.unit)}"
+
+
+def at_most_text(quote: Quote) -> str:
+    """What the noise keeps to with 95 % confidence, wherever the values lie."""
+    if quote.margin is None:
+        return MISSING
+    return error_text(max(quote.margin, quote.interval_half_width or 0.0), quote.unit)
+
+
 def functions_text(functions: Iterable[str]) -> str:
     return " + ".join(map(function_name, functions))
 
 
 def assumption_text(quote: Quote) -> str:
-    """What a forecast assumes, and how wide the interval of the answer will be.
-
-    "Assuming about 300 cases in a quarter: 100 declared per month. The interval of the answer
-    will be about ± 5.20 h."
-    """
-    text = f"Assuming {quote.cases_note or f'{quote.assumed_cases:,} cases in a period'}."
-    if quote.interval_half_width is not None and not quote.verdict_only:
-        interval = error_text(quote.interval_half_width, quote.unit)
-        text += f" The interval of the answer will be about {interval}."
-    return printable(text)
+    """What a forecast assumes: "Assuming about 300 cases in a quarter: 100 declared per month."""
+    cases = quote.cases_note or f"{quote.assumed_cases:,} cases in a period"
+    return printable(f"Assuming {cases}.")
 
 
 def share_text(share: float) -> str:

@@ -558,7 +558,8 @@ class Alternative:
     """Something to ask instead: what is changed, in words and as the definitions to use.
 
     Planned, not guessed: with `epsilon` in each block it has this margin at 95 %, in its own unit,
-    and this chance to decide; None without a margin, or without a target.
+    and this chance to decide; None without a margin, or without a target. `interval_half_width` is
+    as in a quote.
     """
 
     change: str
@@ -567,6 +568,7 @@ class Alternative:
     unit: str
     margin: float | None = None
     chance_to_decide: float | None = None
+    interval_half_width: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -592,8 +594,8 @@ class Quote:
     mean square. The noise keeps the value within `margin` with 95 % confidence, wherever the values
     lie in their bounds; `quantiles` say the same for other confidences. For a verdict alone, they
     say how far from its target a value must lie to be told apart. `fewer` says what fewer cases
-    would change. `interval_half_width` is the expected half-width of the answer's interval if
-    values lie mostly low in their bounds; None for ratios and formulas.
+    would change. `interval_half_width` is what to expect: the typical half-width of the
+    answer's interval if values lie mostly low in their bounds; None for ratios and formulas.
 
     Where nothing public bounds the error, there is no margin, and `margin_note` says why. The
     quantiles then hold only under what the quote `assumes` about the values; if that is empty

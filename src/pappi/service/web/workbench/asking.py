@@ -25,6 +25,7 @@ from pappi.ppinot import (
 from pappi.report import (
     alternative_cells,
     assumption_text,
+    at_most_text,
     chance_text,
     cheapest_text,
     composition_figure,
@@ -32,6 +33,7 @@ from pappi.report import (
     error_caption,
     error_figure,
     error_table,
+    expected_text,
     forecast_lines,
     left_text,
     nothing_text,
@@ -95,6 +97,11 @@ class PpiPreview:
     def apart(self) -> str:
         """The margin it would have if each PPI under a total were released by itself."""
         return "" if self.quote.apart is None else _margin_text(self.quote.apart, self.quote)
+
+    @property
+    def limit(self) -> str:
+        """What an accuracy is: a promise, or an assumption's."""
+        return "Within" if self.quote.assumes else "At most"
 
     @property
     def holds(self) -> str:
@@ -294,7 +301,7 @@ _DRAWN = {
     draw.__name__: draw
     for draw in (
         *(sentence, composition_figure, composition_table),
-        *(error_figure, error_table, error_caption, assumption_text),
+        *(error_figure, error_table, error_caption, assumption_text, expected_text, at_most_text),
         *(nothing_text, chance_text, cheapest_text, alternative_cells),
     )
 }
