@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup demo quick test long check format generated bench bench-utility bench-sets bench-planner \
-	bench-forecast bench-clipping bench-distribution bench-dashboard bench-mechanisms bench-calendar bench-groups bench-growth bench-import bench-service bench-ledger experiments audit fuzz \
+	bench-forecast bench-clipping bench-distribution bench-dashboard bench-mechanisms bench-calendar bench-groups bench-growth bench-import bench-startup bench-service bench-ledger experiments audit fuzz \
 	every-release race \
 	campaign faults engines docs screenshots picture requirements sbom dist clean
 
@@ -106,8 +106,12 @@ bench-growth: setup  ## sealing the hundredth month beside the second, and besid
 bench-import: setup  ## CSV and Parquet into a workspace, beside DuckDB's own sorted table
 	$(BIN)/python -m benchmarks.imports
 
+bench-startup: setup  ## what a command costs that reads no event, compared with Python and numpy alone
+	$(BIN)/python -m benchmarks.startup
+
 bench-service: setup  ## fifty analysts on a log of a million events, compared with the bare query; then each page
 	$(BIN)/python -m benchmarks.service
+	$(BIN)/python -m benchmarks.service --dashboards
 	$(BIN)/python -m benchmarks.pages
 
 bench-ledger: setup  ## what it costs to open a ledger of up to a million entries

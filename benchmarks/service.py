@@ -1,10 +1,12 @@
 """Analysts at work: how long previews and releases take over HTTP while many ask at once.
 
     python -m benchmarks.service [--analysts 50] [--seconds 60] [--events 1000000] [--pause 10]
+                                 [--dashboards]
 
 `pappi serve` runs as it does in earnest, with its time grid, in a process of its own. Every
 analyst asks for a preview of five monthly PPIs, then for their release, and reads for a
-while. No question is asked twice: every release reads the log and draws. In the same run, the
+while. No question is asked twice: every release reads the log and draws. With `--dashboards`
+they open one of twelve PPIs instead, which is on record for each of them. In the same run, the
 same five measures are computed by one DuckDB query written by hand, before the analysts come.
 On a shared machine times say little; CPU seconds, and ratios within one run, say more.
 """
@@ -23,6 +25,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import permutations
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -58,6 +61,15 @@ ppis:
     measure: {mean: {data: amount}}
     bounds: [0, %(hours)d]
 """
+DASHBOARD = "log: bench\nppis:\n" + "".join(
+    f"""
+  - id: {first}-{second}
+    epsilon: 0.1
+    measure: {{mean: {{time: {{from: activity == "{first}", to: activity == "{second}"}}}}}}
+    bounds: [0 h, 100 h]
+    target: below 40 h"""
+    for first, second in permutations("ABCD", 2)
+)
 BY_HAND = """
 WITH cases AS (
     SELECT max(ts_us) AS ended,
@@ -82,6 +94,7 @@ class Work:
     analysts: int
     seconds: float
     pause: float
+    dashboards: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +111,21 @@ class Times:
 
     preview: list[float] = field(default_factory=list)
     release: list[float] = field(default_factory=list)
+    replay: list[float] = field(default_factory=list)
     elapsed: float = 0.0
     errors: Counter[str] = field(default_factory=Counter)
 
 
 def main(arguments: Sequence[str]) -> int:
     asked = _parser().parse_args(arguments)
-    work = Work(asked.analysts, asked.seconds, asked.pause)
+    work = Work(asked.analysts, asked.seconds, asked.pause, asked.dashboards)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "workspace"
         workspace = prepared(root, asked.events)
         keys = issued_keys(workspace, work.analysts)
         by_hand = bare_query(root / "events", workspace.log(LOG).table)
+        if work.dashboards:
+            workspace.checkpoint("analyst0").release(DASHBOARD, anyway=True)
         workspace.close()
         with served(root) as address:
             times = asyncio.run(at_work(work, address, keys))
@@ -182,8 +198,12 @@ async def analyst(
     turn = 0
     await asyncio.sleep(reading.uniform(0, work.pause))
     while time.monotonic() < end:
-        body = {"definitions": DEFINITIONS % {"hours": 100 + turn * work.analysts + number}}
-        for path, took in (("/preview", times.preview), ("/release", times.release)):
+        text = DEFINITIONS % {"hours": 100 + turn * work.analysts + number}
+        steps = [("/preview", times.preview), ("/release", times.release)]
+        if work.dashboards:
+            text, steps = DASHBOARD, [("/replay", times.replay)]
+        body = {"definitions": text}
+        for path, took in steps:
             began = time.monotonic()
             try:
                 reply = await client.post(path, json=body, headers=headers)
@@ -201,16 +221,18 @@ async def analyst(
 def report(work: Work, events: int, times: Times, by_hand: Spent, server: Spent) -> None:
     print(
         f"{work.analysts} analysts for {work.seconds:g} s, {work.pause:g} s between their "
-        f"questions; {events:,} events, 5 monthly PPIs a question; "
+        f"questions; {events:,} events, {12 if work.dashboards else 5} monthly PPIs a question; "
         f"replies leave every {Settings().grid_seconds:g} s"
     )
     print(f"{'':<12}{'answered':>9}{'per second':>12}{'p50':>9}{'p95':>9}")
-    for name, took in (("preview", times.preview), ("release", times.release)):
+    took_of = {"preview": times.preview, "release": times.release, "replay": times.replay}
+    for name, took in took_of.items():
         print(f"{name:<12}{len(took):>9}{len(took) / times.elapsed:>12.2f}{_spread(took)}")
     print(f"{'bare query':<12}{'':>9}{'':>12}{by_hand.wall:>7.2f} s")
-    each = server.cpu / max(1, len(times.release))
+    each = server.cpu / max(1, len(times.release or times.replay))
     print(
-        f"CPU of the server: {server.cpu:.1f} s, {each:.2f} s for each preview and release; "
+        f"CPU of the server: {server.cpu:.1f} s, {each:.2f} s for each "
+        f"{'replay' if work.dashboards else 'preview and release'}, its start included; "
         f"of the bare query: {by_hand.cpu:.2f} s"
     )
     errors = ", ".join(f"{count} × {name}" for name, count in times.errors.items())
@@ -229,6 +251,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--pause", type=float, default=10.0)
+    parser.add_argument("--dashboards", action="store_true")
     return parser
 
 

@@ -18,7 +18,21 @@ from pappi.lazy import imports_for_types
 from tests.small_logs import claims, workspace_with
 
 HEAVY = ("duckdb", "sqlglot", "pyarrow", "pappi.engine", "pappi.audit")
-OTHER_NOTATIONS = ("pappi.ppinot.notations.bpmn", "pappi.ppinot.notations.java")
+OTHER_NOTATIONS = (
+    "pappi.ppinot.notations.bpmn",
+    "pappi.ppinot.notations.java",
+    "pappi.ppinot.notations.builder",
+    "pappi.ppinot.notations.sentences.template",
+)
+UNUSED = (
+    "numpy.ma",
+    "pappi.custody",
+    "pappi.eventlog",
+    "pappi.series",
+    "pappi.planning.suggestions",
+    "pappi.checkpoint.levels",
+    "pappi.report.drawing",
+)
 
 ASKED = """
 log: small
@@ -76,7 +90,17 @@ def test_a_preview_and_a_replay_import_nothing_that_reads_events(
 ) -> None:
     workspace, catalogue = released
     run = [command, str(catalogue), "--epsilon", "0.1", "-w", str(workspace)]
-    assert imported_by(run).isdisjoint({*HEAVY, *OTHER_NOTATIONS})
+    assert imported_by(run).isdisjoint({*HEAVY, *OTHER_NOTATIONS, *UNUSED})
+
+
+@pytest.mark.outside
+def test_a_preview_writes_no_sentence_and_the_version_needs_next_to_nothing(
+    released: tuple[Path, Path],
+) -> None:
+    workspace, catalogue = released
+    run = ["preview", str(catalogue), "--epsilon", "0.1", "-w", str(workspace)]
+    assert "pappi.ppinot.notations.sentences" not in imported_by(run)
+    assert imported_by(["--version"]).isdisjoint({"numpy", "rich", "yaml", "pappi.values"})
 
 
 @pytest.mark.outside

@@ -318,20 +318,23 @@ def releases_of(
 
     All of it, or only what it asks in some of its cells.
     """
-    query = _query(plan, log)
-    # Most of it is the same for every cell, and is written once.
-    written = {name: canonical_json(part) for name, part in query.items()}
+    asking = Asking(plan, log)
     if cells is None:
         cells = cells_of(plan.ppi.scope, horizon or log.horizon)
-    charges = ((cell, _charge(plan, cell, log, query, written, analyst)) for cell in cells)
-    return tuple(Release(plan, cell, charge) for cell, charge in charges)
+    return tuple(asking.release_in(cell, analyst) for cell in cells)
 
 
-def release_in(cell: Cell, plan: Plan, log: LogDeclaration, analyst: str) -> Release:
-    """What a plan asks in one cell."""
-    query = _query(plan, log)
-    written = {name: canonical_json(part) for name, part in query.items()}
-    return Release(plan, cell, _charge(plan, cell, log, query, written, analyst))
+class Asking:
+    """What a plan asks of a log. Most of it is the same for every cell, and is written once."""
+
+    def __init__(self, plan: Plan, log: LogDeclaration) -> None:
+        self._plan, self._log, self._query = plan, log, _query(plan, log)
+        self._written = {name: canonical_json(part) for name, part in self._query.items()}
+
+    def release_in(self, cell: Cell, analyst: str) -> Release:
+        """What it asks in one cell."""
+        asked = self._log, self._query, self._written
+        return Release(self._plan, cell, _charge(self._plan, cell, *asked, analyst))
 
 
 def _frontier(plan: Plan, cell: Cell, log: LogDeclaration) -> dict[str, JSON]:

@@ -474,8 +474,14 @@ class LocalSession:
 
         A PPI of which nothing is known yet is not among the series.
         """
-        with self._on_file(catalogue_of(definitions, total, ppi)) as recorded:
-            series = series_of(*recorded)
+        catalogue = catalogue_of(definitions, total, ppi)
+        with self._open_for(catalogue) as (ledger, log):
+            # Remembered before it is shown: whoever recorded it may not have come to do that.
+            registry = self._ledger_session.registry(ledger)
+            asked = self._caller.name, repr(catalogue)  # also what equality does not look at
+            series = self._ledger_session.following(
+                registry, asked, lambda: series_of(*self._on_file(catalogue, ledger, log))
+            )
         return Released(_smoothed(series) if smooth else series)
 
     def compare(
@@ -495,26 +501,25 @@ class LocalSession:
         from pappi.checkpoint.shown import Picked, compared_series
 
         picked = Picked.of(by, periods, groups)
-        with self._on_file(catalogue_of(definitions, total, ppi)) as recorded:
-            told = told_by_plan(*recorded)
+        catalogue = catalogue_of(definitions, total, ppi)
+        with self._open_for(catalogue) as (ledger, log):
+            told = told_by_plan(*self._on_file(catalogue, ledger, log))
         if not told:
             raise NotFound("nothing of this is on record", hint="release it first")
         return Released(compared_series(*one, picked) for one in told)
 
-    @contextmanager
     def _on_file(
-        self, catalogue: Catalogue
-    ) -> Iterator[tuple[list[Known], Mapping[str, KeyState], Mapping[str, Any], LogDeclaration]]:
+        self, catalogue: Catalogue, ledger: Ledger, log: LogDeclaration
+    ) -> tuple[list[Known], Mapping[str, KeyState], Mapping[str, Any], LogDeclaration]:
         """All that is known of a catalogue: released, or derived from that."""
-        with self._open_for(catalogue) as (ledger, log):
-            every = self._known(catalogue, None, ledger, log, derived=True)
-            releases = _releases_in([every])
-            states = ledger.states(release.key for release in releases)
-            results = ledger.results(release.key for release in releases)
-            known = [one for one in every if isinstance(one, Derived) or one.key in results]
-            # Remembered before it is shown: whoever recorded it may not have come to do that.
-            self._ledger_session.registry(ledger)
-            yield known, states, results, log
+        every = self._known(catalogue, None, ledger, log, derived=True)
+        releases = _releases_in([every])
+        states = ledger.states(release.key for release in releases)
+        results = ledger.results(release.key for release in releases)
+        known = [one for one in every if isinstance(one, Derived) or one.key in results]
+        # Remembered before it is shown: whoever recorded it may not have come to do that.
+        self._ledger_session.registry(ledger)
+        return known, states, results, log
 
     def answer(
         self,

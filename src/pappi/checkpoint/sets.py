@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pappi.checkpoint.queries import Derived, Known, Release, release_in
+from pappi.checkpoint.queries import Asking, Derived, Known, Release
 from pappi.errors import NotReleasable
 from pappi.ledger import Account, Charge, KeyState, Ledger, canonical_json
 from pappi.planning import (
@@ -128,6 +128,8 @@ class _Record:
         self._alone_plans: dict[tuple[str, Epsilon], Plan] = {}
         self._telling_plans: dict[tuple[str, Epsilon], Plan] = {}
         self._good: dict[int, bool] = {}
+        self._asking: dict[int, tuple[Plan, Asking]] = {}
+        self._inputs: dict[str, tuple[str, ...]] = {}
         self._anew: dict[tuple[str, ...], Mapping[str, Plan]] = {}
 
     def answer(self, release: Release, charged: int | None = None) -> Release | None:
@@ -161,12 +163,12 @@ class _Record:
 
     def _alone(self, release: Release, asked: Epsilon) -> Iterator[_OnRecord]:
         """What it would be by itself, also as it was planned before more was known."""
-        ppi, log = release.plan.ppi, self._log
+        ppi = release.plan.ppi
         # Who names no ε may have had the usual one, before there was one by need.
         amounts = (asked, EACH) if release.plan.because else (asked,)
         plans = [plan(ppi, each) for each in amounts for plan in (self._telling, self._planned)]
         plans += [plan for each in amounts if (plan := self._before(ppi, each)) is not None]
-        charges = (release_in(release.cell, plan, log, self._analyst).charge for plan in plans)
+        charges = (self._release_in(release.cell, plan).charge for plan in plans)
         yield from self._on_record([each for each in charges if each.key != release.key])
 
     def _of_sets(self, release: Release, asked: Epsilon) -> Iterator[_OnRecord]:
@@ -201,6 +203,11 @@ class _Record:
 
     # --- plans, each made once for all cells ---
 
+    def _release_in(self, cell: Cell, plan: Plan) -> Release:
+        if id(plan) not in self._asking:  # the plan is kept with it, so that no other has its id
+            self._asking[id(plan)] = plan, Asking(plan, self._log)
+        return self._asking[id(plan)][1].release_in(cell, self._analyst)
+
     def _plan(self, known: _OnRecord, release: Release) -> Plan | None:
         """How the PPI is read off what a charge released, if that was about it."""
         charge, ppi, (first, *_) = known.charge, release.plan.ppi, _question(known.charge)["parts"]
@@ -211,7 +218,7 @@ class _Record:
         if first["inputs"] not in (*asked, [canonical_form(ppi.measure)]):
             return None
         for plan in (self._planned(ppi, charge.amount), self._before(ppi, charge.amount)):
-            if plan and release_in(release.cell, plan, self._log, "").key == charge.key:
+            if plan and self._release_in(release.cell, plan).key == charge.key:
                 return plan
         return None
 
@@ -220,7 +227,9 @@ class _Record:
     ) -> Plan | None:
         """As one of a draw; of one that is yet to be made, if the catalogue has all it reads."""
         epsilon, drawn = known.charge.amount, known.state is KeyState.RELEASED
-        written = [canonical_json(each) for each in inputs]
+        written = self._inputs.get(known.charge.key)
+        if written is None:
+            written = self._inputs[known.charge.key] = tuple(map(canonical_json, inputs))
         key = (ppi.id, epsilon, *written, settings, drawn)
         if key not in self._members:
             everyone = [self._asked[each] for each in written if each in self._asked]
@@ -262,7 +271,7 @@ class _Record:
         if who not in self._anew:
             self._anew[who] = self._planned_anew(members, missing)
         plan = self._anew[who][one.plan.ppi.id]
-        return release_in(one.cell, plan, self._log, self._analyst)
+        return self._release_in(one.cell, plan)
 
     def _planned_anew(self, members: Sequence[Plan], missing: Sequence[Plan]) -> Mapping[str, Plan]:
         public = self._log.public

@@ -21,7 +21,7 @@ import hmac
 import os
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -486,6 +486,10 @@ _TAKE: Mapping[str, Callable[[Registry, Entry], Registry]] = {
 # --- one verified ledger kept open, with its registry -------------------------------------
 
 
+T = TypeVar("T")
+_MOST_FOLLOWING = 128
+
+
 class LedgerSession:
     """Shared by the threads of a process; a forked child opens its own ledger."""
 
@@ -495,6 +499,7 @@ class LedgerSession:
         self._opening = threading.Lock()
         self._ledger: Ledger | None = None
         self._registry = Registry()
+        self._following: tuple[Entry | None, dict[Hashable, Any]] = None, {}
         self._snapshot_at = 0
         self._keeping = threading.Lock()
         self._unsound: LedgerBroken | None = None
@@ -527,6 +532,23 @@ class LedgerSession:
             ledger.remember(now.last)
         self._registry = now
         return now
+
+    def following(self, registry: Registry, key: Hashable, work_out: Callable[[], T]) -> T:
+        """What follows from the journal and a key alone: worked out once until an entry is added.
+
+        Every act, charge and result is an entry: nothing that was withdrawn or declared anew since
+        can be in it. Whether somebody may see it is for the caller to ask, each time.
+        """
+        last, known = self._following
+        if last != registry.last:
+            known = {}
+            self._following = registry.last, known
+        if key not in known:
+            if len(known) >= _MOST_FOLLOWING:
+                known.clear()
+            known[key] = work_out()
+        found: T = known[key]
+        return found
 
     def verify(self, progress: Progress = no_progress) -> Verification:
         """Verify the ledger in full; whoever asks meanwhile gets the same finding."""

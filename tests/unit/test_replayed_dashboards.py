@@ -1,0 +1,88 @@
+"""Dashboards that are on record: no event is read, and whatever changed since holds at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import pappi
+from pappi.checkpoint import Released
+from pappi.errors import PappiError
+from pappi.session import Workspace
+from pappi.values import Epsilon
+from tests.small_logs import claims, workspace_with
+from tests.work import calls_in
+
+pytestmark = pytest.mark.outside
+
+LOG, ANALYST = "small", "alice"
+ONE = """
+log: small
+ppis:
+  - id: stay
+    epsilon: 0.5
+    measure: {mean: {time: {from: case start, to: case end}, unit: days}}
+    bounds: [0 days, 10 days]
+    target: %s 4 days
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    workspace = workspace_with(tmp_path / "w", claims(30))
+    workspace.custody.grant_analyst(LOG, ANALYST, Epsilon.of(1))
+    asking(workspace).release(ONE % "below", anyway=True)
+    return workspace
+
+
+def asking(workspace: Workspace) -> pappi.Analyst:
+    return workspace.granted_checkpoint(ANALYST, lambda _registry: None)
+
+
+def replayed(workspace: Workspace) -> Released:
+    return asking(workspace).replay(ONE % "below")
+
+
+def test_a_replay_is_the_same_each_time_and_hardly_any_work_the_second(
+    workspace: Workspace,
+) -> None:
+    first = calls_in(lambda: replayed(workspace))
+    assert 3 * calls_in(lambda: replayed(workspace)) < first
+    anew = pappi.open(workspace.root).checkpoint(ANALYST).replay(ONE % "below")
+    assert tuple(replayed(workspace)) == tuple(anew)
+
+
+def test_a_replay_queries_no_events(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*_: object, **__: object) -> None:
+        raise AssertionError("events were read")
+
+    monkeypatch.setattr("pappi.engine.cases.opened", read)
+    monkeypatch.setattr("pappi.store.event_file.open_readonly", read)
+    (workspace.root / "events.duckdb").unlink()
+    assert len(replayed(workspace)) == 1
+    assert len(replayed(workspace)) == 1
+
+
+def test_a_target_said_otherwise_is_another_question(workspace: Workspace) -> None:
+    texts = {replayed(workspace)[0].target, asking(workspace).replay(ONE % "at most")[0].target}
+    assert len({repr(each) for each in texts}) == 2
+
+
+def withdrawn(workspace: Workspace) -> None:
+    workspace.custody.withdraw(LOG, ANALYST)
+
+
+def stopped(workspace: Workspace) -> None:
+    workspace.custody.stop("an incident")
+
+
+@pytest.mark.parametrize("act", [withdrawn, stopped])
+def test_what_the_owner_takes_away_is_gone_at_once(
+    workspace: Workspace, act: Callable[[Workspace], None]
+) -> None:
+    assert replayed(workspace)
+    act(workspace)
+    with pytest.raises(PappiError):
+        replayed(workspace)
