@@ -25,7 +25,6 @@ OTHER_NOTATIONS = (
     "pappi.ppinot.notations.sentences.template",
 )
 UNUSED = (
-    "numpy.ma",
     "pappi.custody",
     "pappi.eventlog",
     "pappi.series",

@@ -446,7 +446,9 @@ class AnchoredCases:
         """Close together near the ends, where an error is cut off on one side."""
         scale = (self.of_margin + self.of_cases) / self.cases
         near = np.minimum(np.arange(0.0, 2 * NEAR, 2 * APART) * scale, 0.5)
-        return np.unique(np.concatenate((near, 1 - near, np.linspace(0, 1, 2 * TRUTHS - 1))))
+        every = np.concatenate((near, 1 - near, np.linspace(0, 1, 2 * TRUTHS - 1)))
+        # Each once; `np.unique` would load numpy's masked arrays into every preview.
+        return np.array(sorted(set(every.tolist())))
 
 
 def _above(away: Floats) -> Floats:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pappi.eventlog import EventReader, Profile, ReadOptions
 
 
-def _unwatched(_done: int, _total: int) -> None:
+def no_progress(_done: int, _total: int) -> None:
     """Nobody watches an import."""
 
 
@@ -106,7 +106,7 @@ class Workspace:
         options: ReadOptions | None = None,
         new: NewLog | None = None,
         timezone: str | None = None,
-        progress: Progress = _unwatched,
+        progress: Progress = no_progress,
         **reading: object,
     ) -> Imported:
         """Import a file (XES, CSV, Parquet, Excel, JSON, OCEL) or a frame, and declare it.
@@ -126,7 +126,7 @@ class Workspace:
         options: ReadOptions | None = None,
         new: NewLog | None = None,
         timezone: str | None = None,
-        progress: Progress = _unwatched,
+        progress: Progress = no_progress,
         **reading: object,
     ) -> Imported:
         """What `import_log` would import and make public, for the owner to see beforehand.
@@ -162,7 +162,7 @@ class Workspace:
         name: str | None = None,
         *,
         options: ReadOptions | None = None,
-        progress: Progress = _unwatched,
+        progress: Progress = no_progress,
     ) -> NewLog:
         """`new` with only those names that private partition selection finds in the log.
 
