@@ -60,7 +60,6 @@ def test_a_replay_queries_no_events(workspace: Workspace, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("pappi.engine.cases.opened", read)
     monkeypatch.setattr("pappi.store.event_file.open_readonly", read)
-    (workspace.root / "events.duckdb").unlink()
     assert len(replayed(workspace)) == 1
     assert len(replayed(workspace)) == 1
 
