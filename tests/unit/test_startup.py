@@ -93,12 +93,7 @@ def test_a_preview_and_a_replay_import_nothing_that_reads_events(
 
 
 @pytest.mark.outside
-def test_a_preview_writes_no_sentence_and_the_version_needs_next_to_nothing(
-    released: tuple[Path, Path],
-) -> None:
-    workspace, catalogue = released
-    run = ["preview", str(catalogue), "--epsilon", "0.1", "-w", str(workspace)]
-    assert "pappi.ppinot.notations.sentences" not in imported_by(run)
+def test_the_version_needs_next_to_nothing() -> None:
     assert imported_by(["--version"]).isdisjoint({"numpy", "rich", "yaml", "pappi.values"})
 
 
