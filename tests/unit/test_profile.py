@@ -264,7 +264,7 @@ def test_a_dry_run_shows_the_profile(run: Run, file: Path, tmp_path: Path) -> No
     run("init", tmp_path / "w")
     code, out, _ = run("log", "import", file, "--dry-run", "-w", tmp_path / "w")
     assert code == 0
-    assert "For your eyes only, from the data:" in out
+    assert "From the data, for the owner only:" in out
     assert "Cases every month, by their last event: 24 of 25 blocks empty" in out
     assert out.rstrip().endswith("declaration that you can edit.")
 
