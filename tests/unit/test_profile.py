@@ -220,7 +220,7 @@ def test_a_file_is_profiled_and_nothing_changes(run: Run, file: Path, tmp_path: 
     assert code == 0, errors
     for shown in ("90 cases with 189 events", "Cases every month, by their last event", "█",
                   "e-mail addresses: contact", "--anchor 'case start'", "--unit 'patient_id'",
-                  "for you alone"):  # fmt: skip
+                  "for the owner only"):  # fmt: skip
         assert shown in out
     after = fingerprint(tmp_path / "w")
     assert {path: after[path] for path in before} == before
