@@ -77,7 +77,7 @@ def test_a_broken_release_fails_the_audit(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr("pappi.engine.cases.opened", fail)
     report = audit_query(question(*SOME[0]), 2)
-    assert report.failure == "the audit broke off with ReleaseFailed"
+    assert report.failure == "the audit stopped with ReleaseFailed"
 
 
 # --- the statistics alone -------------------------------------------------------------

@@ -353,7 +353,7 @@ def test_a_period_is_judged_by_all_unless_it_surely_differs(workspace: Workspace
         ),
         (
             "release: {clipping: off}",
-            "of values cut at 3 days; how many cases lie beyond is not told",
+            "of values cut at 3 days; the number of cases beyond the bounds is not reported",
             "the mean of values cut at 3 days",
         ),
     ],
@@ -395,7 +395,7 @@ def test_what_is_on_record_without_the_count_stays_free(workspace: Workspace) ->
     assert [a.value for a in again.answers] == [a.value for a in before.answers]
     assert {a.charged for a in again.answers} == {ZERO}
     assert all(answer.beyond is None for answer in again.answers)
-    assert again.clipping.endswith("how many cases lie beyond is not told")
+    assert again.clipping.endswith("the number of cases beyond the bounds is not reported")
     (more,) = session.preview(stay(), "0.6")
     assert more.new_charges == 3
 

@@ -142,10 +142,10 @@ def test_weights_belong_to_public_keys_and_are_declared_with_a_log(tmp_path: Pat
 def test_the_share_of_a_filter_is_not_known_unless_the_analyst_guesses_it(filtered: Ppi) -> None:
     unknown = expected_cases(LOG, filtered)
     assert unknown.cases == 800
-    assert unknown.because.endswith("all of which pass the filter, as its share is not known")
+    assert unknown.because.endswith("assuming that all pass the filter")
     guessed = expected_cases(LOG, replace(filtered, expected=Fraction(3, 10)))
     assert guessed.cases == 240
-    assert guessed.because.endswith("of which 30 % count, by your guess")
+    assert guessed.because.endswith("30 % of them, as you guessed")
 
 
 def test_a_noisy_count_goes_before_what_is_declared_but_never_below_one() -> None:

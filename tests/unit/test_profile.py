@@ -220,7 +220,7 @@ def test_a_file_is_profiled_and_nothing_changes(run: Run, file: Path, tmp_path: 
     assert code == 0, errors
     for shown in ("90 cases with 189 events", "Cases every month, by their last event", "█",
                   "e-mail addresses: contact", "--anchor 'case start'", "--unit 'patient_id'",
-                  "for you alone"):  # fmt: skip
+                  "for the owner only"):  # fmt: skip
         assert shown in out
     after = fingerprint(tmp_path / "w")
     assert {path: after[path] for path in before} == before
@@ -264,7 +264,7 @@ def test_a_dry_run_shows_the_profile(run: Run, file: Path, tmp_path: Path) -> No
     run("init", tmp_path / "w")
     code, out, _ = run("log", "import", file, "--dry-run", "-w", tmp_path / "w")
     assert code == 0
-    assert "For your eyes only, from the data:" in out
+    assert "From the data, for the owner only:" in out
     assert "Cases every month, by their last event: 24 of 25 blocks empty" in out
     assert out.rstrip().endswith("declaration that you can edit.")
 

@@ -106,6 +106,47 @@ def test_the_time_of_a_whole_case_is_in_the_class_of_all_cases(workspace: Worksp
             assert part_of_set.mechanism.knows_number is (classes == 1)
 
 
+QUANTILES = """
+log: small
+total: 0.9
+ppis:
+  - id: median
+    measure: {median: {time: {from: case start, to: case end}, unit: days}}
+    bounds: [0 days, 10 days]
+  - id: p90
+    measure: {percentile: {time: {from: case start, to: case end}, unit: days}, percent: 90}
+    bounds: [0 days, 10 days]
+  - id: paid
+    measure: {share: {condition: activity == "Pay"}}
+"""
+
+
+def test_percentiles_of_one_measure_share_one_histogram_and_its_epsilon(
+    session: LocalSession,
+) -> None:
+    quotes = {quote.ppi: quote for quote in session.preview(QUANTILES)}
+    assert {quotes[name].mechanism for name in ("median", "p90")} == {"histogram"}
+    assert quotes["median"].epsilon == quotes["p90"].epsilon == Epsilon.of("0.6")
+    assert quotes["paid"].epsilon == Epsilon.of("0.3")
+    session.release(QUANTILES, anyway=True)
+    assert spent(session) == {Epsilon.of("0.9")}
+    session.release(QUANTILES, anyway=True)
+    assert spent(session) == {Epsilon.of("0.9")}
+
+
+@pytest.mark.parametrize(
+    "other", ["release: {mechanism: interval}", "bounds: [0 days, 9 days]", "scope: every year"]
+)
+def test_percentiles_that_one_draw_does_not_answer_have_a_part_each(
+    session: LocalSession, other: str
+) -> None:
+    before, name, after = QUANTILES.partition("  - id: p90\n")
+    bounds = "    bounds: [0 days, 10 days]\n"
+    differing = after.replace(bounds, "", 1) if "bounds" in other else after
+    quotes = session.preview(f"{before}{name}    {other}\n{differing}")
+    assert [quote.epsilon for quote in quotes] == [Epsilon.of("0.3")] * 3
+
+
 # --- charged once ---------------------------------------------------------------------
 
 

@@ -54,7 +54,7 @@ from pappi.values import (
 _TWO_SIDED = 0.975
 _HARDLY_ANY = 0.01
 _ALL = 0.95
-_NOT_TOLD = "how many cases lie beyond is not told"
+_NOT_TOLD = "the number of cases beyond the bounds is not reported"
 _RANKED = (
     Aggregation.MIN,
     Aggregation.MAX,

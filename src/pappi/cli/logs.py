@@ -329,7 +329,7 @@ _reading_options = options(
     click.option(
         "--decimal",
         metavar="SIGN",
-        help="Comma or point: what stands before the decimals of numbers. [default: guessed]",
+        help="Decimal separator: comma or point. [default: guessed]",
     ),
     click.option(
         "--skip-invalid",
@@ -484,8 +484,8 @@ def import_(
     _show_import(imported, dry_run=dry_run)
     if name is None and imported.declaration.name != file.name.split(".")[0]:
         _say(
-            f"The log is called '{imported.declaration.name}', since {file.name} is no name for it"
-            " (change with --name)."
+            f"The log is called '{imported.declaration.name}', because {file.name} is not a valid"
+            " name (change with --name)."
         )
     if dry_run:
         click.echo("Nothing was imported, and nothing is public yet.")
@@ -586,7 +586,7 @@ def _show_import(imported: Imported, *, dry_run: bool) -> None:
     show_declaration(declared)
     if dry_run:
         _say("")
-        _say("For your eyes only, from the data:")
+        _say("From the data, for the owner only:")
         for line in profile_text(imported.profile).split("\n"):
             _say(line)
         return
@@ -595,7 +595,7 @@ def _show_import(imported: Imported, *, dry_run: bool) -> None:
     advice = list(short_profile(imported.profile))
     if advice:
         _say("")
-        _say("You may want to declare, by what the data holds (see pappi log profile):")
+        _say("Suggested declarations, based on the data (see pappi log profile):")
         for line in advice:
             _say(f"  {line}")
         _say(f"Until something is released, undo this with: pappi log remove {declared.name}")
@@ -610,7 +610,7 @@ def _oddities(report: ImportReport) -> Iterator[str]:
     if report.tied:
         share = percent(report.tied / report.events)
         yield (
-            f"{report.tied:,} events ({share}) share case and time with another: "
+            f"{report.tied:,} events ({share}) have the same case and time as another: "
             "they keep the order of the file"
         )
     if report.without_time:
@@ -919,7 +919,9 @@ def profile(
         return
     for line in profile_text(found).split("\n"):
         _say(line)
-    click.echo("\nThis is read from the data and for you alone. What you declare becomes public.")
+    click.echo(
+        "\nThis comes from the data and is for the owner only. What you declare becomes public."
+    )
 
 
 @log.command()

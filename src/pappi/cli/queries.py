@@ -45,7 +45,7 @@ _ANALYST = click.option(
     help="Analyst who subscribes and whose share pays.",
 )
 _ANYWAY = click.option(
-    "--anyway", is_flag=True, help="Also what would tell nothing: see pappi advise."
+    "--anyway", is_flag=True, help="Release even PPIs that would tell nothing (see pappi advise)."
 )
 _CHARTS = click.option(
     "--svg", type=click.Path(file_okay=False, path_type=Path), help="Write charts to DIR."
@@ -229,7 +229,7 @@ def rehearse(
 @click.option(
     "--derived/--no-derived",
     default=None,
-    help="Take what follows from the record, however exact; or never. Else, if it is as exact.",
+    help="Always (or never) derive answers from earlier releases. [default: if as accurate]",
 )
 def release(
     catalogue: Path,

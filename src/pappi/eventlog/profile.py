@@ -293,7 +293,7 @@ def _blocks(profile: Profile, counted: Anchored) -> list[Suggestion]:
         in_each = {longer: _put_together(counted, longer) for longer in coarser}
         enough = [longer for longer in coarser if in_each[longer] >= _FEW]
         unit = enough[0] if enough else coarser[-1]
-        few = f"half of the {grid.unit}s have {_cases(median)} or fewer: too few to tell much"
+        few = f"half of the {grid.unit}s have {_cases(median)} or fewer: too few to be informative"
         suggestions.append(Suggestion("blocks", f"--blocks {unit}", few))
         median = in_each[unit]
     expected = rounded(median)
@@ -319,7 +319,7 @@ def _unit(profile: Profile) -> Suggestion:
     if profile.unit is not None:
         return Suggestion(about, "", f"{profile.unit!r}, as declared")
     if not profile.persons:
-        return Suggestion(about, "", "case: no attribute tells which person a case is about")
+        return Suggestion(about, "", "case: no attribute identifies a person")
     who = max(profile.persons, key=lambda use: use.cases.most)
     if who.cases.most <= 1:
         return Suggestion(about, "", f"case: each value of {who.name!r} has one case")

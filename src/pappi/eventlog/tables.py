@@ -662,7 +662,7 @@ class TextReader(_Table):
         if unclear and self._options.decimal is None:
             yield (
                 f"{_listed(unclear)}: 1,234 may be 1.234 or 1234, so they are kept as texts; "
-                "say with the option decimal which sign stands before decimals"
+                "set the decimal separator with the option decimal"
             )
         if self._options.missing is not None:
             return

@@ -237,7 +237,7 @@ def _checksum(mark: Mark) -> str:
 
 def _lost(path: Path, how: str) -> LedgerRolledBack:
     return LedgerRolledBack(
-        f"{path.name}, which says how far the ledger had come, {how}",
+        f"{path.name}, which records the ledger's newest entry, {how}",
         hint="restore it; without it nobody knows whether charges are lost. If you do not "
         "have it: pappi ledger accept-rollback",
     )

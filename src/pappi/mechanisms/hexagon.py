@@ -55,7 +55,7 @@ class HexagonRatio(Mechanism):
     @classmethod
     def made_for(cls, task: Task) -> Self:
         if task.ratio is None:
-            raise NotReleasable("the hexagon answers nothing but a ratio of two sums")
+            raise NotReleasable("the hexagon mechanism only answers a ratio of two sums")
         return cls(*task.common, task.ratio.factor, task.ratio.part)
 
     def __post_init__(self) -> None:

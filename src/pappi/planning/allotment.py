@@ -61,7 +61,7 @@ def _because(plan: Plan) -> str:
     if is_enough(plan):
         to = "decide" if plan.ppi.target is not None else "be within a tenth of its range"
         return f"ε {plan.epsilon} suffices to {to}"
-    return f"ε {plan.epsilon} is likely not enough; give it an ε for more"
+    return f"ε {plan.epsilon} is probably not enough; name a larger ε"
 
 
 class _Unit:

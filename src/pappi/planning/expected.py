@@ -65,9 +65,9 @@ def expected_cases(log: PublicLog, ppi: Ppi, counted: int | None = None) -> Expe
     if group is not None:
         reasons.append(group.because)
     if ppi.expected is not None:
-        reasons.append(f"of which {100 * float(ppi.expected):g} % count, by your guess")
+        reasons.append(f"{100 * float(ppi.expected):g} % of them, as you guessed")
     elif _chooses(ppi):
-        reasons.append("all of which pass the filter, as its share is not known")
+        reasons.append("assuming that all pass the filter")
     shares = (group.share if group else 1) * (1 if ppi.expected is None else ppi.expected)
     return _told(cases * shares, where, reasons)
 

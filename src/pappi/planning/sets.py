@@ -19,8 +19,11 @@ one histogram whose bins end there: a case lies in one bin, so that one draw has
 is compared with the joint draw and with each share alone, by the predicted errors, and taken where
 it is best. A share that is asked alone stays what it is.
 
-Everything else (extremes, quantiles, formulas, verdicts, private bounds, a mechanism of its own,
-`set: off`) is planned by itself.
+**Percentiles** of one measure are read off one histogram as well: under a total, it has the parts
+of all of them.
+
+Everything else (extremes, formulas, verdicts, private bounds, a mechanism of its own, `set: off`)
+is planned by itself.
 
 **An ε for each** (`plan_each`). Who has the same cells and the same ε shares a draw, at the sum of
 theirs: the blocks pay what they would pay one by one, and nobody errs more. A PPI that matters
@@ -54,6 +57,7 @@ from pappi.mechanisms import (
     PresenceClass,
     joint_members,
     joint_numbers,
+    quantile_level,
     read_set,
 )
 from pappi.planning.bounds import bounds_of, is_integral, looseness_of, sides_cut
@@ -224,16 +228,43 @@ def _plan(ppi: Ppi, epsilon: Epsilon, part: Measurement, log: PublicLog) -> Plan
 
 def _shared(ppis: Sequence[Ppi], total: Epsilon, log: PublicLog) -> dict[str, Plan]:
     units, copies = units_of(ppis, log)
+    distinct = len(ppis) - len(copies)
     plans: dict[str, Plan] = {}
     for unit in units:
-        portion = _portion(total, Fraction(len(unit), len(ppis) - len(copies)))
+        portion = _portion(total, Fraction(len(unit), distinct))
         if portion < _LEAST:
             raise Refused(
                 f"the total leaves ε {portion} for '{unit[0].id}': the answer would be pure noise",
                 hint="give a larger total, or ask for fewer PPIs",
             )
         plans |= _planned(unit, portion, log)
+    for family in _quantiles_of_one(ppis):
+        portion = _portion(total, Fraction(len(family), distinct))
+        read_off = [plan_alone(ppi, portion, log) for ppi in family]
+        if _is_one_draw(read_off):
+            plans |= {plan.ppi.id: plan for plan in read_off}
     return plans | {copy.id: copied(plans[of.id], copy, log) for copy, of in copies}
+
+
+def _quantiles_of_one(ppis: Sequence[Ppi]) -> Iterator[list[Ppi]]:
+    """Percentiles of one measure over the same cells, where there are several."""
+    families: dict[str, list[Ppi]] = {}
+    for ppi in ppis:
+        measure = ppi.measure
+        if isinstance(measure, AggregatedMeasure) and quantile_level(measure.called) is not None:
+            whole = replace(measure, function=Aggregation.DISTRIBUTION, percent=None)
+            families.setdefault(str(canonical_form((ppi.scope, whole))), []).append(ppi)
+    yield from (family for family in families.values() if len(family) > 1)
+
+
+def _is_one_draw(plans: Sequence[Plan]) -> bool:
+    """Whether these are all read off the same histogram, which is then paid once."""
+    draws = {
+        str((canonical_form(part.recorded_inputs), part.mechanism.drawn_for, part.settings))
+        for plan in plans
+        for part in plan.measurements
+    }
+    return len(draws) == 1 and all(part.mechanism.drawn_for for part in plans[0].measurements)
 
 
 def _portion(total: Epsilon, share: Fraction) -> Epsilon:

@@ -122,7 +122,7 @@ def _text(
 def _head(log: PublicLog, proposal: Proposal | None, scope: str) -> Iterator[str]:
     if proposal is None:
         yield f"A first catalogue for {log.name!r}, from its public names alone: no event was read."
-        yield "What a name sounds like need not be what it means. Delete what nobody wants to know."
+        yield "Names can mislead: check what each one means. Delete what nobody wants to know."
     else:
         yield f"A first catalogue for {log.name!r}, PROPOSED FROM THE DATA, for its owner."
         yield "Its bounds, limits and choice of activities tell something about the data. They are"

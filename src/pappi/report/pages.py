@@ -75,7 +75,7 @@ def report_html(
     """The whole page. `facts` are public statements about log and workspace, label and text."""
     closing = "Every figure above has been released; showing it again costs no privacy."
     if any(ppi.rehearsed for ppi in series):
-        closing = "These figures are about nobody; a real release would look like this."
+        closing = "These figures are made up; a real release would look like this."
     return document_html(
         title,
         el("a", "Skip to the figures", class_="skip", href="#figures"),
@@ -196,18 +196,16 @@ def _latest(series: Series, latest: Answer | None) -> str:
 
 _VALUE = (
     "Each value carries random noise, by design. The interval contains the value without noise, "
-    "with the stated confidence; below each chart it is named for what it covers: where bounds cut "
-    "cases off, that is the value of the clipped cases. Ends are rounded outwards, and digits that "
+    "with the stated confidence; the text below each chart says what it covers: where bounds clip "
+    "cases, the value of the clipped cases. Ends are rounded outwards, and digits that "
     "would only be noise are not shown. At least or at most: nothing is known about the other side."
 )
 _CLIPPED = (
     "How many cases lie beyond the bounds and count as the bound: noisy, for each period, and "
     "below each chart for all periods together. A verdict is firm only if it would stay the same "
-    "were those cases much further out: two to five widths of the bounds."
+    "if those cases lay much further out: two to five widths of the bounds."
 )
-_UNKNOWN = (
-    "The noise leaves everything open that was possible before: nothing is known about this period."
-)
+_UNKNOWN = "The noise rules nothing out: this period's value is unknown."
 _CASES = (
     "The number of cases is noisy too: ≈ 100 ± 40 is 60 to 140 with 95 % confidence. Where there "
     "may be no cases at all, no verdict is firm."

@@ -73,7 +73,7 @@ def _lines(profile: Profile) -> Iterator[str]:
 def _gaps(profile: Profile) -> Iterator[str]:
     if profile.tied:
         share = percent(profile.tied / profile.events)
-        yield f"  {_count(profile.tied, 'event')} ({share}) share case and time with another"
+        yield f"  {_count(profile.tied, 'event')} ({share}) have the same case and time as another"
     if profile.without_time:
         yield f"  {_count(profile.without_time, 'event')} without a time"
     if profile.without_activity:
@@ -94,7 +94,7 @@ def _cases(counted: Anchored, grid: Grid) -> Iterator[str]:
     yield ""
     yield (
         f"Cases {unit}, by their {event} event: {counted.empty} of "
-        f"{_count(len(counted.blocks), 'block')} empty, {_number(counted.median)} in the middle one"
+        f"{_count(len(counted.blocks), 'block')} empty, median {_number(counted.median)}"
     )
     most = max((block.cases for block in blocks), default=0)
     wide = max((len(block.block) for block in blocks), default=0)
@@ -102,7 +102,7 @@ def _cases(counted: Anchored, grid: Grid) -> Iterator[str]:
         picture = bar(block.cases / most if most else 0.0)
         yield f"  {block.block:<{wide}} {block.cases:>9,}  {picture}".rstrip()
     if counted.outside:
-        yield f"  {_count(counted.outside, 'case')} outside of these days: never answered"
+        yield f"  {_count(counted.outside, 'case')} outside these days: never answered"
 
 
 def _in_few_lines(blocks: Sequence[BlockCount], grid: Grid) -> tuple[Sequence[BlockCount], str]:

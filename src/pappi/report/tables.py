@@ -214,9 +214,7 @@ def overview_table(dashboard: Sequence[Series], periods: int) -> Table:
     rows: list[Sequence[str | Text]] = [
         (_title_and_target(series), *map(_at_a_glance, answers)) for series, answers in latest
     ]
-    caption = (
-        "● met  ▼ missed  ○ unclear; ± half of the 95 % interval, by which the verdict is given"
-    )
+    caption = "● met  ▼ missed  ○ unclear; ± half the 95 % interval, which decides the verdict"
     table = _table(columns, rows, caption=caption)
     table.expand, table.pad_edge, table.padding = True, False, (0, 0, 0, 1)
     return table

@@ -39,7 +39,7 @@ def audit_query(query: BlackBoxQuery, samples: int = MOST_SAMPLES) -> BlackBoxRe
     try:
         return _audit(query, samples)
     except Exception as raised:  # noqa: BLE001 - whatever goes wrong is a failed audit
-        failure = f"the audit broke off with {type(raised).__name__}"
+        failure = f"the audit stopped with {type(raised).__name__}"
         return BlackBoxReport(query.epsilon, failure=failure)
 
 

@@ -540,7 +540,7 @@ def emptied(connection: sqlite3.Connection) -> None:
     ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     if busy:
         raise WorkspaceError(
-            "captured events are being read, so that what was deleted may still be on the disk",
+            "captured events are being read, so deleted data may still be on disk",
             hint="try again when that has finished",
         )
 

@@ -102,7 +102,7 @@ def sequence(before: Event | str, after: Event | str, order: str = "leads to") -
 def _events(what: Event | str) -> object:
     if not isinstance(what, str | Event):
         raise UsageError(
-            f"{what!r} is no event, and no activity's name",
+            f"{what!r} is neither an event nor the name of an activity",
             hint='give "Close", or event(…); of an attribute, data("channel").is_in("web") says '
             "whether it has a value",
         )
@@ -137,7 +137,7 @@ class CaseMeasure:
     def __bool__(self) -> bool:
         """Python's own and, or, not and 1 < x < 5 would lose a part without a word."""
         raise UsageError(
-            "a measure of a case is neither true nor false before it is asked",
+            "Python's and, or, not do not work on measures",
             hint='say "and", "or" and "not" in a formula: derive("a and not b", a=…, b=…)',
         )
 
@@ -499,7 +499,7 @@ def number(measure: CaseMeasure | None = None) -> Indicator:
         return Indicator({"number": "cases"})
     if not isinstance(measure, CaseMeasure) or {"condition", "state"} & measure.written.keys():
         raise UsageError(
-            "number(…) is about a value that some cases lack, not about what is so in a case",
+            "number(…) counts cases that have a value; to count cases with an event, filter them",
             hint='for the cases with an event, say number().where("Close")',
         )
     return Indicator({"number": measure.written})
