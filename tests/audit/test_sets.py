@@ -29,7 +29,7 @@ from pappi.audit import (
     handmade,
     steered_by,
 )
-from pappi.checkpoint.audits import subject_of
+from pappi.checkpoint.audits import audit_plan, subject_of
 from pappi.mechanisms import (
     Contribution,
     DiscreteLaplaceLaw,
@@ -556,3 +556,41 @@ def test_a_planned_set_that_gives_the_total_to_each_part_is_caught() -> None:
     report = audited_plans(forgetful, ADD_REMOVE)
     assert report.worst > TOTAL.fraction * Fraction(3, 2)
     assert not report.passed
+
+
+# --- limits of one measure, by one histogram ------------------------------------------------
+
+LIMITS = "\n".join(
+    [
+        "log: small\nppis:",
+        *(
+            f"  - {{id: within_{days}, measure: {{share: {{derive: t < {days} days, "
+            "t: {time: {from: case start, to: case end}}}}}"
+            for days in (1, 3, 5, 10, 20)
+        ),
+    ]
+)
+
+
+def limits(adjacency: Adjacency) -> Plan:
+    log = public_log(Vocabulary(()), adjacency=adjacency)
+    plans = plan_set(parse_catalogue(LIMITS).ppis, Epsilon.of("0.3"), log)
+    assert len({plan.epsilon for plan in plans}) == 1
+    assert {plan.measurements[0].mechanism.recorded_name for plan in plans} == {"histogram"}
+    return plans[0]
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_a_histogram_of_limits_loses_no_more_than_its_epsilon(adjacency: Adjacency) -> None:
+    report = audit_plan(limits(adjacency), adjacency, PAIRS)
+    assert report.passed
+    assert report.worst > 0.99 * float(report.epsilon)
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_a_histogram_at_the_epsilon_of_each_limit_is_caught(adjacency: Adjacency) -> None:
+    plan = limits(adjacency)
+    (part,) = plan.measurements
+    greedy = replace(part.mechanism, epsilon=5 * part.mechanism.epsilon)
+    fault = replace(plan, measurements=(replace(part, mechanism=greedy),))
+    assert not audit_plan(fault, adjacency, PAIRS).passed

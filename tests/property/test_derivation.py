@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -95,7 +96,7 @@ def test_what_is_derived_never_charges_never_reads_and_never_changes(
                 assert bool(known) == (quote.derivable is not None and quote.derivable.taken)
                 assert {answer.charged for answer in known} <= {ZERO}
         budget, entries = session.budget("small"), session.releases("small")
-        open_workspace(workspace.root).events.unlink()
+        shutil.rmtree(open_workspace(workspace.root).events)
         for question in (*then, *(each for wanted, _ in history for each in wanted)):
             (quote,) = session.preview(asked([question]), "0.2")
             follows = quote.derivable

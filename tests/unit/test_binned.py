@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from pappi.mechanisms import (
-    BinnedShare,
     Bins,
     Contribution,
     Mechanism,
@@ -28,7 +27,7 @@ from pappi.mechanisms import (
     joint_numbers,
     levels_together,
 )
-from pappi.mechanisms.histogram import CountsPair
+from pappi.mechanisms.histogram import BinnedShare, CountsPair
 from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
 from tests.lengths import length
 

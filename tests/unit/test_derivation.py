@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -170,7 +171,7 @@ def test_no_case_is_read_and_every_replay_is_the_same(workspace: Workspace) -> N
         for scope in ("every quarter", "whole time", "between 2024-02-01 and 2024-03-31")
     ]
     first = [shown(session.release(each, "0.05", derived=True)) for each in questions]
-    open_workspace(workspace.root).events.unlink()
+    shutil.rmtree(open_workspace(workspace.root).events)
     again = [shown(session.release(each, "0.05", derived=True)) for each in questions]
     assert first == again
     with pytest.raises(PappiError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import re
+import shutil
 import sys
 import threading
 from collections import Counter
@@ -485,7 +486,7 @@ def test_the_last_synthetic_logs_are_kept_and_their_files_go_with_them() -> None
     gc.collect()
     assert not gone.parent.exists()
     kept = cache.of(facts[2]).events
-    kept.unlink()
+    shutil.rmtree(kept)
     assert cache.of(facts[2]).events.exists()
 
 

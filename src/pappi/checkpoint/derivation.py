@@ -42,12 +42,12 @@ from typing import Any
 from pappi.checkpoint.queries import Derived, Figure, Release
 from pappi.ledger import Account, Charge, Ledger, canonical_json
 from pappi.mechanisms import (
-    BinnedShare,
     Bins,
     Mechanism,
-    NoisyHistogram,
     Outcome,
     Part,
+    ReadOffBins,
+    binned_share,
     combined_histogram,
     combined_mean,
     combined_sum,
@@ -136,7 +136,7 @@ class _Observation:
 
     @property
     def bins(self) -> Bins:
-        if not isinstance(self.mechanism, NoisyHistogram):
+        if not isinstance(self.mechanism, ReadOffBins):
             raise TypeError("only a histogram has bins")
         return self.mechanism.bins
 
@@ -408,9 +408,9 @@ class Derivations:
         ppi: Ppi,
         part: Mapping[str, Any],
         groups: tuple[str | None, ...],
-    ) -> Iterator[NoisyHistogram]:
+    ) -> Iterator[ReadOffBins]:
         """What has drawn a part, if that was a histogram of the same groups."""
-        if part["mechanism"] != NoisyHistogram.name or not isinstance(measure, AggregatedMeasure):
+        if part["mechanism"] != "histogram" or not isinstance(measure, AggregatedMeasure):
             return
         grouped, (written,) = _as_grouped(measure, groups), part["inputs"]
         if grouped is None or written["grouping"] != canonical_form(grouped.grouping):
@@ -421,16 +421,15 @@ class Derivations:
         yield recorded_histogram(ppi, measure, epsilon, bins, self._log.public)
 
     def _off_bins(
-        self, measure: MultiInstance, part: Mapping[str, Any], histogram: NoisyHistogram
+        self, measure: MultiInstance, part: Mapping[str, Any], histogram: ReadOffBins
     ) -> Iterator[_Reading]:
         """A share within limits at which bins end, a number of cases within them, or of all."""
         if not isinstance(measure, AggregatedMeasure):
             return
         bins, (written,) = histogram.bins, part["inputs"]
 
-        def share(inside: tuple[bool, ...]) -> BinnedShare:
-            common = UNIT_INTERVAL, histogram.epsilon, histogram.adjacency, True
-            return BinnedShare(*common, bins, inside)
+        def share(inside: tuple[bool, ...]) -> Mechanism:
+            return binned_share(bins, inside, histogram.epsilon, histogram.adjacency)
 
         same, counts = written["filter"] == canonical_form(measure.filter), _is_number(measure)
         if counts and same and self._log.terms.adjacency is not Adjacency.REPLACE:

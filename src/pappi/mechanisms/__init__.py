@@ -48,10 +48,11 @@ from pappi.mechanisms.exponential import StepLaw
 from pappi.mechanisms.family import Family, families
 from pappi.mechanisms.hexagon import HexagonRatio
 from pappi.mechanisms.histogram import (
-    BinnedShare,
-    CombinedHistogram,
     NoisyHistogram,
+    ReadOffBins,
+    binned_share,
     combined_histogram,
+    drawn_histogram,
 )
 from pappi.mechanisms.interval import (
     IntervalExtreme,
@@ -143,12 +144,10 @@ __all__ = [
     "RATIO",
     "AnchoredMean",
     "BeyondBounds",
-    "BinnedShare",
     "Bins",
     "Chances",
     "Clipped",
     "Combined",
-    "CombinedHistogram",
     "Contribution",
     "DiscreteLaplaceLaw",
     "ErrorLaw",
@@ -187,6 +186,7 @@ __all__ = [
     "RandBelow",
     "RankedMaximum",
     "RatioMargin",
+    "ReadOffBins",
     "Replaced",
     "SampleAndAggregate",
     "Scenario",
@@ -203,6 +203,7 @@ __all__ = [
     "Values",
     "added",
     "atom_tails",
+    "binned_share",
     "clamp",
     "clamped_error",
     "combined_histogram",
@@ -212,6 +213,7 @@ __all__ = [
     "difference",
     "difference_of_sums",
     "discrete_laplace",
+    "drawn_histogram",
     "drawn_in_shares",
     "families",
     "hidden_by_bounds",

@@ -71,7 +71,7 @@ from pappi.mechanisms.prediction import (
     Trial,
 )
 from pappi.mechanisms.two_bin import LaplacePair
-from pappi.values import CONFIDENCE, Adjacency, Bounds
+from pappi.values import CONFIDENCE, UNIT_INTERVAL, Adjacency, Bounds
 
 _MEDIAN = Fraction(1, 2)
 _FEW_BINS, _HALVINGS = 16, 6
@@ -119,7 +119,7 @@ class HistogramLaw(Law):
 
 
 @dataclass(frozen=True, slots=True)
-class _ReadOffBins(Mechanism):
+class ReadOffBins(Mechanism):
     """A quantile that is read off noisy counts of bins; of a distribution, its median."""
 
     level: Fraction
@@ -220,7 +220,7 @@ class _ReadOffBins(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class NoisyHistogram(_ReadOffBins):
+class NoisyHistogram(ReadOffBins):
     """The counts of bins; and read off them, a quantile: of a distribution, its median."""
 
     name: ClassVar[str] = "histogram"
@@ -402,11 +402,26 @@ class BinnedShare(Mechanism):
         return self._share.outcomes(scenario, chances)
 
 
+def drawn_histogram(
+    bins: Bins, epsilon: Fraction, adjacency: Adjacency, *, integral: bool, level: Fraction
+) -> ReadOffBins:
+    """A histogram of these bins as it is drawn; a quantile is read off it."""
+    return NoisyHistogram(bins.bounds, epsilon, adjacency, integral, level, bins)
+
+
+def binned_share(
+    bins: Bins, inside: tuple[bool, ...], epsilon: Fraction, adjacency: Adjacency
+) -> Mechanism:
+    """The share of cases in some bins of a histogram, read off the same draw."""
+    common = UNIT_INTERVAL, epsilon, adjacency, True
+    return BinnedShare(*common, bins, inside)
+
+
 # --- histograms on record, added up ------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class CombinedHistogram(_ReadOffBins):
+class CombinedHistogram(ReadOffBins):
     """Histograms on record, added up in bins that each of them has, or has finer; never drawn."""
 
     name: ClassVar[str] = DERIVED

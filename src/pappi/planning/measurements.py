@@ -28,11 +28,12 @@ from pappi.mechanisms import (
     Bins,
     InBuckets,
     Mechanism,
-    NoisyHistogram,
+    ReadOffBins,
     Replaced,
     SumRatio,
     Task,
     Values,
+    drawn_histogram,
     name_with,
     quantile_level,
     registered,
@@ -228,11 +229,11 @@ def recorded_histogram(
     epsilon: Fraction,
     bins: Bins,
     log: PublicLog,
-) -> NoisyHistogram:
+) -> ReadOffBins:
     """How a histogram on record was drawn, of the measure that one of a PPI is about."""
     adjacency, integral = Request(ppi, log).adjacency, is_integral(measure, log.vocabulary)
     level = quantile_level(measure.called) or Fraction(1, 2)
-    return NoisyHistogram(bins.bounds, epsilon, adjacency, integral, level, bins)
+    return drawn_histogram(bins, epsilon, adjacency, integral=integral, level=level)
 
 
 def settings_of(

@@ -51,10 +51,10 @@ from functools import partial
 from pappi.errors import Refused
 from pappi.mechanisms import (
     MOST_BINS,
-    BinnedShare,
     Bins,
     Contribution,
     PresenceClass,
+    binned_share,
     joint_members,
     joint_numbers,
     quantile_level,
@@ -376,10 +376,10 @@ def _binned(ppis: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]
     if len(cuts) >= MOST_BINS:
         return []
     bins = Bins.at(asked.bounds or UNIT_INTERVAL, cuts)
-    common = UNIT_INTERVAL, epsilon.fraction / request.stability, request.adjacency, True
+    whole = epsilon.fraction / request.stability
     together, plans = tuple(ppi.id for ppi in ppis), []
     for ppi, limits in known:
-        mechanism = BinnedShare(*common, bins, limits.inside(bins) or ())
+        mechanism = binned_share(bins, limits.inside(bins) or (), whole, request.adjacency)
         part = Measurement(ROOT, (asked,), mechanism, settings_of(mechanism))
         plans.append(replace(_plan(ppi, epsilon, part, log), together=together))
     return plans
