@@ -51,7 +51,7 @@ def change_accuracy(visit: Visit, *, script: bool) -> None:
             slider.press("ArrowLeft")
     else:
         expect(slider).to_be_hidden()
-        page.get_by_role("textbox", name="Within ±").fill("1")
+        page.get_by_role("textbox", name="At most ±").fill("1")
         page.get_by_role("button", name="Update the price").click()
     expect(page.locator("#cost-0")).not_to_have_text(before, use_inner_text=True)
     expect(page.locator("#cost-0")).not_to_have_attribute("aria-busy", "true")

@@ -15,6 +15,7 @@ _EPSILONS = ("0.1", "1", "0.000000001", "3.5", "100000")
 _RHYTHMS = ("day", "week", "2 weeks", "month", "3 months", "quarter", "year", "366 days", "1 day")
 _FROM, _UNTIL = ("2000-01-01", "2014-02-28", "1900-01-01"), ("2014-03-01", "2020-12-31")
 _WHOLE = ("whole time", "whole  time")
+_SHOWN = ("change from the previous period", "rolling 3 periods", "year to date")
 _NOISE: tuple[Tree, ...] = (
     ["a", "b"],
     "value",
@@ -55,6 +56,8 @@ class _Ppi:
             found["measure"] = self._spread(measured.tree, measured.kind)
         if dice.more(70):
             found["scope"] = self._scope()
+        elif dice.more(20):
+            found |= {"scope": "every month", "show": dice.one(_SHOWN)}
         return found | self._described()
 
     def _spread(self, median: dict[str, Tree], kind: Kind) -> Tree:

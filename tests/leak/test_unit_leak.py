@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pappi.engine import CaseTable
+from pappi.engine import cases
 from pappi.errors import WorkspaceError
 from pappi.ppinot import parse_catalogue
 from pappi.store import open_workspace
@@ -80,7 +80,7 @@ def test_a_person_s_cases_beyond_the_bound_change_nothing(
 def test_a_checkpoint_that_trusts_the_bound_would_be_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(CaseTable, "truncated", lambda table, *_: table)
+    monkeypatch.setattr(cases, "truncated_batches", lambda batches, *_: batches)
     assert counted(tmp_path / "2", 2, UNITS[0]) != counted(tmp_path / "12", 12, UNITS[0])
 
 

@@ -57,6 +57,7 @@ ANALYST = (
     Call("POST", "/rehearse", Right.PREVIEW, PPIS),
     Call("POST", "/release", Right.RELEASE, PPIS),
     Call("POST", "/replay", Right.PREVIEW, PPIS),
+    Call("POST", "/compare", Right.PREVIEW, {**PPIS, "periods": ["2024-01", "2024-02"]}),
     Call("GET", "/subscriptions", Right.PREVIEW),
     Call("POST", "/subscriptions", Right.RELEASE, {**PPIS, "until": DAY}),
     Call(

@@ -63,7 +63,7 @@ def test_a_question_dearer_than_a_block_can_never_be_asked() -> None:
     assert not found.asks_coming
     assert found.until == MARCH
     assert "not enough budget left" in forecast_text(found)
-    assert "cannot be asked" in forecast_text(found)
+    assert "cannot be released" in forecast_text(found)
 
 
 def test_a_budget_that_outlives_everybody_lasts_for_ever() -> None:

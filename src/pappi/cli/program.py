@@ -49,7 +49,8 @@ COMMANDS = {
         "Charge the budget and release every PPI; earlier releases are repeated for free.",
     ),
     "compare": Entry(
-        "queries:compare", "Compare two periods, or two groups, of what was released: free."
+        "queries:compare",
+        "Compare two periods, or two groups, of what was released: free, by the record alone.",
     ),
     "subscription": Entry(
         "queries:subscription",
