@@ -12,14 +12,15 @@ if it is known to a half: what a few cases hide in noise is no better than what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from statistics import mean
+from typing import Any
 
-from pappi.checkpoint.answers import series_of
+from pappi.checkpoint.answers import value_of
 from pappi.checkpoint.derivation import Derivations
-from pappi.checkpoint.queries import planned, releases_of
+from pappi.checkpoint.queries import Known, figures_of, planned, releases_of
 from pappi.errors import Refused
-from pappi.ledger import KeyState, Ledger
+from pappi.ledger import Ledger
 from pappi.planning import LADDER, Plan, cells_of, expected_cases
 from pappi.ppinot import (
     EVERY_CASE,
@@ -29,10 +30,11 @@ from pappi.ppinot import (
     aggregated_measures,
 )
 from pappi.store import LogDeclaration
-from pappi.values import NUMBER, Epsilon, Series
+from pappi.values import NUMBER, Epsilon
 
 USUAL = tuple(epsilon for epsilon in reversed(LADDER) if epsilon <= Epsilon.of(1))
 _LATEST = 4
+_DEVIATIONS = 2  # about a margin at 95 %, without the law of what is added up
 
 
 def counts_on_record(
@@ -59,18 +61,19 @@ def _counted(
         results = ledger.results(release.key for release in releases)
         known = [release for release in releases if release.key in results]
         if known:
-            states = dict.fromkeys(results, KeyState.RELEASED)
-            return round(_mean_of(series_of(known, states, results, log)))
+            return round(_mean_of(known, results))
     releases = releases_of(planned(count, USUAL[0], log.public), log, "", cells=cells)
     derived = [one for one in map(derivations.of, releases) if one is not None]
     if not derived:
         return None
-    found = _mean_of(series_of(derived, {}, {}, log))
-    return round(found) if max(map(derivations.margin, derived)) <= found / 2 else None
+    cases = _mean_of(derived, {})
+    errors = (figure.plan.predicted_error for count in derived for figure in count.figures)
+    return round(cases) if _DEVIATIONS * max(errors) <= cases / 2 else None
 
 
-def _mean_of(counted: Iterable[Series]) -> float:
-    return mean(answer.value or 0.0 for series in counted for answer in series.answers)
+def _mean_of(counts: Iterable[Known], results: Mapping[str, Any]) -> float:
+    figures = (figure for count in counts for figure in figures_of(count, results))
+    return mean(value_of(figure) or 0.0 for figure in figures)
 
 
 def with_counted_cases(plan: Plan, log: LogDeclaration, counted: int | None) -> Plan:
