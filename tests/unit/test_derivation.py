@@ -357,6 +357,9 @@ def test_limits_numbers_and_percentiles_follow_from_histograms(
     [
         # Cases of exactly 2 days are in the bin up to there; 3 days lie within a bin.
         ("bins", ("below_2", "upto_3", "web_2", "paid_2", "usual", "rejected_2")),
+        # Bins tell a mean, wherever in them cases lie; that is no sum.
+        ("bins", ("days",)),
+        ("usual", ("days",)),
         # Cases without a rejection are in no bin, but among the cases of the share.
         ("rejections", ("rejected_2", "number", "others_2")),
         ("channels", ("upto_2", "median")),

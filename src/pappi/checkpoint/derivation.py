@@ -251,6 +251,8 @@ class Derivations:
         """A quantile or mean, by the bins that are expected to tell it best."""
         if not isinstance(measure, AggregatedMeasure) or measure.bounds is None:
             return None
+        if measure.function is Aggregation.SUM:  # not the mean that bins tell
+            return None
         every = [one for one in self._about(measure, release, binned=True) if one.group == group]
         best, least = None, math.inf
         for bins in _bins_to_read(measure, {one.bins for one in every}):
