@@ -310,6 +310,7 @@ BINNED = {
     "from_2_to_4": f"{{share: {{derive: 4 days >= t and t > 2 days, t: {TIME}}}}}",
     "upto_3": f"{{share: {{derive: t <= 3 days, t: {TIME}}}}}",
     "number_2": f"{{number: cases, where: {{derive: t <= 2 days, t: {TIME}}}}}",
+    "all_of_2": f'{{share: {{derive: "true"}}, where: {{derive: t <= 2 days, t: {TIME}}}}}',
     "web_2": f"{{share: {{derive: t <= 2 days, t: {TIME}}}, by: {{data: channel, keys: [web]}}}}",
     "paid_2": f"{{share: {{derive: t <= 2 days, t: {TIME}}}, "
     'where: {condition: activity == "Pay"}}',
@@ -359,6 +360,8 @@ def test_limits_numbers_and_percentiles_follow_from_histograms(
         ("bins", ("below_2", "upto_3", "web_2", "paid_2", "usual", "rejected_2")),
         # Bins tell a mean, wherever in them cases lie; that is no sum.
         ("bins", ("days",)),
+        # Of the cases that pass a filter, all do.
+        ("bins", ("all_of_2",)),
         ("usual", ("days",)),
         # Cases without a rejection are in no bin, but among the cases of the share.
         ("rejections", ("rejected_2", "number", "others_2")),

@@ -310,6 +310,8 @@ def test_what_is_not_there_cannot_be_compared(session: LocalSession) -> None:
     by = asked("by", more="    epsilon: 1\n")
     session.release(by)
     with pytest.raises(UsageError, match="two different periods"):
+        session.compare(by, periods=(1, 2))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="two different periods"):
         session.compare(by, periods=("2024-01", "2024-01"))
     with pytest.raises(UsageError, match="two different periods"):
         session.compare(by)

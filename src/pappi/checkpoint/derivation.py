@@ -441,7 +441,9 @@ class Derivations:
         is_share = measure.function is Aggregation.SHARE
         if not is_share and (measure.function, measure.bounds) != (Aggregation.SUM, UNIT_INTERVAL):
             return
-        by_filter = measure.base == EVERY_CASE and written["filter"] is None
+        # A share of cases that pass a filter is among those alone, whatever the bins tell of all.
+        counts_passing = not is_share and measure.base == EVERY_CASE
+        by_filter = counts_passing and written["filter"] is None
         condition = stretches_of(measure.filter if by_filter else measure.base)
         if condition is None or not (by_filter or same):
             return

@@ -197,7 +197,8 @@ class Picked:
     def of(cls, by: str, periods: Sequence[str] | None, groups: Sequence[str] | None) -> Picked:
         """As it was asked for; UsageError if that is no pair."""
         pairs = [tuple(pair) for pair in (periods, groups) if pair]
-        if len(pairs) != 1 or len(pairs[0]) != 2 or len(set(pairs[0])) < 2:
+        named = all(isinstance(name, str) for pair in pairs for name in pair)
+        if not named or len(pairs) != 1 or len(pairs[0]) != 2 or len(set(pairs[0])) < 2:
             raise UsageError(
                 "name two different periods, or two different groups, to compare",
                 hint='e.g. periods=("2024-01", "2024-02"), or groups=("web", "phone")',

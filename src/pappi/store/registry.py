@@ -543,11 +543,12 @@ class LedgerSession:
         if last != registry.last:
             known = {}
             self._following = registry.last, known
-        if key not in known:
+        found: T | None = known.get(key)
+        if found is None:  # looked up once: another thread may clear what is known
+            found = work_out()
             if len(known) >= _MOST_FOLLOWING:
                 known.clear()
-            known[key] = work_out()
-        found: T = known[key]
+            known[key] = found
         return found
 
     def verify(self, progress: Progress = no_progress) -> Verification:
