@@ -245,6 +245,12 @@ def test_an_accuracy_is_that_of_what_is_shown(session: LocalSession) -> None:
     assert quote.epsilon > plain.epsilon
 
 
+def test_a_difference_of_figures_that_are_hardly_off_has_a_law() -> None:
+    """At a large ε: of steps so small, the largest distance has more than a float can say."""
+    law = law_of_difference(ErrorLaw(lambda t: math.exp(-t * 1e12)))
+    assert 0 < law.within(0.95) < 1e-10
+
+
 def test_the_law_of_a_difference_is_that_of_two_errors() -> None:
     """Of two Laplace errors of scale 1: P(|x − y| ≥ t) = (1 + t/2)·e^−t."""
     law = law_of_difference(ErrorLaw(lambda t: math.exp(-t)))

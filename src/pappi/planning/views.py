@@ -191,7 +191,8 @@ def law_of_difference(law: ErrorLaw) -> ErrorLaw:
     tail = np.append(np.cumsum(by_size[::-1])[::-1], 0.0) + 2 * left_out
 
     def further(distance: float) -> float:
-        place = min(max(math.floor(distance / step) + 1, 0), len(tail) - 1)
+        steps = min(distance / step, float(len(tail)))  # that may be infinite
+        place = min(max(math.floor(steps) + 1, 0), len(tail) - 1)
         return min(float(tail[place]), 1.0)
 
     return ErrorLaw(
