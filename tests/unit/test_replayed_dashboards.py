@@ -11,6 +11,7 @@ import pappi
 from pappi.checkpoint import Released
 from pappi.errors import PappiError
 from pappi.session import Workspace
+from pappi.store import LedgerSession, Registry, WorkspaceFiles
 from pappi.values import Epsilon
 from tests.small_logs import claims, workspace_with
 from tests.work import calls_in
@@ -85,3 +86,24 @@ def test_what_the_owner_takes_away_is_gone_at_once(
     act(workspace)
     with pytest.raises(PappiError):
         replayed(workspace)
+
+
+def test_only_so_much_is_kept_in_memory(tmp_path: Path) -> None:
+    """By how many answers there are, not by how many questions."""
+    session = LedgerSession(WorkspaceFiles(tmp_path))
+    calls: list[int] = []
+
+    def kept(number: int, size: int) -> int:
+        def work_out() -> int:
+            calls.append(number)
+            return number
+
+        return session.following(Registry(), number, work_out, lambda _: size)
+
+    for number in range(5):
+        assert [kept(number, 10_000) for _ in range(2)] == [number, number]
+    assert calls == [0, 1, 2, 3, 4]
+    assert kept(4, 10_000) == 4
+    assert calls == [0, 1, 2, 3, 4]
+    assert kept(0, 10_000) == 0
+    assert calls[-1] == 0, "the first made room"

@@ -480,7 +480,10 @@ class LocalSession:
             registry = self._ledger_session.registry(ledger)
             asked = self._caller.name, repr(catalogue)  # also what equality does not look at
             series = self._ledger_session.following(
-                registry, asked, lambda: series_of(*self._on_file(catalogue, ledger, log))
+                registry,
+                asked,
+                lambda: series_of(*self._on_file(catalogue, ledger, log)),
+                lambda every: sum(len(one.answers) for one in every),
             )
         return Released(_smoothed(series) if smooth else series)
 

@@ -487,7 +487,7 @@ _TAKE: Mapping[str, Callable[[Registry, Entry], Registry]] = {
 
 
 T = TypeVar("T")
-_MOST_FOLLOWING = 128
+_MOST_FOLLOWING = 40_000  # answers, of about a kilobyte each
 
 
 class LedgerSession:
@@ -499,7 +499,7 @@ class LedgerSession:
         self._opening = threading.Lock()
         self._ledger: Ledger | None = None
         self._registry = Registry()
-        self._following: tuple[Entry | None, dict[Hashable, Any]] = None, {}
+        self._following: tuple[Entry | None, dict[Hashable, tuple[Any, int]]] = None, {}
         self._snapshot_at = 0
         self._keeping = threading.Lock()
         self._unsound: LedgerBroken | None = None
@@ -533,23 +533,27 @@ class LedgerSession:
         self._registry = now
         return now
 
-    def following(self, registry: Registry, key: Hashable, work_out: Callable[[], T]) -> T:
+    def following(
+        self, registry: Registry, key: Hashable, work_out: Callable[[], T], size: Callable[[T], int]
+    ) -> T:
         """What follows from the journal and a key alone: worked out once until an entry is added.
 
         Every act, charge and result is an entry: nothing that was withdrawn or declared anew since
-        can be in it. Whether somebody may see it is for the caller to ask, each time.
+        can be in it. Whether somebody may see it is for the caller to ask, each time. By its size,
+        only so much is kept in memory.
         """
         last, known = self._following
         if last != registry.last:
             known = {}
             self._following = registry.last, known
-        found: T | None = known.get(key)
+        found: tuple[T, int] | None = known.get(key)
         if found is None:  # looked up once: another thread may clear what is known
-            found = work_out()
-            if len(known) >= _MOST_FOLLOWING:
+            worked_out = work_out()
+            found = worked_out, 1 + size(worked_out)
+            if sum(own for _, own in list(known.values())) + found[1] > _MOST_FOLLOWING:
                 known.clear()
             known[key] = found
-        return found
+        return found[0]
 
     def verify(self, progress: Progress = no_progress) -> Verification:
         """Verify the ledger in full; whoever asks meanwhile gets the same finding."""
