@@ -246,7 +246,7 @@ def test_clipping_of_nested_and_unit_bounds_is_said(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path / "w", claims(10))
     counted = "{sum: {count: activity == 'Pay'}, bounds: [0, 1]}"
     nested = f"{{derive: u + 0, u: {{derive: v * 1, v: {counted}}}}}"
-    not_told = "u.v of a case counts as at least 0 and at most 1; how many cases lie beyond"
+    not_told = "u.v of a case counts as at least 0 and at most 1; the number of cases beyond"
     for measure, said in ((counted, "of values cut at 1; "), (nested, not_told)):
         (series,) = workspace.checkpoint().release(parse_catalogue(catalogue(measure)))
         assert series.clipping.startswith(said)
