@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pappi.custody import Erased
+from pappi.custody import Erased, capture
 from pappi.errors import Refused, UsageError, WorkspaceError
-from pappi.store import create_events, stored_logs
+from pappi.store import create_events, inbox, stored_logs
 from pappi.store.event_file import PartsList, require_events
 from pappi.values import CASE, Kind, Per, PrivacyUnit
 from tests.captured_logs import ATTRIBUTES, Fed, event, us
@@ -186,6 +186,33 @@ def test_older_declarations_do_not_show_what_is_erased(tmp_path: Path) -> None:
     assert fed.rows().keys() == {"a"}
     fed.keep(sealed)
     assert fed.seal(APRIL).cases == 0
+
+
+@pytest.mark.parametrize("cut", ["the events", "the inbox"])
+def test_a_person_of_an_older_version_is_erased_though_the_first_attempt_was_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: str
+) -> None:
+    """Only the inbox knows whose case that is: it waits there, and the import still has it."""
+    begun = [event("", "a", us(JANUARY)), event("", "open", us(MARCH), customer="k1-here")]
+    fed = Fed(tmp_path, unit=PERSON).start_with(begun, until=FEBRUARY)
+    fed.seal(MARCH)
+    assert len(_holding(b"k1-here", tmp_path)) == 2
+
+    def cut_off(*_: object) -> None:
+        raise InterruptedError
+
+    with monkeypatch.context() as planted, pytest.raises(InterruptedError):
+        if cut == "the events":
+            planted.setattr(capture, "erase_cases", cut_off)
+        else:
+            planted.setattr(inbox, "emptied", cut_off)
+        fed.erase(persons=["k1-here"])
+    fed.erase(persons=["k1-here"])
+    assert not _holding(b"k1-here", tmp_path)
+
+
+def _holding(text: bytes, folder: Path) -> list[Path]:
+    return [file for file in folder.rglob("*") if file.is_file() and text in file.read_bytes()]
 
 
 def test_whoever_opens_a_log_while_its_parts_are_replaced_reads_the_new_ones(

@@ -496,9 +496,13 @@ def erase(
         persons = request.persons if log.terms.unit.per is Per.LOG else ()
         key = files.key()
         inbox.remember_erased([*case_digests(key, stored), *person_digests(key, persons)])
-        # The inbox first: a run after a crash finds the same cases again by the events.
+        version = Versioned.of(log.table)
+        # A run after a crash has to find the same cases again. Those that the inbox alone leads to
+        # go from older versions before they go from there; then the events lead to the others.
+        if led_to := stored - counts.keys() - set(request.cases):
+            erase_cases(files.events, version, led_to)
         inbox.remove(waiting)
-        erase_cases(files.events, Versioned.of(log.table), stored)
+        erase_cases(files.events, version, stored)
     return erased
 
 
