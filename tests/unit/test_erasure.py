@@ -78,6 +78,22 @@ def test_of_a_block_what_came_late_is_erased_but_not_its_case_of_another_block(f
     assert fed.rows().keys() == {"a", "b"}
 
 
+def test_a_case_of_which_only_what_came_late_was_erased_is_not_sealed_again(
+    fed: Fed, tmp_path: Path
+) -> None:
+    """It would be in two blocks, and count twice: also if it came with an import."""
+    fed.erase(blocks=["2024-02"])
+    fed.capture(event("7", "a", us(MARCH)))
+    assert fed.seal(APRIL).late == 1
+
+    imported = Fed(tmp_path / "imported").start_with([event("", "a", us(JANUARY))], FEBRUARY)
+    imported.capture(event("1", "a", us(FEBRUARY)))
+    imported.seal(MARCH)
+    imported.erase(blocks=["2024-02"])
+    imported.capture(event("2", "a", us(MARCH)))
+    assert imported.seal(APRIL).late == 1
+
+
 def test_persons_are_erased_with_all_of_their_cases(filled: Filled, tmp_path: Path) -> None:
     fed = filled(tmp_path, PERSON)
     assert fed.erase(persons=["k1"]) == Erased(("persons",), 2, 4)
