@@ -204,9 +204,9 @@ def test_older_declarations_do_not_show_what_is_erased(tmp_path: Path) -> None:
     assert fed.seal(APRIL).cases == 0
 
 
-@pytest.mark.parametrize("cut", ["the events", "the inbox"])
+@pytest.mark.parametrize("cut", [(capture, "erase_cases"), (inbox, "emptied")])
 def test_a_person_of_an_older_version_is_erased_though_the_first_attempt_was_cut_off(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: tuple[object, str]
 ) -> None:
     """Only the inbox knows whose case that is: it waits there, and the import still has it."""
     begun = [event("", "a", us(JANUARY)), event("", "open", us(MARCH), customer="k1-here")]
@@ -217,12 +217,10 @@ def test_a_person_of_an_older_version_is_erased_though_the_first_attempt_was_cut
     def cut_off(*_: object) -> None:
         raise InterruptedError
 
-    with monkeypatch.context() as planted, pytest.raises(InterruptedError):
-        if cut == "the events":
-            planted.setattr(capture, "erase_cases", cut_off)
-        else:
-            planted.setattr(inbox, "emptied", cut_off)
-        fed.erase(persons=["k1-here"])
+    with monkeypatch.context() as planted:
+        planted.setattr(*cut, cut_off)
+        with pytest.raises(InterruptedError):
+            fed.erase(persons=["k1-here"])
     fed.erase(persons=["k1-here"])
     assert not _holding(b"k1-here", tmp_path)
 

@@ -141,7 +141,8 @@ def _store(spool: Spool, new: Path, name: str, description: Description) -> Impo
     fields = (column.field for column in description.columns)
     attributes = dict(zip(fields, names, strict=True))
     connection = spool.connection
-    spool.complete(description)
+    if not spool.events:
+        spool.complete(description)
     if spool.is_in_order() and spool.rename(attributes):
         _require_order(connection, SPOOL)
         report = _report(connection, SPOOL, name, description)
@@ -319,7 +320,7 @@ class Spool:
         self._path.replace(place)
 
     def complete(self, description: Description) -> None:
-        """Adds the columns that no batch had, as of a file with a header alone."""
+        """Adds the columns that no batch had, because there was none: of a header alone."""
         for of in description.columns:
             self._add_column(of.field, _TYPES.get(of.kind, "BIGINT"))
 
