@@ -9,6 +9,8 @@ import os
 import shutil
 import stat
 import tarfile
+import threading
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -16,12 +18,13 @@ from click.testing import CliRunner
 
 import pappi
 from pappi.cli.program import pappi as command
-from pappi.custody import back_up, backup, restore
+from pappi.custody import NewLog, back_up, backup, restore
 from pappi.custody.backup import MANIFEST
 from pappi.errors import InputError, LedgerRolledBack, Stopped, WorkspaceError
 from pappi.ledger import Ledger, Mark
 from pappi.session import Workspace
-from pappi.store import CapturedEvent, open_workspace
+from pappi.store import CapturedEvent, open_readonly, open_workspace
+from pappi.values import Vocabulary
 from tests.small_logs import claims, workspace_with
 from tests.unit.test_rollback import ASKED, OTHER, catalogue
 
@@ -63,6 +66,47 @@ def test_a_backup_made_while_in_use_comes_back_stopped_and_replays(
     for each in (tmp_path / "again").rglob("*"):
         if not each.name.startswith("."):
             assert mode(each) == (0o700 if each.is_dir() else 0o600), each
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_a_backup_while_a_seal_is_being_declared_loses_no_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, copies: int
+) -> None:
+    """The seal is declared, and the inbox emptied, after so many of the files were copied."""
+    fed = pappi.create(tmp_path / "w")
+    until = date(2025, 2, 1)
+    fed.custody.create_log("fed", NewLog(first=date(2025, 1, 1)), Vocabulary(("Visit",)))
+    fed.custody.capture("fed", [CapturedEvent("e1", "c1", "Visit", 1_736_500_000_000_000, {})])
+    written, copied = threading.Event(), threading.Event()
+    commit, copy, made = Ledger.append, backup._copied, list[str]()
+
+    def late(*entry: object) -> object:
+        written.set()
+        assert copied.wait(60)
+        return commit(*entry)  # type: ignore[arg-type]
+
+    def noted(database: Path, to: Path) -> Path:
+        found = copy(database, to)
+        made.append(database.name)
+        if len(made) == copies:
+            copied.set()
+            sealing.join()
+        return found
+
+    with monkeypatch.context() as planted:
+        planted.setattr(backup, "_copied", noted)
+        planted.setattr(Ledger, "append", late)
+        sealing = threading.Thread(target=lambda: fed.custody.seal("fed", until))
+        sealing.start()
+        assert written.wait(60)
+        back_up(open_workspace(fed.root), tmp_path / "b.tar")
+    restore(tmp_path / "b.tar", tmp_path / "again")
+    again = pappi.open(tmp_path / "again")
+    if again.custody.log("fed").public.until != until:
+        again.custody.seal("fed", until)
+    table = again.custody.log("fed").table
+    with open_readonly(tmp_path / "again/events", table) as events:
+        assert events.table(table).fetchall()[0][0] == "c1"
 
 
 def test_an_older_backup_beside_a_newer_mark_is_a_rollback(

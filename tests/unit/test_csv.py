@@ -159,6 +159,13 @@ def test_times_are_found_by_content_if_no_name_tells(tmp_path: Path) -> None:
     assert imported(tmp_path, csv(tmp_path, text)).column("ts_us") == [us("2020-01-01T08:00")]
 
 
+def test_starts_are_not_the_times_of_a_log_whose_ends_no_name_tells(tmp_path: Path) -> None:
+    path = csv(tmp_path, "case,activity,began,zzz\n1,A,2024-01-01 10:00,2024-01-01 11:00\n")
+    with pytest.raises(LogFormatError, match="looks like the timestamp") as refused:
+        imported(tmp_path, path, ReadOptions(start="began"))
+    assert "timestamp='zzz'" in str(refused.value.hint)
+
+
 def test_a_byte_order_mark_and_windows_line_ends_are_not_data(tmp_path: Path) -> None:
     text = "\ufeffcase,activity,timestamp,n\r\n1,a,2020-01-01,5\r\n"
     log = imported(tmp_path, csv(tmp_path, text))

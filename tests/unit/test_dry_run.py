@@ -254,11 +254,12 @@ def test_values_of_a_frame_count_if_they_are_of_the_declared_kind(tmp_path: Path
     ]
 
 
+@pytest.mark.parametrize("header", ["case,activity,time", "case,activity,time,amount,note"])
 def test_a_log_without_events_has_a_sentence_of_its_own(
-    workspace: Workspace, tmp_path: Path
+    workspace: Workspace, tmp_path: Path, header: str
 ) -> None:
     file = tmp_path / "log.csv"
-    file.write_text("case,activity,time\n")
+    file.write_text(f"{header}\n")
     for new in (NewLog(), declared(tmp_path, DECLARATION)):
         with pytest.raises(InputError, match="this log has no events"):
             workspace.import_log(file, new=new)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pappi.custody import Erased
+from pappi.custody import Erased, capture
 from pappi.errors import Refused, UsageError, WorkspaceError
-from pappi.store import create_events, stored_logs
+from pappi.store import create_events, inbox, stored_logs
 from pappi.store.event_file import PartsList, require_events
 from pappi.values import CASE, Kind, Per, PrivacyUnit
 from tests.captured_logs import ATTRIBUTES, Fed, event, us
@@ -76,6 +76,22 @@ def test_blocks_are_erased_by_their_labels(fed: Fed) -> None:
 def test_of_a_block_what_came_late_is_erased_but_not_its_case_of_another_block(fed: Fed) -> None:
     assert fed.erase(blocks=["2024-02"]) == Erased(("blocks",), 2, 2)
     assert fed.rows().keys() == {"a", "b"}
+
+
+def test_a_case_of_which_only_what_came_late_was_erased_is_not_sealed_again(
+    fed: Fed, tmp_path: Path
+) -> None:
+    """It would be in two blocks, and count twice: also if it came with an import."""
+    fed.erase(blocks=["2024-02"])
+    fed.capture(event("7", "a", us(MARCH)))
+    assert fed.seal(APRIL).late == 1
+
+    imported = Fed(tmp_path / "imported").start_with([event("", "a", us(JANUARY))], FEBRUARY)
+    imported.capture(event("1", "a", us(FEBRUARY)))
+    imported.seal(MARCH)
+    imported.erase(blocks=["2024-02"])
+    imported.capture(event("2", "a", us(MARCH)))
+    assert imported.seal(APRIL).late == 1
 
 
 def test_persons_are_erased_with_all_of_their_cases(filled: Filled, tmp_path: Path) -> None:
@@ -186,6 +202,31 @@ def test_older_declarations_do_not_show_what_is_erased(tmp_path: Path) -> None:
     assert fed.rows().keys() == {"a"}
     fed.keep(sealed)
     assert fed.seal(APRIL).cases == 0
+
+
+@pytest.mark.parametrize("cut", [(capture, "erase_cases"), (inbox, "emptied")])
+def test_a_person_of_an_older_version_is_erased_though_the_first_attempt_was_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: tuple[object, str]
+) -> None:
+    """Only the inbox knows whose case that is: it waits there, and the import still has it."""
+    begun = [event("", "a", us(JANUARY)), event("", "open", us(MARCH), customer="k1-here")]
+    fed = Fed(tmp_path, unit=PERSON).start_with(begun, until=FEBRUARY)
+    fed.seal(MARCH)
+    assert len(_holding(b"k1-here", tmp_path)) == 2
+
+    def cut_off(*_: object) -> None:
+        raise InterruptedError
+
+    with monkeypatch.context() as planted:
+        planted.setattr(*cut, cut_off)
+        with pytest.raises(InterruptedError):
+            fed.erase(persons=["k1-here"])
+    fed.erase(persons=["k1-here"])
+    assert not _holding(b"k1-here", tmp_path)
+
+
+def _holding(text: bytes, folder: Path) -> list[Path]:
+    return [file for file in folder.rglob("*") if file.is_file() and text in file.read_bytes()]
 
 
 def test_whoever_opens_a_log_while_its_parts_are_replaced_reads_the_new_ones(

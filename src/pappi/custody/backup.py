@@ -47,7 +47,8 @@ from pappi.values import JSON
 MANIFEST = "manifest.json"
 _MARK = "ledger.mark"
 _PLAIN = ("key", "ledger.url", MARKER)
-_DATABASES = ("ledger.sqlite", "capture.sqlite")
+# In this order: the inbox lets go of events once the ledger has declared them sealed.
+_DATABASES = ("capture.sqlite", "ledger.sqlite")
 _NAMES = frozenset({*_PLAIN, *_DATABASES, _MARK})
 _EVENTS = "events"
 _EVENT_FILE = re.compile(rf"{_EVENTS}/[A-Za-z0-9_-]+\.(json|duckdb)")

@@ -488,24 +488,28 @@ def erase(
         _check(log, request)
         request = replace(request, persons=_in_one_writing(log, request.persons))
         lookup = Lookup(files.events, log.table, log.terms.anchor)
-        stored, waiting = _find(lookup, inbox, log, request)
-        counts, unsealed = lookup.event_counts(stored), inbox.unsealed_events(waiting)
+        stored, late = _find(lookup, inbox, log, request)
+        counts, unsealed = lookup.event_counts(stored), inbox.unsealed_events(stored | late)
         events = sum(counts.values()) + sum(unsealed.values())
         erased = Erased(request.kinds, len(counts.keys() | unsealed.keys()), events)
         note(erased)
         persons = request.persons if log.terms.unit.per is Per.LOG else ()
         key = files.key()
         inbox.remember_erased([*case_digests(key, stored), *person_digests(key, persons)])
-        # The inbox first: a run after a crash finds the same cases again by the events.
-        inbox.remove(waiting)
-        erase_cases(files.events, Versioned.of(log.table), stored)
+        version = Versioned.of(log.table)
+        # A run after a crash has to find the same cases again. Those that the inbox alone leads to
+        # go from older versions before they go from there; then the events lead to the others.
+        if led_to := stored - counts.keys() - set(request.cases):
+            erase_cases(files.events, version, led_to)
+        inbox.remove(stored, late)
+        erase_cases(files.events, version, stored)
     return erased
 
 
 def _find(
     lookup: Lookup, inbox: Inbox, log: LogDeclaration, request: ErasureRequest
 ) -> tuple[set[str], set[str]]:
-    """The cases to take out of the events, and those to take out of the inbox."""
+    """The cases to take out of events and inbox, and those of which only what came late goes."""
     stored, waiting = set(request.cases), set(request.cases)
     if log.terms.unit.column is not None and request.persons:
         stored.update(lookup.cases_of_persons(log.terms.unit.column, request.persons))
@@ -519,8 +523,8 @@ def _find(
         )
     # A case of the inbox may be in an older version of the events. But if the log has it as
     # something else, as another person's say, it is only what came late that goes.
-    elsewhere = lookup.event_counts(waiting - stored).keys()
-    return stored | (waiting - elsewhere), stored | waiting
+    late = {*lookup.event_counts(waiting - stored)}
+    return stored | (waiting - late), late
 
 
 def _in_one_writing(log: LogDeclaration, persons: tuple[str, ...]) -> tuple[str, ...]:

@@ -202,6 +202,7 @@ class _Table:
         """The error for roles without a clear column, with the likeliest column for each."""
         sample = self.sample()
         taken = {self._by_name(role) for role in _USUAL_NAMES if role not in roles}
+        taken.add(self._said("start"))
         options = []
         for role in roles:
             likely = _likeliest(role, self._names, sample, taken)
@@ -490,6 +491,8 @@ class TextReader(_Table):
     def _to_observe(self) -> list[int]:
         """Begins to learn, and gives the columns to learn from."""
         self._pair_day_and_clock()
+        if self._start is not None and self._timestamp is None:
+            raise self._lacks("timestamp")  # or starts would be all that is known
         event_times = (*self._milestones, self._start, self._timestamp)
         self._times = {number: None for number in event_times if number is not None}
         tolerates = self._options.skip_invalid

@@ -141,6 +141,8 @@ def _store(spool: Spool, new: Path, name: str, description: Description) -> Impo
     fields = (column.field for column in description.columns)
     attributes = dict(zip(fields, names, strict=True))
     connection = spool.connection
+    if not spool.events:
+        spool.complete(description)
     if spool.is_in_order() and spool.rename(attributes):
         _require_order(connection, SPOOL)
         report = _report(connection, SPOOL, name, description)
@@ -317,14 +319,22 @@ class Spool:
         self._end()
         self._path.replace(place)
 
+    def complete(self, description: Description) -> None:
+        """Adds the columns that no batch had, because there was none: of a header alone."""
+        for of in description.columns:
+            self._add_column(of.field, _TYPES.get(of.kind, "BIGINT"))
+
     def _add_columns(self, batch: RecordBatch) -> None:
         for field in batch.schema:
-            name = _field(field.name)
-            if name not in self._types:
-                self._types[name] = _SQL_TYPES[str(field.type)]
-                new = f"{column(name).sql('duckdb')} {self._types[name]}"
-                self.connection.execute(f"ALTER TABLE {SPOOL} ADD COLUMN {new}")
+            self._add_column(field.name, _SQL_TYPES[str(field.type)])
         self.limit_memory()
+
+    def _add_column(self, field: str, sql_type: str) -> None:
+        name = _field(field)
+        if name not in self._types:
+            self._types[name] = sql_type
+            new = f"{column(name).sql('duckdb')} {sql_type}"
+            self.connection.execute(f"ALTER TABLE {SPOOL} ADD COLUMN {new}")
 
     def _insert(self, first: RecordBatch, batches: Iterator[RecordBatch]) -> RecordBatch | None:
         """Inserts batches until one has a column or type that is new; gives that one."""

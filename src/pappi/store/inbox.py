@@ -286,8 +286,17 @@ class Inbox:
             )
             return dict(counts.fetchall())
 
-    def remove(self, cases: Iterable[str]) -> None:
-        """Every trace of these cases, in the file too; also if they were removed before."""
+    def remove(self, cases: Iterable[str], late: Iterable[str] = ()) -> None:
+        """Every trace of these cases, in the file too; also if they were removed before.
+
+        Of `late` ones, which the log keeps, only what is not sealed: that it has them, stays known.
+        """
+        with writing(self._connection), self._chosen(late):
+            self._connection.execute(
+                "DELETE FROM event WHERE data = ? AND sealed = 0"
+                " AND case_id IN (SELECT value FROM temp.chosen)",
+                (self._data,),
+            )
         with writing(self._connection), self._chosen(cases):
             for held in ("event", "stored"):
                 self._connection.execute(
