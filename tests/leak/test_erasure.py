@@ -182,7 +182,7 @@ def test_deleting_rows_of_the_events_without_rewriting_is_caught(
 def test_deleting_rows_of_the_inbox_without_rewriting_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def only_delete(inbox: Inbox, cases: Iterable[str]) -> None:
+    def only_delete(inbox: Inbox, cases: Iterable[str], _late: Iterable[str]) -> None:
         inbox._connection.execute("PRAGMA secure_delete = OFF")
         for case in cases:
             inbox._connection.execute("DELETE FROM event WHERE case_id = ?", [case])
