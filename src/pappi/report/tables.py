@@ -160,11 +160,12 @@ def answers_table(series: Series) -> Table:
     grouped, alike = any(a.group is not None for a in series.answers), paid_alike(series)
     spread, labels = is_distribution(series), [a.period.label for a in series.answers]
     unjudged = spread or (compares(series) and not series.targets)
+    width = 24 if compares(series) else 16  # percentage points take more room
     columns: dict[str, Options] = {
         # Dates from and to take two lines where there is little room.
         "Period": {"min_width": len(max(" ".join(labels).split(), key=len, default=""))},
         **({"Group": {"overflow": "ellipsis", "max_width": 16}} if grouped else {}),
-        "Median" if spread else value_header(series): {**_NUMBER, "max_width": 16},
+        "Median" if spread else value_header(series): {**_NUMBER, "max_width": width},
         "Interval": {"max_width": 28},
         **dict.fromkeys(spread_headers(series), _RIGHT),
         **({"Noise": {"no_wrap": True}} if compares(series) else {"Cases": _NUMBER}),
