@@ -19,8 +19,8 @@ Tree: TypeAlias = "str | list[Tree] | dict[str, Tree]"
 
 CALENDARS = (
     *("Mon-Fri 09:00-17:00", "always", "Mon-Fri 09:00-12:00 13:00-17:00; Sat 09:00-13:00"),
-    *("22:00-06:00", "Mon-Thu 8:00-16:30; in Europe/Madrid", "closed; 1 Jun to 31 Aug always"),
-    "Mon-Fri 09:00-17:00; 15 Jun to 15 Sep Mon-Fri 08:00-15:00; except 2014-12-24; in UTC",
+    *("22:00-06:00", "Mon-Thu 8:00-16:30; in Europe/Madrid", "closed; in UTC"),
+    "Mon-Fri 09:00-17:00; Sat 08:00-15:00; except 2014-12-24; in UTC",
     "Mon-Sun 00:00-24:00; except 2015-08-03 to 2015-08-14; in Asia/Kathmandu",
     "Mon-Fri 09:00-17:00; except holidays in ES, DE-BY; in Europe/Berlin",
 )

@@ -211,16 +211,12 @@ class Java:
         return found | (self._hours() if dice.chance(10) else {})
 
     def _hours(self) -> Record:
-        way = self._dice.number(0, 5)
+        way = self._dice.number(0, 4)
         if way < 3:
             return {"considerOnly": self._dice.one(_SCHEDULES)}
         if way == 3:
             return {"considerOnly": {"basic": _SCHEDULES[0]}}
-        if way == 4:
-            return {"considerOnly": f"{_SCHEDULES[0]}/H", "holidays": ["2014-12-25", "2015-01-01"]}
-        first: Tree = {"from": "1/1", "to": "6/14", "schedule": "L-VT09:00-18:00"}
-        then: Tree = {"from": "6/15", "to": "12/31", "schedule": "L-VT08:00-15:00"}
-        return {"considerOnly": [first, then]}
+        return {"considerOnly": f"{_SCHEDULES[0]}/H", "holidays": ["2014-12-25", "2015-01-01"]}
 
     def _derived(self, kind: Kind, depth: int) -> Record:
         kinds = {name: self._dice.one(_KINDS) for name in self._dice.several(VARIABLES, 0, 3)}

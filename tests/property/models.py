@@ -83,7 +83,6 @@ from pappi.values import (
     Epsilon,
     Grid,
     Kind,
-    Season,
     Unit,
     Vocabulary,
     Week,
@@ -307,19 +306,9 @@ _zones = st.none() | st.sampled_from(["Europe/Madrid", "UTC", "Asia/Kathmandu"])
 _dates = st.dates(date(1990, 1, 1), date(2040, 12, 31))
 
 
-@st.composite
-def _seasons(draw: st.DrawFn) -> tuple[Season, ...]:
-    """Disjoint parts of the year, the second perhaps over New Year."""
-    summer = Season((4, draw(st.integers(1, 30))), (8, draw(st.integers(1, 31))), draw(_weeks))
-    last = draw(st.sampled_from([(12, 24), (1, 6)]))
-    winter = Season((11, draw(st.integers(1, 30))), last, draw(_weeks))
-    return draw(st.sampled_from([(), (summer,), (summer, winter)]))
-
-
 calendars: st.SearchStrategy[WorkingCalendar] = st.builds(
     WorkingCalendar,
     _weeks,
-    _seasons(),
     st.lists(_dates, max_size=3, unique=True).map(lambda days: tuple(sorted(days))),
     st.sets(st.sampled_from(["ES", "DE-BY", "FR"]), max_size=2).map(
         lambda them: tuple(sorted(them))

@@ -415,14 +415,6 @@ def test_a_data_property_is_that_of_some_event() -> None:
         ("L-DT00:00-00:00", "always; in Europe/Madrid"),
         ({"basic": "S-DT10:00-14:00"}, "Sat-Sun 10:00-14:00; in Europe/Madrid"),
         ("Mon-Fri 9:00-17:00", "Mon-Fri 09:00-17:00"),
-        (
-            [
-                {"from": "1/1", "to": "6/14", "schedule": "L-VT09:00-18:00"},
-                {"from": "6/15", "to": "9/15", "schedule": "L-VT08:30-15:00"},
-                {"from": "9/16", "to": "12/31", "schedule": "L-VT09:00-18:00"},
-            ],
-            "Mon-Fri 09:00-18:00; 15 Jun to 15 Sep Mon-Fri 08:30-15:00; in Europe/Madrid",
-        ),
     ],
 )
 def test_schedules_are_working_calendars(schedule: object, calendar: str) -> None:
@@ -443,9 +435,7 @@ def test_holidays_have_to_be_listed() -> None:
     [
         "V-LT09:00-18:00", "L-VT18:00-09:00", "L-VT09:60-18:00", "L-VT25:00-26:00", "soon", 5, [],
         {}, {"basic": {}}, [{"from": "1/1", "to": "6/14", "schedule": "L-VT09:00-18:00"}],
-        [{"from": "13/1", "to": "12/31", "schedule": "L-VT09:00-18:00"}], [5], ["1/1"],
-        [{"from": "1/1", "to": "2/30", "schedule": "L-VT09:00-18:00"},
-         {"from": "3/1", "to": "12/31", "schedule": "L-VT09:00-18:00"}],
+        {"combined": [{"from": "1/1", "to": "12/31", "schedule": "L-VT09:00-18:00"}]}, [5], ["1/1"],
     ],
 )  # fmt: skip
 def test_schedules_that_are_none_are_refused(schedule: object) -> None:

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 from pappi.values import (
     DayTable,
-    Season,
     Week,
     Window,
     WorkingCalendar,
@@ -44,17 +43,6 @@ _days = _borders.map(
 _weeks: st.SearchStrategy[Week] = st.one_of(
     st.just(OFFICE), st.just(((Window(0, 1440),),) * 7), st.tuples(*[_days] * 7), st.just(NOBODY)
 )
-_leap_days = st.dates(date(2000, 1, 1), date(2000, 12, 31)).map(lambda day: (day.month, day.day))
-
-
-@st.composite
-def _seasons(draw: st.DrawFn) -> tuple[Season, ...]:
-    borders = draw(st.lists(_leap_days, max_size=8, unique=True))
-    borders = sorted(borders[: len(borders) // 2 * 2])
-    if draw(st.booleans()):  # the last one over New Year
-        borders = borders[1:] + borders[:1]
-    pairs = zip(borders[::2], borders[1::2], strict=True)
-    return tuple(Season(first, last, draw(_weeks)) for first, last in pairs)
 
 
 _PLACES = ["ES", "DE-BY", "US-CA", "BR-São Paulo Capital", "NZ-South Canterbury", "IN"]
@@ -66,7 +54,6 @@ def calendars() -> st.SearchStrategy[WorkingCalendar]:
     return st.builds(
         WorkingCalendar,
         _weeks,
-        _seasons(),
         st.sets(dates, max_size=9).map(lambda days: tuple(sorted(days))),
         st.lists(st.sampled_from(_PLACES), max_size=3, unique=True).map(tuple),
         st.none() | st.sampled_from(_ZONES),
@@ -85,9 +72,8 @@ def test_the_largest_calendar_is_read_back_as_well() -> None:
     full: Week = tuple(
         tuple(Window(60 * n + day, 60 * n + 30) for n in range(1, 13)) for day in range(7)
     )
-    seasons = tuple(Season((m, d), (m, d + 9), full) for m in range(1, 13) for d in (1, 15))
     dates = tuple(date(1900, 1, 1) + timedelta(days=2 * n) for n in range(2_000))
-    calendar = WorkingCalendar(full, seasons, dates, tuple(_PLACES), "America/St_Johns")
+    calendar = WorkingCalendar(full, dates, tuple(_PLACES), "America/St_Johns")
     assert parse_calendar(str(calendar)) == calendar
 
 
@@ -116,8 +102,6 @@ def test_the_largest_calendar_is_read_back_as_well() -> None:
             "always; in europe/madrid; except holidays in es,de-by",
             "always; except holidays in ES, DE-BY; in Europe/Madrid",
         ),
-        ("1 July to 31 August closed; always", "always; 1 Jul to 31 Aug closed"),
-        ("15 Jun to 15 Sep Mon 08:00-15:00", "closed; 15 Jun to 15 Sep Mon 08:00-15:00"),
     ],
 )
 def test_a_line_is_read_as_it_is_meant(written: str, line: str) -> None:
@@ -137,10 +121,7 @@ def test_a_line_is_read_as_it_is_meant(written: str, line: str) -> None:
         ("Mon", "hours are missing", "09:00-17:00"),
         ("", "gives hours", "always"),
         ("except holidays in ES", "gives hours", "always"),
-        ("15 Jun Mon 09:00-10:00", "season", "15 Jun to 15 Sep"),
-        ("30 Feb to 1 Mar always", "day 30 in month 2", ""),
-        ("1 Jan to 1 Mai always", "'Mai'", "did you mean 'May'"),
-        ("1 Nov to 1 Mar always; 1 Feb to 1 Apr closed", "overlap", "1 Nov to 1 Mar"),
+        ("15 Jun to 15 Sep Mon 09:00-10:00", "'jun' is not a span of hours", "with ';'"),
         ("always; except 24 Dec", "'24 Dec'", "2014-12-24"),
         ("always; except 2014-02-30", "2014-02-30", ""),
         ("always; except 2014-12-24 to 2013-12-24", "ends before it begins", ""),
@@ -204,13 +185,6 @@ def test_reading_takes_work_in_proportion_to_the_line(piece: str) -> None:
         lambda: WorkingCalendar(OFFICE[:6]),
         lambda: WorkingCalendar(((Window(0, 60), Window(60, 70)),) + ((),) * 6),
         lambda: WorkingCalendar(((Window(90, 99), Window(60, 70)),) + ((),) * 6),
-        lambda: WorkingCalendar(NOBODY, (Season((13, 1), (1, 1), NOBODY),)),
-        lambda: WorkingCalendar(
-            NOBODY, (Season((12, 1), (2, 1), NOBODY), Season((1, 1), (1, 9), NOBODY))
-        ),
-        lambda: WorkingCalendar(
-            NOBODY, (Season((2, 1), (2, 9), NOBODY), Season((12, 1), (2, 1), NOBODY))
-        ),
         lambda: WorkingCalendar(NOBODY, holidays=(date(2014, 2, 1), date(2014, 1, 1))),
         lambda: WorkingCalendar(NOBODY, countries=("ES", "ES")),
         lambda: WorkingCalendar(NOBODY, countries=("es",)),
@@ -243,13 +217,8 @@ def _works_at(calendar: WorkingCalendar, local: datetime, free: frozenset[date])
     """What the calendar says of a moment on the wall clock, in the plainest way."""
     if local.date() in free or local.date() in calendar.holidays:
         return False
-    week = calendar.week
-    for season in calendar.seasons:
-        at, first, last = (local.month, local.day), season.first, season.last
-        if first <= at <= last if first <= last else at >= first or at <= last:
-            week = season.week
-    minute = 60 * local.hour + local.minute
-    return any(window.start <= minute < window.end for window in week[local.weekday()])
+    minute, windows = 60 * local.hour + local.minute, calendar.week[local.weekday()]
+    return any(window.start <= minute < window.end for window in windows)
 
 
 def _minute_by_minute(
@@ -384,9 +353,7 @@ def test_an_empty_stretch_of_time_has_an_empty_table() -> None:
 
 
 def test_a_table_of_120_years_takes_a_few_calls_a_day() -> None:
-    calendar = parse_calendar(
-        "Mon-Fri 09:00-12:00 13:00-17:00; 15 Jun to 15 Sep Mon-Fri 08:00-15:00; in Europe/Madrid"
-    )
+    calendar = parse_calendar("Mon-Fri 09:00-12:00 13:00-17:00; Sat 08:00-15:00; in Europe/Madrid")
     first, until = date(1930, 1, 1), date(2050, 1, 1)
     working_days_of.cache_clear()
     calls = calls_in(lambda: working_days_of(calendar, UTC_ZONE, first, until))

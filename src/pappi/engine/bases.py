@@ -14,10 +14,9 @@ What is more needs another look at the events, in the order of `pos`:
 
 The working time from some fixed start up to an instant grows only inside working windows.
 `values.working_days_of` cuts it into days: what was worked before each day, and the day's
-windows. So a calendar becomes a small table, joined by the number of the day; holidays,
-seasons and summer time are all in the table. Working time between two instants is two look-ups
-of a day each, and a subtraction. An instant before the table counts as its start, one after
-it as its end.
+windows. So a calendar becomes a small table, joined by the number of the day; holidays and
+summer time are all in the table. Working time between two instants is two look-ups of a day each,
+and a subtraction. An instant before the table counts as its start, one after it as its end.
 """
 
 from __future__ import annotations

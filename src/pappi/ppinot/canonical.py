@@ -52,7 +52,6 @@ from pappi.values import (
     DefaultBounds,
     Grid,
     Period,
-    Season,
     Window,
     WorkingCalendar,
 )
@@ -132,16 +131,20 @@ def _both(first: SingleInstance | None, second: SingleInstance | None) -> Single
 class Form:
     """How a class is written: its tag, and for each member the attribute it is read from.
 
-    A member that came `later` is left out where it is empty: older questions have none.
+    A member that came `later` is left out where it is empty: older questions have none. One that is
+    `gone` is written as empty: older questions have it.
     """
 
     tag: str
     members: Mapping[str, str]
     later: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
 
 
-def _form(tag: str, *same: str, later: tuple[str, ...] = (), **renamed: str) -> Form:
-    return Form(tag, {**{name: name for name in (*same, *later)}, **renamed}, later)
+def _form(
+    tag: str, *same: str, later: tuple[str, ...] = (), gone: tuple[str, ...] = (), **renamed: str
+) -> Form:
+    return Form(tag, {**{name: name for name in (*same, *later)}, **renamed}, later, gone)
 
 
 FORMS: Mapping[type, Form] = {
@@ -202,9 +205,10 @@ FORMS: Mapping[type, Form] = {
     # Values.
     Bounds: _form("Bounds", "low", "high"),
     Period: _form("Period", "start", "end"),
-    WorkingCalendar: _form("WorkingCalendar", "week", "seasons", "holidays", "countries", "zone"),
+    WorkingCalendar: _form(
+        "WorkingCalendar", "week", "holidays", "countries", "zone", gone=("seasons",)
+    ),
     Window: _form("Window", "start", "end"),
-    Season: _form("Season", "first", "last", "week"),
 }
 
 
@@ -226,4 +230,4 @@ def canonical_form(value: object) -> JSON:
         raise TypeError(f"{type(value).__name__} has no canonical form")
     members = {name: canonical_form(getattr(value, attr)) for name, attr in form.members.items()}
     written = {n: member for n, member in members.items() if member or n not in form.later}
-    return {"is": form.tag, **written}
+    return {"is": form.tag, **written, **{name: [] for name in form.gone}}

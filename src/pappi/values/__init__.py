@@ -85,7 +85,6 @@ from pappi.values.units import (
 )
 from pappi.values.working_time import (
     DayTable,
-    Season,
     Week,
     Window,
     WorkingCalendar,
@@ -152,7 +151,6 @@ __all__ = [
     "RankLikelihood",
     "Right",
     "Role",
-    "Season",
     "Series",
     "ShownTarget",
     "Smoothed",

@@ -2,12 +2,12 @@
 
 Written in one line, the same in every notation, and read back from it:
 
-    Mon-Fri 09:00-12:00 13:00-17:00; Sat 09:00-13:00; 15 Jun to 15 Sep Mon-Fri 08:00-15:00;
-    except 2014-12-24, 2015-08-03 to 2015-08-14; except holidays in ES, DE-BY; in Europe/Madrid
+    Mon-Fri 09:00-12:00 13:00-17:00; Sat 09:00-13:00; except 2014-12-24, 2015-08-03 to 2015-08-14;
+    except holidays in ES, DE-BY; in Europe/Madrid
 
 Hours may be `always` or `closed` instead of times; days left out are all seven. Hours that
-end before they begin end the next morning, and from then on are that morning's: of its
-season, and not worked if it is a holiday.
+end before they begin end the next morning, and from then on are that morning's: not worked if it
+is a holiday.
 
 Zones and countries are public names that come from packages: zones from `zoneinfo`, countries
 and their subdivisions from `holidays`, which is imported only when a calendar names a country.
@@ -34,17 +34,12 @@ from zoneinfo import ZoneInfo, available_timezones
 DAY_MINUTES = 24 * 60
 MOST_WINDOWS = 12
 """Per day: each window is a column of the table of days."""
-MOST_SEASONS, MOST_DATES, MOST_COUNTRIES = 24, 2_000, 40
+MOST_DATES, MOST_COUNTRIES = 2_000, 40
 MOST_TEXT = 60_000
 """Longer than any valid calendar as text, so that every calendar can be read back."""
 
 _LONG_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_LONG_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
-_DAYS, _MONTHS = (tuple(name[:3] for name in names) for names in (_LONG_DAYS, _LONG_MONTHS))
-_LEAP_YEAR = 2000
+_DAYS = tuple(name[:3] for name in _LONG_DAYS)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _ECHOED = 40
 _LISTED = 20
@@ -67,61 +62,27 @@ class Window:
 
 Week = tuple[tuple[Window, ...], ...]
 """The windows of each day, Monday first: seven of them, in order, with time between any two."""
-DayOfYear = tuple[int, int]
-"""Month and day."""
-
-
-@dataclass(frozen=True, slots=True)
-class Season:
-    """A part of every year with hours of its own: from one (month, day) to another, included.
-
-    It may lie over New Year. 29 February stands for the end of February in other years.
-    """
-
-    first: DayOfYear
-    last: DayOfYear
-    week: Week
-
-    def __post_init__(self) -> None:
-        _check_week(self.week)
-        for month, day in (self.first, self.last):
-            _check_day_of_year(month, day)
-
-    def holds(self, month: int, day: int) -> bool:
-        if self.first <= self.last:
-            return self.first <= (month, day) <= self.last
-        return not self.last < (month, day) < self.first
-
-    @property
-    def dates(self) -> str:
-        """
-        >>> Season((6, 15), (9, 15), ((),) * 7).dates
-        '15 Jun to 15 Sep'
-        """
-        return " to ".join(f"{day} {_MONTHS[month - 1]}" for month, day in (self.first, self.last))
 
 
 @dataclass(frozen=True, slots=True)
 class WorkingCalendar:
-    """Hours of the week, seasons in which they differ, and days on which nobody works.
+    """Hours of the week, and days on which nobody works.
 
     `countries` are codes of the `holidays` package, with a subdivision after a dash: DE-BY.
-    Without a zone the hours are those of the log's time zone. Seasons and dates are in
-    order, and windows that would touch are one, so that the same calendar gives the same query.
+    Without a zone the hours are those of the log's time zone. Dates are in order, and windows that
+    would touch are one, so that the same calendar gives the same query.
 
     >>> str(WorkingCalendar(((Window(540, 1020),),) * 5 + ((),) * 2, zone="Europe/Madrid"))
     'Mon-Fri 09:00-17:00; in Europe/Madrid'
     """
 
     week: Week
-    seasons: tuple[Season, ...] = ()
     holidays: tuple[date, ...] = ()
     countries: tuple[str, ...] = ()
     zone: str | None = None
 
     def __post_init__(self) -> None:
         _check_week(self.week)
-        _check_seasons(self.seasons)
         if len(self.holidays) > MOST_DATES:
             raise ValueError(f"a calendar has at most {MOST_DATES} free days")
         if any(day >= following for day, following in pairwise(self.holidays)):
@@ -147,24 +108,6 @@ def _check_week(week: Week) -> None:
             raise ValueError(f"the windows of {day} are not in order, with time between them")
 
 
-def _check_day_of_year(month: int, day: int) -> None:
-    try:
-        date(_LEAP_YEAR, month, day)
-    except ValueError:
-        raise ValueError(f"no year has a day {day} in month {month}") from None
-
-
-def _check_seasons(seasons: tuple[Season, ...]) -> None:
-    if len(seasons) > MOST_SEASONS:
-        raise ValueError(f"a calendar has at most {MOST_SEASONS} seasons")
-    if list(seasons) != sorted(seasons, key=lambda season: season.first):
-        raise ValueError("seasons are not in order of their first days")
-    # In that order only neighbours can overlap; beyond New Year the last one's is the first.
-    for earlier, later in pairwise((*seasons, *seasons[:1]) if len(seasons) > 1 else ()):
-        if earlier.holds(*later.first):
-            raise ValueError(f"two seasons overlap: {earlier.dates}, and {later.dates}")
-
-
 def _check_countries(countries: tuple[str, ...]) -> None:
     if len(countries) > MOST_COUNTRIES:
         raise ValueError(f"a calendar has at most {MOST_COUNTRIES} countries")
@@ -184,8 +127,6 @@ def _check_spelling(name: str, spelling: str) -> None:
 
 def _clauses(calendar: WorkingCalendar) -> Iterator[str]:
     yield from _week_lines(calendar.week)
-    for season in calendar.seasons:
-        yield from (f"{season.dates} {hours}" for hours in _week_lines(season.week))
     if calendar.holidays:
         yield "except " + ", ".join(_dates(calendar.holidays))
     if calendar.countries:
@@ -239,9 +180,9 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 @dataclass(slots=True)
 class _Reading:
-    """What has been read of a line so far; hours by season, None for the usual ones."""
+    """What has been read of a line so far."""
 
-    hours: dict[tuple[DayOfYear, DayOfYear] | None, list[_Hours]] = field(default_factory=dict)
+    hours: list[_Hours] = field(default_factory=list)
     holidays: set[date] = field(default_factory=set)
     countries: dict[str, None] = field(default_factory=dict)
     zone: str | None = None
@@ -249,15 +190,8 @@ class _Reading:
     def calendar(self) -> WorkingCalendar:
         if not self.hours:
             raise ValueError("a calendar gives hours, as in Mon-Fri 09:00-17:00, or always")
-        weeks = [(dates, _week_of(parts)) for dates, parts in self.hours.items()]
-        seasons = [Season(*dates, week) for dates, week in weeks if dates is not None]
-        return WorkingCalendar(
-            dict(weeks).get(None, _week_of([])),
-            tuple(sorted(seasons, key=lambda season: season.first)),
-            tuple(sorted(self.holidays)),
-            tuple(self.countries),
-            self.zone,
-        )
+        holidays = tuple(sorted(self.holidays))
+        return WorkingCalendar(_week_of(self.hours), holidays, tuple(self.countries), self.zone)
 
 
 def parse_calendar(text: str) -> WorkingCalendar:
@@ -291,10 +225,7 @@ def _read_clause(part: str, reading: _Reading) -> None:
                 raise ValueError(f"the zone is {reading.zone} already, and a calendar has only one")
             reading.zone = zone
         case _:
-            words = part.replace(",", " ").split()
-            season = _season_of(words)
-            hours = _hours_of(words if season is None else words[5:])
-            reading.hours.setdefault(season, []).append(hours)
+            reading.hours.append(_hours_of(part.replace(",", " ").split()))
 
 
 def _read_exception(rest: str, reading: _Reading) -> None:
@@ -343,25 +274,8 @@ class _Hours:
     spans: tuple[tuple[int, int], ...]
 
 
-def _season_of(words: Sequence[str]) -> tuple[DayOfYear, DayOfYear] | None:
-    """The season a part begins with, as five words: `15 Jun to 15 Sep`; None without one."""
-    if not (words and words[0].isascii() and words[0].isdigit()):
-        return None
-    if len(words) < 5 or words[2].lower() != "to":
-        raise ValueError("a season is written as in 15 Jun to 15 Sep")
-    return _read_day_of_year(words[0], words[1]), _read_day_of_year(words[3], words[4])
-
-
-def _read_day_of_year(day: str, month: str) -> DayOfYear:
-    if not (day.isascii() and day.isdigit() and len(day) <= 2):
-        raise ValueError(f"a season is written as in 15 Jun to 15 Sep, without {_echo(day)}")
-    number = _number_of(month, _LONG_MONTHS, "month") + 1
-    _check_day_of_year(number, int(day))
-    return number, int(day)
-
-
 def _hours_of(words: Sequence[str]) -> _Hours:
-    """The days and hours of a part, without its season."""
+    """The days and hours of a part."""
     days = tuple(takewhile(lambda word: not _is_hours(word), words))
     hours = [word.lower() for word in words[len(days) :]]
     numbers = dict.fromkeys(number for word in days for number in _read_weekdays(word))
@@ -376,8 +290,8 @@ def _is_hours(word: str) -> bool:
 
 def _read_weekdays(word: str) -> Iterator[int]:
     first, dash, last = word.partition("-")
-    start = _number_of(first, _LONG_DAYS, "day")
-    end = _number_of(last, _LONG_DAYS, "day") if dash else start
+    start = _weekday(first)
+    end = _weekday(last) if dash else start
     for step in range((end - start) % len(_DAYS) + 1):
         yield (start + step) % len(_DAYS)
 
@@ -540,15 +454,14 @@ def public_holidays(place: str, first_year: int, last_year: int) -> frozenset[da
 # --- helping with names --------------------------------------------------------------
 
 
-def _number_of(word: str, names: tuple[str, ...], kind: str) -> int:
-    """The number of a day or month by its name, in full or its first three letters."""
-    for number, name in enumerate(names):
+def _weekday(word: str) -> int:
+    """The number of a day by its name, in full or its first three letters."""
+    for number, name in enumerate(_LONG_DAYS):
         if word.lower() in (name[:3].lower(), name.lower()):
             return number
-    short = [name[:3] for name in names]
-    closest = _closest(word, {name.lower(): name for name in (*short, *names)}, cutoff=0.6)
-    fits = _suggestion(closest, f"one of {', '.join(short)}")
-    raise ValueError(f"no {kind} is called {_echo(word)}; {fits}")
+    closest = _closest(word, {name.lower(): name for name in (*_DAYS, *_LONG_DAYS)}, cutoff=0.6)
+    fits = _suggestion(closest, f"one of {', '.join(_DAYS)}")
+    raise ValueError(f"no day is called {_echo(word)}; {fits}")
 
 
 def _suggestion(closest: str | None, otherwise: str) -> str:
@@ -646,8 +559,7 @@ class _LocalHours:
     """The working hours of each local day, in microseconds after its midnight."""
 
     def __init__(self, calendar: WorkingCalendar, first_year: int, last_year: int) -> None:
-        self._usual = _week_us(calendar.week)
-        self._seasons = [(season, _week_us(season.week)) for season in calendar.seasons]
+        self._week = _week_us(calendar.week)
         self._free = {day.toordinal() - _EPOCH_DAY for day in calendar.holidays}
         for place in calendar.countries:
             days = public_holidays(place, first_year, last_year)
@@ -656,9 +568,7 @@ class _LocalHours:
     def of(self, day: int) -> tuple[Span, ...]:
         if day in self._free:
             return ()
-        called = date.fromordinal(day + _EPOCH_DAY)
-        weeks = (week for season, week in self._seasons if season.holds(called.month, called.day))
-        return next(weeks, self._usual)[called.weekday()]
+        return self._week[date.fromordinal(day + _EPOCH_DAY).weekday()]
 
 
 def _week_us(week: Week) -> _WeekUs:

@@ -518,7 +518,7 @@ def _calendar(foreign: Foreign) -> WorkingCalendar:
     week = tuple(() if day in free else (window,) for day in range(7))
     holidays, countries = _holidays(foreign.find("holiday_list"))
     try:
-        return WorkingCalendar(week, (), holidays, countries, "UTC")
+        return WorkingCalendar(week, holidays, countries, "UTC")
     except (ValueError, UsageError) as wrong:
         raise foreign.refusal(str(wrong)) from None
 

@@ -6,7 +6,6 @@ measure `unitOfMeasure` is a label to show.
 
     L-VT09:00-18:00      Monday to Friday, in Spanish: L M X J V S D; an end of 00:00 is midnight
     L-VT09:00-18:00/H    … without the holidays, which are listed in the field `holidays`
-    [{"from": "1/1", "to": "6/14", "schedule": "…"}, …]    by season, over the whole year
 
 Java counts the hours in Europe/Madrid, whatever the log says, so that is the zone of what is
 read. Any other calendar is written as calendars are everywhere here, which Java cannot read.
@@ -15,11 +14,8 @@ read. Any other calendar is written as calendars are everywhere here, which Java
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from contextlib import suppress
-from datetime import date, timedelta
+from datetime import date
 from fractions import Fraction
-from itertools import pairwise
 
 from pappi.ppinot.model import (
     AggregatedMeasure,
@@ -30,7 +26,7 @@ from pappi.ppinot.model import (
     measure_kind,
 )
 from pappi.ppinot.notations.building import usual_unit
-from pappi.ppinot.notations.document import ListNode, MapNode, Node, ScalarNode
+from pappi.ppinot.notations.document import ListNode, Node, ScalarNode
 from pappi.ppinot.notations.metamodel.fields import Fields, as_json, exact
 from pappi.ppinot.wording import quoted
 from pappi.values import (
@@ -38,7 +34,6 @@ from pappi.values import (
     FRACTION,
     PERCENT,
     Kind,
-    Season,
     Unit,
     Week,
     Window,
@@ -136,11 +131,7 @@ _DAYS = "LMXJVSD"
 _BASIC = re.compile(
     rf"([{_DAYS}])-([{_DAYS}])T([0-9]{{2}}):([0-9]{{2}})-([0-9]{{2}}):([0-9]{{2}})(/H)?"
 )
-_MONTH_DAY = re.compile(r"-{0,2}([0-9]{1,2})[/-]([0-9]{1,2})")
 _MIDNIGHT = 24 * 60
-_MOST_ITEMS = 24
-
-Item = tuple[tuple[int, int], tuple[int, int], Week]
 
 
 def read_schedule(fields: Fields) -> WorkingCalendar | None:
@@ -161,13 +152,15 @@ def _schedule(node: Node, fields: Fields) -> WorkingCalendar:
         schedule = inner.get("basic") or inner.get("combined") if inner else None
     match schedule:
         case ListNode():
-            return _combined(schedule, fields)
+            raise ValueError("schedules by season are not read: hours are the same all year")
         case ScalarNode():
             text = schedule.text.strip()
             week = _week(text)
             if week is None:
                 return parse_calendar(text)
-            return WorkingCalendar(week, holidays=_holidays([text], fields), zone=ZONE)
+            return WorkingCalendar(
+                week, _holidays(fields) if text.endswith("/H") else (), zone=ZONE
+            )
     raise ValueError("expected a schedule such as L-VT09:00-18:00")
 
 
@@ -188,12 +181,7 @@ def _week(text: str) -> Week | None:
     return tuple((Window(start, end),) if first <= day <= last else () for day in range(7))
 
 
-def _holidays(texts: Sequence[str], fields: Fields) -> tuple[date, ...]:
-    marked = {text.endswith("/H") for text in texts}
-    if len(marked) > 1:
-        raise ValueError("either all parts of a combined schedule have /H or none has")
-    if True not in marked:
-        return ()
+def _holidays(fields: Fields) -> tuple[date, ...]:
     if "holidays" not in fields:
         message = "/H stands for the holidays that an installation of Java PPINOT was given"
         raise ValueError(f'{message}; list them: "holidays": ["2014-12-25", …]')
@@ -207,54 +195,6 @@ def _date(text: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise ValueError(f"{quoted(text)} is not a valid date") from None
-
-
-# --- combined schedules ---------------------------------------------------------------
-
-
-def _combined(node: ListNode, fields: Fields) -> WorkingCalendar:
-    if not 1 <= len(node.items) <= _MOST_ITEMS:
-        raise ValueError(f"a combined schedule has from 1 to {_MOST_ITEMS} parts")
-    parts = [Fields(item, fields.context) for item in node.items if isinstance(item, MapNode)]
-    if len(parts) < len(node.items):
-        raise ValueError('a part of a combined schedule is {"from": …, "to": …, "schedule": …}')
-    texts = [part.text("schedule").strip() for part in parts]
-    items = sorted(map(_item, parts))
-    if items[0][0] != (1, 1) or items[-1][1] != (12, 31):
-        raise ValueError("a combined schedule goes from 1/1 to 12/31")
-    for (_, last, _), (first, _, _) in pairwise(items):
-        if first not in _next_days(last):
-            raise ValueError(
-                f"a combined schedule must have no gaps: {last} is followed by {first}"
-            )
-    # The hours around New Year are the usual ones, the others those of seasons.
-    usual = items[0][2]
-    seasons = tuple(Season(*item) for item in items if item[2] != usual)
-    return WorkingCalendar(usual, seasons, _holidays(texts, fields), zone=ZONE)
-
-
-def _item(part: Fields) -> Item:
-    week = _week(part.text("schedule").strip())
-    if week is None:
-        raise ValueError(f"{quoted(part.text('schedule'))} is not a schedule as L-VT09:00-18:00")
-    return _month_day(part.text("from")), _month_day(part.text("to")), week
-
-
-def _month_day(text: str) -> tuple[int, int]:
-    match = _MONTH_DAY.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{quoted(text)} is not a month and a day such as 6/15")
-    return int(match[1]), int(match[2])
-
-
-def _next_days(day: tuple[int, int]) -> set[tuple[int, int]]:
-    """The day after, in a leap year and in others."""
-    after = set()
-    for year in (2000, 2001):
-        with suppress(ValueError):
-            following = date(year, *day) + timedelta(days=1)
-            after.add((following.month, following.day))
-    return after
 
 
 # --- writing --------------------------------------------------------------------------
@@ -272,7 +212,7 @@ def written_schedule(calendar: WorkingCalendar) -> dict[str, object]:
 
 
 def _basic(calendar: WorkingCalendar) -> str | None:
-    if calendar.zone != ZONE or calendar.seasons or calendar.countries:
+    if calendar.zone != ZONE or calendar.countries:
         return None
     open_days = [day for day, windows in enumerate(calendar.week) if windows]
     hours = {windows for windows in calendar.week if windows}
