@@ -19,6 +19,7 @@ _PERIODS = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY", "monthly")
 _KINDS = tuple(Kind)
 
 Record = dict[str, Tree]
+_TARGETS: tuple[Tree, ...] = ("below 5", "between -3 and 1.5", {"green": "> 5", "amber": "> 4"})
 _NOISE: tuple[Tree, ...] = (["a", "b"], {"a": {"mechanism": "laplace", "share": "0.3"}, "b": {}})
 
 
@@ -44,8 +45,6 @@ class Java:
         dice = self._dice
         measure = self.multi()
         found: Record = {"id": identifier, "measuredBy": measure}
-        if isinstance(keys := measure.get("keys"), list) and dice.chance(50):
-            found["groupTargets"] = [{"value": keys[0], **self._target()}]
         texts = [text for text in TEXTS if text.strip()]
         optional: Record = {
             "name": dice.one(texts),
@@ -55,10 +54,14 @@ class Java:
             "informed": dice.one(texts),
             "comments": dice.one(texts),
             "target": self._target(),
-            "tolerated": self._target(),
             "scope": self._scope(),
-            "privacy": self._privacy(),
+            "catalogue": self._catalogue(measure.get("keys")),
         }
+        # Each of them is said in one way.
+        own = optional["catalogue"]
+        for key in ("target", "scope"):
+            if isinstance(own, dict) and key in own:
+                del optional[key]
         return found | {
             key: optional[key] for key in dice.several([*optional], 0, 1 if dice.is_short else 5)
         }
@@ -68,46 +71,48 @@ class Java:
         found: Record = {"refMin": dice.one(("0", "1.5", "-3"))} if dice.chance(60) else {}
         if dice.chance(70) or not found:
             found["refMax"] = dice.one(("5", "1e2", "99.9"))
-        if dice.chance(20):
-            found |= {"refMinExcluded": "true", "refMaxExact": "200/3"}
         return found
 
-    def _privacy(self) -> Record:
+    def _catalogue(self, keys: Tree | None) -> Record:
+        """What Java has no words for."""
         dice = self._dice
         choices: Record = {
             "epsilon": dice.one(("0.1", "1")),
+            "expected": dice.one(("0.3", "2", "30 %")),
+            "release": self._release(),
+            "target": dice.one(_TARGETS),
+            "scope": dice.one(("every quarter", "every week in the last 2 months", "whole time")),
+        }
+        if isinstance(keys, list) and dice.chance(50):
+            choices["target"] = {"groups": {str(keys[0]): "at most 5"}}
+        return {key: choices[key] for key in dice.several([*choices], 1, 2)}
+
+    def _release(self) -> Record:
+        dice = self._dice
+        choices: Record = {
             "answer": dice.one(("value", "verdict")),
             "mechanism": dice.one(mechanism_names()),
             "noise": dice.one(_NOISE),
-            "falloff": "1/3",
+            "falloff": "3",
             "buckets": "20",
-            "alone": "true",
-            "expected": dice.one(("0.3", "2")),
+            "set": "off",
         }
         return {key: choices[key] for key in dice.several([*choices], 1, 2)}
 
     # --- scopes -----------------------------------------------------------------------
 
     def _scope(self) -> Record:
-        dice, way = self._dice, self._dice.number(0, 3)
+        dice, way = self._dice, self._dice.number(0, 2)
         found: Record
         if way < 2:
             found = {"kind": "SimpleTimeFilter", "period": dice.one(_PERIODS)}
             found |= {"frequency": str(dice.number(1, 12))} if dice.chance(60) else {}
-            if dice.chance(15):
-                found |= {"period": "MONTHLY", "frequency": "6", "calendar": "quarter"}
             found |= {"relative": "true"} if dice.chance(20) else {}
-        elif way == 2:
-            found = {"kind": "LastInstancesFilter", "numberOfInstances": str(dice.number(1, 999))}
         else:
-            found = {"kind": "TimeFilter"}
+            found = {"kind": "LastInstancesFilter", "numberOfInstances": str(dice.number(1, 999))}
         relative = "relative" in found
         if dice.chance(30) and not relative:
             found |= {"from": "2014-01-01T00:00:00.000Z", "until": "2016-02-29"}
-        elif dice.chance(20) and not relative:
-            found["recent"] = {"period": dice.one(_PERIODS), "frequency": "2"}
-        if dice.chance(20):
-            found["cases"] = self.single(Kind.TRUTH)
         if dice.chance(20):
             found["referencePoint"] = self._anchor()
         return found
@@ -267,9 +272,5 @@ class Java:
             found["filter"] = self.single(Kind.TRUTH)
         if dice.chance(30) and function not in ("Share", "Count"):
             high = "60 days" if kind is Kind.DURATION else "12.5"
-            found["bounds"] = {
-                "low": "0",
-                "high": high,
-                "bounding": dice.one(("declared", "loose")),
-            }
+            found["bounds"] = ["0", high, *dice.one(((), ("loose",)))]
         return found

@@ -75,7 +75,7 @@ def test_what_could_not_be_computed_is_refused_before_the_charge(workspace: Work
 
 
 JAVA_TIME = """{{"definitions": [{{"kind": "AggregatedMeasure", "id": "a", "name": "a",
- "aggregationFunction": "Average", "bounds": {{"low": "0 days", "high": "9 days"}},
+ "aggregationFunction": "Average", "bounds": ["0 days", "9 days"],
  "baseMeasure": {{"kind": "TimeMeasure", "id": "t", {options}
    "from": {{"kind": "TimeInstantCondition", "appliesTo": "process",
              "changesToState": {{"genericState": "{start}"}}, "element": "process"}},
@@ -134,14 +134,14 @@ HUGE = "9" * 400
 @pytest.mark.parametrize(
     "fields",
     [
-        f'"valueRange": {{"low": "0", "high": "{HUGE}"}},',
-        f'"privacy": {{"mechanism": "threshold", "falloff": "1/{HUGE}"}},',
+        f'"catalogue": {{"value": ["0", "{HUGE}"]}},',
+        f'"catalogue": {{"release": {{"mechanism": "threshold", "falloff": "{HUGE}"}}}},',
     ],
 )
 def test_numbers_that_no_float_can_hold_are_refused(fields: str, workspace: Workspace) -> None:
     text = f"""{{"log": "small", "ppis": [{{"id": "p", "name": "p", {fields}
       "measuredBy": {{"kind": "AggregatedMeasure", "id": "a", "aggregationFunction": "Sum",
-        "bounds": {{"low": 0, "high": 5}},
+        "bounds": [0, 5],
         "baseMeasure": {{"kind": "CountMeasure", "id": "c", "when":
           {{"kind": "TimeInstantCondition", "appliesTo": "Pay", "lifecycle": "any",
             "changesToState": {{"genericState": "END"}}}}}}}}}}]}}"""
@@ -152,14 +152,17 @@ def test_numbers_that_no_float_can_hold_are_refused(fields: str, workspace: Work
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ('"target": {"refMax": 7}, "tolerated": {"refMax": 5},', "must include all of the target"),
-        ('"groupTargets": [{"value": "web", "refMax": 5}],', "which is not a group"),
+        (
+            '"catalogue": {"target": {"green": "at most 7", "amber": "at most 5"}},',
+            "must include all of the target",
+        ),
+        ('"catalogue": {"target": {"groups": {"web": "at most 5"}}},', "has no group"),
     ],
 )
 def test_targets_are_checked_whatever_the_notation(lines: str, message: str) -> None:
     text = f"""{{"log": "small", "ppis": [{{"id": "p", "name": "p", {lines}
       "measuredBy": {{"kind": "AggregatedMeasure", "id": "a", "aggregationFunction": "Sum",
-        "bounds": {{"low": 0, "high": 5}},
+        "bounds": [0, 5],
         "baseMeasure": {{"kind": "CountMeasure", "id": "c", "when":
           {{"kind": "TimeInstantCondition", "appliesTo": "Pay", "lifecycle": "any",
             "changesToState": {{"genericState": "END"}}}}}}}}}}]}}"""

@@ -36,7 +36,7 @@ def test_every_catalogue_survives_the_round_trip(catalogue: Catalogue) -> None:
 Place = tuple[Any, Any]
 """A list or an object, and an index or a key in it."""
 
-FIELDS = ["kind", "from", "when", "id", "unit", "bounds", "scope", "privacy", "considerOnly"]
+FIELDS = ["kind", "from", "when", "id", "unit", "bounds", "scope", "catalogue", "considerOnly"]
 STRANGE: st.SearchStrategy[Any] = st.one_of(
     st.none(),
     st.booleans(),

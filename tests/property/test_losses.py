@@ -32,7 +32,6 @@ from tests.property.test_java_round_trip import SLOW_DATA, Place, places
 
 SAID_ANYWAY: dict[str, tuple[object, ...]] = {
     "kind": ("TimeInstantCondition", "DataPropertyCondition", "StateCondition", "DataMeasure"),
-    "bounding": ("declared",),
     "occurrence": ("every", "onset"),
     "process": ("claims",),
     "processId": ("claims",),
@@ -40,8 +39,8 @@ SAID_ANYWAY: dict[str, tuple[object, ...]] = {
     "first": ("false",),
     "singleInstanceAggFunction": ("Sum",),
     "answer": ("value",),
-    "scope": ({"kind": "TimeFilter"},),
-    "privacy": ({"answer": "value"},),
+    "scope": ("whole time",),
+    "release": ({"answer": "value"}, {}),
     # A duration is one, in whatever unit it was counted: Java's are numbers, ours are not.
     "unitOfMeasure": ("millis", "seconds", "minutes", "hours", "days"),
 }

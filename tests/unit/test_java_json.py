@@ -540,8 +540,6 @@ def test_scopes_are_read() -> None:
     filtered = {"kind": "SimpleTimeFilter", "period": "MONTHLY", "frequency": 1, "relative": False}
     assert scope(**filtered) == Scope(Grid(Calendar.MONTH))
     assert scope(**{**filtered, "frequency": 3}) == Scope(Grid(Calendar.MONTH, 3))
-    quarter = scope(**{**filtered, "frequency": 3, "calendar": "quarter"})
-    assert quarter == Scope(Grid(Calendar.QUARTER))
     recent = scope(**{**filtered, "relative": True, "frequency": 2})
     assert recent == Scope(None, recent=Recent(2, Calendar.MONTH))
     bounded = {"from": "2014-01-01", "until": "2014-07-01T00:00:00.000Z"}
@@ -566,13 +564,16 @@ def test_a_reference_point_is_the_anchor_of_a_case() -> None:
     assert "not of a date in its data" in problems(text)[0]
 
 
-def test_targets_of_groups_and_tolerated_values_are_fields_of_ours() -> None:
+def test_targets_of_groups_and_tolerated_values_are_written_as_in_a_catalogue() -> None:
     by = {"kind": "DataMeasure", "dataContentSelection": {"selection": "channel"}}
     found = read(
         aggregated(time(unitOfMeasure="seconds"), groupedBy=[by], keys=["web"]),
-        target={"refMax": 1, "refMaxExcluded": True},
-        tolerated={"refMax": 2},
-        groupTargets=[{"value": "web", "refMin": 3}],
+        catalogue={
+            "target": {
+                "groups": {"web": "at least 3"},
+                "otherwise": {"green": "below 1", "amber": "at most 2"},
+            }
+        },
     )
     assert found.target == Target(None, Fraction(10**6), high_included=False)
     assert found.tolerated == Target(None, Fraction(2 * 10**6))
@@ -673,12 +674,35 @@ def test_what_reads_as_a_parameter_is_escaped() -> None:
     assert read_java(text).catalogue == catalogue
 
 
-def test_a_limit_that_is_no_decimal_stays_exact() -> None:
-    third = Fraction(1, 3)
-    ppi_ = read(aggregated(count(state("A"))), target={"refMax": 1, "refMaxExact": "1/3"})
-    assert ppi_.target == Target(None, third)
-    written = json.loads(write_java(Catalogue("claims", (ppi_,))))["ppis"][0]["target"]
-    assert written == {"refMax": 1 / 3, "refMaxExact": "1/3"}
+def test_a_limit_that_is_no_float_stays_exact_in_words() -> None:
+    exact = Fraction("0.12345678901234567890123")
+    ppi_ = read(
+        aggregated(count(state("A"))), catalogue={"target": "below 0.12345678901234567890123"}
+    )
+    assert ppi_.target == Target(None, exact, high_included=False)
+    (written,) = json.loads(write_java(Catalogue("claims", (ppi_,))))["ppis"]
+    assert written["target"] == {"refMax": float(exact)}
+    assert written["catalogue"] == {"target": "below 0.12345678901234567890123"}
+
+
+def test_a_limit_that_no_number_is_cannot_be_written() -> None:
+    third = replace(read(aggregated(count(state("A")))), target=Target(None, Fraction(1, 3)))
+    with pytest.raises(DefinitionError, match="PPINOT JSON cannot express this: '1/3'"):
+        write_java(Catalogue("claims", (third,)))
+
+
+@pytest.mark.parametrize("key", ["target", "scope"])
+def test_what_a_catalogue_says_of_a_ppi_is_what_java_says_or_more(key: str) -> None:
+    java = {"target": {"refMax": 2}, "scope": {**MONTHLY, "frequency": 3}}
+    own = {"target": {"green": "below 2", "amber": "below 3"}, "scope": "every quarter"}
+    both = {"target": java["target"], "scope": java["scope"], "catalogue": own}
+    found = read(aggregated(count(state("A"))), **both)
+    assert (found.scope, found.tolerated) == (
+        Scope(Grid(Calendar.QUARTER)), Target(None, Fraction(3), high_included=False),
+    )  # fmt: skip
+    other = {"target": "below 3", "scope": "every year"}
+    text = document(ppi(aggregated(count(state("A"))), **both | {"catalogue": {key: other[key]}}))
+    assert f"the object 'catalogue' has another {key}" in problems(text)[0]
 
 
 def nested(levels: int) -> Catalogue:

@@ -9,7 +9,8 @@ The ending of a file's name tells most of them apart; two kinds of JSON, and fil
 known ending, are told by what they hold. In Python, definitions can also be a dict with the keys of
 YAML, or be built (`builder`); measures of ppinot4py are read from its `objects`.
 
-No notation knows another. What they share:
+No notation knows another, but that what PPINOT JSON has no words for is written there as in a
+catalogue. What they share:
 
     document     texts into nodes, and what is wrong with them
     shapes       the small language that describes a notation once: it reads, writes, makes a schema

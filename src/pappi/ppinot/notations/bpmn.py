@@ -464,7 +464,6 @@ def _ppi_fields(ppi: Element) -> Fields:
         if ppi.get(key):
             message = f"the {key} of a PPI must be an element; this text has no known form"
             raise refusal(ppi.position, message)
-    of_groups = [_limits(target) for target in _composed(ppi)]
     return {
         "id": ppi.get("id"),
         "name": ppi.get("name"),
@@ -473,7 +472,7 @@ def _ppi_fields(ppi: Element) -> Fields:
         "informed": _texts(ppi, "informed", "inform"),
         "comments": _text(ppi, "comments") or ppi.get("description"),
         "target": _target(ppi),
-        "groupTargets": _listing(of_groups, ppi.position) if of_groups else None,
+        "catalogue": _group_targets(ppi),
         "scope": _scope(ppi),
     }
 
@@ -502,12 +501,28 @@ def _target(ppi: Element) -> Node | None:
             message = f"unknown kind of target {quoted(kind.tag)}"
             raise refusal(kind.position, message, "write simpleTarget or composedTarget")
     simple = target.child(_SIMPLE)
-    return None if simple is None else _limits(simple)
+    if simple is None:
+        return None
+    limits = {"refMin": simple.get("lowerbound"), "refMax": simple.get("upperbound")}
+    return _record(limits, simple.position)
 
 
-def _limits(target: Element) -> Node:
-    limits = {"refMin": target.get("lowerbound"), "refMax": target.get("upperbound")}
-    return _record({"value": target.get("value"), **limits}, target.position)
+def _group_targets(ppi: Element) -> Node | None:
+    """Targets of single groups, in the words of a catalogue."""
+    groups: dict[str, str | Node | None] = {}
+    for target in _composed(ppi):
+        value, low, high = (target.get(name) for name in ("value", "lowerbound", "upperbound"))
+        if not value or not (low or high):
+            raise refusal(target.position, "the target of a group needs its value and a limit")
+        if value in groups:
+            raise refusal(target.position, f"the group {quoted(value)} has two targets")
+        words = f"at least {low}" if low else f"at most {high}"
+        words = f"between {low} and {high}" if low and high else words
+        groups[value] = _scalar(words, target.position)
+    if not groups:
+        return None
+    by_group = _record({"groups": _record(groups, ppi.position)}, ppi.position)
+    return _record({"target": by_group}, ppi.position)
 
 
 def _composed(ppi: Element) -> list[Element]:

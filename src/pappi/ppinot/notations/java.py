@@ -30,8 +30,8 @@ from pappi.ppinot.wording import quoted
 CHANGING = frozenset(
     {
         *("occurrence", "among", "lifecycle", "element", "of", "startPick", "endPick"),
-        *("openCycle", "percent", "typed", "missing", "holidays", "calendar", "recent", "cases"),
-        *("refMinExcluded", "refMaxExcluded", "show"),
+        *("openCycle", "percent", "typed", "missing", "holidays"),
+        *("catalogue.scope", "catalogue.show", "catalogue.target"),
     }
 )
 """Fields of ours that change what is computed."""
@@ -93,6 +93,7 @@ def _values(document: Json) -> Iterator[tuple[str, object, int]]:
     """All values, with the name of their field, and how many lists and objects deep they are.
 
     Those in a list have no names, nor those in a map of measures, which are the writer's own.
+    What a `catalogue` says is named after it.
     """
     waiting: list[tuple[str, object, int]] = [("", document, 0)]
     while waiting:
@@ -102,5 +103,7 @@ def _values(document: Json) -> Iterator[tuple[str, object, int]]:
         if isinstance(value, list):
             waiting += [("", inner, depth) for inner in value]
         elif isinstance(value, dict):
-            are_fields = name != "usedMeasureMap"
-            waiting += [(key if are_fields else "", inner, depth) for key, inner in value.items()]
+            whose = "catalogue." if name == "catalogue" else ""
+            are_fields = name != "usedMeasureMap" and "." not in name
+            named = ((f"{whose}{key}" if are_fields else "", it) for key, it in value.items())
+            waiting += [(key, inner, depth) for key, inner in named]

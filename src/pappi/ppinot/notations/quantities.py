@@ -540,10 +540,36 @@ class Shown:
 
     @classmethod
     def of(cls, ppi: Ppi) -> Shown:
+        return cls.in_unit(ppi.measure, ppi.unit)
+
+    @classmethod
+    def in_unit(
+        cls,
+        measure: MultiInstance,
+        unit: Unit,
+        kind: Kind | None = None,
+        *,
+        is_said: bool = True,
+    ) -> Shown:
         """Where attributes hide the kind of the value, a unit of time says it is a duration."""
-        kind = measure_kind(ppi.measure, None)
-        in_time = DURATIONS.get(ppi.unit.name) == ppi.unit.factor
-        return cls(Kind.DURATION if kind is None and in_time else kind, ppi.unit)
+        kind = kind or measure_kind(measure, None)
+        in_time = DURATIONS.get(unit.name) == unit.factor
+        # All measures of a formula are grouped alike, says the checker, so the first tells.
+        grouping = next((inner.grouping for _, inner in aggregated_measures(measure)), None)
+        return cls(
+            Kind.DURATION if kind is None and in_time else kind,
+            unit,
+            grouping.keys if grouping else (),
+            is_said,
+        )
+
+    def require_known(self, measure: MultiInstance) -> None:
+        """Unwritable if the name of the unit does not say which it is: a program can make any."""
+        label = ScalarNode(
+            self.unit.name, NOWHERE, plain=True, in_braces=False, origin=lambda _: NOWHERE
+        )
+        if unit_of(measure, self.kind, label, (), Problems()) != self.unit:
+            raise Unwritable(f"the unit {quoted(self.unit.name)} is of another size")
 
     def of_view(self, view: View | None) -> Shown:
         """The same of what is shown, which is what targets are about."""

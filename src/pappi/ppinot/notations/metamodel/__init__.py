@@ -1,8 +1,9 @@
 """The objects of PPINOT's own meta-model, which PPINOT JSON writes out and BPMN diagrams draw.
 
 What the Java reference implementation has is read and written in its own words: `kind`, states as
-wrapper objects, `SimpleTimeFilter`, `refMin`. What it lacks stands in fields of our own, so that
-every catalogue can be written and read back. Java ignores fields it does not know; so do we. But a
+wrapper objects, `SimpleTimeFilter`, `refMin`. What it lacks stands in fields of our own, as far as
+possible in the words and shapes of the catalogue notation, so that every catalogue can be written
+and read back. Java ignores fields it does not know; so do we. But a
 feature that would change a value and that we do not have is a problem, never ignored.
 
 fields       looking things up in objects, exactly, and reporting what does not fit

@@ -5,25 +5,22 @@ A document is a set of PPIs ({"processId", "ppis", "measures"}), a collection of
 PPIs themselves, over all of the log. What measures one case only is no PPI: it is left out with a
 remark, or, if nothing else is there, refused.
 
-Fields of ours in a document: `log`, `total`. In a PPI: `process`, `unit`, `valueRange`,
-`tolerated`, `groupTargets`, `show` (a change, a rolling window, …: see `views`), `privacy`
-{epsilon, answer, mechanism, noise, falloff, buckets, alone, expected}. In a scope: `calendar`
-(quarter, for periods of three months), `recent` {period, frequency}, `cases` (a measure: which
-cases count at all), the kind TimeFilter (one period). In a target: `refMinExcluded`,
-`refMaxExcluded`; `refMinExact`, `refMaxExact` for a limit that is no decimal number.
+Fields of ours in a document: `log`, `total`. In a PPI: `process`, and `catalogue`, an object with
+what Java has no words for, in those of the catalogue notation: unit, value, target, scope, show,
+epsilon, release, expected. Its target and scope go before Java's, which say as much of them as Java
+can.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
-from typing import cast
 
 from pappi.errors import DefinitionError, Position, Problem, UsageError
+from pappi.ppinot.expressions.parser import refusal
 from pappi.ppinot.model import (
     FIRST_DAY,
     LAST_DAY,
@@ -34,17 +31,12 @@ from pappi.ppinot.model import (
     Catalogue,
     DerivedMultiInstance,
     DerivedSingleInstance,
-    GroupTarget,
     Measure,
     MultiInstance,
-    NoiseOn,
     Ppi,
     Recent,
-    ReleaseChoice,
     Scope,
-    SingleInstance,
     Target,
-    Wanted,
     measure_kind,
 )
 from pappi.ppinot.notations.building import ID, twins
@@ -60,42 +52,52 @@ from pappi.ppinot.notations.document import (
     Reading,
 )
 from pappi.ppinot.notations.metamodel.conditions import require_readable
-from pappi.ppinot.notations.metamodel.durations import (
-    labelled,
-    read_unit,
-    timed_by,
-    unit_of_time,
-    written_unit,
-)
+from pappi.ppinot.notations.metamodel.durations import labelled, timed_by, unit_of_time
 from pappi.ppinot.notations.metamodel.fields import (
     Context,
-    Entries,
-    Entry,
     Fields,
     Json,
-    as_json,
-    attributes_read,
-    attributes_written,
-    choice_entry,
-    nearest,
+    exact,
+    json_number,
+    json_value,
     present,
-    read_number,
-    read_range,
-    read_share,
     unread,
 )
 from pappi.ppinot.notations.metamodel.measures import (
     Read,
     anchor_json,
     measure_json,
-    range_json,
     read_anchor,
     read_measure,
-    read_single,
 )
-from pappi.ppinot.views import VIEW_EXAMPLES, Comparing, View, parse_view
+from pappi.ppinot.notations.quantities import (
+    BOUNDS,
+    EPSILON,
+    Shown,
+    Targets,
+    targets_in,
+    unit_of,
+)
+from pappi.ppinot.notations.shapes import (
+    Field,
+    Record,
+    Unwritable,
+    Values,
+    attributes_read,
+    attributes_said,
+)
+from pappi.ppinot.notations.yaml.catalogue import (
+    PPI_EPSILON,
+    PPI_EXPECTED,
+    PPI_RELEASE,
+    PPI_SCOPE,
+    PPI_SHOW,
+    PPI_TARGET,
+    PPI_UNIT,
+    TARGETS,
+)
 from pappi.ppinot.wording import quoted
-from pappi.values import PERCENT, ZERO, By, Calendar, Epsilon, Grid, Unit
+from pappi.values import Calendar, Grid, Kind, duration_unit
 
 Unread = Iterable[tuple[str, Position]]
 
@@ -114,7 +116,7 @@ def reading_of(
     ]
     ppis = tuple(ppi for ppi in read if ppi is not None)
     name = log or (fields.text("log") if fields else "")
-    total = _epsilon(fields, "total") if fields else None
+    total = fields.shaped("total", EPSILON) if fields else None
     if not name:
         message = "this does not say which log it is about"
         problems.add(root.position, message, 'give its name, or write "log": "…" into the file')
@@ -169,7 +171,21 @@ def _by_line(position: Position) -> tuple[int, int]:
 
 # --- PPIs -----------------------------------------------------------------------------
 
-_MOST_BUCKETS = 10**9
+_VALUE = Field("value", BOUNDS, "the range of the value itself")
+_WISHES = {
+    "show": PPI_SHOW,
+    "epsilon": PPI_EPSILON,
+    "release": PPI_RELEASE,
+    "expected": PPI_EXPECTED,
+}
+"""The attributes of a PPI that are written as they are."""
+
+_OWN: Record[Values] = Record(
+    "what a catalogue says",
+    (PPI_UNIT, _VALUE, PPI_TARGET, PPI_SCOPE, *_WISHES.values()),
+    lambda values, _: values,
+    parts=lambda parts: parts,
+)
 
 
 def _ppi(
@@ -196,39 +212,52 @@ def _ppi(
     measure = _of_many(read, fields, identifier, remarks)
     if measure is None:
         return None
-    unit = read.unit or labelled(measure, read.label)
     ppi = Ppi(
         id=identifier,
         name=fields.text("name") or identifier,
         measure=measure,
-        unit=unit,
+        unit=read.unit or labelled(measure, read.label),
         scope=scope,
         process=process,
         comments=fields.text("description" if is_measure else "comments"),
         position=fields.place("id"),
     )
-    return ppi if is_measure else _with_own_fields(ppi, fields, read.unit)
+    return ppi if is_measure else _with_wishes(ppi, fields)
 
 
-def _with_own_fields(ppi: Ppi, fields: Fields, time_unit: Unit | None) -> Ppi:
-    """The PPI with what only a PPI says, and no measure."""
-    unit = read_unit(fields, ppi.measure, ppi.unit)
-    scale = time_unit.factor if time_unit else unit.factor
-    limits = fields.object("valueRange", "a range such as {'low': 0, 'high': 100}")
-    said = attributes_read(fields, _WORDS)
-    if (privacy := fields.object("privacy")) is not None:
-        place = privacy.place("mechanism")
-        said |= attributes_read(privacy, _PRIVACY)
-        said["release"] = ReleaseChoice(**attributes_read(privacy, _RELEASE), position=place)
-    scale = _scale_shown(said.get("show"), scale)
+def _with_wishes(ppi: Ppi, fields: Fields) -> Ppi:
+    """The PPI with what only a PPI says, and no measure: in Java's words, and in ours."""
+    own, problems = fields.shaped("catalogue", _OWN), fields.context.problems
+    own = own or Values(MapNode((), fields.position))
+    label, scope, view = own.get(PPI_UNIT), own.get(PPI_SCOPE), own.get(PPI_SHOW)
+    kind = measure_kind(ppi.measure, None)
+    if kind is None and label is not None and duration_unit(label.text):
+        kind = Kind.DURATION
+    in_java, unit = ppi.unit, unit_of(ppi.measure, kind, label, (), problems) if label else None
+    ppi = replace(ppi, unit=unit or in_java)
+    shown = replace(Shown.of(ppi), is_said=label is not None)
+    limits, node = own.get(_VALUE), own.get(PPI_TARGET)
+    targets = (node and TARGETS.resolved(node, shown.of_view(view), problems)) or Targets()
+    # Java's limits are in the unit of its measure, whatever is shown here.
+    counted = replace(shown, unit=in_java).of_view(view)
+    target = _target(fields.object("target", "a target"), counted)
+    if target and targets.target:
+        own_in_java, of_java = (_target_json(it, counted) for it in (targets.target, target))
+        if own_in_java != of_java:
+            fields.refuse("target", "the object 'catalogue' has another target", "keep one of them")
+    if scope and "scope" in fields and _scope_json(scope, ppi.process)[1] != ppi.scope:
+        fields.refuse("scope", "the object 'catalogue' has another scope", "keep one of them")
     return replace(
         ppi,
-        unit=unit,
-        target=_target(fields.object("target", "a target"), scale),
-        value_range=None if limits is None else read_range(limits, unit.factor),
-        tolerated=_target(fields.object("tolerated", "a target"), scale),
-        group_targets=_group_targets(fields, scale),
-        **said,
+        scope=(scope and replace(scope, anchor=scope.anchor or ppi.scope.anchor)) or ppi.scope,
+        target=targets.target or target,
+        tolerated=targets.tolerated,
+        group_targets=targets.groups,
+        value_range=shown.read_range(limits, problems) if limits else None,
+        goals=fields.texts("goals"),
+        responsible=fields.text("responsible"),
+        informed=fields.texts("informed"),
+        **attributes_read(own, **_WISHES),
     )
 
 
@@ -261,16 +290,14 @@ def _identifier(fields: Fields, number: int, remarks: list[Problem]) -> str:
 
 # --- scopes ---------------------------------------------------------------------------
 
-_TIME, _INSTANCES, _ONE_PERIOD = "SimpleTimeFilter", "LastInstancesFilter", "TimeFilter"
+_TIME, _INSTANCES = "SimpleTimeFilter", "LastInstancesFilter"
 _PERIODS = {
     "DAILY": Calendar.DAY,
     "WEEKLY": Calendar.WEEK,
     "MONTHLY": Calendar.MONTH,
     "YEARLY": Calendar.YEAR,
 }
-_MONTHS_OF_QUARTER = 3
-
-_KINDS = {kind: kind for kind in (_TIME, _INSTANCES, _ONE_PERIOD)}
+_KINDS = {kind: kind for kind in (_TIME, _INSTANCES)}
 # A joda DateTime at midnight is a day; any other time of day is not.
 _DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T00:00(?::00(?:\.0{1,9})?)?(?:Z|\+00:00)?)?")
 
@@ -297,20 +324,14 @@ def _scope(fields: Fields, anchor: Anchor | None) -> Scope | None:
         scope.require("numberOfInstances", "a filter of instances")
         last = scope.whole("numberOfInstances", 1, MAX_CASES)
     start, until = _day(scope, "from"), _day(scope, "until")
-    own_recent = scope.object("recent", "a period such as {'period': 'YEARLY', 'frequency': 1}")
-    if own_recent is not None:
-        own_recent.require("period", "recent time")
-        recent = _period(own_recent) or recent
     if recent is not None and (start or until):
         scope.refuse("from", "a scope is either recent or between two days, not both")
         return None
     if start is not None and until is not None and until <= start:
         scope.refuse("until", "'until' must be a day after 'from'")
         return None
-    chosen = read_single(scope, "cases", "what chooses cases")
-    cases = None if chosen is None else cast("SingleInstance", chosen.measure)
     own = read_anchor(scope, "referencePoint")
-    return Scope(grid, start, until, recent, last, cases, own or anchor)
+    return Scope(grid, start, until, recent, last, anchor=own or anchor)
 
 
 def _refuse_unknown(scope: Fields) -> None:
@@ -329,15 +350,8 @@ def _refuse_unknown(scope: Fields) -> None:
 def _period(fields: Fields) -> Recent | None:
     """So many calendar units."""
     unit = fields.word("period", _PERIODS, "a period")
-    is_quarter = fields.word("calendar", {Calendar.QUARTER.value: True}, "'quarter'")
-    size = _MONTHS_OF_QUARTER if is_quarter else 1
-    count = fields.whole("frequency", 1, MAX_COUNT * size) if "frequency" in fields else size
-    if is_quarter and (unit is not Calendar.MONTH or (count or 0) % size):
-        fields.refuse("calendar", "quarters are periods of three months, MONTHLY")
-        return None
-    if unit is None or count is None:
-        return None
-    return Recent(count // size, Calendar.QUARTER if is_quarter else unit)
+    count = fields.whole("frequency", 1, MAX_COUNT) if "frequency" in fields else 1
+    return None if unit is None or count is None else Recent(count, unit)
 
 
 def _day(scope: Fields, key: str) -> date | None:
@@ -356,128 +370,23 @@ def _day(scope: Fields, key: str) -> date | None:
     return day
 
 
-# --- targets --------------------------------------------------------------------------
-
-
-def _view(fields: Fields, key: str) -> View | None:
-    text = fields.text(key)
-    view = parse_view(text) if text else None
-    if text and view is None:
-        fields.refuse(key, f"{quoted(text)} is nothing that can be shown", VIEW_EXAMPLES[0])
-    return view
-
-
-def _scale_shown(view: View | None, scale: Fraction) -> Fraction:
-    """Of the target of a view: a change in percent is one in every unit."""
-    if not isinstance(view, Comparing) or view.by is By.DIFFERENCE:
-        return scale
-    return PERCENT.factor if view.by is By.PERCENT else Fraction(1)
-
-
-def _target(fields: Fields | None, scale: Fraction) -> Target | None:
-    """A target in numbers of which each is so much; None also if it has no limit."""
+def _target(fields: Fields | None, shown: Shown) -> Target | None:
+    """A target in numbers of the unit that is shown; None also if it has no limit."""
     if fields is None:
         return None
-    low, high = (_limit(fields, key, scale) for key in ("refMin", "refMax"))
+    ends: list[Fraction | None] = []
+    for key in ("refMin", "refMax"):
+        number = exact(fields.text(key))
+        if key in fields and number is None:
+            fields.refuse(key, f"expected a number, found {quoted(fields.text(key))}")
+        ends.append(None if number is None else shown.unit.read(number))
+    low, high = ends
     if low is None and high is None:
         return None
     if low is not None and high is not None and not low <= high:
         fields.refuse("refMax", "the lower limit of the target must not be above the upper one")
         return None
-    return Target(low, high, not fields.flag("refMinExcluded"), not fields.flag("refMaxExcluded"))
-
-
-def _limit(fields: Fields, key: str, scale: Fraction) -> Fraction | None:
-    exact_key = f"{key}Exact" if f"{key}Exact" in fields else key
-    number = read_number(fields, exact_key)
-    if number is not None and exact_key != key:
-        # Beside an exact limit stands the nearest number, for Java.
-        fields.pass_over(key, json.dumps(nearest(number)))
-    return None if number is None else number * scale
-
-
-def _group_targets(fields: Fields, scale: Fraction) -> tuple[GroupTarget, ...]:
-    targets: list[GroupTarget] = []
-    for node in fields.items("groupTargets"):
-        group = fields.opened(node, "the target of a group")
-        if group is None:
-            continue
-        group.require("value", "the target of a group")
-        target = _target(group, scale)
-        if target is None:
-            group.refuse("value", "the target of a group needs a limit")
-            continue
-        tolerated = _target(group.object("tolerated", "a target"), scale)
-        targets.append(GroupTarget(group.text("value"), target, tolerated))
-    if len({group.key for group in targets}) < len(targets):
-        fields.refuse("groupTargets", "a group has two targets")
-    return tuple(targets)
-
-
-# --- privacy --------------------------------------------------------------------------
-
-
-def _epsilon(fields: Fields, key: str) -> Epsilon | None:
-    if key not in fields:
-        return None
-    try:
-        epsilon = Epsilon.of(fields.text(key)[:100])
-    except UsageError as error:
-        fields.refuse(key, error.message, error.hint)
-        return None
-    if epsilon == ZERO:
-        fields.refuse(key, f"{key} must be above 0")
-    return epsilon
-
-
-def _read_noise(privacy: Fields, key: str) -> tuple[NoiseOn, ...] | None:
-    """Functions by name, or each with a mechanism and a share of its own."""
-    if not isinstance(privacy.get(key), MapNode):
-        return tuple(map(NoiseOn, privacy.texts(key))) or None
-    noise = []
-    for name, node in privacy.entries(key):
-        own = privacy.opened(node, "an object with 'mechanism' and 'share'")
-        said = {} if own is None else attributes_read(own, _NOISE)
-        place = node.position if own is None else own.place("mechanism")
-        noise.append(NoiseOn(name.text, **said, position=place))
-    return tuple(noise)
-
-
-def _noise_json(noise: tuple[NoiseOn, ...]) -> object:
-    if all(wish == NoiseOn(wish.function) for wish in noise):
-        return [wish.function for wish in noise]
-    return {wish.function: attributes_written(wish, _NOISE) for wish in noise}
-
-
-# Capitals of a mechanism do not count.
-_MECHANISM = Entry("mechanism", lambda fields, key: fields.text(key).lower() or None)
-_NOISE: Entries = {
-    "mechanism": _MECHANISM,
-    "share": Entry("share", lambda fields, key: read_share(fields, key, "epsilon"), as_json),
-}
-_RELEASE: Entries = {
-    "answer": choice_entry("answer", Wanted, "'value' or 'verdict'"),
-    "mechanism": _MECHANISM,
-    "noise": Entry("noise", _read_noise, _noise_json),
-    "falloff": Entry("falloff", read_number, as_json),
-    "buckets": Entry("buckets", lambda fields, key: fields.whole(key, 1, _MOST_BUCKETS)),
-    "in_set": Entry("alone", lambda fields, key: not fields.flag(key), lambda in_set: not in_set),
-    "clipping": Entry(
-        "clippingUntold", lambda fields, key: not fields.flag(key), lambda told: not told
-    ),
-}
-_PRIVACY: Entries = {
-    "epsilon": Entry("epsilon", _epsilon, str),
-    "expected": Entry("expected", lambda fields, key: read_share(fields, key, "cases"), as_json),
-}
-_WORDS: Entries = {
-    "goals": Entry("goals", Fields.texts, list),
-    "responsible": Entry("responsible", Fields.text),
-    "informed": Entry("informed", Fields.texts, list),
-    "comments": Entry("comments", Fields.text),
-    "show": Entry("show", _view, str),
-}
-"""The attributes of a PPI that are written as they are."""
+    return Target(low, high)
 
 
 # --- writing --------------------------------------------------------------------------
@@ -499,28 +408,41 @@ def _ppi_json(ppi: Ppi, shared: str) -> Json:
         _check_extent(ppi.scope.cases)
     is_time = timed_by(ppi.measure) is not None
     time = unit_of_time(ppi.unit.factor)
-    scale = _scale_shown(ppi.show, time.factor if is_time else ppi.unit.factor)
     label = "" if is_time or labelled(ppi.measure, ppi.unit.name) != ppi.unit else ppi.unit.name
     usual = time if is_time else labelled(ppi.measure, label)
     measure = measure_json(ppi.measure, ppi.process, time.factor)
     measure |= {"unitOfMeasure": label} if label else {}
-    value_range: Json = {}
-    if ppi.value_range is not None:
-        kind = measure_kind(ppi.measure, None)
-        value_range = range_json(ppi.value_range, kind, ppi.unit.factor)
+    shown = Shown.of(ppi)
+    target, of_java = _target_json(ppi.target, replace(shown, unit=usual).of_view(ppi.show))
+    scope, covered = _scope_json(ppi.scope, ppi.process)
+    targets = Targets(ppi.target, ppi.tolerated, ppi.group_targets)
+    own = {
+        PPI_UNIT: None if ppi.unit == usual else ppi.unit.name,
+        _VALUE: ppi.value_range and shown.written_range(ppi.value_range),
+        PPI_SCOPE: None if covered == ppi.scope else ppi.scope,
+        **attributes_said(ppi, **_WISHES),
+    }
+    try:
+        if ppi.unit != usual:
+            shown.require_known(ppi.measure)
+        if targets != Targets(of_java):
+            own[PPI_TARGET] = targets_in(shown.of_view(ppi.show)).write(targets)
+        said = json_value(_OWN.write(own) or {})
+    except Unwritable as error:
+        message = f"PPINOT JSON cannot express this: {error}"
+        raise refusal(ppi.position, message) from None
     written: Json = {
         "id": ppi.id,
         "name": ppi.name if ppi.name != ppi.id else "",
         "process": ppi.process if ppi.process != shared else "",
-        **attributes_written(ppi, _WORDS),
-        "target": _target_json(ppi.target, scale),
-        "scope": _scope_json(ppi.scope, ppi.process),
+        "goals": list(ppi.goals),
+        "responsible": ppi.responsible,
+        "informed": list(ppi.informed),
+        "comments": ppi.comments,
+        "target": target,
+        "scope": scope,
         "measuredBy": measure,
-        **written_unit(ppi.unit, ppi.measure, usual),
-        "tolerated": _target_json(ppi.tolerated, scale),
-        "groupTargets": [_group_target_json(group, scale) for group in ppi.group_targets],
-        "valueRange": value_range,
-        "privacy": attributes_written(ppi, _PRIVACY) | attributes_written(ppi.release, _RELEASE),
+        "catalogue": said,
     }
     return {key: value for key, value in written.items() if value not in ("", [], {})}
 
@@ -528,57 +450,54 @@ def _ppi_json(ppi: Ppi, shared: str) -> Json:
 _WORDS_OF = {unit: word for word, unit in _PERIODS.items()}
 
 
-def _scope_json(scope: Scope, process: str) -> Json:
-    """A scope; empty for all of the log as one period."""
-    if scope == Scope(None):
-        return {}
-    recent = None if scope.recent is None else _period_json(scope.recent)
-    cut: Json = {"kind": _ONE_PERIOD}
-    if scope.last_cases is not None:
-        cut = {"kind": _INSTANCES, "numberOfInstances": scope.last_cases}
-    elif scope.grid is not None:
-        cut = {"kind": _TIME, **_period_json(scope.grid), "relative": False}
-    elif recent is not None:
-        cut, recent = {"kind": _TIME, **recent, "relative": True}, None
+def _scope_json(scope: Scope, process: str) -> tuple[Json, Scope]:
+    """What Java's words say of a scope, and the scope that this is."""
+    grid, recent, last = scope.grid, scope.recent, scope.last_cases
+    if last is not None:
+        cut: Json = {"kind": _INSTANCES, "numberOfInstances": last}
+        covered = Scope(None, scope.start, scope.until, last_cases=last, anchor=scope.anchor)
+    elif grid is not None and (periods := _in_java(grid.count, grid.unit)):
+        cut = {"kind": _TIME, **_period_json(periods), "relative": False}
+        in_months = Grid(periods.unit, periods.count)
+        covered = Scope(in_months, scope.start, scope.until, anchor=scope.anchor)
+    elif grid is None and recent is not None and (periods := _in_java(recent.count, recent.unit)):
+        cut = {"kind": _TIME, **_period_json(periods), "relative": True}
+        covered = Scope(None, recent=periods, anchor=scope.anchor)
+    else:
+        return {}, Scope(None)
     written = {
-        "recent": recent,
-        "from": scope.start and scope.start.isoformat(),
-        "until": scope.until and scope.until.isoformat(),
-        "cases": scope.cases and measure_json(scope.cases, process),
+        "from": covered.start and covered.start.isoformat(),
+        "until": covered.until and covered.until.isoformat(),
         "referencePoint": scope.anchor and anchor_json(scope.anchor, process),
     }
-    return cut | present(written)
+    return cut | present(written), covered
 
 
-def _period_json(periods: Grid | Recent) -> Json:
-    if periods.unit is not Calendar.QUARTER:
-        return {"period": _WORDS_OF[periods.unit], "frequency": periods.count}
-    months = _MONTHS_OF_QUARTER * periods.count
-    return {"period": "MONTHLY", "frequency": months, "calendar": "quarter"}
+def _in_java(count: int, unit: Calendar) -> Recent | None:
+    """So many periods of a unit that Java has, if they are not too many."""
+    months = unit is Calendar.QUARTER
+    periods = Recent(3 * count, Calendar.MONTH) if months else Recent(count, unit)
+    return periods if periods.count <= MAX_COUNT else None
 
 
-def _target_json(target: Target | None, scale: Fraction) -> Json:
+def _period_json(periods: Recent) -> Json:
+    return {"period": _WORDS_OF[periods.unit], "frequency": periods.count}
+
+
+def _target_json(target: Target | None, shown: Shown) -> tuple[Json, Target | None]:
+    """What Java's numbers say of a target, and the target that this is."""
     if target is None:
-        return {}
-    written = _limit_json("refMin", target.low, scale) | _limit_json("refMax", target.high, scale)
-    written |= {} if target.low_included else {"refMinExcluded": True}
-    return written | ({} if target.high_included else {"refMaxExcluded": True})
-
-
-def _limit_json(key: str, limit: Fraction | None, scale: Fraction) -> Json:
-    """A limit as a number, which Java needs; and exactly, where no number is that."""
-    if limit is None:
-        return {}
-    number = as_json(limit / scale)
-    if isinstance(number, str):
-        return {key: nearest(limit / scale), f"{key}Exact": number}
-    return {key: number}
-
-
-def _group_target_json(target: GroupTarget, scale: Fraction) -> Json:
-    tolerated = _target_json(target.tolerated, scale)
-    written: Json = {"value": target.key, **_target_json(target.target, scale)}
-    return written | ({"tolerated": tolerated} if tolerated else {})
+        return {}, None
+    ends = {"refMin": target.low, "refMax": target.high}
+    numbers = {
+        key: json_number(end / shown.unit.factor) for key, end in ends.items() if end is not None
+    }
+    written = present(numbers)
+    low, high = (
+        None if number is None else shown.unit.read(Fraction(repr(number)))
+        for number in map(written.get, ends)
+    )
+    return written, None if low is None and high is None else Target(low, high)
 
 
 # --- limits ---------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from pappi.ppinot.model import (
 )
 from pappi.ppinot.notations.building import usual_unit
 from pappi.ppinot.notations.document import ListNode, Node, ScalarNode
-from pappi.ppinot.notations.metamodel.fields import Fields, as_json, exact
+from pappi.ppinot.notations.metamodel.fields import Fields
 from pappi.ppinot.wording import quoted
 from pappi.values import (
     DURATIONS,
@@ -94,33 +94,6 @@ def labelled(measure: MultiInstance, label: str) -> Unit:
     if usual == PERCENT:
         return FRACTION if label == FRACTION.name else PERCENT
     return Unit(label, Fraction(1)) if label else usual
-
-
-def read_unit(fields: Fields, measure: MultiInstance, usual: Unit) -> Unit:
-    """The unit a PPI is shown in: its own field, or the usual one of its measure."""
-    match fields.scalar_or_object("unit"):
-        case None:
-            return usual
-        case str() as label:
-            if measure_kind(measure, None) is Kind.DURATION and duration_unit(label) is None:
-                fields.refuse("unit", f"{quoted(label)} is not a unit of time")
-            return labelled(measure, label)
-        case Fields() as unit:
-            unit.require("factor", "a unit")
-            factor = exact(unit.text("factor"))
-            if factor is None or factor <= 0:
-                unit.refuse("factor", "expected how many internal units it has")
-                return usual
-            return Unit(unit.text("name"), factor)
-
-
-def written_unit(unit: Unit, measure: MultiInstance, usual: Unit) -> dict[str, object]:
-    """The field of a PPI that says its unit, if it is not the usual one of its measure."""
-    if unit == usual:
-        return {}
-    if unit.name and labelled(measure, unit.name) == unit:
-        return {"unit": unit.name}
-    return {"unit": {"name": unit.name, "factor": as_json(unit.factor)}}
 
 
 # --- schedules ------------------------------------------------------------------------

@@ -4,24 +4,21 @@ A look-up that finds something unfitting reports it and gives None, as if nothin
 reading goes on, and all problems are shown together in the end. What nothing has looked up is
 lost, and told by `unread`.
 
-A JSON number is read as the decimal that was typed, not as the nearest float. A fraction
-without a finite decimal form is a text, "1/3"; a duration is a text with its unit, "60 days".
+A JSON number is read as the decimal that was typed, not as the nearest float.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from dataclasses import fields as dataclass_fields
-from enum import StrEnum
 from fractions import Fraction
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 from pappi.errors import DefinitionError, Position
 from pappi.ppinot.expressions.nodes import Expression
 from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.expressions.render import whole_unit
 from pappi.ppinot.notations.document import (
     BrokenNode,
     ListNode,
@@ -31,8 +28,9 @@ from pappi.ppinot.notations.document import (
     ScalarNode,
     describe,
 )
+from pappi.ppinot.notations.layout import Literal, Plain
+from pappi.ppinot.notations.shapes import Shape
 from pappi.ppinot.wording import did_you_mean, listed, quoted
-from pappi.values import DURATIONS, Bounds, duration_unit
 
 N = TypeVar("N", ScalarNode, ListNode, MapNode)
 T = TypeVar("T")
@@ -180,6 +178,11 @@ class Fields:
         self.context.read[id(node)] = {name.text for name, _ in node.entries}
         return node.entries
 
+    def shaped(self, key: str, shape: Shape[T]) -> T | None:
+        """What a field says that is written as in a catalogue."""
+        node = self.get(key)
+        return None if node is None else shape.read(node, self.context.problems)
+
     def expression(self, key: str) -> Expression | None:
         node = self.scalar(key, "an expression")
         if node is None:
@@ -224,59 +227,15 @@ def unread(root: Node, context: Context) -> Iterator[tuple[str, Position]]:
                 yield key.text, key.position
 
 
-# --- fields that are read and written -------------------------------------------------
+# --- numbers and other values ---------------------------------------------------------
 
 Json = dict[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A field of an object: how its value is read, and how it is written."""
-
-    key: str
-    read: Callable[[Fields, str], Any]
-    write: Callable[[Any], object] = lambda value: value
-
-
-Entries = Mapping[str, Entry]
-"""The fields of an object, by the attributes they are read into and written from."""
-
-
-def word_entry(key: str, words: Mapping[str, T], what: str) -> Entry:
-    by_meaning = {meaning: word for word, meaning in words.items()}
-    return Entry(key, lambda fields, key: fields.word(key, words, what), by_meaning.get)
-
-
-def choice_entry(key: str, choices: type[StrEnum], what: str) -> Entry:
-    return word_entry(key, {choice.value: choice for choice in choices}, what)
-
-
-def attributes_read(fields: Fields, entries: Entries) -> dict[str, Any]:
-    """What an object says; the other attributes have their defaults."""
-    read = {name: entry.read(fields, entry.key) for name, entry in entries.items()}
-    return {name: value for name, value in read.items() if value is not None}
-
-
-def attributes_written(value: object, entries: Entries) -> Json:
-    """The fields of the attributes that have not their defaults."""
-    defaults = {own.name: own.default for own in dataclass_fields(cast("Any", value))}
-    said = {name: getattr(value, name) for name in entries}
-    return {
-        entry.key: entry.write(said[name])
-        for name, entry in entries.items()
-        if said[name] != defaults[name]
-    }
-
-
-# --- numbers and durations, exactly ---------------------------------------------------
 
 # A few hundred digits are more than any quantity has, and few enough to compute with at once.
 # What is written out from an exponent still fits into them.
 _DECIMAL = re.compile(
     r"[+-]?(?:[0-9]{1,400}(?:\.[0-9]{1,400})?|[0-9]{1,100}(?:\.[0-9]{1,100})?[eE][+-]?[0-9]{1,2})"
 )
-_RATIO = re.compile(r"[+-]?[0-9]{1,800}/[0-9]{1,800}")
-_WITH_UNIT = re.compile(r"(\S{1,1700}) ([a-z]{1,20})")
 
 # Beyond these a float could not say what is meant.
 _HUGE = Fraction(10**150)
@@ -285,91 +244,36 @@ _TINY = 1 / _HUGE
 
 def exact(text: str) -> Fraction | None:
     """
-    >>> exact("2.50"), exact("1e3"), exact("1/3"), exact("many")
-    (Fraction(5, 2), Fraction(1000, 1), Fraction(1, 3), None)
+    >>> exact("2.50"), exact("1e3"), exact("many")
+    (Fraction(5, 2), Fraction(1000, 1), None)
     """
-    is_ratio = _RATIO.fullmatch(text) and text.rpartition("/")[2].strip("0")
-    if not is_ratio and not _DECIMAL.fullmatch(text):
+    if not _DECIMAL.fullmatch(text):
         return None
     value = Fraction(text)
     return value if not value or _TINY <= abs(value) <= _HUGE else None
 
 
-def exact_duration(text: str) -> Fraction | None:
-    """Microseconds.
-
-    >>> exact_duration("1.5 hours")
-    Fraction(5400000000, 1)
-    """
-    match = _WITH_UNIT.fullmatch(text)
-    number, unit = (exact(match[1]), duration_unit(match[2])) if match else (None, None)
-    return None if number is None or unit is None else unit.read(number)
-
-
-def as_json(value: Fraction) -> int | float | str:
-    """The JSON number that is exactly the value; where there is none, its fraction as a text."""
-    if value.denominator == 1:
-        return value.numerator
-    number = nearest(value)
-    return str(value) if number is None or Fraction(repr(number)) != value else number
-
-
-def nearest(value: Fraction) -> float | None:
-    """The JSON number next to the value; none if it is larger than all."""
-    try:
-        return float(value)
-    except OverflowError:
+def json_number(value: Fraction) -> int | float | None:
+    """The JSON number next to the value; none if none that is read is near."""
+    if value and not _TINY <= abs(value) <= _HUGE:
         return None
+    return value.numerator if value.denominator == 1 else float(value)
 
 
-def duration_text(microseconds: Fraction) -> str:
+def json_value(written: Plain) -> object:
+    """What a shape has written, as JSON: a number is one, unless that would round it.
+
+    >>> json_value([Literal("0.5"), "60 days"])
+    [0.5, '60 days']
     """
-    >>> duration_text(Fraction(90 * 60_000_000)), duration_text(Fraction(1, 3))
-    ('90 minutes', '1/3 microseconds')
-    """
-    unit = whole_unit(microseconds)
-    return f"{as_json(microseconds / DURATIONS[unit])} {unit}"
+    if isinstance(written, dict):
+        return {key: json_value(value) for key, value in written.items()}
+    if isinstance(written, list):
+        return [json_value(item) for item in written]
+    number = json.loads(written) if isinstance(written, Literal) else None
+    return number if json.dumps(number) == written else str(written)
 
 
 def present(fields: Mapping[str, object]) -> dict[str, object]:
     """The fields that have a value."""
     return {key: value for key, value in fields.items() if value is not None}
-
-
-def read_share(fields: Fields, key: str, what: str) -> Fraction | None:
-    """A part of something, `what`."""
-    share = exact(fields.text(key))
-    if key not in fields or (share is not None and 0 < share <= 1):
-        return share
-    fields.refuse(key, f"a share of {what} is above 0 and at most 1", "write e.g. 0.3")
-    return None
-
-
-def read_number(fields: Fields, key: str) -> Fraction | None:
-    number = exact(fields.text(key))
-    if key in fields and number is None:
-        fields.refuse(key, f"expected a number, found {quoted(fields.text(key))}")
-    return number
-
-
-def read_range(fields: Fields, scale: Fraction) -> Bounds | None:
-    """Two limits, `low` and `high`: durations, or numbers of which each is so much."""
-    for key in ("low", "high"):
-        fields.require(key, "a range")
-    low, high = (read_quantity(fields, key, scale) for key in ("low", "high"))
-    if low is None or high is None:
-        return None
-    if low < high:
-        return Bounds(low, high)
-    fields.refuse("high", "the lower bound must be below the upper one")
-    return None
-
-
-def read_quantity(fields: Fields, key: str, scale: Fraction) -> Fraction | None:
-    node = fields.scalar(key, "a number")
-    if node is None:
-        return None
-    number, duration = exact(node.text), exact_duration(node.text)
-    if number is None and duration is None:
-        fields.refuse(key, f"expected a number or a duration, found {quoted(node.text)}")
-    return number * scale if number is not None else duration

@@ -3,8 +3,9 @@
 time         `startPick` and `endPick` (first or last), `openCycle` (left out or no value)
 derived      `typed`, if durations are durations and not numbers; `missing` (true, false or
              left out) for what a missing variable gives
-aggregated   `percent`, `keys` (the groups to answer), `bounds` {low, high, bounding} and
-             `within`; the aggregation may also be Share, Median, Percentile or Count
+aggregated   `percent`, `keys` (the groups to answer), `within`, `bounds` and `limits`, these as in
+             a catalogue; the aggregation may also be Share, Median, Percentile, Count or
+             Distribution
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,
     Anchor,
-    Bounding,
     ConditionMeasure,
     CountMeasure,
     Cycles,
@@ -37,7 +37,7 @@ from pappi.ppinot.model import (
     TimeMeasure,
     measure_kind,
 )
-from pappi.ppinot.notations.building import in_numbers, is_too_large, out_of_numbers, usual_bounds
+from pappi.ppinot.notations.building import in_numbers, is_too_large, out_of_numbers
 from pappi.ppinot.notations.document import Node, ScalarNode
 from pappi.ppinot.notations.metamodel.conditions import (
     PROPERTY,
@@ -62,19 +62,17 @@ from pappi.ppinot.notations.metamodel.durations import (
     unit_of_time,
     written_schedule,
 )
-from pappi.ppinot.notations.metamodel.fields import (
-    Context,
-    Fields,
-    Json,
-    as_json,
-    duration_text,
-    exact,
-    exact_duration,
-    present,
-    read_range,
+from pappi.ppinot.notations.metamodel.fields import Context, Fields, Json, json_value, present
+from pappi.ppinot.notations.quantities import (
+    BOUNDS,
+    DISTRIBUTION_LIMITS,
+    Shown,
+    limits_of,
+    with_bounds,
+    written_limits,
 )
 from pappi.ppinot.wording import did_you_mean, listed, quoted
-from pappi.values import DURATIONS, Bounds, CaseBorder, Kind, Unit
+from pappi.values import DURATIONS, HOURS, CaseBorder, Kind, Unit
 
 FUNCTIONS = {
     "Sum": Aggregation.SUM,
@@ -87,7 +85,6 @@ FUNCTIONS = {
     "Count": Aggregation.COUNT,
     "Distribution": Aggregation.DISTRIBUTION,
 }
-_BOUNDINGS = {bounding.value: bounding for bounding in Bounding}
 _MISSING = {missing.value: missing for missing in Missing}
 _DERIVED_ONE, _DERIVED_MANY = "DerivedSingleInstanceMeasure", "DerivedMultiInstanceMeasure"
 
@@ -268,20 +265,6 @@ def read_anchor(fields: Fields, key: str) -> Anchor | None:
 # --- measures of many cases -----------------------------------------------------------
 
 
-def _limits(fields: Fields) -> tuple[Fraction, ...]:
-    """Where the bins of a distribution end: durations, or numbers."""
-    limits: list[Fraction] = []
-    for node in fields.items("limits"):
-        text = node.text if isinstance(node, ScalarNode) else ""
-        limit = exact(text)
-        limit = exact_duration(text) if limit is None else limit
-        if limit is None or (limits and limit <= limits[-1]):
-            fields.refuse("limits", "limits are numbers or durations in rising order, each once")
-            return ()
-        limits.append(limit)
-    return tuple(limits)
-
-
 def _aggregated(fields: Fields) -> Read | None:
     for key in ("baseMeasure", "aggregationFunction"):
         fields.require(key, "an aggregated measure")
@@ -299,22 +282,22 @@ def _aggregated(fields: Fields) -> Read | None:
     if function is Aggregation.PERCENTILE:
         fields.require("percent", "a percentile")
         percent = fields.whole("percent", 1, 99)
-    on_case = cast("SingleInstance", base.measure)
-    bounds, bounding = _bounds(fields, usual_bounds(function, on_case))
+    on_case, problems = cast("SingleInstance", base.measure), fields.context.problems
+    limits = fields.shaped("limits", DISTRIBUTION_LIMITS) or ()
     measure = AggregatedMeasure(
         function,
         on_case,
         None if condition is None else cast("SingleInstance", condition.measure),
         grouping,
-        bounds,
-        fields.text("within") or None,
-        percent,
-        bounding,
-        _limits(fields),
+        within=fields.text("within") or None,
+        percent=percent,
+        limits=limits_of(limits, measure_kind(on_case, None), problems) or (),
         position=fields.position,
     )
+    bounds = fields.shaped("bounds", BOUNDS)
+    bounded = with_bounds(measure, {} if bounds is None else {"": bounds}, problems)
     unit = base.unit if timed_by(measure) else None
-    return Read(measure, unit, fields, anchor)
+    return Read(bounded, unit, fields, anchor)
 
 
 def _grouping(fields: Fields) -> Grouping | None:
@@ -338,16 +321,6 @@ def _grouping(fields: Fields) -> Grouping | None:
         fields.refuse("keys", "a key appears twice")
         return None
     return None if measure is None else Grouping(measure, keys)
-
-
-def _bounds(fields: Fields, usual: Bounds | None) -> tuple[Bounds | None, Bounding]:
-    written = fields.object("bounds", "bounds such as {'low': 0, 'high': '60 days'}")
-    if written is None:
-        return usual, Bounding.DECLARED
-    has_limits = "low" in written or "high" in written
-    bounding = written.word("bounding", _BOUNDINGS, "how well the bounds are known")
-    limits = read_range(written, Fraction(1)) if has_limits else None
-    return limits, bounding or Bounding.DECLARED
 
 
 # --- derived measures -----------------------------------------------------------------
@@ -511,7 +484,7 @@ def anchor_json(anchor: Anchor, process: str) -> Json:
 
 def _aggregated_json(measure: AggregatedMeasure, process: str, size: Fraction) -> Json:
     grouping = measure.grouping
-    written = {
+    written: Json = {
         "kind": "AggregatedMeasure",
         "aggregationFunction": _FUNCTIONS[measure.function],
         "baseMeasure": measure_json(measure.base, process, size),
@@ -519,33 +492,15 @@ def _aggregated_json(measure: AggregatedMeasure, process: str, size: Fraction) -
         "groupedBy": grouping and [_data_json(grouping.by, process)],
         "keys": grouping and list(grouping.keys),
         "percent": measure.percent,
-        "limits": [_limit_json(limit, measure) for limit in measure.limits] or None,
         "within": measure.within,
-        "bounds": _bounds_json(measure),
     }
+    bounds = Shown(None, HOURS).case_bounds(measure).get("")
+    limits = written_limits(measure.limits, measure_kind(measure.base, None))
+    if limits:
+        written["limits"] = json_value(DISTRIBUTION_LIMITS.write(limits) or [])
+    if bounds is not None:
+        written["bounds"] = json_value(BOUNDS.write(bounds) or [])
     return present(written)
-
-
-def _limit_json(limit: Fraction, measure: AggregatedMeasure) -> object:
-    in_time = measure_kind(measure.base, None) is Kind.DURATION
-    return duration_text(limit) if in_time else as_json(limit)
-
-
-def _bounds_json(measure: AggregatedMeasure) -> Json | None:
-    is_declared = measure.bounding is Bounding.DECLARED
-    if is_declared and measure.bounds == usual_bounds(measure.function, measure.base):
-        return None
-    counts = measure.function is Aggregation.COUNT
-    kind = Kind.NUMBER if counts else measure_kind(measure.base, None)
-    limits = {} if measure.bounds is None else range_json(measure.bounds, kind)
-    return limits if limits and is_declared else {**limits, "bounding": measure.bounding.value}
-
-
-def range_json(bounds: Bounds, kind: Kind | None, scale: Fraction = Fraction(1)) -> Json:
-    """Two limits: durations with their units, other values as numbers of which each is so much."""
-    if kind is Kind.DURATION:
-        return {"low": duration_text(bounds.low), "high": duration_text(bounds.high)}
-    return {"low": as_json(bounds.low / scale), "high": as_json(bounds.high / scale)}
 
 
 # --- derived measures -----------------------------------------------------------------

@@ -86,7 +86,6 @@ from pappi.ppinot.notations.shapes import (
     attributes_read,
     attributes_said,
 )
-from pappi.ppinot.tree import aggregated_measures
 from pappi.ppinot.wording import CONTROL, did_you_mean, quoted
 from pappi.values import Kind, duration_unit
 
@@ -436,9 +435,7 @@ def _ppi(values: Values, problems: Problems) -> Ppi | None:
     unit = unit_of(measure, kind, label, (), problems) if label else usual_unit(measure)
     if unit is None:
         return None
-    # All measures of a formula are grouped alike, says the checker, so the first tells.
-    grouping = next(measure.grouping for _, measure in aggregated_measures(measure))
-    shown = Shown(kind, unit, grouping.keys if grouping else (), is_said=label is not None)
+    shown = Shown.in_unit(measure, unit, kind, is_said=label is not None)
     limits, target = values.get(_RANGE), _target_node(values, problems)
     aimed = shown.of_view(values.get(_SHOW))
     targets = (target and targets_in(aimed).read(target, problems)) or Targets()
@@ -523,9 +520,8 @@ def _parts(ppi: Ppi) -> Parts:
     unit, shown = ppi.unit, Shown.of(ppi)
     aimed = shown.of_view(ppi.show)
     is_usual = unit == usual_unit(ppi.measure)
-    label = _node(unit.name, ppi.position)
-    if not is_usual and unit_of(ppi.measure, shown.kind, label, (), Problems()) != unit:
-        raise Unwritable(f"the unit {quoted(unit.name)} is of another size")
+    if not is_usual:
+        shown.require_known(ppi.measure)
     said: dict[Field[Any] | str, Any] = {
         _ID: ppi.id,
         _NAME: ppi.name,

@@ -76,7 +76,6 @@ from pappi.ppinot.notations.yaml.measures import (
     named_calendars,
 )
 from pappi.ppinot.notations.yaml.scopes import SCOPE
-from pappi.ppinot.tree import aggregated_measures
 from pappi.ppinot.views import View
 from pappi.ppinot.wording import quoted
 from pappi.values import WorkingCalendar
@@ -340,10 +339,7 @@ def _ppi(values: Values, problems: Problems) -> Ppi | None:
     measure = with_bounds(read.measure, written, problems)
     if unit is None:
         return None
-    # All measures of a formula are grouped alike, says the checker, so the first tells.
-    grouping = next(measure.grouping for _, measure in aggregated_measures(measure))
-    keys = grouping.keys if grouping else ()
-    shown = Shown(kind, unit, keys, is_said=values.get(PPI_UNIT) is not None)
+    shown = Shown.in_unit(measure, unit, kind, is_said=values.get(PPI_UNIT) is not None)
     node = values.get(PPI_TARGET)
     aimed = shown.of_view(values.get(PPI_SHOW))
     targets = (node and TARGETS.resolved(node, aimed, problems)) or Targets()
