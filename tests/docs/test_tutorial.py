@@ -11,7 +11,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from pappi.cli.program import pappi as program
 from tests.docs.pages import DOCS, ROOT, commands, files
 
 FOLDER = DOCS / "tutorial"
@@ -46,6 +48,27 @@ def run(page: str, folder: Path) -> str:
     return done.stdout
 
 
+def run_here(page: str, folder: Path, patches: pytest.MonkeyPatch) -> str:
+    """The same in this process: that commands start is seen with the first chart."""
+    patches.chdir(folder)
+    patches.delenv("PAPPI_WORKSPACE", raising=False)
+    printed = []
+    for name, text in files(page).items():
+        Path(name).write_text(text, encoding="utf-8")
+    for line in commands(page):
+        command, *words = shlex.split(line)
+        if command == "export":
+            patches.setenv(*words[0].split("=", 1))
+        elif command == "python":
+            subprocess.run([sys.executable, *words], check=True)
+        else:
+            assert command == "pappi", line
+            done = CliRunner().invoke(program, words)
+            assert done.exit_code == 0, done.output[-2000:]
+            printed.append(done.output)
+    return "".join(printed)
+
+
 def test_a_newcomer_needs_at_most_eight_commands() -> None:
     assert 5 <= len(commands(FIRST)) <= MOST_COMMANDS
     assert "in seven commands" in FIRST
@@ -75,8 +98,9 @@ def test_the_sample_shown_is_what_the_script_writes(tmp_path: Path) -> None:
     assert "\n".join(written[:4]) in FIRST
 
 
-def test_the_claims_example_runs(tmp_path: Path) -> None:
-    printed = run((FOLDER / "claims.md").read_text(encoding="utf-8"), tmp_path)
+@pytest.mark.advised
+def test_the_claims_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = run_here((FOLDER / "claims.md").read_text(encoding="utf-8"), tmp_path, monkeypatch)
     assert "were released before and cost nothing new" in printed
     assert "The ledger verifies" in printed
     assert "holds" in printed
@@ -86,20 +110,22 @@ def test_the_claims_example_runs(tmp_path: Path) -> None:
     assert "Advice: ask for every year, and for the share of cases below 35 days" in " ".join(
         printed.split()
     )
-    home = tmp_path / "home"
-    pages = sorted(page.name for page in (home / "demo").glob("*.html"))
+    pages = sorted(page.name for page in (tmp_path / "demo").glob("*.html"))
     assert pages == ["claims.html", "sepsis.html"]
     assert {"slow.svg", "damage.svg", "documents.svg"} == {
-        path.name for path in (home / "charts").iterdir()
+        path.name for path in (tmp_path / "charts").iterdir()
     }
-    assert "Mean damage by channel" in (home / "questions.html").read_text(encoding="utf-8")
+    assert "Mean damage by channel" in (tmp_path / "questions.html").read_text(encoding="utf-8")
 
 
-def test_ones_own_xes_log_is_answered_for_persons(tmp_path: Path) -> None:
-    printed = run((FOLDER / "own-xes.md").read_text(encoding="utf-8"), tmp_path)
+@pytest.mark.advised
+def test_ones_own_xes_log_is_answered_for_persons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = run_here((FOLDER / "own-xes.md").read_text(encoding="utf-8"), tmp_path, monkeypatch)
     assert "case:patient, at most 3 cases" in printed
     assert re.search(r"Erased [1-9]\d* cases", printed)
-    assert (tmp_path / "home" / "waiting.html").exists()
+    assert (tmp_path / "waiting.html").exists()
 
 
 @pytest.mark.parametrize("page", sorted(FOLDER.glob("*.md")), ids=lambda path: path.stem)

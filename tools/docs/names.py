@@ -119,7 +119,7 @@ def _argument(one: inspect.Parameter) -> str:
 
 
 def _told(thing: object) -> str:
-    parts = inspect.cleandoc(getattr(thing, "__doc__", None) or "").split("\n\n")
+    parts = (inspect.getdoc(thing) or "").split("\n\n")
     return joined(f"```python\n{part}\n```" if part.startswith(">>>") else part for part in parts)
 
 

@@ -91,7 +91,7 @@ class ServiceError(PappiError):
         self.status = status
 
 
-class Client:
+class Client(Session):
     """An analyst's session with a PaPPI service.
 
     Definitions are the path of a file, the text itself if it has several lines or is JSON or
@@ -136,22 +136,18 @@ class Client:
     # --- what is public, and what is left ---
 
     def logs(self) -> tuple[PublicLog, ...]:
-        """The logs you may query, and what is public about each."""
         return _part(tuple[PublicLog, ...], self._get("/logs"), "logs")
 
     def log(self, name: str) -> PublicLog:
-        """What is public about a log."""
         return _part(PublicLog, self._get(f"/logs/{_in_path(name)}"))
 
     def budget(self, log: str) -> Budget:
-        """What each block of a log may spend, and has spent."""
         reply = self._get(f"/logs/{_in_path(log)}/budget")
         return Budget(_part(tuple[BudgetLine, ...], reply, "blocks"))
 
     def releases(
         self, log: str, after: int = 0, limit: int | None = None
     ) -> tuple[PastRelease, ...]:
-        """Past releases of a log, by anyone, oldest first: repeating them is free."""
         releases: list[PastRelease] = []
         following: int | None = after
         while following is not None and (limit is None or len(releases) < limit):
@@ -164,17 +160,14 @@ class Client:
         return tuple(releases)
 
     def suggest(self, log: str) -> str:
-        """A first catalogue in YAML, from what is public about a log; costs nothing."""
         return _part(str, self._get(f"/logs/{_in_path(log)}/suggestion"), "definitions")
 
     # --- before anything is spent ---
 
     def understand(self, text: str, log: str | None = None) -> Understanding:
-        """Read one sentence in everyday words: PPIs it may mean, best first, to be confirmed."""
         return _part(Understanding, self._post("/understand", ({"text": text, "log": log}, _TEXT)))
 
     def check(self, definitions: Definitions, *, notation: str | None = None) -> Checked:
-        """Check definitions; raises DefinitionError with every problem found."""
         sent = _sent(definitions, notation)
         reply = self._post("/check", sent)
         ppis = _part(tuple[Mapping[str, str], ...], reply, "ppis")
@@ -195,7 +188,6 @@ class Client:
         ppi: Ids | None = None,
         notation: str | None = None,
     ) -> Quotes:
-        """Cost and expected error of every PPI, or what an accuracy costs; nothing is spent."""
         sent = _sent(definitions, notation, epsilon, total, ppi, accuracy=accuracy)
         return Quotes(_part(tuple[Quote, ...], self._post("/preview", sent), "quotes"))
 
@@ -208,7 +200,6 @@ class Client:
         ppi: Ids | None = None,
         notation: str | None = None,
     ) -> Quotes:
-        """A preview with alternatives to every PPI whose verdict may well be undecided."""
         sent = _sent(definitions, notation, epsilon, total, ppi)
         return Quotes(_part(tuple[Quote, ...], self._post("/advise", sent), "quotes"))
 
@@ -220,7 +211,6 @@ class Client:
         ppi: Ids | None = None,
         notation: str | None = None,
     ) -> Price:
-        """What asking all PPIs together costs, at the ε each of them names, or at a total."""
         sent = _sent(definitions, notation, None, total, ppi)
         return _part(Price, self._post("/price", sent), "price")
 
@@ -231,10 +221,6 @@ class Client:
         total: Amount | None = None,
         notation: str | None = None,
     ) -> tuple[Forecast | None, ...]:
-        """How long the budget lasts if each PPI is released at its ε; None if it is free.
-
-        A PPI that shares a draw is charged its part of it.
-        """
         reply = self._post("/forecast", _sent(definitions, notation, None, total))
         return _part(tuple[Forecast | None, ...], reply, "forecasts")
 
@@ -245,7 +231,6 @@ class Client:
         total: Amount | None = None,
         notation: str | None = None,
     ) -> Forecast | None:
-        """The same for all PPIs together."""
         reply = self._post("/forecast", _sent(definitions, notation, None, total))
         return _part_if_any(Forecast, reply, "outlook")
 
@@ -259,7 +244,6 @@ class Client:
         ppi: Ids | None = None,
         notation: str | None = None,
     ) -> Released:
-        """What a release would look like, on made-up cases: no data is read, nothing is spent."""
         sent = _sent(definitions, notation, epsilon, total, ppi, smooth=smooth or None)
         return _released(self._post("/rehearse", sent))
 
@@ -300,14 +284,6 @@ class Client:
         derived: bool | None = None,
         notation: str | None = None,
     ) -> Released:
-        """Charge and release every PPI, or none; what was released before is replayed.
-
-        `smooth` also smooths the periods of a series, from released values only; `whole` spends
-        that share of ε on the whole time. With the name of a `price`, nothing happens unless that
-        is still the price. What would tell nothing is refused, unless it is to be released
-        `anyway`. What can be derived from the record at least as exactly is not charged; with
-        `derived=True` it is derived however exact, and with False never.
-        """
         share = None if whole is None else str(epsilon_of(whole))
         more = {
             "smooth": smooth or None,
@@ -328,7 +304,6 @@ class Client:
         ppi: Ids | None = None,
         notation: str | None = None,
     ) -> Released:
-        """What was released before, at the ε the definitions name: costs nothing, ever."""
         sent = _sent(definitions, notation, None, total, ppi, smooth=smooth or None)
         return _released(self._post("/replay", sent))
 
@@ -343,10 +318,6 @@ class Client:
         ppi: Ids | None = None,
         notation: str | None = None,
     ) -> Released:
-        """Two periods, or two groups, of what is on record: how they differ, and if that is noise.
-
-        By their "difference", in "percent", or by their "ratio". Nothing is charged.
-        """
         named = {"periods": periods, "groups": groups}
         pairs = {name: list(pair) for name, pair in named.items() if pair is not None}
         sent = _sent(definitions, notation, None, total, ppi, by=by, **pairs)
@@ -365,20 +336,14 @@ class Client:
         ppi: Ids | None = None,
         notation: str | None = None,
     ) -> Subscription:
-        """Reserve what every block up to a day costs; each is released once it is sealed.
-
-        What would tell nothing is refused, unless it is to be released `anyway`.
-        """
         more = {"until": until.isoformat(), "anyway": anyway or None}
         sent = _sent(definitions, notation, epsilon, total, ppi, **more)
         return _part(Subscription, self._post("/subscriptions", sent, repeatable=False))
 
     def subscriptions(self) -> tuple[Subscription, ...]:
-        """Your subscriptions."""
         return _part(tuple[Subscription, ...], self._get("/subscriptions"), "subscriptions")
 
     def unsubscribe(self, identity: str) -> int:
-        """End a subscription and free its remaining reservations; returns how many."""
         return _part(int, self._delete(f"/subscriptions/{_in_path(identity)}"), "cancelled")
 
     def save(
@@ -388,17 +353,14 @@ class Client:
         total: Amount | None = None,
         notation: str | None = None,
     ) -> SavedQuery | None:
-        """Save a query for you to find again; None if there is no room for it."""
         reply = self._post("/saved", _sent(definitions, notation, None, total))
         return _part_if_any(SavedQuery, reply, "saved")
 
     def saved(self, log: str | None = None) -> tuple[SavedQuery, ...]:
-        """Your saved queries, the latest first; for one log, or for all."""
         reply = self._get("/saved", **({} if log is None else {"log": log}))
         return _part(tuple[SavedQuery, ...], reply, "saved")
 
     def forget(self, identity: str) -> None:
-        """Remove a saved query; what was released stays on record."""
         self._delete(f"/saved/{_in_path(identity)}")
 
     # --- requests ---
@@ -442,9 +404,6 @@ class Client:
                 raise error_of(reply.status_code, content, file)
             self._sleep(_wait(reply))
         raise AssertionError("the last attempt either answers or raises")
-
-
-_REMOTE: type[Session] = Client
 
 
 # --- what is sent -------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ class Session(Protocol):
     # --- what is public, and what is left ---
 
     def logs(self) -> tuple[PublicLog, ...]:
-        """The logs one may query, and what is public about each."""
+        """The logs you may query, and what is public about each."""
 
     def log(self, name: str) -> PublicLog:
         """What is public about a log."""
@@ -201,16 +201,16 @@ class Session(Protocol):
         """
 
     def subscriptions(self) -> tuple[Subscription, ...]:
-        """This analyst's subscriptions."""
+        """Your subscriptions."""
 
     def unsubscribe(self, identity: str) -> int:
         """End a subscription and free its remaining reservations; returns how many."""
 
     def save(self, definitions: Definitions, *, total: Amount | None = None) -> SavedQuery | None:
-        """Save a query for this analyst; None if there is no room for it."""
+        """Save a query for you to find again; None if there is no room for it."""
 
     def saved(self, log: str | None = None) -> tuple[SavedQuery, ...]:
-        """This analyst's saved queries, the latest first; for one log, or for all."""
+        """Your saved queries, the latest first; for one log, or for all."""
 
     def forget(self, identity: str) -> None:
         """Remove a saved query; what was released stays on record."""
