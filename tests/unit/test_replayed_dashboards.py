@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 import pappi
 from pappi.checkpoint import Released
-from pappi.errors import PappiError
+from pappi.errors import PappiError, UnknownLog
 from pappi.session import Workspace
 from pappi.store import LedgerSession, Registry, WorkspaceFiles
 from pappi.values import Epsilon
@@ -68,6 +69,31 @@ def test_a_replay_queries_no_events(workspace: Workspace, monkeypatch: pytest.Mo
 def test_a_target_said_otherwise_is_another_question(workspace: Workspace) -> None:
     texts = {replayed(workspace)[0].target, asking(workspace).replay(ONE % "at most")[0].target}
     assert len({repr(each) for each in texts}) == 2
+
+
+def test_whoever_may_see_it_shares_the_work(workspace: Workspace) -> None:
+    workspace.custody.grant_analyst(LOG, "bob", Epsilon.of(1))
+    first = calls_in(lambda: replayed(workspace))
+    bob = workspace.granted_checkpoint("bob", lambda _registry: None)
+    assert 3 * calls_in(lambda: bob.replay(ONE % "below")) < first
+    assert bob.replay(ONE % "below") == replayed(workspace)
+
+
+def test_whoever_may_not_see_it_is_refused_what_others_have_seen(workspace: Workspace) -> None:
+    assert replayed(workspace)
+    eve = workspace.granted_checkpoint("eve", lambda _registry: None)
+    with pytest.raises(UnknownLog):
+        eve.replay(ONE % "below")
+
+
+def test_who_has_subscribed_is_answered_by_what_is_reserved_for_them(workspace: Workspace) -> None:
+    workspace.custody.grant_analyst(LOG, "bob", Epsilon.of(1))
+    bob = workspace.granted_checkpoint("bob", lambda _registry: None)
+    bob.subscribe(ONE % "below", date(2024, 7, 1), anyway=True)
+    alices = replayed(workspace)
+    worked_out = calls_in(lambda: bob.replay(ONE % "below"))
+    assert worked_out > 3 * calls_in(lambda: bob.replay(ONE % "below"))
+    assert bob.replay(ONE % "below") == alices
 
 
 def withdrawn(workspace: Workspace) -> None:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pappi.checkpoint.access import Caller, Rules, refuse_stopped
 from pappi.checkpoint.answers import series_of, told_by_plan
@@ -106,6 +106,9 @@ Step = Callable[[str], None]
 
 def go_on(_step: str) -> None:
     """Nothing happens between the steps."""
+
+
+T = TypeVar("T")
 
 
 class _Overtaken(Exception):
@@ -475,17 +478,34 @@ class LocalSession:
         A PPI of which nothing is known yet is not among the series.
         """
         catalogue = catalogue_of(definitions, total, ppi)
+        return self.replay_as(_as_it_is, catalogue, smooth=smooth)
+
+    def replay_as(
+        self, form: Callable[[str, Released], T], catalogue: Catalogue, *, smooth: bool = False
+    ) -> T:
+        """A replay in some form, such as its text on the wire; `form` takes the log's name and it.
+
+        Made once until the journal grows, for all who may see it. Only who has ever subscribed has
+        an own: what is reserved for somebody comes first for them.
+        """
         with self._open_for(catalogue) as (ledger, log):
             # Remembered before it is shown: whoever recorded it may not have come to do that.
             registry = self._ledger_session.registry(ledger)
-            asked = self._caller.name, repr(catalogue)  # also what equality does not look at
-            series = self._ledger_session.following(
-                registry,
-                asked,
-                lambda: series_of(*self._on_file(catalogue, ledger, log)),
-                lambda every: sum(len(one.answers) for one in every),
-            )
-        return Released(_smoothed(series) if smooth else series)
+            asker = self._caller.name if self._caller.name in registry.subscribed else None
+            following = partial(self._ledger_session.following, registry)
+            asked = asker, repr(catalogue)  # also what equality does not look at
+
+            def replayed() -> tuple[Series, ...]:
+                return following(
+                    asked, lambda: series_of(*self._on_file(catalogue, ledger, log)), _answers_in
+                )
+
+            def formed() -> tuple[T, int]:
+                series = replayed()
+                shown = Released(_smoothed(series) if smooth else series)
+                return form(catalogue.log, shown), _answers_in(shown)
+
+            return following((*asked, smooth, form), formed, lambda made: made[1])[0]
 
     def compare(
         self,
@@ -743,6 +763,14 @@ def run_due(
                     yield Run(subscription, session.answer(ledger, due, log))
             except PappiError as problem:
                 yield Run(subscription, problem=problem)
+
+
+def _as_it_is(_log: str, released: Released) -> Released:
+    return released
+
+
+def _answers_in(series: Sequence[Series]) -> int:
+    return sum(len(each.answers) for each in series)
 
 
 def _smoothed(series: Sequence[Series]) -> tuple[Series, ...]:

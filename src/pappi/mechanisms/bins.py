@@ -267,7 +267,8 @@ def deviation_of(weighted: Weighted) -> float:
 
 
 @lru_cache(maxsize=8192)
-def _reach(weighted: Weighted, chance: float) -> float:
+def noise_reach(weighted: Weighted, chance: float) -> float:
+    """What weighted noise reaches with at most this chance, a small one."""
     return noise_tail(weighted).reach(chance)
 
 
@@ -281,7 +282,7 @@ def _is_rarer(surplus: float, weighted: Weighted, chance: float) -> bool:
         return False
     if 2 * chance * surplus**2 >= deviation_of(weighted) ** 2:
         return True
-    return surplus >= _reach(weighted, chance)
+    return surplus >= noise_reach(weighted, chance)
 
 
 # --- what released counts tell --------------------------------------------------------
@@ -514,7 +515,7 @@ class NoisyBins:
 
     def _reach(self, weights: Sequence[float], confidence: float) -> float:
         """Of whole numbers, the last one that is not too rare."""
-        reach = _reach(noise_of(self.noise, weights), tails.significance(confidence) / 2)
+        reach = noise_reach(noise_of(self.noise, weights), tails.significance(confidence) / 2)
         whole = all(weight == 1 for weight, _, _ in self.noise)
         return float(math.ceil(reach) - 1) if whole else reach
 

@@ -41,6 +41,7 @@ from pappi.mechanisms.bins import (
     Weighted,
     deviation_of,
     noise_of,
+    noise_reach,
     noise_tail,
     usual_bins,
 )
@@ -153,7 +154,7 @@ class ReadOffBins(Mechanism):
     def predicted_width(self, cases: float) -> float:
         """Of the 95 % interval, as a share of the range, if values are spread evenly."""
         seldom, level = tails.significance(CONFIDENCE) / 2, float(self.level)
-        off = self._noise(self._edge(None)).reach(seldom) / max(cases, 1.0)
+        off = noise_reach(self._weighted(self._edge(None)), seldom) / max(cases, 1.0)
         return min(off, level) + min(off, 1 - level) + 1 / self.bins.number
 
     def predicted_error(self, cases: float, at: float | None) -> float:
@@ -281,7 +282,7 @@ class NoisyHistogram(ReadOffBins):
         upto = np.cumsum(counts[:, None, :] + np.array(noise).T, axis=2)
         inner, total = upto[:, :, :-1], upto[:, :, -1:]
         chance = tails.significance(CONFIDENCE) / 2
-        reach = np.array([self._noise(edge).reach(chance) for edge in range(1, number)])
+        reach = np.array([noise_reach(self._weighted(edge), chance) for edge in range(1, number)])
         surplus = inner - level * total
         above = np.cumprod(surplus[:, :, ::-1] >= reach[::-1], axis=2).sum(axis=2)
         below = np.cumprod(-surplus >= reach, axis=2).sum(axis=2)

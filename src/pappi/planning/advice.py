@@ -129,9 +129,9 @@ def is_enough(plan: Plan, wanted: float = ENOUGH_CHANCE) -> bool:
     law, ends = figures_law(plan), value_range(plan)
     if plan.ppi.target is not None or law is None or ends is None:
         return False
-    if _interval_part(plan) > ENOUGH_OF_RANGE:
+    if not law.keeps(ENOUGH_OF_RANGE * (ends[1] - ends[0]), MARGIN_CONFIDENCE):
         return False
-    return law.keeps(ENOUGH_OF_RANGE * (ends[1] - ends[0]), MARGIN_CONFIDENCE)
+    return _interval_part(plan) <= ENOUGH_OF_RANGE  # last, as it takes trials
 
 
 def advice_on(plan: Plan) -> str:

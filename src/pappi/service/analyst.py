@@ -13,6 +13,7 @@ from typing import Annotated
 
 from fastapi import Path, Query
 
+from pappi.checkpoint import Released
 from pappi.ppinot import Understanding
 from pappi.service import models, replies
 from pappi.service.keys import Asking, Authenticator, Sessions
@@ -28,6 +29,7 @@ from pappi.service.routes import (
     catalogue_in,
     page_of,
     with_remarks,
+    written,
 )
 from pappi.service.settings import Settings
 from pappi.service.web.signing import add_sign_in
@@ -164,10 +166,12 @@ class AnalystView:
         )
         return replies.ReleasedSeries(catalogue.log, series)
 
-    def replay(self, sent: models.ToReplay, bearer: Asking) -> replies.ReleasedSeries:
+    def replay(
+        self, sent: models.ToReplay, bearer: Asking
+    ) -> Annotated[bytes, replies.ReleasedSeries]:
         """What was released before, at the ε the definitions name; never charges."""
-        catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
-        return replies.ReleasedSeries(catalogue.log, session.replay(catalogue, smooth=sent.smooth))
+        session = bearer.session_in(self._workspace)
+        return session.replay_as(_written_series, catalogue_in(sent), smooth=sent.smooth)
 
     def compare(self, sent: models.ToCompare, bearer: Asking) -> replies.ReleasedSeries:
         """Two periods, or two groups, of what is on record; never charges."""
@@ -205,3 +209,7 @@ class AnalystView:
         """Remove a saved query; what was released stays on record."""
         bearer.session_in(self._workspace).forget(query)
         return replies.Forgotten(query)
+
+
+def _written_series(log: str, series: Released) -> bytes:
+    return written(replies.ReleasedSeries(log, series))

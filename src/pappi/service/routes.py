@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import is_dataclass
+from functools import lru_cache
 from http import HTTPStatus
 from inspect import signature
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
-from fastapi import Query
+from fastapi import Query, Response
 
 from pappi.checkpoint import catalogue_of, refuse_both
 from pappi.errors import PappiError, Problem
@@ -39,11 +40,16 @@ def add_route(
     failures: tuple[int, ...] = (),
     **more: Any,  # noqa: ANN401 - FastAPI's own options
 ) -> None:
-    """The reply's shape is the endpoint's return annotation; the summary is its docstring."""
+    """The reply's shape is the endpoint's return annotation; the summary is its docstring.
+
+    An endpoint may write its reply itself, as `Annotated[bytes, Reply]`: see `written`.
+    """
     summary = _first_line(endpoint)
     returned = signature(endpoint, eval_str=True).return_annotation
-    if is_dataclass(returned) and isinstance(returned, type):
-        more["response_model"] = reply_model(returned)
+    bytes_of = get_args(returned)[1] if get_origin(returned) is Annotated else None
+    shape = bytes_of or returned
+    if is_dataclass(shape) and isinstance(shape, type):
+        more["response_model"] = reply_model(shape)
         endpoint = _writing(endpoint)
     app.add_api_route(
         path,
@@ -61,11 +67,21 @@ def add_route(
 def _writing(endpoint: Endpoint) -> Endpoint:
     """The endpoint, its result written by the codec that clients read with."""
 
-    def written(**arguments: Any) -> Any:  # noqa: ANN401 - the endpoint's own parameters, and JSON
-        return to_wire(endpoint(**arguments))
+    def writing(**arguments: Any) -> Any:  # noqa: ANN401 - the endpoint's own parameters, and JSON
+        reply = endpoint(**arguments)
+        if isinstance(reply, bytes):
+            return Response(reply, media_type="application/json")
+        return to_wire(reply)
 
-    written.__signature__ = signature(endpoint, eval_str=True)  # type: ignore[attr-defined]
-    return written
+    writing.__signature__ = signature(endpoint, eval_str=True)  # type: ignore[attr-defined]
+    return writing
+
+
+def written(reply: object) -> bytes:
+    """A reply as it is sent, checked against its model: to be kept, if it is sent often."""
+    kind: type = type(reply)
+    checked = reply_model(kind).model_validate(to_wire(reply))
+    return checked.model_dump_json().encode("utf-8")
 
 
 def add_page(app: Service, method: str, path: str, endpoint: Endpoint, right: Right) -> None:
@@ -153,6 +169,7 @@ def page_of(
 
 # The file name in positions, of which only line and column are shown.
 _PLACE = "definitions"
+_LONG_TEXT = 10_000
 
 
 def catalogue_in(sent: Definitions) -> Catalogue:
@@ -161,12 +178,21 @@ def catalogue_in(sent: Definitions) -> Catalogue:
 
 def with_remarks(sent: Definitions) -> tuple[Catalogue, tuple[Problem, ...]]:
     """The catalogue in a request, and the remarks of its notation."""
-    text = sent.definitions
-    notation = sent.notation or notation_of(text)
-    reading = parse_definitions(text, notation, _PLACE, sent.log)
+    read = _read if len(sent.definitions) > _LONG_TEXT else _read_before
+    catalogue, remarks = read(sent.definitions, sent.notation, sent.log)
     refuse_both(getattr(sent, "epsilon", None), sent.total, getattr(sent, "accuracy", None))
-    catalogue = catalogue_of(reading.catalogue, sent.total)
-    return catalogue, tuple(reading.remarks)
+    return catalogue_of(catalogue, sent.total), remarks
+
+
+def _read(
+    text: str, notation: str | None, log: str | None
+) -> tuple[Catalogue, tuple[Problem, ...]]:
+    reading = parse_definitions(text, notation or notation_of(text), _PLACE, log)
+    return reading.catalogue, tuple(reading.remarks)
+
+
+_read_before = lru_cache(maxsize=64)(_read)
+"""A text that is not long is read once, whoever sends it: what it says follows from it alone."""
 
 
 def run_subscriptions(workspace: Workspace) -> int:
