@@ -13,9 +13,9 @@ import hashlib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
+from itertools import repeat, starmap
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ from pappi.ppinot import (
 )
 from pappi.report import shortened
 from pappi.store import LogDeclaration
-from pappi.values import JSON, By, ExactAnswer, Kind, Period
+from pappi.values import JSON, By, ExactAnswer, Kind, Period, Unit
 
 # The journal keeps every view for good: a catalogue of thousands must not swell it.
 _MOST_NAMED = 20
@@ -86,38 +86,47 @@ def exact_answers(
 
 
 def _series(ppi: Ppi, tables: Mapping[Period, CaseTable]) -> Iterator[ExactAnswer]:
-    paths, measures = zip(*aggregated_measures(ppi.measure), strict=True)
-    figures: dict[tuple[Period, str | None], tuple[_Part, ...]] = {}
-    for period, cases in tables.items():
-        groups = cases.grouped(measures[0].grouping)  # measures of one PPI are grouped alike
-        rows = zip(*(_parts(measure, groups) for measure in measures), strict=True)
-        figures |= {(period, group): row for group, row in zip(groups.keys, rows, strict=True)}
+    measures = [measure for _, measure in aggregated_measures(ppi.measure)]
+    grouping = measures[0].grouping  # measures of one PPI are grouped alike
+    figures = {
+        period: [list(_parts(measure, cases.grouped(grouping))) for measure in measures]
+        for period, cases in tables.items()
+    }
     if windows := windows_of(ppi, list(tables)):
         figures = {
-            (last, group): _added(measures, [figures[period, group] for period in windows[last]])
-            for last, group in figures
+            last: _added(measures, [figures[period] for period in windows[last]])
+            for last in figures
             if last in windows
         }
-    answers = {
-        key: row[0] if len(row) == 1 else _above(ppi.measure, dict(zip(paths, row, strict=True)))
-        for key, row in figures.items()
-    }
-    view = ppi.view
+    groups = grouping.keys if grouping else (None,)
+    shown, view = _Shown(ppi.id, ppi.shown_unit), ppi.view
+    answers = (
+        (period, group, _above(ppi.measure, row))
+        for period, columns in figures.items()
+        for group, *row in zip(groups, *columns, strict=True)
+    )
     if not isinstance(view, Comparing):
-        for (period, group), part in answers.items():
-            yield _answer(ppi, period, group, part)
+        yield from starmap(shown.answer, answers)
         return
-    for first, second in compared_pairs(view, answers, ppi.scope.grid):
+    every = {(period, group): part for period, group, part in answers}
+    for first, second in compared_pairs(view, every, ppi.scope.grid):
         group = None if isinstance(view, Between) else first[1]
-        yield _answer(ppi, first[0], group, _compared(answers[first], answers[second], view.by))
+        yield shown.answer(first[0], group, _compared(every[first], every[second], view.by))
+
+
+_Column: TypeAlias = list["_Part"]
+"""One function of the cases of each group."""
 
 
 def _added(
-    measures: Sequence[AggregatedMeasure], periods: Sequence[tuple[_Part, ...]]
-) -> tuple[_Part, ...]:
+    measures: Sequence[AggregatedMeasure], periods: Sequence[Sequence[_Column]]
+) -> list[_Column]:
     """Each function over the cases of several periods: sums add up, means weigh their cases."""
     by_measure = zip(measures, zip(*periods, strict=True), strict=True)
-    return tuple(_over(measure, parts) for measure, parts in by_measure)
+    return [
+        [_over(measure, parts) for parts in zip(*columns, strict=True)]
+        for measure, columns in by_measure
+    ]
 
 
 def _over(measure: AggregatedMeasure, parts: Sequence[_Part]) -> _Part:
@@ -184,22 +193,38 @@ def _counted(holds: NDArray[np.bool_], cuts: NDArray[np.intp]) -> list[int]:
     return list(np.diff(np.concatenate(([0], np.cumsum(holds)))[cuts]).tolist())
 
 
-def _above(formula: MultiInstance, parts: Mapping[str, _Part]) -> _Part:
+def _above(formula: MultiInstance, row: Sequence[_Part]) -> _Part:
     """A formula of its variables; `cases` and `beyond` are of the one with the most beyond."""
+    if len(row) == 1:
+        return row[0]
+    paths = (path for path, _ in aggregated_measures(formula))
+    parts = dict(zip(paths, row, strict=True))
     value = value_above(formula, {path: part.value for path, part in parts.items()})
-    most = max(parts.values(), key=lambda part: part.beyond or 0)
-    if any(part.beyond is None for part in parts.values()):
+    most = max(row, key=lambda part: part.beyond or 0)
+    if any(part.beyond is None for part in row):
         return _Part(value, None, most.cases, None)
     within = value_above(formula, {path: part.clipped for path, part in parts.items()})
     return _Part(value, within, most.cases, most.beyond)
 
 
-def _answer(ppi: Ppi, period: Period, group: str | None, part: _Part) -> ExactAnswer:
-    unit = ppi.shown_unit
-    value, clipped = (
-        None if number is None else unit.show(number) for number in (part.value, part.clipped)
-    )
-    return ExactAnswer(ppi.id, period, group, value, unit.name, clipped, part.cases, part.beyond)
+class _Shown:
+    """How the answers of a PPI are shown: there may be tens of thousands."""
+
+    def __init__(self, ppi: str, unit: Unit) -> None:
+        self._ppi, self._unit, self._factor = ppi, unit.name, float(unit.factor)
+
+    def answer(self, period: Period, group: str | None, part: _Part) -> ExactAnswer:
+        value, clipped, cases, beyond = part
+        return ExactAnswer(
+            self._ppi,
+            period,
+            group,
+            None if value is None else float(value) / self._factor,
+            self._unit,
+            None if clipped is None else float(clipped) / self._factor,
+            cases,
+            beyond,
+        )
 
 
 # --- a first catalogue from the profile ----------------------------------------------

@@ -53,6 +53,7 @@ from pappi.engine.table import (
     truncated_batches,
 )
 from pappi.ppinot import (
+    DataMeasure,
     Grouping,
     MultiInstance,
     Scope,
@@ -172,7 +173,13 @@ class _Reading:
         return [group for group in (folded, others) if group] or [()]
 
     def _query(self, lot: Sequence[SingleInstance]) -> CaseQuery:
-        return CaseQuery(self.anchor, lot, self.vocabulary, calendars=self.calendars)
+        keys: dict[DataMeasure, tuple[str, ...]] = {}
+        for grouping in self.groupings:
+            known = keys.get(grouping.by, ())
+            keys[grouping.by] = tuple(dict.fromkeys((*known, *grouping.keys)))
+        return CaseQuery(
+            self.anchor, lot, self.vocabulary, calendars=self.calendars, keys=keys
+        )
 
 
 def _answered(
@@ -195,9 +202,7 @@ def _answered(
 
 
 def _texts(column: Column | Texts) -> Texts:
-    return (
-        column if isinstance(column, pa.LargeStringArray) else pa.array(column, pa.large_string())
-    )
+    return column if isinstance(column, pa.Array) else pa.array(column, pa.large_string())
 
 
 def _in_order(scan: Scan) -> Scan:

@@ -160,6 +160,8 @@ def _every_folded() -> exp.Select:
 def _unfolded(folded: pa.Table, name: str) -> Column | Texts:
     """A column as queries give it: numbers are floats, and NaN if they are missing."""
     column = folded.column(name)
+    if pa.types.is_dictionary(column.type):
+        return column.unify_dictionaries().combine_chunks()
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         return column.cast(pa.large_string()).combine_chunks()
     if name != ORDER:

@@ -60,6 +60,9 @@ Places = NDArray[np.intp]
 
 NONE = -1
 """The place of what a case does not have."""
+KeysOf = Mapping[DataMeasure, tuple[str, ...]]
+"""Texts that cases are grouped by: which values are told apart, all others being alike."""
+_FIRST_KEY = 2
 
 
 def foldable(bases: Bases) -> bool:
@@ -79,7 +82,15 @@ class _Step:
     part: BaseMeasure
     name: str
     marks: tuple[str | None, ...]
-    value: str | None
+    value: _Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """An attribute of events; of a text of which only some values matter, which of these it is."""
+
+    attribute: str
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +101,29 @@ class Folding:
     anchor: CaseBorder
     identify: Identify | None
     marks: Mapping[Mark, str]
-    values: Mapping[str, str]
+    values: Mapping[_Value, str]
     steps: tuple[_Step, ...]
 
     @classmethod
-    def of(cls, bases: Bases, anchor: CaseBorder, identify: Identify | None) -> Folding:
+    def of(
+        cls, bases: Bases, anchor: CaseBorder, identify: Identify | None, keys: KeysOf
+    ) -> Folding:
         wanted = (mark for part in bases.names for mark in _marks(part) if mark is not None)
         marks = {mark: f"mark {n}" for n, mark in enumerate(dict.fromkeys(wanted))}
-        data = (part.attribute for part in bases.names if isinstance(part, DataMeasure))
-        values = {name: f"value {n}" for n, name in enumerate(dict.fromkeys(data))}
-        steps = (
+        steps = tuple(
             _Step(
                 part,
                 name,
                 tuple(None if mark is None else marks[mark] for mark in _marks(part)),
-                values[part.attribute] if isinstance(part, DataMeasure) else None,
+                _Value(part.attribute, keys.get(part, ()))
+                if isinstance(part, DataMeasure)
+                else None,
             )
             for part, name in bases.names.items()
         )
-        return cls(bases, anchor, identify, marks, values, tuple(steps))
+        data = dict.fromkeys(step.value for step in steps if step.value)
+        values = {value: f"value {n}" for n, value in enumerate(data)}
+        return cls(bases, anchor, identify, marks, values, steps)
 
     def events(self, source: Source) -> exp.Select:
         """What has to be known of each event, in the order of their positions."""
@@ -116,7 +131,7 @@ class Folding:
             column_named(FIRST_POSITION),
             TIME.copy(),
             *(alias(self._mark(mark), name) for mark, name in self.marks.items()),
-            *(alias(self._value(attribute), name) for attribute, name in self.values.items()),
+            *(alias(self._value(value), name) for value, name in self.values.items()),
             *(self._who() if self.identify else ()),
             copy=False,
         ).from_(source.events(), copy=False)
@@ -140,14 +155,33 @@ class Folding:
         chosen = exp.Case(ifs=[exp.If(this=holds, true=one)], default=zero)
         return exp.Cast(this=chosen, to=exp.DType.UTINYINT.into_expr())
 
-    def _value(self, attribute: str) -> exp.Expr:
-        column, kind = event_column(self.bases.vocabulary, attribute)
+    def _value(self, value: _Value) -> exp.Expr:
+        column, kind = event_column(self.bases.vocabulary, value.attribute)
+        if value.keys:
+            return _key_numbered(column, value.keys)
         return column if kind in (Kind.TEXT, Kind.TRUTH) else as_double(column)
 
     def _who(self) -> Iterator[exp.Expr]:
         yield column_named(CASE_ID)
         if self.identify is not None and self.identify.person is not None:
             yield alias(as_text(self.bases.vocabulary, self.identify.person), PERSON)
+
+
+def _key_numbered(text: exp.Expr, keys: tuple[str, ...]) -> exp.Expr:
+    """0 for a text that is missing, 1 for one that is no key, then the keys: without the text
+    itself, which would have to be copied twice for every event.
+    """
+    among = exp.DataType(this=exp.DType.ENUM, expressions=list(map(exp.Literal.string, keys)))
+    place = exp.Anonymous(
+        this="enum_code", expressions=[exp.TryCast(this=text.copy(), to=among)]
+    )
+    number = exp.Add(
+        this=exp.Cast(this=place, to=exp.DType.INT.into_expr()),
+        expression=exp.Literal.number(_FIRST_KEY),
+    )
+    known = exp.Coalesce(this=number, expressions=[exp.Literal.number(_FIRST_KEY - 1)])
+    missing = exp.If(this=exp.Is(this=text, expression=exp.null()), true=exp.Literal.number(0))
+    return exp.Case(ifs=[missing], default=known)
 
 
 def _marks(part: BaseMeasure) -> tuple[Mark | None, ...]:
@@ -243,7 +277,14 @@ class _Folder:
             case StateMeasure():
                 yield step.name, pa.array(self._state(*step.marks))
             case DataMeasure(pick=pick):
-                yield step.name, self._attribute(str(step.value), pick, *step.marks)
+                if step.value is None:
+                    raise AssertionError("an attribute was not read")
+                column = self._folding.values[step.value]
+                places = self._places(column, pick, *step.marks)
+                if step.value.keys:
+                    yield step.name, self._keys(column, step.value.keys, places)
+                else:
+                    yield step.name, _taken(self._events, column, places)
             case TimeMeasure(cycles=None):
                 yield from self._elapsed(step.part, step.name, *step.marks)
             case TimeMeasure():
@@ -255,24 +296,31 @@ class _Folder:
         held = self._marked(holds)
         return np.asarray(there & held[np.where(there, judged, 0)])
 
-    def _attribute(self, name: str, pick: Pick, when: str | None) -> pa.Array:
-        """At the first or last event that satisfies the condition and carries the attribute."""
+    def _places(self, name: str, pick: Pick, when: str | None) -> Places:
+        """The first or last event that satisfies the condition and carries the attribute."""
         carried = self._carried(name)
         if when is not None:
             carried = carried & self._marked(when)
         first = pick is Pick.FIRST
         if carried.all():
-            places = self._cases.starts if first else self._cases.ends
-        else:
-            hits = Hits.of(carried, self._cases)
-            places = hits.first if first else hits.last
-        return _taken(self._events, name, places)
+            return self._cases.starts if first else self._cases.ends
+        hits = Hits.of(carried, self._cases)
+        return hits.first if first else hits.last
 
     def _carried(self, name: str) -> Mask:
         column = self._events.column(name)
         if pa.types.is_floating(column.type):
             return np.asarray(np.isfinite(_array(self._events, name)))
+        if pa.types.is_integer(column.type):
+            return np.asarray(_array(self._events, name) > 0)
         return _mask(pc.is_valid(column))
+
+    def _keys(self, name: str, keys: tuple[str, ...], places: Places) -> pa.Array:
+        """What a text is, if it is one of the keys: null for every other, and for none."""
+        numbers = _array(self._events, name)[places] - _FIRST_KEY
+        texts = pa.array(keys, pa.large_string())
+        absent = (numbers < 0) | (places == NONE)
+        return pa.DictionaryArray.from_arrays(pa.array(numbers, mask=absent), texts)
 
     def _elapsed(
         self, part: TimeMeasure, name: str, starting: str | None, ending: str | None

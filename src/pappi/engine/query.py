@@ -26,7 +26,7 @@ from pappi.engine.expressions import (
     compile_expression,
     table_named,
 )
-from pappi.engine.folding import Folding, foldable
+from pappi.engine.folding import Folding, KeysOf, foldable
 from pappi.engine.table import Column, Scan
 from pappi.ppinot import (
     DerivedSingleInstance,
@@ -54,7 +54,8 @@ class CaseQuery:
 
     Measures are DOUBLE, or text where they are text. Who a case is comes along if asked for,
     and its place in the log unless that is of no interest.
-    Every calendar of the measures is among the `calendars`.
+    Every calendar of the measures is among the `calendars`. Of texts with `keys`, other values
+    may be left out.
     """
 
     anchor: CaseBorder
@@ -63,6 +64,7 @@ class CaseQuery:
     identify: Identify | None = None
     calendars: Calendars = field(default_factory=dict)
     placed: bool = True
+    keys: KeysOf = field(default_factory=dict)
     _texts: dict[object, str] = field(default_factory=dict, repr=False, compare=False)
 
     def written(self, of: object, query: Callable[[], exp.Expr]) -> str:
@@ -124,7 +126,14 @@ class CaseQuery:
         """How the base measures are had from events in order, unless only a query can."""
         if not foldable(self.bases):
             return None
-        return Folding.of(self.bases, self.anchor, self.identify)
+        in_formulas = {
+            part
+            for measure in self.measures
+            if isinstance(measure, DerivedSingleInstance)
+            for part in _parts(measure)
+        }
+        keys = {part: keys for part, keys in self.keys.items() if part not in in_formulas}
+        return Folding.of(self.bases, self.anchor, self.identify, keys)
 
     @cached_property
     def _columns(self) -> _Columns:

@@ -31,7 +31,10 @@ from pappi.values import Horizon, Per, Period, PrivacyUnit
 
 Column = NDArray[Any]
 Texts: TypeAlias = Any
-"""Arrow's large strings, of many cases: compared, numbered and hashed, hardly ever looked at."""
+"""Arrow's large strings, of many cases: compared, numbered and hashed, hardly ever looked at.
+
+Or a dictionary of those that cases are grouped by; null is then also any other text.
+"""
 Scan = dict[str, Column | Texts]
 """What was read of every case; texts are of either kind, as they come."""
 
@@ -215,8 +218,12 @@ def key_numbers(texts: Texts, keys: Sequence[str]) -> NDArray[np.int16] | NDArra
     """For every text, which of the keys it is; -1 for none of them."""
     # Numbers of 16 bits are sorted by counting.
     size = pa.int16() if len(keys) < _COUNTED else pa.int64()
-    found = pc.index_in(texts, pa.array(keys, pa.large_string()))
-    return np.asarray(pc.fill_null(found, -1).cast(size).to_numpy())
+    coded = pa.types.is_dictionary(texts.type)
+    distinct = texts.dictionary if coded else texts
+    found = pc.fill_null(pc.index_in(distinct, pa.array(keys, pa.large_string())), -1).cast(size)
+    if coded:
+        found = pc.fill_null(found.take(texts.indices), -1)
+    return np.asarray(found.to_numpy())
 
 
 @dataclass(frozen=True, slots=True)
