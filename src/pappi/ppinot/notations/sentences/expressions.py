@@ -253,13 +253,6 @@ def _number(cursor: Cursor) -> Fraction:
     return Fraction(cursor.take_kind("a number", WordKind.NUMBER).written)
 
 
-def number_words(value: Fraction, _unsaid: object = None) -> str:
-    return render(NumberLiteral(value))
-
-
-NUMBER: Form[Fraction] = Part(lambda cursor: read_amount(cursor).number, number_words)
-
-
 def whole_number(cursor: Cursor, least: int, most: int, what: str) -> int:
     """A count between two limits; `what` is counted."""
     word, number = cursor.next, _number(cursor)
