@@ -50,7 +50,7 @@ from pappi.ppinot.model import Measure, Recent
 from pappi.ppinot.notations import document
 from pappi.ppinot.notations.sentences import (
     PPINOT4PY,
-    Reading,
+    Dialect,
     parse_measure,
     parse_scope,
     parse_sentence,
@@ -369,7 +369,7 @@ def test_fixed_values_among_the_variables_go_into_the_formula(written: str, valu
 
 
 def test_a_condition_that_says_itself_when_it_occurs_is_read_so() -> None:
-    for reading in (Reading(), PPINOT4PY):
+    for reading in (Dialect(), PPINOT4PY):
         every = parse_measure("the number of times an event meets the condition vip", reading)
         onset = parse_measure("the number of times vip begins to hold", reading)
         assert every == CountMeasure(Occurs(Name("vip")))

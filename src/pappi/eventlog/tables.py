@@ -209,8 +209,10 @@ class _Table:
             taken.add(likely)
             options.append(Option(role, self._names[likely]))
         which = _in_words([f"the {role}" for role in roles], "or")
-        each = "column is" if len(roles) == 1 else "columns are"
-        hint = f"say which {each} {_in_words([f'the {role}' for role in roles], 'and')}, e.g."
+        columns_are = "column is" if len(roles) == 1 else "columns are"
+        hint = (
+            f"say which {columns_are} {_in_words([f'the {role}' for role in roles], 'and')}, e.g."
+        )
         if "activity" in roles and sum(map(_hold_times, sample.values())) > 1:
             hint = "if each row is a case, and each column of times an event of it, say so, e.g."
             options = [option for option in options if option.name != "activity"]

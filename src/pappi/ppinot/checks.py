@@ -375,7 +375,7 @@ def _view_problems(ppi: Ppi) -> Iterator[Problem]:
         message = f"'{grid}' has no same period last year"
         hint = "ask every day, week, month, quarter or year"
     functions = [measure for _, measure in aggregated_measures(ppi.measure)]
-    adds_up = all(each.function in _ADD_UP for each in functions)
+    adds_up = all(measure.function in _ADD_UP for measure in functions)
     if not message and isinstance(view, Rolling | ToDate) and not adds_up:
         message = f"'{view}' cannot be shown of minima, maxima and percentiles"
         hint = "those of several periods do not follow from those of each; ask for longer periods"

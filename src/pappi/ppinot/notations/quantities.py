@@ -362,7 +362,7 @@ def limits_of(
 ) -> tuple[Fraction, ...] | None:
     """Where the bins of a distribution end, in rising order, in internal units."""
     is_duration = kind is Kind.DURATION or (
-        kind is None and any(duration_unit(each.unit) for each in written)
+        kind is None and any(duration_unit(quantity.unit) for quantity in written)
     )
     read = _duration if is_duration else _plain_number
     limits: list[Fraction] = []
@@ -791,12 +791,12 @@ def _target_text(target: Target, shown: Shown) -> str:
         _LOW_WORDS[target.low_included]: target.low,
         _HIGH_WORDS[target.high_included]: target.high,
     }
-    said = {words: end for words, end in ends.items() if end is not None}
-    if not said:
+    ends_given = {words: end for words, end in ends.items() if end is not None}
+    if not ends_given:
         raise Unwritable("a target has at least one end")
-    *first, last = shown.written(list(said.values()))
+    *first, last = shown.written(list(ends_given.values()))
     # The unit behind the second number is that of the first one too.
     numbers = [*(decimal_text(quantity.number) for quantity in first), quantity_text(last)]
-    if [*said] == ["at least", "at most"]:
+    if [*ends_given] == ["at least", "at most"]:
         return Bare(f"between {numbers[0]} and {numbers[1]}")
-    return Bare(" and ".join(map("{} {}".format, said, numbers)))
+    return Bare(" and ".join(map("{} {}".format, ends_given, numbers)))

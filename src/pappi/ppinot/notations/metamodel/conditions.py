@@ -213,9 +213,9 @@ def _instant(condition: Fields) -> Moment | None:
     key = BPMN if BPMN in state else GENERIC
     state.require(key, "a state")
     elements = {"process": True, "activity": False}
-    said = condition.word("element", elements, "'process' or 'activity'")
+    is_named_process = condition.word("element", elements, "'process' or 'activity'")
     named = condition.text("appliesTo") in condition.context.processes
-    is_process = named if said is None else said
+    is_process = named if is_named_process is None else is_named_process
     return (_of_process if is_process else _of_activity)(condition, state, key)
 
 

@@ -427,7 +427,7 @@ def _ppi_json(ppi: Ppi, shared: str) -> Json:
             shown.require_known(ppi.measure)
         if targets != Targets(of_java):
             own[PPI_TARGET] = targets_in(shown.of_view(ppi.show)).write(targets)
-        said = json_value(_OWN.write(own) or {})
+        in_catalogue = json_value(_OWN.write(own) or {})
     except Unwritable as error:
         message = f"PPINOT JSON cannot express this: {error}"
         raise refusal(ppi.position, message) from None
@@ -442,7 +442,7 @@ def _ppi_json(ppi: Ppi, shared: str) -> Json:
         "target": target,
         "scope": scope,
         "measuredBy": measure,
-        "catalogue": said,
+        "catalogue": in_catalogue,
     }
     return {key: value for key, value in written.items() if value not in ("", [], {})}
 

@@ -62,7 +62,7 @@ def read_expression(cursor: Cursor, thing: str = "a condition on events") -> Exp
 
 def in_the_log(cursor: Cursor, parsed: Expression) -> Expression:
     """The expression with attributes called as the log does."""
-    names = cursor.reading.renamed
+    names = cursor.dialect.renamed
     return substituted(parsed, {said: Name(name) for said, name in names.items()})
 
 
@@ -171,13 +171,13 @@ def _attribute(cursor: Cursor) -> str:
         raise cursor.unexpected("an attribute")
     last = cursor.take_kind("an attribute", WordKind.WORD, WordKind.NAME)
     name = text_of(cursor, first)
-    if cursor.reading.renamed and first.kind is WordKind.WORD:
+    if cursor.dialect.renamed and first.kind is WordKind.WORD:
         for _ in range(_MOST_WORDS):
             if cursor.next.kind is not WordKind.WORD or cursor.next.is_word(*_BEHIND_ATTRIBUTES):
                 break
             last = cursor.take()
         name = cursor.words.text[first.start : last.end]
-    return cursor.reading.renamed.get(name, name)
+    return cursor.dialect.renamed.get(name, name)
 
 
 def _attribute_words(name: str, _unsaid: object = None) -> str:

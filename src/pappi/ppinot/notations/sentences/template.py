@@ -48,7 +48,7 @@ from pappi.ppinot.notations.quantities import (
 )
 from pappi.ppinot.notations.sentences.measures import MULTI, SCOPE, definition, whole
 from pappi.ppinot.notations.sentences.patterns import Form
-from pappi.ppinot.notations.sentences.words import MAX_SIZE, Cursor, Reading, WordKind, Words
+from pappi.ppinot.notations.sentences.words import MAX_SIZE, Cursor, Dialect, WordKind, Words
 from pappi.ppinot.notations.shapes import (
     Definitions,
     Entries,
@@ -102,7 +102,7 @@ _WIDTH = 98
 _KEYS = {key.value.lower(): key for key in Key}
 _KEY = re.compile(r'([^\W\d]\w*)[ \t]*(?:in[ \t]+("(?:[^"\\]++|\\.)*+")[ \t]*)?:')
 _QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"')
-_READING = Reading()
+_USUAL = Dialect()
 
 # --- lines into nodes, and back -------------------------------------------------------
 
@@ -171,11 +171,11 @@ def _line(
         message = "this text contains a control character"
     else:
         # Problems point at what is said, not at the spaces before it.
-        said = text[match.end() :].lstrip()
-        behind, said = start + len(text) - len(said), said.rstrip()
+        content = text[match.end() :].lstrip()
+        behind, content = start + len(text) - len(content), content.rstrip()
         name = f"{key} in {match[2]}" if match[2] else key.value
         origin: Origin = lambda offset: at(behind + offset)  # noqa: E731 - it has an annotation
-        return _node(name, place), _node(said, origin(0) if said else place, origin)
+        return _node(name, place), _node(content, origin(0) if content else place, origin)
     problems.add(place, message, hint)
     return None
 
@@ -235,7 +235,7 @@ def _sentence(form: Form[T], lead: str = "") -> Written[T]:
             cursor.accept(lead.lower())
             return form.read(cursor)
 
-        return whole(node.text, _READING, node.origin, said)
+        return whole(node.text, _USUAL, node.origin, said)
 
     return _entry("a sentence", read, lambda value: f"{lead} {form.write(value)}".strip())
 
@@ -381,8 +381,8 @@ def _target_node(values: Values, problems: Problems) -> MapNode | None:
             message = "there is a tolerated range, but no target"
             problems.add(bands[_TOLERATED.key].position, message)
             continue
-        said = {"green": bands[_TARGET.key], "amber": bands.get(_TOLERATED.key)}
-        nodes[group] = _mapping(said, bands[_TARGET.key].position)
+        bands_of_group = {"green": bands[_TARGET.key], "amber": bands.get(_TOLERATED.key)}
+        nodes[group] = _mapping(bands_of_group, bands[_TARGET.key].position)
     otherwise = nodes.pop("", None)
     if not nodes:
         return cast("MapNode | None", otherwise)
@@ -391,8 +391,8 @@ def _target_node(values: Values, problems: Problems) -> MapNode | None:
 
 
 def _mapping(entries: Mapping[str, Node | None], place: Position) -> MapNode:
-    said = ((key, node) for key, node in entries.items() if node is not None)
-    return MapNode(tuple((_node(key, node.position), node) for key, node in said), place)
+    given = ((key, node) for key, node in entries.items() if node is not None)
+    return MapNode(tuple((_node(key, node.position), node) for key, node in given), place)
 
 
 def _without_lead(node: ScalarNode, lead: str) -> ScalarNode:
@@ -410,7 +410,7 @@ def _parts(ppi: Ppi) -> Parts:
     is_usual = unit == usual_unit(ppi.measure)
     if not is_usual:
         shown.require_known(ppi.measure)
-    said: dict[Field[Any] | str, Any] = {
+    parts: dict[Field[Any] | str, Any] = {
         _ID: ppi.id,
         _NAME: ppi.name,
         **attributes_said(ppi, **_BEFORE),
@@ -422,9 +422,9 @@ def _parts(ppi: Ppi) -> Parts:
         where = f" in {quote_text(of.key)}" if isinstance(of, GroupTarget) else ""
         for (key, lead), target in zip(_BANDS.items(), (of.target, of.tolerated), strict=True):
             if target is not None:
-                said[f"{key}{where}"] = f"{lead} {target_in(aimed).write(target)}"
+                parts[f"{key}{where}"] = f"{lead} {target_in(aimed).write(target)}"
     limits = None if ppi.value_range is None else shown.written_range(ppi.value_range)
-    return said | {_RANGE: limits, _SCOPE: ppi.scope, **attributes_said(ppi, **_BEHIND)}
+    return parts | {_RANGE: limits, _SCOPE: ppi.scope, **attributes_said(ppi, **_BEHIND)}
 
 
 _PPI = Record(
