@@ -32,7 +32,7 @@ from pappi.ppinot.expressions.nodes import (
     height,
     walk,
 )
-from pappi.ppinot.expressions.parser import MAX_DEPTH, MAX_DIVISORS
+from pappi.ppinot.expressions.parser import KEYWORDS, MAX_DEPTH, MAX_DIVISORS, NOTHING
 from pappi.ppinot.model import (
     MAX_PERIODS,
     AggregatedMeasure,
@@ -196,6 +196,20 @@ def misplaced_parts(
         whole = measure.within
         if whole is not None and (whole == name or whole not in sums):
             yield name, measure, whole, list(islice(sums, MAX_SUGGESTED))
+
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TAKEN = KEYWORDS | NOTHING | {"derive", "value", "missing", "data"}
+
+
+def variable_for(attribute: str) -> str:
+    """What a formula calls an attribute: its own name where a variable may be called so.
+
+    >>> variable_for("amount"), variable_for("org:group"), variable_for("value")
+    ('amount', 'data', 'data')
+    """
+    is_free = _VARIABLE.fullmatch(attribute) and attribute.lower() not in _TAKEN
+    return attribute if is_free else "data"
 
 
 # --- what is usual --------------------------------------------------------------------

@@ -26,7 +26,6 @@ from pappi.ppinot.expressions.nodes import (
     Operator,
     TextLiteral,
 )
-from pappi.ppinot.expressions.parser import KEYWORDS
 from pappi.ppinot.model import (
     ConditionMeasure,
     CountMeasure,
@@ -41,7 +40,7 @@ from pappi.ppinot.model import (
     StateMeasure,
     TimeMeasure,
 )
-from pappi.ppinot.notations.building import equals, is_activity, substituted
+from pappi.ppinot.notations.building import equals, is_activity, substituted, variable_for
 from pappi.ppinot.understanding import lexicon
 from pappi.ppinot.understanding.names import Mention, Names, Sort
 from pappi.ppinot.understanding.slots import covered, phrase_at
@@ -266,7 +265,7 @@ class Clauses:
         for mention in self._mentions(tokens, Kind.TRUTH)[:2]:
             yield mentioned(mention, ConditionMeasure(Occurs(Name(mention.name))))
         for mention in self._mentions(tokens, Kind.TEXT)[:2]:
-            name = variable(mention.name)
+            name = variable_for(mention.name)
             data = ((name, DataMeasure(mention.name)),)
             present = DerivedSingleInstance(Not(IsMissing(Name(name))), data)
             assumed = f"“{mention.words}”: the case has a value of {mention.name}"
@@ -349,7 +348,7 @@ class Clauses:
         test = equals(mention.attribute, mention.name)
         if mention.attribute in self.names.state_attributes:
             return StateMeasure(test) if is_now else ConditionMeasure(Occurs(test))
-        name = variable(mention.attribute)
+        name = variable_for(mention.attribute)
         return DerivedSingleInstance(
             Binary(Operator.EQUAL, Name(name), TextLiteral(mention.name)),
             ((name, DataMeasure(mention.attribute)),),
@@ -398,7 +397,7 @@ class Clauses:
 
     def _compared(self, tokens: Tokens, limit: Limit) -> Iterator[Way[SingleInstance]]:
         for mention in self.numbers(tokens)[:3]:
-            name = variable(mention.name)
+            name = variable_for(mention.name)
             last = compared(name, DataMeasure(mention.name), limit, _number)
             assumed = f"of {mention.name}, the last value in a case counts"
             yield mentioned(mention, last, assumed)
@@ -655,14 +654,6 @@ def _trimmed(tokens: Tokens) -> Tokens:
 
 # --- building -------------------------------------------------------------------------
 
-_TAKEN = KEYWORDS | {"null", "none", "nil", "nan", "na", "derive", "value", "missing", "data"}
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-def variable(name: str) -> str:
-    """A variable for an attribute: its own name where that is one."""
-    return name if _WORD.fullmatch(name) and name.lower() not in _TAKEN else "data"
-
 
 def negated(measure: SingleInstance) -> SingleInstance:
     formula, variables = as_formula(measure)
@@ -707,7 +698,7 @@ def _short_name(measure: SingleInstance) -> str:
     said = re.findall(r'TextLiteral\(value=[\'"]([^\'"]*)', repr(measure))
     words = parts_of(said[0]) if said else ("it",)
     name = "_".join(re.sub(r"[^a-z0-9]", "", word) for word in words[:4])
-    return name if _WORD.fullmatch(name) and name not in _TAKEN else f"is_{name}".rstrip("_")
+    return name if variable_for(name) == name else f"is_{name}".rstrip("_")
 
 
 def compared(

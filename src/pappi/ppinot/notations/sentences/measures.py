@@ -11,7 +11,6 @@ True
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
@@ -30,7 +29,7 @@ from pappi.ppinot.expressions.nodes import (
     names_in,
     walk,
 )
-from pappi.ppinot.expressions.parser import KEYWORDS, Origin, located, refusal
+from pappi.ppinot.expressions.parser import Origin, located, refusal
 from pappi.ppinot.expressions.render import quote_text, render
 from pappi.ppinot.model import (
     EVERY_CASE,
@@ -68,6 +67,7 @@ from pappi.ppinot.notations.building import (
     misplaced_parts,
     substituted,
     usual_bounds,
+    variable_for,
 )
 from pappi.ppinot.notations.sentences.events import (
     ACTIVITY,
@@ -482,8 +482,6 @@ _COMPARISONS = Fixed(
         "is": Operator.EQUAL,
     }
 )
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_TAKEN = KEYWORDS | {"null", "none", "nil", "nan", "na", "derive", "value", "missing"}
 
 
 def _compared_name(measure: SingleInstance) -> str | None:
@@ -494,7 +492,7 @@ def _compared_name(measure: SingleInstance) -> str | None:
         case CountMeasure():
             return "times"
         case DataMeasure(attribute=name):
-            return name if _VARIABLE.fullmatch(name) and name.lower() not in _TAKEN else "data"
+            return variable_for(name)
         case _:
             return None
 
