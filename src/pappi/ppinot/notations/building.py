@@ -39,6 +39,7 @@ from pappi.ppinot.model import (
     Aggregation,
     MultiInstance,
     Ppi,
+    Recent,
     SingleInstance,
     measure_kind,
 )
@@ -251,6 +252,19 @@ _SHORTEST_DAYS = {
 def has_too_many_periods(grid: Grid, first: date, until: date) -> bool:
     """Whether a scope between two days is cut into more periods than anybody is answered."""
     return (until - first).days > MAX_PERIODS * _SHORTEST_DAYS[grid.unit] * grid.count
+
+
+def scope_problem(
+    grid: Grid | None, start: date | None, until: date | None, recent: Recent | None
+) -> str:
+    """What is wrong with the time of a scope; empty if nothing is."""
+    if recent and (start or until):
+        return "a scope is about recent time, or about the time between two days, not both"
+    if start and until and until <= start:
+        return "the scope ends before it begins"
+    if start and until and grid and has_too_many_periods(grid, start, until):
+        return f"this scope has more than {MAX_PERIODS:,} periods"
+    return ""
 
 
 def unclear_share(limit: Fraction) -> tuple[str, str]:

@@ -513,6 +513,14 @@ def unit_of(
     return None
 
 
+def named_unit(measure: MultiInstance, label: ScalarNode, problems: Problems) -> Unit | None:
+    """The unit of that name; where attributes hide the kind of the value, the name tells it."""
+    kind = measure_kind(measure, None)
+    if kind is None and duration_unit(label.text):
+        kind = Kind.DURATION
+    return unit_of(measure, kind, label, (), problems)
+
+
 def _time_unit(
     label: ScalarNode | None, time_units: tuple[ScalarNode, ...], problems: Problems
 ) -> Unit | None:
@@ -568,7 +576,7 @@ class Shown:
         label = ScalarNode(
             self.unit.name, NOWHERE, plain=True, in_braces=False, origin=lambda _: NOWHERE
         )
-        if unit_of(measure, self.kind, label, (), Problems()) != self.unit:
+        if named_unit(measure, label, Problems()) != self.unit:
             raise Unwritable(f"the unit {quoted(self.unit.name)} is of another size")
 
     def of_view(self, view: View | None) -> Shown:

@@ -37,7 +37,6 @@ from pappi.ppinot.model import (
     LAST_DAY,
     MAX_CASES,
     MAX_COUNT,
-    MAX_PERIODS,
     AggregatedMeasure,
     Aggregation,
     Anchor,
@@ -63,8 +62,8 @@ from pappi.ppinot.model import (
     measure_kind,
 )
 from pappi.ppinot.notations.building import (
-    has_too_many_periods,
     misplaced_parts,
+    scope_problem,
     substituted,
     usual_bounds,
     variable_for,
@@ -822,14 +821,7 @@ def _scope(cursor: Cursor, first: Word, values: dict[str, Any]) -> Scope:
     if isinstance(last, Recent):
         last, recent = None, recent or last
     grid = Grid(every.unit, every.count) if every else None
-    problem = ""
-    if recent and (start or until):
-        problem = "a scope is about recent time, or about the time between two days, not both"
-    elif start and until and until <= start:
-        problem = "the scope ends before it begins"
-    elif start and until and grid and has_too_many_periods(grid, start, until):
-        problem = f"this scope has more than {MAX_PERIODS:,} periods"
-    if problem:
+    if problem := scope_problem(grid, start, until, recent):
         raise cursor.refusal(problem, at=first)
     placed = Anchor(anchor[0], anchor[1] or Pick.LAST) if anchor else None
     return Scope(grid, start, until, recent, last, values.get("cases"), placed)

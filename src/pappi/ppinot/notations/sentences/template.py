@@ -24,7 +24,7 @@ from typing import Any, Generic, TypeVar, cast
 from pappi.errors import DefinitionError, Position, Problem, UsageError
 from pappi.ppinot.expressions.parser import Origin, located, parse_expression, refusal
 from pappi.ppinot.expressions.render import quote_text
-from pappi.ppinot.model import EVERY_MONTH, Catalogue, GroupTarget, MultiInstance, Ppi, measure_kind
+from pappi.ppinot.model import EVERY_MONTH, Catalogue, GroupTarget, MultiInstance, Ppi
 from pappi.ppinot.notations.building import ID, twins, usual_unit
 from pappi.ppinot.notations.document import (
     ListNode,
@@ -42,9 +42,9 @@ from pappi.ppinot.notations.quantities import (
     VIEW,
     Shown,
     Targets,
+    named_unit,
     target_in,
     targets_in,
-    unit_of,
 )
 from pappi.ppinot.notations.sentences.measures import MULTI, SCOPE, definition, whole
 from pappi.ppinot.notations.sentences.patterns import Form
@@ -67,7 +67,6 @@ from pappi.ppinot.notations.shapes import (
 from pappi.ppinot.notations.yaml.catalogue import RELEASE
 from pappi.ppinot.views import View
 from pappi.ppinot.wording import CONTROL, did_you_mean, quoted
-from pappi.values import Kind, duration_unit
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -341,13 +340,10 @@ _BEHIND: dict[str, Field[Any]] = {
 
 def _ppi(values: Values, problems: Problems) -> Ppi | None:
     measure, label, name = values[_DEFINITION], values.get(_UNIT), values.get(_NAME)
-    kind = measure_kind(measure, None)
-    if kind is None and label is not None and duration_unit(label.text):
-        kind = Kind.DURATION
-    unit = unit_of(measure, kind, label, (), problems) if label else usual_unit(measure)
+    unit = named_unit(measure, label, problems) if label else usual_unit(measure)
     if unit is None:
         return None
-    shown = Shown.in_unit(measure, unit, kind, is_said=label is not None)
+    shown = Shown.in_unit(measure, unit, is_said=label is not None)
     limits, target = values.get(_RANGE), _target_node(values, problems)
     aimed = shown.of_view(values.get(_SHOW))
     targets = (target and targets_in(aimed).read(target, problems)) or Targets()
