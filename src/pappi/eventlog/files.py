@@ -6,7 +6,6 @@ refused, since it would otherwise be ignored silently.
 
 from __future__ import annotations
 
-import difflib
 import gzip
 import io
 import re
@@ -20,7 +19,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO, TypeAlias
 
 from pappi.errors import InputError, LogFormatError, Option, UsageError
 from pappi.eventlog.log import EventReader, Kinds, ReadOptions, RecordBatch
-from pappi.values import Vocabulary
+from pappi.values import Vocabulary, did_you_mean
 
 if TYPE_CHECKING:
     from pappi.eventlog.ocel import Ocel
@@ -227,10 +226,9 @@ def _chosen_member(path: Path, requested: str | None) -> ZipMember:
     if requested is not None:
         matches = [name for name in names if requested in (name, Path(name).name)]
         if len(matches) != 1:
-            close = difflib.get_close_matches(requested, names, n=1)
             raise UsageError(
                 f"{path.name} has no file {requested!r}",
-                hint=f"did you mean {close[0]!r}?" if close else f"it has {listed(names)}",
+                hint=did_you_mean(requested, names, f"it has {listed(names)}"),
             )
         return ZipMember(path, matches[0])
     logs = [name for name in names if _ending(name) in _FORMATS] or names

@@ -7,7 +7,6 @@ The reader (calamine) is an extra: `pip install 'pappi[excel]'`.
 
 from __future__ import annotations
 
-import difflib
 import io
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
@@ -18,6 +17,7 @@ from pappi.errors import InputError, LogFormatError, Option, UsageError
 from pappi.eventlog.files import Place, log_bytes, refuse_many_columns, require_harmless
 from pappi.eventlog.log import Guess, Progress, ReadOptions, RecordBatch
 from pappi.eventlog.texts import text_batches
+from pappi.values import did_you_mean
 
 _HEADER_WITHIN = 50
 _ARCHIVE = b"PK\x03\x04"
@@ -105,11 +105,10 @@ class Workbook:
         if requested is None:
             return self._sheets[0], len(self._sheets) > 1
         if requested not in self._sheets:
-            close = difflib.get_close_matches(requested, self._sheets, n=1)
             listing = ", ".join(map(repr, self._sheets))
             raise UsageError(
                 f"there is no sheet {requested!r}",
-                hint=f"did you mean {close[0]!r}?" if close else f"the sheets are {listing}",
+                hint=did_you_mean(requested, self._sheets, f"the sheets are {listing}"),
             )
         return requested, False
 

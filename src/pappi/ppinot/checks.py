@@ -62,8 +62,17 @@ from pappi.ppinot.views import (
     has_year_ago,
     periods_rolled,
 )
-from pappi.ppinot.wording import CONTROL, did_you_mean, listed, quoted
-from pappi.values import DURATIONS, CaseBorder, Grid, Kind, Vocabulary
+from pappi.values import (
+    CONTROL,
+    DURATIONS,
+    CaseBorder,
+    Grid,
+    Kind,
+    Vocabulary,
+    did_you_mean,
+    listed,
+    quoted,
+)
 
 MAX_PROBLEMS = 200
 

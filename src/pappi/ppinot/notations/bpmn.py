@@ -33,7 +33,7 @@ from pappi.ppinot.notations.metamodel.conditions import (
     STATES,
 )
 from pappi.ppinot.notations.metamodel.documents import reading_of
-from pappi.ppinot.wording import quoted
+from pappi.values import quoted
 
 NAMESPACE = "http://www.isa.us.es/ppinot"
 MAX_NESTING = 100

@@ -43,8 +43,18 @@ from pappi.ppinot.model import (
     SingleInstance,
     measure_kind,
 )
-from pappi.ppinot.wording import quoted
-from pappi.values import HOURS, NUMBER, PERCENT, UNIT_INTERVAL, Bounds, Calendar, Grid, Kind, Unit
+from pappi.values import (
+    HOURS,
+    NUMBER,
+    PERCENT,
+    UNIT_INTERVAL,
+    Bounds,
+    Calendar,
+    Grid,
+    Kind,
+    Unit,
+    quoted,
+)
 
 ID = re.compile(r"[A-Za-z][A-Za-z0-9_\-]{0,63}")
 """The id of a PPI."""

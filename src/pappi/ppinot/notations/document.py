@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING
 from pappi.errors import DefinitionError, InputError, Position, Problem
 from pappi.ppinot.expressions.parser import Origin, located
 from pappi.ppinot.model import Catalogue
-from pappi.ppinot.wording import CONTROL, quoted
-from pappi.values import Epsilon, WorkingCalendar
+from pappi.values import CONTROL, Epsilon, WorkingCalendar, quoted
 
 if TYPE_CHECKING:
     import yaml

@@ -69,7 +69,6 @@ from pappi.ppinot.views import (
     View,
     parse_view,
 )
-from pappi.ppinot.wording import did_you_mean, listed, quoted
 from pappi.values import (
     DURATIONS,
     FRACTION,
@@ -83,7 +82,10 @@ from pappi.values import (
     Epsilon,
     Kind,
     Unit,
+    did_you_mean,
     duration_unit,
+    listed,
+    quoted,
 )
 
 # Written so that Python and the ECMAScript of JSON Schema read them alike.

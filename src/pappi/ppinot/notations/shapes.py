@@ -38,7 +38,7 @@ from pappi.ppinot.notations.document import (
     describe,
 )
 from pappi.ppinot.notations.layout import Bare, Literal, Plain
-from pappi.ppinot.wording import closest, did_you_mean, listed, quoted
+from pappi.values import closest, did_you_mean, listed, quoted
 
 E = TypeVar("E", bound=StrEnum)
 S = TypeVar("S")

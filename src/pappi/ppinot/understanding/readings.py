@@ -43,8 +43,7 @@ from pappi.ppinot.understanding.slots import Slots, slots_of
 from pappi.ppinot.understanding.views import Taken, taken_out
 from pappi.ppinot.understanding.words import Limit, Token, TokenKind, tokens
 from pappi.ppinot.views import Between, Comparing, View
-from pappi.ppinot.wording import quoted
-from pappi.values import By, Grid, Kind, Unit, Vocabulary, duration_unit
+from pappi.values import By, Grid, Kind, Unit, Vocabulary, duration_unit, quoted
 
 MOST_CHARACTERS, MOST_WORDS = 500, 60
 _SHOWN = 4

@@ -45,8 +45,7 @@ from pappi.ppinot.notations.building import (
 )
 from pappi.ppinot.notations.document import MapNode
 from pappi.ppinot.notations.metamodel.fields import Fields, Json
-from pappi.ppinot.wording import did_you_mean, listed, quoted
-from pappi.values import CaseBorder
+from pappi.values import CaseBorder, did_you_mean, listed, quoted
 
 # --- states ---------------------------------------------------------------------------
 # States of activities, and the life-cycle transitions in a log that lead to them.

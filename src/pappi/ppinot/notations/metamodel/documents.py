@@ -95,8 +95,7 @@ from pappi.ppinot.notations.yaml.catalogue import (
     PPI_UNIT,
     TARGETS,
 )
-from pappi.ppinot.wording import quoted
-from pappi.values import Calendar, Grid
+from pappi.values import Calendar, Grid, quoted
 
 Unread = Iterable[tuple[str, Position]]
 

@@ -71,8 +71,7 @@ from pappi.ppinot.notations.quantities import (
     with_bounds,
     written_limits,
 )
-from pappi.ppinot.wording import did_you_mean, listed, quoted
-from pappi.values import DURATIONS, HOURS, CaseBorder, Kind, Unit
+from pappi.values import DURATIONS, HOURS, CaseBorder, Kind, Unit, did_you_mean, listed, quoted
 
 FUNCTIONS = {
     "Sum": Aggregation.SUM,

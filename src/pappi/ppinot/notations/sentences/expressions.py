@@ -28,8 +28,7 @@ from pappi.ppinot.expressions.render import quote_text, render
 from pappi.ppinot.notations.building import substituted
 from pappi.ppinot.notations.sentences.patterns import Form, Part
 from pappi.ppinot.notations.sentences.words import Cursor, Word, WordKind, Words
-from pappi.ppinot.wording import quoted
-from pappi.values import DURATIONS, duration_unit
+from pappi.values import DURATIONS, duration_unit, quoted
 
 _OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "&&", "||", "?", ":", "=")
 _PREFIXES = ("-", "!")

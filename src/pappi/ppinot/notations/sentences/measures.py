@@ -102,7 +102,6 @@ from pappi.ppinot.notations.sentences.patterns import (
 )
 from pappi.ppinot.notations.sentences.words import Cursor, Dialect, Word, WordKind
 from pappi.ppinot.views import VIEW_EXAMPLES, View, parse_view
-from pappi.ppinot.wording import did_you_mean, quoted
 from pappi.values import (
     DURATIONS,
     Bounds,
@@ -111,7 +110,9 @@ from pappi.values import (
     Grid,
     Kind,
     WorkingCalendar,
+    did_you_mean,
     parse_calendar,
+    quoted,
 )
 
 T = TypeVar("T")

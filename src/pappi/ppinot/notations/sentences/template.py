@@ -66,7 +66,7 @@ from pappi.ppinot.notations.shapes import (
 )
 from pappi.ppinot.notations.yaml.catalogue import RELEASE
 from pappi.ppinot.views import View
-from pappi.ppinot.wording import CONTROL, did_you_mean, quoted
+from pappi.values import CONTROL, did_you_mean, quoted
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

@@ -22,8 +22,7 @@ from pappi.errors import DefinitionError, Position
 from pappi.ppinot.expressions.nodes import NOWHERE
 from pappi.ppinot.expressions.parser import IDENTIFIER, MAX_DIGITS, Origin, refusal
 from pappi.ppinot.model import Occurrence
-from pappi.ppinot.wording import CONTROL, closest, quoted
-from pappi.values import WorkingCalendar
+from pappi.values import CONTROL, WorkingCalendar, closest, quoted
 
 MAX_SIZE = 1_000_000
 MAX_DEPTH = 40
