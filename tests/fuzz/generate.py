@@ -28,7 +28,7 @@ from pappi.ppinot.expressions.parser import parse_expression
 from pappi.ppinot.model import EVENT_NAMES, Measure
 from pappi.ppinot.notations.bpmn import read_bpmn
 from pappi.ppinot.notations.java import read_java
-from pappi.ppinot.notations.sentences import Reading, parse_sentence, read_template
+from pappi.ppinot.notations.sentences import Dialect, parse_sentence, read_template
 from pappi.values import HOURS, NUMBER, Kind, parse_calendar
 from tests.fuzz import bpmn, catalogues, java, objects
 from tests.fuzz.dice import Dice
@@ -39,7 +39,7 @@ from tests.fuzz.trial import Reader
 from tests.fuzz.vocabulary import VOCABULARY
 
 _KINDS = {**VOCABULARY.attributes, **EVENT_NAMES}
-_READING = Reading(
+_DIALECT = Dialect(
     calendar=parse_calendar("Mon-Fri 09:00-17:00"),
     groups={"channel": ("phone", "web")},
     renamed={"concept:name": "activity"},
@@ -81,7 +81,7 @@ def read_expression(text: str) -> Catalogue:
 
 
 def read_sentence(text: str) -> Catalogue:
-    return in_catalogue(*parse_sentence(text, _READING))
+    return in_catalogue(*parse_sentence(text, _DIALECT))
 
 
 def read_objects(text: str) -> Catalogue:

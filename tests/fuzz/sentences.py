@@ -282,7 +282,7 @@ def _lines(identifier: str, sentences: Sentences, dice: Dice) -> list[str]:
         + sentences.scope().replace("\n", " "),
         "Target": _target(kind, dice)
         + dice.one(("", "", "\nTolerated: The PPI value may be at most 99")),
-        "Range": "from 0 days to 9 days" if kind is Kind.DURATION else "from -5 to 100.5",
+        "Range": "[0, 9 days]" if kind is Kind.DURATION else "[-5, 100.5]",
     }
     return lines + [
         f"{key}: {optional[key]}" for key in dice.several([*optional], 0, 1 if dice.is_short else 5)
@@ -297,6 +297,6 @@ def _target(kind: Kind, dice: Dice) -> str:
 
 
 def _release(dice: Dice) -> str:
-    noise = dice.one(("noise on a, b.c", "noise on a by laplace with share 0.3, b.c"))
-    parts = ["verdict", f"mechanism {dice.one(mechanism_names())}", noise, "falloff 3"]
-    return "; ".join(dice.several([*parts, "buckets 20", "set off"], 1, 2))
+    noise = dice.one(("noise: [a, b.c]", "noise: {a: {mechanism: laplace, share: 0.3}, b.c: {}}"))
+    parts = ["answer: verdict", f"mechanism: {dice.one(mechanism_names())}", noise, "falloff: 3"]
+    return f"{{{', '.join(dice.several([*parts, 'buckets: 20', 'set: off'], 1, 2))}}}"

@@ -50,7 +50,7 @@ from pappi.ppinot.expressions.nodes import names_in
 from pappi.ppinot.model import Measure
 from pappi.ppinot.notations.sentences import (
     PPINOT4PY,
-    Reading,
+    Dialect,
     parse_measure,
     parse_scope,
     parse_sentence,
@@ -225,7 +225,7 @@ def test_names_that_are_words_of_a_sentence_do_not_change_it(
 
 # --- anything else --------------------------------------------------------------------
 
-READINGS = (Reading(), PPINOT4PY)
+READINGS = (Dialect(), PPINOT4PY)
 PIECES = [
     *WORDS,
     *("cases in which", "grouped by", "filtered by", "the duration between", "each case counting"),
@@ -248,14 +248,14 @@ def damaged(draw: st.DrawFn) -> str:
 
 
 @given(st.one_of(st.text(), pieces, damaged()), st.sampled_from(READINGS))
-def test_any_text_is_read_or_refused_with_reasons(text: str, reading: Reading) -> None:
+def test_any_text_is_read_or_refused_with_reasons(text: str, reading: Dialect) -> None:
     for read in (parse_measure, parse_sentence, parse_scope):
         found = read_or_refused(read, text, reading)
         if isinstance(found, Measure):
             assert parse_measure(phrase(found)) == found
 
 
-def read_or_refused(read: Callable[[str, Reading], object], text: str, reading: Reading) -> object:
+def read_or_refused(read: Callable[[str, Dialect], object], text: str, reading: Dialect) -> object:
     """What is read, or None where there is exactly one explained problem."""
     try:
         return read(text, reading)

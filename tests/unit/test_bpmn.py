@@ -294,6 +294,17 @@ def test_broken_diagrams_are_refused_with_the_line(ppiset: str, message: str) ->
     assert all(each.startswith("m.bpmn:") for each in found)
 
 
+def test_all_that_is_wrong_with_a_ppi_is_found_at_once() -> None:
+    wrong = {"simpleTarget": "customTarget", "simpleTimeFilter": "odd", '"task1"': '"gone"'}
+    ppiset = DERIVED + AGGREGATED
+    for right, other in wrong.items():
+        ppiset = ppiset.replace(right, other)
+    found = "\n".join(problems(ppiset))
+    assert "unknown kind of target 'customtarget'" in found
+    assert "unknown kind of scope 'odd'" in found
+    assert found.count("no element with the id 'gone'") == 3  # each end of a time, and the count
+
+
 def test_shared_measures_cannot_multiply_without_bound() -> None:
     levels = "".join(
         f'<ppinot:derivedSingleInstanceMeasure id="d{n}" function="a+b+c+d"/>'

@@ -610,6 +610,18 @@ MONTHLY = {"kind": "SimpleTimeFilter", "period": "MONTHLY"}
         (aggregated(time()), {"scope": {**MONTHLY, "timeZone": "Asia/Tokyo"}}, "time zone of the"),
         (aggregated(time()), {"scope": {**MONTHLY, "frequency": 0}}, "from 1 to 366"),
         (aggregated(time()), {"scope": {**MONTHLY, "from": "2014-01-31T09:30"}}, "not a day"),
+        (
+            aggregated(time()),
+            {
+                "scope": {
+                    "kind": "SimpleTimeFilter",
+                    "period": "DAILY",
+                    "from": "1900-01-01",
+                    "until": "2190-01-01",
+                }
+            },
+            "more than 5,000 periods",
+        ),
         (aggregated(time()), {"target": {"refMin": 2, "refMax": 1}}, "must not be above"),
         (aggregated(aggregated(time())), {}, "what is aggregated measures one case"),
         ({**count(state("A")), "kind": "DurationMeasure"}, {}, "no measure of the kind 'Duration"),

@@ -50,7 +50,7 @@ from pappi.ppinot.model import Measure, Recent
 from pappi.ppinot.notations import document
 from pappi.ppinot.notations.sentences import (
     PPINOT4PY,
-    Reading,
+    Dialect,
     parse_measure,
     parse_scope,
     parse_sentence,
@@ -369,7 +369,7 @@ def test_fixed_values_among_the_variables_go_into_the_formula(written: str, valu
 
 
 def test_a_condition_that_says_itself_when_it_occurs_is_read_so() -> None:
-    for reading in (Reading(), PPINOT4PY):
+    for reading in (Dialect(), PPINOT4PY):
         every = parse_measure("the number of times an event meets the condition vip", reading)
         onset = parse_measure("the number of times vip begins to hold", reading)
         assert every == CountMeasure(Occurs(Name("vip")))
@@ -635,13 +635,13 @@ Informed: Mayor
 Comments: Paid is paid,
   however much.
 Epsilon: 0.2
-Release: verdict; mechanism threshold; noise on value; falloff 2.5; buckets 20
+Release: {answer: verdict, mechanism: threshold, noise: value, falloff: 2.5, buckets: 20}
 
 PPI: stay
 Definition: the average of the duration between the start of the case and the end of the case,
   each case counting at least 0 days and at most 60 days
 Unit: days
-Range: from 0 to 30 days
+Range: [0, 30 days]
 """
 
 SAME = """
@@ -706,13 +706,13 @@ Target: below 7 days
 Target in "x": below 3
 Tolerated: at most 5
 Epsilon: 0
-Release: mechanism 7
+Release: {mechanism: 7}
 Log: again
 PPI: fifth
 Definition: the number of cases
 Target: at least 5
 Tolerated: at least 6
-Range: from 5 to 1
+Range: [5, 1]
 PPI: fifth
 Definition: the number of cases
 """
@@ -769,7 +769,7 @@ def test_all_problems_of_a_template_are_found_at_once() -> None:
         "t.txt:13:9: error: 'days' does not fit: the value is shown in 'percent'",
         "t.txt:14:16: error: this PPI has no group 'x' (group the measure by data)",
         "t.txt:16:10: error: epsilon must be above 0 (with ε = 0 nothing can be answered)",
-        "t.txt:17:20: error: expected a mechanism after 'mechanism', found '7'",
+        "t.txt:17:22: error: expected a mechanism, found '7' (write e.g. two-bin)",
         "t.txt:18:1: error: 'Log' must come once, before all PPIs",
         (
             "t.txt:22:12: error: the tolerated range must include all of the target (make "

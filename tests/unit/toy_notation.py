@@ -17,7 +17,7 @@ from pappi.ppinot.model import (
     Ppi,
 )
 from pappi.ppinot.notations.building import ID, activity_of, is_activity, usual_bounds, usual_unit
-from pappi.ppinot.wording import quoted
+from pappi.values import quoted
 
 
 def read_toy(text: str, file: str) -> Catalogue:

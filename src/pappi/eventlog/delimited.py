@@ -12,7 +12,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import count, islice
 from typing import BinaryIO, cast
 
@@ -27,6 +27,7 @@ from pappi.eventlog.files import (
     refuse_many_columns,
 )
 from pappi.eventlog.log import DELIMITERS, Guess, Progress, ReadOptions, RecordBatch, Reread
+from pappi.eventlog.texts import TextSource
 
 _BLOCK = 1 << 22
 _SAMPLE = 1 << 16
@@ -50,7 +51,7 @@ _OTHER_FORMATS = {
 }
 
 
-class CsvSource:
+class CsvSource(TextSource):
     """One delimited text file with a header line."""
 
     def __init__(self, place: Place, options: ReadOptions) -> None:
@@ -97,14 +98,6 @@ class CsvSource:
                     raise Reread from None
                 raise self._explained(str(error)) from None
 
-    def defect(
-        self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
-    ) -> LogFormatError:
-        return LogFormatError(self.name, self._line(row), cause, hint=hint, options=options)
-
-    def place(self, row: int) -> str:
-        return f"line {self._line(row)}"
-
     def guesses(self) -> Iterator[Guess]:
         if self._guessed_encoding:
             example = f", as in {self._unusual_word()!r}"
@@ -119,7 +112,7 @@ class CsvSource:
 
     # --- rows and lines ---------------------------------------------------------------
 
-    def _line(self, row: int) -> int | None:
+    def line(self, row: int) -> int | None:
         """The line on which a row begins."""
         return next((line for line, _fields in islice(self._rows(), row, None)), None)
 

@@ -6,7 +6,6 @@ refused, since it would otherwise be ignored silently.
 
 from __future__ import annotations
 
-import difflib
 import gzip
 import io
 import re
@@ -16,11 +15,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, BinaryIO, TypeAlias
 
 from pappi.errors import InputError, LogFormatError, Option, UsageError
 from pappi.eventlog.log import EventReader, Kinds, ReadOptions, RecordBatch
-from pappi.values import Vocabulary
+from pappi.values import Vocabulary, did_you_mean
 
 if TYPE_CHECKING:
     from pappi.eventlog.ocel import Ocel
@@ -31,6 +30,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _EXPANSION = 400
 _HARMLESS = 1 << 28
 _ENDLESS = 1 << 62
+_STEP = 1 << 17
 # The position of a row or a cell in a workbook.
 _PLACE = re.compile(rb"""\br\s*=\s*["']([A-Z]{0,3})([0-9]{1,7})["']""")
 _MOST_CELLS = 100_000_000
@@ -73,7 +73,8 @@ def open_log_file(place: Place) -> Iterator[LogFile]:
             size = path.stat().st_size
             content = _member(place, raw, size) if isinstance(place, ZipMember) else raw
             if content.peek(2)[:2] == _GZIP_MAGIC:
-                yield LogFile(raw, cast("BinaryIO", _Unpacked(path, content)), size)
+                unpacked = _checked(path.name, gzip.GzipFile(fileobj=content), _most(size))
+                yield LogFile(raw, unpacked, size)
                 return
             yield LogFile(raw, content, size)
     except EOFError:
@@ -105,36 +106,10 @@ def log_bytes(place: Place) -> bytes:
         return file.content.read()
 
 
-class _Unpacked(gzip.GzipFile):
-    """The content of a compressed file, refused as soon as it expands too much."""
+class _Checked(io.RawIOBase):
+    """What a compressed file holds, refused as soon as it expands too much."""
 
-    def __init__(self, path: Path, raw: BinaryIO) -> None:
-        super().__init__(fileobj=raw)
-        self._path = path
-        self._most = _most(path.stat().st_size)
-
-    def read(self, size: int | None = -1) -> bytes:
-        return self._checked(super().read(size))
-
-    def read1(self, size: int = -1) -> bytes:
-        return self._checked(super().read1(size))
-
-    def readline(self, size: int | None = -1) -> bytes:
-        return self._checked(super().readline(size))
-
-    def _checked(self, content: bytes) -> bytes:
-        if self.tell() > self._most:
-            raise _too_large(self._path.name)
-        return content
-
-
-# --- zip archives --------------------------------------------------------------------
-
-
-class _Unzipped(io.RawIOBase):
-    """A file of an archive, refused as soon as it expands too much."""
-
-    def __init__(self, name: str, content: BinaryIO, most: int) -> None:
+    def __init__(self, name: str, content: IO[bytes] | gzip.GzipFile, most: int) -> None:
         self._name = name
         self._content = content
         self._left = most
@@ -146,19 +121,22 @@ class _Unzipped(io.RawIOBase):
         content = self._content.read(len(buffer))
         self._left -= len(content)
         if self._left < 0:
-            raise _too_large(self._name)
+            raise LogFormatError(
+                self._name,
+                None,
+                f"the compressed file grows to more than {_EXPANSION} times its size",
+                hint="such files can be built to exhaust the reader; if you trust this one, "
+                "decompress it first",
+            )
         buffer[: len(content)] = content
         return len(content)
 
 
-def _too_large(name: str) -> LogFormatError:
-    return LogFormatError(
-        name,
-        None,
-        f"the compressed file grows to more than {_EXPANSION} times its size",
-        hint="such files can be built to exhaust the reader; if you trust this one, "
-        "decompress it first",
-    )
+def _checked(name: str, content: IO[bytes] | gzip.GzipFile, most: int) -> io.BufferedReader:
+    return io.BufferedReader(_Checked(name, content, most), _STEP)
+
+
+# --- zip archives --------------------------------------------------------------------
 
 
 def _member(place: ZipMember, raw: BinaryIO, size: int) -> io.BufferedReader:
@@ -181,7 +159,7 @@ def _opened_member(
         raise LogFormatError(
             name, None, f"cannot be unpacked: {why}", hint="unpack it first"
         ) from None
-    return io.BufferedReader(_Unzipped(name, cast("BinaryIO", content), most))
+    return _checked(name, content, most)
 
 
 def _most(size: int) -> int:
@@ -248,10 +226,9 @@ def _chosen_member(path: Path, requested: str | None) -> ZipMember:
     if requested is not None:
         matches = [name for name in names if requested in (name, Path(name).name)]
         if len(matches) != 1:
-            close = difflib.get_close_matches(requested, names, n=1)
             raise UsageError(
                 f"{path.name} has no file {requested!r}",
-                hint=f"did you mean {close[0]!r}?" if close else f"it has {listed(names)}",
+                hint=did_you_mean(requested, names, f"it has {listed(names)}"),
             )
         return ZipMember(path, matches[0])
     logs = [name for name in names if _ending(name) in _FORMATS] or names

@@ -125,7 +125,7 @@ class Ocel:
         return next(iter(types))
 
 
-class _ObjectCases:
+class _ObjectCases(TextSource):
     """The events of a log as a table, by the objects of one type."""
 
     def __init__(self, log: Ocel, object_type: str, options: ReadOptions) -> None:
@@ -158,11 +158,8 @@ class _ObjectCases:
         refuse_many_columns(self.name, None, len(self.names), options)
 
     def batches(self, progress: Progress) -> Iterator[RecordBatch]:
-        done = 0
-        for batch in text_batches(map(self._texts, self._rows), len(self.names)):
-            yield batch
-            done += batch.num_rows
-            progress(done, len(self._rows))
+        rows = map(self._texts, self._rows)
+        yield from text_batches(rows, len(self.names), progress, len(self._rows))
 
     def _texts(self, row: tuple[str, OcelEvent]) -> Sequence[str]:
         case, event = row
@@ -174,12 +171,6 @@ class _ObjectCases:
             *(event.attributes.get(name, "") for name in self._of_events),
             *(obj.at(name, event.time) for name in self._of_objects),
         )
-
-    def defect(
-        self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
-    ) -> LogFormatError:
-        where = f"{self.place(row)}: {cause}"
-        return LogFormatError(self.name, None, where, hint=hint, options=options)
 
     def place(self, row: int) -> str:
         return f"an event of the object {self._rows[row][0]!r}"

@@ -9,20 +9,20 @@ from __future__ import annotations
 import codecs
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from pappi.errors import LogFormatError, Option
 from pappi.eventlog.files import Place, log_bytes, open_log_file, refuse_many_columns
-from pappi.eventlog.log import Guess, Progress, ReadOptions, RecordBatch
+from pappi.eventlog.log import Progress, ReadOptions, RecordBatch
 from pappi.eventlog.texts import TextSource, text_batches
 
 _DEEPEST = 20
 _loads = partial(json.loads, parse_float=str, parse_int=str, parse_constant=str)
 
 
-class _Records:
+class _Records(TextSource):
     """Objects as the rows of a table, whose columns are all keys that any of them has."""
 
     def __init__(self, name: str, options: ReadOptions) -> None:
@@ -37,20 +37,10 @@ class _Records:
 
     def batches(self, progress: Progress) -> Iterator[RecordBatch]:
         rows = ([row.get(name, "") for name in self.names] for row in self._objects())
-        done = 0
-        for batch in text_batches(rows, len(self.names)):
-            yield batch
-            done += batch.num_rows
-            progress(done, done)
+        yield from text_batches(rows, len(self.names), progress)
 
     def _objects(self) -> Iterator[Mapping[str, str]]:
         raise NotImplementedError
-
-    def guesses(self) -> Iterable[Guess]:
-        return ()
-
-    def notices(self) -> Iterable[str]:
-        return ()
 
 
 class JsonLines(_Records):
@@ -61,15 +51,7 @@ class JsonLines(_Records):
         self._encoding = options.encoding
         super().__init__(place.name, options)
 
-    def defect(
-        self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
-    ) -> LogFormatError:
-        return LogFormatError(self.name, self._line(row), cause, hint=hint, options=options)
-
-    def place(self, row: int) -> str:
-        return f"line {self._line(row)}"
-
-    def _line(self, row: int) -> int:
+    def line(self, row: int) -> int:
         filled = (number for number, line in self._lines() if line.strip())
         return next(number for place, number in enumerate(filled) if place == row)
 
@@ -102,12 +84,6 @@ class JsonList(_Records):
     def __init__(self, name: str, rows: Sequence[Any], options: ReadOptions) -> None:
         self._rows = rows
         super().__init__(name, options)
-
-    def defect(
-        self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
-    ) -> LogFormatError:
-        where = f"in {self.place(row)}, {cause}"
-        return LogFormatError(self.name, None, where, hint=hint, options=options)
 
     def place(self, row: int) -> str:
         return f"object {row + 1}"

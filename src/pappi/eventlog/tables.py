@@ -18,7 +18,6 @@ text); what cannot be one of them without loss becomes JSON text, and is reporte
 
 from __future__ import annotations
 
-import difflib
 import io
 import json
 from collections import Counter
@@ -71,7 +70,7 @@ from pappi.eventlog.log import (
     no_progress,
 )
 from pappi.eventlog.texts import TextSource
-from pappi.values import Kind
+from pappi.values import Kind, closest
 
 # --- which column is the case, which the activity, which the time --------------------
 
@@ -164,8 +163,8 @@ class _Table:
         unknown = [(name, role) for name, role in names if name not in self._names]
         if not unknown:
             return
-        close = [difflib.get_close_matches(name, self._names, n=1) for name, _ in unknown]
-        suggestions = ", ".join(repr(match[0]) for match in close if match)
+        close = [closest(name, self._names) for name, _ in unknown]
+        suggestions = ", ".join(map(repr, filter(None, close)))
         raise UsageError(
             "there is no column "
             + " and no column ".join(f"{name!r} to take {role} from" for name, role in unknown),
@@ -209,8 +208,10 @@ class _Table:
             taken.add(likely)
             options.append(Option(role, self._names[likely]))
         which = _in_words([f"the {role}" for role in roles], "or")
-        each = "column is" if len(roles) == 1 else "columns are"
-        hint = f"say which {each} {_in_words([f'the {role}' for role in roles], 'and')}, e.g."
+        columns_are = "column is" if len(roles) == 1 else "columns are"
+        hint = (
+            f"say which {columns_are} {_in_words([f'the {role}' for role in roles], 'and')}, e.g."
+        )
         if "activity" in roles and sum(map(_hold_times, sample.values())) > 1:
             hint = "if each row is a case, and each column of times an event of it, say so, e.g."
             options = [option for option in options if option.name != "activity"]

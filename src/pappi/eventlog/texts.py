@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Protocol
 
 import pyarrow as pa
 
@@ -17,40 +16,51 @@ from pappi.eventlog.log import Guess, Progress, RecordBatch
 _ROWS = 20_000
 
 
-class TextSource(Protocol):
-    """One table: the names of its columns, and its rows as often as they are needed."""
+class TextSource:
+    """One table: its name in messages, its header, and its rows as often as they are needed."""
 
-    @property
-    def name(self) -> str:
-        """The name of the table in messages."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The header."""
+    name: str
+    names: Sequence[str]
 
     def batches(self, progress: Progress) -> Iterator[RecordBatch]:
         """All columns as texts, none of them null; columns are called 0, 1, 2, ….
 
         Raises `Reread` if everything yielded so far must be discarded.
         """
+        raise NotImplementedError
+
+    def line(self, _row: int) -> int | None:
+        """The line of a row, counted from 0 in the order of `batches`; None without lines."""
+        return None
+
+    def place(self, row: int) -> str:
+        """Where a row is, for people."""
+        return f"line {self.line(row)}"
 
     def defect(
         self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
     ) -> LogFormatError:
-        """The error for a row, counted from 0 in the order of `batches`, with its place."""
+        """The error for a row, with its place."""
+        line, place = self.line(row), self.place(row)
+        # The error says its line itself.
+        where = cause if place == f"line {line}" else f"in {place}, {cause}"
+        return LogFormatError(self.name, line, where, hint=hint, options=options)
 
-    def place(self, row: int) -> str:
-        """Where a row is, for people."""
+    def guesses(self) -> Iterable[Guess]:
+        return ()
 
-    def guesses(self) -> Iterable[Guess]: ...
+    def notices(self) -> Iterable[str]:
+        return ()
 
-    def notices(self) -> Iterable[str]: ...
 
-
-def text_batches(rows: Iterable[Sequence[str]], width: int) -> Iterator[RecordBatch]:
-    """Rows of texts as batches; a short row is filled up."""
+def text_batches(
+    rows: Iterable[Sequence[str]], width: int, progress: Progress, total: int | None = None
+) -> Iterator[RecordBatch]:
+    """Rows of texts as batches; a short row is filled up. Progress counts rows."""
     fields = [str(number) for number in range(width)]
-    remaining = iter(rows)
+    remaining, done = iter(rows), 0
     while block := list(islice(remaining, _ROWS)):
         columns = zip(*((*row, *[""] * (width - len(row))) for row in block), strict=True)
         yield pa.record_batch([pa.array(column, pa.string()) for column in columns], fields)
+        done += len(block)
+        progress(done, total or done)

@@ -7,9 +7,8 @@ The reader (calamine) is an extra: `pip install 'pappi[excel]'`.
 
 from __future__ import annotations
 
-import difflib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from importlib.util import find_spec
 from itertools import islice
@@ -17,7 +16,8 @@ from itertools import islice
 from pappi.errors import InputError, LogFormatError, Option, UsageError
 from pappi.eventlog.files import Place, log_bytes, refuse_many_columns, require_harmless
 from pappi.eventlog.log import Guess, Progress, ReadOptions, RecordBatch
-from pappi.eventlog.texts import text_batches
+from pappi.eventlog.texts import TextSource, text_batches
+from pappi.values import did_you_mean
 
 _HEADER_WITHIN = 50
 _ARCHIVE = b"PK\x03\x04"
@@ -26,7 +26,7 @@ _MIDNIGHT = datetime(2000, 1, 1)  # noqa: DTZ001 - a wall clock has no zone
 _DAY_S = 86_400
 
 
-class Workbook:
+class Workbook(TextSource):
     """One sheet of a workbook, with its header in the first row that looks like one."""
 
     def __init__(self, place: Place, options: ReadOptions) -> None:
@@ -76,18 +76,9 @@ class Workbook:
         ]
 
     def batches(self, progress: Progress) -> Iterator[RecordBatch]:
-        width, done = len(self.names), 0
+        width = len(self.names)
         rows = (self._rows[number][:width] for number in self._filled)
-        for batch in text_batches(rows, width):
-            yield batch
-            done += batch.num_rows
-            progress(done, len(self._filled))
-
-    def defect(
-        self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
-    ) -> LogFormatError:
-        where = f"in {self.place(row)}, {cause}"
-        return LogFormatError(self.name, None, where, hint=hint, options=options)
+        yield from text_batches(rows, width, progress, len(self._filled))
 
     def place(self, row: int) -> str:
         return f"row {self._filled[row] + 1} of sheet {self._sheet!r}"
@@ -105,11 +96,10 @@ class Workbook:
         if requested is None:
             return self._sheets[0], len(self._sheets) > 1
         if requested not in self._sheets:
-            close = difflib.get_close_matches(requested, self._sheets, n=1)
             listing = ", ".join(map(repr, self._sheets))
             raise UsageError(
                 f"there is no sheet {requested!r}",
-                hint=f"did you mean {close[0]!r}?" if close else f"the sheets are {listing}",
+                hint=did_you_mean(requested, self._sheets, f"the sheets are {listing}"),
             )
         return requested, False
 

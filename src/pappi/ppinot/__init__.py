@@ -9,7 +9,6 @@
                  in Python (`builder`: mean, share, time, …)
     understanding  sentences in everyday words, by the public names of a log: ranked readings
     views        what is shown of a PPI's figures: changes, rolling windows, two groups
-    wording      names in quotes, and suggestions, for messages
 
 The shapes of the YAML notation (Field, Record, Written, …) are exported too: other files that
 people write by hand are read with them.
@@ -135,7 +134,7 @@ from pappi.ppinot.views import (
     parse_view,
     periods_rolled,
 )
-from pappi.ppinot.wording import did_you_mean, listed, quoted
+from pappi.values import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
     from pappi.ppinot.notations.builder import (

@@ -62,8 +62,17 @@ from pappi.ppinot.views import (
     has_year_ago,
     periods_rolled,
 )
-from pappi.ppinot.wording import CONTROL, did_you_mean, listed, quoted
-from pappi.values import DURATIONS, CaseBorder, Grid, Kind, Vocabulary
+from pappi.values import (
+    CONTROL,
+    DURATIONS,
+    CaseBorder,
+    Grid,
+    Kind,
+    Vocabulary,
+    did_you_mean,
+    listed,
+    quoted,
+)
 
 MAX_PROBLEMS = 200
 
@@ -375,7 +384,7 @@ def _view_problems(ppi: Ppi) -> Iterator[Problem]:
         message = f"'{grid}' has no same period last year"
         hint = "ask every day, week, month, quarter or year"
     functions = [measure for _, measure in aggregated_measures(ppi.measure)]
-    adds_up = all(each.function in _ADD_UP for each in functions)
+    adds_up = all(measure.function in _ADD_UP for measure in functions)
     if not message and isinstance(view, Rolling | ToDate) and not adds_up:
         message = f"'{view}' cannot be shown of minima, maxima and percentiles"
         hint = "those of several periods do not follow from those of each; ask for longer periods"

@@ -191,11 +191,11 @@ def aggregates(
     if measure.function is Aggregation.SUM:
         return list(_sums(values, up_to))
     filled = sizes > 0
-    found: list[float | None] = [None] * sizes.size
+    aggregated: list[float | None] = [None] * sizes.size
     of_filled = _of_filled(measure, values, np.append(up_to[:-1][filled], up_to[-1]))
     for group, value in zip(np.flatnonzero(filled).tolist(), of_filled, strict=True):
-        found[group] = value
-    return found
+        aggregated[group] = value
+    return aggregated
 
 
 def _of_filled(

@@ -114,20 +114,20 @@ def parse_view(text: str) -> View | None:
     >>> parse_view('difference between "by post" and web')
     Between(first='by post', second='web', by=<By.DIFFERENCE: 'difference'>)
     """
-    said = text.strip()
-    if match := re.fullmatch(_CHANGE, said):
+    phrase = text.strip()
+    if match := re.fullmatch(_CHANGE, phrase):
         return Change(_against(match[2]), _by(match[1]))
-    if match := re.fullmatch(_TO, said):
+    if match := re.fullmatch(_TO, phrase):
         return Change(_against(match[1]), By.RATIO)
-    if match := re.fullmatch(_ROLLING, said):
+    if match := re.fullmatch(_ROLLING, phrase):
         count, unit = int(match[1]), match[2]
         whole = None if unit == "period" else Calendar(unit)
         return Rolling(count, whole) if 1 <= count <= MOST_ROLLED else None
-    if match := re.fullmatch(_TO_DATE, said):
+    if match := re.fullmatch(_TO_DATE, phrase):
         return ToDate(Calendar(match[1]))
-    if match := re.fullmatch(_BETWEEN, said):
+    if match := re.fullmatch(_BETWEEN, phrase):
         return Between(_key(match[2]), _key(match[3]), _by(match[1]))
-    if match := re.fullmatch(_OF_TO, said):
+    if match := re.fullmatch(_OF_TO, phrase):
         return Between(_key(match[1]), _key(match[2]), By.RATIO)
     return None
 
@@ -176,8 +176,8 @@ def periods_rolled(view: Rolling, grid: Grid) -> int | None:
     if view.unit is None:
         return view.count
     kind, size = _SIZES[view.unit]
-    own, each = _SIZES[grid.unit]
-    periods, rest = divmod(view.count * size, each * grid.count)
+    own, own_size = _SIZES[grid.unit]
+    periods, rest = divmod(view.count * size, own_size * grid.count)
     return periods if kind == own and not rest else None
 
 
@@ -190,11 +190,11 @@ def fits_to_date(view: ToDate, grid: Grid) -> bool:
     False
     """
     kind, size = _SIZES[view.unit]
-    own, each = _SIZES[grid.unit]
-    if own == "days" and each == 1:
+    own, own_size = _SIZES[grid.unit]
+    if own == "days" and own_size == 1:
         # Several days are counted from the start of the year, and end with it.
         return grid.count == 1 or view.unit is Calendar.YEAR
-    return kind == own and size > each * grid.count and size % (each * grid.count) == 0
+    return kind == own and size > own_size * grid.count and size % (own_size * grid.count) == 0
 
 
 def has_year_ago(view: Change, grid: Grid) -> bool:

@@ -11,6 +11,7 @@ float.
     working_time    working calendars, read and written
     access          keys, rights, and an analyst's share of the budget
     answers         quotes before a release, and answers after it
+    wording         names in quotes, and suggestions of names, for messages
 """
 
 from pappi.values.access import RIGHTS, Grant, KeyRecord, Right, Role, require_name
@@ -83,6 +84,7 @@ from pappi.values.units import (
     duration_unit,
     parse_duration,
 )
+from pappi.values.wording import CONTROL, closest, did_you_mean, listed, quoted
 from pappi.values.working_time import (
     DayTable,
     Week,
@@ -96,6 +98,7 @@ __all__ = [
     "CASE",
     "CONFIDENCE",
     "CONFIDENCES",
+    "CONTROL",
     "DURATIONS",
     "ENOUGH_CHANCE",
     "FRACTION",
@@ -165,12 +168,16 @@ __all__ = [
     "Window",
     "WorkingCalendar",
     "bands_between",
+    "closest",
     "day_of",
+    "did_you_mean",
     "duration_unit",
     "judge",
+    "listed",
     "midnight_us",
     "parse_calendar",
     "parse_duration",
+    "quoted",
     "require_name",
     "working_days_of",
     "zone_called",

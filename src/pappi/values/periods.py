@@ -6,7 +6,6 @@ summer time is one hour shorter, exactly, on every engine.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -14,6 +13,7 @@ from enum import StrEnum
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pappi.errors import UsageError
+from pappi.values.wording import closest
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -140,12 +140,12 @@ def zone_called(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         pass
-    wanted = name.strip().replace(" ", "_").casefold()
     zones = sorted(available_timezones())
-    places = {zone.rpartition("/")[2].casefold(): zone for zone in reversed(zones)}
-    by_name = {**places, **{zone.casefold(): zone for zone in zones}}
-    close = difflib.get_close_matches(wanted, by_name, n=1, cutoff=0.75)
-    hint = f"did you mean {by_name[close[0]]}?" if close else "write e.g. Europe/Amsterdam or UTC"
+    by_name = {zone.rpartition("/")[2]: zone for zone in reversed(zones)} | dict(
+        zip(zones, zones, strict=True)
+    )
+    meant = closest(name.strip().replace(" ", "_"), by_name)
+    hint = f"did you mean {by_name[meant]}?" if meant else "write e.g. Europe/Amsterdam or UTC"
     raise UsageError(f"there is no time zone called '{name}'", hint=hint)
 
 

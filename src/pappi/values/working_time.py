@@ -23,13 +23,14 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from difflib import get_close_matches
 from functools import cache, lru_cache
 from itertools import accumulate, groupby, pairwise, takewhile
 from zoneinfo import ZoneInfo, available_timezones
+
+from pappi.values.wording import closest, quoted
 
 DAY_MINUTES = 24 * 60
 MOST_WINDOWS = 12
@@ -41,7 +42,6 @@ MOST_TEXT = 60_000
 _LONG_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _DAYS = tuple(name[:3] for name in _LONG_DAYS)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_ECHOED = 40
 _LISTED = 20
 
 
@@ -119,7 +119,7 @@ def _check_countries(countries: tuple[str, ...]) -> None:
 
 def _check_spelling(name: str, spelling: str) -> None:
     if name != spelling:
-        raise ValueError(f"{_echo(name)} is written {spelling}")
+        raise ValueError(f"{quoted(name)} is written {spelling}")
 
 
 # --- writing -------------------------------------------------------------------------
@@ -210,7 +210,7 @@ def parse_calendar(text: str) -> WorkingCalendar:
         try:
             _read_clause(part, reading)
         except ValueError as wrong:
-            raise ValueError(f"in {_echo(part.replace(' ,', ','))}: {wrong}") from None
+            raise ValueError(f"in {quoted(part.replace(' ,', ','))}: {wrong}") from None
     return reading.calendar()
 
 
@@ -242,7 +242,7 @@ def _read_exception(rest: str, reading: _Reading) -> None:
         start = _read_date(first)
         end = _read_date(last) if last else start
         if not start <= end:
-            raise ValueError(f"{_echo(span)} ends before it begins")
+            raise ValueError(f"{quoted(span)} ends before it begins")
         if (end - start).days + len(reading.holidays) > MOST_DATES:
             raise ValueError(f"a calendar has at most {MOST_DATES} free days")
         reading.holidays.update(
@@ -253,7 +253,7 @@ def _read_exception(rest: str, reading: _Reading) -> None:
 def _read_date(word: str) -> date:
     # Only the plain form: fromisoformat accepts others, which few people can read.
     if not _DATE.fullmatch(word):
-        raise ValueError(f"a date is written as in 2014-12-24, not {_echo(word)}")
+        raise ValueError(f"a date is written as in 2014-12-24, not {quoted(word)}")
     try:
         return date.fromisoformat(word)
     except ValueError:
@@ -303,7 +303,7 @@ def _read_spans(words: Sequence[str]) -> tuple[tuple[int, int], ...]:
         return ()
     for word in words:
         if not word[0].isdigit():
-            raise ValueError(f"{_echo(word)} is not a span of hours; separate parts with ';'")
+            raise ValueError(f"{quoted(word)} is not a span of hours; separate parts with ';'")
     spans = sorted(_read_span(word) for word in words)
     if any(span[1] > following[0] for span, following in pairwise(spans)):
         raise ValueError("hours of the same day overlap")
@@ -314,7 +314,7 @@ def _read_span(word: str) -> tuple[int, int]:
     first, _, last = word.partition("-")
     start, end = _read_clock(first, word), _read_clock(last, word)
     if start in (end, DAY_MINUTES):
-        raise ValueError(f"{_echo(word)} has no length; a whole day is 00:00-24:00")
+        raise ValueError(f"{quoted(word)} has no length; a whole day is 00:00-24:00")
     return start, end if start < end else end + DAY_MINUTES
 
 
@@ -322,10 +322,10 @@ def _read_clock(word: str, span: str) -> int:
     hour, _, minute = word.partition(":")
     digits = word.isascii() and hour.isdigit() and minute.isdigit()
     if not (digits and len(hour) <= 2 and len(minute) == 2 and int(minute) < 60):
-        raise ValueError(f"hours are written as in 09:00-17:00, not {_echo(span)}")
+        raise ValueError(f"hours are written as in 09:00-17:00, not {quoted(span)}")
     minutes = 60 * int(hour) + int(minute)
     if minutes > DAY_MINUTES:
-        raise ValueError(f"a day has no {_echo(word)}; its last minute ends at 24:00")
+        raise ValueError(f"a day has no {quoted(word)}; its last minute ends at 24:00")
     return minutes
 
 
@@ -373,8 +373,8 @@ def _known_zone(name: str) -> str:
     if name.lower() in zones:
         return zones[name.lower()]
     cities = {lower.rpartition("/")[2]: zone for lower, zone in zones.items() if "/" in lower}
-    fits = _suggestion(_closest(name, {**cities, **zones}), "a zone such as Europe/Madrid")
-    raise ValueError(f"no time zone is called {_echo(name)}; {fits}")
+    fits = _suggestion(name, {**cities, **zones}, "a zone such as Europe/Madrid")
+    raise ValueError(f"no time zone is called {quoted(name)}; {fits}")
 
 
 @cache
@@ -397,8 +397,8 @@ def _country(name: str) -> str:
     codes = _codes()
     if name.upper() in codes.values():
         return name.upper()
-    fits = _suggestion(_closest(name, codes), "a code such as ES or DE-BY")
-    raise ValueError(f"no country with known holidays has the code {_echo(name)}; {fits}")
+    fits = _suggestion(name, codes, "a code such as ES or DE-BY")
+    raise ValueError(f"no country with known holidays has the code {quoted(name)}; {fits}")
 
 
 def _subdivision(country: str, wanted: str) -> str:
@@ -408,11 +408,11 @@ def _subdivision(country: str, wanted: str) -> str:
         return by_lower[wanted.lower()]
     if not parts:
         raise ValueError(f"holidays are the same all over {country}: write {country} alone")
-    by_name = {name.lower(): code for name, code in called.items()}
-    closest = _closest(wanted, {**by_name, **by_lower})
-    listed = ", ".join(parts[:_LISTED]) + (", …" if len(parts) > _LISTED else "")
-    fits = _suggestion(closest and f"{country}-{closest}", f"one of {listed}")
-    raise ValueError(f"{country} has no part {_echo(wanted)}; {fits}")
+    by_name = {**called, **dict(zip(parts, parts, strict=True))}
+    meant = {name: f"{country}-{code}" for name, code in by_name.items()}
+    several = ", ".join(parts[:_LISTED]) + (", …" if len(parts) > _LISTED else "")
+    fits = _suggestion(wanted, meant, f"one of {several}")
+    raise ValueError(f"{country} has no part {quoted(wanted)}; {fits}")
 
 
 @cache
@@ -459,25 +459,14 @@ def _weekday(word: str) -> int:
     for number, name in enumerate(_LONG_DAYS):
         if word.lower() in (name[:3].lower(), name.lower()):
             return number
-    closest = _closest(word, {name.lower(): name for name in (*_DAYS, *_LONG_DAYS)}, cutoff=0.6)
-    fits = _suggestion(closest, f"one of {', '.join(_DAYS)}")
-    raise ValueError(f"no day is called {_echo(word)}; {fits}")
+    meant = {name: name for name in (*_DAYS, *_LONG_DAYS)}
+    fits = _suggestion(word, meant, f"one of {', '.join(_DAYS)}")
+    raise ValueError(f"no day is called {quoted(word)}; {fits}")
 
 
-def _suggestion(closest: str | None, otherwise: str) -> str:
-    return f"did you mean '{closest}'?" if closest else f"use {otherwise}"
-
-
-def _closest(word: str, by_lower: dict[str, str], cutoff: float = 0.75) -> str | None:
-    if len(word) > _ECHOED:
-        return None
-    close = get_close_matches(word.lower(), by_lower, n=1, cutoff=cutoff)
-    return by_lower[close[0]] if close else None
-
-
-def _echo(text: str) -> str:
-    """The text as written, shortened and without control codes."""
-    return repr(text if len(text) <= _ECHOED else text[: _ECHOED - 1] + "…")
+def _suggestion(word: str, meant: Mapping[str, str], otherwise: str) -> str:
+    name = closest(word, meant)
+    return f"did you mean '{meant[name]}'?" if name else f"use {otherwise}"
 
 
 # --- working time as a table of UTC days --------------------------------------------------

@@ -27,8 +27,7 @@ from pappi.ppinot.expressions.nodes import (
     TextLiteral,
     TruthLiteral,
 )
-from pappi.ppinot.wording import CONTROL, did_you_mean, listed, quoted
-from pappi.values import Kind
+from pappi.values import CONTROL, Kind, did_you_mean, listed, quoted
 
 Names = Mapping[str, Kind | None]
 

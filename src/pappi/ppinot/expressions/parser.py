@@ -50,8 +50,7 @@ from pappi.ppinot.expressions.nodes import (
     divisor_depth,
     height,
 )
-from pappi.ppinot.wording import did_you_mean, listed, quoted
-from pappi.values import DURATIONS, duration_unit
+from pappi.values import DURATIONS, did_you_mean, duration_unit, listed, quoted
 
 # --- tokens ---------------------------------------------------------------------------
 #

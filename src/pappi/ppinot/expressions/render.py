@@ -7,6 +7,8 @@ outside a list, and a fraction that has no finite decimal form.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
@@ -48,13 +50,28 @@ UNITS = ("days", "hours", "minutes", "seconds", "milliseconds", "microseconds")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def render(expression: Expression) -> str:
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """How logic is written. Java's signs bind more tightly than words, so `!` takes brackets."""
+
+    words: Mapping[Operator, str]
+    negation: str
+
+
+WORDS = Logic({}, "not ")
+SIGNS = Logic({Operator.AND: "&&", Operator.OR: "||"}, "!")
+"""As MVEL has it, which Java PPINOT evaluates; the grammar here reads both."""
+
+
+def render(expression: Expression, logic: Logic = WORDS) -> str:
     """
     >>> from pappi.ppinot.expressions.parser import parse_expression
     >>> render(parse_expression("((a+b)) * 90min>=(1 day) && !(c in ['x'])"))
     '(a + b) * 90 minutes >= 1 day and c not in ("x")'
+    >>> render(parse_expression("a and not (b == 1 or c is missing)"), SIGNS)
+    'a && !(b == 1 || c is missing)'
     """
-    text, _ = _render(expression)
+    text, _ = _render(expression, logic)
     return text
 
 
@@ -63,53 +80,56 @@ def quote_text(text: str) -> str:
     return '"' + text.translate(_ESCAPES).replace('"', '\\"') + '"'
 
 
-def _within(expression: Expression, loosest: int) -> str:
+def _within(expression: Expression, loosest: int, logic: Logic) -> str:
     """The text of an operand, in parentheses if it binds more loosely than `loosest`."""
-    text, power = _render(expression)
+    text, power = _render(expression, logic)
     return text if power >= loosest else f"({text})"
 
 
-def _render(expression: Expression) -> tuple[str, int]:
+def _render(expression: Expression, logic: Logic) -> tuple[str, int]:
     match expression:
         case Name():
             return _name(expression.name), _ATOM
         case Negate():
-            return "-" + _within(expression.operand, _SIGN), _SIGN
+            return "-" + _within(expression.operand, _SIGN, logic), _SIGN
         case Not():
-            return _negation(expression.operand)
-        case Binary():
-            power = _POWERS.get(expression.operator, _COMPARISON)
+            return _negation(expression.operand, logic)
+        case Binary(operator, left, right):
+            power = _POWERS.get(operator, _COMPARISON)
             # Comparisons do not chain, so their left operand must bind tighter as well.
-            left = _within(expression.left, power + (power == _COMPARISON))
-            return f"{left} {expression.operator} {_within(expression.right, power + 1)}", power
+            first = _within(left, power + (power == _COMPARISON), logic)
+            word = logic.words.get(operator, operator)
+            return f"{first} {word} {_within(right, power + 1, logic)}", power
         case OneOf():
-            return _membership(expression, "in"), _COMPARISON
+            return _membership(expression, "in", logic), _COMPARISON
         case IsMissing():
-            return _within(expression.operand, _SUM) + " is missing", _COMPARISON
+            return _within(expression.operand, _SUM, logic) + " is missing", _COMPARISON
         case Choose():
-            condition = _within(expression.condition, _OR)
-            then, otherwise = render(expression.then), render(expression.otherwise)
+            condition = _within(expression.condition, _OR, logic)
+            then, otherwise = (render(it, logic) for it in (expression.then, expression.otherwise))
             return f"{condition} ? {then} : {otherwise}", _CHOOSE
         case Apply():
-            arguments = ", ".join(map(render, expression.arguments))
+            arguments = ", ".join(render(argument, logic) for argument in expression.arguments)
             return f"{expression.function}({arguments})", _ATOM
         case _:
             return _literal(expression)
 
 
-def _negation(operand: Expression) -> tuple[str, int]:
+def _negation(operand: Expression, logic: Logic) -> tuple[str, int]:
     match operand:
         case OneOf():
-            return _membership(operand, "not in"), _COMPARISON
+            return _membership(operand, "not in", logic), _COMPARISON
         case IsMissing():
-            return _within(operand.operand, _SUM) + " is not missing", _COMPARISON
+            return _within(operand.operand, _SUM, logic) + " is not missing", _COMPARISON
+        case _ if logic is SIGNS:
+            return f"{logic.negation}({render(operand, logic)})", _NOT
         case _:
-            return "not " + _within(operand, _NOT), _NOT
+            return logic.negation + _within(operand, _NOT, logic), _NOT
 
 
-def _membership(expression: OneOf, word: str) -> str:
+def _membership(expression: OneOf, word: str, logic: Logic) -> str:
     choices = ", ".join(_literal(choice)[0] for choice in expression.choices)
-    return f"{_within(expression.operand, _SUM)} {word} ({choices})"
+    return f"{_within(expression.operand, _SUM, logic)} {word} ({choices})"
 
 
 def _literal(literal: AnyLiteral) -> tuple[str, int]:

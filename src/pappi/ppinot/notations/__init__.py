@@ -47,7 +47,7 @@ from pappi.ppinot.notations.yaml.catalogue import (
     write_json,
     write_yaml,
 )
-from pappi.ppinot.wording import listed, quoted
+from pappi.values import listed, quoted
 
 if TYPE_CHECKING:
     from pappi.ppinot.notations.builder import Indicator

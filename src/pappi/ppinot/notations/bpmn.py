@@ -6,7 +6,7 @@ mean is said once, in `notations.metamodel`; problems carry the line of the XML 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from xml.parsers import expat
@@ -15,6 +15,7 @@ from pappi.errors import DefinitionError, Position
 from pappi.ppinot.expressions.parser import refusal
 from pappi.ppinot.notations.document import (
     MAX_FILE,
+    BrokenNode,
     ListNode,
     MapNode,
     Node,
@@ -32,7 +33,7 @@ from pappi.ppinot.notations.metamodel.conditions import (
     STATES,
 )
 from pappi.ppinot.notations.metamodel.documents import reading_of
-from pappi.ppinot.wording import quoted
+from pappi.values import quoted
 
 NAMESPACE = "http://www.isa.us.es/ppinot"
 MAX_NESTING = 100
@@ -53,7 +54,7 @@ def read_bpmn(
     model = read_elements(text, file)
     ppis: list[Node] = []
     for process, element in model.sets:
-        ppis += _Translation(process, element, model.flow).nodes(problems)
+        ppis += _Translation(process, element, model.flow, problems).nodes()
     if not ppis and not problems.found:
         problems.add(model.sets[0][1].position, "this set of PPIs is empty")
     place = Position(file, 1, 1)
@@ -231,9 +232,12 @@ _BORDERS = {"startevent": "START", "endevent": "END"}
 
 
 class _Translation:
-    """One set of PPIs as objects of the meta-model; what is wrong in one is a DefinitionError."""
+    """One set of PPIs as objects of the meta-model; what is wrong in a part leaves it broken."""
 
-    def __init__(self, process: str, root: Element, flow: Mapping[str, FlowElement]) -> None:
+    def __init__(
+        self, process: str, root: Element, flow: Mapping[str, FlowElement], problems: Problems
+    ) -> None:
+        self._problems = problems
         self._process = process
         self._flow = flow
         self._from: dict[str, list[Element]] = {}
@@ -251,7 +255,7 @@ class _Translation:
         self._count = 0
         self._groups: tuple[str, ...] = ()
 
-    def nodes(self, problems: Problems) -> Iterator[Node]:
+    def nodes(self) -> Iterator[Node]:
         """The PPIs; without any, the measures that no other measure is made of."""
         parts = {
             connector.get("targetref")
@@ -261,20 +265,37 @@ class _Translation:
         }
         whole = [top for top in self._tops if top.get("id") not in parts]
         for element in self._ppis or whole:
-            try:
-                yield self._ppi(element) if self._ppis else self._measure(element, 0)
-            except DefinitionError as error:
-                problems.extend(error.problems)
+            if self._ppis:
+                yield self._ppi(element)
+            else:
+                yield self._whole(self._measure, element, 0) or BrokenNode(element.position)
+
+    def _whole(self, part: Callable[..., Node | None], element: Element, *more: int) -> Node | None:
+        """A part of an element, broken where there is something wrong in it."""
+        try:
+            return part(element, *more)
+        except DefinitionError as error:
+            self._problems.extend(error.problems)
+            return BrokenNode(element.position)
 
     def _ppi(self, ppi: Element) -> Node:
         self._groups = tuple(dict.fromkeys(target.get("value") for target in _composed(ppi)))
+        parts = {
+            "measuredBy": self._measured,
+            "target": _target,
+            "catalogue": _group_targets,
+            "scope": _scope,
+        }
+        broken_or_whole = {key: self._whole(part, ppi) for key, part in parts.items()}
+        fields = {**_words(ppi), **broken_or_whole, "process": self._process}
+        return _record(fields, ppi.position)
+
+    def _measured(self, ppi: Element) -> Node:
         reference = ppi.get("measuredby")
         if reference not in self._measures:
             message = f"this PPI is measured by {quoted(reference)}"
             raise refusal(ppi.position, f"{message}, which is not a measure in this file")
-        measured = self._measure(self._measures[reference], 0)
-        fields = {**_ppi_fields(ppi), "measuredBy": measured, "process": self._process}
-        return _record(fields, ppi.position)
+        return self._measure(self._measures[reference], 0)
 
     def _measure(self, measure: Element, depth: int) -> MapNode:
         self._count += 1
@@ -324,7 +345,7 @@ class _Translation:
             message = "a time measure needs one connector 'from' and one 'to'"
             raise refusal(measure.position, message)
         return {
-            **{end: self._instant(connector) for end, connector in ends.items()},
+            **{end: self._whole(self._instant, connector) for end, connector in ends.items()},
             "timeMeasureType": measure.get("timemeasuretype").upper() or "LINEAR",
             "singleInstanceAggFunction": measure.get("singleinstanceaggfunction"),
         }
@@ -334,17 +355,19 @@ class _Translation:
         if len({connector.get("variable") for connector in connectors}) < len(connectors):
             message = "two measures of a formula have the same variable"
             raise refusal(measure.position, message)
-        variables = {to.get("variable"): self._referred(to, depth) for to in connectors}
+        variables = {
+            to.get("variable"): self._whole(self._referred, to, depth) for to in connectors
+        }
         formula = measure.get("function")
         return {"function": formula, "usedMeasureMap": _record(variables, measure.position)}
 
     def _aggregated(self, measure: Element, depth: int) -> Fields:
         inner = next((child for child in measure.children if child.tag.endswith("measure")), None)
         if inner is not None:
-            base = self._measure(inner, depth + 1)
+            base = self._whole(self._measure, inner, depth + 1)
         else:
             connector = self._one(measure, _AGGREGATES, "the measure it aggregates")
-            base = self._referred(connector, depth)
+            base = self._whole(self._referred, connector, depth)
         function = measure.get("aggregationfunction")
         return {"aggregationFunction": function, "baseMeasure": base, **self._grouping(measure)}
 
@@ -458,12 +481,8 @@ def _selection(connector: Element) -> MapNode:
 _SIMPLE, _COMPOSED = "simpletarget", "composedtarget"
 
 
-def _ppi_fields(ppi: Element) -> Fields:
-    """The fields of a PPI but for its measure."""
-    for key in ("target", "scope"):
-        if ppi.get(key):
-            message = f"the {key} of a PPI must be an element; this text has no known form"
-            raise refusal(ppi.position, message)
+def _words(ppi: Element) -> Fields:
+    """What a PPI says in words."""
     return {
         "id": ppi.get("id"),
         "name": ppi.get("name"),
@@ -471,9 +490,6 @@ def _ppi_fields(ppi: Element) -> Fields:
         "responsible": _text(ppi, "responsible"),
         "informed": _texts(ppi, "informed", "inform"),
         "comments": _text(ppi, "comments") or ppi.get("description"),
-        "target": _target(ppi),
-        "catalogue": _group_targets(ppi),
-        "scope": _scope(ppi),
     }
 
 
@@ -485,14 +501,21 @@ def _text(ppi: Element, tag: str) -> str:
 def _texts(ppi: Element, tag: str, item: str) -> Node | None:
     child = ppi.child(tag)
     if child is None:
-        said = [ppi.get(tag)]
+        written = [ppi.get(tag)]
     else:
-        said = [text.text for text in child.children if text.tag == item]
-    texts = [text for text in said if text]
+        written = [text.text for text in child.children if text.tag == item]
+    texts = [text for text in written if text]
     return _listing(texts, ppi.position) if texts else None
 
 
+def _refuse_text(ppi: Element, key: str) -> None:
+    if ppi.get(key):
+        message = f"the {key} of a PPI must be an element; this text has no known form"
+        raise refusal(ppi.position, message)
+
+
 def _target(ppi: Element) -> Node | None:
+    _refuse_text(ppi, "target")
     target = ppi.child("target")
     if target is None:
         return None
@@ -539,6 +562,7 @@ _SCOPES = {
 
 
 def _scope(ppi: Element) -> Node | None:
+    _refuse_text(ppi, "scope")
     scope = ppi.child("scope")
     if scope is None or not scope.children:
         return None

@@ -32,18 +32,29 @@ from pappi.ppinot.expressions.nodes import (
     height,
     walk,
 )
-from pappi.ppinot.expressions.parser import MAX_DEPTH, MAX_DIVISORS
+from pappi.ppinot.expressions.parser import KEYWORDS, MAX_DEPTH, MAX_DIVISORS, NOTHING
 from pappi.ppinot.model import (
     MAX_PERIODS,
     AggregatedMeasure,
     Aggregation,
     MultiInstance,
     Ppi,
+    Recent,
     SingleInstance,
     measure_kind,
 )
-from pappi.ppinot.wording import quoted
-from pappi.values import HOURS, NUMBER, PERCENT, UNIT_INTERVAL, Bounds, Calendar, Grid, Kind, Unit
+from pappi.values import (
+    HOURS,
+    NUMBER,
+    PERCENT,
+    UNIT_INTERVAL,
+    Bounds,
+    Calendar,
+    Grid,
+    Kind,
+    Unit,
+    quoted,
+)
 
 ID = re.compile(r"[A-Za-z][A-Za-z0-9_\-]{0,63}")
 """The id of a PPI."""
@@ -198,6 +209,20 @@ def misplaced_parts(
             yield name, measure, whole, list(islice(sums, MAX_SUGGESTED))
 
 
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TAKEN = KEYWORDS | NOTHING | {"derive", "value", "missing", "data"}
+
+
+def variable_for(attribute: str) -> str:
+    """What a formula calls an attribute: its own name where a variable may be called so.
+
+    >>> variable_for("amount"), variable_for("org:group"), variable_for("value")
+    ('amount', 'data', 'data')
+    """
+    is_free = _VARIABLE.fullmatch(attribute) and attribute.lower() not in _TAKEN
+    return attribute if is_free else "data"
+
+
 # --- what is usual --------------------------------------------------------------------
 
 
@@ -237,6 +262,19 @@ _SHORTEST_DAYS = {
 def has_too_many_periods(grid: Grid, first: date, until: date) -> bool:
     """Whether a scope between two days is cut into more periods than anybody is answered."""
     return (until - first).days > MAX_PERIODS * _SHORTEST_DAYS[grid.unit] * grid.count
+
+
+def scope_problem(
+    grid: Grid | None, start: date | None, until: date | None, recent: Recent | None
+) -> str:
+    """What is wrong with the time of a scope; empty if nothing is."""
+    if recent and (start or until):
+        return "a scope is about recent time, or about the time between two days, not both"
+    if start and until and until <= start:
+        return "the scope ends before it begins"
+    if start and until and grid and has_too_many_periods(grid, start, until):
+        return f"this scope has more than {MAX_PERIODS:,} periods"
+    return ""
 
 
 def unclear_share(limit: Fraction) -> tuple[str, str]:

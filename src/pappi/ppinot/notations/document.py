@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING
 from pappi.errors import DefinitionError, InputError, Position, Problem
 from pappi.ppinot.expressions.parser import Origin, located
 from pappi.ppinot.model import Catalogue
-from pappi.ppinot.wording import CONTROL, quoted
-from pappi.values import Epsilon, WorkingCalendar
+from pappi.values import CONTROL, Epsilon, WorkingCalendar, quoted
 
 if TYPE_CHECKING:
     import yaml
@@ -167,12 +166,17 @@ def read_document(text: str, file: str, problems: list[Problem]) -> Node:
         message = f"the file has more than {MAX_SIZE:,} characters"
         raise DefinitionError([Problem(Position(file, 1, 1), message)])
     text = _with_whole_characters(text)
-    at = located(text, Position(file, 1, 1))
+    root = inner_document(text, located(text, Position(file, 1, 1)), problems)
+    if root is None:
+        raise DefinitionError([*problems, Problem(Position(file, 1, 1), "the file is empty")])
+    return root
+
+
+def inner_document(text: str, at: Origin, problems: list[Problem]) -> Node | None:
+    """The same of a part of a text, which says where its characters are; None if it is empty."""
     builder = _Builder(text, at, problems)
     for event in _events(text, at, problems):
         builder.add(event)
-    if builder.root is None:
-        raise DefinitionError([*problems, Problem(Position(file, 1, 1), "the file is empty")])
     return builder.root
 
 

@@ -25,7 +25,7 @@ from pappi.ppinot.notations.document import (
 )
 from pappi.ppinot.notations.metamodel.documents import document_json, reading_of, too_large
 from pappi.ppinot.notations.metamodel.fields import Json
-from pappi.ppinot.wording import quoted
+from pappi.values import quoted
 
 CHANGING = frozenset(
     {

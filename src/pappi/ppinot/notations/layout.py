@@ -37,6 +37,11 @@ def json_text(catalogue: Plain) -> str:
     return "\n".join(_opened("", catalogue, "", "")) + "\n"
 
 
+def line_text(node: Plain) -> str:
+    """A node as YAML on one line."""
+    return _braced(node, _in_braces)
+
+
 def _braced(node: Plain, quote: Callable[[str], str]) -> str:
     """A node on one line."""
     if isinstance(node, dict):

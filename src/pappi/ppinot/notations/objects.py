@@ -74,7 +74,6 @@ from pappi.ppinot.notations.building import (
     substituted,
     usual_bounds,
 )
-from pappi.ppinot.wording import did_you_mean, listed, quoted
 from pappi.values import (
     DURATIONS,
     SECOND,
@@ -82,7 +81,10 @@ from pappi.values import (
     Kind,
     Window,
     WorkingCalendar,
+    did_you_mean,
+    listed,
     parse_calendar,
+    quoted,
 )
 
 MAX_DEPTH = 60

@@ -69,7 +69,6 @@ from pappi.ppinot.views import (
     View,
     parse_view,
 )
-from pappi.ppinot.wording import did_you_mean, listed, quoted
 from pappi.values import (
     DURATIONS,
     FRACTION,
@@ -83,7 +82,10 @@ from pappi.values import (
     Epsilon,
     Kind,
     Unit,
+    did_you_mean,
     duration_unit,
+    listed,
+    quoted,
 )
 
 # Written so that Python and the ECMAScript of JSON Schema read them alike.
@@ -362,7 +364,7 @@ def limits_of(
 ) -> tuple[Fraction, ...] | None:
     """Where the bins of a distribution end, in rising order, in internal units."""
     is_duration = kind is Kind.DURATION or (
-        kind is None and any(duration_unit(each.unit) for each in written)
+        kind is None and any(duration_unit(quantity.unit) for quantity in written)
     )
     read = _duration if is_duration else _plain_number
     limits: list[Fraction] = []
@@ -513,6 +515,14 @@ def unit_of(
     return None
 
 
+def named_unit(measure: MultiInstance, label: ScalarNode, problems: Problems) -> Unit | None:
+    """The unit of that name; where attributes hide the kind of the value, the name tells it."""
+    kind = measure_kind(measure, None)
+    if kind is None and duration_unit(label.text):
+        kind = Kind.DURATION
+    return unit_of(measure, kind, label, (), problems)
+
+
 def _time_unit(
     label: ScalarNode | None, time_units: tuple[ScalarNode, ...], problems: Problems
 ) -> Unit | None:
@@ -568,7 +578,7 @@ class Shown:
         label = ScalarNode(
             self.unit.name, NOWHERE, plain=True, in_braces=False, origin=lambda _: NOWHERE
         )
-        if unit_of(measure, self.kind, label, (), Problems()) != self.unit:
+        if named_unit(measure, label, Problems()) != self.unit:
             raise Unwritable(f"the unit {quoted(self.unit.name)} is of another size")
 
     def of_view(self, view: View | None) -> Shown:
@@ -791,12 +801,12 @@ def _target_text(target: Target, shown: Shown) -> str:
         _LOW_WORDS[target.low_included]: target.low,
         _HIGH_WORDS[target.high_included]: target.high,
     }
-    said = {words: end for words, end in ends.items() if end is not None}
-    if not said:
+    ends_given = {words: end for words, end in ends.items() if end is not None}
+    if not ends_given:
         raise Unwritable("a target has at least one end")
-    *first, last = shown.written(list(said.values()))
+    *first, last = shown.written(list(ends_given.values()))
     # The unit behind the second number is that of the first one too.
     numbers = [*(decimal_text(quantity.number) for quantity in first), quantity_text(last)]
-    if [*said] == ["at least", "at most"]:
+    if [*ends_given] == ["at least", "at most"]:
         return Bare(f"between {numbers[0]} and {numbers[1]}")
-    return Bare(" and ".join(map("{} {}".format, said, numbers)))
+    return Bare(" and ".join(map("{} {}".format, ends_given, numbers)))

@@ -38,7 +38,7 @@ from pappi.ppinot.notations.document import (
     describe,
 )
 from pappi.ppinot.notations.layout import Bare, Literal, Plain
-from pappi.ppinot.wording import closest, did_you_mean, listed, quoted
+from pappi.values import closest, did_you_mean, listed, quoted
 
 E = TypeVar("E", bound=StrEnum)
 S = TypeVar("S")
@@ -282,8 +282,8 @@ class Record(Generic[T_co]):
         parts = self.parts(value)
         if parts is None:
             return None
-        said = {key: part for key, part in parts.items() if part is not None}
-        return dict(self._written(key, part) for key, part in said.items())
+        given = {key: part for key, part in parts.items() if part is not None}
+        return dict(self._written(key, part) for key, part in given.items())
 
     def _written(self, key: Field[Any] | str, part: object) -> tuple[str, Plain]:
         if isinstance(key, Field):

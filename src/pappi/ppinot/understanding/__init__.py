@@ -11,7 +11,7 @@ readings  the readings of a whole sentence, ranked, with what each assumes
 
 A sentence is cut at its marks ("from", "that", "out of") in every way that makes sense; each part
 is matched with the names; how well the names fit and how many words are left over ranks the
-readings. No data is read, and no word is dropped without being told.
+readings. No data is read, and no word is dropped without notice.
 """
 
 from pappi.ppinot.understanding.readings import Reading, Understanding, understand

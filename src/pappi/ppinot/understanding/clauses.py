@@ -26,7 +26,6 @@ from pappi.ppinot.expressions.nodes import (
     Operator,
     TextLiteral,
 )
-from pappi.ppinot.expressions.parser import KEYWORDS
 from pappi.ppinot.model import (
     ConditionMeasure,
     CountMeasure,
@@ -41,7 +40,7 @@ from pappi.ppinot.model import (
     StateMeasure,
     TimeMeasure,
 )
-from pappi.ppinot.notations.building import equals, is_activity, substituted
+from pappi.ppinot.notations.building import equals, is_activity, substituted, variable_for
 from pappi.ppinot.understanding import lexicon
 from pappi.ppinot.understanding.names import Mention, Names, Sort
 from pappi.ppinot.understanding.slots import covered, phrase_at
@@ -68,7 +67,7 @@ class Way(Generic[T_co]):
     meant: T_co
     scores: tuple[float, ...] = ()
     used: frozenset[int] = frozenset()
-    told: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     weight: float = 1.0
 
@@ -80,7 +79,9 @@ class Way(Generic[T_co]):
         return self.weight * (sum(self.scores) / len(self.scores) + min(self.scores)) / 2
 
 
-def joined(meant: T, *ways: Way[object], weight: float = 1.0, told: tuple[str, ...] = ()) -> Way[T]:
+def joined(
+    meant: T, *ways: Way[object], weight: float = 1.0, assumed: tuple[str, ...] = ()
+) -> Way[T]:
     """What several ways make together."""
     for way in ways:
         weight *= way.weight
@@ -88,16 +89,16 @@ def joined(meant: T, *ways: Way[object], weight: float = 1.0, told: tuple[str, .
         meant,
         tuple(score for way in ways for score in way.scores),
         frozenset(place for way in ways for place in way.used),
-        tuple(dict.fromkeys((*(said for way in ways for said in way.told), *told))),
+        tuple(dict.fromkeys((*(said for way in ways for said in way.assumed), *assumed))),
         tuple(kind for way in ways for kind in way.kinds),
         weight,
     )
 
 
-def using(way: Way[T], tokens: Iterable[Token], *told: str, weight: float = 1.0) -> Way[T]:
+def using(way: Way[T], tokens: Iterable[Token], *assumed: str, weight: float = 1.0) -> Way[T]:
     """The same, that also accounts for these words."""
     used = way.used | frozenset(covered(tuple(tokens)))
-    return replace(way, used=used, told=(*way.told, *told), weight=way.weight * weight)
+    return replace(way, used=used, assumed=(*way.assumed, *assumed), weight=way.weight * weight)
 
 
 class Clauses:
@@ -162,22 +163,22 @@ class Clauses:
                 )
             match look:
                 case "activity":
-                    found = self.names.activities(tokens)
+                    mentions = self.names.activities(tokens)
                 case "noun":
-                    found = self.names.activities(tokens, nouns=True)
+                    mentions = self.names.activities(tokens, nouns=True)
                 case "value":
-                    found = self.names.values(tokens)
+                    mentions = self.names.values(tokens)
                 case "any":
-                    found = self.names.attributes_in(tokens)
+                    mentions = self.names.attributes_in(tokens)
                 case _:
-                    found = self.names.attributes_in(tokens, Kind(look))
-            self._seen[key] = found[:_KEPT]
+                    mentions = self.names.attributes_in(tokens, Kind(look))
+            self._seen[key] = mentions[:_KEPT]
         return self._seen[key]
 
     def numbers(self, tokens: Tokens) -> list[Mention]:
         """Attributes that hold a number, or a duration, which these words may name."""
-        found = (*self._mentions(tokens, Kind.NUMBER), *self._mentions(tokens, Kind.DURATION))
-        return sorted(found, key=lambda mention: -mention.score)
+        mentions = (*self._mentions(tokens, Kind.NUMBER), *self._mentions(tokens, Kind.DURATION))
+        return sorted(mentions, key=lambda mention: -mention.score)
 
     # --- conditions ---------------------------------------------------------------------
 
@@ -264,11 +265,11 @@ class Clauses:
         for mention in self._mentions(tokens, Kind.TRUTH)[:2]:
             yield mentioned(mention, ConditionMeasure(Occurs(Name(mention.name))))
         for mention in self._mentions(tokens, Kind.TEXT)[:2]:
-            name = variable(mention.name)
+            name = variable_for(mention.name)
             data = ((name, DataMeasure(mention.name)),)
             present = DerivedSingleInstance(Not(IsMissing(Name(name))), data)
-            told = f"“{mention.words}”: the case has a value of {mention.name}"
-            yield replace(mentioned(mention, present, told), weight=0.75)
+            assumed = f"“{mention.words}”: the case has a value of {mention.name}"
+            yield replace(mentioned(mention, present, assumed), weight=0.75)
         yield from self._value_beside_event(tokens)
 
     def _value_beside_event(self, tokens: Tokens) -> Iterator[Way[SingleInstance]]:
@@ -304,8 +305,8 @@ class Clauses:
 
     def _events(self, tokens: Tokens) -> list[Mention]:
         """Activities and values that these words may name, the likeliest first."""
-        found = [*self._mentions(tokens, "activity")[:3], *self._valued(tokens)]
-        return sorted(found, key=lambda mention: -self._fit(mention, tokens))
+        mentions = [*self._mentions(tokens, "activity")[:3], *self._valued(tokens)]
+        return sorted(mentions, key=lambda mention: -self._fit(mention, tokens))
 
     def _fit(self, mention: Mention, tokens: Tokens) -> float:
         return mention.score * _UNREAD ** len(self.unread(tokens, mention.used))
@@ -347,7 +348,7 @@ class Clauses:
         test = equals(mention.attribute, mention.name)
         if mention.attribute in self.names.state_attributes:
             return StateMeasure(test) if is_now else ConditionMeasure(Occurs(test))
-        name = variable(mention.attribute)
+        name = variable_for(mention.attribute)
         return DerivedSingleInstance(
             Binary(Operator.EQUAL, Name(name), TextLiteral(mention.name)),
             ((name, DataMeasure(mention.attribute)),),
@@ -375,14 +376,14 @@ class Clauses:
     def _limited(
         self, before: Tokens, limit: Limit, behind: Tokens
     ) -> Iterator[Way[SingleInstance]]:
-        is_time, told = duration_of(limit.number, limit.unit)
+        is_time, assumed = duration_of(limit.number, limit.unit)
         if limit.unit == "times":
             yield from self._counted((*before, *behind), limit)
             return
         # "more than 3 tests" is how often, "a test above 3" is how much.
         often = 1.0 if self.content(behind) and not self.content(before) else 0.9
         if is_time is not None:
-            yield from self._timed(before, limit, behind, told)
+            yield from self._timed(before, limit, behind, assumed)
         if is_time is None or limit.unit in lexicon.LONG:
             yield from self._compared((*before, *behind), limit)
             for way in self._counted((*before, *behind), limit):
@@ -396,24 +397,24 @@ class Clauses:
 
     def _compared(self, tokens: Tokens, limit: Limit) -> Iterator[Way[SingleInstance]]:
         for mention in self.numbers(tokens)[:3]:
-            name = variable(mention.name)
+            name = variable_for(mention.name)
             last = compared(name, DataMeasure(mention.name), limit, _number)
-            told = f"of {mention.name}, the last value in a case counts"
-            yield mentioned(mention, last, told)
+            assumed = f"of {mention.name}, the last value in a case counts"
+            yield mentioned(mention, last, assumed)
             some = compared(mention.name, None, limit, _number)
             if isinstance(some, ConditionMeasure):
                 ever = f"of {mention.name}, any value in a case counts"
                 yield replace(mentioned(mention, some, ever), weight=0.93)
 
     def _timed(
-        self, before: Tokens, limit: Limit, behind: Tokens, told: str
+        self, before: Tokens, limit: Limit, behind: Tokens, assumed: str
     ) -> Iterator[Way[SingleInstance]]:
         """A time that compares with a duration: from one event, or from the start, to another."""
-        notes = (told,) if told else ()
+        notes = (assumed,) if assumed else ()
 
         def of_time(way: Way[TimeMeasure], *more: Token) -> Way[SingleInstance]:
             said = compared("duration", way.meant, limit, _duration)
-            return using(joined(said, way, told=notes), more)
+            return using(joined(said, way, assumed=notes), more)
 
         nouns = [
             (at, size)
@@ -452,10 +453,10 @@ class Clauses:
         if picks:
             pick = Pick.FIRST if picks[0].low in lexicon.FIRST else Pick.LAST
         ways: list[Way[Instant]] = []
-        found = self._events(bare)[:4]
-        if nouns and not found and any(self.names.is_case_noun(token) for token in bare):
-            found = self._mentions(bare, "noun")[:3]
-        for mention in found:
+        mentions = self._events(bare)[:4]
+        if nouns and not mentions and any(self.names.is_case_noun(token) for token in bare):
+            mentions = self._mentions(bare, "noun")[:3]
+        for mention in mentions:
             test = (
                 is_activity(mention.name)
                 if mention.sort is Sort.ACTIVITY
@@ -471,7 +472,7 @@ class Clauses:
             (CaseBorder.START, "start begin beginning arrival"),
             (CaseBorder.END, "end finish completion close closure"),
         ):
-            if any(mention.score > 0.8 for mention in found):
+            if any(mention.score > 0.8 for mention in mentions):
                 break
             named = [said[stem(word)] for word in words.split() if stem(word) in said]
             if named and not self.unread(bare, frozenset(covered(tuple(named)))):
@@ -542,10 +543,10 @@ class Clauses:
             if token.low in ("since", "after", "from") and not self.content(tokens[:at]):
                 for start in self.moments(tokens[at + 1 :])[:3]:
                     whole = _time(start, _END)
-                    told = "to the end of the case, as no other end is named"
+                    assumed = "to the end of the case, as no other end is named"
                     has_end = any(later.low in ("to", "until", "till") for later in tokens[at:])
-                    yield using(whole, (token,), told, weight=0.6 if has_end else 0.85)
-        told = "from the start of the case, as no other start is named"
+                    yield using(whole, (token,), assumed, weight=0.6 if has_end else 0.85)
+        assumed = "from the start of the case, as no other start is named"
         leads = [
             token
             for at, token in enumerate(tokens)
@@ -557,7 +558,7 @@ class Clauses:
         weight = 0.55 if any(token.low in lexicon.FROM for token in tokens) else 1.0
         for end in self.moments(tokens)[:4]:
             if end.meant[0] is not CaseBorder.START:
-                yield using(_time(_START, end), leads, told, weight=weight)
+                yield using(_time(_START, end), leads, assumed, weight=weight)
 
     def _pairs(self, tokens: Tokens) -> Iterator[Way[TimeMeasure]]:
         """Two activities about the same thing, of which one begins it and the other ends it."""
@@ -574,8 +575,8 @@ class Clauses:
                         mentioned(mention, (Occurs(is_activity(mention.name)), None))
                         for mention in (one, other)
                     ]
-                    told = f"“{one.words}” begins with {one.name} and ends with {other.name}"
-                    yield using(_time(*moments), (), told, weight=1.2)
+                    assumed = f"“{one.words}” begins with {one.name} and ends with {other.name}"
+                    yield using(_time(*moments), (), assumed, weight=1.2)
 
     def _all_nouns(self, stems: set[str]) -> bool:
         return stems <= set(map(stem, lexicon.CASE_NOUNS))
@@ -621,7 +622,7 @@ def _like_kinds(one: Way[object], other: Way[object]) -> float:
     return 1.0 if not first or not second or first & second else 0.7
 
 
-def mentioned(mention: Mention, meant: T, *told: str) -> Way[T]:
+def mentioned(mention: Mention, meant: T, *assumed: str) -> Way[T]:
     """A way that rests on one name; tells what the words were taken for."""
     kind = "activity" if mention.sort is Sort.ACTIVITY else mention.attribute or mention.name
     said: list[str] = []
@@ -632,7 +633,7 @@ def mentioned(mention: Mention, meant: T, *told: str) -> Way[T]:
         )
     elif not mention.exact:
         said.append(f"“{mention.words}” is taken as {_called(mention)}")
-    return Way(meant, (mention.score,), mention.used, (*said, *told), (kind,))
+    return Way(meant, (mention.score,), mention.used, (*said, *assumed), (kind,))
 
 
 def _called(mention: Mention) -> str:
@@ -652,14 +653,6 @@ def _trimmed(tokens: Tokens) -> Tokens:
 
 
 # --- building -------------------------------------------------------------------------
-
-_TAKEN = KEYWORDS | {"null", "none", "nil", "nan", "na", "derive", "value", "missing", "data"}
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-def variable(name: str) -> str:
-    """A variable for an attribute: its own name where that is one."""
-    return name if _WORD.fullmatch(name) and name.lower() not in _TAKEN else "data"
 
 
 def negated(measure: SingleInstance) -> SingleInstance:
@@ -705,7 +698,7 @@ def _short_name(measure: SingleInstance) -> str:
     said = re.findall(r'TextLiteral\(value=[\'"]([^\'"]*)', repr(measure))
     words = parts_of(said[0]) if said else ("it",)
     name = "_".join(re.sub(r"[^a-z0-9]", "", word) for word in words[:4])
-    return name if _WORD.fullmatch(name) and name not in _TAKEN else f"is_{name}".rstrip("_")
+    return name if variable_for(name) == name else f"is_{name}".rstrip("_")
 
 
 def compared(
@@ -737,10 +730,12 @@ def duration_of(number: str, unit: str) -> tuple[Fraction | None, str]:
     """Microseconds, and what was assumed about the unit; None if it is no unit of time."""
     plain = unit.removeprefix("working ")
     if plain in lexicon.DURATIONS:
-        told = f"“{unit}” are counted as {plain} of 24 hours, day by day" if plain != unit else ""
-        return Fraction(number) * DURATIONS[lexicon.DURATIONS[plain]], told
+        assumed = (
+            f"“{unit}” are counted as {plain} of 24 hours, day by day" if plain != unit else ""
+        )
+        return Fraction(number) * DURATIONS[lexicon.DURATIONS[plain]], assumed
     if unit in lexicon.LONG:
         days = lexicon.LONG[unit]
-        told = f"a {unit.removesuffix('s')} is counted as {days} days"
-        return Fraction(number) * days * DURATIONS["days"], told
+        assumed = f"a {unit.removesuffix('s')} is counted as {days} days"
+        return Fraction(number) * days * DURATIONS["days"], assumed
     return None, ""

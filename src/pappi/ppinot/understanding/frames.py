@@ -126,10 +126,10 @@ class Frames:
     def read(self, slots: Slots) -> Iterator[Way[MultiInstance]]:
         """Every way to read a sentence, in no order."""
         head = head_of(slots, self._is_attribute)
-        told = self._take_subject(head)
+        assumed = self._take_subject(head)
         for way in self._by_frame(head, slots):
-            yield using(way, head.used, *told)
-        if told:
+            yield using(way, head.used, *assumed)
+        if assumed:
             # The noun may as well be a name: "judgments that are appealed".
             subject, self.clauses.names.subject = self.clauses.names.subject, frozenset()
             self.clauses.forget()
@@ -224,7 +224,7 @@ class Frames:
     # --- times --------------------------------------------------------------------------
 
     def _time(self, head: Head, _slots: Slots) -> Iterator[Way[MultiInstance]]:
-        function, told = head.function or Aggregation.MEAN, _unsaid(head, "the average")
+        function, assumed = head.function or Aggregation.MEAN, _unsaid(head, "the average")
         if function is Aggregation.SHARE:
             return
         in_state = any(token.low in lexicon.STATE_WORDS for token in head.body)
@@ -232,7 +232,7 @@ class Frames:
             for time in (*self.clauses.times(tokens), *self.clauses.states(tokens)[:3]):
                 is_state = time.meant.running is not None
                 weight = 1.0 if is_state == in_state else 0.6 if is_state else 0.9
-                aggregate = _aggregate(function, time, only, head.percent, told)
+                aggregate = _aggregate(function, time, only, head.percent, assumed)
                 yield replace(aggregate, weight=aggregate.weight * weight)
 
     def _time_share(self, head: Head, _slots: Slots) -> Iterator[Way[MultiInstance]]:
@@ -263,7 +263,7 @@ class Frames:
                     if among is None or only is None:
                         yield _aggregate(Aggregation.SHARE, base, among or only, None, ())
                     continue
-                share = _aggregate(Aggregation.SHARE, base, only, None, among.told)
+                share = _aggregate(Aggregation.SHARE, base, only, None, among.assumed)
                 yield replace(share, used=share.used | among.used)
 
     def _denominators(self, tokens: Tokens) -> Iterator[tuple[Tokens, Way[SingleInstance] | None]]:
@@ -282,8 +282,8 @@ class Frames:
             words = self.clauses.content(right)
             says_all = "all" in [token.low for token in tokens[at : at + size + 2]]
             if says_all and all(stem(token.low) in created for token in words):
-                told = f"“{words[0].text}” is taken to be so in every case"
-                yield left, using(Way(EVERY_CASE), (*tokens[at : at + size], *words), told)
+                assumed = f"“{words[0].text}” is taken to be so in every case"
+                yield left, using(Way(EVERY_CASE), (*tokens[at : at + size], *words), assumed)
             for among in self.clauses.conditions(right)[:2]:
                 weight = 0.75 if says_all else 1.0
                 yield left, using(among, tokens[at : at + size], weight=weight)
@@ -325,12 +325,12 @@ class Frames:
         """A sentence that names nothing to measure is about the number of cases."""
         if head.function not in (None, Aggregation.SUM):
             return
-        told = "nothing is named to be measured: the number of cases is taken"
+        assumed = "nothing is named to be measured: the number of cases is taken"
         body = head.body
         is_related = any(phrase_at(body, at, lexicon.RELATIVE) for at in range(1, len(body)))
         for way in self._count(head, slots):
             is_number = getattr(way.meant, "function", None) is Aggregation.COUNT
-            yield using(way, (), told, weight=0.9 if is_number or not is_related else 0.6)
+            yield using(way, (), assumed, weight=0.9 if is_number or not is_related else 0.6)
 
     def _count(self, head: Head, slots: Slots) -> Iterator[Way[MultiInstance]]:
         body, content = head.body, self.clauses.content(head.body)
@@ -385,33 +385,33 @@ class Frames:
     def _events(self, head: Head, slots: Slots) -> Iterator[Way[MultiInstance]]:
         """How often something happens: in all cases together, or in one on average."""
         function = head.function
-        told: tuple[str, ...] = ()
+        assumed: tuple[str, ...] = ()
         if slots.per_case and function in (None, Aggregation.SUM):
-            function, told = (
+            function, assumed = (
                 Aggregation.MEAN,
                 ("“per case” is taken as the average over the cases",),
             )
         elif function is None:
-            function, told = Aggregation.SUM, _EACH
+            function, assumed = Aggregation.SUM, _EACH
         for tokens, only in self._filtered(head.body, lexicon.FILTERING):
             for events in self.clauses.occurrences(tokens):
                 count = joined(CountMeasure(events.meant), events)
-                yield _aggregate(function, count, only, head.percent, told)
+                yield _aggregate(function, count, only, head.percent, assumed)
 
     # --- attributes ---------------------------------------------------------------------
 
     def _data(self, head: Head, body: Tokens) -> Iterator[Way[MultiInstance]]:
         """An attribute that holds a number, of some cases."""
-        function, told = head.function or Aggregation.MEAN, _unsaid(head, "the average")
+        function, assumed = head.function or Aggregation.MEAN, _unsaid(head, "the average")
         for size in range(1, len(body) + 1):
             named, rest = body[:size], body[size:]
             for mention in self.clauses.numbers(named)[:3]:
                 last = f"of {mention.name}, the last value in a case counts"
                 data = mentioned(mention, DataMeasure(mention.name), last)
                 if not self.clauses.content(rest):
-                    yield _aggregate(function, data, None, head.percent, told)
+                    yield _aggregate(function, data, None, head.percent, assumed)
                 for only in self.clauses.conditions(rest)[:2]:
-                    yield _aggregate(function, data, only, head.percent, told)
+                    yield _aggregate(function, data, only, head.percent, assumed)
 
 
 _BEFORE_SUBJECT = frozenset(["of", "the", "all", "our", "any", ",", "a"])
@@ -430,7 +430,7 @@ def _aggregate(
     base: Way[SingleInstance],
     only: Way[SingleInstance] | None,
     percent: int | None,
-    told: tuple[str, ...],
+    assumed: tuple[str, ...],
 ) -> Way[AggregatedMeasure]:
     measure = AggregatedMeasure(
         function,
@@ -440,4 +440,4 @@ def _aggregate(
         percent=percent,
     )
     ways = [way for way in (base, only) if way is not None]
-    return joined(measure, *ways, told=told)
+    return joined(measure, *ways, assumed=assumed)

@@ -133,7 +133,7 @@ class Names:
 
     def values(self, words: Sequence[Token]) -> list[Mention]:
         """Declared values whose every word is said; states also by other words for them."""
-        found = []
+        mentions = []
         for attribute, keys in self.vocabulary.keys.items():
             if self.attributes.get(attribute) is not Kind.TEXT:
                 continue
@@ -142,11 +142,13 @@ class Names:
                 shown = " ".join(token.text for token in words if token.at in used)
                 exact = shown.lower() == key.lower()
                 if used:
-                    found.append(Mention(Sort.VALUE, key, 1.0, used, shown, attribute, exact=exact))
+                    mentions.append(
+                        Mention(Sort.VALUE, key, 1.0, used, shown, attribute, exact=exact)
+                    )
                 elif attribute in self.state_attributes:
                     alike = self._match(words, key, Sort.VALUE)
-                    found += [replace(alike, attribute=attribute)] if alike else []
-        return sorted(found, key=lambda mention: (-len(mention.used), -mention.score))
+                    mentions += [replace(alike, attribute=attribute)] if alike else []
+        return sorted(mentions, key=lambda mention: (-len(mention.used), -mention.score))
 
     def unlisted_values(
         self, words: Sequence[Token], attribute: str, *, called: bool = False

@@ -43,8 +43,7 @@ from pappi.ppinot.understanding.slots import Slots, slots_of
 from pappi.ppinot.understanding.views import Taken, taken_out
 from pappi.ppinot.understanding.words import Limit, Token, TokenKind, tokens
 from pappi.ppinot.views import Between, Comparing, View
-from pappi.ppinot.wording import quoted
-from pappi.values import By, Grid, Kind, Unit, Vocabulary, duration_unit
+from pappi.values import By, Grid, Kind, Unit, Vocabulary, duration_unit, quoted
 
 MOST_CHARACTERS, MOST_WORDS = 500, 60
 _SHOWN = 4
@@ -147,7 +146,7 @@ def _rated(
     vocabulary: Vocabulary,
     taken: Taken | None,
 ) -> _Candidate:
-    measure, told = way.meant, list(way.told)
+    measure, assumed = way.meant, list(way.assumed)
     view = None if taken is None else taken.view
     if taken is not None and isinstance(view, Between):
         pair = Grouping(DataMeasure(taken.attribute), (view.first, view.second))
@@ -159,9 +158,9 @@ def _rated(
         grouping = Grouping(DataMeasure(slots.group.name), keys or (FILL_IN,))
         measure = with_aggregated(measure, lambda _, part: replace(part, grouping=grouping))
         if not slots.group.exact:
-            told.append(f"“{slots.group.words}” is taken as attribute {slots.group.name}")
+            assumed.append(f"“{slots.group.words}” is taken as attribute {slots.group.name}")
         if not keys:
-            told.append(
+            assumed.append(
                 f"the log lists no values of {slots.group.name}: write the groups in place of "
                 f"'{FILL_IN}'"
             )
@@ -171,28 +170,29 @@ def _rated(
     unread = clauses.unread(slots.rest, way.used)
     unit, target = _shown(measure, kind, slots), None
     if slots.target is not None:
-        target, told_of_target = _target(slots.target, measure, kind, view)
-        told += told_of_target
+        target, assumed_of_target = _target(slots.target, measure, kind, view)
+        assumed += assumed_of_target
         if target is None:
             penalty = 0.4
             unread = (*unread, Token(_limit_text(slots.target), 0, TokenKind.WORD))
-    told += slots.said.values()
+    assumed += slots.said.values()
     nouns = [t for t in slots.rest if clauses.names.may_name(t) and t.at not in way.used]
-    told += (f"“{token.text}” is taken for the cases" for token in nouns)
+    assumed += (f"“{token.text}” is taken for the cases" for token in nouns)
     if slots.scope is None:
-        told.append("no period is named: every month is taken")
-    told += _missing_bounds(measure)
+        assumed.append("no period is named: every month is taken")
+    assumed += _missing_bounds(measure)
     score = way.sure * penalty * clauses.readable(slots.rest, way.used)
-    score *= _ASSUMED ** len(way.told) * _NOUN ** len(nouns)
-    assumed = tuple(dict.fromkeys(told))
-    way = replace(way, meant=measure)
-    return _Candidate(way, slots, unread, min(score, 1.0), unit, target, assumed, view)
+    score *= _ASSUMED ** len(way.assumed) * _NOUN ** len(nouns)
+    way, once = replace(way, meant=measure), tuple(dict.fromkeys(assumed))
+    return _Candidate(way, slots, unread, min(score, 1.0), unit, target, once, view)
 
 
 def _missing_bounds(measure: MultiInstance) -> list[str]:
     missing = [part for _, part in aggregated_measures(measure) if part.bounds is None]
-    told = "bounds are missing: say what one case counts at least and at most, unless the log does"
-    return [told] if missing else []
+    assumed = (
+        "bounds are missing: say what one case counts at least and at most, unless the log does"
+    )
+    return [assumed] if missing else []
 
 
 def _shown(measure: MultiInstance, kind: Kind | None, slots: Slots) -> Unit:
@@ -207,21 +207,21 @@ def _target(
     limit: Limit, measure: MultiInstance, kind: Kind | None, view: View | None
 ) -> tuple[Target | None, list[str]]:
     """The target in internal units; None if it is of another kind than what is shown."""
-    told: list[str] = []
+    assumed: list[str] = []
     is_share = isinstance(measure, AggregatedMeasure) and measure.function is Aggregation.SHARE
     if isinstance(view, Comparing) and view.by is not By.DIFFERENCE:
         kind, is_share = Kind.NUMBER, view.by is By.PERCENT
 
     def internal(number: str) -> Fraction | None:
-        length, assumed = duration_of(number, limit.unit)
-        told.extend([assumed] if assumed and assumed not in told else [])
+        length, assumption = duration_of(number, limit.unit)
+        assumed.extend([assumption] if assumption and assumption not in assumed else [])
         if kind is Kind.DURATION or length is not None:
             return length if kind is Kind.DURATION else None
         if is_share:
             amount = Fraction(number)
             if limit.unit == "%" or amount > 1:
                 return amount / 100
-            told.append(f"the target {number} is taken as {float(100 * amount):g} %")
+            assumed.append(f"the target {number} is taken as {float(100 * amount):g} %")
             return amount
         is_percent = limit.unit == "%"
         return Fraction(number) if not is_percent or _is_ratio(measure) else None
@@ -231,14 +231,14 @@ def _target(
         return None, []
     if limit.upper:
         high = internal(limit.upper)
-        return (Target(low, high) if high is not None and low <= high else None), told
+        return (Target(low, high) if high is not None and low <= high else None), assumed
     match limit.operator:
         case "<" | "<=":
-            return Target(None, low, high_included=limit.operator == "<="), told
+            return Target(None, low, high_included=limit.operator == "<="), assumed
         case ">" | ">=":
-            return Target(low, None, low_included=limit.operator == ">="), told
+            return Target(low, None, low_included=limit.operator == ">="), assumed
         case _:
-            return Target(low, low), told
+            return Target(low, low), assumed
 
 
 def _is_ratio(measure: MultiInstance) -> bool:

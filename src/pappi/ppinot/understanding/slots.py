@@ -176,8 +176,8 @@ def _find_span(slots: Slots) -> None:
     for at in range(len(slots.rest) - 2):
         unit, size = _unit_in(_low(slots.rest, at + 2), _low(slots.rest, at + 3))
         is_time = unit.removeprefix("working ") in lexicon.DURATIONS.values() or unit == "months"
-        asked = " ".join(token.low for token in slots.rest[at : at + 2])
-        if asked in ("how many", "number of") and is_time:
+        words = " ".join(token.low for token in slots.rest[at : at + 2])
+        if words in ("how many", "number of") and is_time:
             _set_unit(slots, unit)
             how, long = (
                 replace(token, text=text)
@@ -294,8 +294,8 @@ def _grid_at(tokens: Sequence[Token], at: int) -> tuple[Grid | None, int]:
     if word in lexicon.ADVERBS:
         return Grid(Calendar(lexicon.ADVERBS[word])), 1
     behind = _low(tokens, at + 1)
-    each = word in _EACH and (word not in ("a", "an") or _low(tokens, at - 1) != "of")
-    if each and behind in (*lexicon.PERIODS, "calendar", "annum"):
+    is_rhythm = word in _EACH and (word not in ("a", "an") or _low(tokens, at - 1) != "of")
+    if is_rhythm and behind in (*lexicon.PERIODS, "calendar", "annum"):
         unit = _low(tokens, at + 2) if behind == "calendar" else behind
         unit = "year" if unit == "annum" else unit
         if unit in lexicon.PERIODS:
@@ -406,9 +406,9 @@ def _find_groups(slots: Slots, names: Names) -> None:
         if at and slots.rest[at - 1].at < 0 and slots.rest[at].low == "and":
             size = 1
         marker = " ".join(token.low for token in slots.rest[at : at + size])
-        found = size and _group_behind(slots, at + size, names, _SURE.get(marker, 0.6))
-        if found:
-            mention, length = found
+        behind = size and _group_behind(slots, at + size, names, _SURE.get(marker, 0.6))
+        if behind:
+            mention, length = behind
             if mention is None:
                 slots.per_case = True
             elif slots.group is None:

@@ -80,9 +80,9 @@ class Taken:
 def taken_out(text: str, vocabulary: Vocabulary) -> tuple[str, Taken | None]:
     """The sentence without the words for a view, and the view; None if it has none."""
     for find in (_change, _rolling, _to_date):
-        found = find(text)
-        if found is not None:
-            return _tidied(found[0]), found[1]
+        view = find(text)
+        if view is not None:
+            return _tidied(view[0]), view[1]
     for rest, taken in _between(text, vocabulary):
         return _tidied(rest), taken
     return text, None
@@ -93,7 +93,7 @@ def _tidied(text: str) -> str:
 
 
 def _without(text: str, *matches: re.Match[str]) -> str:
-    for match in sorted(matches, key=lambda each: each.start(), reverse=True):
+    for match in sorted(matches, key=lambda match: match.start(), reverse=True):
         text = f"{text[: match.start()]} {text[match.end() :]}"
     return text
 
@@ -120,10 +120,12 @@ def _change(text: str) -> tuple[str, Taken] | None:
         return None
     percent = _PERCENT.search(text) if lead else None
     # "How did the waiting time change compared to …" says it by a verb.
-    asked = _HOW.search(text) if lead is None else None
-    verb = _VERB.search(text, asked.end(), tail.start()) if asked and tail is not over else None
-    both = (asked, verb) if verb else ()
-    used = [each for each in (lead, tail, percent, *both) if each is not None]
+    question = _HOW.search(text) if lead is None else None
+    verb = (
+        _VERB.search(text, question.end(), tail.start()) if question and tail is not over else None
+    )
+    both = (question, verb) if verb else ()
+    used = [part for part in (lead, tail, percent, *both) if part is not None]
     by = By.PERCENT if percent or (lead and lead[1]) else By.DIFFERENCE
     named = None if unit.lower() == "period" else Calendar(unit.lower())
     return _without(text, *used), Taken(Change(against, by), named)
@@ -158,7 +160,7 @@ def _between(text: str, vocabulary: Vocabulary) -> Iterator[tuple[str, Taken]]:
     for attribute, keys in vocabulary.keys.items():
         longest = sorted(keys, key=len, reverse=True)
         key = "[\"'“]?(" + "|".join(map(re.escape, longest)) + ")[\"'”]?"
-        named = {each.lower(): each for each in keys}
+        named = {value.lower(): value for value in keys}
         percent = r"\b(?:the )?(?:(percent(?:age)?|relative) )?"
         difference = rf"{percent}difference\b(.*?)\bbetween {key} and {key}"
         ratio = rf"\b(?:the )?ratio\b(.*?)\b(?:of|between) {key} (?:to|and) {key}"

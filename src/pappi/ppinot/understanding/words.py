@@ -43,7 +43,6 @@ class Limit:
     unit: str = ""
     upper: str = ""
     within: bool = False
-    assumed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ _KINDS = {"quoted": TokenKind.NAME, "number": TokenKind.NUMBER, "sign": TokenKin
 
 def tokens(text: str) -> tuple[Token, ...]:
     """The tokens of a text, with short forms written out: "isn't" is "is not"."""
-    found: list[Token] = []
+    cut: list[Token] = []
     for match in _TOKEN.finditer(text.replace("’", "'")):
         kind, written = _KINDS.get(str(match.lastgroup), TokenKind.WORD), match.group()
         if kind is TokenKind.NAME:
@@ -87,10 +86,10 @@ def tokens(text: str) -> tuple[Token, ...]:
         elif kind is TokenKind.NUMBER:
             written = _plain_number(written)
         elif written.lower().endswith("n't"):
-            found.append(Token(written[:-3], len(found)))
+            cut.append(Token(written[:-3], len(cut)))
             written = "not"
-        found.append(Token(written, len(found), kind))
-    return tuple(replace(token, at=at) for at, token in enumerate(found))
+        cut.append(Token(written, len(cut), kind))
+    return tuple(replace(token, at=at) for at, token in enumerate(cut))
 
 
 def _plain_number(written: str) -> str:

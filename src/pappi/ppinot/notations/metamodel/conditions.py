@@ -16,11 +16,8 @@ from pappi.errors import Position, UsageError
 from pappi.ppinot.expressions.nodes import (
     NOWHERE,
     Binary,
-    Choose,
     Expression,
-    IsMissing,
     Name,
-    Not,
     OneOf,
     Operator,
     TextLiteral,
@@ -28,7 +25,7 @@ from pappi.ppinot.expressions.nodes import (
     height,
 )
 from pappi.ppinot.expressions.parser import MAX_DEPTH
-from pappi.ppinot.expressions.render import render
+from pappi.ppinot.expressions.render import SIGNS, render
 from pappi.ppinot.model import (
     ConditionMeasure,
     EventCondition,
@@ -48,8 +45,7 @@ from pappi.ppinot.notations.building import (
 )
 from pappi.ppinot.notations.document import MapNode
 from pappi.ppinot.notations.metamodel.fields import Fields, Json
-from pappi.ppinot.wording import did_you_mean, listed, quoted
-from pappi.values import CaseBorder
+from pappi.values import CaseBorder, did_you_mean, listed, quoted
 
 # --- states ---------------------------------------------------------------------------
 # States of activities, and the life-cycle transitions in a log that lead to them.
@@ -213,9 +209,9 @@ def _instant(condition: Fields) -> Moment | None:
     key = BPMN if BPMN in state else GENERIC
     state.require(key, "a state")
     elements = {"process": True, "activity": False}
-    said = condition.word("element", elements, "'process' or 'activity'")
+    is_named_process = condition.word("element", elements, "'process' or 'activity'")
     named = condition.text("appliesTo") in condition.context.processes
-    is_process = named if said is None else said
+    is_process = named if is_named_process is None else is_named_process
     return (_of_process if is_process else _of_activity)(condition, state, key)
 
 
@@ -317,57 +313,18 @@ def read_state_measure(fields: Fields) -> StateMeasure | None:
 
 
 # --- expressions as Java can read them too, as far as it can --------------------------
-# Java PPINOT evaluates MVEL, whose logic is written && || !; the grammar here reads these as well
-# as the words. What only the grammar here has (`in (…)`, `is missing`, `90 days`) stays as it is.
-
-_LOGIC = {Operator.AND: "&&", Operator.OR: "||"}
+# What only the grammar here has (`in (…)`, `is missing`, `90 days`) stays as it is.
 
 
 def expression_text(expression: Expression) -> str:
-    """
-    >>> from pappi.ppinot.expressions.parser import parse_expression
-    >>> expression_text(parse_expression("a and not (b == 1 or c is missing)"))
-    'a && !(b == 1 || c is missing)'
-    """
     require_readable(expression)
-    return _text(expression)
+    return render(expression, SIGNS)
 
 
 def require_readable(expression: Expression) -> None:
     """UsageError for an expression, made by a program, that the grammar could not read."""
     if height(expression) > MAX_DEPTH:
         raise UsageError(f"an expression is more than {MAX_DEPTH} operations deep")
-
-
-def _text(expression: Expression) -> str:
-    match expression:
-        case Not(OneOf() | IsMissing()):
-            return render(expression)
-        case Not(operand):
-            return f"!({_text(operand)})"
-        case Binary(Operator.AND | Operator.OR as operator, left, right):
-            first, second = _operand(left, operator), _operand(right, operator, is_second=True)
-            return f"{first} {_LOGIC[operator]} {second}"
-        case Choose(condition, then, otherwise):
-            return f"{_operand(condition)} ? {_text(then)} : {_text(otherwise)}"
-        case _:
-            return render(expression)
-
-
-def _operand(
-    expression: Expression, operator: Operator | None = None, *, is_second: bool = False
-) -> str:
-    """An operand of logic, in parentheses where it would be read as something else."""
-    text = _text(expression)
-    match expression:
-        case Choose():
-            return f"({text})"
-        case Binary(inner, _, _) if inner in _LOGIC and operator is not None:
-            looser = inner is Operator.OR and operator is Operator.AND
-            again = is_second and inner is operator
-            return f"({text})" if looser or again else text
-        case _:
-            return text
 
 
 # --- writing --------------------------------------------------------------------------

@@ -37,9 +37,8 @@ from pappi.ppinot.model import (
     Recent,
     Scope,
     Target,
-    measure_kind,
 )
-from pappi.ppinot.notations.building import ID, twins
+from pappi.ppinot.notations.building import ID, scope_problem, twins
 from pappi.ppinot.notations.document import (
     MAX_DEPTH,
     MAX_NODES,
@@ -75,8 +74,8 @@ from pappi.ppinot.notations.quantities import (
     EPSILON,
     Shown,
     Targets,
+    named_unit,
     targets_in,
-    unit_of,
 )
 from pappi.ppinot.notations.shapes import (
     Field,
@@ -96,8 +95,7 @@ from pappi.ppinot.notations.yaml.catalogue import (
     PPI_UNIT,
     TARGETS,
 )
-from pappi.ppinot.wording import quoted
-from pappi.values import Calendar, Grid, Kind, duration_unit
+from pappi.values import Calendar, Grid, quoted
 
 Unread = Iterable[tuple[str, Position]]
 
@@ -230,11 +228,9 @@ def _with_wishes(ppi: Ppi, fields: Fields) -> Ppi:
     own, problems = fields.shaped("catalogue", _OWN), fields.context.problems
     own = own or Values(MapNode((), fields.position))
     label, scope, view = own.get(PPI_UNIT), own.get(PPI_SCOPE), own.get(PPI_SHOW)
-    kind = measure_kind(ppi.measure, None)
-    if kind is None and label is not None and duration_unit(label.text):
-        kind = Kind.DURATION
-    in_java, unit = ppi.unit, unit_of(ppi.measure, kind, label, (), problems) if label else None
-    ppi = replace(ppi, unit=unit or in_java)
+    in_java = ppi.unit
+    if label is not None:
+        ppi = replace(ppi, unit=named_unit(ppi.measure, label, problems) or in_java)
     shown = replace(Shown.of(ppi), is_said=label is not None)
     limits, node = own.get(_VALUE), own.get(PPI_TARGET)
     targets = (node and TARGETS.resolved(node, shown.of_view(view), problems)) or Targets()
@@ -324,11 +320,8 @@ def _scope(fields: Fields, anchor: Anchor | None) -> Scope | None:
         scope.require("numberOfInstances", "a filter of instances")
         last = scope.whole("numberOfInstances", 1, MAX_CASES)
     start, until = _day(scope, "from"), _day(scope, "until")
-    if recent is not None and (start or until):
-        scope.refuse("from", "a scope is either recent or between two days, not both")
-        return None
-    if start is not None and until is not None and until <= start:
-        scope.refuse("until", "'until' must be a day after 'from'")
+    if problem := scope_problem(grid, start, until, recent):
+        scope.refuse("until" if "until" in scope else "from", problem)
         return None
     own = read_anchor(scope, "referencePoint")
     return Scope(grid, start, until, recent, last, anchor=own or anchor)
@@ -427,7 +420,7 @@ def _ppi_json(ppi: Ppi, shared: str) -> Json:
             shown.require_known(ppi.measure)
         if targets != Targets(of_java):
             own[PPI_TARGET] = targets_in(shown.of_view(ppi.show)).write(targets)
-        said = json_value(_OWN.write(own) or {})
+        in_catalogue = json_value(_OWN.write(own) or {})
     except Unwritable as error:
         message = f"PPINOT JSON cannot express this: {error}"
         raise refusal(ppi.position, message) from None
@@ -442,7 +435,7 @@ def _ppi_json(ppi: Ppi, shared: str) -> Json:
         "target": target,
         "scope": scope,
         "measuredBy": measure,
-        "catalogue": said,
+        "catalogue": in_catalogue,
     }
     return {key: value for key, value in written.items() if value not in ("", [], {})}
 

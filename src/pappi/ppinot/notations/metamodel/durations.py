@@ -28,7 +28,6 @@ from pappi.ppinot.model import (
 from pappi.ppinot.notations.building import usual_unit
 from pappi.ppinot.notations.document import ListNode, Node, ScalarNode
 from pappi.ppinot.notations.metamodel.fields import Fields
-from pappi.ppinot.wording import quoted
 from pappi.values import (
     DURATIONS,
     FRACTION,
@@ -40,6 +39,7 @@ from pappi.values import (
     WorkingCalendar,
     duration_unit,
     parse_calendar,
+    quoted,
 )
 
 _NAMES = {

@@ -30,7 +30,7 @@ from pappi.ppinot.notations.document import (
 )
 from pappi.ppinot.notations.layout import Literal, Plain
 from pappi.ppinot.notations.shapes import Shape
-from pappi.ppinot.wording import did_you_mean, listed, quoted
+from pappi.values import did_you_mean, listed, quoted
 
 N = TypeVar("N", ScalarNode, ListNode, MapNode)
 T = TypeVar("T")

@@ -71,8 +71,7 @@ from pappi.ppinot.notations.quantities import (
     with_bounds,
     written_limits,
 )
-from pappi.ppinot.wording import did_you_mean, listed, quoted
-from pappi.values import DURATIONS, HOURS, CaseBorder, Kind, Unit
+from pappi.values import DURATIONS, HOURS, CaseBorder, Kind, Unit, did_you_mean, listed, quoted
 
 FUNCTIONS = {
     "Sum": Aggregation.SUM,
@@ -212,8 +211,8 @@ def _end_pick(fields: Fields) -> Pick:
     if is_first and "precondition" in fields:
         message = "Java PPINOT ignores 'firstTo' next to a precondition"
         fields.refuse("firstTo", message, "remove it; or write 'endPick': 'first'")
-    said = fields.word("endPick", _PICKS, "'first' or 'last'")
-    return said or (Pick.FIRST if is_first else Pick.LAST)
+    pick = fields.word("endPick", _PICKS, "'first' or 'last'")
+    return pick or (Pick.FIRST if is_first else Pick.LAST)
 
 
 def _read_data(fields: Fields) -> DataMeasure | None:

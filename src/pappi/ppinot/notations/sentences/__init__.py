@@ -22,7 +22,7 @@ from pappi.ppinot.notations.sentences.measures import (
     phrase,
     sentence,
 )
-from pappi.ppinot.notations.sentences.words import PPINOT4PY, Reading
+from pappi.ppinot.notations.sentences.words import PPINOT4PY, Dialect
 
 if TYPE_CHECKING:
     from pappi.ppinot.notations.sentences.template import read_template, write_template
@@ -31,7 +31,7 @@ else:
 
 __all__ = [
     "PPINOT4PY",
-    "Reading",
+    "Dialect",
     "parse_measure",
     "parse_scope",
     "parse_sentence",

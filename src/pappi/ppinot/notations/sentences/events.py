@@ -66,22 +66,22 @@ def _read_occurs(cursor: Cursor) -> tuple[Occurs, Occurs]:
 
     There every event counts where nothing else is said, in ppinot4py too.
     """
-    said: Occurrence | None = None
+    occurrence: Occurrence | None = None
     if cursor.accept("an event meets the condition"):
-        condition, said = read_expression(cursor, "a condition"), Occurrence.EVERY
+        condition, occurrence = read_expression(cursor, "a condition"), Occurrence.EVERY
     else:
         named = _read_activity(cursor) or _read_runtime_state(cursor) or _read_transition(cursor)
         condition = named or read_expression(cursor)
         if cursor.accept("begins to occur" if named else "begins to hold"):
-            said = Occurrence.ONSET
+            occurrence = Occurrence.ONSET
         elif activity_of(condition) and named:
             cursor.expect("occurs")
     among = None
     if cursor.accept("(among the events where"):
         among = read_expression(cursor)
         cursor.expect(")")
-    alone = Occurs(condition, said or cursor.reading.occurrence, among)
-    return alone, replace(alone, occurrence=said or Occurrence.EVERY)
+    alone = Occurs(condition, occurrence or cursor.dialect.occurrence, among)
+    return alone, replace(alone, occurrence=occurrence or Occurrence.EVERY)
 
 
 def _at_activity(cursor: Cursor, at: int) -> int | None:
@@ -118,7 +118,7 @@ ACTIVITY: Form[EventCondition] = Part(_read_condition, condition_words, _at_acti
 def _read_activity(cursor: Cursor) -> Expression | None:
     if _at_activity(cursor, cursor.index) is None:
         return None
-    if cursor.reading.renamed and (swallowed := _swallowed(cursor)):
+    if cursor.dialect.renamed and (swallowed := _swallowed(cursor)):
         return swallowed
     cursor.take()
     place = cursor.position

@@ -28,8 +28,7 @@ from pappi.ppinot.expressions.render import quote_text, render
 from pappi.ppinot.notations.building import substituted
 from pappi.ppinot.notations.sentences.patterns import Form, Part
 from pappi.ppinot.notations.sentences.words import Cursor, Word, WordKind, Words
-from pappi.ppinot.wording import quoted
-from pappi.values import DURATIONS, duration_unit
+from pappi.values import DURATIONS, duration_unit, quoted
 
 _OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "&&", "||", "?", ":", "=")
 _PREFIXES = ("-", "!")
@@ -62,7 +61,7 @@ def read_expression(cursor: Cursor, thing: str = "a condition on events") -> Exp
 
 def in_the_log(cursor: Cursor, parsed: Expression) -> Expression:
     """The expression with attributes called as the log does."""
-    names = cursor.reading.renamed
+    names = cursor.dialect.renamed
     return substituted(parsed, {said: Name(name) for said, name in names.items()})
 
 
@@ -171,13 +170,13 @@ def _attribute(cursor: Cursor) -> str:
         raise cursor.unexpected("an attribute")
     last = cursor.take_kind("an attribute", WordKind.WORD, WordKind.NAME)
     name = text_of(cursor, first)
-    if cursor.reading.renamed and first.kind is WordKind.WORD:
+    if cursor.dialect.renamed and first.kind is WordKind.WORD:
         for _ in range(_MOST_WORDS):
             if cursor.next.kind is not WordKind.WORD or cursor.next.is_word(*_BEHIND_ATTRIBUTES):
                 break
             last = cursor.take()
         name = cursor.words.text[first.start : last.end]
-    return cursor.reading.renamed.get(name, name)
+    return cursor.dialect.renamed.get(name, name)
 
 
 def _attribute_words(name: str, _unsaid: object = None) -> str:
@@ -251,13 +250,6 @@ def read_amount(cursor: Cursor) -> Amount:
 
 def _number(cursor: Cursor) -> Fraction:
     return Fraction(cursor.take_kind("a number", WordKind.NUMBER).written)
-
-
-def number_words(value: Fraction, _unsaid: object = None) -> str:
-    return render(NumberLiteral(value))
-
-
-NUMBER: Form[Fraction] = Part(lambda cursor: read_amount(cursor).number, number_words)
 
 
 def whole_number(cursor: Cursor, least: int, most: int, what: str) -> int:

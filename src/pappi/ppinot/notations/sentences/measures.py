@@ -11,7 +11,6 @@ True
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
@@ -30,7 +29,7 @@ from pappi.ppinot.expressions.nodes import (
     names_in,
     walk,
 )
-from pappi.ppinot.expressions.parser import KEYWORDS, Origin, located, refusal
+from pappi.ppinot.expressions.parser import Origin, located, refusal
 from pappi.ppinot.expressions.render import quote_text, render
 from pappi.ppinot.model import (
     EVERY_CASE,
@@ -38,7 +37,6 @@ from pappi.ppinot.model import (
     LAST_DAY,
     MAX_CASES,
     MAX_COUNT,
-    MAX_PERIODS,
     AggregatedMeasure,
     Aggregation,
     Anchor,
@@ -64,10 +62,11 @@ from pappi.ppinot.model import (
     measure_kind,
 )
 from pappi.ppinot.notations.building import (
-    has_too_many_periods,
     misplaced_parts,
+    scope_problem,
     substituted,
     usual_bounds,
+    variable_for,
 )
 from pappi.ppinot.notations.sentences.events import (
     ACTIVITY,
@@ -101,9 +100,8 @@ from pappi.ppinot.notations.sentences.patterns import (
     Pattern,
     pattern_of,
 )
-from pappi.ppinot.notations.sentences.words import Cursor, Reading, Word, WordKind
+from pappi.ppinot.notations.sentences.words import Cursor, Dialect, Word, WordKind
 from pappi.ppinot.views import VIEW_EXAMPLES, View, parse_view
-from pappi.ppinot.wording import did_you_mean, quoted
 from pappi.values import (
     DURATIONS,
     Bounds,
@@ -112,24 +110,26 @@ from pappi.values import (
     Grid,
     Kind,
     WorkingCalendar,
+    did_you_mean,
     parse_calendar,
+    quoted,
 )
 
 T = TypeVar("T")
 
 NOWHERE = Position("<sentence>", 1, 1)
-_READING = Reading()
+_USUAL = Dialect()
 
 
 def parse_measure(
-    text: str, reading: Reading = _READING, *, origin: Position | Origin = NOWHERE
+    text: str, dialect: Dialect = _USUAL, *, origin: Position | Origin = NOWHERE
 ) -> Measure:
     """The measure a sentence says; DefinitionError says which words do not fit and what would."""
-    return whole(text, reading, origin, MEASURE.read)
+    return whole(text, dialect, origin, MEASURE.read)
 
 
 def parse_sentence(
-    text: str, reading: Reading = _READING, *, origin: Position | Origin = NOWHERE
+    text: str, dialect: Dialect = _USUAL, *, origin: Position | Origin = NOWHERE
 ) -> tuple[MultiInstance, Scope | None]:
     """A measure of many cases and the scope it is asked for, if the sentence names one.
 
@@ -142,11 +142,11 @@ def parse_sentence(
             raise cursor.refusal("this says what is shown of the figures", "use parse_shown")
         return read
 
-    return whole(text, reading, origin, asked)
+    return whole(text, dialect, origin, asked)
 
 
 def parse_shown(
-    text: str, reading: Reading = _READING, *, origin: Position | Origin = NOWHERE
+    text: str, dialect: Dialect = _USUAL, *, origin: Position | Origin = NOWHERE
 ) -> tuple[MultiInstance, Scope | None, View | None]:
     """The same, and what is shown of the figures: "…, shown as rolling 3 months"."""
 
@@ -156,7 +156,7 @@ def parse_shown(
             scope = SCOPE.read(cursor)
         return measure, scope, _read_view(cursor) if cursor.accept(", shown as") else None
 
-    return whole(text, reading, origin, asked)
+    return whole(text, dialect, origin, asked)
 
 
 def _read_view(cursor: Cursor) -> View:
@@ -174,21 +174,21 @@ def _read_view(cursor: Cursor) -> View:
 
 
 def parse_scope(
-    text: str, reading: Reading = _READING, *, origin: Position | Origin = NOWHERE
+    text: str, dialect: Dialect = _USUAL, *, origin: Position | Origin = NOWHERE
 ) -> Scope:
     """A scope alone: "every month", "the last 100 cases"."""
-    return whole(text, reading, origin, SCOPE.read)
+    return whole(text, dialect, origin, SCOPE.read)
 
 
-def whole(text: str, reading: Reading, origin: Position | Origin, read: Callable[[Cursor], T]) -> T:
+def whole(text: str, dialect: Dialect, origin: Position | Origin, read: Callable[[Cursor], T]) -> T:
     """What a text says, all of which has to be read."""
     at = located(text, origin) if isinstance(origin, Position) else origin
-    cursor = Cursor(text, at, reading)
-    said = read(cursor)
+    cursor = Cursor(text, at, dialect)
+    value = read(cursor)
     cursor.index += cursor.next.is_symbol(".")
     if cursor.next.kind is not WordKind.END:
         raise cursor.unexpected("the end")
-    return said
+    return value
 
 
 def sentence(ppi: Ppi) -> str:
@@ -310,36 +310,38 @@ _TIME_BLANKS: dict[str, Form[Any]] = {
 }
 
 
-def _time(cursor: Cursor, word: Word, said: dict[str, Any]) -> TimeMeasure:
+def _time(cursor: Cursor, word: Word, values: dict[str, Any]) -> TimeMeasure:
     """A duration; its precondition, which ppinot4py has, makes all other events vanish."""
-    for name, instant in (("start", said.pop("first", None)), ("end", said.pop("last", None))):
+    for name, instant in (("start", values.pop("first", None)), ("end", values.pop("last", None))):
         if instant is not None:
-            said[name] = instant[0]
-            said |= {f"{name}_pick": instant[1]} if instant[1] else {}
+            values[name] = instant[0]
+            values |= {f"{name}_pick": instant[1]} if instant[1] else {}
     problem, hint = "", ""
-    if said["start"] is CaseBorder.END or said["end"] is CaseBorder.START:
+    if values["start"] is CaseBorder.END or values["end"] is CaseBorder.START:
         problem = "time cannot be measured from the end of a case, or up to its start"
-    elif "cycles" in said and any(isinstance(said[end], CaseBorder) for end in ("start", "end")):
+    elif "cycles" in values and any(
+        isinstance(values[end], CaseBorder) for end in ("start", "end")
+    ):
         problem = "a case starts and ends only once, so it has no pairs"
-    elif "cycles" in said and "running" in said:
+    elif "cycles" in values and "running" in values:
         problem = "the time between pairs cannot be counted 'while' a condition holds"
-    elif said.pop("business", False):
-        said["calendar"] = cursor.reading.calendar
-        if cursor.reading.calendar is None:
+    elif values.pop("business", False):
+        values["calendar"] = cursor.dialect.calendar
+        if cursor.dialect.calendar is None:
             problem = "a business duration does not say which hours are working hours"
             hint = 'write the duration in working time "Mon-Fri 09:00-17:00" between …'
     if problem:
         raise cursor.refusal(problem, hint, at=word)
-    if (among := said.pop("among", None)) is not None:
-        said |= {end: among_events(said[end], among) for end in ("start", "end")}
-    return TimeMeasure(**said)
+    if (among := values.pop("among", None)) is not None:
+        values |= {end: among_events(values[end], among) for end in ("start", "end")}
+    return TimeMeasure(**values)
 
 
 def _time_values(measure: Measure) -> Mapping[str, Any] | None:
     """Which instants are picked means nothing for pairs, but is part of the measure."""
     if not isinstance(measure, TimeMeasure):
         return None
-    said: dict[str, Any] = {
+    values: dict[str, Any] = {
         "calendar": measure.calendar,
         "running": measure.running,
         "open_cycle": None if measure.open_cycle is OpenCycle.LEFT_OUT else measure.open_cycle,
@@ -347,13 +349,13 @@ def _time_values(measure: Measure) -> Mapping[str, Any] | None:
     if measure.cycles is None:
         first = instant_of(measure.start, measure.start_pick, Pick.FIRST)
         last = instant_of(measure.end, measure.end_pick, Pick.LAST)
-        return said | {"first": first, "last": last}
+        return values | {"first": first, "last": last}
     names = ("cycles", "start", "end")
     picks = {
         "start_pick": None if measure.start_pick is Pick.FIRST else Pick.LAST,
         "end_pick": None if measure.end_pick is Pick.LAST else Pick.FIRST,
     }
-    return said | {name: getattr(measure, name) for name in names} | picks
+    return values | {name: getattr(measure, name) for name in names} | picks
 
 
 _TIMES = tuple(Pattern(text, _TIME_BLANKS, _time, _time_values) for text in (_BETWEEN, _PAIRS))
@@ -371,12 +373,12 @@ def _read_formula(cursor: Cursor) -> DerivedSingleInstance | DerivedMultiInstanc
     start, formula = cursor.next, read_expression(cursor, "a formula")
     has_missing = _MISSING.behind(cursor, cursor.index) is not None
     missing = _MISSING.read(cursor) if has_missing else None
-    said: dict[str, tuple[Word, Measure | Expression]] = {}
+    explained: dict[str, tuple[Word, Measure | Expression]] = {}
     if cursor.accept("where"):
-        said = _read_variables(cursor, formula)
-    _check_names(cursor, formula, said)
-    measures = {name: it for name, (_, it) in said.items() if not isinstance(it, Expression)}
-    constants = {name: it for name, (_, it) in said.items() if isinstance(it, Expression)}
+        explained = _read_variables(cursor, formula)
+    _check_names(cursor, formula, explained)
+    measures = {name: it for name, (_, it) in explained.items() if not isinstance(it, Expression)}
+    constants = {name: it for name, (_, it) in explained.items() if isinstance(it, Expression)}
     formula = substituted(formula, constants)
     are_many = [isinstance(measure, MultiInstance) for measure in measures.values()]
     pairs = cast("tuple[tuple[str, Any], ...]", tuple(measures.items()))
@@ -390,7 +392,7 @@ def _read_formula(cursor: Cursor) -> DerivedSingleInstance | DerivedMultiInstanc
         raise cursor.refusal(message, at=start)
     for name, _, other, sums in misplaced_parts(pairs):
         message = f"'as part of' names another sum of this formula, not {quoted(other)}"
-        raise cursor.refusal(message, did_you_mean(other, sums), at=said[name][0])
+        raise cursor.refusal(message, did_you_mean(other, sums), at=explained[name][0])
     return DerivedMultiInstance(formula, pairs)
 
 
@@ -398,16 +400,16 @@ def _read_variables(
     cursor: Cursor, formula: Expression
 ) -> dict[str, tuple[Word, Measure | Expression]]:
     """What each name stands for: a measure, or in ppinot4py also a fixed value."""
-    said: dict[str, tuple[Word, Measure | Expression]] = {}
+    explained: dict[str, tuple[Word, Measure | Expression]] = {}
     needed = set(names_in(formula))
     cursor.waiting.append(needed)
     while True:
         word, name = cursor.next, read_variable(cursor)
-        if name in said:
+        if name in explained:
             raise cursor.refusal(f"the variable {quoted(name)} is explained twice", at=word)
         needed.discard(name)
         cursor.expect("is")
-        said[name] = word, _constant(cursor) or _read_measure(cursor)
+        explained[name] = word, _constant(cursor) or _read_measure(cursor)
         following = cursor.words[cursor.index + 1]
         goes_on = cursor.next.is_symbol(",") and cursor.words[cursor.index + 2].is_word("is")
         if not goes_on or following.kind not in (WordKind.WORD, WordKind.NAME):
@@ -418,7 +420,7 @@ def _read_variables(
             break
         cursor.take()
     cursor.waiting.pop()
-    return said
+    return explained
 
 
 def _constant(cursor: Cursor) -> Expression | None:
@@ -429,15 +431,17 @@ def _constant(cursor: Cursor) -> Expression | None:
     return fixed_value(cursor) if fixed else None
 
 
-def _check_names(cursor: Cursor, formula: Expression, said: Mapping[str, tuple[Word, Any]]) -> None:
+def _check_names(
+    cursor: Cursor, formula: Expression, explained: Mapping[str, tuple[Word, Any]]
+) -> None:
     """Refuses names that are not explained, and explanations of names that are not used."""
     used = names_in(formula)
     for node in walk(formula):
-        if isinstance(node, Name) and node.name not in said:
+        if isinstance(node, Name) and node.name not in explained:
             message = f"the formula does not say what {quoted(node.name)} is"
             otherwise = f"say what it is: where {node.name[:40]} is …"
-            raise refusal(node.position, message, did_you_mean(node.name, said, otherwise))
-    for name, (word, _) in said.items():
+            raise refusal(node.position, message, did_you_mean(node.name, explained, otherwise))
+    for name, (word, _) in explained.items():
         if name not in used:
             message = f"the formula does not use the variable {quoted(name)}"
             raise cursor.refusal(message, at=word)
@@ -446,16 +450,16 @@ def _check_names(cursor: Cursor, formula: Expression, said: Mapping[str, tuple[W
 def _formula_words(measure: Measure, unsaid: Kind | None = None) -> str | None:
     if not isinstance(measure, DerivedSingleInstance | DerivedMultiInstance):
         return None
-    said = spoken(measure.formula)
+    words_of_formula = spoken(measure.formula)
     if isinstance(measure, DerivedSingleInstance) and measure.missing is not None:
-        said += f" {_MISSING.write(measure.missing)}"
+        words_of_formula += f" {_MISSING.write(measure.missing)}"
     variables = []
     for name, inner in measure.variables:
         words = str(_words(inner, unsaid))
         # In parentheses where commas, or a list of its own, would mislead.
         is_long = "," in words or " where " in words
         variables.append(f"{render(Name(name))} is {f'({words})' if is_long else words}")
-    return f"{said} where {', '.join(variables)}" if variables else said
+    return f"{words_of_formula} where {', '.join(variables)}" if variables else words_of_formula
 
 
 _FORMULA: Form[Any] = Part(_read_formula, _formula_words)
@@ -478,8 +482,6 @@ _COMPARISONS = Fixed(
         "is": Operator.EQUAL,
     }
 )
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_TAKEN = KEYWORDS | {"null", "none", "nil", "nan", "na", "derive", "value", "missing"}
 
 
 def _compared_name(measure: SingleInstance) -> str | None:
@@ -490,7 +492,7 @@ def _compared_name(measure: SingleInstance) -> str | None:
         case CountMeasure():
             return "times"
         case DataMeasure(attribute=name):
-            return name if _VARIABLE.fullmatch(name) and name.lower() not in _TAKEN else "data"
+            return variable_for(name)
         case _:
             return None
 
@@ -583,7 +585,7 @@ _WHETHER: Form[SingleInstance] = Pattern(
 
 
 def _grouping(cursor: Cursor, _first: Word, values: dict[str, Any]) -> Grouping:
-    by, keys = values["by"], values.get("keys") or cursor.reading.groups.get(values["by"].attribute)
+    by, keys = values["by"], values.get("keys") or cursor.dialect.groups.get(values["by"].attribute)
     if keys is None:
         example = f'as in grouped by the last value of {by.attribute[:40]} into "x" and "y"'
         raise cursor.unexpected(hint=f"only groups that are listed are answered, {example}")
@@ -812,25 +814,18 @@ def _read_day(cursor: Cursor) -> date:
     return day
 
 
-def _scope(cursor: Cursor, first: Word, said: dict[str, Any]) -> Scope:
-    every, last, recent = said.get("every"), said.get("last"), said.get("recent")
-    start, until, anchor = said.get("start"), said.get("until"), said.get("anchor")
-    if "to" in said:
-        until = said["to"] + timedelta(days=1)
+def _scope(cursor: Cursor, first: Word, values: dict[str, Any]) -> Scope:
+    every, last, recent = values.get("every"), values.get("last"), values.get("recent")
+    start, until, anchor = values.get("start"), values.get("until"), values.get("anchor")
+    if "to" in values:
+        until = values["to"] + timedelta(days=1)
     if isinstance(last, Recent):
         last, recent = None, recent or last
     grid = Grid(every.unit, every.count) if every else None
-    problem = ""
-    if recent and (start or until):
-        problem = "a scope is about recent time, or about the time between two days, not both"
-    elif start and until and until <= start:
-        problem = "the scope ends before it begins"
-    elif start and until and grid and has_too_many_periods(grid, start, until):
-        problem = f"this scope has more than {MAX_PERIODS:,} periods"
-    if problem:
+    if problem := scope_problem(grid, start, until, recent):
         raise cursor.refusal(problem, at=first)
     placed = Anchor(anchor[0], anchor[1] or Pick.LAST) if anchor else None
-    return Scope(grid, start, until, recent, last, said.get("cases"), placed)
+    return Scope(grid, start, until, recent, last, values.get("cases"), placed)
 
 
 def _scope_values(scope: Scope) -> Mapping[str, Any]:

@@ -173,8 +173,10 @@ class Pattern(Generic[T_co]):
             elif isinstance(piece, tuple):
                 words.append(self._written(piece, values, unsaid) or "")
             else:
-                said = values.get(piece.name)
-                words.append(None if said is None else self.blanks[piece.name].write(said, unsaid))
+                value = values.get(piece.name)
+                words.append(
+                    None if value is None else self.blanks[piece.name].write(value, unsaid)
+                )
         return None if None in words else "".join(filter(None, words))
 
 

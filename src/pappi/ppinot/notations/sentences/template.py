@@ -17,79 +17,59 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from fractions import Fraction
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
-from pappi.errors import DefinitionError, Position, UsageError
+from pappi.errors import DefinitionError, Position, Problem, UsageError
 from pappi.ppinot.expressions.parser import Origin, located, parse_expression, refusal
 from pappi.ppinot.expressions.render import quote_text
-from pappi.ppinot.model import (
-    EVERY_MONTH,
-    Bounding,
-    Catalogue,
-    GroupTarget,
-    NoiseOn,
-    Ppi,
-    ReleaseChoice,
-    Wanted,
-    measure_kind,
-)
+from pappi.ppinot.model import EVERY_MONTH, Catalogue, GroupTarget, MultiInstance, Ppi
 from pappi.ppinot.notations.building import ID, twins, usual_unit
-from pappi.ppinot.notations.document import ListNode, MapNode, Node, Problems, ScalarNode
+from pappi.ppinot.notations.document import (
+    ListNode,
+    MapNode,
+    Node,
+    Problems,
+    ScalarNode,
+    inner_document,
+)
+from pappi.ppinot.notations.layout import line_text
 from pappi.ppinot.notations.quantities import (
+    BOUNDS,
     EPSILON,
-    QUANTITY,
     SHARE_OF_CASES,
     VIEW,
-    Quantity,
     Shown,
     Targets,
-    WrittenBounds,
-    quantity_text,
+    named_unit,
     target_in,
     targets_in,
-    unit_of,
-)
-from pappi.ppinot.notations.sentences.expressions import (
-    NUMBER,
-    number_words,
-    read_amount,
-    whole_number,
 )
 from pappi.ppinot.notations.sentences.measures import MULTI, SCOPE, definition, whole
-from pappi.ppinot.notations.sentences.patterns import (
-    Choice,
-    Fixed,
-    Form,
-    Part,
-    Pattern,
-    pattern_of,
-)
-from pappi.ppinot.notations.sentences.words import (
-    MAX_SIZE,
-    Cursor,
-    Reading,
-    WordKind,
-    Words,
-)
+from pappi.ppinot.notations.sentences.patterns import Form
+from pappi.ppinot.notations.sentences.words import MAX_SIZE, Cursor, Dialect, WordKind, Words
 from pappi.ppinot.notations.shapes import (
+    Definitions,
     Entries,
     Field,
+    Json,
     ListOf,
     Parts,
     Record,
+    Shape,
     Unwritable,
     Values,
     Written,
     attributes_read,
     attributes_said,
 )
-from pappi.ppinot.wording import CONTROL, did_you_mean, quoted
-from pappi.values import Kind, duration_unit
+from pappi.ppinot.notations.yaml.catalogue import RELEASE
+from pappi.ppinot.views import View
+from pappi.values import CONTROL, did_you_mean, quoted
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 class Key(StrEnum):
@@ -121,9 +101,7 @@ _WIDTH = 98
 _KEYS = {key.value.lower(): key for key in Key}
 _KEY = re.compile(r'([^\W\d]\w*)[ \t]*(?:in[ \t]+("(?:[^"\\]++|\\.)*+")[ \t]*)?:')
 _QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"')
-_SHARE = re.compile(r"([0-9]{0,9}\.?[0-9]{1,9})\s*(%?)")
-_READING = Reading()
-_MOST_BUCKETS = 10**9 - 1
+_USUAL = Dialect()
 
 # --- lines into nodes, and back -------------------------------------------------------
 
@@ -192,11 +170,11 @@ def _line(
         message = "this text contains a control character"
     else:
         # Problems point at what is said, not at the spaces before it.
-        said = text[match.end() :].lstrip()
-        behind, said = start + len(text) - len(said), said.rstrip()
+        content = text[match.end() :].lstrip()
+        behind, content = start + len(text) - len(content), content.rstrip()
         name = f"{key} in {match[2]}" if match[2] else key.value
         origin: Origin = lambda offset: at(behind + offset)  # noqa: E731 - it has an annotation
-        return _node(name, place), _node(said, origin(0) if said else place, origin)
+        return _node(name, place), _node(content, origin(0) if content else place, origin)
     problems.add(place, message, hint)
     return None
 
@@ -256,7 +234,7 @@ def _sentence(form: Form[T], lead: str = "") -> Written[T]:
             cursor.accept(lead.lower())
             return form.read(cursor)
 
-        return whole(node.text, _READING, node.origin, said)
+        return whole(node.text, _USUAL, node.origin, said)
 
     return _entry("a sentence", read, lambda value: f"{lead} {form.write(value)}".strip())
 
@@ -291,96 +269,29 @@ def _read_id(node: ScalarNode) -> str:
     return key
 
 
-# How a PPI is to be released: "verdict; mechanism threshold".
+@dataclass(frozen=True, slots=True)
+class _AsInCatalogue(Generic[T_co]):
+    """What PPINOT's template has no words for is written as in a catalogue, in braces."""
 
+    shape: Shape[T_co]
 
-def _read_mechanism(cursor: Cursor) -> str:
-    """A name of several words, with dashes or without."""
-    first = last = cursor.take_kind("a mechanism", WordKind.WORD)
-    while cursor.next.kind is WordKind.WORD or cursor.next.is_symbol("-"):
-        if cursor.next.is_word("with"):
-            break
-        last = cursor.take()
-    return cursor.words.text[first.start : last.end]
+    def read(self, node: Node, problems: Problems) -> T_co | None:
+        written = cast("ScalarNode", node)
+        broken: list[Problem] = []
+        try:
+            inner = inner_document(written.text, written.origin, broken)
+        except DefinitionError as error:
+            problems.extend(error.problems)
+            return None
+        problems.extend(broken)
+        return self.shape.read(inner or node, problems)
 
+    def write(self, value: object) -> str | None:
+        written = self.shape.write(value)
+        return None if written is None else line_text(written)
 
-def _read_function(cursor: Cursor) -> str:
-    """A variable, with dots to get deeper: a.b; also the id of the PPI, which may have dashes."""
-    first = cursor.next
-    while True:
-        word = cursor.take_kind("a variable, or 'value'", WordKind.WORD)
-        if not cursor.next.is_symbol(".", "-"):
-            return cursor.words.text[first.start : word.end]
-        cursor.take()
-
-
-def _read_share(cursor: Cursor) -> Fraction:
-    word, share = cursor.next, read_amount(cursor)
-    if share.unit or not 0 < share.number <= 1:
-        message = "a share of epsilon is above 0 and at most 1"
-        raise cursor.refusal(message, "write e.g. 0.3", at=word)
-    return share.number
-
-
-def _read_several(cursor: Cursor) -> tuple[NoiseOn, ...]:
-    several = [_NOISE.read(cursor)]
-    while cursor.accept(","):
-        several.append(_NOISE.read(cursor))
-    return tuple(several)
-
-
-_MECHANISM: Form[str] = Part(_read_mechanism, lambda name, _: name)
-_NOISE = pattern_of(
-    NoiseOn,
-    "<function>[ by <mechanism>][ with share <share>]",
-    function=Part(_read_function, lambda name, _: name),
-    mechanism=_MECHANISM,
-    share=Part(_read_share, number_words),
-)
-_RELEASE_BLANKS: dict[str, Form[Any]] = {
-    "answer": Fixed({wanted.value: wanted for wanted in Wanted}),
-    "mechanism": _MECHANISM,
-    "noise": Part(_read_several, lambda noise, _: ", ".join(map(str, map(_NOISE.write, noise)))),
-    "falloff": NUMBER,
-    "buckets": Part(
-        lambda cursor: whole_number(cursor, 1, _MOST_BUCKETS, "buckets"),
-        lambda count, _: str(count),
-    ),
-    "in_set": Fixed({"set off": False}),
-    "clipping": Fixed({"clipping off": False}),
-}
-_RELEASE_PARTS: Choice[dict[str, Any]] = Choice(
-    "a wish for the release",
-    tuple(
-        Pattern(text, _RELEASE_BLANKS, lambda _cursor, _first, said: said, lambda said: said)
-        for text in (
-            *("<answer>", "mechanism <mechanism>", "noise on <noise>", "falloff <falloff>"),
-            *("buckets <buckets>", "<in_set>", "<clipping>"),
-        )
-    ),
-)
-
-
-def _read_release(cursor: Cursor) -> ReleaseChoice:
-    """Parts with semicolons between them, each of them once."""
-    wishes: dict[str, Any] = {}
-    place = cursor.position
-    while True:
-        word = cursor.next
-        wish = _RELEASE_PARTS.read(cursor)
-        if wish.keys() & wishes.keys():
-            raise cursor.refusal("the release says this twice", at=word)
-        place = cursor.place(word) if "mechanism" in wish else place
-        wishes |= wish
-        if not cursor.accept(";"):
-            return ReleaseChoice(**wishes, position=place)
-
-
-def _release_words(release: ReleaseChoice, _unsaid: object) -> str:
-    plain = ReleaseChoice()
-    wishes = {name: getattr(release, name) for name in _RELEASE_BLANKS}
-    parts = ({name: wish} for name, wish in wishes.items() if wish != getattr(plain, name))
-    return "; ".join(map(str, map(_RELEASE_PARTS.write, parts)))
+    def schema(self, definitions: Definitions) -> Json:
+        return self.shape.schema(definitions)
 
 
 # --- PPIs -----------------------------------------------------------------------------
@@ -400,13 +311,13 @@ _TEXT_NODE: Written[ScalarNode] = Written(
 )
 
 
-def _field(key: Key, shape: Written[T], *, required: bool = False) -> Field[T]:
+def _field(key: Key, shape: Shape[T], *, required: bool = False) -> Field[T]:
     return Field(key.value, shape, "", required=required)
 
 
 _ID = _field(Key.PPI, _entry("an id", _read_id, str), required=True)
 _NAME = _field(Key.NAME, _TEXT)
-_DEFINITION = _field(
+_DEFINITION: Field[MultiInstance] = _field(
     Key.DEFINITION,
     replace(_sentence(MULTI, _DEFINED), text=lambda words: f"{_DEFINED} {words}"),
     required=True,
@@ -415,27 +326,24 @@ _UNIT = _field(Key.UNIT, _TEXT_NODE)
 _TARGET, _TOLERATED = (_field(key, _LATER) for key in _BANDS)
 _SCOPE = _field(Key.SCOPE, _sentence(SCOPE, _CONSIDERED))
 _BEFORE = {"process": _field(Key.PROCESS, _TEXT), "goals": _field(Key.GOALS, _TEXTS)}
-_SHOW = _field(Key.SHOW, VIEW)
+_SHOW: Field[View] = _field(Key.SHOW, VIEW)
 _BEHIND: dict[str, Field[Any]] = {
     "show": _SHOW,
     "responsible": _field(Key.RESPONSIBLE, _TEXT),
     "informed": _field(Key.INFORMED, _TEXTS),
     "comments": _field(Key.COMMENTS, _entry("a text", lambda node: _read_text(node, "\n"), _text)),
     "epsilon": _field(Key.EPSILON, EPSILON),
-    "release": _field(Key.RELEASE, _sentence(Part(_read_release, _release_words))),
+    "release": _field(Key.RELEASE, _AsInCatalogue(RELEASE)),
     "expected": _field(Key.EXPECTED, SHARE_OF_CASES),
 }
 
 
 def _ppi(values: Values, problems: Problems) -> Ppi | None:
     measure, label, name = values[_DEFINITION], values.get(_UNIT), values.get(_NAME)
-    kind = measure_kind(measure, None)
-    if kind is None and label is not None and duration_unit(label.text):
-        kind = Kind.DURATION
-    unit = unit_of(measure, kind, label, (), problems) if label else usual_unit(measure)
+    unit = named_unit(measure, label, problems) if label else usual_unit(measure)
     if unit is None:
         return None
-    shown = Shown.in_unit(measure, unit, kind, is_said=label is not None)
+    shown = Shown.in_unit(measure, unit, is_said=label is not None)
     limits, target = values.get(_RANGE), _target_node(values, problems)
     aimed = shown.of_view(values.get(_SHOW))
     targets = (target and targets_in(aimed).read(target, problems)) or Targets()
@@ -469,8 +377,8 @@ def _target_node(values: Values, problems: Problems) -> MapNode | None:
             message = "there is a tolerated range, but no target"
             problems.add(bands[_TOLERATED.key].position, message)
             continue
-        said = {"green": bands[_TARGET.key], "amber": bands.get(_TOLERATED.key)}
-        nodes[group] = _mapping(said, bands[_TARGET.key].position)
+        bands_of_group = {"green": bands[_TARGET.key], "amber": bands.get(_TOLERATED.key)}
+        nodes[group] = _mapping(bands_of_group, bands[_TARGET.key].position)
     otherwise = nodes.pop("", None)
     if not nodes:
         return cast("MapNode | None", otherwise)
@@ -479,8 +387,8 @@ def _target_node(values: Values, problems: Problems) -> MapNode | None:
 
 
 def _mapping(entries: Mapping[str, Node | None], place: Position) -> MapNode:
-    said = ((key, node) for key, node in entries.items() if node is not None)
-    return MapNode(tuple((_node(key, node.position), node) for key, node in said), place)
+    given = ((key, node) for key, node in entries.items() if node is not None)
+    return MapNode(tuple((_node(key, node.position), node) for key, node in given), place)
 
 
 def _without_lead(node: ScalarNode, lead: str) -> ScalarNode:
@@ -489,31 +397,7 @@ def _without_lead(node: ScalarNode, lead: str) -> ScalarNode:
     return replace(node, text=text[start:].removesuffix("."))
 
 
-_ENDS = re.compile(rf"from\s+{QUANTITY}\s+to\s+{QUANTITY}")
-
-
-def _read_ends(node: ScalarNode, _: Problems) -> WrittenBounds | None:
-    match = cast("re.Match[str]", _ENDS.fullmatch(node.text.strip()))
-    low, high = match.groups()[:2], match.groups()[2:]
-    limits = (Quantity(Fraction(number), unit or "", node.position) for number, unit in (low, high))
-    return WrittenBounds(tuple(limits), Bounding.DECLARED, node.position)
-
-
-def _ends_text(bounds: WrittenBounds) -> str:
-    low, high = map(quantity_text, bounds.limits)
-    return f"from {low} to {high}"
-
-
-_RANGE = _field(
-    Key.RANGE,
-    Written(
-        "a range",
-        _read_ends,
-        "from 0 to 30 days",
-        rf"^\s*{_ENDS.pattern}\s*$",
-        text=_ends_text,
-    ),
-)
+_RANGE = _field(Key.RANGE, _AsInCatalogue(BOUNDS))
 
 
 def _parts(ppi: Ppi) -> Parts:
@@ -522,7 +406,7 @@ def _parts(ppi: Ppi) -> Parts:
     is_usual = unit == usual_unit(ppi.measure)
     if not is_usual:
         shown.require_known(ppi.measure)
-    said: dict[Field[Any] | str, Any] = {
+    parts: dict[Field[Any] | str, Any] = {
         _ID: ppi.id,
         _NAME: ppi.name,
         **attributes_said(ppi, **_BEFORE),
@@ -534,9 +418,9 @@ def _parts(ppi: Ppi) -> Parts:
         where = f" in {quote_text(of.key)}" if isinstance(of, GroupTarget) else ""
         for (key, lead), target in zip(_BANDS.items(), (of.target, of.tolerated), strict=True):
             if target is not None:
-                said[f"{key}{where}"] = f"{lead} {target_in(aimed).write(target)}"
+                parts[f"{key}{where}"] = f"{lead} {target_in(aimed).write(target)}"
     limits = None if ppi.value_range is None else shown.written_range(ppi.value_range)
-    return said | {_RANGE: limits, _SCOPE: ppi.scope, **attributes_said(ppi, **_BEHIND)}
+    return parts | {_RANGE: limits, _SCOPE: ppi.scope, **attributes_said(ppi, **_BEHIND)}
 
 
 _PPI = Record(

@@ -22,8 +22,7 @@ from pappi.errors import DefinitionError, Position
 from pappi.ppinot.expressions.nodes import NOWHERE
 from pappi.ppinot.expressions.parser import IDENTIFIER, MAX_DIGITS, Origin, refusal
 from pappi.ppinot.model import Occurrence
-from pappi.ppinot.wording import CONTROL, closest, quoted
-from pappi.values import WorkingCalendar
+from pappi.values import CONTROL, WorkingCalendar, closest, quoted
 
 MAX_SIZE = 1_000_000
 MAX_DEPTH = 40
@@ -147,7 +146,7 @@ def _said(phrase: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Dialect:
     """How a sentence is read where it leaves something open.
 
     occurrence  at which events a condition occurs that does not say so
@@ -162,7 +161,7 @@ class Reading:
     renamed: Mapping[str, str] = field(default_factory=dict)
 
 
-PPINOT4PY = Reading(
+PPINOT4PY = Dialect(
     occurrence=Occurrence.ONSET,
     renamed={
         "concept:name": "activity",
@@ -179,9 +178,9 @@ class Cursor:
     `waiting` holds the names that formulas around this place still have to explain.
     """
 
-    def __init__(self, text: str, origin: Origin, reading: Reading) -> None:
+    def __init__(self, text: str, origin: Origin, dialect: Dialect) -> None:
         self.words = Words(text, origin)
-        self.reading = reading
+        self.dialect = dialect
         self.index = 0
         self.waiting: list[set[str]] = []
         self._depth = 0

@@ -77,8 +77,7 @@ from pappi.ppinot.notations.yaml.measures import (
 )
 from pappi.ppinot.notations.yaml.scopes import SCOPE
 from pappi.ppinot.views import View
-from pappi.ppinot.wording import quoted
-from pappi.values import WorkingCalendar
+from pappi.values import WorkingCalendar, quoted
 
 # --- how a PPI is to be released ------------------------------------------------------
 

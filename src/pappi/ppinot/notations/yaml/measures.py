@@ -76,8 +76,15 @@ from pappi.ppinot.notations.yaml.conditions import (
     instant_of,
     transition_in,
 )
-from pappi.ppinot.wording import did_you_mean, listed, quoted
-from pappi.values import CaseBorder, Kind, WorkingCalendar, parse_calendar
+from pappi.values import (
+    CaseBorder,
+    Kind,
+    WorkingCalendar,
+    did_you_mean,
+    listed,
+    parse_calendar,
+    quoted,
+)
 
 M = TypeVar("M")
 

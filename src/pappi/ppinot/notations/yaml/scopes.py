@@ -60,8 +60,7 @@ from pappi.ppinot.notations.shapes import (
 )
 from pappi.ppinot.notations.yaml.conditions import CONDITION, INSTANT, instant_of
 from pappi.ppinot.notations.yaml.measures import SINGLE, WrittenMeasure
-from pappi.ppinot.wording import listed, quoted
-from pappi.values import DURATIONS, Calendar, Grid, Kind
+from pappi.values import DURATIONS, Calendar, Grid, Kind, listed, quoted
 
 # --- days and rhythms of the calendar -------------------------------------------------
 
