@@ -192,7 +192,7 @@ def test_every_engine_tells_the_same_and_no_more(logs: Logs, engine: str, seed: 
 # --- planted faults -------------------------------------------------------------------
 
 
-def failures_of(logs: Logs, *asked: str) -> str:
+def failures_of(logs: Logs, *asked: str, events: int = 20) -> str:
     """What a fault leads to, seen by some of the questions; one reader, so the same every time."""
     logs = replace(logs, ppis={name: PPIS[name] for name in asked})
     cases = made_log(1, 60)
@@ -200,7 +200,7 @@ def failures_of(logs: Logs, *asked: str) -> str:
     again = logs.same("same cases", base, mixed)
     largest = next(case for case in cases if case.events[-1][2] == 2.0**53)
     less = logs.imported(in_order(without(cases, largest)))
-    with ranges_of(4, 1):
+    with ranges_of(events, 1):
         report = audit_path((again, logs.neighbours("one case less", base, less)))
     return "\n".join(report.failures)
 
@@ -226,7 +226,7 @@ def test_a_bucket_by_position_is_caught(logs: Logs, monkeypatch: pytest.MonkeyPa
         return np.arange(table.anchor_us.size) % count
 
     monkeypatch.setattr(CaseTable, "buckets", dealt)
-    failures = failures_of(logs, "remainder", "sum")
+    failures = failures_of(logs, "remainder", "sum", events=4)
     assert "same cases: remainder tells the same cases apart" in failures
     assert "one case less: remainder tells" in failures
     assert "same cases: sum " not in failures

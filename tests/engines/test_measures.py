@@ -8,6 +8,7 @@ import pytest
 
 from pappi.ppinot import parse_catalogue
 from pappi.session import Workspace
+from tests.engines.by_case import values_of
 from tests.small_logs import Row, workspace_with
 
 HOUR = 3_600_000_000
@@ -44,16 +45,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 def values(workspace: Workspace, measure: str, unit: str = "") -> list[float | None]:
-    """The measure of each case: the sole case that passes the filter is its own maximum."""
-    found = []
-    for case in CASES:
-        text = (
-            f"log: small\nppis:\n  - id: one\n    measure:\n      max: {measure}\n"
-            f"      where: {{condition: 'me == \"{case}\"'}}\n{unit and f'    unit: {unit}'}"
-        )
-        (answer,) = workspace.exact(parse_catalogue(text, "case.yaml"))
-        found.append(answer.value)
-    return found
+    return values_of(workspace, CASES, measure, unit)
 
 
 def test_time_runs_from_the_first_start_to_the_last_end_at_or_after_it(

@@ -9,6 +9,7 @@ import pytest
 from pappi.errors import DefinitionError
 from pappi.ppinot import parse_catalogue
 from pappi.session import Workspace
+from tests.engines.by_case import values_of
 from tests.small_logs import Row, workspace_with
 
 CASES: dict[str, list[tuple[str, int]]] = {
@@ -36,16 +37,7 @@ def made(path: Path, *, reverse: bool) -> Workspace:
 
 
 def values(workspace: Workspace, time: str) -> list[float | None]:
-    """The measure of each case: the sole case that passes the filter is its own maximum."""
-    found = []
-    for case in CASES:
-        text = (
-            f"log: small\nppis:\n  - id: one\n    measure:\n      max: {{time: {time}}}\n"
-            f"      where: {{condition: 'me == \"{case}\"'}}\n    unit: hours\n"
-        )
-        (answer,) = workspace.exact(parse_catalogue(text, "case.yaml"))
-        found.append(answer.value)
-    return found
+    return values_of(workspace, CASES, f"{{time: {time}}}", "hours")
 
 
 A, B = "activity == 'A'", "activity == 'B'"

@@ -31,8 +31,8 @@ from pappi.mechanisms.histogram import BinnedShare, CountsPair
 from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
 from tests.lengths import length
 
-DRAWS = 2000
-FEWER = length(500, DRAWS)  # of quantiles, which take longer
+DRAWS = length(800, 2_000)
+FEWER = length(400, DRAWS)  # of quantiles, which take longer
 LEAST, MOST = 0.93, 0.99
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 DAYS = Bounds(Fraction(0), Fraction(30))

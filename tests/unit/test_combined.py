@@ -26,8 +26,9 @@ from pappi.mechanisms import (
 from pappi.mechanisms.combined import SummedNoise
 from pappi.mechanisms.tails import half_width, half_width_of_two
 from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
+from tests.lengths import length
 
-DRAWS = 2000
+DRAWS = length(800, 2_000)
 LEAST, MOST = 0.93, 0.99
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 DAYS = Bounds(Fraction(0), Fraction(30))
