@@ -32,7 +32,7 @@ from pappi.planning import (
     advice_on,
     alternatives_to,
     chance_to_decide,
-    expected_half_width,
+    expected_half_widths,
     is_enough,
     part_of_range,
     plan_alone,
@@ -43,7 +43,7 @@ from pappi.planning import (
     untold,
     why_nothing,
 )
-from pappi.ppinot import Comparing, ReleaseChoice, Wanted, aggregated_measures, measure_kind
+from pappi.ppinot import Comparing, Range, ReleaseChoice, Wanted, aggregated_measures, measure_kind
 from pappi.store import LogDeclaration, Registry
 from pappi.values import (
     CONFIDENCES,
@@ -77,6 +77,7 @@ def quote_of(
 ) -> Quote:
     ppi, spread = plan.ppi, plan_error_law(plan)
     quantiles, assumes = _quantiles(plan, spread), "" if spread is None else spread.assumes
+    widths = None if ppi.view is not None else expected_half_widths(plan)
     return Quote(
         ppi=ppi.id,
         name=ppi.name,
@@ -103,7 +104,8 @@ def quote_of(
         together=plan.together,
         apart=None if plan.apart is None else _margin(plan_alone(ppi, plan.apart, log)),
         cases_note=plan.expected.because,
-        interval_half_width=_interval_half_width(plan) if ppi.view is None else None,
+        interval_half_width=None if widths is None else _length(plan, widths.typical),
+        usual_half_widths=None if widths is None else _usual(plan, widths.usual),
         each=plan.apart,
         untold=_untold(plan, log) if new_charges and ppi.view is None else None,
         part_of_range=_short(part_of_range(plan)),
@@ -138,7 +140,9 @@ def _untold(plan: Plan, log: PublicLog) -> float | None:
     """How wide the interval would be without counting what bounds cut."""
     if not plan.tells_beyond:
         return None
-    return _interval_half_width(untold(plan, log).expecting(plan.expected))
+    without = untold(plan, log).expecting(plan.expected)
+    widths = expected_half_widths(without)
+    return None if widths is None else _length(without, widths.typical)
 
 
 def alternatives_in(
@@ -164,16 +168,21 @@ def _quantiles(plan: Plan, spread: ErrorLaw | None) -> tuple[ErrorQuantile, ...]
     return tuple(ErrorQuantile(level, _digits(abs(away))) for level, away in shown)
 
 
-def _interval_half_width(plan: Plan) -> float | None:
-    half = expected_half_width(plan)
-    return None if half is None else _digits(abs(plan.ppi.unit.show(half)))
+def _length(plan: Plan, length: float) -> float:
+    """As it is shown."""
+    return _digits(abs(plan.ppi.unit.show(length)))
+
+
+def _usual(plan: Plan, ends: Range) -> tuple[float, float] | None:
+    least, most = ends
+    return (_length(plan, least), _length(plan, most)) if math.isfinite(most) else None
 
 
 def half_width_of(plan: Plan) -> float | None:
     """As the quote of the plan has it, and nothing else of it."""
     spread = plan_error_law(plan)
     away = math.inf if spread is None else spread.within(MARGIN_CONFIDENCE)
-    return _digits(abs(plan.ppi.unit.show(away))) if math.isfinite(away) else None
+    return _length(plan, away) if math.isfinite(away) else None
 
 
 def _short(part: float | None) -> float | None:

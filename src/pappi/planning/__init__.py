@@ -66,7 +66,11 @@ from pappi.planning.sets import (
     untold,
 )
 from pappi.planning.targets import Aim, target_in
-from pappi.planning.trials import MOST_VALUES, chance_to_decide, expected_half_width
+from pappi.planning.trials import (
+    MOST_VALUES,
+    chance_to_decide,
+    expected_half_widths,
+)
 from pappi.planning.views import (
     added_plan,
     refuse_ratio,
@@ -105,7 +109,7 @@ __all__ = [
     "chance_to_decide",
     "epsilon_for",
     "expected_cases",
-    "expected_half_width",
+    "expected_half_widths",
     "extreme_caution",
     "interval_of",
     "is_enough",

@@ -31,7 +31,7 @@ from pappi.planning.sets import plan_alone, plan_set
 from pappi.planning.trials import (
     chance_to_decide,
     decides_somewhere,
-    expected_half_width,
+    expected_half_widths,
     is_additive,
     value_range,
 )
@@ -116,9 +116,9 @@ def why_nothing(plan: Plan) -> str:
 
 
 def _interval_part(plan: Plan) -> float:
-    """The expected half-width in parts of the output range; 0 if one of them is not known."""
-    half, ends = expected_half_width(plan), value_range(plan)
-    return 0.0 if half is None or ends is None else half / (ends[1] - ends[0])
+    """The median half-width in parts of the output range; 0 if one of them is not known."""
+    halves, ends = expected_half_widths(plan), value_range(plan)
+    return 0.0 if halves is None or ends is None else halves.median / (ends[1] - ends[0])
 
 
 def is_enough(plan: Plan, wanted: float = ENOUGH_CHANCE) -> bool:
@@ -244,7 +244,7 @@ def _at(ppi: Ppi, epsilon: Epsilon) -> Ppi:
 def _alternative(words: str, plan: Plan, epsilon: Epsilon, catalogue: Catalogue) -> Alternative:
     law = None if plan.ppi.release.answer is Wanted.VERDICT else plan_error_law(plan)
     away = math.inf if law is None else law.within(MARGIN_CONFIDENCE)
-    half = None if law is None else expected_half_width(plan)
+    halves = None if law is None else expected_half_widths(plan)
     return Alternative(
         change=words,
         yaml=_written(catalogue),
@@ -252,7 +252,7 @@ def _alternative(words: str, plan: Plan, epsilon: Epsilon, catalogue: Catalogue)
         unit=plan.ppi.unit.name,
         margin=_digits(plan, away) if math.isfinite(away) else None,
         chance_to_decide=chance_to_decide(plan),
-        interval_half_width=None if half is None else _digits(plan, half),
+        interval_half_width=None if halves is None else _digits(plan, halves.typical),
     )
 
 

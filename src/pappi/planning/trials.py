@@ -11,7 +11,9 @@ has the same forecast, and nothing here is about anybody.
 durations and amounts are. Their mean is at a fifth: one that lies elsewhere has an interval that is
 up to a fifth wider, at an end, or a seventh narrower, in the middle. The interval of a median or
 percentile is the wider the sparser values lie around it, which is private. For these, values are
-those of a rehearsal (`MOSTLY_LOW`), twice as close together as if they were spread evenly.
+those of a rehearsal (`MOSTLY_LOW`), twice as close together as if they were spread evenly. Such
+an interval covers whole bins, and how many depends on where in its bin the median lies. So that is
+tried out up to a fifth lower and higher, and where that makes a difference a range is told.
 
 **How often firm.** A verdict is firm if the interval lies on one side of the target. That depends
 on where the value lies, which is private. So it is averaged over *reference places*: values evenly
@@ -77,6 +79,11 @@ SERIES_PERIODS = 4
 """Periods of a series in which cases beyond the bounds are counted together, at least: as the
 horizon grows there are more, but a forecast that grew with it would change what is paid."""
 
+_OF_RANK = (Aggregation.MEDIAN, Aggregation.PERCENTILE, Aggregation.DISTRIBUTION)
+_AROUND: Floats = np.asarray(0.8 + 0.4 * (np.arange(24) * 0.618_034 % 1.0), np.float64)
+"""Where a median may lie, in parts of where it is assumed: in its bin, anywhere."""
+_THERE: Floats = np.ones(1)
+
 _DRAWS = 5
 _DISTANCES = (0.9, 0.7, 0.5, 0.3, 0.1)
 """From a target, in parts of the way to the nearer end of the range; the farthest first."""
@@ -88,17 +95,49 @@ _REFERENCE_PLACE = 0.3
 """Of what a formula is computed from, in its bounds."""
 
 
-def expected_half_width(plan: Plan) -> float | None:
-    """In internal units, of one function of one measure.
+@dataclass(frozen=True, slots=True)
+class HalfWidths:
+    """How wide the intervals of trial releases are, by their half-widths, in internal units.
+
+    `typical` is the median of their mid-distribution, and between the `usual` ones are nine of ten.
+    """
+
+    typical: float
+    median: float
+    usual: Range
+
+    @classmethod
+    def of(cls, tried: Sequence[float]) -> HalfWidths:
+        rising = sorted(tried)
+        seldom = len(rising) // 20
+        return cls(mid_median(rising), median(rising), (rising[seldom], rising[-1 - seldom]))
+
+
+def mid_median(numbers: Sequence[float]) -> float:
+    """The median of the mid-distribution, in which those equal to a number count half.
+
+    Without ties it is the median. What can only be one bin or two it puts in between, by how
+    often it is which (Ma, Genton and Parzen, 2011).
+
+    >>> mid_median([1.0, 1.0, 1.0, 2.0])
+    1.25
+    """
+    most = max(filter(math.isfinite, map(abs, numbers)), default=0.0) or 1.0
+    values, counts = np.unique(np.round(np.array(numbers) / most, 9), return_counts=True)
+    return most * float(np.interp(len(numbers) / 2, np.cumsum(counts) - counts / 2, values))
+
+
+def expected_half_widths(plan: Plan) -> HalfWidths | None:
+    """Of one function of one measure.
 
     None of others: how wide the interval of a ratio or formula is depends on how large its parts
-    are. None also where bounds are private, or the interval is open on one side.
+    are. None also where bounds are private, or the interval is mostly open on one side.
     """
-    return _expected_half_width(_as_released(plan))
+    return _expected_half_widths(_as_released(plan))
 
 
 @lru_cache(maxsize=4_096)
-def _expected_half_width(plan: Plan) -> float | None:
+def _expected_half_widths(plan: Plan) -> HalfWidths | None:
     (part, *others), measure = plan.measurements, plan.ppi.measure
     alone = not others and part.path == ROOT and part.buckets is None
     if not alone or not isinstance(measure, AggregatedMeasure):
@@ -106,9 +145,11 @@ def _expected_half_width(plan: Plan) -> float | None:
     if measure.bounding is Bounding.PRIVATE or plan.ppi.value_range is not None:
         return None
     value = aggregate(measure, _mostly_low(measure, min(plan.expected.cases, MOST_VALUES))) or 0.0
-    known = part.mechanism.trial_intervals(Trial(plan.expected.cases, np.array([value])), value)
+    around = _AROUND if measure.function in _OF_RANK else _THERE
+    trial = Trial(plan.expected.cases, _from_low(measure, value, around))
+    known = part.mechanism.trial_intervals(trial, value)
     if known is not None:
-        return median((known[1] - known[0]).ravel().tolist()) / 2
+        return HalfWidths.of(((known[1] - known[0]) / 2).ravel().tolist())
     if len(part.inputs) > 1:
         return None
     law = part.mechanism.law(_mostly_low(measure, min(plan.expected.cases, MOST_VALUES)))
@@ -117,8 +158,13 @@ def _expected_half_width(plan: Plan) -> float | None:
     for _ in range(_RELEASES):
         low, high = interval_of(plan, {ROOT: law.draw(randbelow)}, MARGIN_CONFIDENCE)
         halves.append((high - low) / 2 if high < top else math.inf)
-    half = median(halves)
-    return half if math.isfinite(half) else None
+    return HalfWidths.of(halves) if math.isfinite(median(halves)) else None
+
+
+def _from_low(measure: AggregatedMeasure, value: float, parts: Floats) -> Floats:
+    """Values that are so many times as far from the low bound."""
+    low = float(_mean_bounds(measure).low)
+    return np.asarray(low + (value - low) * parts)
 
 
 def _mostly_low(measure: AggregatedMeasure, cases: int) -> Floats:

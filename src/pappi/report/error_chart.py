@@ -26,7 +26,13 @@ from pappi.report.elements import Element, el, table
 from pappi.report.numbers import error_text, finite, size_text, with_unit
 from pappi.report.safe_text import printable, shortened
 from pappi.report.style import painted
-from pappi.report.wording import assumption_text, percent, telling_text
+from pappi.report.wording import (
+    assumption_text,
+    between_text,
+    differing,
+    percent,
+    telling_text,
+)
 from pappi.values import MARGIN_CONFIDENCE, ErrorQuantile, Quote, ShownTarget
 
 WIDTH = 620
@@ -85,7 +91,11 @@ def _said(quote: Quote) -> str:
     width, most = quote.interval_half_width, error_text(quote.half_width, quote.unit)
     if width is None:
         return f"The noise keeps the value within {most} {sure}"
-    expected, limit = error_text(width, quote.unit), "within" if quote.assumes else "at most"
+    between, limit = differing(quote), "within" if quote.assumes else "at most"
+    if between is not None:
+        usual = f"{between_text(between, quote.unit)} in nine of ten releases"
+        return f"{error_text(width, quote.unit)} expected, {usual}; {limit} {most} {sure}"
+    expected = error_text(width, quote.unit)
     if expected == most:
         return f"{expected} expected, {sure}"
     return f"{expected} expected; {limit} {most} {sure}"

@@ -283,6 +283,9 @@ def quote_record(quote: Quote) -> dict[str, Any]:
         "assumed_cases": quote.assumed_cases,
         "cases_note": quote.cases_note,
         "interval_half_width": quote.interval_half_width,
+        "usual_half_widths": None
+        if quote.usual_half_widths is None
+        else list(quote.usual_half_widths),
         "charges": quote.charges,
         "new_charges": quote.new_charges,
         "shares": list(quote.shares),

@@ -20,6 +20,8 @@ from pappi.report.numbers import (
     error_text,
     format_value,
     released_texts,
+    size_text,
+    three_digits,
 )
 from pappi.report.safe_text import printable
 from pappi.values import (
@@ -152,6 +154,8 @@ def _proviso(answer: Answer) -> str:
 
 _CONSIDERABLE = 0.05
 _LEAST_SHOWN = 0.001
+_DIFFERING = 1.5
+"""So many times as wide as another, and an interval is told by both."""
 
 
 def cuts_many(series: Series) -> bool:
@@ -626,9 +630,13 @@ def payments_text(quote: Quote) -> str:
 def expected_text(quote: Quote) -> str:
     """What to compare an answer with: half of the interval that it will come with, about.
 
-    With a star where nothing is promised besides; "–" where only the promise is known.
+    Two ends where releases differ much from one another, as those read off bins do; with a star
+    where nothing is promised besides; "–" where only the promise is known.
     """
     star = " *" if quote.assumes else ""
+    between = differing(quote)
+    if between is not None:
+        return between_text(between, quote.unit) + star
     width = quote.interval_half_width
     if width is None or quote.verdict_only:
         width = quote.half_width if quote.assumes else None
@@ -639,6 +647,23 @@ def expected_text(quote: Quote) -> str:
     if quote.typical_error is None:
         return "not known"
     return f"typically {error_text(quote.typical_error, quote.unit)}"
+
+
+def differing(quote: Quote) -> tuple[float, float] | None:
+    """The half-widths that are to be expected, where one is half as large again as another."""
+    ends = quote.usual_half_widths
+    if ends is None or quote.verdict_only or ends[1] < _DIFFERING * ends[0]:
+        return None
+    return ends
+
+
+def between_text(ends: tuple[float, float], unit: str) -> str:
+    """
+    >>> between_text((7.8125, 15.625), "EUR")
+    '± 7.81–15.6 EUR'
+    """
+    least, most = ends
+    return f"± {three_digits(least)}–{size_text(most, unit)}"
 
 
 def at_most_text(quote: Quote) -> str:

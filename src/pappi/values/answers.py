@@ -595,7 +595,8 @@ class Quote:
     lie in their bounds; `quantiles` say the same for other confidences. For a verdict alone, they
     say how far from its target a value must lie to be told apart. `fewer` says what fewer cases
     would change. `interval_half_width` is what to expect: the typical half-width of the
-    answer's interval if values lie mostly low in their bounds; None for ratios and formulas.
+    answer's interval if values lie mostly low in their bounds, and `usual_half_widths` are those
+    between which nine of ten releases are; None for ratios and formulas.
 
     Where nothing public bounds the error, there is no margin, and `margin_note` says why. The
     quantiles then hold only under what the quote `assumes` about the values; if that is empty
@@ -643,6 +644,7 @@ class Quote:
     apart: float | None = None
     cases_note: str = ""
     interval_half_width: float | None = None
+    usual_half_widths: tuple[float, float] | None = None
     each: Epsilon | None = None
     untold: float | None = None
     part_of_range: float | None = None
