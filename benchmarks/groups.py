@@ -84,6 +84,12 @@ def _keys(column: str, count: int) -> list[str]:
     return [f"{column}{number}" for number in range(count)]
 
 
+def catalogue_of(log: str, grouped: Grouped | None) -> str:
+    said = grouped.said if grouped else ""
+    ppis = _FIVE.format(by=f", {said}" if said else "", of_share=said)
+    return f"log: {log}\nppis:\n{ppis}"
+
+
 def log_of(cases: int) -> pa.Table:
     """Three events a case, in the order of time; a person has four cases on average."""
     draw = np.random.default_rng(1)
@@ -163,9 +169,7 @@ class Jobs:
 
     def _catalogue(self, log: str, grouped: Grouped | None) -> Path:
         path = self._folder / f"{log}-{grouped.keys if grouped else 1}.yaml"
-        said = grouped.said if grouped else ""
-        ppis = _FIVE.format(by=f", {said}" if said else "", of_share=said)
-        path.write_text(f"log: {log}\nppis:\n{ppis}", encoding="utf-8")
+        path.write_text(catalogue_of(log, grouped), encoding="utf-8")
         return path
 
 

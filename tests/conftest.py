@@ -77,6 +77,12 @@ def _as_advised(request: pytest.FixtureRequest) -> Iterator[None]:
     _Refusals.on = False
 
 
+@pytest.fixture(autouse=True)
+def _planned_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one test has planned, perhaps with a planted fault, is not there for the next."""
+    monkeypatch.setattr(queries, "_PLANNED", {})
+
+
 def pytest_collection_finish() -> None:
     """What thousands of tests are made of stays: it is not looked through again and again."""
     gc.freeze()

@@ -412,6 +412,7 @@ def test_a_planner_that_counts_the_cases_is_caught(
     seen = []
     for workspace in (with_it, without):
         monkeypatch.setattr(sets, "plan_alone", peeking(workspace))
+        monkeypatch.setattr("pappi.checkpoint.queries._PLANNED", {})
         seen.append(previewed(workspace))
     assert seen[0] != seen[1]
 

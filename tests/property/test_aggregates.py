@@ -89,3 +89,12 @@ def test_the_order_of_contributions_decides_nothing(function: str, data: st.Data
             for each in (values, shuffled)
         )
     assert repr(first) == repr(second)  # also the sign of a zero
+
+
+@given(values=st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=30))
+@pytest.mark.parametrize(
+    ("function", "percent"), [("median: {data: x}", 50), ("percentile: {data: x}, percent: 90", 90)]
+)
+def test_a_rank_is_as_numpy_has_it(values: list[float], function: str, percent: int) -> None:
+    expected = np.percentile(values, percent, method="averaged_inverted_cdf")
+    assert aggregate(MEASURES[function], np.array(values)) == float(expected)

@@ -396,6 +396,7 @@ def test_reservations_of_single_ppis_are_used_up_by_a_set(
     """As versions made them that knew no sets."""
     with monkeypatch.context() as older:
         older.setattr("pappi.planning.sets._MOST_TOGETHER", 1)
+        older.setattr("pappi.checkpoint.queries._PLANNED", {})
         shop.checkpoint("alice").subscribe(SHOP, date(2025, 5, 1), "0.1")
     assert balances(shop)["2025-03"] == ("0", "0.3")
     shop.custody.seal("shop", date(2025, 4, 1))

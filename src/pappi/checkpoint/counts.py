@@ -5,7 +5,8 @@ declared before the log was seen, and using it again costs nothing: it has been 
 forecasts truer, and changes no plan.
 
 A release is found by its key, which holds its ε: so the amounts that people usually give, and
-that PPIs get by need, are tried, the largest first, for the latest few cells. If there is none, the
+that PPIs get by need, are tried as far as they were charged, the largest first, for the latest few
+cells. If there is none, the
 number may follow from other releases, such as those of a set or a mean (`derivation`). It is taken
 if it is known to a half: what a few cases hide in noise is no better than what was declared.
 """
@@ -56,7 +57,7 @@ def _counted(
         cells = cells_of(scope, log.horizon)[-_LATEST:]
     except Refused:  # its time is yet to come, as that of a subscription may be
         return None
-    for epsilon in USUAL:
+    for epsilon in derivations.charged_among(USUAL, cells):
         releases = releases_of(planned(count, epsilon, log.public), log, "", cells=cells)
         results = ledger.results(release.key for release in releases)
         known = [release for release in releases if release.key in results]

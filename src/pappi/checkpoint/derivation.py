@@ -33,11 +33,12 @@ record stays. It may be more exact once there is more on it; an answer names wha
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from pappi.checkpoint.queries import Derived, Figure, Release
 from pappi.ledger import Account, Charge, Ledger, canonical_json
@@ -57,6 +58,7 @@ from pappi.mechanisms import (
     read_set,
 )
 from pappi.planning import (
+    Cell,
     Measurement,
     Plan,
     is_part_of_whole,
@@ -104,6 +106,7 @@ _MOST_WEIGHED = 12
 _MOST_LAWS = 60  # each takes some hundredths of a second to add
 _LEAST_WEIGHT = 1 / 50  # of that of the most exact
 _WEIGHTS = 10_000
+_FEW_CHARGES = 200  # that are read sooner than many amounts are planned
 _DAY = timedelta(days=1)
 _NOT_CASES = ("ppi", "total", "each", "epsilon", "parts", "periods", "sealed", "groups")
 """What two releases may differ in and still be about cases that add up."""
@@ -163,6 +166,7 @@ class Derivations:
         self._known: dict[object, list[tuple[int, *_Reading]]] = {}
         self._derived: dict[tuple[str, str], Derived | None] = {}
         self._margins: dict[object, float] = {}
+        self._forms: dict[int, tuple[MultiInstance, str]] = {}
 
     def of(self, release: Release) -> Derived | None:
         """What a release would tell, as it follows from the record; None if it does not."""
@@ -184,6 +188,15 @@ class Derivations:
             return None
         most = self._margin(release.plan) * (_HARDLY_MORE if release.plan.because else 1.0)
         return derived if self.margin(derived) <= most else None
+
+    def charged_among(self, amounts: Sequence[Epsilon], cells: Iterable[Cell]) -> list[Epsilon]:
+        """Those amounts that may have been charged for these cells: all of them, if many were."""
+        blocks = {cell.blocks[0].label for cell in cells if cell.blocks}
+        accounts = (Account(self._log.name, block) for block in blocks)
+        if sum(len(self._charges.get(account, ())) for account in accounts) > _FEW_CHARGES:
+            return list(amounts)
+        charged = {charge.amount for block in blocks for _, charge in self._charged(block)}
+        return [amount for amount in amounts if amount in charged]
 
     def margin(self, derived: Derived) -> float:
         """Within which the noise keeps every figure of it, at 95 %, in internal units."""
@@ -298,7 +311,7 @@ class Derivations:
                 one
                 for block in blocks
                 for seq, charge in self._charged(block)
-                if canonical_json(_cases(charge)) == cases and self._is_current(charge)
+                if _written(charge).cases == cases and self._is_current(charge)
                 for one in self._read(measure, release.plan.ppi, seq, charge, binned=binned)
             ]
         return self._observed[key]
@@ -322,7 +335,7 @@ class Derivations:
     ) -> Iterator[_Observation]:
         """The figures of a release that tell about a measure, from one of its functions."""
         question: Mapping[str, Any] = charge.question
-        asked = canonical_json([canonical_form(measure), question["groups"], question["parts"]])
+        asked = self._form_of(measure), _written(charge).parts
         key, readings_of = (
             (asked, charge.amount, binned),
             self._histograms if binned else self._readings,
@@ -356,6 +369,11 @@ class Derivations:
                 Source(seq, str(question["ppi"]), period),
                 charge,
             )
+
+    def _form_of(self, measure: MultiInstance) -> str:
+        if id(measure) not in self._forms:  # kept beside its form, so that it keeps its id
+            self._forms[id(measure)] = measure, canonical_json(canonical_form(measure))
+        return self._forms[id(measure)][1]
 
     def _readings(
         self, measure: MultiInstance, ppi: Ppi, part: Mapping[str, Any], charge: Charge
@@ -692,6 +710,30 @@ def _paid(read: Sequence[Weighted]) -> Epsilon:
         for account in charge.accounts:
             blocks[account] = blocks.get(account, 0) + charge.amount.nano
     return Epsilon(max(blocks.values()))
+
+
+class _Written(NamedTuple):
+    """Of the question of a charge, in canonical JSON: which cases it is about, and what of them."""
+
+    cases: str
+    parts: str
+
+
+def _written(charge: Charge) -> _Written:
+    """Written once for a key, which stands for all of it, as far as there is room."""
+    written = _WRITTEN.get(charge.key)
+    if written is None:
+        question = charge.question
+        parts = canonical_json([question["groups"], question["parts"]])
+        texts = canonical_json(_cases(charge)), parts
+        written = _Written(*map(sys.intern, texts))  # most differ in their periods alone
+        if len(_WRITTEN) < _MOST_WRITTEN:
+            _WRITTEN[charge.key] = written
+    return written
+
+
+_MOST_WRITTEN = 20_000
+_WRITTEN: dict[str, _Written] = {}
 
 
 def _cases(charge: Charge) -> dict[str, JSON]:

@@ -141,8 +141,25 @@ def planned(ppi: Ppi, epsilon: Epsilon | None, log: PublicLog) -> Plan:
 def plans_of(catalogue: Catalogue, epsilon: Epsilon | None, log: PublicLog) -> tuple[Plan, ...]:
     """Of each PPI; under the catalogue's total, if it has one and no ε is asked for each.
 
-    PPIs for which nobody names an ε get what they need.
+    PPIs for which nobody names an ε get what they need. Planned once, whoever asks: plans follow
+    from the definitions and from what is public about the log, by all of which they are kept.
     """
+    asked = repr((catalogue, epsilon, log))  # also what equality does not look at
+    asked = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
+    plans = _PLANNED.get(asked)
+    if plans is None:
+        plans = _plans_of(catalogue, epsilon, log)
+        if sum(map(len, list(_PLANNED.values()))) + len(plans) > _MOST_PLANNED:
+            _PLANNED.clear()
+        _PLANNED[asked] = plans
+    return plans
+
+
+_PLANNED: dict[str, tuple[Plan, ...]] = {}
+_MOST_PLANNED = 1_000
+
+
+def _plans_of(catalogue: Catalogue, epsilon: Epsilon | None, log: PublicLog) -> tuple[Plan, ...]:
     if catalogue.total is None or epsilon is not None:
         needy = [_settled(ppi, log) for ppi in catalogue.ppis if not (epsilon or ppi.epsilon)]
         named = [ppi for ppi in catalogue.ppis if epsilon or ppi.epsilon]

@@ -99,6 +99,7 @@ Written: TypeAlias = tuple[str, Mapping[str, JSON]]
 
 _CELL = "SELECT reserved, charged, released FROM cell WHERE key = ?"
 _KEYS_PER_QUERY = 250
+_MOST_READ = 4_000  # charges, of some kilobytes each
 _CELLS = "SELECT key, reserved, charged, released FROM cell WHERE key IN "
 _COUNTS = "SELECT count(*), count(reserved), count(charged), count(released) FROM cell"
 _RESERVE_CELL = "INSERT INTO cell (key, reserved) VALUES (?, ?)"
@@ -182,6 +183,7 @@ class Ledger:
         self._key = key
         self._mark = mark
         self._verified: _Verified | None = None
+        self._read_charges: dict[int, tuple[Charge, ...]] = {}
 
     def close(self) -> None:
         self._journal.close()
@@ -373,8 +375,13 @@ class Ledger:
         return tuple(islice(touching, limit))
 
     def charges_at(self, seq: int) -> tuple[Charge, ...]:
-        """The charges that an entry makes or reserves."""
-        return charges_in(self._journal.entry(seq))
+        """The charges that an entry makes or reserves; as far as there is room, read once."""
+        charges = self._read_charges.get(seq)
+        if charges is None:
+            charges = charges_in(self._journal.entry(seq))
+            if len(charges) == 1 and len(self._read_charges) < _MOST_READ:
+                self._read_charges[seq] = charges
+        return charges
 
     def charged_at(self, keys: Iterable[str]) -> Mapping[str, int]:
         """The entry that charged each key, for keys that were charged."""

@@ -198,6 +198,19 @@ def aggregates(
     return aggregated
 
 
+def _ranked(values: NDArray[np.float64], percent: int) -> float:
+    """A value that so many lie below, or between two such values their midpoint.
+
+    As numpy's `averaged_inverted_cdf`, which would load its masked arrays into every preview.
+    """
+    last, place = len(values) - 1, len(values) * (percent / 100) - 1
+    below = math.floor(place)
+    at, after = min(max(below, 0), last), min(max(below + 1, 0), last)
+    ordered = np.partition(values, (at, after))
+    low, high = float(ordered[at]), float(ordered[after])
+    return high - (high - low) * 0.5 if place == below else high
+
+
 def _of_filled(
     measure: AggregatedMeasure, values: NDArray[np.float64], cuts: NDArray[np.intp]
 ) -> list[float]:
@@ -212,10 +225,7 @@ def _of_filled(
         case Aggregation.MEDIAN | Aggregation.PERCENTILE | Aggregation.DISTRIBUTION:
             # As the interval mechanism has it: a value that so many lie below, or a midpoint.
             percent = measure.percent or 50
-            return [
-                float(np.percentile(own, percent, method="averaged_inverted_cdf"))
-                for own in _slices(values, cuts)
-            ]
+            return [_ranked(own, percent) for own in _slices(values, cuts)]
     sizes = np.diff(cuts).tolist()
     return [total / size for total, size in zip(_sums(values, cuts), sizes, strict=True)]
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from pappi.checkpoint import LocalSession
 from pappi.lazy import lazy_imports
-from pappi.session.protocol import Session
 from pappi.session.workspace import Workspace, create, find, open_at
 
 if TYPE_CHECKING:
     from pappi.session.black_box import audit_query
+    from pappi.session.protocol import Session
     from pappi.session.wire import from_wire, is_named, to_wire, wire_fields
 else:
     __getattr__ = lazy_imports(__name__)

@@ -22,13 +22,12 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from itertools import takewhile
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pappi.errors import LedgerBroken, LedgerUnavailable, NotAuthenticated, UnknownLog
 from pappi.ledger import (
@@ -45,6 +44,9 @@ from pappi.ledger import (
 from pappi.store.declarations import LogDeclaration
 from pappi.store.workspace import WorkspaceFiles
 from pappi.values import JSON, Epsilon, Grant, Grid, KeyRecord, Right, Role
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -557,6 +559,9 @@ class LedgerSession:
 
     def verify(self, progress: Progress = no_progress) -> Verification:
         """Verify the ledger in full; whoever asks meanwhile gets the same finding."""
+        # Imported here: it brings logging along, which a preview has no use for.
+        from concurrent.futures import Future
+
         with self._opening:
             running = self._verifying
             shared = running is not None and running[0] == os.getpid()
