@@ -307,7 +307,7 @@ def test_a_text_of_one_line_is_a_path_and_never_taken_for_yaml() -> None:
         assert "as text of several lines" in caught.value.hint
     with pytest.raises(DefinitionError, match="expected a catalogue"):
         read_definitions("the mean time\nfrom here to there")
-    with pytest.raises(UsageError, match="no definition"):
+    with pytest.raises(UsageError, match="not a definition"):
         read_definitions(7)  # type: ignore[arg-type]
 
 

@@ -110,7 +110,7 @@ def test_a_shape_writes_the_shortest_form_and_reads_it_back(
 
 
 def test_a_value_that_no_form_of_a_place_has_words_for_is_refused() -> None:
-    with pytest.raises(Unwritable, match="'colour' of a door has no words for 'green'"):
+    with pytest.raises(Unwritable, match="'colour' of a door cannot say 'green'"):
         HOUSE.write({"front": Door("green", 2)})
 
 

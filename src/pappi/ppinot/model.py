@@ -419,7 +419,7 @@ class ReleaseChoice(Located):
     any name will do here, since only `pappi.mechanisms` knows which there are.
     `falloff` is the threshold mechanism's, `buckets` are those of sample-and-aggregate. With
     others under one total it may share a draw, unless it is not `in_set`. How many cases its
-    bounds cut is told along with it, unless `clipping` is off.
+    bounds cut is reported with it, unless `clipping` is off.
     """
 
     answer: Wanted = Wanted.VALUE

@@ -182,7 +182,7 @@ def _built(indicator: Indicator, log: str | None) -> Catalogue:
     from pappi.ppinot.notations.builder import Indicator
 
     if not isinstance(indicator, Indicator):
-        raise UsageError(f"a {type(indicator).__name__} is no definition", hint=_WAYS)
+        raise UsageError(f"a {type(indicator).__name__} is not a definition", hint=_WAYS)
     return (indicator if log is None else replace(indicator, log=log)).catalogue
 
 

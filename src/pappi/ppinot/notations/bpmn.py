@@ -60,7 +60,7 @@ def read_bpmn(
     place = Position(file, 1, 1)
     root = _record({"ppis": _listing(ppis, place)}, place)
     unread = chain.from_iterable(element.unread() for _, element in model.sets)
-    return reading_of(root, log, problems, lifecycle=lifecycle, besides=unread)
+    return reading_of(root, log, problems, lifecycle=lifecycle, lost_before=unread)
 
 
 # --- XML into elements ----------------------------------------------------------------

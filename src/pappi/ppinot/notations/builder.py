@@ -13,7 +13,7 @@ ppis:
 <BLANKLINE>
 
 A measure of one case (`time`, `count`, `data`, `occurs`, `state`, `derive`) is combined over many
-cases (`mean`, `share`, `number`, …); what the PPI says besides is a method each. Nothing is changed
+cases (`mean`, `share`, `number`, …); everything else about the PPI is a method. Nothing is changed
 in place: every call gives something new.
 
 What is built is a dict in the words of the catalogue notation, and is read as that notation is. So

@@ -1,7 +1,7 @@
 """Documents with definitions: files into text, text into nodes, and what is wrong with them.
 
 Every notation reads documents this way. A node knows where it was written, so that each problem
-points at the character that was typed, and all problems are told at once.
+points at the character that was typed, and all problems are reported at once.
 
 Of YAML, and JSON as a part of it, only the plain core is read: mappings, lists and texts. A text
 is what was typed: `on`, `no`, 12:30 and 2014-01-31 are not turned into anything. What could

@@ -268,7 +268,7 @@ def _parse_view(node: ScalarNode, problems: Problems) -> View | None:
     view = parse_view(node.text)
     if view is None:
         hint = f"write e.g. {listed(VIEW_EXAMPLES)}"
-        problems.add(node.position, f"{quoted(node.text)} is nothing that can be shown", hint)
+        problems.add(node.position, f"{quoted(node.text)} is not something that can be shown", hint)
     return view
 
 

@@ -292,7 +292,7 @@ class Record(Generic[T_co]):
             shape, name = cast("Entries[Any]", self.entries).shape, key
         written = shape.write(part)
         if written is None:
-            raise Unwritable(f"{quoted(name)} of {self.what} has no words for {quoted(str(part))}")
+            raise Unwritable(f"{quoted(name)} of {self.what} cannot say {quoted(str(part))}")
         return name, written
 
     def schema(self, definitions: Definitions) -> Json:

@@ -101,9 +101,9 @@ Unread = Iterable[tuple[str, Position]]
 
 
 def reading_of(
-    root: Node, log: str | None, problems: Problems, *, lifecycle: bool, besides: Unread = ()
+    root: Node, log: str | None, problems: Problems, *, lifecycle: bool, lost_before: Unread = ()
 ) -> Reading:
-    """The catalogue a document's nodes describe; `besides` is what was lost before."""
+    """The catalogue a document's nodes describe, `lost_before` being what never became a node."""
     context = Context(problems, lifecycle=lifecycle)
     fields = Fields(root, context) if isinstance(root, MapNode) else None
     process = fields.text("processId") if fields else ""
@@ -126,7 +126,7 @@ def reading_of(
         raise DefinitionError(sorted(distinct, key=lambda problem: _by_line(problem.position)))
     if not ppis and remarks:
         raise DefinitionError([replace(remark, level="error") for remark in remarks])
-    lost = _losses((*besides, *unread(root, context)))
+    lost = _losses((*lost_before, *unread(root, context)))
     catalogue = Catalogue(name, ppis, total, file=root.position.file)
     return Reading(catalogue, tuple(remarks), lost)
 

@@ -168,7 +168,9 @@ def _read_view(cursor: Cursor) -> View:
     view = parse_view(written)
     if view is None:
         raise cursor.refusal(
-            f"{quoted(written)} is nothing that can be shown", f"as in {VIEW_EXAMPLES[0]}", at=first
+            f"{quoted(written)} is not something that can be shown",
+            f"as in {VIEW_EXAMPLES[0]}",
+            at=first,
         )
     return view
 

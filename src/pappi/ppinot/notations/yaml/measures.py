@@ -204,7 +204,7 @@ CALENDARS = Field(
 
 
 def named_calendars(root: Node) -> Mapping[str, WorkingCalendar | None]:
-    """The calendars a catalogue names; what is wrong with them is told when it is read."""
+    """The calendars a catalogue names; what is wrong with them is reported when it is read."""
     node = root.get(CALENDARS.key) if isinstance(root, MapNode) else None
     if not isinstance(node, MapNode):
         return {}
