@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from pappi.audit import (
 )
 from pappi.cli import main
 from pappi.mechanisms import TwoBin, families
+from pappi.session import audit_query
 from tests.small_logs import claims, workspace_with
 
 Run = Callable[..., tuple[int, str, str]]
@@ -92,7 +94,10 @@ def test_an_unknown_name_is_answered_with_those_there_are(run: Run) -> None:
     assert "laplace, two-bin" in errors
 
 
-def test_a_catalogue_is_audited_as_it_would_be_released(tmp_path: Path, run: Run) -> None:
+def test_a_catalogue_is_audited_as_it_would_be_released(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pappi.session.audit_query", partial(audit_query, samples=2_000))
     workspace_with(tmp_path / "w", claims(30))
     catalogue = tmp_path / "mean.yaml"
     catalogue.write_text(
@@ -105,7 +110,7 @@ def test_a_catalogue_is_audited_as_it_would_be_released(tmp_path: Path, run: Run
     (audit,) = json.loads(out)["audits"]
     assert (audit["ppi"], audit["function"], audit["epsilon"]) == ("damage", "mean", "1/5")
     (box,) = audit["black_box"]
-    assert box["samples"] == 5000
+    assert box["samples"] == 2000
     assert 0 <= box["lower_bound"] <= 0.2
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import shutil
 import subprocess
@@ -21,8 +20,9 @@ from pappi import __version__
 from pappi.cli import main
 from pappi.cli.program import COMMANDS
 from pappi.cli.program import pappi as program
-from pappi.examples import EXAMPLES, write_csv
+from pappi.examples import write_csv, write_xes
 from pappi.examples.claims import simulate_claims
+from pappi.examples.hospital import simulate_hospital
 
 pytestmark = pytest.mark.outside
 
@@ -362,9 +362,9 @@ def test_a_bad_catalogue_is_one_clear_message_with_a_position(
 
 
 def truncated_xes(folder: Path) -> Path:
-    whole = EXAMPLES["sepsis"].write_log(folder)
     path = folder / "cut.xes"
-    path.write_bytes(gzip.decompress(whole.read_bytes())[:200_000])
+    write_xes(simulate_hospital(cases=100), path)
+    path.write_bytes(path.read_bytes()[:200_000])
     return path
 
 

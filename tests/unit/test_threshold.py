@@ -47,7 +47,7 @@ from pappi.mechanisms.laws import NoisySign, StagedLaw
 from pappi.mechanisms.margins import QuantileMargin
 from pappi.mechanisms.pivot import weighted_tail
 from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
-from tests.lengths import pairwise
+from tests.lengths import length, pairwise
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 TENTH, ONE, THREE = Fraction(1, 10), Fraction(1), Fraction(3)
@@ -572,8 +572,9 @@ def test_an_anchored_mean_is_as_sure_as_it_may_be(
     """With hardly any cases too, where their noisy number is often negative."""
     mechanism = anchored(Limit(Fraction(30), at_most), adjacency=adjacency)
     values = array(*[100.0] * (n // 2), *[0.0] * (n // 2))
-    noisy = bulk(mechanism, mechanism.statistics(values), 2000)
-    allowed = 0.05 + 3 * math.sqrt(0.05 * 0.95 / 2000)
+    draws = length(800, 2_000)
+    noisy = bulk(mechanism, mechanism.statistics(values), draws)
+    allowed = 0.05 + 3 * math.sqrt(0.05 * 0.95 / draws)
     for limit in (0.0, 30.0, 49.999):
         assert claims(mechanism, noisy, limit)[0] <= allowed
     for limit in (50.001, 70.0, 99.0):

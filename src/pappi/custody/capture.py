@@ -404,7 +404,7 @@ class _Seal:
         log, version = self.log, Versioned.of(self.log.table)
         if version.number > AS_IMPORTED and self.inbox.knows(version.number):
             return frozenset()
-        lookup = self._lookup()
+        lookup = Lookup(self.files.events, log.table, log.terms.anchor)
         beyond = lookup.anchored(self._frontier_us, None)
         self.inbox.learn(version.number, lookup.all_but(beyond))
         if version.number > AS_IMPORTED:
@@ -434,9 +434,6 @@ class _Seal:
         by_person = person_digests(key, (case.person or "" for case in cases))
         digests_of_cases = zip(cases, by_case, by_person, strict=True)
         return {case.id for case, *digests in digests_of_cases if not erased.isdisjoint(digests)}
-
-    def _lookup(self) -> Lookup:
-        return Lookup(self.files.events, self.log.table, self.log.terms.anchor)
 
     @property
     def _frontier_us(self) -> int:

@@ -223,13 +223,6 @@ def _read(
         """A log that cannot be declared is not imported."""
         _require_declared(report, new.vocabulary)
         _horizon(report, new)
-        names = [column.name for column in report.columns]
-        if new.terms.unit.column is not None and new.terms.unit.column not in names:
-            otherwise = f"its attributes are {listed(names, 'and')}" if names else "it has none"
-            raise UsageError(
-                f"this log has no attribute {quoted(new.terms.unit.column)} to identify persons",
-                hint=did_you_mean(new.terms.unit.column, names, otherwise),
-            )
         check_words(new, _vocabulary(report))
 
     try:
@@ -285,9 +278,6 @@ def create_log(
                 "a log without events has a first day but no last one: it ends where it is sealed",
                 hint="give only the first day",
             )
-        unit = new.terms.unit.column
-        if unit is not None and unit not in vocabulary.attributes:
-            raise UsageError("the log does not have the privacy unit's attribute")
         check_words(new, vocabulary)
         sweep_within(declarations)
         table = f"events_{declarations.number()}"
@@ -358,7 +348,14 @@ def check_terms(name: str, new: NewLog, known: Collection[str]) -> None:
 
 
 def check_words(new: NewLog, vocabulary: Vocabulary) -> None:
-    """Refuse public keys and bounds of attributes that the log does not have."""
+    """Refuse a unit, public keys and bounds of attributes that the log does not have."""
+    unit, names = new.terms.unit.column, tuple(vocabulary.attributes)
+    if unit is not None and unit not in names:
+        otherwise = f"its attributes are {listed(names, 'and')}" if names else "it has none"
+        raise UsageError(
+            f"this log has no attribute {quoted(unit)} to identify persons",
+            hint=did_you_mean(unit, names, otherwise),
+        )
     _check_weights(new)
     for name in (*new.keys, *new.terms.bounds.attributes):
         if name not in vocabulary.attributes:
@@ -633,8 +630,6 @@ def _surveyed_log(
         )
     vocabulary = Vocabulary(surveyed.activities, dict(kinds))
     check_words(new, vocabulary)
-    if new.terms.unit.column is not None and new.terms.unit.column not in kinds:
-        raise UsageError("the log does not have the privacy unit's attribute")
     return declared(name, data, vocabulary, new, _surveyed_horizon(surveyed, new), source)
 
 

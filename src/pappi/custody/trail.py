@@ -191,25 +191,12 @@ Balances = Mapping[Account, Balance]
 
 
 @dataclass(frozen=True, slots=True)
-class AnalystSpending:
-    """An analyst's share of each block, and what they have spent.
-
-    `per_block` is None if the analyst was never granted a share, or no longer has one.
-    """
-
-    analyst: str
-    per_block: Epsilon | None
-    most: Epsilon
-    blocks: int
-
-
-@dataclass(frozen=True, slots=True)
 class Spending:
     """A log's accounts: every block, all blocks together, every analyst."""
 
     lines: tuple[BudgetLine, ...]
     in_all: Balance
-    analysts: tuple[AnalystSpending, ...]
+    analysts: tuple[Share, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,9 +227,7 @@ def _lines(log: LogDeclaration, balances: Balances, registry: Registry) -> Itera
         yield BudgetLine(label, log.terms.block_budget, balance.spent, balance.held, frozen=frozen)
 
 
-def _analysts(
-    log: LogDeclaration, balances: Balances, registry: Registry
-) -> Iterator[AnalystSpending]:
+def _analysts(log: LogDeclaration, balances: Balances, registry: Registry) -> Iterator[Share]:
     """Every analyst who was granted a share, or has spent or reserved something without one."""
     spent: dict[str, list[Epsilon]] = {}
     for account, balance in balances.items():
@@ -254,7 +239,7 @@ def _analysts(
     for who in sorted(granted.keys() | spent.keys()):
         amounts = [amount for amount in spent.get(who, ()) if amount.nano]
         most = max(amounts, default=ZERO)
-        yield AnalystSpending(who, granted.get(who), most, len(amounts))
+        yield Share(who, granted.get(who), most, len(amounts))
 
 
 def charges_before(ledger: Ledger, log: str | None, before: int, limit: int) -> ChargePage:
@@ -385,7 +370,7 @@ class _Walk:
             removed=log.removed,
             accounts=spending.lines,
             spent_in_all=spending.in_all.spent,
-            shares=tuple(Share(who.analyst, who.per_block, who.most) for who in spending.analysts),
+            shares=spending.analysts,
             releases=rows_of(cells),
             erasures=tuple(self.erasures.get(log.name, ())),
             looks=tuple(self.looks.get(log.name, ())),

@@ -85,11 +85,15 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """An analyst who was granted a share of each block, or who was charged without one."""
+    """An analyst's share of each block, and what they have spent, in how many blocks.
+
+    `per_block` is None if the analyst was never granted a share, or no longer has one.
+    """
 
     analyst: str
     per_block: Epsilon | None
     most_in_a_block: Epsilon
+    blocks: int
 
 
 MOST_ROWS = 1_000
