@@ -294,7 +294,7 @@ def test_what_is_no_promise_is_starred_and_says_what_it_rests_on() -> None:
     )
     shown = printed(quotes_table([supposed]))
     assert "± 6.40 h *" in shown
-    assert "* Not guaranteed: only if the values lie evenly." in shown
+    assert "* Not guaranteed: only if the values lie evenly; if not, it can be" in shown
     assert "With few." in shown
     assert "± 6.40 h *" in printed(quantiles_table([supposed]))
     (line,) = advice_lines([supposed])

@@ -98,9 +98,12 @@ if TYPE_CHECKING:
         expected_text,
         forecast_lines,
         left_text,
+        mostly_text,
         nothing_text,
         percent,
+        star_lines,
         tally_text,
+        typical_text,
     )
 else:
     __getattr__ = lazy_imports(__name__)
@@ -160,6 +163,7 @@ __all__ = [
     "horizon_text",
     "left_text",
     "most_in_a_block",
+    "mostly_text",
     "nothing_said",
     "nothing_text",
     "options_table",
@@ -189,10 +193,12 @@ __all__ = [
     "shortened",
     "smoothed_record",
     "standalone",
+    "star_lines",
     "table",
     "table_html",
     "table_text",
     "tally_text",
     "three_digits",
+    "typical_text",
     "with_unit",
 ]

@@ -55,6 +55,7 @@ from pappi.report.wording import (
     payments_text,
     promise,
     promise_together,
+    star_lines,
     tally,
     tally_text,
     target_lines,
@@ -444,8 +445,7 @@ def _prices(previewed: Sequence[Previewed], forecast: Foreseen | None) -> Elemen
     ]
     headers = ("PPI", "Mechanism", "ε", "Expected", "At most, 95 %", "Decides", "New charges")
     numbers = dict.fromkeys((2, 3, 4, 5, 6), "number")
-    supposed = sorted({quote.assumes for _, quote in previewed if quote.assumes})
-    stars = (f"* Not guaranteed: only if {assumption}." for assumption in supposed)
+    stars = star_lines(quote for _, quote in previewed)
     prices = table("Price and expected error", headers, rows, numbers)
     lines = () if forecast is None else forecast_lines(forecast)
     return el(

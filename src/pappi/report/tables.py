@@ -50,6 +50,7 @@ from pappi.report.wording import (
     payments_text,
     percent,
     share_text,
+    star_lines,
     target_lines,
     target_text,
     telling_text,
@@ -365,7 +366,7 @@ def advice_table(quotes: Sequence[Quote]) -> Table:
         )
         for quote in quotes
     ]
-    return _table(columns, rows, caption=_DECIDES)
+    return _table(columns, rows, caption="\n".join([_DECIDES, *star_lines(quotes)]))
 
 
 def set_lines(quotes: Sequence[Quote]) -> list[str]:
@@ -437,7 +438,7 @@ def quantiles_table(quotes: Sequence[Quote]) -> Table:
         (quote.ppi, *(error_text(quote.within(c), quote.unit) + _star(quote) for c in CONFIDENCES))
         for quote in quotes
     ]
-    return _table(columns, rows, "Margin of error by confidence", "\n".join(_assumptions(quotes)))
+    return _table(columns, rows, "Margin of error by confidence", "\n".join(star_lines(quotes)))
 
 
 def _note(quotes: Sequence[Quote]) -> str:
@@ -445,7 +446,7 @@ def _note(quotes: Sequence[Quote]) -> str:
     summary = " ".join([_EXPECTED, *fewer, _cut_off(quotes)])
     judged = [_DECIDES] if any(quote.chance_to_decide is not None for quote in quotes) else []
     telling = [f"{quote.ppi}: {text}." for quote in quotes if (text := telling_text(quote))]
-    return "\n".join([summary, *judged, *_assumptions(quotes), *_expected(quotes), *telling])
+    return "\n".join([summary, *judged, *star_lines(quotes), *_expected(quotes), *telling])
 
 
 def _expected(quotes: Sequence[Quote]) -> Iterator[str]:
@@ -455,12 +456,6 @@ def _expected(quotes: Sequence[Quote]) -> Iterator[str]:
         about.setdefault(quote.cases_note, []).append(quote.ppi)
     for note, ppis in about.items():
         yield f"Assuming {note}." if len(about) == 1 else f"{', '.join(ppis)}: assuming {note}."
-
-
-def _assumptions(quotes: Sequence[Quote]) -> list[str]:
-    """What is assumed by the figures that are not guaranteed."""
-    supposed = sorted({quote.assumes for quote in quotes if quote.assumes})
-    return [f"{_STAR} Not guaranteed: only if {assumption}." for assumption in supposed]
 
 
 def _cut_off(quotes: Sequence[Quote]) -> str:

@@ -630,23 +630,46 @@ def payments_text(quote: Quote) -> str:
 def expected_text(quote: Quote) -> str:
     """What to compare an answer with: half of the interval that it will come with, about.
 
-    Two ends where releases differ much from one another, as those read off bins do; with a star
+    Both ends where releases differ much from one another, as those read off bins do; with a star
     where nothing is promised besides; "–" where only the promise is known.
     """
-    star = " *" if quote.assumes else ""
     between = differing(quote)
-    if between is not None:
-        return between_text(between, quote.unit) + star
+    if between is None:
+        return typical_text(quote)
+    return between_text(between, quote.unit) + _star(quote)
+
+
+def typical_text(quote: Quote) -> str:
+    """The same as one number, however much releases differ."""
     width = quote.interval_half_width
     if width is None or quote.verdict_only:
         width = quote.half_width if quote.assumes else None
     if width is not None:
-        return error_text(width, quote.unit) + star
+        return error_text(width, quote.unit) + _star(quote)
     if quote.half_width is not None:
         return MISSING
     if quote.typical_error is None:
         return "not known"
     return f"typically {error_text(quote.typical_error, quote.unit)}"
+
+
+def mostly_text(quote: Quote) -> str:
+    """Between which half-widths nine of ten releases are; empty where they hardly differ."""
+    between = differing(quote)
+    return "" if between is None else f"mostly {between_text(between, quote.unit)}"
+
+
+def star_lines(quotes: Iterable[Quote]) -> list[str]:
+    """What the figures with a star rest on."""
+    supposed = sorted({quote.assumes for quote in quotes if quote.assumes})
+    return [
+        f"* Not guaranteed: only if {assumption}; if not, it can be several times as wide."
+        for assumption in supposed
+    ]
+
+
+def _star(quote: Quote) -> str:
+    return " *" if quote.assumes else ""
 
 
 def differing(quote: Quote) -> tuple[float, float] | None:

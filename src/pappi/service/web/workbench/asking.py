@@ -36,10 +36,13 @@ from pappi.report import (
     expected_text,
     forecast_lines,
     left_text,
+    mostly_text,
     nothing_text,
     percent,
     set_lines,
+    star_lines,
     three_digits,
+    typical_text,
     with_unit,
 )
 from pappi.service.keys import Asking, Bearer
@@ -159,6 +162,10 @@ class CataloguePreview:
     @property
     def set_lines(self) -> list[str]:
         return set_lines([preview.quote for preview in self.ppis])
+
+    @property
+    def star_lines(self) -> list[str]:
+        return star_lines(preview.quote for preview in self.ppis)
 
     @property
     def lasts(self) -> tuple[str, ...]:
@@ -302,7 +309,8 @@ _DRAWN = {
     for draw in (
         *(sentence, composition_figure, composition_table),
         *(error_figure, error_table, error_caption, assumption_text, expected_text, at_most_text),
-        *(nothing_text, chance_text, cheapest_text, alternative_cells),
+        *(typical_text, mostly_text, star_lines, nothing_text, chance_text, cheapest_text),
+        alternative_cells,
     )
 }
 _PLACE = "definitions"
