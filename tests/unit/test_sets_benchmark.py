@@ -23,7 +23,7 @@ from benchmarks.sets_peers import (
 )
 from benchmarks.utility_sets import PlannedSet, SetSize, error_of, split_error
 from pappi.mechanisms import Contribution, PresenceClass, joint_members
-from pappi.planning import plan_ppi, plan_set
+from pappi.planning import plan_alone, plan_set
 from pappi.values import Adjacency, Bounds, Epsilon
 
 # --- by the size of a set ----------------------------------------------------------------------
@@ -60,10 +60,11 @@ def test_a_split_errs_by_a_case_for_each() -> None:
 
 def planned(k: int, share: Fraction) -> PlannedSet:
     """At a share of the ε that a split is given."""
-    ppis, log, total = utility_sets._means(k, "present"), utility_sets._log(k, 100), Epsilon.of(1)
-    split = tuple(plan_ppi(ppi, Epsilon(total.nano // k), log) for ppi in ppis)
+    ppis, log = utility_sets._means(k, "present", counts=True), utility_sets._log(k, 100)
+    total = Epsilon.of(1)
+    split = tuple(plan_alone(ppi, Epsilon(total.nano // k), log) for ppi in ppis)
     taken = plan_set(ppis, Epsilon(math.floor(total.nano * share)), log)
-    return PlannedSet(k, "present", 100, total, taken, split)
+    return PlannedSet(k, "present", counts=True, cases=100, epsilon=total, taken=taken, split=split)
 
 
 @pytest.mark.parametrize(("share", "missed"), [(Fraction(1), 0), (Fraction(1, 4), 1)])
