@@ -3,20 +3,27 @@
     python -m benchmarks.sets_limit
 
 An estimate reads two noisy numbers of its member, v and t, and draws their quotient towards the
-middle. Could another function of the two err less? An estimator that nowhere errs more than c
-times as much as ours has, for any weights on a grid of sizes and shares, a weighted error that is
-no less than that of the best one for these weights: the posterior mean. So each choice of weights
-is a bound, and the worst ones are looked for by raising the weights of what does badly. Of shares
-the law is exact; a mean has steps of half a case here.
+middle. Could another function err less? An estimator that nowhere errs more than c times as much
+as ours has, for any weights on a grid of sizes and shares, a weighted error that is no less than
+that of the best one for these weights: the posterior mean. So each choice of weights is a bound,
+and the worst ones are looked for by raising the weights of what does badly.
 
-First, of several sets: the smallest c that is possible everywhere. Then the errors of Sepsis'
-shares over those of a split, for the estimator that suits Sepsis best among all that are nowhere
-worse than 1.02 times ours (needs the shared data, else left out).
+First, of several sets and estimates by v and t: the smallest c that is possible everywhere. Of
+shares the law is exact; a mean has steps of half a case here.
+
+Then of Sepsis, in which no mean counts what its bounds cut, and of estimates by *all* that the draw
+has told (needs the shared data, else left out): the least error over that of a split, among those
+that nowhere err more than 1.02 or 1.1 times as much as ours, and that treat a share and its
+complement alike: whoever asks for the cases without antibiotics is owed as much. What the other
+members may be is averaged over. In months of 10 cases or more, which are a small part of the error,
+an estimate may err a twentieth less than ours. The likelihoods are exact; the errors come from
+draws, and are known to about 0.01.
 """
 
 from __future__ import annotations
 
 import math
+import random
 import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -25,11 +32,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.sets import SEPSIS, SEPSIS_TOTAL, load, split
+from benchmarks.sets import FEW, SEPSIS, SEPSIS_TOTAL, load, split, uncounted
 from experiments.sepsis_log import FILE, ZONE, sepsis_catalogue
 from experiments.shared_data import missing, shared_file
 from pappi.mechanisms import Contribution, Mechanism, PresenceClass, joint_members
-from pappi.mechanisms.hull import Spans
+from pappi.mechanisms.hull import Spans, hull_noise
 from pappi.mechanisms.joint import JointMember, class_noise
 from pappi.planning import plan_set
 from pappi.values import Adjacency, Bounds, Terms
@@ -39,8 +46,17 @@ Floats = NDArray[np.float64]
 PLACES = (0.0, 0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98, 1.0)
 SIZES = (0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0)
 """In units of the noise."""
-ALLOWED = 1.02
 TURNS, PACE = 800, 1.0
+
+ALLOWED, LARGE_MAY = (1.02, 1.1), 1.05
+CELLS = [
+    (cases, part / cases)
+    for cases in (*range(1, 10), 11, 14, 18)
+    for part in sorted({round(cases * place / 8) for place in range(9)})
+]
+OTHERS, DRAWS = 60, 250
+VECTOR_TURNS, VECTOR_PACE = 250, 0.7
+_ROUNDED = 1e-9
 
 _SHARE = Contribution("share", Bounds(Fraction(0), Fraction(1)), integral=True)
 _MEAN = Contribution("mean", Bounds(Fraction(0), Fraction(100)), integral=False)
@@ -162,6 +178,88 @@ def _joint(mechanism: Mechanism) -> JointMember:
     return mechanism
 
 
+# --- of Sepsis, whatever the draw has told ----------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """For each truth of a share as many draws of the whole set: how likely each truth makes them.
+
+    A truth is a number of cases and a share. What the other members are is not known: any of
+    `OTHERS`, the same for all truths.
+    """
+
+    likely: Floats
+    truth: NDArray[np.int64]
+    """Of each draw."""
+    shares: Floats
+    """Of each truth."""
+
+    @classmethod
+    def of(cls, member: JointMember, truths: list[tuple[int, float]], seed: int) -> Draws:
+        sizes = [len(each.spans) + 1 for each in member.classes]
+        starts = np.cumsum([0, *sizes[:-1]])
+        number, index = member.place
+        unknown = np.random.default_rng(1)  # the same in every sample: they are part of the bound
+        others = unknown.uniform(-1, 1, (OTHERS, sum(sizes)))
+        parts = unknown.uniform(0, 1, (OTHERS, len(sizes)))
+        parts[:, number] = 1
+        centres = np.empty((len(truths), OTHERS, sum(sizes)))
+        for place, (cases, share) in enumerate(truths):
+            counts = np.repeat(np.rint(parts * cases), sizes, axis=1)
+            centres[place] = others * counts
+            centres[place][:, starts + np.array(sizes) - 1] = np.rint(parts * cases)
+            centres[place][:, starts[number] + index] = (2 * share - 1) * cases
+        truth = np.repeat(np.arange(len(truths)), DRAWS)
+        chance = np.random.default_rng(seed)
+        drawn = centres[truth, chance.integers(0, OTHERS, len(truth))]
+        drawn += _noises(member, len(truth), seed)
+        epsilon = float(member.epsilon)
+        likely = np.stack(
+            [np.exp(-epsilon * _scores(z - centres, starts)).mean(axis=1) for z in drawn]
+        )
+        return cls(likely, truth, np.array([share for _, share in truths]))
+
+    def best(self, weights: Floats) -> Floats:
+        """The mean square error at each truth, of the posterior mean for these weights."""
+        guesses = (self.likely @ (weights * self.shares)) / (self.likely @ weights)
+        return np.bincount(self.truth, (guesses - self.shares[self.truth]) ** 2) / DRAWS
+
+
+def _noises(member: JointMember, number: int, seed: int) -> Floats:
+    """In cases: v of each member and t of each class."""
+    spans = tuple(each.spans for each in member.classes)
+    chance = random.Random(seed).randrange  # noqa: S311 - reproducible figures
+    steps = [2 / span if span else 1.0 for each in spans for span in (*each, 0)]
+    drawn = [hull_noise(spans, member.epsilon, chance) for _ in range(number)]
+    return np.array(drawn, dtype=np.float64) * steps
+
+
+def _scores(away: Floats, starts: NDArray[np.int64]) -> Floats:
+    """f of the hull."""
+    ends = [*starts[1:], away.shape[-1]]
+    t = away[..., np.array(ends) - 1]
+    size = np.maximum.reduceat(np.abs(away), starts, axis=-1)
+    more, less = ((size + side * t).max(axis=-1) / 2 for side in (1, -1))
+    return np.asarray(np.ceil(more - _ROUNDED) + np.ceil(less - _ROUNDED))
+
+
+def vector_bound(learn: Draws, check: Draws, goals: Floats) -> float:
+    """No estimator keeps all its errors below this times their goals: see `bound`.
+
+    The weights are found on one sample, and what they prove is measured on another.
+    """
+    weights = np.full(len(goals), 1 / len(goals))
+    most, worst = 0.0, weights
+    for _ in range(VECTOR_TURNS):
+        found = goals @ learn.best(np.maximum(weights @ goals, 1e-300))
+        if weights @ found > most:
+            most, worst = float(weights @ found), weights
+        weights = weights * (found / found.max()) ** VECTOR_PACE
+        weights /= weights.sum()
+    return math.sqrt(worst @ goals @ check.best(np.maximum(worst @ goals, 1e-300)))
+
+
 def sepsis() -> None:
     file = shared_file(FILE)
     if file is None:
@@ -170,29 +268,35 @@ def sepsis() -> None:
     catalogue = sepsis_catalogue()
     asked = tuple(ppi for ppi in catalogue.ppis if ppi.id in SEPSIS)
     cases = load(file, replace(catalogue, ppis=asked), Terms(timezone=ZONE))
-    apart = split(cases, cases.ppis, SEPSIS_TOTAL)
-    for plan, alone in zip(
-        plan_set(cases.ppis, SEPSIS_TOTAL, cases.log.public), apart, strict=True
-    ):
+    ppis = uncounted(cases.ppis)
+    apart = split(cases, ppis, SEPSIS_TOTAL)
+    plans = plan_set(ppis, SEPSIS_TOTAL, cases.log.public)
+    for plan, alone in zip(plans, apart, strict=True):
         member = _joint(plan.measurements[0].mechanism)
         if member.member.function != "share":
             continue
+        before = alone.measurements[0].mechanism.predicted_error
         shares = cases.truth(plan.ppi).tolist()
         months = list(zip(map(int, cases.sizes(plan.ppi)), shares, strict=True))
-        before = [alone.measurements[0].mechanism.predicted_error(*month) for month in months]
-        split_square = float(np.mean(np.square(before)))
-        found = grid(member)
-        table = Table.of(member, [*found, *months])
-        now = table.squares(table.estimates)
-        of_months = np.concatenate((np.zeros(len(found)), np.full(len(months), 1 / len(months))))
-        cells = np.eye(len(found), len(now)) / (ALLOWED**2 * now[: len(found), None])
-        low, high = 0.3, math.sqrt(float(of_months @ now) / split_square)
-        ours = high
-        while high - low > 0.01:
-            middle = (low + high) / 2
-            goals = np.vstack((cells, of_months / (middle**2 * split_square)))
-            low, high = (middle, high) if bound(table, goals) > 1 else (low, middle)
-        print(f"{plan.ppi.id:<20}{ours:>10.2f}{low:>22.2f}")
+        small = [month for month in months if month[0] < FEW]
+        mirrored = [*small, *((n, 1 - share) for n, share in small)]
+        of_split = math.fsum(before(*month) ** 2 for month in months)
+        of_large = math.fsum(member.predicted_error(*m) ** 2 for m in months if m not in small)
+        of_small = math.fsum(member.predicted_error(*month) ** 2 for month in small)
+        line = [math.sqrt((of_large + of_small) / of_split)]
+        learn, check = (Draws.of(member, [*CELLS, *mirrored], seed) for seed in (1, 2))
+        ours = np.array([member.predicted_error(*cell) ** 2 for cell in CELLS])
+        for allowed in ALLOWED:
+            cells = np.eye(len(CELLS), len(CELLS) + len(mirrored)) / (allowed**2 * ours[:, None])
+            low, high = math.sqrt(of_large / LARGE_MAY**2 / of_split), line[0]
+            while high - low > 0.005:
+                middle = (low + high) / 2
+                left = middle**2 * of_split - of_large / LARGE_MAY**2
+                of_months = np.repeat((0.0, 0.5 / left), (len(CELLS), len(mirrored)))
+                proved = vector_bound(learn, check, np.vstack((cells, of_months)))
+                low, high = (middle, high) if proved > 1 else (low, middle)
+            line.append(low)
+        print(f"{plan.ppi.id:<20}" + "".join(f"{each:>14.2f}" for each in line), flush=True)
 
 
 def main() -> int:
@@ -203,7 +307,8 @@ def main() -> int:
         goals = np.diag(1 / table.squares(table.estimates))
         print(f"  {name + f', ε = {float(epsilon):g}':<40}{bound(table, goals):.3f}")
     print("\nSepsis' shares, errors over those of a split")
-    print(f"{'':<20}{'ours':>10}{f'any within {ALLOWED:g}':>22}")
+    heads = ("ours", *(f"any, {allowed:g}" for allowed in ALLOWED))
+    print(f"{'':<20}" + "".join(f"{head:>14}" for head in heads))
     sepsis()
     return 0
 

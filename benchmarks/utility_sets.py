@@ -2,7 +2,8 @@
 
 By the number of means k, at a total ε of 1: n·ε times the root mean square error of a mean in the
 middle of its range, drawn with seeded chances by the very mechanism that releases. Then the
-planner: in no cell of a grid may what it takes err more than a split of ε among all.
+planner: in no cell of a grid may what it takes err more than a split of ε among all. Both sides
+tell the same: each mean counts what its bounds cut, alone as in a set, or none does.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from itertools import product
 import numpy as np
 
 from pappi.mechanisms import Contribution, Mechanism, PresenceClass, joint_members, mechanism_for
-from pappi.planning import Plan, plan_ppi, plan_set
+from pappi.planning import Plan, plan_alone, plan_set
 from pappi.ppinot import Ppi, parse_catalogue
 from pappi.values import Adjacency, Bounds, Epsilon, Kind, PublicLog, Terms, Vocabulary
 
@@ -111,6 +112,8 @@ class PlannedSet:
 
     k: int
     kind: str
+    counts: bool
+    """Whether means count what their bounds cut."""
     cases: int
     epsilon: Epsilon
     taken: tuple[Plan, ...]
@@ -122,19 +125,20 @@ class PlannedSet:
 
 
 def planned_sets() -> Iterator[PlannedSet]:
-    grid = product((1, 2, 6, 20), _KINDS, (20, 100, 1000), ("0.1", "1", "5"))
-    for k, kind, cases, epsilon in grid:
-        ppis, total = _means(k, kind), Epsilon.of(epsilon)
+    grid = product((1, 2, 6, 20), _KINDS, (False, True), (20, 100, 1000), ("0.1", "1", "5"))
+    for k, kind, counts, cases, epsilon in grid:
+        ppis, total = _means(k, kind, counts=counts), Epsilon.of(epsilon)
         log = _log(k, cases)
         alone = Epsilon(total.nano // k)
-        split = tuple(plan_ppi(ppi, alone, log) for ppi in ppis)
-        yield PlannedSet(k, kind, cases, total, plan_set(ppis, total, log), split)
+        split = tuple(plan_alone(ppi, alone, log) for ppi in ppis)
+        yield PlannedSet(k, kind, counts, cases, total, plan_set(ppis, total, log), split)
 
 
-def _means(k: int, kind: str) -> tuple[Ppi, ...]:
+def _means(k: int, kind: str, *, counts: bool) -> tuple[Ppi, ...]:
     """Every case has a count; what an attribute says, some may not have."""
+    release = "" if counts else "release: {clipping: off}, "
     lines = "".join(
-        f"  - {{id: m{i}, bounds: [0, 1000], measure: {{mean: {{{_base(i, kind)}}}}}}}\n"
+        f"  - {{id: m{i}, {release}bounds: [0, 1000], measure: {{mean: {{{_base(i, kind)}}}}}}}\n"
         for i in range(k)
     )
     return parse_catalogue(f"log: planned\nppis:\n{lines}").ppis
@@ -163,18 +167,20 @@ def _together(plans: tuple[Plan, ...], cases: int, place: float) -> float:
 
 def _report_grid() -> int:
     print("\nThe planner's set against a split, error over error, by kind of presence")
-    print(f"{'k':<4}{'presence':<12}{'joint in':>10}{'mean':>8}{'worst':>8}  in")
-    found: dict[tuple[int, str], list[PlannedSet]] = {}
+    print(f"{'k':<4}{'presence':<12}{'counts':<8}", end="")
+    print(f"{'joint in':>10}{'mean':>8}{'worst':>8}  in")
+    found: dict[tuple[int, str, bool], list[PlannedSet]] = {}
     for each in planned_sets():
-        found.setdefault((each.k, each.kind), []).append(each)
+        found.setdefault((each.k, each.kind, each.counts), []).append(each)
     missed = 0
-    for (k, kind), sets in found.items():
+    for (k, kind, counts), sets in found.items():
         ratios = [(each.ratio(place), each, place) for each in sets for place in _PLACES]
         worst, where, place = max(ratios, key=lambda one: one[0])
         joint = sum(each.taken[0].mechanism == "joint" for each in sets)
         mean = math.exp(np.mean([math.log(ratio) for ratio, *_ in ratios]))
         failed = worst > 1.005
-        print(f"{k:<4}{kind:<12}{joint:>5} of {len(sets):>2}{mean:>7.2f}{worst:>8.3f}", end="")
+        print(f"{k:<4}{kind:<12}{'yes' if counts else 'no':<8}", end="")
+        print(f"{joint:>5} of {len(sets):>2}{mean:>7.2f}{worst:>8.3f}", end="")
         print(f"  n={where.cases} ε={where.epsilon} at {place:g}", "  MISSED" if failed else "")
         missed += failed
     return missed

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from benchmarks import sets_peers, utility_sets
+from benchmarks import sets_limit, sets_peers, utility_sets
 from benchmarks.sets_peers import (
     FUNCTIONS,
     Answers,
@@ -23,7 +24,8 @@ from benchmarks.sets_peers import (
 )
 from benchmarks.utility_sets import PlannedSet, SetSize, error_of, split_error
 from pappi.mechanisms import Contribution, PresenceClass, joint_members
-from pappi.planning import plan_ppi, plan_set
+from pappi.mechanisms.hull import hull_score
+from pappi.planning import plan_alone, plan_set
 from pappi.values import Adjacency, Bounds, Epsilon
 
 # --- by the size of a set ----------------------------------------------------------------------
@@ -60,10 +62,11 @@ def test_a_split_errs_by_a_case_for_each() -> None:
 
 def planned(k: int, share: Fraction) -> PlannedSet:
     """At a share of the ε that a split is given."""
-    ppis, log, total = utility_sets._means(k, "present"), utility_sets._log(k, 100), Epsilon.of(1)
-    split = tuple(plan_ppi(ppi, Epsilon(total.nano // k), log) for ppi in ppis)
+    ppis, log = utility_sets._means(k, "present", counts=True), utility_sets._log(k, 100)
+    total = Epsilon.of(1)
+    split = tuple(plan_alone(ppi, Epsilon(total.nano // k), log) for ppi in ppis)
     taken = plan_set(ppis, Epsilon(math.floor(total.nano * share)), log)
-    return PlannedSet(k, "present", 100, total, taken, split)
+    return PlannedSet(k, "present", counts=True, cases=100, epsilon=total, taken=taken, split=split)
 
 
 @pytest.mark.parametrize(("share", "missed"), [(Fraction(1), 0), (Fraction(1, 4), 1)])
@@ -72,6 +75,23 @@ def test_a_planner_that_takes_the_worse_is_noticed(
 ) -> None:
     monkeypatch.setattr(utility_sets, "planned_sets", lambda: iter([planned(3, share)]))
     assert utility_sets._report_grid() == missed
+
+
+def test_the_scores_of_the_limit_are_those_of_the_hull() -> None:
+    classes, chance = ((2, 4), (), (6,)), np.random.default_rng(1)
+    steps = np.array([1, 0.5, 1, 1, 1 / 3, 1])
+    points = chance.integers(-9, 10, (200, 6))
+    found = sets_limit._scores(points * steps, np.array([0, 3, 4]))
+    assert found.tolist() == [hull_score(each, classes) for each in points.tolist()]
+
+
+def test_no_estimator_is_better_than_the_best_for_its_weights() -> None:
+    """Of two truths that make the same draws, no estimate is within less than half of both."""
+    truth = np.repeat([0, 1], sets_limit.DRAWS)
+    draws = sets_limit.Draws(np.ones((len(truth), 2)), truth, np.array([0.0, 1.0]))
+    assert sets_limit.vector_bound(draws, draws, np.eye(2)) == pytest.approx(0.5)
+    told = replace(draws, likely=9 * np.eye(2)[truth] + 1)
+    assert sets_limit.vector_bound(told, told, np.eye(2)) == pytest.approx(1 / 11)
 
 
 # --- beside other libraries --------------------------------------------------------------------
@@ -104,7 +124,7 @@ def test_the_uncertainty_of_an_error_is_that_of_its_logarithm() -> None:
     assert np.mean([error.uncertainty for error in found]) == pytest.approx(spread, rel=0.05)
 
 
-@pytest.mark.parametrize("library", [sets_peers.ours, sets_peers.opendp])
+@pytest.mark.parametrize("library", [sets_peers.ours, sets_peers.uncounted, sets_peers.opendp])
 def test_a_library_is_right_where_epsilon_is_large(
     library: Callable[[Floats, str], Callable[[], Answers]],
 ) -> None:
