@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -133,3 +135,35 @@ def test_only_so_much_is_kept_in_memory(tmp_path: Path) -> None:
     assert calls == [0, 1, 2, 3, 4]
     assert kept(0, 10_000) == 0
     assert calls[-1] == 0, "the first made room"
+
+
+def test_what_many_ask_for_at_once_is_worked_out_once(tmp_path: Path) -> None:
+    session, started, go_on = LedgerSession(WorkspaceFiles(tmp_path)), Event(), Event()
+    calls: list[int] = []
+
+    def work_out() -> int:
+        calls.append(1)
+        started.set()
+        assert go_on.wait(10)
+        return len(calls)
+
+    def asked() -> int:
+        return session.following(Registry(), "a dashboard", work_out, lambda _: 1)
+
+    with ThreadPoolExecutor(4) as pool:
+        first = pool.submit(asked)
+        assert started.wait(10)
+        others = [pool.submit(asked) for _ in range(3)]
+        go_on.set()
+        assert [each.result(10) for each in (first, *others)] == [1, 1, 1, 1]
+
+
+def test_what_fails_for_one_is_worked_out_by_the_next(tmp_path: Path) -> None:
+    session = LedgerSession(WorkspaceFiles(tmp_path))
+
+    def fails() -> int:
+        raise PappiError("not now")
+
+    with pytest.raises(PappiError):
+        session.following(Registry(), "a dashboard", fails, lambda _: 1)
+    assert session.following(Registry(), "a dashboard", lambda: 7, lambda _: 1) == 7

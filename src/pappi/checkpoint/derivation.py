@@ -162,7 +162,8 @@ class Derivations:
     ) -> None:
         self._ledger, self._charges, self._log = ledger, charges, log
         self._by_block: dict[str, list[tuple[int, Charge]]] = {}
-        self._observed: dict[tuple[str, str], list[_Observation]] = {}
+        self._observed: dict[tuple[str, str, bool, str], list[_Observation]] = {}
+        self._about_cases: dict[int, tuple[Plan, str]] = {}
         self._known: dict[object, list[tuple[int, *_Reading]]] = {}
         self._derived: dict[tuple[str, str], Derived | None] = {}
         self._margins: dict[object, float] = {}
@@ -300,21 +301,27 @@ class Derivations:
         self, measure: MultiInstance, release: Release, *, binned: bool = False
     ) -> list[_Observation]:
         """What adds up to a function; `binned`, histograms that it is read off."""
-        cases = canonical_json(_cases(release.charge))
+        cases, form = self._cases_of(release), self._form_of(measure)
         # Periods that reach over the ends of blocks are one cell, which begins with the log.
         first = self._log.horizon.first
         begin = self._log.horizon.blocks.periods(first, first + _DAY)
-        blocks = list(dict.fromkeys(block.label for block in (*begin, *release.cell.blocks)))
-        key = (canonical_json(canonical_form(measure)), canonical_json([cases, blocks, binned]))
-        if key not in self._observed:
-            self._observed[key] = [
-                one
-                for block in blocks
-                for seq, charge in self._charged(block)
-                if _written(charge).cases == cases and self._is_current(charge)
-                for one in self._read(measure, release.plan.ppi, seq, charge, binned=binned)
-            ]
-        return self._observed[key]
+        blocks = tuple(dict.fromkeys(block.label for block in (*begin, *release.cell.blocks)))
+        for block in blocks:
+            if (form, cases, binned, block) not in self._observed:
+                self._observed[form, cases, binned, block] = [
+                    one
+                    for seq, charge in self._charged(block)
+                    if _written(charge).cases == cases and self._is_current(charge)
+                    for one in self._read(measure, release.plan.ppi, seq, charge, binned=binned)
+                ]
+        return [one for block in blocks for one in self._observed[form, cases, binned, block]]
+
+    def _cases_of(self, release: Release) -> str:
+        """Which cases it is about: the same in all cells of a plan."""
+        plan = release.plan
+        if id(plan) not in self._about_cases:  # kept with it, so that no other has its id
+            self._about_cases[id(plan)] = plan, canonical_json(_cases(release.charge))
+        return self._about_cases[id(plan)][1]
 
     def _charged(self, block: str) -> list[tuple[int, Charge]]:
         """Everything charged whose first block it is."""

@@ -448,7 +448,8 @@ def refuse_too_much(releases: Sequence[Release]) -> None:
     buckets = sum(one.figures * (part.buckets or 0) * len(part.inputs) for one, part in parts)
     hint = "fewer buckets, variables, groups or periods"
     _refuse_beyond(buckets, MOST_BUCKETS, "values of buckets", hint)
-    read = dict.fromkeys(measure for release in releases for measure in _read(release))
+    plans = {id(release.plan): release.plan for release in releases}.values()
+    read = dict.fromkeys(measure for plan in plans for measure in _read(plan))
     _refuse_beyond(len(read), MOST_MEASURES, "different measures of a case", "fewer of them")
     looks = sum(map(_looks, read))
     hint = "fewer cycles, onsets, sequences, first ends or stopped clocks"
@@ -463,13 +464,13 @@ def _refuse_beyond(wanted: int, most: int, what: str, hint: str) -> None:
         raise Refused(message, hint=f"ask for {hint}")
 
 
-def _read(release: Release) -> Iterator[SingleInstance]:
-    """Every measure of a case that a release reads, and all they are derived from."""
-    for part in release.plan.measurements:
+def _read(plan: Plan) -> Iterator[SingleInstance]:
+    """Every measure of a case that a plan reads, and all they are derived from."""
+    for part in plan.measurements:
         for measure in part.inputs:
             for leaf in leaves(composition_tree(measure)):
                 yield from _with_variables(leaf.measure)
-    scope = release.plan.ppi.scope
+    scope = plan.ppi.scope
     if scope.anchor is not None:
         yield anchor_time(scope.anchor)
     if scope.cases is not None:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from functools import lru_cache
 
 from pappi.ppinot import Ppi, Scope, aggregated_measures
 from pappi.values import Calendar, Grid, Period, PublicLog
@@ -86,8 +87,13 @@ def blocks_in(log: PublicLog, scope: Scope) -> Fraction:
 
 def blocks_between(log: PublicLog, first: date, until: date) -> Fraction:
     """Whole blocks and parts of blocks; one, if there is no such time yet."""
-    blocks = log.terms.blocks.walk(first, until)
-    return sum((_part(block, first, until) for block in blocks), Fraction(0)) or Fraction(1)
+    return _blocks_between(log.terms.blocks, first, until)
+
+
+@lru_cache(maxsize=256)
+def _blocks_between(blocks: Grid, first: date, until: date) -> Fraction:
+    parts = (_part(block, first, until) for block in blocks.walk(first, until))
+    return sum(parts, Fraction(0)) or Fraction(1)
 
 
 def _part(block: Period, first: date, until: date) -> Fraction:

@@ -98,10 +98,13 @@ class WireField:
     read: Callable[[Any], Any]
     required: bool = True
 
-    def value_for(self, owner: object) -> Json:
-        part = self.read(owner)
-        # Pairs with a name each are an object.
-        return to_wire(dict(part) if is_named(self.kind) else part)
+    @property
+    def write(self) -> Callable[[Any], Json]:
+        """From the object it is a field of."""
+        read = self.read
+        if is_named(self.kind):  # pairs with a name each are an object
+            return lambda owner: to_wire(dict(read(owner)))
+        return lambda owner: to_wire(read(owner))
 
 
 @cache
@@ -137,21 +140,27 @@ def _through(name: str, read: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def to_wire(value: Any) -> Json:  # noqa: ANN401 - any type of a session
     """A value of a session as JSON."""
-    leaf = _LEAVES.get(type(value))
-    if leaf is not None:
-        return leaf[0](value)
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Mapping):
-        return {name: to_wire(item) for name, item in value.items()}
-    if isinstance(value, frozenset):
-        return sorted(map(to_wire, value))
-    if isinstance(value, list | tuple):
-        return [to_wire(item) for item in value]
     kind: type = type(value)
+    return _writer(kind)(value)
+
+
+@cache
+def _writer(kind: type) -> Callable[[Any], Json]:
+    """How values of a type are written."""
+    if kind in _LEAVES:
+        return _LEAVES[kind][0]
+    if issubclass(kind, Enum):
+        return attrgetter("value")
+    if issubclass(kind, Mapping):
+        return lambda value: {name: to_wire(item) for name, item in value.items()}
+    if issubclass(kind, frozenset):
+        return lambda value: sorted(map(to_wire, value))
+    if issubclass(kind, list | tuple):
+        return lambda value: list(map(to_wire, value))
     if is_dataclass(kind):
-        return {wired.name: wired.value_for(value) for wired in wire_fields(kind)}
-    return value
+        wired = [(each.name, each.write) for each in wire_fields(kind)]
+        return lambda value: {name: write(value) for name, write in wired}
+    return lambda value: value
 
 
 def is_named(kind: Any) -> bool:  # noqa: ANN401 - an annotation

@@ -502,6 +502,7 @@ class LedgerSession:
         self._ledger: Ledger | None = None
         self._registry = Registry()
         self._following: tuple[Entry | None, dict[Hashable, tuple[Any, int]]] = None, {}
+        self._working_out: dict[Hashable, threading.Lock] = {}
         self._snapshot_at = 0
         self._keeping = threading.Lock()
         self._unsound: LedgerBroken | None = None
@@ -549,12 +550,20 @@ class LedgerSession:
             known = {}
             self._following = registry.last, known
         found: tuple[T, int] | None = known.get(key)
-        if found is None:  # looked up once: another thread may clear what is known
-            worked_out = work_out()
-            found = worked_out, 1 + size(worked_out)
-            if sum(own for _, own in list(known.values())) + found[1] > _MOST_FOLLOWING:
-                known.clear()
-            known[key] = found
+        if found is None:
+            # Many may ask for it at once: one works it out, and the others wait for that.
+            working = self._working_out.setdefault((os.getpid(), key), threading.Lock())
+            try:
+                with working:
+                    found = known.get(key)  # looked up once: another thread may clear all of it
+                    if found is None:
+                        worked_out = work_out()
+                        found = worked_out, 1 + size(worked_out)
+                        if sum(own for _, own in list(known.values())) + found[1] > _MOST_FOLLOWING:
+                            known.clear()
+                        known[key] = found
+            finally:
+                self._working_out.pop((os.getpid(), key), None)
         return found[0]
 
     def verify(self, progress: Progress = no_progress) -> Verification:
