@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Generator
 from contextlib import closing
 from pathlib import Path
@@ -73,6 +74,62 @@ def test_events_stand_by_case_then_time_then_file_order(tmp_path: Path) -> None:
     assert (report.events, report.cases, report.tied, report.without_time) == (6, 2, 4, 1)
     assert (report.first_us, report.last_us) == (1577836800000000, 1578009600000000)
     assert report.activities == ("1", "2", "3", "4", "5", "6")
+
+
+@pytest.mark.parametrize("since", range(5))
+def test_it_matters_to_no_order_from_which_batch_on_cases_come_apart(
+    tmp_path: Path, since: int
+) -> None:
+    """Some of them are stored as they come, and the rest put aside, with other columns."""
+    text, whole = (
+        Column("a0", "note", Kind.TEXT, "text"),
+        Column("a1", "count", Kind.NUMBER, "int"),
+    )
+    runs = [{**core(f"{n}", f"{n}"), "ts_us": [n, n]} for n in range(since)]
+    apart: list[dict[str, list[Any]]] = [
+        {**core("x", "y", "x"), "ts_us": [9, None, 8], "a0": ["it's", "", None]},
+        {**core("y", "z"), "ts_us": [7, 7], "a1": [2**62, -1]},
+        {**core("x", "z"), "ts_us": [8, 7], "a0": ["\x00", "é"], "a1": [None, 3]},
+        {**core("y", "w"), "ts_us": [None, 1]},
+    ]
+    reader = TableReader(*runs, *apart, columns=(text, whole))
+    report = import_events(tmp_path / "events", "log", reader)
+    with open_readonly(tmp_path / "events", "log") as connection:
+        rows = connection.sql("SELECT case_id, ts_us, note, count, pos FROM log").fetchall()
+    assert report.events == len(rows) == 2 * since + 9
+    assert [row[-1] for row in rows] == [*range(1, len(rows) + 1)]
+    assert [row[:2] for row in rows[: 2 * since]] == [
+        (f"{n // 2}", n // 2) for n in range(2 * since)
+    ]
+    assert [row[:-1] for row in rows[2 * since :]] == [
+        ("x", 8, None, None), ("x", 8, "\x00", None), ("x", 9, "it's", None),
+        ("y", 7, None, 2**62), ("y", None, "", None), ("y", None, None, None),
+        ("z", 7, None, -1), ("z", 7, "é", 3), ("w", 1, None, None),
+    ]  # fmt: skip
+
+
+def test_a_case_that_goes_on_in_a_later_batch_is_put_together(tmp_path: Path) -> None:
+    batches = [core("1", "2"), core("3"), core("1"), core("2", "4")]
+    report = import_events(tmp_path / "events", "log", TableReader(*batches))
+    with open_readonly(tmp_path / "events", "log") as connection:
+        rows = connection.sql("SELECT case_id, pos, first_pos FROM log").fetchall()
+    assert report.cases == 4
+    assert rows == [("1", 1, 1), ("1", 2, 1), ("2", 3, 3), ("2", 4, 3), ("3", 5, 5), ("4", 6, 6)]
+
+
+def test_a_full_disk_while_batches_are_put_aside_leaves_no_trace(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = content(workspace)
+    monkeypatch.setattr("pyarrow.parquet.ParquetWriter.write_batch", full)
+    import_events(workspace, "ordered", TableReader(core("1", "1", "2")))  # has nothing aside
+    drop_events(workspace, "ordered")
+    with pytest.raises(WorkspaceError, match="No space left"):
+        import_events(workspace, "log", TableReader(core("1", "2", "1")))
+    assert content(workspace) == before
 
 
 def test_ties_are_those_of_a_case_however_the_file_is_ordered(tmp_path: Path) -> None:

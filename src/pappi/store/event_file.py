@@ -151,7 +151,7 @@ def staging(events: Path) -> Iterator[Path]:
             yield Path(folder)
 
 
-_FULL = "check the free space on the disk; nothing was changed"
+FULL = "check the free space on the disk; nothing was changed"
 _AGAIN = "try again: what was deleted may still be on the disk"
 
 
@@ -164,13 +164,13 @@ def changing(events: Path) -> Iterator[Path]:
     except duckdb.Error as error:
         raise WorkspaceError(
             "the events could not be changed",
-            hint=_FULL,
+            hint=FULL,
             detail=str(error),
         ) from error
 
 
 @contextmanager
-def _explained(hint: str) -> Iterator[None]:
+def explained(hint: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -324,7 +324,7 @@ class Successor:
 
     def place(self) -> None:
         """Moves the finished, closed parts to where the list will look for them, durably."""
-        with _explained(_FULL):
+        with explained(FULL):
             self.events.mkdir(mode=0o700, exist_ok=True)
             for part in self.new:
                 part.chmod(0o600)
@@ -337,7 +337,7 @@ class Successor:
     def take_place(self) -> None:
         """The one step in which the log changes."""
         written = json.dumps(self.log.to_json()) + "\n"
-        with _explained(_FULL):
+        with explained(FULL):
             write_durably(self.events / f"{self.log.base}{_LIST}", written.encode())
 
     def sweep(self) -> None:
@@ -347,14 +347,14 @@ class Successor:
 
 def delete_list(events: Path, base: str) -> None:
     """With this a log is gone; its parts are nobody's."""
-    with _explained(_AGAIN):
+    with explained(_AGAIN):
         (events / f"{base}{_LIST}").unlink(missing_ok=True)
         sync_folder(events)
 
 
 def delete_parts(events: Path, base: str, kept: Collection[str] = ()) -> None:
     """All files of a log's parts but those that are kept."""
-    with _explained(_AGAIN):
+    with explained(_AGAIN):
         for path in list(events.iterdir()):
             if _belongs(path.name, base) and path.name not in kept:
                 path.unlink(missing_ok=True)

@@ -9,9 +9,10 @@ the running number of that order over the whole log: unique, and rising within a
 to read and to compare than its id.
 
 On their way in, the batches of a reader are spooled into a staging file, numbered in file order. If
-that is the order they are to have, as with most logs, the spool becomes the part as it is; else its
-rows are sorted into one. Attributes turn up while reading, so the spool grows columns. An import
-that fails leaves the workspace's events exactly as they were.
+that is the order they are to have, as with most logs, the spool becomes the part as it is. From the
+first batch on that shows another order, batches are put aside as they come, which costs a quarter
+of storing them; then all rows are sorted into the part. Attributes turn up while reading, so the
+spool grows columns. An import that fails leaves the workspace's events exactly as they were.
 
 A log that grows has versions, each a list of parts (`event_file`):
 
@@ -36,7 +37,7 @@ one part still had cases and another had not would count otherwise than promised
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -45,6 +46,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlglot import exp
 
 from pappi.errors import WorkspaceError
 from pappi.eventlog import (
@@ -66,6 +68,7 @@ from pappi.eventlog import (
 from pappi.store.event_file import (
     EVENTS,
     FIRST_POSITION,
+    FULL,
     POSITION,
     STORED,
     Part,
@@ -78,6 +81,7 @@ from pappi.store.event_file import (
     delete_list,
     delete_parts,
     detach,
+    explained,
     spill_folder,
     stored_logs,
     table,
@@ -149,11 +153,11 @@ def _store(spool: Spool, new: Path, name: str, description: Description) -> Impo
         spool.leave(new)
         return report
     target = table(EVENTS, _NEW).sql("duckdb")
-    connection.execute(_CASES)
+    spool.find_cases()
     connection.execute(attach(str(new), _NEW))
     connection.begin()
-    spool.limit_memory(_TO_SORT)
-    connection.execute(f"CREATE TABLE {target} AS {sorted_rows(attributes)}")
+    spool.limit_memory(_TO_SORT, _MORE_TO_SORT_MB)
+    connection.execute(f"CREATE TABLE {target} AS {spool.sorted_rows(attributes)}")
     _require_order(connection, target)
     report = _report(connection, target, name, description)
     connection.commit()
@@ -225,7 +229,8 @@ _MEMORY_MB_PER_COLUMN = 8
 _NARROW = 8
 _MEMORY_MB_PER_MILLION = 48
 _MOST_MEMORY_MB = 1024
-_TO_SORT = 4  # so many times as much: what a sort puts aside has to be read again
+# A sort gets so many times as much, and some more: what it puts aside has to be read again.
+_TO_SORT, _MORE_TO_SORT_MB = 4, 256
 _SQL_TYPES = {"string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN"}
 _STAGING = "staging"
 SPOOL = table(EVENTS, _STAGING).sql("duckdb")
@@ -251,7 +256,7 @@ class Spool:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "spool.duckdb"
+        self._path, self._folder = folder / "spool.duckdb", folder
         self.connection = duckdb.connect(config={"temp_directory": str(folder / "spill")})
         self._begin()
 
@@ -260,7 +265,8 @@ class Spool:
         self._types = dict(_CORE)
         self._last: tuple[str | None, int, int] = (None, 0, 0)
         self._runs = 0
-        self._timely = True
+        self._orderly = True
+        self._aside: list[_Aside] = []
         columns = ", ".join(f"{name} {sql_type}" for name, sql_type in self._types.items())
         self.connection.execute(attach(str(self._path), _STAGING))
         self.connection.execute(f"USE {_STAGING}")
@@ -284,10 +290,12 @@ class Spool:
 
     def _read(self, given: Batches) -> None:
         with closing(given) as batches:
-            following = next(batches, None)
+            numbered = map(self._numbered, batches)
+            following = next(numbered, None)
             while following is not None:
                 self._add_columns(following)
-                following = self._insert(following, batches)
+                take = self._insert if self._orderly else self._put_aside
+                following = take(following, numbered)
 
     def _end(self) -> None:
         self.connection.execute("USE memory")
@@ -298,7 +306,7 @@ class Spool:
 
     def is_in_order(self) -> bool:
         """Whether each case came in one run, and its events in the order of their times."""
-        return self._timely and _row(
+        return self._orderly and _row(
             self.connection,
             f"SELECT count(DISTINCT case_id) FROM {SPOOL} WHERE pos = first_pos",  # noqa: S608
         ) == (self._runs,)
@@ -322,40 +330,37 @@ class Spool:
     def complete(self, description: Description) -> None:
         """Adds the columns that no batch had, because there was none: of a header alone."""
         for of in description.columns:
-            self._add_column(of.field, _TYPES.get(of.kind, "BIGINT"))
+            self._add_column(_field(of.field), _TYPES.get(of.kind, "BIGINT"))
 
     def _add_columns(self, batch: RecordBatch) -> None:
         for field in batch.schema:
             self._add_column(field.name, _SQL_TYPES[str(field.type)])
         self.limit_memory()
 
-    def _add_column(self, field: str, sql_type: str) -> None:
-        name = _field(field)
+    def _add_column(self, name: str, sql_type: str) -> None:
         if name not in self._types:
             self._types[name] = sql_type
             new = f"{column(name).sql('duckdb')} {sql_type}"
             self.connection.execute(f"ALTER TABLE {SPOOL} ADD COLUMN {new}")
 
     def _insert(self, first: RecordBatch, batches: Iterator[RecordBatch]) -> RecordBatch | None:
-        """Inserts batches until one has a column or type that is new; gives that one."""
-        types = {field.name: field.type for field in first.schema}
-        schema = pa.schema([*((_field(name), of) for name, of in types.items()), *_NUMBERS.items()])
+        """Stores batches until one has a column or type that is new, or another order."""
         kept: list[RecordBatch | BaseException] = []
 
         def stream() -> Iterator[RecordBatch]:
             # What is raised in here, the database would tell in its own words.
             try:
-                yield self._numbered(first, schema)
+                yield first
                 for batch in batches:
-                    if any(types.get(field.name) != field.type for field in batch.schema):
+                    if not (self._orderly and _is_like(batch, first)):
                         kept.append(batch)
                         return
-                    yield self._numbered(batch, schema)
+                    yield _completed(batch, first.schema)
             except BaseException as error:
                 kept.append(error)
                 raise
 
-        rows = pa.RecordBatchReader.from_batches(schema, stream())
+        rows = pa.RecordBatchReader.from_batches(first.schema, stream())
         self.connection.register(_BATCH, rows)
         try:
             self.connection.execute(f"INSERT INTO {SPOOL} BY NAME FROM {_BATCH}")
@@ -367,7 +372,19 @@ class Spool:
             self.connection.unregister(_BATCH)
         return kept[0] if kept else None
 
-    def _numbered(self, batch: RecordBatch, schema: ArrowSchema) -> RecordBatch:
+    def _put_aside(self, first: RecordBatch, batches: Iterator[RecordBatch]) -> RecordBatch | None:
+        """Writes batches as they are, until one has a column or type that is new."""
+        path = self._folder / f"aside-{len(self._aside)}.parquet"
+        with _Aside.begun(path, first.schema) as aside:
+            self._aside.append(aside)
+            aside.append(first)
+            for batch in batches:
+                if not _is_like(batch, first):
+                    return batch
+                aside.append(_completed(batch, first.schema))
+        return None
+
+    def _numbered(self, batch: RecordBatch) -> RecordBatch:
         """The batch with positions, as if all came in their order; takes notice if they do not."""
         size = batch.num_rows
         positions = np.arange(self.events + 1, self.events + size + 1)
@@ -380,69 +397,121 @@ class Spool:
             begins[0] = case[0].as_py() != last_case
             others = pc.not_equal(case.slice(1), case.slice(0, size - 1))
             begins[1:] = others.to_numpy(zero_copy_only=False)
-            earlier = np.concatenate(([last_time], times[:-1]))
-            self._timely &= not np.any(~begins & (times < earlier))
+            if self._orderly:
+                earlier = np.concatenate(([last_time], times[:-1]))
+                begun = case.filter(pa.array(begins))
+                self._orderly = not np.any(~begins & (times < earlier)) and (
+                    len(begun) == pc.count_distinct(begun).as_py()
+                )
             self._runs += int(begins.sum())
             firsts = np.maximum.accumulate(np.where(begins, positions, last_first))
             self._last = case[size - 1].as_py(), int(times[-1]), int(firsts[-1])
             self.events += size
-        numbers = dict(zip(_NUMBERS, (positions, firsts), strict=True))
-        present = {_field(field.name): batch.column(field.name) for field in batch.schema}
-        columns = {**present, **numbers}
-        return pa.record_batch(
-            [
-                pa.array(columns[field.name])
-                if field.name in numbers
-                else columns.get(field.name, pa.nulls(size, field.type))
-                for field in schema
-            ],
-            schema=schema,
+        columns = {_field(field.name): batch.column(field.name) for field in batch.schema}
+        columns |= {POSITION: pa.array(positions), FIRST_POSITION: pa.array(firsts)}
+        return pa.RecordBatch.from_pydict(columns)
+
+    def find_cases(self) -> None:
+        """Where each case is to begin, in a narrow table that fits in memory."""
+        self.connection.execute(
+            "CREATE TABLE cases AS SELECT case_id,"  # noqa: S608
+            " CAST(sum(size) OVER (ORDER BY first) - size + 1 AS BIGINT) AS first_pos"
+            " FROM (SELECT case_id, min(pos) AS first, count(*) AS size"
+            f" FROM ({self._rows((CASE, POSITION))}) GROUP BY case_id)"
         )
 
-    def limit_memory(self, times: int = 1) -> None:
+    def sorted_rows(self, attributes: Mapping[str, str], begun: int = 0) -> str:
+        """The query for all events in their order; positions go on after those that have begun.
+
+        They are numbered as they come out of the sort: `_require_order` makes sure of that.
+        """
+        named = "".join(
+            f", {column(_MARK + field, 'e').sql('duckdb')} AS {column(name).sql('duckdb')}"
+            for field, name in attributes.items()
+        )
+        read = (CASE, POSITION, TIME, ACTIVITY, *(_MARK + field for field in attributes))
+        return (
+            f"SELECT case_id, row_number() OVER () + {begun} AS pos, ts_us, activity,"  # noqa: S608
+            f" first_pos + {begun} AS first_pos,"
+            " * EXCLUDE (case_id, ts_us, activity, first_pos)"
+            f" FROM (SELECT e.case_id, e.ts_us, e.activity, c.first_pos{named}"
+            f" FROM ({self._rows(read)}) AS e JOIN cases AS c ON e.case_id = c.case_id"
+            " ORDER BY c.first_pos, e.ts_us NULLS LAST, e.pos)"
+        )
+
+    def _rows(self, names: Sequence[str]) -> str:
+        """The query for columns of all events, in no order."""
+        every = [f"SELECT {', '.join(column(name).sql('duckdb') for name in names)} FROM {SPOOL}"]  # noqa: S608
+        for aside in self._aside:
+            columns = ", ".join(
+                f"CAST({column(name).sql('duckdb') if name in aside.columns else 'NULL'}"
+                f" AS {self._types[name]}) AS {column(name).sql('duckdb')}"
+                for name in names
+            )
+            file = exp.Literal.string(str(aside.path)).sql("duckdb")
+            every.append(f"SELECT {columns} FROM read_parquet({file})")  # noqa: S608
+        return " UNION ALL ".join(every)
+
+    def limit_memory(self, times: int = 1, more: int = 0) -> None:
         wide = max(0, len(self._types) - _NARROW)
         millions = max(0, self.events // 1_000_000 - 1)
         narrow = _MEMORY_MB + _MEMORY_MB_PER_MILLION * millions
-        limit = times * (min(narrow, _MOST_MEMORY_MB) + _MEMORY_MB_PER_COLUMN * wide)
+        limit = times * (min(narrow, _MOST_MEMORY_MB) + _MEMORY_MB_PER_COLUMN * wide) + more
         self.connection.execute(f"SET memory_limit = '{limit}MB'")
 
 
-_NUMBERS = {POSITION: pa.int64(), FIRST_POSITION: pa.int64()}
+def _is_like(batch: RecordBatch, first: RecordBatch) -> bool:
+    """Whether it has no column or type that the first one lacks."""
+    types = {field.name: field.type for field in first.schema}
+    return all(types.get(field.name) == field.type for field in batch.schema)
+
+
+def _completed(batch: RecordBatch, schema: ArrowSchema) -> RecordBatch:
+    """The batch with those columns of a schema that it lacks."""
+    if batch.schema.names == schema.names:
+        return batch
+    present = {field.name: batch.column(field.name) for field in batch.schema}
+    columns = [present.get(field.name, pa.nulls(batch.num_rows, field.type)) for field in schema]
+    return pa.record_batch(columns, schema=schema)
+
+
+@dataclass(frozen=True, slots=True)
+class _Aside:
+    """Batches with the same columns in a file of its own, as they came.
+
+    Parquet takes a quarter of the time that a table of the database does, which works out
+    statistics; and as its texts are a dictionary, they are sorted as quickly.
+    """
+
+    path: Path
+    columns: Sequence[str]
+    append: Callable[[RecordBatch], None]
+
+    @classmethod
+    @contextmanager
+    def begun(cls, path: Path, schema: ArrowSchema) -> Iterator[_Aside]:
+        from pyarrow.parquet import ParquetWriter
+
+        texts = [field.name for field in schema if pa.types.is_string(field.type)]
+        with explained(FULL):
+            writer = ParquetWriter(
+                path, schema, compression="none", use_dictionary=texts, write_statistics=False
+            )
+
+        def append(batch: RecordBatch) -> None:
+            with explained(FULL):
+                writer.write_batch(batch)
+
+        try:
+            yield cls(path, schema.names, append)
+        finally:
+            with explained(FULL):
+                writer.close()
 
 
 def _field(name: str) -> str:
     """What the column of a batch's field is called on its way in."""
     return name if name in STORED else _MARK + name
-
-
-# --- the canonical table -------------------------------------------------------------
-
-
-# Where each case is to begin, in a narrow table that fits in memory.
-_CASES = f"""
-CREATE TABLE cases AS
-SELECT case_id, CAST(sum(size) OVER (ORDER BY first) - size + 1 AS BIGINT) AS first_pos
-FROM (SELECT case_id, min(pos) AS first, count(*) AS size FROM {SPOOL} GROUP BY case_id)
-"""  # noqa: S608
-
-
-def sorted_rows(attributes: Mapping[str, str], begun: int = 0) -> str:
-    """The events of a spool in their order; positions go on after those that have begun.
-
-    They are numbered as they come out of the sort: `_require_order` makes sure of that.
-    """
-    named = "".join(
-        f", {column(_MARK + field, 'e').sql('duckdb')} AS {column(name).sql('duckdb')}"
-        for field, name in attributes.items()
-    )
-    return (
-        f"SELECT case_id, row_number() OVER () + {begun} AS pos, ts_us, activity,"  # noqa: S608
-        f" first_pos + {begun} AS first_pos,"
-        " * EXCLUDE (case_id, ts_us, activity, first_pos)"
-        f" FROM (SELECT e.case_id, e.ts_us, e.activity, c.first_pos{named}"
-        f" FROM {SPOOL} AS e JOIN cases AS c ON e.case_id = c.case_id"
-        " ORDER BY c.first_pos, e.ts_us NULLS LAST, e.pos)"
-    )
 
 
 def _require_order(connection: duckdb.DuckDBPyConnection, stored: str) -> None:
@@ -513,10 +582,10 @@ class NewVersion:
         with closing(Spool(folder)) as spool:
             spool.fill(reader, no_progress)
             connection = spool.connection
-            connection.execute(_CASES)
+            spool.find_cases()
             connection.execute(attach(str(new), _NEW))
-            spool.limit_memory(_TO_SORT)
-            self._unite(connection, events, current[kept:], max(part.last for part in current))
+            spool.limit_memory(_TO_SORT, _MORE_TO_SORT_MB)
+            self._unite(spool, events, current[kept:], max(part.last for part in current))
             _require_order(connection, table(EVENTS, _NEW).sql("duckdb"))
             last = _last(connection)
             connection.execute(detach(_NEW))
@@ -529,14 +598,13 @@ class NewVersion:
         versions[following] = (*current[:kept], Part(new.name, last, seals))
         return Successor(events, PartsList(log.base, versions), [new])
 
-    def _unite(
-        self, connection: duckdb.DuckDBPyConnection, events: Path, old: Sequence[Part], begun: int
-    ) -> None:
+    def _unite(self, spool: Spool, events: Path, old: Sequence[Part], begun: int) -> None:
         """What is new, after what is united with it and not left out: in the order of positions,
         as the engine reads a log from one to another.
         """
         fields = {f"a{number}": name for number, name in enumerate(self.attributes)}
-        target, new = table(EVENTS, _NEW).sql("duckdb"), sorted_rows(fields, begun)
+        target, connection = table(EVENTS, _NEW).sql("duckdb"), spool.connection
+        new = spool.sorted_rows(fields, begun)
         if not old:
             connection.execute(f"CREATE TABLE {target} AS {new}")
             return

@@ -190,7 +190,14 @@ class _Counting:
             f"SELECT {', '.join(f'count(*) - count({of}), approx_count_distinct({of})' for of in names)} "  # noqa: E501, S608
             f"FROM {self._stored}"
         )
-        by_case = ", ".join(f"min({of}) AS l{n}, max({of}) AS h{n}" for n, of in enumerate(names))
+        compared = (
+            # Of texts their hashes, which are compared in half the time.
+            f"CASE WHEN {of} IS NOT NULL THEN hash({of}) END" if kind is Kind.TEXT else of
+            for of, (_, kind) in zip(names, some, strict=True)
+        )
+        by_case = ", ".join(
+            f"min({of}) AS l{n}, max({of}) AS h{n}" for n, of in enumerate(compared)
+        )
         asked = ", ".join(f"count(l{n}), count(*) FILTER (l{n} <> h{n})" for n in range(len(names)))
         cases = self._row(
             f"SELECT {asked} FROM (SELECT {by_case} FROM {self._stored} "  # noqa: S608
