@@ -20,6 +20,7 @@ from benchmarks.forecast import (
     HALF_BIN,
     LEAST,
     MOST,
+    ONE_BIN_OR_TWO,
     PERIODS,
     PLACES,
     UNITS,
@@ -35,6 +36,7 @@ from pappi.custody import NewLog
 from pappi.errors import DefinitionError, UsageError
 from pappi.planning import expected_cases
 from pappi.planning.expected import ExpectedCases
+from pappi.planning.trials import _expected_half_widths
 from pappi.ppinot import Catalogue, Ppi, parse_catalogue, parse_definitions, write_definitions
 from pappi.report.wording import expected_text
 from pappi.store import LogDeclaration
@@ -241,8 +243,9 @@ def off(questions: list[Question], log: PublicLog) -> list[Question]:
 
 def _alike(question: Question, told: float, seen: float) -> bool:
     """A median may cover one bin or two where the forecast lies between."""
-    most = 2 * HALF_BIN
-    one_or_two = _is_median(question) and max(told, seen) <= most * (1 + 1e-9)
+    one_or_two = _is_median(question) and all(
+        HALF_BIN <= half <= 2 * HALF_BIN * (1 + 1e-9) for half in (told, seen)
+    )
     return one_or_two or LEAST <= told / seen <= MOST
 
 
@@ -255,6 +258,48 @@ def test_it_is_wherever_the_values_lie() -> None:
     ratios = ratios_elsewhere("mean", "every month", 25)
     assert len(ratios) == len(PLACES)
     assert all(LEAST <= ratio <= MOST for ratio in ratios)
+
+
+PLACES_IN_A_BIN = (0.24, 0.25, 0.26)
+"""Of the mean, so that the median lies in three places of a bin, and values as they are assumed."""
+
+
+def of_medians(period: str) -> list[float]:
+    """Forecast over released, wherever in its bin the median lies."""
+    asked = Question("median", period)
+    plan, (told, _) = planned(asked.ppi, None, LOG), half_width(asked, LOG)
+    declaration = LogDeclaration(data="made", table="made", public=LOG)
+    dice, ratios = np.random.default_rng(5), []
+    for place in PLACES_IN_A_BIN:
+        halves: list[float] = []
+        for year in range(1800, 1810):  # of each, noise of its own
+            values = dice.choice(amounts_at(place, 100_000), _true_cases(asked))
+            when = Period(date(year, 1, 1), date(year + 1, 1, 1))
+            halves += drawn_half_widths(plan, declaration, when, None, [values], 10)
+        ratios.append(told / median_grouped(halves, HALF_BIN))
+    return ratios
+
+
+def test_a_median_is_forecast_wherever_in_its_bin_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: tried out in one place only, in the middle of a bin or near its end."""
+    for period in ("every month", "every quarter"):
+        assert all(LEAST <= ratio <= MOST for ratio in of_medians(period))
+    for place in (1.0, 0.95):
+        monkeypatch.setattr("pappi.planning.trials._AROUND", np.full(1, place))
+        _expected_half_widths.cache_clear()
+        assert not all(LEAST <= ratio <= MOST for ratio in of_medians("every quarter"))
+    _expected_half_widths.cache_clear()
+
+
+def test_a_preview_tells_that_a_median_will_cover_one_bin_or_two() -> None:
+    asked = Question("median", "every year")
+    quote = quote_of(planned(asked.ppi, None, LOG), LOG, 0, 0)
+    assert quote.usual_half_widths == ONE_BIN_OR_TWO
+    assert expected_text(quote) == "± 7.81–15.6 *"
+    assert HALF_BIN < (quote.interval_half_width or 0) < 2 * HALF_BIN
+    mean = quote_of(planned(Question("mean", "every year").ppi, None, LOG), LOG, 0, 0)
+    assert mean.usual_half_widths is not None
+    assert "–" not in expected_text(mean)
 
 
 @pytest.mark.parametrize("fault", ["length", "groups", "guess"])

@@ -660,11 +660,16 @@ def mostly_text(quote: Quote) -> str:
 
 
 def star_lines(quotes: Iterable[Quote]) -> list[str]:
-    """What the figures with a star rest on."""
-    supposed = sorted({quote.assumes for quote in quotes if quote.assumes})
+    """What the figures with a star rest on, and which, if not all on the same."""
+    starred: dict[str, list[str]] = {}
+    for quote in quotes:
+        if quote.assumes:
+            starred.setdefault(quote.assumes, []).append(quote.ppi)
+    whose = {each: f" ({', '.join(ppis)})" for each, ppis in starred.items()}
     return [
-        f"* Not guaranteed: only if {assumption}; if not, it can be several times as wide."
-        for assumption in supposed
+        f"* Not guaranteed{whose[assumption] if len(starred) > 1 else ''}: only if {assumption}; "
+        "if not, it can be several times as wide."
+        for assumption in sorted(starred)
     ]
 
 
