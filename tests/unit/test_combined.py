@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pappi.mechanisms import (
+    Bins,
     Contribution,
     LaplaceSum,
     Mechanism,
@@ -19,9 +20,12 @@ from pappi.mechanisms import (
     TwoBin,
     TwoBinRatio,
     Values,
+    added,
+    binned_share,
     combined_mean,
     combined_sum,
     joint_members,
+    with_number,
 )
 from pappi.mechanisms.combined import SummedNoise
 from pappi.mechanisms.tails import half_width, half_width_of_two
@@ -173,7 +177,95 @@ def test_intervals_of_several_releases_about_the_same_cases_cover() -> None:
     assert covered(combined_mean(DAYS, parts), truth, drawn_from(mechanisms, read_by)) >= LEAST
 
 
+# --- a number of cases from elsewhere ------------------------------------------------------------
+
+LIMITS = Bins.at(DAYS, tuple(map(Fraction, (1, 3, 5, 10, 20))))
+UP_TO_3 = binned_share(LIMITS, (True, True, False, False, False, False), TENTH, ADD_REMOVE)
+COUNT = LaplaceSum(UNIT_INTERVAL, TENTH, ADD_REMOVE, True)  # noqa: FBT003
+
+
+def counted_elsewhere(
+    mechanism: Mechanism, counting: Mechanism, months: list[Values]
+) -> list[Part]:
+    """A share or mean of some months, and what has counted their cases."""
+    number = mechanism.law(months[0]).size
+    parts = [Part(mechanism, number)] * len(months)
+    way = counting.as_sum if counting is COUNT else (0.0, 1.0)
+    return with_number(parts, [(Part(counting, counting.law(months[0]).size), way)] * len(months))
+
+
+@pytest.mark.parametrize("number", [1, 4])
+@pytest.mark.parametrize(
+    ("mechanism", "counting"),
+    [
+        pytest.param(UP_TO_3, COUNT, id="a limit of a histogram, counted"),
+        pytest.param(UP_TO_3, ALONE[0], id="a limit of a histogram, counted by a joint mean"),
+        pytest.param(TwoBin(DAYS, TENTH, ADD_REMOVE, False), ALONE[0], id="two bins"),  # noqa: FBT003
+        pytest.param(ALONE[0], COUNT, id="a joint mean, counted"),
+    ],
+)
+def test_intervals_with_a_number_from_elsewhere_cover_and_are_narrower(
+    mechanism: Mechanism, counting: Mechanism, number: int
+) -> None:
+    months = [days[:, 0] for days in (cases(n, seed, 2) for seed, n in enumerate(MONTHS[:number]))]
+    ones = [np.ones(len(month)) if counting is COUNT else month for month in months]
+    parts = counted_elsewhere(mechanism, counting, months)
+    assert len(parts) == 2 * number, "it is worth counting"
+    values = clipped(months, DAYS, 0)
+    is_share = mechanism is UP_TO_3
+    truth = float((values <= 3).mean() if is_share else values.mean())
+    combined = combined_mean(mechanism.bounds, parts)
+    alone = combined_mean(mechanism.bounds, parts_of([mechanism] * number, months))
+    draws = drawn_from([mechanism] * number + [counting] * number, [*months, *ones])
+    assert LEAST <= covered(combined, truth, draws) <= MOST
+    own = number * mechanism.law(months[0]).size
+    chance = random.Random(3)  # noqa: S311
+    widths = [
+        np.subtract(*each.interval(noisy[:length], 0.95)[::-1])
+        for noisy in (draws(chance) for _ in range(100))
+        for each, length in ((combined, len(noisy)), (alone, own))
+    ]
+    assert np.mean(widths[::2]) < 0.97 * np.mean(widths[1::2])
+    within, by_itself = (each.error_law(sum(MONTHS[:number]), None) for each in (combined, alone))
+    assert within is not None
+    assert by_itself is not None
+    assert within.within(0.95) < by_itself.within(0.95)
+
+
+def test_a_number_that_tells_hardly_anything_is_left_out() -> None:
+    rough = LaplaceSum(UNIT_INTERVAL, TENTH / 20, ADD_REMOVE, True)  # noqa: FBT003
+    assert len(with_number([Part(UP_TO_3, 6)], [(Part(rough, 1), rough.as_sum)])) == 1
+
+
+def test_what_is_read_with_a_number_adds_up() -> None:
+    """A quarter of months that were each counted elsewhere: as when all are read at once."""
+    months = [days[:, 0] for days in (cases(n, seed, 2) for seed, n in enumerate(MONTHS[:3]))]
+    parts = counted_elsewhere(UP_TO_3, COUNT, months)
+    each = [
+        combined_mean(UNIT_INTERVAL, [told, counted])
+        for told, counted in zip(parts[:3], parts[3:], strict=True)
+    ]
+    together = added(each, [7, 7, 7], of_sums=False)
+    assert together is not None
+    draws = drawn_from(
+        [UP_TO_3, COUNT] * 3, [v for month in months for v in (month, np.ones(len(month)))]
+    )
+    truth = float((np.concatenate(months) <= 3).mean())
+    assert LEAST <= covered(together, truth, draws) <= MOST
+
+
 # --- planted faults ------------------------------------------------------------------------------
+
+
+def test_a_number_of_the_same_draw_taken_as_another_is_caught_by_coverage() -> None:
+    """The total of a histogram has the noise of its own bins: it corrects nothing."""
+    month = cases(3000, 1, 2)[:, 0] / 3
+    parts = with_number([Part(UP_TO_3, 6)], [(Part(UP_TO_3, 6), (0.0, 1.0))])
+    once = drawn_from([UP_TO_3], [month])
+    combined, truth = combined_mean(UNIT_INTERVAL, parts), float((month <= 3).mean())
+    twice = drawn_from([UP_TO_3] * 2, [month] * 2)
+    assert covered(combined, truth, twice) >= LEAST
+    assert covered(combined, truth, lambda chance: once(chance) * 2) < LEAST
 
 
 def test_a_release_that_is_used_twice_is_caught_by_coverage() -> None:

@@ -451,3 +451,91 @@ def test_a_number_of_cases_is_read_off_the_draw_that_tells_it(workspace: Workspa
     (later,) = session.release(asked("number"), "0.3")
     assert [answer.charged for answer in later.answers] == [ZERO] * 3
     assert [a.value for a in later.answers] == [a.value for a in number.answers]
+
+
+# --- a draw that is read together with the record -------------------------------------------------
+
+LIMITS = "".join(
+    f"  - id: within_{limit}\n    measure: {{share: {{derive: t < {limit} days, t: "
+    "{time: {from: case start, to: case end}}}}\n    scope: every month\n"
+    for limit in (1, 2, 4)
+)
+
+
+def test_a_new_draw_is_quoted_and_read_together_with_the_record(workspace: Workspace) -> None:
+    """A histogram of limits, whose cases a mean has counted before."""
+    session, limits = workspace.checkpoint(), parse_catalogue(f"log: small\nppis:\n{LIMITS}")
+    before = session.preview(limits, "0.2")
+    assert {quote.with_record for quote in before} == {None}
+    session.release(asked("stay"), "3")
+    quotes = session.preview(limits, "0.2")
+    for quote in quotes:
+        assert quote.half_width is not None
+        assert quote.with_record is not None
+        assert quote.with_record < 0.95 * quote.half_width
+        assert quote_record(quote)["with_record"] == quote.with_record
+        assert from_wire(Quote, to_wire(quote)) == quote
+    assert any("together with what is on record" in line for line in set_lines(quotes))
+    paid = session.release(limits, "0.2", derived=False)
+    spent, entries = session.budget("small"), len(session.releases("small"))
+    both = session.release(limits, "0.2", derived=True)
+    again = session.release(limits, "0.2", derived=True)
+    assert shown(both) == shown(again)
+    assert session.budget("small") == spent
+    assert len(session.releases("small")) == entries
+    for alone, together in zip(paid, both, strict=True):
+        assert {len(answer.derived_from) for answer in together.answers} == {2}
+        assert sum(map(width, together.answers)) < sum(map(width, alone.answers))
+    replayed = session.release(limits, "0.2")
+    assert [[a.value for a in one.answers] for one in replayed] == [
+        [a.value for a in one.answers] for one in paid
+    ]
+
+
+def test_only_a_number_of_the_very_same_cases_is_read_with_a_share(workspace: Workspace) -> None:
+    """What counts the cases that have a damage says nothing of how many there are."""
+    session, limits = workspace.checkpoint(), parse_catalogue(f"log: small\nppis:\n{LIMITS}")
+    session.release(asked("damage"), "3")
+    session.release(asked("stay", scope="every quarter"), "3")
+    assert {quote.with_record for quote in session.preview(limits, "0.2")} == {None}
+
+
+def test_percentiles_with_bins_by_earlier_rules_stay_free(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bins were chosen for the cases of a block, whatever the period: such releases are found."""
+    from pappi.checkpoint.queries import planned
+    from pappi.mechanisms import ReadOffBins
+    from pappi.planning.measurements import Request
+
+    session = workspace.checkpoint()
+    ppi = f"  - {{id: p, measure: {{percentile: {STAY}, percent: 90}}, scope: every quarter, "
+    question = parse_catalogue(f"log: small\nppis:\n{ppi}bounds: [0 days, 10 days]}}\n")
+    with monkeypatch.context() as earlier:
+        earlier.setattr(Request, "cases_for_bins", Request.planned_cases)
+        before = session.release(question, "0.5", anyway=True)
+        (part,) = planned(question.ppis[0], Epsilon.of("0.5"), session.log("small")).measurements
+        assert isinstance(part.mechanism, ReadOffBins)
+        then = part.mechanism.bins.number
+    spent = session.budget("small")
+    after = session.release(question, "0.5", anyway=True)
+    assert session.budget("small") == spent
+    assert [a.value for a in after[0].answers] == [a.value for a in before[0].answers]
+    assert not any(answer.derived_from for answer in after[0].answers)
+    now = planned(question.ppis[0], Epsilon.of("0.5"), session.log("small")).measurements[0]
+    assert isinstance(now.mechanism, ReadOffBins)
+    assert [now.mechanism.bins.number, then] == [32, 16]
+
+
+def test_of_the_numbers_of_groups_the_smallest_is_expected(workspace: Workspace) -> None:
+    """No group does worse than a forecast tells."""
+    session, by = workspace.checkpoint(), "by: {data: channel, keys: [web, letter]}"
+    text = (
+        "log: small\nppis:\n  - id: n\n    scope: every month\n    measure: {number: cases, %s}\n"
+    )
+    session.release(parse_catalogue(text % by), "1")
+    by_web = parse_catalogue(text % by.replace(", letter", ""))
+    assert all((each.clipped or 0) > 10 for each in workspace.exact(by_web))
+    rejected = text.replace("number: cases", 'share: {condition: activity == "Reject"}')
+    (quote,) = session.preview(parse_catalogue(rejected % by), "0.1")
+    assert quote.assumed_cases <= 4

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pappi.checkpoint.queries import releases_of
-from pappi.planning import plan_ppi
+from pappi.planning import Rules, plan_ppi
 from pappi.ppinot import Ppi
 from pappi.store import LogDeclaration
 from pappi.values import (
@@ -56,7 +56,7 @@ def key_of(ppi: Ppi, adjacency: str, unit: PrivacyUnit) -> str:
             ),
         ),
     )
-    plan = plan_ppi(ppi, EPSILON, facts(adjacency, unit), before=True)
+    plan = plan_ppi(ppi, EPSILON, facts(adjacency, unit), Rules.BEFORE_HISTOGRAMS)
     return releases_of(plan, log, "analyst")[0].key[:16]
 
 

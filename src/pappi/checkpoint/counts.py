@@ -5,10 +5,10 @@ declared before the log was seen, and using it again costs nothing: it has been 
 forecasts truer, and changes no plan.
 
 A release is found by its key, which holds its ε: so the amounts that people usually give, and
-that PPIs get by need, are tried as far as they were charged, the largest first, for the latest few
-cells. If there is none, the
-number may follow from other releases, such as those of a set or a mean (`derivation`). It is taken
-if it is known to a half: what a few cases hide in noise is no better than what was declared.
+that PPIs get by need, are tried as far as they were charged, the largest first, for the cells that
+are asked for, of very many the latest. If there is none, the number may follow from other releases,
+such as those of a set or a mean (`derivation`). It is taken if it is known to a half: what a few
+cases hide in noise is no better than what was declared.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pappi.store import LogDeclaration
 from pappi.values import NUMBER, Epsilon
 
 USUAL = tuple(epsilon for epsilon in reversed(LADDER) if epsilon <= Epsilon.of(1))
-_LATEST = 4
+_LATEST = 24
 _DEVIATIONS = 2  # about a margin at 95 %, without the law of what is added up
 
 
@@ -51,7 +51,7 @@ def counts_on_record(
 def _counted(
     ledger: Ledger, count: Ppi, log: LogDeclaration, derivations: Derivations
 ) -> int | None:
-    """The cases of one period and group, the mean of what is on record; None if nothing is."""
+    """The cases of one period, the mean of what is on record; None if nothing is."""
     scope = planned(count, None, log.public).ppi.scope
     try:
         cells = cells_of(scope, log.horizon)[-_LATEST:]
@@ -73,8 +73,12 @@ def _counted(
 
 
 def _mean_of(counts: Iterable[Known], results: Mapping[str, Any]) -> float:
-    figures = (figure for count in counts for figure in figures_of(count, results))
-    return mean(value_of(figure) or 0.0 for figure in figures)
+    """Of the smallest group, so that none does worse than told."""
+    groups: dict[str | None, list[float]] = {}
+    for count in counts:
+        for figure in figures_of(count, results):
+            groups.setdefault(figure.group, []).append(value_of(figure) or 0.0)
+    return min(map(mean, groups.values()))
 
 
 def with_counted_cases(plan: Plan, log: LogDeclaration, counted: int | None) -> Plan:

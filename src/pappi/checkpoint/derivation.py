@@ -19,7 +19,8 @@ What is derived:
   what lies up to a limit at which a bin ends is a sum of counts. And the mean, wherever in its bin
   a case lies. Only where the histogram counts just the cases that the question is about.
 - *formulas* whose functions each follow from the record; a part of a whole from such ratios alone.
-- *the same figure from several releases*, weighed by how exact each is.
+- *the same figure from several releases*, weighed by how exact each is. A mean or share is also
+  more exact with the number of its cases, as other releases have counted them.
 
 Only releases count that a replay would still show: of the same data, anchor, unit and cases, and
 of days that were as sealed as they are now. From one draw, one number is taken for a function and
@@ -28,6 +29,9 @@ period, the one with the least noise is taken.
 
 What is derived is a function of the record, so the same question has the same answer while the
 record stays. It may be more exact once there is more on it; an answer names what it came from.
+
+A draw that is yet to be paid for is read in the same way, to say how exact it would be together
+with what is on record (`margin_with`): that may be far less ε than it would need by itself.
 """
 
 from __future__ import annotations
@@ -44,6 +48,7 @@ from pappi.checkpoint.queries import Derived, Figure, Release
 from pappi.ledger import Account, Charge, Ledger, canonical_json
 from pappi.mechanisms import (
     Bins,
+    Combined,
     Mechanism,
     Outcome,
     Part,
@@ -56,9 +61,11 @@ from pappi.mechanisms import (
     mechanism_for,
     quantile_level,
     read_set,
+    with_number,
 )
 from pappi.planning import (
     Cell,
+    ExpectedCases,
     Measurement,
     Plan,
     is_part_of_whole,
@@ -87,6 +94,8 @@ from pappi.ppinot import (
     Wanted,
     aggregated_measures,
     canonical_form,
+    is_total,
+    spans_case,
 )
 from pappi.store import LogDeclaration
 from pappi.values import (
@@ -107,6 +116,7 @@ _MOST_LAWS = 60  # each takes some hundredths of a second to add
 _LEAST_WEIGHT = 1 / 50  # of that of the most exact
 _WEIGHTS = 10_000
 _FEW_CHARGES = 200  # that are read sooner than many amounts are planned
+_NOT_YET = 0  # the number of a release that is not on record; those there are begin with 1
 _DAY = timedelta(days=1)
 _NOT_CASES = ("ppi", "total", "each", "epsilon", "parts", "periods", "sealed", "groups")
 """What two releases may differ in and still be about cases that add up."""
@@ -166,6 +176,7 @@ class Derivations:
         self._about_cases: dict[int, tuple[Plan, str]] = {}
         self._known: dict[object, list[tuple[int, *_Reading]]] = {}
         self._derived: dict[tuple[str, str], Derived | None] = {}
+        self._to_be_drawn: Release | None = None
         self._margins: dict[object, float] = {}
         self._forms: dict[int, tuple[MultiInstance, str]] = {}
 
@@ -176,6 +187,24 @@ class Derivations:
             figures = self._figures(release)
             self._derived[key] = None if figures is None else Derived(figures, release)
         return self._derived[key]
+
+    def margin_with(self, release: Release, expected: ExpectedCases) -> float | None:
+        """Within which the noise would keep a release, read together with the record, at 95 %.
+
+        None if nothing on record adds to it.
+        """
+        if not any(
+            self._adds(each, release) for each in _functions(release.plan.ppi.measure).values()
+        ):
+            return None
+        self._to_be_drawn = release
+        try:
+            figures = self._figures(release)
+        finally:
+            self._to_be_drawn = None
+        if figures is None or all(len(figure.sources) == 1 for figure in figures):
+            return None
+        return max(self._margin(figure.plan.expecting(expected)) for figure in figures)
 
     def good_enough(self, release: Release) -> Derived | None:
         """The same if it is as exact as what would be paid for, and tells as much.
@@ -199,9 +228,29 @@ class Derivations:
         charged = {charge.amount for block in blocks for _, charge in self._charged(block)}
         return [amount for amount in amounts if amount in charged]
 
-    def margin(self, derived: Derived) -> float:
-        """Within which the noise keeps every figure of it, at 95 %, in internal units."""
-        return max(self._margin(figure.plan) for figure in derived.figures)
+    def _adds(self, measure: MultiInstance, release: Release) -> bool:
+        """Whether anything on record tells of a function, or counts its cases."""
+        number = _number_of(measure)
+        return bool(
+            self._about(measure, release)
+            or (number is not None and self._about(number, release))
+            or (_is_ranked(measure) and self._about(measure, release, binned=True))
+        )
+
+    def more_exact(self, release: Release) -> Derived | None:
+        """What was released, together with the record; None if nothing on record adds to it."""
+        derived = self.of(release)
+        if derived is None or all(len(figure.sources) == 1 for figure in derived.figures):
+            return None
+        return derived if self.margin(derived) < self._margin(release.plan) else None
+
+    def margin(self, derived: Derived, expected: ExpectedCases | None = None) -> float:
+        """Within which the noise keeps every figure of it, at 95 %, in internal units.
+
+        For as many cases as planned for, or as are expected by now.
+        """
+        plans = (figure.plan for figure in derived.figures)
+        return max(self._margin(plan.expecting(expected or plan.expected)) for plan in plans)
 
     def _margin(self, plan: Plan) -> float:
         key = (plan.ppi.measure, plan.measurements, plan.expected.cases)
@@ -243,7 +292,11 @@ class Derivations:
             own = [each for each in observed[path] if each.group == group]
             weighted = _tiled(own, days.start, days.end)
             if weighted is not None:
-                measurements.append(_measurement(path, measure, weighted))
+                counted = self._counted(release, path, days, own)
+                measurement = _measurement(path, measure, weighted, counted)
+                if isinstance(measurement.mechanism, Combined):
+                    weighted = [*weighted, *counted][: len(measurement.mechanism.parts)]
+                measurements.append(measurement)
             else:
                 binned = self._binned(release, measure, days, group) if path == ROOT else None
                 if binned is None:
@@ -258,6 +311,22 @@ class Derivations:
         named = {(one.source.number, one.source.period): one.source for one, _ in read}
         weighed = tuple(replace(named[key], weight=float(sources[key])) for key in sorted(named))
         return Figure(period, group, derived, tuple(noisy), weighed)
+
+    def _counted(
+        self, release: Release, path: str, days: Period, telling: Sequence[_Observation]
+    ) -> list[Weighted]:
+        """Releases that count just the cases of a mean, and tell nothing else of it."""
+        measure, group = release.plan.ppi.measure, telling[0].group
+        number = _number_of(measure) if path == ROOT else None
+        if number is None or self._log.terms.adjacency is Adjacency.REPLACE:
+            return []
+        draws = {one.charge.key for one in telling}
+        own = (one for one in self._about(number, release) if one.group == group)
+        counted = _tiled([one for one in own if one.charge.key not in draws], days.start, days.end)
+        laws = {
+            one.mechanism.pair_noise for one in (*telling, *(each for each, _ in counted or ()))
+        }
+        return counted if counted and len(laws) <= _MOST_LAWS else []
 
     def _binned(
         self, release: Release, measure: MultiInstance, days: Period, group: str | None
@@ -274,7 +343,7 @@ class Derivations:
             weighted = _tiled(finer, days.start, days.end)
             if weighted is None:
                 continue
-            parts = [Part(one.mechanism, len(one.noisy), weight) for one, weight in weighted]
+            parts = _parts(weighted)
             level = quantile_level(measure.called)
             if measure.function is Aggregation.DISTRIBUTION:
                 level = Fraction(1, 2)
@@ -314,7 +383,11 @@ class Derivations:
                     if _written(charge).cases == cases and self._is_current(charge)
                     for one in self._read(measure, release.plan.ppi, seq, charge, binned=binned)
                 ]
-        return [one for block in blocks for one in self._observed[form, cases, binned, block]]
+        every = [one for block in blocks for one in self._observed[form, cases, binned, block]]
+        if self._to_be_drawn is not None:
+            due = self._to_be_drawn.charge
+            every += self._read(measure, release.plan.ppi, _NOT_YET, due, binned=binned)
+        return every
 
     def _cases_of(self, release: Release) -> str:
         """Which cases it is about: the same in all cells of a plan."""
@@ -357,12 +430,17 @@ class Derivations:
         # One draw may tell a sum, and the mean that it follows from, with noises that depend on
         # each other: the more exact one counts.
         best = min(readings, key=lambda each: _variance(each[1], each[2]), default=None)
-        result: Any = self._ledger.results([charge.key]).get(charge.key) if best else None
-        if best is None or result is None:
+        if best is None:
             return
         index, mechanism, way, native = best
         periods = [_period(written) for written in question["periods"]]
-        drawn = ((period, group) for period in periods for group in question["groups"])
+        drawn = [(period, group) for period in periods for group in question["groups"]]
+        if seq == _NOT_YET:
+            result: Any = [{index: _blank(mechanism)}] * len(drawn)
+        else:
+            result = self._ledger.results([charge.key]).get(charge.key)
+        if result is None:
+            return
         for (period, group), parts in zip(drawn, result, strict=True):
             days = self._days(period, charge)
             yield _Observation(
@@ -536,7 +614,7 @@ def _functions(measure: MultiInstance) -> dict[str, MultiInstance]:
         return {ROOT: measure} if ratio is not None and ratio.factor > 0 else {}
     else:
         functions = dict(aggregated_measures(measure))
-    ranked = isinstance(measure, AggregatedMeasure) and measure.function in _RANKED
+    ranked = _is_ranked(measure)
     adds_up = all(
         isinstance(each, AggregatedMeasure)
         and (ranked or each.function in (*_MEANS, Aggregation.SUM))
@@ -690,12 +768,17 @@ def _weighed(estimates: Sequence[Estimated], most: int) -> Estimated:
     return merged, sum(float(w) ** 2 * v for (_, v), w in zip(exact, weights, strict=True))
 
 
-def _measurement(path: str, measure: MultiInstance, weighted: Sequence[Weighted]) -> Measurement:
-    (first, weight), *others = weighted
+def _measurement(
+    path: str, measure: MultiInstance, weighted: Sequence[Weighted], counted: Sequence[Weighted]
+) -> Measurement:
+    first, weight = weighted[0]
     inputs = tuple(own for _, own in aggregated_measures(measure))
-    if not others and weight == 1 and first.native is not None:
+    parts = _parts(weighted)
+    if counted:
+        numbers = zip(_parts(counted), [one.way or (0.0, 1.0) for one, _ in counted], strict=True)
+        parts = with_number(parts, list(numbers))
+    if len(parts) == 1 and weight == 1 and first.native is not None:
         return replace(first.native, path=path, inputs=inputs)
-    parts = [Part(one.mechanism, len(one.noisy), weight) for one, weight in weighted]
     ways = [one.way for one, _ in weighted if one.way is not None]
     if ways:
         bounds = inputs[0].bounds or UNIT_INTERVAL
@@ -707,6 +790,39 @@ def _measurement(path: str, measure: MultiInstance, weighted: Sequence[Weighted]
         raise AssertionError("only a ratio of a part to its whole is read as a whole")
     bounds = Bounds(Fraction(0), ratio.factor)
     return Measurement(path, inputs, combined_mean(bounds, parts, counts=False))
+
+
+def _parts(weighted: Sequence[Weighted]) -> list[Part]:
+    return [Part(one.mechanism, len(one.noisy), weight) for one, weight in weighted]
+
+
+def _blank(mechanism: Mechanism) -> Outcome:
+    """What might have been drawn; of bins, it matters how many there are."""
+    return (0,) * mechanism.bins.number if isinstance(mechanism, ReadOffBins) else ()
+
+
+def _is_ranked(measure: MultiInstance) -> bool:
+    return isinstance(measure, AggregatedMeasure) and measure.function in _RANKED
+
+
+def _number_of(measure: MultiInstance) -> AggregatedMeasure | None:
+    """How many cases a mean is of, as `reduced_form` writes that; None of anything else."""
+    if not isinstance(measure, AggregatedMeasure) or measure.function not in _MEANS:
+        return None
+    base = measure.base
+    if is_total(base) or spans_case(base):
+        counted = EVERY_CASE
+    elif isinstance(base, DerivedSingleInstance):
+        return None
+    else:
+        counted = DerivedSingleInstance(Not(IsMissing(Name("x"))), (("x", base),))
+    return replace(
+        measure,
+        function=Aggregation.SUM,
+        base=counted,
+        bounds=UNIT_INTERVAL,
+        bounding=Bounding.DECLARED,
+    )
 
 
 def _paid(read: Sequence[Weighted]) -> Epsilon:

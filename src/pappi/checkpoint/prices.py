@@ -27,6 +27,7 @@ from pappi.ledger import (
 )
 from pappi.mechanisms import EVENLY_BETWEEN, LIE_LOW, OVER_OCTAVES, ErrorLaw
 from pappi.planning import (
+    ExpectedCases,
     Option,
     Plan,
     advice_on,
@@ -117,7 +118,10 @@ def quote_of(
 
 
 def derivable_of(
-    known: Sequence[Known], states: Mapping[str, KeyState], derivations: Derivations
+    known: Sequence[Known],
+    states: Mapping[str, KeyState],
+    derivations: Derivations,
+    expected: ExpectedCases,
 ) -> Derivable | None:
     """What of a PPI follows from the record: what is taken, or else what could be."""
     taken = [one for one in known if isinstance(one, Derived)]
@@ -125,7 +129,7 @@ def derivable_of(
     derived = taken or [one for one in map(derivations.of, new) if one is not None]
     if not derived:
         return None
-    away = max(map(derivations.margin, derived))
+    away = max(derivations.margin(one, expected) for one in derived)
     unit = derived[0].plan.ppi.unit
     numbers = {source.number for one in derived for each in one.figures for source in each.sources}
     return Derivable(
@@ -134,6 +138,21 @@ def derivable_of(
         releases=tuple(sorted(numbers)),
         taken=bool(taken),
     )
+
+
+def with_record_of(
+    known: Sequence[Known],
+    states: Mapping[str, KeyState],
+    derivations: Derivations,
+    expected: ExpectedCases,
+) -> float | None:
+    """Within what the noise would keep new releases, read together with what is on record."""
+    new = [one for one in known if isinstance(one, Release) and states[one.key] is KeyState.NEW]
+    found = [derivations.margin_with(one, expected) for one in new]
+    margins = [each for each in found if each is not None]
+    if not new or len(margins) < len(new) or not all(map(math.isfinite, margins)):
+        return None
+    return _digits(abs(new[0].plan.ppi.unit.show(max(margins))))
 
 
 def _untold(plan: Plan, log: PublicLog) -> float | None:

@@ -41,6 +41,7 @@ from pappi.checkpoint.prices import (
     price_of,
     quote_of,
     remaining_budget,
+    with_record_of,
 )
 from pappi.checkpoint.queries import (
     MOST_AT_ACCURACY,
@@ -94,7 +95,7 @@ from pappi.store import (
     Subscription,
     WorkspaceFiles,
 )
-from pappi.values import Epsilon, PublicLog, Series
+from pappi.values import Derivable, Epsilon, PublicLog, Quote, Series
 
 if TYPE_CHECKING:
     from pappi.audit import Subject, SubjectReport
@@ -266,21 +267,21 @@ class LocalSession:
             releases = _releases_in(by_plan)
             refuse_too_much(releases)
             states = ledger.states(release.key for release in releases)
-            derivable = [derivable_of(own, states, derivations) for own in by_plan]
-        asked = []
-        for own, counted in zip(by_plan, counts, strict=True):
-            paid = [one.instead if isinstance(one, Derived) else one for one in own]
-            unpaid = [one for one in _releases_in([own]) if states[one.key] in UNPAID]
-            dearest = max(unpaid or paid, key=lambda release: release.charge.amount)
-            plan = with_counted_cases(dearest.plan, log, counted)
-            asked.append((plan, len(own), len(unpaid)))
+            asked, added = [], []
+            for own, counted in zip(by_plan, counts, strict=True):
+                paid = [one.instead if isinstance(one, Derived) else one for one in own]
+                unpaid = [one for one in _releases_in([own]) if states[one.key] in UNPAID]
+                dearest = max(unpaid or paid, key=lambda release: release.charge.amount)
+                plan = with_counted_cases(dearest.plan, log, counted)
+                recorded = own, states, derivations, plan.expected
+                asked.append((plan, len(own), len(unpaid)))
+                added.append((derivable_of(*recorded), with_record_of(*recorded)))
         instead = alternatives_in([plan for plan, *_ in asked], log.public, advised=advised)
         return Quotes(
-            replace(
-                quote_of(plan, log.public, charges, new, instead.get(plan.ppi.id, ())),
-                derivable=follows,
+            _with_record(
+                quote_of(plan, log.public, charges, new, instead.get(plan.ppi.id, ())), *own
             )
-            for (plan, charges, new), follows in zip(asked, derivable, strict=True)
+            for (plan, charges, new), own in zip(asked, added, strict=True)
         )
 
     def margins(
@@ -401,7 +402,8 @@ class LocalSession:
         alone; `whole` spends that share of ε on the whole time. With the name of a `price`,
         nothing happens unless that is still the price. What would tell nothing is refused, unless
         it is to be released `anyway`. What follows from the record is not paid for if it is as
-        exact; `derived`, however exact it is, and with False never.
+        exact; `derived`, however exact it is, and together with what was paid for; with False
+        never.
         """
         refuse_both(epsilon, total)
         amount, catalogue = epsilon_if_any(epsilon), catalogue_of(definitions, total, ppi)
@@ -441,6 +443,8 @@ class LocalSession:
         """
         before = self._ledger_session.registry(ledger).last
         known = [one for own in self._on_record(plans, ledger, log, derived) for one in own]
+        if derived:
+            known = self._as_exact_as_possible(known, ledger, log)
         releases = _releases_in([known])
         refuse_too_much(releases)
         states = ledger.states(release.key for release in releases)
@@ -464,6 +468,22 @@ class LocalSession:
             return self.answer(ledger, known, log, check)
         except _Overtaken:
             return None
+
+    def _as_exact_as_possible(
+        self, known: Sequence[Known], ledger: Ledger, log: LogDeclaration
+    ) -> list[Known]:
+        """What was released, read together with whatever else is on record about it."""
+        releases = _releases_in([known])
+        states = ledger.states(one.key for one in releases)
+        released = {one.key for one in releases if states[one.key] is KeyState.RELEASED}
+        derivations = self._derivations(ledger, log)
+
+        def read(one: Known) -> Known:
+            if isinstance(one, Derived) or one.key not in released:
+                return one
+            return derivations.more_exact(one) or one
+
+        return list(map(read, known))
 
     def replay(
         self,
@@ -777,6 +797,13 @@ def _smoothed(series: Sequence[Series]) -> tuple[Series, ...]:
     from pappi.series import smoothed_all
 
     return smoothed_all(series)
+
+
+def _with_record(quote: Quote, derivable: Derivable | None, margin: float | None) -> Quote:
+    """What the record adds to a quote."""
+    by_itself = quote.half_width
+    helps = margin is not None and (by_itself is None or margin < by_itself)
+    return replace(quote, derivable=derivable, with_record=margin if helps else None)
 
 
 def _is_new(release: Release, states: Mapping[str, KeyState]) -> bool:

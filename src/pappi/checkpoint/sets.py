@@ -31,6 +31,7 @@ from pappi.planning import (
     EACH,
     Cell,
     Plan,
+    Rules,
     is_enough,
     plan_alone,
     plan_each,
@@ -38,11 +39,12 @@ from pappi.planning import (
     plan_ppi,
     recorded_member,
 )
-from pappi.ppinot import Ppi, canonical_form
+from pappi.ppinot import Aggregation, Ppi, aggregated_measures, canonical_form
 from pappi.store import LogDeclaration
 from pappi.values import Epsilon
 
 _HARDLY_MORE = 1.25
+_RANKED = (Aggregation.MEDIAN, Aggregation.PERCENTILE, Aggregation.DISTRIBUTION)
 _OWN = ("ppi", "total", "each", "epsilon", "parts")
 """What tells charges about one cell apart; all else in a question says which cases it has."""
 
@@ -124,7 +126,7 @@ class _Record:
         self._asked = {canonical_json(canonical_form(p.ppi.measure)): p.ppi for p in in_sets_last}
         self._known: dict[Account, dict[str, list[_OnRecord]]] = {}
         self._members: dict[tuple[object, ...], Plan | None] = {}
-        self._earlier_plans: dict[tuple[str, Epsilon], Plan | None] = {}
+        self._earlier_plans: dict[tuple[str, Epsilon], list[Plan]] = {}
         self._alone_plans: dict[tuple[str, Epsilon], Plan] = {}
         self._telling_plans: dict[tuple[str, Epsilon], Plan] = {}
         self._good: dict[int, bool] = {}
@@ -167,7 +169,7 @@ class _Record:
         # Who names no ε may have had the usual one, before there was one by need.
         amounts = (asked, EACH) if release.plan.because else (asked,)
         plans = [plan(ppi, each) for each in amounts for plan in (self._telling, self._planned)]
-        plans += [plan for each in amounts if (plan := self._before(ppi, each)) is not None]
+        plans += [plan for each in amounts for plan in self._before(ppi, each)]
         charges = (self._release_in(release.cell, plan).charge for plan in plans)
         yield from self._on_record([each for each in charges if each.key != release.key])
 
@@ -217,8 +219,8 @@ class _Record:
         asked += [canonical_form(part.inputs) for part in release.plan.measurements]
         if first["inputs"] not in (*asked, [canonical_form(ppi.measure)]):
             return None
-        for plan in (self._planned(ppi, charge.amount), self._before(ppi, charge.amount)):
-            if plan and self._release_in(release.cell, plan).key == charge.key:
+        for plan in (self._planned(ppi, charge.amount), *self._before(ppi, charge.amount)):
+            if self._release_in(release.cell, plan).key == charge.key:
                 return plan
         return None
 
@@ -249,14 +251,15 @@ class _Record:
             self._alone_plans[ppi.id, epsilon] = plan_ppi(ppi, epsilon, self._log.public)
         return self._alone_plans[ppi.id, epsilon]
 
-    def _before(self, ppi: Ppi, epsilon: Epsilon) -> Plan | None:
-        """As it was planned before a newer mechanism was there, if one is planned now."""
+    def _before(self, ppi: Ppi, epsilon: Epsilon) -> list[Plan]:
+        """As it was planned by earlier rules, if they made another question of it."""
         if (ppi.id, epsilon) not in self._earlier_plans:
-            plan = None
-            if self._planned(ppi, epsilon).newer:
-                with suppress(NotReleasable):  # the newer one is all there is, or all it allows
-                    plan = plan_ppi(ppi, epsilon, self._log.public, before=True)
-            self._earlier_plans[ppi.id, epsilon] = plan
+            plans = []
+            if _is_ranked(ppi):
+                for rules in (Rules.BINS_FOR_A_BLOCK, Rules.BEFORE_HISTOGRAMS):
+                    with suppress(NotReleasable):  # a newer mechanism is all that it allows
+                        plans.append(plan_ppi(ppi, epsilon, self._log.public, rules))
+            self._earlier_plans[ppi.id, epsilon] = plans
         return self._earlier_plans[ppi.id, epsilon]
 
     def _telling(self, ppi: Ppi, epsilon: Epsilon) -> Plan:
@@ -279,6 +282,11 @@ class _Record:
             return plan_newcomers(members, [plan.ppi.id for plan in missing], public)
         asked = [(plan.ppi, plan.apart or plan.epsilon) for plan in missing]
         return {plan.ppi.id: plan for plan in plan_each(asked, public)}
+
+
+def _is_ranked(ppi: Ppi) -> bool:
+    """Whether it has a median, percentile or distribution: by those, rules have changed."""
+    return any(each.function in _RANKED for _, each in aggregated_measures(ppi.measure))
 
 
 def _question(charge: Charge) -> Mapping[str, Any]:

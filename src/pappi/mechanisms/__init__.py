@@ -42,6 +42,7 @@ from pappi.mechanisms.combined import (
     combined_mean,
     combined_sum,
     levels_together,
+    with_number,
 )
 from pappi.mechanisms.comparison import Uncertain, difference, difference_of_sums, ratio
 from pappi.mechanisms.exponential import StepLaw
@@ -233,4 +234,5 @@ __all__ = [
     "registered",
     "secret_bytes",
     "system_randbelow",
+    "with_number",
 ]

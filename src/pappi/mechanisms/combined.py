@@ -10,6 +10,12 @@ A mean at the share p of its bounds has V − λT = 0 without noise, λ = 2p −
 is noise alone, Σ wᵢ(vᵢ − λtᵢ), and the interval is the hull of all p at which it is not too large,
 as in `pivot` and `joint`. A sum is a weighted sum of V and T, and so is a number of cases.
 
+**A number of cases from elsewhere** (`with_number`). Another release may have counted the same
+cases, as N. Then V + c·(N − T) and T + g·(N − T) are as right as V and T, whatever c and g are:
+N − T is noise alone. By least squares, g = var T/(var T + var N), c = cov(V, T)/(var T + var N). A
+flat histogram gains most: its T is the sum of all bins, each with noise of its own. All of it stays
+linear in what was released, so that its law is found as before.
+
 **The law of a sum of noises** (`SummedNoise`). Its characteristic function is the product of
 theirs, each of which is closed-form: no normal approximation, however few there are. It is inverted
 numerically, and every step rounds outwards:
@@ -32,8 +38,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
@@ -67,6 +73,12 @@ DERIVED = "derived"
 
 Term = tuple[PairNoise, float, float]
 """A noise, and how much of its v and of its t enters a sum."""
+
+Way = tuple[float, float]
+"""How much of a v and of a t make a sum, or a number of cases."""
+
+_WORTH_COUNTING = 1 / 20
+"""Of the noise on T and N together: with less of it on T, N tells hardly anything."""
 
 _FINE = 400
 _LAST_WAVE = 17.0  # in parts of the jitter: ωh
@@ -155,27 +167,39 @@ def _waves(terms: tuple[Term, ...], apart: float, jitter: float) -> Iterator[flo
 
 
 @lru_cache(maxsize=512)
-def _thresholds(terms: tuple[Term, ...], confidence: float) -> tuple[float, ...]:
+def _thresholds(
+    of_v: tuple[Term, ...], of_t: tuple[Term, ...], confidence: float
+) -> tuple[float, ...]:
     """How far V − λT is off at most, with that confidence, at each of some λ from −1 to 1."""
 
     def at(number: int) -> float:
-        turn = number / (_TURNS - 1)
-        return SummedNoise(tuple((noise, v, -turn * t) for noise, v, t in terms)).quantile(
-            confidence
-        )
+        return _mixed(of_v, of_t, 1.0, -number / (_TURNS - 1)).quantile(confidence)
 
     upwards = [at(number) for number in range(_TURNS)]
-    downwards = [at(-number) for number in range(1, _TURNS)] if _lopsided(terms) else upwards[1:]
+    both = _lopsided(of_v)
+    downwards = [at(-number) for number in range(1, _TURNS)] if both else upwards[1:]
     return (*reversed(downwards), *upwards)
 
 
 @lru_cache(maxsize=512)
-def _lopsided(terms: tuple[Term, ...]) -> bool:
+def _lopsided(of_v: tuple[Term, ...]) -> bool:
     """Whether V − λT and V + λT may be noisy by different amounts."""
     return any(
         not math.isclose(noise.variance(1.0, 1.0), noise.variance(1.0, -1.0))
-        for noise, _, _ in terms
+        for noise, v, _ in of_v
+        if v
     )
+
+
+def _mixed(
+    of_v: tuple[Term, ...], of_t: tuple[Term, ...], much_v: float, much_t: float
+) -> SummedNoise:
+    """The noise of so much of V and of T, which are read off the same releases."""
+    mixed = (
+        (noise, much_v * v + much_t * other_v, much_v * t + much_t * other_t)
+        for (noise, v, t), (_, other_v, other_t) in zip(of_v, of_t, strict=True)
+    )
+    return SummedNoise(tuple(term for term in mixed if term[1] or term[2]))
 
 
 # --- mechanisms that read what others have released ---------------------------------------
@@ -183,11 +207,16 @@ def _lopsided(terms: tuple[Term, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A release that is added up: the mechanism, how many integers it has, and its weight."""
+    """A release that is added up: the mechanism, how many integers it has, and its weight.
+
+    `into_v` and `into_t` are how much of its v and of its t a mean reads as V, and as T.
+    """
 
     mechanism: Mechanism
     size: int
     weight: Fraction = Fraction(1)
+    into_v: Way = (1.0, 0.0)
+    into_t: Way = (0.0, 1.0)
 
     @property
     def noise(self) -> PairNoise:
@@ -195,6 +224,16 @@ class Part:
         if noise is None:
             raise ValueError("what this mechanism releases does not add up")
         return noise
+
+    @property
+    def only_counts(self) -> bool:
+        """Whether it tells a mean nothing but the number of its cases."""
+        return self.into_v[0] == 0
+
+
+def _weighted(part: Part, into: Way) -> Term:
+    weight = float(part.weight)
+    return part.noise, weight * into[0], weight * into[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,28 +253,19 @@ class Combined(Mechanism):
             yield part, float(part.weight), noisy[start : start + part.size]
             start += part.size
 
-    def _added(self, noisy: Outcome) -> tuple[float, float]:
-        """V and T."""
-        pairs = [(w, *part.mechanism.pair(own)) for part, w, own in self._split(noisy)]
-        return sum(w * v for w, v, _ in pairs), sum(w * t for w, _, t in pairs)
-
-    def _noise(self, of_v: float, of_t: float) -> SummedNoise:
-        """Of so much of V and of T."""
-        weights = ((part.noise, float(part.weight)) for part in self.parts)
-        return SummedNoise(tuple((noise, w * of_v, w * of_t) for noise, w in weights))
-
     @property
     def tells_beyond(self) -> bool:
-        return all(part.mechanism.tells_beyond for part in self.parts)
+        return all(part.mechanism.tells_beyond for part in self.parts if not part.only_counts)
 
     def beyond(self, noisy: Outcome) -> BeyondBounds | None:
-        counted = [part.mechanism.beyond(own) for part, _, own in self._split(noisy)]
-        known = [each for each in counted if each is not None]
-        if len(known) < len(self.parts):
-            return None
-        weighted = [
-            each.weighted(float(part.weight)) for each, part in zip(known, self.parts, strict=True)
-        ]
+        weighted = []
+        for part, weight, own in self._split(noisy):
+            if part.only_counts:
+                continue
+            counted = part.mechanism.beyond(own)
+            if counted is None:
+                return None
+            weighted.append(counted.weighted(weight))
         return sum(weighted[1:], weighted[0])
 
 
@@ -247,6 +277,29 @@ class CombinedMean(Combined):
     """
 
     counts: bool = True
+
+    def _added(self, noisy: Outcome) -> tuple[float, float]:
+        """V and T."""
+        read_v = read_t = 0.0
+        for part, weight, own in self._split(noisy):
+            v, t = part.mechanism.pair(own)
+            read_v += weight * (part.into_v[0] * v + part.into_v[1] * t)
+            read_t += weight * (part.into_t[0] * v + part.into_t[1] * t)
+        return read_v, read_t
+
+    @property
+    def _of_v(self) -> tuple[Term, ...]:
+        """The noise of V."""
+        return tuple(_weighted(part, part.into_v) for part in self.parts)
+
+    @property
+    def _of_t(self) -> tuple[Term, ...]:
+        """The noise of T."""
+        return tuple(_weighted(part, part.into_t) for part in self.parts)
+
+    def _noise(self, of_v: float, of_t: float) -> SummedNoise:
+        """Of so much of V and of T."""
+        return _mixed(self._of_v, self._of_t, of_v, of_t)
 
     @property
     def _knows_number(self) -> bool:
@@ -298,7 +351,7 @@ class CombinedMean(Combined):
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         """For the mean of the clipped values; rounding is included."""
         above, below = self._bins(noisy)
-        at_turns = _thresholds(self._noise(1.0, 1.0).terms, confidence)
+        at_turns = _thresholds(self._of_v, self._of_t, confidence)
 
         def accepted(p: float) -> bool:
             place = 2 * p * (_TURNS - 1)
@@ -323,20 +376,26 @@ class CombinedMean(Combined):
         rarely = self._tail(abs(off), 2 * share - 1) / 2
         return 1 - rarely if off < 0 else rarely
 
-    def _tail(self, distance: float, turn: float) -> float:
+    @property
+    def _tail(self) -> Callable[[float, float], float]:
         """At least P(|V − turn·T| ≥ distance), by a turn that has no less noise.
 
         Between two turns the noise is no larger than at one of them.
         """
-        place = turn * (_TURNS - 1)
-        if not self._is_lopsided:
-            return self._turned(math.ceil(abs(place) - 1e-9)).tail(distance)
-        beside = {math.floor(place + 1e-9), math.ceil(place - 1e-9)}
-        return max(self._turned(number).tail(distance) for number in beside)
+        turned, both = lru_cache(maxsize=None)(self._turned), self._is_lopsided
+
+        def tail(distance: float, turn: float) -> float:
+            place = turn * (_TURNS - 1)
+            if not both:
+                return turned(math.ceil(abs(place) - 1e-9)).tail(distance)
+            beside = {math.floor(place + 1e-9), math.ceil(place - 1e-9)}
+            return max(turned(number).tail(distance) for number in beside)
+
+        return tail
 
     @property
     def _is_lopsided(self) -> bool:
-        return _lopsided(self._noise(1.0, 1.0).terms)
+        return _lopsided(self._of_v)
 
     def predicted_error(self, cases: float, at: float | None) -> float:
         width = float(self.bounds.width)
@@ -347,11 +406,11 @@ class CombinedMean(Combined):
         return width * tails.clamped_error(noise, share, 1 - share)
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst wherever it lies
-        width = float(self.bounds.width)
+        width, tail = float(self.bounds.width), self._tail
 
         def one_side(at: float, off: float) -> float:
             """How likely a mean is estimated beyond `at`, which is so far from it."""
-            return self._tail(2 * off * cases, 2 * at - 1) / 2 if 0 < at < 1 else 0.0
+            return tail(2 * off * cases, 2 * at - 1) / 2 if 0 < at < 1 else 0.0
 
         def beyond(distance: float) -> float:
             """At the truth for which it is worst."""
@@ -366,7 +425,7 @@ class CombinedMean(Combined):
     def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats]:
         """As wide as at the limit, around values that are off by noise of the same size."""
         low, width = float(self.bounds.low), float(self.bounds.width)
-        at_turns, most = _thresholds(self._noise(1.0, 1.0).terms, CONFIDENCE), 2.0 * trial.cases
+        at_turns, most = _thresholds(self._of_v, self._of_t, CONFIDENCE), 2.0 * trial.cases
 
         def away(share: float) -> float:
             place = clamp(share, 0.0, 1.0) * 2 * (_TURNS - 1)
@@ -394,7 +453,7 @@ class CombinedSum(Combined):
     `ways` say of each part how much of its v and of its t make what is added up.
     """
 
-    ways: tuple[tuple[float, float], ...]
+    ways: tuple[Way, ...]
 
     @property
     def summed(self) -> SummedNoise:
@@ -459,14 +518,35 @@ class CombinedSum(Combined):
         return np.clip(scenario.value + noise * chances.laplace(), *self.output_range)
 
 
+def with_number(parts: Sequence[Part], numbers: Sequence[tuple[Part, Way]]) -> list[Part]:
+    """What tells a mean, and other releases that count the same cases; or what tells it alone.
+
+    Of those it is said how much of their v and of their t is the number. They are taken where that
+    is worth it.
+    """
+    of_v, of_t = ([_weighted(part, into) for part in parts] for into in ((1.0, 0.0), (0.0, 1.0)))
+    both, less, own = (
+        _mixed(tuple(of_v), tuple(of_t), *much).deviation ** 2
+        for much in ((1.0, 1.0), (1.0, -1.0), (0.0, 1.0))
+    )
+    counted = SummedNoise(tuple(_weighted(part, way) for part, way in numbers)).deviation ** 2
+    if own <= _WORTH_COUNTING * (own + counted):
+        return list(parts)
+    into_t, into_v = own / (own + counted), (both - less) / 4 / (own + counted)
+    corrected = [replace(part, into_v=(1.0, -into_v), into_t=(0.0, 1.0 - into_t)) for part in parts]
+    counting = [
+        replace(part, into_v=(into_v * v, into_v * t), into_t=(into_t * v, into_t * t))
+        for part, (v, t) in numbers
+    ]
+    return corrected + counting
+
+
 def combined_mean(bounds: Bounds, parts: Sequence[Part], *, counts: bool = True) -> CombinedMean:
     epsilon, adjacency = _promised(parts)
     return CombinedMean(bounds, epsilon, adjacency, False, tuple(parts), counts)  # noqa: FBT003
 
 
-def combined_sum(
-    bounds: Bounds, parts: Sequence[Part], ways: Sequence[tuple[float, float]]
-) -> CombinedSum:
+def combined_sum(bounds: Bounds, parts: Sequence[Part], ways: Sequence[Way]) -> CombinedSum:
     epsilon, adjacency = _promised(parts)
     return CombinedSum(bounds, epsilon, adjacency, False, tuple(parts), tuple(ways))  # noqa: FBT003
 
@@ -479,7 +559,7 @@ def added(
     `sizes` are how many integers each has; None if what one of them released does not add up.
     """
     parts: list[Part] = []
-    ways: list[tuple[float, float]] = []
+    ways: list[Way] = []
     for mechanism, size in zip(mechanisms, sizes, strict=True):
         if isinstance(mechanism, Combined):
             parts.extend(mechanism.parts)

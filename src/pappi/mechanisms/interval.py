@@ -48,6 +48,12 @@ case may also lose its value. The paper takes n·L to n·U as the range, which g
 
 Both need more noise than `two-bin` and `laplace`; they are here because the paper has them,
 and because a declared range narrower than the noise can make the sum's a better choice.
+
+**Why not permute-and-flip.** It is the choice of the largest score with exponential noise, where
+the exponential mechanism has Gumbel noise. Here m points of a stretch have the same score, and the
+largest of m exponential noises, less log m, is Gumbel noise as m grows. With 2^20 points over the
+range the two laws are the same for all that matters: 400 values, ε 0.1 and 1, median and p90, have
+errors that differ by 0.2 % at most, which is what the simulation itself leaves open.
 """
 
 from __future__ import annotations

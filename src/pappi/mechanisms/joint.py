@@ -83,8 +83,8 @@ _LEAST_UNIT = 1e-6
 _CONTINUOUS = math.inf
 _MOST_RADII = 20_000
 _TOLD = "beyond"
-_MOST_PARTS = 240
-_PARTS_ACROSS = 18
+_POINTS_EACH = 512  # in a deviation
+_FINE_WAVES = 17  # so many powers of 2: cubics are then off by less than 1e-7
 _LEAST_SLOPE = 1e-9
 _CLOSE = 1e-6
 _ROUNDED = 1e-6  # how far rounding may part tails beside a slope that is next to none
@@ -817,12 +817,11 @@ class JointPair:
         return False
 
     def spectrum(self, of_v: float, of_t: float, frequencies: Floats) -> Floats:
-        radii, numbers, spreads, weights = _gathered(self.noise)
-        waves = frequencies[:, np.newaxis]
-        product = np.sinc(waves * (of_v / math.pi) * (radii + 1 / self.span))
-        if of_t:
-            product *= np.sinc(waves * (of_t / math.pi) * spreads) * np.cos(waves * of_t * numbers)
-        return np.asarray(product @ weights)
+        largest = max(abs(of_v), abs(of_t))
+        if not largest:
+            return np.ones_like(frequencies)
+        apart, waves = _waves_of(self.noise, self.span, abs(of_v) / largest, abs(of_t) / largest)
+        return _between_points(waves, largest * frequencies / apart)
 
     def variance(self, of_v: float, of_t: float) -> float:
         reach = self.noise.radii + 1 / self.span
@@ -833,26 +832,48 @@ class JointPair:
         return self.away * max(abs(of_v), abs(of_t))
 
 
-@lru_cache(maxsize=256)
-def _gathered(noise: Noise) -> tuple[Floats, Floats, Floats, Floats]:
-    """Its parts, neighbours taken as one where there are very many: with the same variances."""
-    parts = noise.radii, np.abs(noise.numbers), noise.spreads
-    if len(noise.weights) <= _MOST_PARTS:
-        return *parts, noise.weights
-    cells = np.zeros(len(noise.weights), dtype=np.int64)
-    for part in parts[:2]:
-        if most := float(part.max()):
-            each = _MOST_PARTS if not noise.numbers.any() else _PARTS_ACROSS
-            cells = cells * (each + 1) + (part / most * each).astype(np.int64)
-    weights: Floats = np.bincount(cells, noise.weights).astype(np.float64)
-    known = weights > 0
+def _between_points(waves: Floats, places: Floats) -> Floats:
+    """A table that is even around both of its ends, between its points: by cubics."""
+    last = len(waves) - 4
+    places = np.mod(places, 2 * last)
+    places = np.where(places > last, 2 * last - places, places)
+    before = np.minimum(places.astype(np.int64), last)
+    x = places - before
+    p, q, r, s = (waves[before + each] for each in range(4))
+    outer, inner = x * (x - 1) / 6, (x + 1) * (x - 2) / 2
+    return np.asarray(outer * ((x + 1) * s - (x - 2) * p) + inner * ((x - 1) * q - x * r))
 
-    def mean(part: Floats) -> Floats:
-        return np.asarray(np.bincount(cells, noise.weights * part)[known] / weights[known])
 
-    radii, numbers = np.sqrt(mean(parts[0] ** 2)), mean(parts[1])
-    apart = np.maximum(mean(parts[1] ** 2) - numbers**2, 0.0)
-    return radii, numbers, np.sqrt(mean(parts[2] ** 2) + 3 * apart), weights[known]
+@lru_cache(maxsize=64)
+def _waves_of(noise: Noise, span: int, of_v: float, of_t: float) -> tuple[float, Floats]:
+    """The characteristic function of so much of v and of t, from one step below zero on.
+
+    Each part of the mixture is a sum of two uniform ones. Their law is taken on a fine grid, where
+    every value counts as the next point away from zero.
+    """
+    one, two = of_v * (noise.radii + 1 / span), of_t * noise.spreads
+    middles = of_t * noise.numbers
+    squares = one**2 / 3 + two**2 / 3 + middles**2
+    step = max(math.sqrt(float(noise.weights @ squares)), _LEAST_UNIT) / _POINTS_EACH
+    one, two = np.maximum(one, step), np.maximum(two, step)
+    points = np.arange(math.ceil(float((np.abs(middles) + one + two).max()) / step) + 1) * step
+    heights = noise.weights / (8 * one * two)
+    upto = np.zeros_like(points)  # the chance of everything up to there, by its four corners
+    for sign, corner in ((1, -one - two), (-1, one - two), (-1, two - one), (1, one + two)):
+        corners = middles + corner
+        order = np.argsort(corners)
+        seen = np.searchsorted(corners[order], points, side="right")
+        powers = (heights * corners**power for power in range(3))
+        flat, sloped, curved = (
+            np.concatenate(([0.0], np.cumsum(each[order])))[seen] for each in powers
+        )
+        upto += sign * (points * (points * flat - 2 * sloped) + curved)
+    size = 1 << max(len(points).bit_length() + 1, _FINE_WAVES)
+    masses = np.zeros(size)
+    masses[1 : len(points)] = np.maximum(np.diff(upto), 0.0)
+    masses[-1 : -len(points) : -1] = masses[1 : len(points)]
+    waves = np.fft.rfft(masses / masses.sum()).real
+    return 2 * math.pi / (size * step), np.concatenate((waves[1:2], waves, waves[-2:-4:-1]))
 
 
 @lru_cache(maxsize=1024)

@@ -44,6 +44,7 @@ from pappi.planning.measurements import (
     SAMPLED,
     THRESHOLD,
     Measurement,
+    Rules,
     recorded_histogram,
     recorded_measurement,
 )
@@ -100,6 +101,7 @@ __all__ = [
     "Option",
     "Plan",
     "Proposal",
+    "Rules",
     "Stretches",
     "added_plan",
     "advice_on",

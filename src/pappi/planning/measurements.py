@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from fractions import Fraction
 
 import numpy as np
@@ -39,6 +40,7 @@ from pappi.mechanisms import (
     registered,
 )
 from pappi.planning.bounds import bounds_of, is_integral, looseness_of
+from pappi.planning.expected import blocks_in
 from pappi.planning.ratios import Ratio, ratio_of
 from pappi.planning.targets import limit_of
 from pappi.ppinot import (
@@ -101,18 +103,25 @@ class Measurement:
         )
 
 
+class Rules(IntEnum):
+    """How plans were made at some time: what is on record is found by the rules of its time."""
+
+    BEFORE_HISTOGRAMS = 1
+    BINS_FOR_A_BLOCK = 2
+    NOW = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One PPI and how to release it: what its functions are made from.
 
-    `own` are the wishes for single functions, by their paths. What is on record may have been
-    planned `before` some mechanisms were there.
+    `own` are the wishes for single functions, by their paths.
     """
 
     ppi: Ppi
     log: PublicLog
     own: Mapping[str, NoiseOn] = field(default_factory=dict)
-    before: bool = False
+    rules: Rules = Rules.NOW
 
     @property
     def planned_cases(self) -> int:
@@ -122,6 +131,14 @@ class Request:
         record or a better rule would make another question of one that has been paid for.
         """
         return self.ppi.scope.last_cases or self.log.terms.cases
+
+    @property
+    def cases_for_bins(self) -> int:
+        """The same for the usual bins of a histogram: of a period of a grid, as declared."""
+        scope = self.ppi.scope
+        if scope.grid is None or scope.last_cases or self.rules < Rules.NOW:
+            return self.planned_cases
+        return max(round(self.log.terms.cases * blocks_in(self.log, scope)), 1)
 
     @property
     def scope_stability(self) -> int:
@@ -260,7 +277,7 @@ def _offered(
         if (each.name == wanted or not each.on_request)
         and (each.same_law_as is None or (each.name == wanted and not private))
         and not _lacks_range(each, path, request)
-        and not (each.newer and request.before)
+        and not (each.newer and request.rules <= Rules.BEFORE_HISTOGRAMS)
     ]
     if private:
         offered = offered[:1]  # the others need bounds to be worth anything
@@ -378,7 +395,7 @@ def _plain_task(measure: AggregatedMeasure, epsilon: Fraction, request: Request)
         integral,
         limits=measure.limits,
         skewed=measure_kind(measure.base, names) is Kind.DURATION,
-        cases=request.planned_cases,
+        cases=request.cases_for_bins,
     )
 
 

@@ -24,6 +24,7 @@ from pappi.planning.measurements import (
     UNBOUNDED,
     Measurement,
     Request,
+    Rules,
     measurements_of,
     why_not,
 )
@@ -112,11 +113,6 @@ class Plan:
         return self.measurements[0].mechanism.tells_beyond
 
     @property
-    def newer(self) -> bool:
-        """Whether the same question may be on record by another mechanism."""
-        return any(measurement.mechanism.newer for measurement in self.measurements)
-
-    @property
     def covers_noise_only(self) -> bool:
         """Whether its interval says nothing about how far off the value is otherwise."""
         return any(measurement.mechanism.covers_noise_only for measurement in self.measurements)
@@ -145,13 +141,13 @@ class Option:
     on_request: bool = False
 
 
-def plan_ppi(ppi: Ppi, epsilon: Epsilon, log: PublicLog, *, before: bool = False) -> Plan:
+def plan_ppi(ppi: Ppi, epsilon: Epsilon, log: PublicLog, rules: Rules = Rules.NOW) -> Plan:
     """The plan with the smallest predicted error, among those the PPI allows.
 
-    But one whose interval tells something comes first. What is on record may have been planned
-    `before` some mechanisms were there.
+    But one whose interval tells something comes first. What is on record may have been planned by
+    earlier `rules`.
     """
-    request = Request(ppi, log, before=before)
+    request = Request(ppi, log, rules=rules)
     options = list(_all_options(request, epsilon))
     plans = [each.plan for each in options if each.plan is not None and not each.on_request]
     if not plans:

@@ -297,6 +297,7 @@ def quote_record(quote: Quote) -> dict[str, Any]:
         "epsilon_note": quote.epsilon_note,
         "tells_nothing": quote.tells_nothing,
         **_derivable(quote),
+        "with_record": quote.with_record,
         "alternatives": [_alternative_record(alternative) for alternative in quote.alternatives],
         "options": [_option_record(option) for option in quote.options],
     }

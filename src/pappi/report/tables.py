@@ -399,6 +399,12 @@ def set_lines(quotes: Sequence[Quote]) -> list[str]:
 def _derivable_lines(quotes: Sequence[Quote]) -> Iterator[str]:
     """What follows from the record, and how exact that is compared with a release."""
     for quote in quotes:
+        if quote.with_record is not None:
+            within = error_text(quote.with_record, quote.unit)
+            yield (
+                f"{quote.ppi}: ε {quote.epsilon} is {within} together with what is on record: "
+                "pay with --no-derived, then read both with --derived."
+            )
         if quote.derivable is None:
             continue
         free = f"free, {error_text(quote.derivable.margin, quote.unit)}"

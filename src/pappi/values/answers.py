@@ -339,7 +339,7 @@ class Smoothed:
 class Source:
     """A release that an answer is derived from, by its number among past releases.
 
-    Releases about the same cases share a weight of 1.
+    Releases about the same cases share a weight of 1, and so do those that only count them.
     """
 
     number: int
@@ -603,9 +603,11 @@ class Quote:
     as well, there are none.
 
     `new_charges` counts the cells that are neither released nor derived yet, each of which costs
-    `epsilon`; `derivable` says which follow from the record. `clipping` says what is known about
-    the clipping error, which is not in the errors above. `untold` is what the interval's half-width
-    would be without counting the clipped cases as well, and None where they are not counted.
+    `epsilon`; `derivable` says which follow from the record. `with_record` is the half-width at
+    95 % of the release read together with what is on record, where that is less. `clipping` says
+    what is known about the clipping error, which is not in the errors above. `untold` is what
+    the interval's half-width would be without counting the clipped cases as well, and None where
+    they are not counted.
 
     `part_of_range` is the half-width at 95 % as a part of the output range, and `chance_to_decide`
     how likely its verdict is to be firm, averaged over where the value may lie.
@@ -653,6 +655,7 @@ class Quote:
     alternatives: tuple[Alternative, ...] = ()
     epsilon_note: str = ""
     derivable: Derivable | None = None
+    with_record: float | None = None
 
     @property
     def own_epsilon(self) -> Epsilon:
