@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup demo quick test long check format generated bench bench-utility bench-sets bench-planner \
-	bench-forecast bench-clipping bench-distribution bench-dashboard bench-mechanisms bench-calendar bench-groups bench-growth bench-import bench-startup bench-service bench-ledger experiments audit fuzz \
+	bench-forecast bench-clipping bench-distribution bench-dashboard bench-mechanisms bench-calendar bench-groups bench-releases bench-growth bench-import bench-startup bench-service bench-ledger experiments audit fuzz \
 	every-release race \
 	campaign faults engines docs screenshots picture requirements sbom dist clean
 
@@ -99,6 +99,9 @@ bench-calendar: setup  ## working hours, as a ratio to plain durations
 
 bench-groups: setup  ## what groups and persons add to an evaluation and a release, compared with hand-written SQL
 	$(BIN)/python -m benchmarks.groups
+
+bench-releases: setup  ## what a release costs beyond exact values: of one answer, of a few, of 6,000
+	$(BIN)/python -m benchmarks.releases
 
 bench-growth: setup  ## sealing the hundredth month beside the second, and beside other logs
 	$(BIN)/python -m benchmarks.growth

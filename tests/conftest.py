@@ -78,9 +78,11 @@ def _as_advised(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _planned_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def _planned_anew() -> Iterator[None]:
     """What one test has planned, perhaps with a planted fault, is not there for the next."""
-    monkeypatch.setattr(queries, "_PLANNED", {})
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr(queries, "_PLANNED", {})
+        yield
 
 
 def pytest_collection_finish() -> None:

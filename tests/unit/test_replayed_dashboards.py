@@ -13,6 +13,7 @@ import pytest
 import pappi
 from pappi.checkpoint import Released
 from pappi.errors import PappiError, UnknownLog
+from pappi.ledger import Charge, Entry, charges_in
 from pappi.session import Workspace
 from pappi.store import LedgerSession, Registry, WorkspaceFiles
 from pappi.values import Epsilon
@@ -167,3 +168,19 @@ def test_what_fails_for_one_is_worked_out_by_the_next(tmp_path: Path) -> None:
     with pytest.raises(PappiError):
         session.following(Registry(), "a dashboard", fails, lambda _: 1)
     assert session.following(Registry(), "a dashboard", lambda: 7, lambda _: 1) == 7
+
+
+def test_what_is_on_record_is_read_once_whatever_is_asked_next(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    def reading(entry: Entry) -> tuple[Charge, ...]:
+        read.append(entry.seq)
+        return charges_in(entry)
+
+    monkeypatch.setattr("pappi.ledger.ledger.charges_in", reading)
+    for days in (5, 6, 7):
+        asking(workspace).preview(ONE.replace("10 days", f"{10 + days} days") % "below")
+    assert read
+    assert len(read) == len(set(read))

@@ -31,6 +31,8 @@ UNUSED = (
     "pappi.planning.suggestions",
     "pappi.checkpoint.levels",
     "pappi.report.drawing",
+    "numpy.ma",
+    "concurrent.futures",
 )
 
 ASKED = """

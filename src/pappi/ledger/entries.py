@@ -67,7 +67,12 @@ def canonical_json(value: JSON) -> str:
     '{"from":"\\\\u03b5","to":[1,2]}'
     """
     plain = value if _is_plain(value) else _plain(value)
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return _CANONICAL.encode(plain)
+
+
+# Made once: a release writes thousands of values.
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
 
 
 def canonical_object(members: Mapping[str, str]) -> str:
@@ -109,7 +114,7 @@ def require_follows(entry: Entry, previous: str) -> None:
 
 def _digest(seq: int, at: str, kind: str, body: str, previous: str) -> str:
     # A JSON list, so that no two different entries run together into the same text.
-    text = json.dumps([seq, at, kind, body, previous], separators=(",", ":"))
+    text = _COMPACT.encode([seq, at, kind, body, previous])
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 

@@ -148,10 +148,10 @@ def plan_ppi(ppi: Ppi, epsilon: Epsilon, log: PublicLog, rules: Rules = Rules.NO
     earlier `rules`.
     """
     request = Request(ppi, log, rules=rules)
-    options = list(_all_options(request, epsilon))
-    plans = [each.plan for each in options if each.plan is not None and not each.on_request]
+    options = list(_allowed_options(request, epsilon))
+    plans = [each.plan for each in options if each.plan is not None]
     if not plans:
-        last = next(each for each in reversed(options) if not each.on_request)
+        last = options[-1]
         message = f"{ppi.position}: PPI '{ppi.id}' cannot be released: {last.reason}"
         raise NotReleasable(message, hint=last.hint)
     return min(plans, key=lambda plan: _rank(plan, request))
@@ -173,10 +173,12 @@ def plan_options(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Iterator[Option]
 
     Sets with a formula that no mechanism answers are left out, but for the PPI itself.
     """
-    yield from _all_options(Request(ppi, log), epsilon)
+    request = Request(ppi, log)
+    yield from _allowed_options(request, epsilon)
+    yield from _others(request, epsilon)
 
 
-def _all_options(request: Request, epsilon: Epsilon) -> Iterator[Option]:
+def _allowed_options(request: Request, epsilon: Epsilon) -> Iterator[Option]:
     ppi = request.ppi
     root = _with_whole_ratios(composition_tree(ppi.measure))
     try:
@@ -188,13 +190,13 @@ def _all_options(request: Request, epsilon: Epsilon) -> Iterator[Option]:
         yield Option((ROOT,), None, refusal.message, refusal.hint)
         return
     yield from islice(_options(root, request, epsilon), MOST_OPTIONS)
-    yield from _others(root, request, epsilon)
 
 
-def _others(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option]:
+def _others(request: Request, epsilon: Epsilon) -> Iterator[Option]:
     """What else the PPI could ask for, if it names no choice."""
     if not request.ppi.release.is_free:
         return
+    root = _with_whole_ratios(composition_tree(request.ppi.measure))
     for mechanism in on_request():
         asked = replace(request.ppi, release=ReleaseChoice(mechanism=mechanism))
         for option in _options(root, replace(request, ppi=asked), epsilon):
