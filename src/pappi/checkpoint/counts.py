@@ -52,6 +52,8 @@ def _counted(
     ledger: Ledger, count: Ppi, log: LogDeclaration, derivations: Derivations
 ) -> int | None:
     """The cases of one period, the mean of what is on record; None if nothing is."""
+    if derivations.nothing_on_record:
+        return None
     scope = planned(count, None, log.public).ppi.scope
     try:
         cells = cells_of(scope, log.horizon)[-_LATEST:]

@@ -188,6 +188,11 @@ class Derivations:
             self._derived[key] = None if figures is None else Derived(figures, release)
         return self._derived[key]
 
+    @property
+    def nothing_on_record(self) -> bool:
+        """Whether nobody has been charged for anything of the log yet."""
+        return not any(account.log == self._log.name for account in self._charges)
+
     def margin_with(self, release: Release, expected: ExpectedCases) -> float | None:
         """Within which the noise would keep a release, read together with the record, at 95 %.
 
