@@ -4,8 +4,8 @@
 
 Cases of three events over 24 months, five PPIs by the month; as they are, in 50 and in 500 declared
 groups, and with persons as the unit. Beside each stands the same in SQL by hand over the same
-table. Exits with 1 if a goal is missed. The least CPU of several runs; the machines are shared, so only ratios within one run
-mean anything.
+table. The least CPU of several runs; the machines are shared, so only ratios within one run mean
+anything. Exits with 1 if a goal is missed.
 """
 
 from __future__ import annotations
