@@ -852,7 +852,8 @@ def _written(charge: Charge) -> _Written:
     written = _WRITTEN.get(charge.key)
     if written is None:
         question = charge.question
-        parts = canonical_json([question["groups"], question["parts"]])
+        # A choice of a log's names is charged too, and has neither.
+        parts = canonical_json([question.get("groups"), question.get("parts")])
         texts = canonical_json(_cases(charge)), parts
         written = _Written(*map(sys.intern, texts))  # most differ in their periods alone
         if len(_WRITTEN) < _MOST_WRITTEN:
