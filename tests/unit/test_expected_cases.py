@@ -41,6 +41,7 @@ from pappi.ppinot import Catalogue, Ppi, parse_catalogue, parse_definitions, wri
 from pappi.report.wording import expected_text
 from pappi.store import LogDeclaration
 from pappi.values import Calendar, Epsilon, Grid, Period, PublicLog, Terms
+from tests.lengths import length
 from tests.small_logs import claims, workspace_with
 
 LOG = public_log()
@@ -282,9 +283,9 @@ def of_medians(period: str) -> list[float]:
 
 def test_a_median_is_forecast_wherever_in_its_bin_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: tried out in one place only, in the middle of a bin or near its end."""
-    for period in ("every month", "every quarter"):
+    for period in length(("every quarter",), ("every month", "every quarter")):
         assert all(LEAST <= ratio <= MOST for ratio in of_medians(period))
-    for place in (1.0, 0.95):
+    for place in length((1.0,), (1.0, 0.95)):
         monkeypatch.setattr("pappi.planning.trials._AROUND", np.full(1, place))
         _expected_half_widths.cache_clear()
         assert not all(LEAST <= ratio <= MOST for ratio in of_medians("every quarter"))
