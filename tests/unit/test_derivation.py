@@ -492,6 +492,20 @@ def test_a_new_draw_is_quoted_and_read_together_with_the_record(workspace: Works
     ]
 
 
+def test_what_is_quoted_together_with_the_record_is_read_with_it(tmp_path: Path) -> None:
+    """Quoted for the cases that a count has told: for those declared it may not be more exact."""
+    terms = replace(Terms(), block_budget=Epsilon.of(9), expected_cases=20)
+    workspace = workspace_with(tmp_path / "w", claims(120), NewLog(terms=terms))
+    session, usual = workspace.checkpoint(), asked("usual")
+    session.release(asked("number"), "3")
+    session.release(usual, "0.1", anyway=True, derived=False)
+    (quote,) = session.preview(usual, "0.2")
+    assert quote.with_record is not None
+    session.release(usual, "0.2", anyway=True, derived=False)
+    (both,) = session.release(usual, "0.2", derived=True)
+    assert {len(answer.derived_from) for answer in both.answers} == {2}
+
+
 def test_only_a_number_of_the_very_same_cases_is_read_with_a_share(workspace: Workspace) -> None:
     """What counts the cases that have a damage says nothing of how many there are."""
     session, limits = workspace.checkpoint(), parse_catalogue(f"log: small\nppis:\n{LIMITS}")

@@ -237,12 +237,20 @@ class Derivations:
             or (_is_ranked(measure) and self._about(measure, release, binned=True))
         )
 
-    def more_exact(self, release: Release) -> Derived | None:
-        """What was released, together with the record; None if nothing on record adds to it."""
-        derived = self.of(release)
+    def more_exact(self, release: Release, expected: ExpectedCases) -> Derived | None:
+        """What was released, together with the record; None if nothing on record adds to it.
+
+        Also if it is more exact only for as many cases as are expected by now: for those a quote
+        has promised it.
+        """
+        derived, plan = self.of(release), release.plan
         if derived is None or all(len(figure.sources) == 1 for figure in derived.figures):
             return None
-        return derived if self.margin(derived) < self._margin(release.plan) else None
+        better = (
+            self.margin(derived, each) < self._margin(plan.expecting(each))
+            for each in (plan.expected, expected)
+        )
+        return derived if any(better) else None
 
     def margin(self, derived: Derived, expected: ExpectedCases | None = None) -> float:
         """Within which the noise keeps every figure of it, at 95 %, in internal units.

@@ -477,11 +477,14 @@ class LocalSession:
         states = ledger.states(one.key for one in releases)
         released = {one.key for one in releases if states[one.key] is KeyState.RELEASED}
         derivations = self._derivations(ledger, log)
+        plans = {one.plan.ppi.id: one.plan for one in releases if one.key in released}
+        counting = counting_on_record(plans.values(), ledger, log, derivations)
+        expected = {plan.ppi.id: plan.expected for plan in counting}
 
         def read(one: Known) -> Known:
             if isinstance(one, Derived) or one.key not in released:
                 return one
-            return derivations.more_exact(one) or one
+            return derivations.more_exact(one, expected[one.plan.ppi.id]) or one
 
         return list(map(read, known))
 
