@@ -506,6 +506,32 @@ def test_what_is_quoted_together_with_the_record_is_read_with_it(tmp_path: Path)
     assert {len(answer.derived_from) for answer in both.answers} == {2}
 
 
+def test_what_others_do_meanwhile_does_not_put_off_what_is_read_with_the_record(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked anew is only what somebody else has paid for: else a busy log would never answer."""
+    session, limits = workspace.checkpoint(), parse_catalogue(f"log: small\nppis:\n{LIMITS}")
+    session.release(asked("stay"), "3")
+    session.release(limits, "0.2", derived=False)
+    tried, released = [], LocalSession._released
+
+    def attempt(*known: object, **how: object) -> object:
+        tried.append(known)
+        assert len(tried) == 1
+        return released(*known, **how)  # type: ignore[arg-type]
+
+    def answer(self: LocalSession, *known: object) -> object:
+        workspace.custody.stop("a moment")
+        workspace.custody.resume()
+        return answered(self, *known)  # type: ignore[arg-type]
+
+    answered = LocalSession.answer
+    monkeypatch.setattr(LocalSession, "_released", attempt)
+    monkeypatch.setattr(LocalSession, "answer", answer)
+    both = session.release(limits, "0.2", derived=True)
+    assert all(len(answer.derived_from) == 2 for one in both for answer in one.answers)
+
+
 def test_only_a_number_of_the_very_same_cases_is_read_with_a_share(workspace: Workspace) -> None:
     """What counts the cases that have a damage says nothing of how many there are."""
     session, limits = workspace.checkpoint(), parse_catalogue(f"log: small\nppis:\n{LIMITS}")

@@ -443,6 +443,7 @@ class LocalSession:
         """
         before = self._ledger_session.registry(ledger).last
         known = [one for own in self._on_record(plans, ledger, log, derived) for one in own]
+        asked = [one.key for one in _releases_in([known])]
         if derived:
             known = self._as_exact_as_possible(known, ledger, log)
         releases = _releases_in([known])
@@ -461,7 +462,7 @@ class LocalSession:
         def check() -> None:
             if self._ledger_session.registry(ledger).last != before:
                 now = _releases_in(self._on_record(plans, ledger, log, derived))
-                if [one.key for one in now] != [one.key for one in releases]:
+                if [one.key for one in now] != asked:
                     raise _Overtaken
 
         try:
