@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pappi.checkpoint import LocalSession
+from pappi.checkpoint import LocalSession, derivation
 from pappi.custody import NewLog
 from pappi.errors import PappiError, UsageError
 from pappi.ppinot import Catalogue, Ppi, parse_catalogue
@@ -490,6 +490,17 @@ def test_a_new_draw_is_quoted_and_read_together_with_the_record(workspace: Works
     assert [[a.value for a in one.answers] for one in replayed] == [
         [a.value for a in one.answers] for one in paid
     ]
+
+
+def test_nothing_is_kept_of_what_is_only_previewed(workspace: Workspace) -> None:
+    """A preview costs nothing: of as many as there are, what is kept would fill the memory."""
+    session, limits = workspace.checkpoint(), parse_catalogue(f"log: small\nppis:\n{LIMITS}")
+    session.release(asked("stay"), "3")
+    session.preview(limits, "0.2")
+    before = set(derivation._WRITTEN)
+    for epsilon in ("0.1", "0.11", "0.12"):
+        assert session.preview(limits, epsilon)[0].with_record is not None
+    assert set(derivation._WRITTEN) == before
 
 
 def test_what_is_quoted_together_with_the_record_is_read_with_it(tmp_path: Path) -> None:

@@ -423,7 +423,8 @@ class Derivations:
     ) -> Iterator[_Observation]:
         """The figures of a release that tell about a measure, from one of its functions."""
         question: Mapping[str, Any] = charge.question
-        asked = self._form_of(measure), _written(charge).parts
+        written = _newly_written(charge) if seq == _NOT_YET else _written(charge)
+        asked = self._form_of(measure), written.parts
         key, readings_of = (
             (asked, charge.amount, binned),
             self._histograms if binned else self._readings,
@@ -851,16 +852,21 @@ class _Written(NamedTuple):
 
 
 def _written(charge: Charge) -> _Written:
-    """Written once for a key, which stands for all of it, as far as there is room."""
+    """Written once for a key on record, which stands for all of it, as far as there is room."""
     written = _WRITTEN.get(charge.key)
     if written is None:
-        question = charge.question
-        parts = canonical_json([question["groups"], question["parts"]])
-        texts = canonical_json(_cases(charge)), parts
-        written = _Written(*map(sys.intern, texts))  # most differ in their periods alone
+        written = _newly_written(charge)
         if len(_WRITTEN) < _MOST_WRITTEN:
             _WRITTEN[charge.key] = written
     return written
+
+
+def _newly_written(charge: Charge) -> _Written:
+    """Of what is not on record, nothing is kept: it costs nothing to ask for it, however long."""
+    question = charge.question
+    parts = canonical_json([question["groups"], question["parts"]])
+    texts = canonical_json(_cases(charge)), parts
+    return _Written(*map(sys.intern, texts))  # most differ in their periods alone
 
 
 _MOST_WRITTEN = 20_000
