@@ -53,6 +53,7 @@ from pappi.checkpoint.queries import (
     at_accuracy,
     catalogue_of,
     checked_log,
+    digest_of,
     epsilon_if_any,
     epsilon_of,
     planned,
@@ -517,7 +518,7 @@ class LocalSession:
             registry = self._ledger_session.registry(ledger)
             asker = self._caller.name if self._caller.name in registry.subscribed else None
             following = partial(self._ledger_session.following, registry)
-            asked = asker, repr(catalogue)  # also what equality does not look at
+            asked = asker, digest_of(repr(catalogue))  # also what equality does not look at
 
             def replayed() -> tuple[Series, ...]:
                 return following(
