@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pappi.checkpoint import LocalSession
+from pappi.checkpoint import LocalSession, derivation
 from pappi.custody import NewLog
 from pappi.errors import PappiError, UsageError
 from pappi.ppinot import Catalogue, Ppi, parse_catalogue
@@ -490,6 +490,57 @@ def test_a_new_draw_is_quoted_and_read_together_with_the_record(workspace: Works
     assert [[a.value for a in one.answers] for one in replayed] == [
         [a.value for a in one.answers] for one in paid
     ]
+
+
+def test_nothing_is_kept_of_what_is_only_previewed(workspace: Workspace) -> None:
+    """A preview costs nothing: of as many as there are, what is kept would fill the memory."""
+    session, limits = workspace.checkpoint(), parse_catalogue(f"log: small\nppis:\n{LIMITS}")
+    session.release(asked("stay"), "3")
+    session.preview(limits, "0.2")
+    before = set(derivation._WRITTEN)
+    for epsilon in ("0.1", "0.11", "0.12"):
+        assert session.preview(limits, epsilon)[0].with_record is not None
+    assert set(derivation._WRITTEN) == before
+
+
+def test_what_is_quoted_together_with_the_record_is_read_with_it(tmp_path: Path) -> None:
+    """Quoted for the cases that a count has told: for those declared it may not be more exact."""
+    terms = replace(Terms(), block_budget=Epsilon.of(9), expected_cases=20)
+    workspace = workspace_with(tmp_path / "w", claims(120), NewLog(terms=terms))
+    session, usual = workspace.checkpoint(), asked("usual")
+    session.release(asked("number"), "3")
+    session.release(usual, "0.1", anyway=True, derived=False)
+    (quote,) = session.preview(usual, "0.2")
+    assert quote.with_record is not None
+    session.release(usual, "0.2", anyway=True, derived=False)
+    (both,) = session.release(usual, "0.2", derived=True)
+    assert {len(answer.derived_from) for answer in both.answers} == {2}
+
+
+def test_what_others_do_meanwhile_does_not_put_off_what_is_read_with_the_record(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked anew is only what somebody else has paid for: else a busy log would never answer."""
+    session, limits = workspace.checkpoint(), parse_catalogue(f"log: small\nppis:\n{LIMITS}")
+    session.release(asked("stay"), "3")
+    session.release(limits, "0.2", derived=False)
+    tried, released = [], LocalSession._released
+
+    def attempt(*known: object, **how: object) -> object:
+        tried.append(known)
+        assert len(tried) == 1
+        return released(*known, **how)  # type: ignore[arg-type]
+
+    def answer(self: LocalSession, *known: object) -> object:
+        workspace.custody.stop("a moment")
+        workspace.custody.resume()
+        return answered(self, *known)  # type: ignore[arg-type]
+
+    answered = LocalSession.answer
+    monkeypatch.setattr(LocalSession, "_released", attempt)
+    monkeypatch.setattr(LocalSession, "answer", answer)
+    both = session.release(limits, "0.2", derived=True)
+    assert all(len(answer.derived_from) == 2 for one in both for answer in one.answers)
 
 
 def test_only_a_number_of_the_very_same_cases_is_read_with_a_share(workspace: Workspace) -> None:

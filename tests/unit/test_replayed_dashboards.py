@@ -11,7 +11,7 @@ from threading import Event
 import pytest
 
 import pappi
-from pappi.checkpoint import Released
+from pappi.checkpoint import Released, queries
 from pappi.errors import PappiError, UnknownLog
 from pappi.ledger import Charge, Entry, charges_in
 from pappi.session import Workspace
@@ -136,6 +136,26 @@ def test_only_so_much_is_kept_in_memory(tmp_path: Path) -> None:
     assert calls == [0, 1, 2, 3, 4]
     assert kept(0, 10_000) == 0
     assert calls[-1] == 0, "the first made room"
+
+
+def of_many_groups(number: int) -> str:
+    keys = ", ".join(f"group {number} {key}" for key in range(1_000))
+    share = f"{{condition: {{activity: Pay}}}}, by: {{data: channel, keys: [{keys}]}}"
+    return f"log: small\nppis: [{{id: paid, epsilon: 0.1, measure: {{share: {share}}}}}]\n"
+
+
+def test_what_is_kept_of_long_definitions_is_bounded_by_their_length(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever may ask has many catalogues planned, and replayed, for nothing."""
+    monkeypatch.setattr(queries, "_MOST_PLANNED", 50_000)
+    session = workspace.checkpoint()
+    for number in range(6):
+        assert not session.replay(of_many_groups(number))
+        assert 1 <= len(queries._PLANNED) <= 4
+    _, known = session._ledger_session._following
+    assert len(known) == 12
+    assert max(len(repr(key)) for key in known) < 500
 
 
 def test_what_many_ask_for_at_once_is_worked_out_once(tmp_path: Path) -> None:

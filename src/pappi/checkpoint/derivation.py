@@ -242,12 +242,20 @@ class Derivations:
             or (_is_ranked(measure) and self._about(measure, release, binned=True))
         )
 
-    def more_exact(self, release: Release) -> Derived | None:
-        """What was released, together with the record; None if nothing on record adds to it."""
-        derived = self.of(release)
+    def more_exact(self, release: Release, expected: ExpectedCases) -> Derived | None:
+        """What was released, together with the record; None if nothing on record adds to it.
+
+        Also if it is more exact only for as many cases as are expected by now: for those a quote
+        has promised it.
+        """
+        derived, plan = self.of(release), release.plan
         if derived is None or all(len(figure.sources) == 1 for figure in derived.figures):
             return None
-        return derived if self.margin(derived) < self._margin(release.plan) else None
+        better = (
+            self.margin(derived, each) < self._margin(plan.expecting(each))
+            for each in (plan.expected, expected)
+        )
+        return derived if any(better) else None
 
     def margin(self, derived: Derived, expected: ExpectedCases | None = None) -> float:
         """Within which the noise keeps every figure of it, at 95 %, in internal units.
@@ -420,7 +428,8 @@ class Derivations:
     ) -> Iterator[_Observation]:
         """The figures of a release that tell about a measure, from one of its functions."""
         question: Mapping[str, Any] = charge.question
-        asked = self._form_of(measure), _written(charge).parts
+        written = _newly_written(charge) if seq == _NOT_YET else _written(charge)
+        asked = self._form_of(measure), written.parts
         key, readings_of = (
             (asked, charge.amount, binned),
             self._histograms if binned else self._readings,
@@ -848,17 +857,22 @@ class _Written(NamedTuple):
 
 
 def _written(charge: Charge) -> _Written:
-    """Written once for a key, which stands for all of it, as far as there is room."""
+    """Written once for a key on record, which stands for all of it, as far as there is room."""
     written = _WRITTEN.get(charge.key)
     if written is None:
-        question = charge.question
-        # A choice of a log's names is charged too, and has neither.
-        parts = canonical_json([question.get("groups"), question.get("parts")])
-        texts = canonical_json(_cases(charge)), parts
-        written = _Written(*map(sys.intern, texts))  # most differ in their periods alone
+        written = _newly_written(charge)
         if len(_WRITTEN) < _MOST_WRITTEN:
             _WRITTEN[charge.key] = written
     return written
+
+
+def _newly_written(charge: Charge) -> _Written:
+    """Of what is not on record, nothing is kept: it costs nothing to ask for it, however long."""
+    question = charge.question
+    # A choice of a log's names is charged too, and has neither.
+    parts = canonical_json([question.get("groups"), question.get("parts")])
+    texts = canonical_json(_cases(charge)), parts
+    return _Written(*map(sys.intern, texts))  # most differ in their periods alone
 
 
 _MOST_WRITTEN = 20_000

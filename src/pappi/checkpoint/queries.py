@@ -144,19 +144,24 @@ def plans_of(catalogue: Catalogue, epsilon: Epsilon | None, log: PublicLog) -> t
     PPIs for which nobody names an ε get what they need. Planned once, whoever asks: plans follow
     from the definitions and from what is public about the log, by all of which they are kept.
     """
-    asked = repr((catalogue, epsilon, log))  # also what equality does not look at
-    asked = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
-    plans = _PLANNED.get(asked)
+    defined = repr(catalogue)  # also what equality does not look at
+    asked = digest_of(repr((defined, epsilon, log)))
+    plans, _ = _PLANNED.get(asked, (None, 0))
     if plans is None:
         plans = _plans_of(catalogue, epsilon, log)
-        if sum(map(len, list(_PLANNED.values()))) + len(plans) > _MOST_PLANNED:
+        if sum(length for _, length in list(_PLANNED.values())) + len(defined) > _MOST_PLANNED:
             _PLANNED.clear()
-        _PLANNED[asked] = plans
+        _PLANNED[asked] = plans, len(defined)
     return plans
 
 
-_PLANNED: dict[str, tuple[Plan, ...]] = {}
-_MOST_PLANNED = 1_000
+def digest_of(text: str) -> str:
+    """What a text is kept by that may be very long."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_PLANNED: dict[str, tuple[tuple[Plan, ...], int]] = {}
+_MOST_PLANNED = 5_000_000  # characters of definitions, each of which takes some 6 bytes planned
 
 
 def _plans_of(catalogue: Catalogue, epsilon: Epsilon | None, log: PublicLog) -> tuple[Plan, ...]:

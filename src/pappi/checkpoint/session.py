@@ -53,6 +53,7 @@ from pappi.checkpoint.queries import (
     at_accuracy,
     catalogue_of,
     checked_log,
+    digest_of,
     epsilon_if_any,
     epsilon_of,
     planned,
@@ -443,6 +444,7 @@ class LocalSession:
         """
         before = self._ledger_session.registry(ledger).last
         known = [one for own in self._on_record(plans, ledger, log, derived) for one in own]
+        asked = [one.key for one in _releases_in([known])]
         if derived:
             known = self._as_exact_as_possible(known, ledger, log)
         releases = _releases_in([known])
@@ -461,7 +463,7 @@ class LocalSession:
         def check() -> None:
             if self._ledger_session.registry(ledger).last != before:
                 now = _releases_in(self._on_record(plans, ledger, log, derived))
-                if [one.key for one in now] != [one.key for one in releases]:
+                if [one.key for one in now] != asked:
                     raise _Overtaken
 
         try:
@@ -477,11 +479,14 @@ class LocalSession:
         states = ledger.states(one.key for one in releases)
         released = {one.key for one in releases if states[one.key] is KeyState.RELEASED}
         derivations = self._derivations(ledger, log)
+        plans = {one.plan.ppi.id: one.plan for one in releases if one.key in released}
+        counting = counting_on_record(plans.values(), ledger, log, derivations)
+        expected = {plan.ppi.id: plan.expected for plan in counting}
 
         def read(one: Known) -> Known:
             if isinstance(one, Derived) or one.key not in released:
                 return one
-            return derivations.more_exact(one) or one
+            return derivations.more_exact(one, expected[one.plan.ppi.id]) or one
 
         return list(map(read, known))
 
@@ -513,7 +518,7 @@ class LocalSession:
             registry = self._ledger_session.registry(ledger)
             asker = self._caller.name if self._caller.name in registry.subscribed else None
             following = partial(self._ledger_session.following, registry)
-            asked = asker, repr(catalogue)  # also what equality does not look at
+            asked = asker, digest_of(repr(catalogue))  # also what equality does not look at
 
             def replayed() -> tuple[Series, ...]:
                 return following(
