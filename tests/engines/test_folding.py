@@ -23,7 +23,7 @@ from pappi.engine.duck import Duck, opened_duck
 from pappi.engine.expressions import FIRST_POSITION, Source
 from pappi.engine.folding import Cases, Hits, _whole_cases
 from pappi.engine.query import CaseQuery, calendars_of
-from pappi.engine.table import Column
+from pappi.engine.table import Column, key_numbers
 from pappi.ppinot import (
     ConditionMeasure,
     CountMeasure,
@@ -238,6 +238,39 @@ def test_a_batch_that_cuts_a_case_in_two_is_noticed(monkeypatch: pytest.MonkeyPa
     )
     with pytest.raises(AssertionError):
         require_same(*both(log, asked))
+
+
+KEYS = ("v", "", "it's")
+texts = st.builds(DataMeasure, st.just("word"), picks, st.none() | occurs)
+
+
+def keys_of(log: Sequence[Sequence[Event]], asked: DataMeasure) -> list[list[int]]:
+    """Which key each case has: told by the database event by event, and looked up in texts."""
+    query = CaseQuery(CaseBorder.START, [asked], VOCABULARY, keys={asked: KEYS})
+    with closing(duckdb.connect()) as connection:
+        connection.register("given", stored(log))
+        connection.execute("CREATE TABLE log AS SELECT * FROM given ORDER BY pos")
+        reader = Duck(connection, {})
+        numbered, plain = (
+            reader.cases(each, FOLDED)["m0"] for each in (query, replace(query, keys={}))
+        )
+    return [key_numbers(pa.array(of), KEYS[1:]).tolist() for of in (numbered, plain)]
+
+
+@given(log=logs, asked=texts)
+def test_a_group_is_the_same_whether_its_text_is_read_or_its_key(
+    log: list[list[Event]], asked: DataMeasure
+) -> None:
+    numbered, plain = keys_of(log, asked)
+    assert numbered == plain
+
+
+def test_a_text_that_is_no_key_hides_the_key_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[list[Event]] = [[("A", n, None, word, None) for n, word in enumerate(("", "u"))]]
+    asked = DataMeasure("word", Pick.LAST)
+    assert keys_of(log, asked) == [[-1], [-1]]
+    monkeypatch.setattr("pappi.engine.folding._FIRST_KEY", 1)  # so it would be as good as missing
+    assert keys_of(log, asked) == [[0], [-1]]
 
 
 def test_events_that_come_out_of_order_are_refused() -> None:

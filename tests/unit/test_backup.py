@@ -170,6 +170,27 @@ def test_a_backup_of_a_rolled_back_ledger_is_refused(workspace: Workspace, tmp_p
     assert not list(tmp_path.glob("*b.tar*"))
 
 
+@pytest.mark.parametrize("lost", ["*.json", "*.duckdb"])
+def test_a_backup_without_the_events_of_a_log_is_refused(
+    workspace: Workspace, tmp_path: Path, lost: str
+) -> None:
+    (file,) = (workspace.root / "events").glob(lost)
+    kept = file.read_bytes()
+    file.unlink()
+    with pytest.raises(WorkspaceError, match=f"'small' cannot be backed up: .*{file.name}"):
+        back_up(open_workspace(workspace.root), tmp_path / "b.tar")
+    assert not list(tmp_path.glob("*b.tar*"))
+    file.write_bytes(kept)
+    back_up(open_workspace(workspace.root), tmp_path / "b.tar")
+
+
+def test_a_backup_does_without_the_events_of_a_log_that_was_removed(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    workspace.custody.remove("small")
+    back_up(open_workspace(workspace.root), tmp_path / "b.tar")
+
+
 def test_a_backup_is_never_overwritten_and_never_half_written(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

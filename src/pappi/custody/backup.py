@@ -32,11 +32,13 @@ from pappi.ledger import EntryKind, Ledger, Mark, MarkFile, open_ledger
 from pappi.store import (
     LAYOUT,
     MARKER,
+    LedgerSession,
     LogDeclaration,
     Registry,
     WorkspaceFiles,
     event_files,
     open_workspace,
+    require_events,
     staging,
     sync_folder,
     today,
@@ -68,6 +70,7 @@ def back_up(files: WorkspaceFiles, to: Path) -> Backup:
     if to.exists():
         raise WorkspaceError(f"{to} already exists", hint="name a new file")
     with staging(files.events) as folder:
+        _require_every_log(files)
         # Read before the ledger is copied, because other writers move the mark forward.
         marked = files.mark.read()
         parts = {name: files.root / name for name in _PLAIN if (files.root / name).exists()}
@@ -87,6 +90,25 @@ def back_up(files: WorkspaceFiles, to: Path) -> Backup:
         }
         _write_archive(to, manifest, parts)
     return Backup(head, made)
+
+
+def _require_every_log(files: WorkspaceFiles) -> None:
+    """Refuse to leave out, in silence, a log whose events are missing: the copies of before may
+    be thrown away for this one.
+    """
+    with closing(LedgerSession(files)) as session, session.ledger() as ledger:
+        logs = session.registry(ledger).logs
+    for log in logs.values():
+        if not log.removed and isinstance(log.place(files.events), Path):
+            try:
+                require_events(files.events, log.table, log.public.vocabulary.attributes)
+            except WorkspaceError as error:
+                raise WorkspaceError(
+                    f"the log '{log.name}' cannot be backed up: {error.message}",
+                    hint="restore its events from an earlier backup, or remove the log; "
+                    "nothing was written",
+                    detail=error.detail,
+                ) from error
 
 
 def restore(archive: Path, root: Path) -> Backup:

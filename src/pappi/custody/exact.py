@@ -101,9 +101,9 @@ def _series(ppi: Ppi, tables: Mapping[Period, CaseTable]) -> Iterator[ExactAnswe
     groups = grouping.keys if grouping else (None,)
     shown, view = _Shown(ppi.id, ppi.shown_unit), ppi.view
     answers = (
-        (period, group, _above(ppi.measure, row))
+        (period, group, part)
         for period, columns in figures.items()
-        for group, *row in zip(groups, *columns, strict=True)
+        for group, part in zip(groups, _formula(ppi.measure, columns), strict=True)
     )
     if not isinstance(view, Comparing):
         yield from starmap(shown.answer, answers)
@@ -193,10 +193,15 @@ def _counted(holds: NDArray[np.bool_], cuts: NDArray[np.intp]) -> list[int]:
     return list(np.diff(np.concatenate(([0], np.cumsum(holds)))[cuts]).tolist())
 
 
+def _formula(formula: MultiInstance, columns: Sequence[_Column]) -> _Column:
+    """A formula of its variables, which may be one measure alone."""
+    if len(columns) == 1:
+        return columns[0]
+    return [_above(formula, row) for row in zip(*columns, strict=True)]
+
+
 def _above(formula: MultiInstance, row: Sequence[_Part]) -> _Part:
-    """A formula of its variables; `cases` and `beyond` are of the one with the most beyond."""
-    if len(row) == 1:
-        return row[0]
+    """The same for one group; `cases` and `beyond` are of the variable with the most beyond."""
     paths = (path for path, _ in aggregated_measures(formula))
     parts = dict(zip(paths, row, strict=True))
     value = value_above(formula, {path: part.value for path, part in parts.items()})

@@ -177,9 +177,7 @@ class _Reading:
         for grouping in self.groupings:
             known = keys.get(grouping.by, ())
             keys[grouping.by] = tuple(dict.fromkeys((*known, *grouping.keys)))
-        return CaseQuery(
-            self.anchor, lot, self.vocabulary, calendars=self.calendars, keys=keys
-        )
+        return CaseQuery(self.anchor, lot, self.vocabulary, calendars=self.calendars, keys=keys)
 
 
 def _answered(

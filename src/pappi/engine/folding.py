@@ -172,9 +172,7 @@ def _key_numbered(text: exp.Expr, keys: tuple[str, ...]) -> exp.Expr:
     itself, which would have to be copied twice for every event.
     """
     among = exp.DataType(this=exp.DType.ENUM, expressions=list(map(exp.Literal.string, keys)))
-    place = exp.Anonymous(
-        this="enum_code", expressions=[exp.TryCast(this=text.copy(), to=among)]
-    )
+    place = exp.Anonymous(this="enum_code", expressions=[exp.TryCast(this=text.copy(), to=among)])
     number = exp.Add(
         this=exp.Cast(this=place, to=exp.DType.INT.into_expr()),
         expression=exp.Literal.number(_FIRST_KEY),

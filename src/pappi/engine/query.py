@@ -65,7 +65,7 @@ class CaseQuery:
     calendars: Calendars = field(default_factory=dict)
     placed: bool = True
     keys: KeysOf = field(default_factory=dict)
-    _texts: dict[object, str] = field(default_factory=dict, repr=False, compare=False)
+    _texts: dict[object, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def written(self, of: object, query: Callable[[], exp.Expr]) -> str:
         """A query as text, written once for all ranges of a log."""

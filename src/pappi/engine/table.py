@@ -42,6 +42,7 @@ Scan = dict[str, Column | Texts]
 _TRUNCATION, _BUCKETS, _LATEST = b"truncation", b"buckets", b"latest"
 _FEW = 64
 _COUNTED = 2**15
+_BITS = 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +103,8 @@ class CaseTable:
         counts[rows] = False
         block = _block_numbers(self.anchor_us[rows], horizon, zone)
         blocks = int(block.max(initial=0)) + 1
-        number = person[rows] * blocks + block
-        order = np.argsort(number)  # in which order those of one person and block stand is all one
-        rows, runs = rows[order], _Runs.of(number[order], blocks, unit)
+        rows, numbers = _in_order_of(person[rows] * blocks + block, rows)
+        runs = _Runs.of(numbers, blocks, unit)
         all_stay = runs.room >= runs.lengths
         counts[rows[runs.cases(all_stay)]] = True
         # Only where some of a person's cases in a block stay, and others do not, it matters which.
@@ -224,6 +224,19 @@ def key_numbers(texts: Texts, keys: Sequence[str]) -> NDArray[np.int16] | NDArra
     if coded:
         found = pc.fill_null(found.take(texts.indices), -1)
     return np.asarray(found.to_numpy())
+
+
+def _in_order_of(
+    numbers: NDArray[np.int64], rows: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Rows and their numbers in the order of the numbers."""
+    bits = int(rows.max(initial=0)).bit_length()
+    if int(numbers.max(initial=0)).bit_length() + bits > _BITS:
+        order = np.argsort(numbers)
+        return rows[order], numbers[order]
+    # Both in one number, which is sorted several times as fast as an order is found.
+    together = np.sort(numbers << bits | rows)
+    return together & ((1 << bits) - 1), together >> bits
 
 
 @dataclass(frozen=True, slots=True)
