@@ -117,6 +117,17 @@ def test_a_case_that_goes_on_in_a_later_batch_is_put_together(tmp_path: Path) ->
     assert rows == [("1", 1, 1), ("1", 2, 1), ("2", 3, 3), ("2", 4, 3), ("3", 5, 5), ("4", 6, 6)]
 
 
+def test_a_folder_that_is_called_like_a_column_says_nothing_of_events(tmp_path: Path) -> None:
+    """Readers of Parquet files take `case_id=7` in a path for what all rows have."""
+    events = tmp_path / "case_id=7" / "activity=A" / "events"
+    events.parent.mkdir(parents=True)
+    batch = {**core("1", "2", "1"), "activity": ["X", "Y", "Z"], "ts_us": [2, 1, 1]}
+    import_events(events, "log", TableReader(batch))
+    with open_readonly(events, "log") as connection:
+        rows = connection.sql("SELECT case_id, activity, ts_us FROM log ORDER BY pos").fetchall()
+    assert rows == [("1", "Z", 1), ("1", "X", 2), ("2", "Y", 1)]
+
+
 def test_a_full_disk_while_batches_are_put_aside_leaves_no_trace(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

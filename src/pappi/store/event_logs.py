@@ -449,7 +449,9 @@ class Spool:
                 for name in names
             )
             file = exp.Literal.string(str(aside.path)).sql("duckdb")
-            every.append(f"SELECT {columns} FROM read_parquet({file})")  # noqa: S608
+            # Else a folder of its path that is called `activity=A` would be the activity of all.
+            read = f"read_parquet({file}, hive_partitioning = false)"
+            every.append(f"SELECT {columns} FROM {read}")  # noqa: S608
         return " UNION ALL ".join(every)
 
     def limit_memory(self, times: int = 1, more: int = 0) -> None:
