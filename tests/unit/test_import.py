@@ -6,6 +6,8 @@ import errno
 from collections.abc import Callable, Generator
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import process_time
 from typing import Any
 
 import pyarrow as pa
@@ -117,6 +119,17 @@ def test_a_case_that_goes_on_in_a_later_batch_is_put_together(tmp_path: Path) ->
     assert rows == [("1", 1, 1), ("1", 2, 1), ("2", 3, 3), ("2", 4, 3), ("3", 5, 5), ("4", 6, 6)]
 
 
+def test_a_folder_that_is_called_like_a_column_says_nothing_of_events(tmp_path: Path) -> None:
+    """Readers of Parquet files take `case_id=7` in a path for what all rows have."""
+    events = tmp_path / "case_id=7" / "activity=A" / "events"
+    events.parent.mkdir(parents=True)
+    batch = {**core("1", "2", "1"), "activity": ["X", "Y", "Z"], "ts_us": [2, 1, 1]}
+    import_events(events, "log", TableReader(batch))
+    with open_readonly(events, "log") as connection:
+        rows = connection.sql("SELECT case_id, activity, ts_us FROM log ORDER BY pos").fetchall()
+    assert rows == [("1", "Z", 1), ("1", "X", 2), ("2", "Y", 1)]
+
+
 def test_a_full_disk_while_batches_are_put_aside_leaves_no_trace(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,6 +143,25 @@ def test_a_full_disk_while_batches_are_put_aside_leaves_no_trace(
     with pytest.raises(WorkspaceError, match="No space left"):
         import_events(workspace, "log", TableReader(core("1", "2", "1")))
     assert content(workspace) == before
+
+
+def test_columns_that_turn_up_late_cost_no_more_where_cases_come_apart() -> None:
+    """What is put aside is read at once, however many files it lies in."""
+    count = 150
+    columns = tuple(Column(f"a{k}", f"n{k}", Kind.TEXT, "text") for k in range(count))
+
+    def seconds(*cases: str) -> float:
+        batches = [{**core(*cases), f"a{k}": ["x", "y", "z"]} for k in range(count)]
+        with TemporaryDirectory() as folder:
+            begun = process_time()
+            import_events(Path(folder), "log", TableReader(*batches, columns=columns))
+            return process_time() - begun
+
+    for _ in range(3):
+        in_order, apart = seconds("1", "1", "2"), seconds("1", "2", "1")
+        if apart < in_order:
+            return
+    pytest.fail(f"{apart:.2f} s instead of {in_order:.2f} s")
 
 
 def test_ties_are_those_of_a_case_however_the_file_is_ordered(tmp_path: Path) -> None:

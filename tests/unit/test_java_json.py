@@ -717,6 +717,22 @@ def test_what_a_catalogue_says_of_a_ppi_is_what_java_says_or_more(key: str) -> N
     assert f"the object 'catalogue' has another {key}" in problems(text)[0]
 
 
+@pytest.mark.parametrize(
+    ("fields", "refused"),
+    [
+        ({"privacy": {"epsilon": 0.1, "answer": "verdict"}}, "privacy"),
+        ({"valueRange": {"low": 0, "high": 5}}, "valueRange"),
+        ({"groupTargets": [{"value": "web", "refMax": 2}]}, "groupTargets"),
+        ({"scope": {**MONTHLY, "frequency": 3, "calendar": "quarter"}}, "calendar"),
+        ({"scope": {**MONTHLY, "recent": {"period": "YEARLY", "frequency": 1}}}, "recent"),
+        ({"target": {"refMax": 2, "refMaxExcluded": True}}, "refMaxExcluded"),
+    ],
+)
+def test_what_was_said_in_other_fields_once_is_not_passed_over(fields: Json, refused: str) -> None:
+    text = document(ppi(aggregated(count(state("A"))), **fields))
+    assert f"'{refused}' is said in the object 'catalogue'" in problems(text)[0]
+
+
 def nested(levels: int) -> Catalogue:
     measure: SingleInstance = CountMeasure(every("x > 1"))
     for _ in range(levels):

@@ -441,16 +441,20 @@ class Spool:
 
     def _rows(self, names: Sequence[str]) -> str:
         """The query for columns of all events, in no order."""
-        every = [f"SELECT {', '.join(column(name).sql('duckdb') for name in names)} FROM {SPOOL}"]  # noqa: S608
-        for aside in self._aside:
-            columns = ", ".join(
-                f"CAST({column(name).sql('duckdb') if name in aside.columns else 'NULL'}"
-                f" AS {self._types[name]}) AS {column(name).sql('duckdb')}"
-                for name in names
-            )
-            file = exp.Literal.string(str(aside.path)).sql("duckdb")
-            every.append(f"SELECT {columns} FROM read_parquet({file})")  # noqa: S608
-        return " UNION ALL ".join(every)
+        stored = ", ".join(column(name).sql("duckdb") for name in names)
+        query = f"SELECT {stored} FROM {SPOOL}"  # noqa: S608
+        if not self._aside:
+            return query
+        present = {name for aside in self._aside for name in aside.columns}
+        aside = ", ".join(
+            f"CAST({column(name).sql('duckdb') if name in present else 'NULL'}"
+            f" AS {self._types[name]}) AS {column(name).sql('duckdb')}"
+            for name in names
+        )
+        files = ", ".join(exp.Literal.string(str(each.path)).sql("duckdb") for each in self._aside)
+        # Else a folder of a path that is called `activity=A` would be the activity of all.
+        read = f"read_parquet([{files}], union_by_name = true, hive_partitioning = false)"
+        return f"{query} UNION ALL SELECT {aside} FROM {read}"  # noqa: S608
 
     def limit_memory(self, times: int = 1, more: int = 0) -> None:
         wide = max(0, len(self._types) - _NARROW)

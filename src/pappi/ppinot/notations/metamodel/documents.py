@@ -177,6 +177,12 @@ _WISHES = {
     "expected": PPI_EXPECTED,
 }
 """The attributes of a PPI that are written as they are."""
+_ONCE_OWN = ("unit", "valueRange", "tolerated", "groupTargets", "show", "privacy")
+_ONCE_OWN_IN = {
+    "scope": ("calendar", "recent", "cases"),
+    "target": ("refMinExcluded", "refMaxExcluded", "refMinExact", "refMaxExact"),
+}
+"""Fields of ours before there was `catalogue`: to pass over them would ask something else."""
 
 _OWN: Record[Values] = Record(
     "what a catalogue says",
@@ -196,6 +202,7 @@ def _ppi(
     is_measure = "kind" in fields and "measuredBy" not in fields
     process = fields.text("process") or process
     if not is_measure:
+        _refuse_once_own(fields)
         fields.context = fields.context.within(process)
         fields.require("measuredBy", "a PPI")
     measured = node if is_measure else fields.get("measuredBy")
@@ -255,6 +262,16 @@ def _with_wishes(ppi: Ppi, fields: Fields) -> Ppi:
         informed=fields.texts("informed"),
         **attributes_read(own, **_WISHES),
     )
+
+
+def _refuse_once_own(fields: Fields) -> None:
+    inner = ((fields.object(key, f"a {key}"), keys) for key, keys in _ONCE_OWN_IN.items())
+    for place, keys in ((fields, _ONCE_OWN), *inner):
+        if place is None:
+            continue
+        for key in filter(place.__contains__, keys):
+            message = f"{quoted(key)} is said in the object 'catalogue', in its words"
+            place.refuse(key, message, 'write e.g. "catalogue": {"scope": "every quarter"}')
 
 
 def _of_many(
