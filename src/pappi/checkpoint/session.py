@@ -102,6 +102,9 @@ if TYPE_CHECKING:
     from pappi.audit import Subject, SubjectReport
     from pappi.ppinot import Understanding
 
+_WORTH_TELLING = 0.98
+"""What the record adds to a new draw has a line in a quote if it takes more than 2 % off the margin."""
+
 Step = Callable[[str], None]
 """Called with the name of each step of the protocol; tests place their faults here."""
 
@@ -805,9 +808,9 @@ def _smoothed(series: Sequence[Series]) -> tuple[Series, ...]:
 
 
 def _with_record(quote: Quote, derivable: Derivable | None, margin: float | None) -> Quote:
-    """What the record adds to a quote."""
+    """What the record adds to a quote, if that is worth a line."""
     by_itself = quote.half_width
-    helps = margin is not None and (by_itself is None or margin < by_itself)
+    helps = margin is not None and (by_itself is None or margin < _WORTH_TELLING * by_itself)
     return replace(quote, derivable=derivable, with_record=margin if helps else None)
 
 
