@@ -509,11 +509,11 @@ def test_what_is_quoted_together_with_the_record_is_read_with_it(tmp_path: Path)
     workspace = workspace_with(tmp_path / "w", claims(120), NewLog(terms=terms))
     session, usual = workspace.checkpoint(), asked("usual")
     session.release(asked("number"), "3")
-    session.release(usual, "0.1", anyway=True, derived=False)
-    (quote,) = session.preview(usual, "0.2")
-    assert quote.with_record is not None
     session.release(usual, "0.2", anyway=True, derived=False)
-    (both,) = session.release(usual, "0.2", derived=True)
+    (quote,) = session.preview(usual, "0.4")
+    assert quote.with_record is not None
+    session.release(usual, "0.4", anyway=True, derived=False)
+    (both,) = session.release(usual, "0.4", derived=True)
     assert {len(answer.derived_from) for answer in both.answers} == {2}
 
 
