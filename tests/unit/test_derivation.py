@@ -510,10 +510,10 @@ def test_what_is_quoted_together_with_the_record_is_read_with_it(tmp_path: Path)
     session, usual = workspace.checkpoint(), asked("usual")
     session.release(asked("number"), "3")
     session.release(usual, "0.2", anyway=True, derived=False)
-    (quote,) = session.preview(usual, "0.4")
+    (quote,) = session.preview(usual, "0.21")
     assert quote.with_record is not None
-    session.release(usual, "0.4", anyway=True, derived=False)
-    (both,) = session.release(usual, "0.4", derived=True)
+    session.release(usual, "0.21", anyway=True, derived=False)
+    (both,) = session.release(usual, "0.21", derived=True)
     assert {len(answer.derived_from) for answer in both.answers} == {2}
 
 
