@@ -260,7 +260,8 @@ def test_what_is_read_with_a_number_adds_up() -> None:
 
 def test_a_number_of_the_same_draw_taken_as_another_is_caught_by_coverage() -> None:
     """The total of a histogram has the noise of its own bins: it corrects nothing."""
-    month = np.repeat((LIMITS.limits[-1] - 1, LIMITS.limits[-1] + 1), (300, 2700)).astype(float)
+    last = float(LIMITS.limits[-1])
+    month = np.repeat((last - 1, last + 1), (300, 2700))
     parts = with_number([Part(UP_TO_20, 6)], [(Part(UP_TO_20, 6), (0.0, 1.0))])
     once = drawn_from([UP_TO_20], [month])
     combined, truth = combined_mean(UNIT_INTERVAL, parts), 0.1

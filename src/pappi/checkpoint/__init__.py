@@ -49,35 +49,3 @@ if TYPE_CHECKING:
     from pappi.checkpoint.levels import released_in_levels
 else:
     __getattr__ = lazy_imports(__name__)
-
-__all__ = [
-    "AT_ONCE",
-    "GRID_SECONDS",
-    "MOST_AT_ACCURACY",
-    "Amount",
-    "Budget",
-    "Caller",
-    "Checked",
-    "Clock",
-    "Ids",
-    "LocalSession",
-    "Pace",
-    "PastRelease",
-    "Permit",
-    "Price",
-    "Quotes",
-    "Released",
-    "Run",
-    "catalogue_of",
-    "end_all",
-    "epsilon_if_any",
-    "epsilon_of",
-    "on_grid",
-    "refuse_both",
-    "refuse_too_many",
-    "released_in_levels",
-    "run_due",
-    "subjects_of",
-    "time_to_wait",
-    "what_was_charged",
-]

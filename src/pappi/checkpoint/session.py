@@ -103,7 +103,7 @@ if TYPE_CHECKING:
     from pappi.ppinot import Understanding
 
 _WORTH_TELLING = 0.98
-"""What the record adds to a new draw has a line in a quote if it takes more than 2 % off the margin."""
+"""What the record adds to a draw has a line in a quote if it takes over 2 % off the margin."""
 
 Step = Callable[[str], None]
 """Called with the name of each step of the protocol; tests place their faults here."""

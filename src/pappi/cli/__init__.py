@@ -13,7 +13,3 @@ that `pappi --version` and `--help` answer at once.
 """
 
 from pappi.cli.program import main
-
-__all__ = [
-    "main",
-]

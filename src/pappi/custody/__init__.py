@@ -25,30 +25,3 @@ from pappi.custody.imports import (
 from pappi.custody.names import Selection
 from pappi.custody.removal import Removed
 from pappi.custody.trail import ChargePage, Spending, entry_text
-
-__all__ = [
-    "MOST_EVENTS",
-    "Added",
-    "ChargePage",
-    "Custody",
-    "Erased",
-    "Imported",
-    "IssuedKey",
-    "NewLog",
-    "Progress",
-    "Removed",
-    "Sealed",
-    "Selection",
-    "SourceMapping",
-    "Spending",
-    "TrailEntry",
-    "accept_rollback",
-    "back_up",
-    "check_until",
-    "declaration_text",
-    "declared_in",
-    "entry_text",
-    "event_of",
-    "loss_of",
-    "restore",
-]

@@ -26,16 +26,3 @@ from pappi.engine.cases import (
     survey,
 )
 from pappi.engine.table import CaseTable, Groups, read_by
-
-__all__ = [
-    "CaseTable",
-    "Groups",
-    "Identify",
-    "Survey",
-    "case_level",
-    "cases_by_period",
-    "evaluate_cases",
-    "read_by",
-    "source_columns",
-    "survey",
-]

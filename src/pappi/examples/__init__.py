@@ -9,14 +9,3 @@ is public toy data about nobody, the same on every machine.
 from pappi.examples.bundled import DEMO_EPSILON, EXAMPLES, Example
 from pappi.examples.chance import Chance, Weighted
 from pappi.examples.events import Event, write_csv, write_xes
-
-__all__ = [
-    "DEMO_EPSILON",
-    "EXAMPLES",
-    "Chance",
-    "Event",
-    "Example",
-    "Weighted",
-    "write_csv",
-    "write_xes",
-]

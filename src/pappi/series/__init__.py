@@ -7,10 +7,3 @@ smoothing   a released series, smoothed
 """
 
 from pappi.series.smoothing import smoothed, smoothed_all, smoothed_values, whole_id
-
-__all__ = [
-    "smoothed",
-    "smoothed_all",
-    "smoothed_values",
-    "whole_id",
-]

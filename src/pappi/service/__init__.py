@@ -20,10 +20,3 @@ No module here knows the store or the engine: requests become verbs of a session
 
 from pappi.service.running import Address, Addresses, serve
 from pappi.service.settings import Settings
-
-__all__ = [
-    "Address",
-    "Addresses",
-    "Settings",
-    "serve",
-]

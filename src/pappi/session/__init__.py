@@ -22,17 +22,3 @@ else:
     __getattr__ = lazy_imports(__name__)
 
 Analyst = LocalSession
-
-__all__ = [
-    "Analyst",
-    "Session",
-    "Workspace",
-    "audit_query",
-    "create",
-    "find",
-    "from_wire",
-    "is_named",
-    "open_at",
-    "to_wire",
-    "wire_fields",
-]

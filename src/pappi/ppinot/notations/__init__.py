@@ -52,22 +52,6 @@ from pappi.values import listed, quoted
 if TYPE_CHECKING:
     from pappi.ppinot.notations.builder import Indicator
 
-__all__ = [
-    "FORMATS",
-    "WRITTEN",
-    "Definitions",
-    "Format",
-    "Notation",
-    "Reading",
-    "definitions_in",
-    "notation_of",
-    "parse_definitions",
-    "read_definitions",
-    "text_of",
-    "whole_catalogue",
-    "write_definitions",
-]
-
 
 class Read(Protocol):
     """Reads a text of the given file.

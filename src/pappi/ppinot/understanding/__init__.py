@@ -15,5 +15,3 @@ readings. No data is read, and no word is dropped without notice.
 """
 
 from pappi.ppinot.understanding.readings import Reading, Understanding, understand
-
-__all__ = ["Reading", "Understanding", "understand"]

@@ -28,16 +28,3 @@ if TYPE_CHECKING:
     from pappi.ppinot.notations.sentences.template import read_template, write_template
 else:
     __getattr__ = lazy_imports(__name__)
-
-__all__ = [
-    "PPINOT4PY",
-    "Dialect",
-    "parse_measure",
-    "parse_scope",
-    "parse_sentence",
-    "parse_shown",
-    "phrase",
-    "read_template",
-    "sentence",
-    "write_template",
-]

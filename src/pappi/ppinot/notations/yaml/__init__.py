@@ -8,5 +8,3 @@ schema      the JSON Schema: python -m pappi.ppinot.notations.yaml.schema
 """
 
 from pappi.ppinot.notations.yaml.catalogue import parse_catalogue, write_json, write_yaml
-
-__all__ = ["parse_catalogue", "write_json", "write_yaml"]

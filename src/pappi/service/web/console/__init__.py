@@ -48,6 +48,3 @@ def add_console(app: Service, workspace: Workspace) -> None:
 
 def _page(app: Service, method: str, right: Right, path: str, endpoint: Endpoint) -> None:
     add_page(app, method, path, endpoint, right)
-
-
-__all__ = ["add_console"]

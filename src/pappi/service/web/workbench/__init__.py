@@ -34,6 +34,3 @@ def add_workbench(app: Service, workspace: Workspace) -> None:
     add_page(app, "POST", "/workbench/questions/{question}/forget", questions.forget, release)
     add_page(app, "POST", "/workbench/questions/{question}/subscribe", questions.subscribe, release)
     add_page(app, "POST", "/workbench/subscriptions/{question}/end", questions.end, release)
-
-
-__all__ = ["add_workbench"]
