@@ -364,8 +364,25 @@ def test_what_is_forecast_is_what_values_that_lie_mostly_low_have(
     errors = [abs((mechanism.estimate(each).value or 0.0) - truth) for each in outcomes]
     assert np.mean(np.array(errors) <= mechanism.error_law(400, None).within(0.95)) >= 0.93
     drawn = np.array([mechanism.interval(each, 0.95) for each in outcomes])
-    low, high = mechanism.trial_intervals(Trial(400, np.array([truth])), truth)
+    tried_out = mechanism.trial_intervals(Trial(400, np.array([truth])), truth)
+    low, high = tried_out.low, tried_out.high
     assert low.shape == high.shape == (1, 509)
     for tried, seen in ((low, drawn[:, 0]), (high, drawn[:, 1])):
         assert np.mean(tried) == pytest.approx(np.mean(seen), rel=0.05)
     assert np.median(high - low) == pytest.approx(np.median(drawn[:, 1] - drawn[:, 0]), rel=0.1)
+
+
+def test_a_forecast_of_few_cases_is_as_wide_as_their_intervals() -> None:
+    """Where perhaps no case is there no verdict is firm; the interval is what it is."""
+    cases = 46
+    mechanism = histogram(epsilon=Fraction(1, 2), cases=4 * cases)
+    values = 100 * MOSTLY_LOW.quantiles((np.arange(cases) + 0.5) / cases)
+    chance, law = random.Random(3), mechanism.law(values)  # noqa: S311 - a simulation
+    drawn = np.array([mechanism.interval(law.draw(chance.randrange), 0.95) for _ in range(400)])
+    truths = np.median(values) * np.linspace(0.8, 1.2, 24)
+    tried = mechanism.trial_intervals(Trial(cases, truths), float(np.median(values)))
+    assert 0.02 < np.mean(tried.perhaps_empty) < 0.5
+    seen = np.median(drawn[:, 1] - drawn[:, 0])
+    assert np.median(tried.high - tried.low) == pytest.approx(seen, rel=0.1)
+    everything = np.where(tried.perhaps_empty, 100.0, tried.high - tried.low)
+    assert np.median(everything) > 1.15 * seen, "such a fault would be seen"

@@ -105,6 +105,7 @@ from pappi.mechanisms.prediction import (
     Floats,
     Scenario,
     Trial,
+    TrialIntervals,
     atom_tails,
     laplace_tails,
 )

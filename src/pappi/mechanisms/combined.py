@@ -58,7 +58,14 @@ from pappi.mechanisms.mechanism import (
     counted,
 )
 from pappi.mechanisms.pivot import share_hull
-from pappi.mechanisms.prediction import Chances, ErrorLaw, Floats, Scenario, Trial
+from pappi.mechanisms.prediction import (
+    Chances,
+    ErrorLaw,
+    Floats,
+    Scenario,
+    Trial,
+    TrialIntervals,
+)
 from pappi.mechanisms.two_bin import drawn_in_shares
 from pappi.values import (
     CONFIDENCE,
@@ -422,7 +429,7 @@ class CombinedMean(Combined):
 
         return ErrorLaw(lru_cache(maxsize=256)(beyond), start=width)
 
-    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats]:
+    def trial_intervals(self, trial: Trial, limit: float) -> TrialIntervals:
         """As wide as at the limit, around values that are off by noise of the same size."""
         low, width = float(self.bounds.low), float(self.bounds.width)
         at_turns, most = _thresholds(self._of_v, self._of_t, CONFIDENCE), 2.0 * trial.cases
@@ -436,7 +443,8 @@ class CombinedMean(Combined):
         shares = (trial.values[:, None] - low) / width + noise * Chances(0).laplace()
         lower = np.where(shares > away(0.0), shares - away(at), 0.0)
         upper = np.where(1 - shares > away(1.0), shares + away(at), 1.0)
-        return low + width * np.clip(lower, 0.0, 1.0), low + width * np.clip(upper, 0.0, 1.0)
+        lower, upper = np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
+        return TrialIntervals(low + width * lower, low + width * upper)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
         low, width = float(self.bounds.low), float(self.bounds.width)

@@ -70,6 +70,7 @@ from pappi.mechanisms.prediction import (
     Leaning,
     Scenario,
     Trial,
+    TrialIntervals,
 )
 from pappi.mechanisms.two_bin import LaplacePair
 from pappi.values import CONFIDENCE, UNIT_INTERVAL, Adjacency, Bounds
@@ -273,7 +274,7 @@ class NoisyHistogram(ReadOffBins):
     def noisy_bins(self, noisy: Outcome) -> NoisyBins:
         return NoisyBins(self.bins, noisy, self.noise, self.integral)
 
-    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats]:  # noqa: ARG002
+    def trial_intervals(self, trial: Trial, limit: float) -> TrialIntervals:  # noqa: ARG002
         (low, high), level, number = self.ends, float(self.level), self.bins.number
         places = (np.array([float(edge) for edge in self.bins.edges]) - low) / (high - low)
         lie = [Leaning.through((value - low) / (high - low), level) for value in trial.values]
@@ -288,9 +289,8 @@ class NoisyHistogram(ReadOffBins):
         below = np.cumprod(-surplus >= reach, axis=2).sum(axis=2)
         cells = np.array(self.bins.cells(integral=self.integral))
         empty = total[:, :, 0] <= self.noisy_bins((0,) * number).total_reach(ALL_BUT_SURE)
-        first = np.where(empty, 0, np.minimum(below, number - 1 - above))
-        last = np.where(empty, number - 1, number - 1 - above)
-        return cells[first, 0], cells[last, 1]
+        last = number - 1 - above
+        return TrialIntervals(cells[np.minimum(below, last), 0], cells[last, 1], empty)
 
     @property
     def pair_noise(self) -> CountsPair:
@@ -396,7 +396,7 @@ class BinnedShare(Mechanism):
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:
         return self._share.error_law(cases, at)
 
-    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats]:
+    def trial_intervals(self, trial: Trial, limit: float) -> TrialIntervals:
         return self._share.trial_intervals(trial, limit)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:

@@ -60,7 +60,14 @@ from pappi.mechanisms.mechanism import (
     counted,
 )
 from pappi.mechanisms.pivot import share_hull
-from pappi.mechanisms.prediction import Chances, ErrorLaw, Floats, Scenario, Trial
+from pappi.mechanisms.prediction import (
+    Chances,
+    ErrorLaw,
+    Floats,
+    Scenario,
+    Trial,
+    TrialIntervals,
+)
 from pappi.mechanisms.tails import significance
 from pappi.values import (
     CONFIDENCE,
@@ -440,7 +447,7 @@ class JointMember(Mechanism):
         known = self.adjacency is Adjacency.REPLACE
         return _share_law(noise, span, cases, known=known).times(float(self.bounds.width))
 
-    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats]:
+    def trial_intervals(self, trial: Trial, limit: float) -> TrialIntervals:
         noise, member, chances = self._noise, self.member, Chances(0)
         v, d, t = noise.points(chances, member.span, _BEYOND.span)
         values, cases = trial.values[:, None], np.full((len(trial.values), 1), float(trial.cases))
@@ -453,19 +460,20 @@ class JointMember(Mechanism):
             value = unit * (v + skew * t)
             rounding = float(member.lattice.rounding) * np.maximum(t, 0.0)
             away = unit * noise.quantile(-skew, member.span, CONFIDENCE) + rounding
-            low, high = value - away, value + away
+            low, high, empty = value - away, value + away, np.zeros_like(value, np.bool_)
         else:
             start, width = float(self.bounds.low), float(self.bounds.width)
             v, t = (2 * (values - start) / width - 1) * cases + v, cases + t
             shares = self._trial_shares(v, t, (limit - start) / width)
             value, low, high = (start + width * share for share in shares)
+            empty = t <= noise.number_quantile(ALL_BUT_SURE)
         if self.tells_beyond and any(trial.cut):
             own = BeyondBounds(d - cases, t, *noise.of_beyond)
             clipped = Clipped(value, low, high, member.bounds, member.is_sum)
             pool = _with_others(own, cases, trial.periods - 1)
             below, above = hidden_by_bounds(clipped, own, pool, trial.cut)
             low, high = low - below, high + above
-        return low, high
+        return TrialIntervals(low, high, empty)
 
     def _trial_shares(self, v: Floats, t: Floats, limit: float) -> tuple[Floats, Floats, Floats]:
         """The mean and the ends of its interval, as shares of the bounds."""
@@ -486,9 +494,7 @@ class JointMember(Mechanism):
             estimate, end = _drawn_in(v, t, noise.unit), away(1.0)
             low, high = np.where(above > end, low, 0.0), np.where(below > end, high, 1.0)
             low, high = np.minimum(low, estimate), np.maximum(high, estimate)
-        low, high = np.clip(low - slack, 0.0, 1.0), np.clip(high + slack, 0.0, 1.0)
-        empty = t <= noise.number_quantile(ALL_BUT_SURE)
-        return estimate, np.where(empty, 0.0, low), np.where(empty, 1.0, high)
+        return estimate, np.clip(low - slack, 0.0, 1.0), np.clip(high + slack, 0.0, 1.0)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
         v, t = self._noise.points(chances, self.member.span)
@@ -553,11 +559,11 @@ class JointNumber(JointMember):
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:
         return self._number.error_law(cases, at)
 
-    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats]:  # noqa: ARG002 - alike everywhere
+    def trial_intervals(self, trial: Trial, limit: float) -> TrialIntervals:  # noqa: ARG002 - alike everywhere
         summed = self._number.summed
         away, noise = summed.quantile(CONFIDENCE), summed.deviation / math.sqrt(2)
         values = np.maximum(trial.values[:, None] + noise * Chances(0).laplace(), 0.0)
-        return np.maximum(values - away, 0.0), values + away
+        return TrialIntervals(np.maximum(values - away, 0.0), values + away)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
         return self._number.outcomes(scenario, chances)

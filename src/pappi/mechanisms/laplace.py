@@ -44,6 +44,7 @@ from pappi.mechanisms.prediction import (
     Floats,
     Scenario,
     Trial,
+    TrialIntervals,
     anywhere_in,
     laplace_tails,
 )
@@ -163,14 +164,14 @@ class LaplaceSum(NoisyIntegers):
         noise = float(self.lattice.step) * tails.deviation(self.scale) / math.sqrt(2)
         return np.clip(scenario.value + noise * chances.laplace(), *self._range(known))
 
-    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats]:  # noqa: ARG002 - as wide everywhere
+    def trial_intervals(self, trial: Trial, limit: float) -> TrialIntervals:  # noqa: ARG002 - as wide everywhere
         known = trial.cases if self.adjacency is Adjacency.REPLACE else None
         step = float(self.lattice.step)
         values = trial.values[:, None] + step * Chances(0).whole_laplace(self.scale)
         away = step * tails.half_width(self.scale, CONFIDENCE)
         away += float(self.lattice.rounding) * (MOST_CASES if known is None else known)
         limits = self._range(known)
-        return np.clip(values - away, *limits), np.clip(values + away, *limits)
+        return TrialIntervals(np.clip(values - away, *limits), np.clip(values + away, *limits))
 
     def _sum_of(self, points: int, cases: int | None) -> float:
         lattice = self.lattice

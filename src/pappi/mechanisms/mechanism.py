@@ -40,7 +40,14 @@ from pappi.mechanisms.bins import NoisyBins, clamp
 from pappi.mechanisms.lattice import OCTAVES_OF_LOOSE_BOUNDS
 from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, Law, Outcome, PointLaw
 from pappi.mechanisms.noise import system_randbelow
-from pappi.mechanisms.prediction import Chances, ErrorLaw, Floats, Scenario, Trial
+from pappi.mechanisms.prediction import (
+    Chances,
+    ErrorLaw,
+    Floats,
+    Scenario,
+    Trial,
+    TrialIntervals,
+)
 from pappi.values import CONFIDENCE, Adjacency, Bounds, Likelihood
 
 Values = NDArray[np.float64]
@@ -470,12 +477,11 @@ class Mechanism(ABC):
         """
         return inputs[0] if len(inputs) == 1 else None
 
-    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats] | None:  # noqa: ARG002 - for those that can tell
-        """The 95 % intervals of equally likely releases: a row for each value that is tried.
+    def trial_intervals(self, trial: Trial, limit: float) -> TrialIntervals | None:  # noqa: ARG002 - for those that can tell
+        """What intervals a release of these values would have; None if it takes a draw to tell.
 
         On which side of the limit they lie is exact; elsewhere they may be off a little. They
-        are widened by what bounds may hide, and are everything where no case may be there. None
-        if it takes a draw to tell.
+        are widened by what bounds may hide.
         """
         return None
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
@@ -204,6 +204,18 @@ class Trial:
     values: Floats
     cut: tuple[bool, bool] = (False, False)
     periods: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrialIntervals:
+    """The 95 % intervals of equally likely releases: a row for each value that is tried.
+
+    Where perhaps no case is there, an interval is what it is, but no verdict is firm.
+    """
+
+    low: Floats
+    high: Floats
+    perhaps_empty: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((1, 1), np.bool_))
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ from pappi.mechanisms.prediction import (
     Floats,
     Scenario,
     Trial,
+    TrialIntervals,
     anywhere_in,
     at_least,
     laplace_tails,
@@ -250,7 +251,7 @@ class TwoBin(NoisyIntegers):
         first, second = chances.laplace(0), chances.laplace(1)
         return low + width * drawn_in_shares(cases * share + first, cases * (1 - share) + second)
 
-    def trial_intervals(self, trial: Trial, limit: float) -> tuple[Floats, Floats]:
+    def trial_intervals(self, trial: Trial, limit: float) -> TrialIntervals:
         (start, width), span = (float(self.bounds.low), float(self.bounds.width)), self.lattice.span
         slack, chances = self.lattice.rounding / width, Chances(0)
         at, shares = (limit - start) / width, (trial.values[:, None] - start) / width
@@ -258,6 +259,7 @@ class TwoBin(NoisyIntegers):
         if self.adjacency is Adjacency.REPLACE:
             most, away = span * trial.cases, tails.half_width(self.scale, CONFIDENCE)
             low, high = (first - away) / most, (first + away) / most
+            empty = np.zeros_like(first, np.bool_)
         else:
             second = span * trial.cases * (1 - shares) + chances.whole_laplace(self.scale, 1)
             a, b = np.maximum(first, 0.0), np.maximum(second, 0.0)
@@ -272,9 +274,8 @@ class TwoBin(NoisyIntegers):
             estimate = drawn_in_shares(first / float(self.scale), second / float(self.scale))
             low, high = np.minimum(low, estimate), np.maximum(high, estimate)
             empty = first + second <= tails.half_width_of_two(self.scale, ALL_BUT_SURE)
-            low, high = np.where(empty, 0.0, low), np.where(empty, 1.0, high)
         low, high = np.clip(low - slack, 0.0, 1.0), np.clip(high + slack, 0.0, 1.0)
-        return start + width * low, start + width * high
+        return TrialIntervals(start + width * low, start + width * high, empty)
 
     def _share(self, noisy: Outcome) -> Fraction:
         """How far up the range the mean lies, from 0 to 1; the middle if nothing is known."""

@@ -149,7 +149,7 @@ def _expected_half_widths(plan: Plan) -> HalfWidths | None:
     trial = Trial(plan.expected.cases, _from_low(measure, value, around))
     known = part.mechanism.trial_intervals(trial, value)
     if known is not None:
-        return HalfWidths.of(((known[1] - known[0]) / 2).ravel().tolist())
+        return HalfWidths.of(((known.high - known.low) / 2).ravel().tolist())
     if len(part.inputs) > 1:
         return None
     law = part.mechanism.law(_mostly_low(measure, min(plan.expected.cases, MOST_VALUES)))
@@ -300,11 +300,12 @@ def _firm_by_law(plan: Plan, target: Target, values: Sequence[float]) -> list[fl
     for limit, is_most in ((target.low, False), (target.high, True)):
         if limit is None:
             continue
-        found = part.mechanism.trial_intervals(trial, float(limit))
-        if found is None:
+        intervals = part.mechanism.trial_intervals(trial, float(limit))
+        if intervals is None:
             return None
-        low, high = found
-        below, above = high < float(limit), low > float(limit)
+        surely_there = ~intervals.perhaps_empty
+        below = (intervals.high < float(limit)) & surely_there
+        above = (intervals.low > float(limit)) & surely_there
         met, missed = met & (below if is_most else above), missed | (above if is_most else below)
     return [float(each) for each in np.mean(met | missed, axis=1)]
 
