@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from pappi.checkpoint import LocalSession, derivation
+from pappi.checkpoint.queries import planned
 from pappi.custody import NewLog
 from pappi.errors import PappiError, UsageError
+from pappi.mechanisms import MOST_BINS, ReadOffBins
+from pappi.planning.measurements import Request
 from pappi.ppinot import Catalogue, Ppi, parse_catalogue
 from pappi.report import answer_record, flat_record, quote_record, set_lines
 from pappi.session import Workspace, from_wire, to_wire
@@ -551,31 +554,40 @@ def test_only_a_number_of_the_very_same_cases_is_read_with_a_share(workspace: Wo
     assert {quote.with_record for quote in session.preview(limits, "0.2")} == {None}
 
 
+@pytest.mark.parametrize(
+    ("rule", "earlier_rule", "epsilon", "bins"),
+    [
+        ("Request.cases_for_bins", Request.planned_cases, "0.5", [32, 16]),
+        ("FINEST", MOST_BINS, "8", [128, 64]),
+    ],
+)
 def test_percentiles_with_bins_by_earlier_rules_stay_free(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace,
+    monkeypatch: pytest.MonkeyPatch,
+    rule: str,
+    earlier_rule: object,
+    epsilon: str,
+    bins: list[int],
 ) -> None:
-    """Bins were chosen for the cases of a block, whatever the period: such releases are found."""
-    from pappi.checkpoint.queries import planned
-    from pappi.mechanisms import ReadOffBins
-    from pappi.planning.measurements import Request
+    """Chosen for the cases of a block, whatever the period; or 64 at most: they are found."""
 
     session = workspace.checkpoint()
     ppi = f"  - {{id: p, measure: {{percentile: {STAY}, percent: 90}}, scope: every quarter, "
     question = parse_catalogue(f"log: small\nppis:\n{ppi}bounds: [0 days, 10 days]}}\n")
     with monkeypatch.context() as earlier:
-        earlier.setattr(Request, "cases_for_bins", Request.planned_cases)
-        before = session.release(question, "0.5", anyway=True)
-        (part,) = planned(question.ppis[0], Epsilon.of("0.5"), session.log("small")).measurements
+        earlier.setattr(f"pappi.planning.measurements.{rule}", earlier_rule)
+        before = session.release(question, epsilon, anyway=True)
+        (part,) = planned(question.ppis[0], Epsilon.of(epsilon), session.log("small")).measurements
         assert isinstance(part.mechanism, ReadOffBins)
         then = part.mechanism.bins.number
     spent = session.budget("small")
-    after = session.release(question, "0.5", anyway=True)
+    after = session.release(question, epsilon, anyway=True)
     assert session.budget("small") == spent
     assert [a.value for a in after[0].answers] == [a.value for a in before[0].answers]
     assert not any(answer.derived_from for answer in after[0].answers)
-    now = planned(question.ppis[0], Epsilon.of("0.5"), session.log("small")).measurements[0]
+    now = planned(question.ppis[0], Epsilon.of(epsilon), session.log("small")).measurements[0]
     assert isinstance(now.mechanism, ReadOffBins)
-    assert [now.mechanism.bins.number, then] == [32, 16]
+    assert [now.mechanism.bins.number, then] == bins
 
 
 def test_of_the_numbers_of_groups_the_smallest_is_expected(workspace: Workspace) -> None:

@@ -256,7 +256,7 @@ class _Record:
         if (ppi.id, epsilon) not in self._earlier_plans:
             plans = []
             if _is_ranked(ppi):
-                for rules in (Rules.BINS_FOR_A_BLOCK, Rules.BEFORE_HISTOGRAMS):
+                for rules in sorted(set(Rules) - {Rules.NOW}, reverse=True):
                     with suppress(NotReleasable):  # a newer mechanism is all that it allows
                         plans.append(plan_ppi(ppi, epsilon, self._log.public, rules))
             self._earlier_plans[ppi.id, epsilon] = plans

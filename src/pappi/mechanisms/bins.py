@@ -38,10 +38,13 @@ from pappi.values import CONFIDENCE, Bounds
 Floats = NDArray[np.float64]
 
 MOST_BINS = 64
+"""That are shown: of the analyst's own limits, of whole numbers, of a distribution."""
+
 _USUAL_BINS = 32
-_MORE_BINS = ((46.0, 16), (130.0, 32))
+_MORE_BINS = ((46.0, 16), (130.0, 32), (368.0, 64), (1_040.0, 128), (2_940.0, 256))
+FINEST = 512
 """Below so many cases per unit of noise, so many bins: where half as many make an interval wider
-by their width as they make it narrower by having less noise."""
+by their width as they make it narrower by having less noise. Both fall alike with bins^(3/2)."""
 
 _OCTAVES = 8
 _FAR_APART = 16
@@ -164,7 +167,9 @@ class Bins:
         return below, below if below and edges[below] == value else below + 1
 
 
-def usual_bins(bounds: Bounds, *, integral: bool, skewed: bool, signal: float | None) -> Bins:
+def usual_bins(
+    bounds: Bounds, *, integral: bool, skewed: bool, signal: float | None, most: int = FINEST
+) -> Bins:
     """Where nobody names limits: by public facts alone.
 
     `skewed` values spread over orders of magnitude, as durations do. `signal` is the planned number
@@ -174,7 +179,7 @@ def usual_bins(bounds: Bounds, *, integral: bool, skewed: bool, signal: float | 
         return Bins.whole(bounds)
     number = _USUAL_BINS
     if signal is not None:
-        number = next((bins for below, bins in _MORE_BINS if signal < below), MOST_BINS)
+        number = min(next((bins for below, bins in _MORE_BINS if signal < below), FINEST), most)
     far_apart = 0 < bounds.low * _FAR_APART <= bounds.high
     if far_apart or (skewed and bounds.low >= 0):
         return Bins.geometric(bounds, number)
@@ -407,11 +412,12 @@ class NoisyBins:
         return float(sum(self.counts[:edge]) - level * self.total)
 
     def _weighted(self, edge: int, level: Fraction) -> Weighted:
-        return noise_of(self.noise, self._sides(float(1 - level), float(level), edge))
-
-    def _sides(self, below: float, above: float, edge: int) -> tuple[float, ...]:
-        """The weights of bins up to an edge, and beyond."""
-        return (below,) * edge + (above,) * (self.bins.number - edge)
+        """Bins up to an edge weigh 1 − level, those beyond it −level."""
+        gathered: Counter[tuple[float, Fraction]] = Counter()
+        for own, scale, draws in self.noise:
+            for weight, times in ((1 - level, sum(draws[:edge])), (level, sum(draws[edge:]))):
+                gathered[abs(own * float(weight)), scale] += times
+        return _that_count(gathered)
 
     def _tail(self, edge: int, level: Fraction) -> NoiseTail:
         return noise_tail(self._weighted(edge, level))
@@ -526,6 +532,10 @@ def noise_of(noise: Noise, weights: Sequence[float]) -> Weighted:
     for own, scale, draws in noise:
         for weight, times in zip(weights, draws, strict=True):
             gathered[abs(own * weight), scale] += times
+    return _that_count(gathered)
+
+
+def _that_count(gathered: Counter[tuple[float, Fraction]]) -> Weighted:
     return tuple((weight, scale, n) for (weight, scale), n in gathered.items() if weight and n)
 
 

@@ -6,16 +6,17 @@ group. Noise of scale 1/ε on every count (2/ε under *replace*) therefore has a
 however many bins there are: the hull of what one case can do is the cross-polytope, whose K-norm
 noise is just that.
 
-**Bins.** (e₀, e₁], (e₁, e₂], …, by public facts alone: limits of the analyst's own, or else 16, 32
-or 64 of them, as many as the planned number of cases and ε can tell apart. Durations get geometric
-bins, eight octaves of them down from the high bound; numbers get even ones, unless their low bound
-lies above zero and far below the high one. Few whole numbers have a bin each. A number of bins is a
-power of two, so that coarser bins are made of finer ones.
+**Bins.** (e₀, e₁], (e₁, e₂], …, by public facts alone: limits of the analyst's own, or else 16 to
+64 of them, and for a quantile up to 512: as many as the planned number of cases and ε can tell
+apart. Durations get geometric bins, eight octaves of them down from the high bound; numbers get
+even ones, unless their low bound lies above zero and far below the high one. Few whole numbers have
+a bin each. A number of bins is a power of two, so that coarser bins are made of finer ones.
 
 **Flat, not a tree.** A median is read off Σ± y/2 over all k counts: a variance of k/2ε². A binary
 tree splits ε between its levels: l = log₂ k of them, up to as many nodes with 2l²/ε² each, which is
-250/ε² at k = 32 beside 16/ε². Two levels of √k nodes have about 22/ε². Up to 64 bins flat is best,
-and any two histograms over the same bins add up.
+250/ε² at k = 32 beside 16/ε². Two levels of √k nodes have about 22/ε². Up to 64 bins flat is best;
+of more, two levels would have less noise, but there are as many only where noise is far below the
+number of cases. And counts of fine bins add up to those of coarse ones, whoever asked for either.
 
 **Medians and percentiles** are read off the counts (`bins`), and so is all that is told of a
 distribution: one draw answers them all.
@@ -31,9 +32,11 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pappi.mechanisms import tails
 from pappi.mechanisms.bins import (
+    MOST_BINS,
     Bins,
     Noise,
     NoiseTail,
@@ -248,6 +251,7 @@ class NoisyHistogram(ReadOffBins):
                 integral=task.integral,
                 skewed=task.skewed,
                 signal=None if signal is None else float(signal),
+                most=MOST_BINS if task.level is None else task.most_bins,
             )
         return cls(*task.common, task.level or _MEDIAN, bins)
 
@@ -278,24 +282,37 @@ class NoisyHistogram(ReadOffBins):
         (low, high), level, number = self.ends, float(self.level), self.bins.number
         places = (np.array([float(edge) for edge in self.bins.edges]) - low) / (high - low)
         lie = [Leaning.through((value - low) / (high - low), level) for value in trial.values]
-        counts = trial.cases * np.array([np.diff(each.below(places)) for each in lie])
+        counts = trial.cases * np.array([each.below(places[1:]) for each in lie])
         noise = [Chances(0).whole_laplace(self.scale, column) for column in range(number)]
-        upto = np.cumsum(counts[:, None, :] + np.array(noise).T, axis=2)
-        inner, total = upto[:, :, :-1], upto[:, :, -1:]
-        chance = tails.significance(CONFIDENCE) / 2
-        reach = np.array([noise_reach(self._weighted(edge), chance) for edge in range(1, number)])
-        surplus = inner - level * total
-        above = np.cumprod(surplus[:, :, ::-1] >= reach[::-1], axis=2).sum(axis=2)
-        below = np.cumprod(-surplus >= reach, axis=2).sum(axis=2)
+        noise_upto, reach = np.cumsum(np.array(noise).T, axis=1), self._trial_reach
+        first, last, totals = [], [], []
+        for upto in counts:  # one by one: memory is what takes long
+            all_cases = upto[-1] + noise_upto[:, -1:]
+            surplus = upto[:-1] + noise_upto[:, :-1] - level * all_cases
+            last.append(number - 1 - _leading((surplus >= reach)[:, ::-1]))
+            first.append(np.minimum(_leading(-surplus >= reach), last[-1]))
+            totals.append(all_cases[:, 0])
         cells = np.array(self.bins.cells(integral=self.integral))
-        empty = total[:, :, 0] <= self.noisy_bins((0,) * number).total_reach(ALL_BUT_SURE)
-        last = number - 1 - above
-        return TrialIntervals(cells[np.minimum(below, last), 0], cells[last, 1], empty)
+        empty = np.array(totals) <= self.noisy_bins((0,) * number).total_reach(ALL_BUT_SURE)
+        return TrialIntervals(cells[np.array(first), 0], cells[np.array(last), 1], empty)
+
+    @property
+    def _trial_reach(self) -> Floats:
+        """Of the noise at each edge between two bins; of many, straight between some."""
+        chance, number = tails.significance(CONFIDENCE) / 2, self.bins.number
+        edges = range(1, number, max(1, number // MOST_BINS))
+        reach = [noise_reach(self._weighted(edge), chance) for edge in edges]
+        return np.asarray(np.interp(np.arange(1, number), edges, reach))
 
     @property
     def pair_noise(self) -> CountsPair:
         """Of all cases: by how exact they are, several histograms are weighed."""
         return CountsPair(self.scale, self.bins.number, 0)
+
+
+def _leading(truths: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """How many of each row are true before the first that is not."""
+    return np.asarray(np.where(truths.all(axis=1), truths.shape[1], truths.argmin(axis=1)))
 
 
 # --- shares of cases -------------------------------------------------------------------

@@ -23,7 +23,9 @@ import numpy as np
 
 from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms import (
+    FINEST,
     FORMULA,
+    MOST_BINS,
     PART_OF_WHOLE,
     RATIO,
     Bins,
@@ -108,7 +110,8 @@ class Rules(IntEnum):
 
     BEFORE_HISTOGRAMS = 1
     BINS_FOR_A_BLOCK = 2
-    NOW = 3
+    AT_MOST_64_BINS = 3
+    NOW = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +137,10 @@ class Request:
 
     @property
     def cases_for_bins(self) -> int:
-        """The same for the usual bins of a histogram: of a period of a grid, as declared."""
+        """The same for the usual bins of a histogram: of a period of the scope, as declared."""
         scope = self.ppi.scope
-        if scope.grid is None or scope.last_cases or self.rules < Rules.NOW:
+        of_a_block = scope.grid is None and self.rules < Rules.NOW
+        if of_a_block or scope.last_cases or self.rules <= Rules.BINS_FOR_A_BLOCK:
             return self.planned_cases
         return max(round(self.log.terms.cases * blocks_in(self.log, scope)), 1)
 
@@ -396,6 +400,7 @@ def _plain_task(measure: AggregatedMeasure, epsilon: Fraction, request: Request)
         limits=measure.limits,
         skewed=measure_kind(measure.base, names) is Kind.DURATION,
         cases=request.cases_for_bins,
+        most_bins=FINEST if request.rules >= Rules.NOW else MOST_BINS,
     )
 
 
