@@ -26,7 +26,7 @@ $(READY): $(RUNS)
 	$(PIP) --editable '.[dev]'
 	touch $@
 
-demo: $(RUNS)  ## import the example logs, release their PPIs, write build/demo/report.html
+demo: $(RUNS)  ## import the example logs, release their PPIs, write a page of charts for each to build/demo
 	rm -rf build/demo
 	$(BIN)/pappi demo build/demo
 
