@@ -16,7 +16,7 @@ from pappi.errors import PappiError, UsageError
 from pappi.mechanisms import MOST_BINS, ReadOffBins
 from pappi.planning.measurements import Request
 from pappi.ppinot import Catalogue, Ppi, parse_catalogue
-from pappi.report import answer_record, flat_record, quote_record, set_lines
+from pappi.report import answer_record, epsilon_text, flat_record, quote_record, set_lines
 from pappi.session import Workspace, from_wire, to_wire
 from pappi.store import open_workspace
 from pappi.values import (
@@ -354,6 +354,38 @@ def test_limits_numbers_and_percentiles_follow_from_histograms(
             assert true.clipped is not None
             slack = max(high - low, 0.5)  # misses are rare, and not by much
             assert low - slack <= true.clipped <= high + slack, name
+
+
+@pytest.mark.parametrize(
+    ("known", "names"),
+    [
+        ("stay", ("stay", "number", "days")),
+        ("rejected", ("rejected", "number")),
+        ("bins", ("upto_2", "number_2")),
+        ("usual", ("median", "narrower")),
+    ],
+)
+def test_a_quote_for_what_is_derived_is_about_what_is_derived(
+    workspace: Workspace, known: str, names: tuple[str, ...]
+) -> None:
+    """Not about the draw that it saves: its margin and its interval are what an answer has."""
+    session = workspace.checkpoint()
+    session.release(asked(known), "4")
+    for name in names:
+        question = asked(name, scope="whole time")
+        (quote,) = session.preview(question, "0.1")
+        assert quote.is_derived
+        assert quote.mechanism == "derived"
+        assert quote.epsilon == Epsilon.of("0.1")  # at which it was asked
+        assert quote.derivable is not None
+        assert quote.margin in (quote.derivable.margin, None)  # of quantiles none is promised
+        (answer,) = derived(session, question)
+        assert quote.interval_half_width is not None
+        seen = width(answer) / 2
+        if not quote.assumes:  # a quantile's depends on how close together the values are
+            assert 0.4 * seen < quote.interval_half_width < 2.5 * seen, name
+        assert epsilon_text(quote) == "–"
+        assert not any("instead of" in line for line in set_lines([quote]))
 
 
 @pytest.mark.parametrize(

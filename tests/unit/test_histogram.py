@@ -365,6 +365,7 @@ def test_what_is_forecast_is_what_values_that_lie_mostly_low_have(
     assert np.mean(np.array(errors) <= mechanism.error_law(400, None).within(0.95)) >= 0.93
     drawn = np.array([mechanism.interval(each, 0.95) for each in outcomes])
     tried_out = mechanism.trial_intervals(Trial(400, np.array([truth])), truth)
+    assert tried_out is not None
     low, high = tried_out.low, tried_out.high
     assert low.shape == high.shape == (1, 509)
     for tried, seen in ((low, drawn[:, 0]), (high, drawn[:, 1])):
@@ -381,6 +382,7 @@ def test_a_forecast_of_few_cases_is_as_wide_as_their_intervals() -> None:
     drawn = np.array([mechanism.interval(law.draw(chance.randrange), 0.95) for _ in range(400)])
     truths = np.median(values) * np.linspace(0.8, 1.2, 24)
     tried = mechanism.trial_intervals(Trial(cases, truths), float(np.median(values)))
+    assert tried is not None
     assert 0.02 < np.mean(tried.perhaps_empty) < 0.5
     seen = np.median(drawn[:, 1] - drawn[:, 0])
     assert np.median(tried.high - tried.low) == pytest.approx(seen, rel=0.1)

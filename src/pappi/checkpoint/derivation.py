@@ -44,7 +44,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from pappi.checkpoint.queries import Derived, Figure, Release
+from pappi.checkpoint.queries import Derived, Figure, Known, Release
 from pappi.ledger import Account, Charge, Ledger, canonical_json
 from pappi.mechanisms import (
     Bins,
@@ -264,6 +264,19 @@ class Derivations:
         """
         plans = (figure.plan for figure in derived.figures)
         return max(self._margin(plan.expecting(expected or plan.expected)) for plan in plans)
+
+    def widest(self, known: Sequence[Known], plan: Plan) -> Plan:
+        """How the least exact of what is derived is read off; the plan itself if nothing is.
+
+        At its ε, which a release would still name, although nothing is charged.
+        """
+        derived = [
+            replace(figure.plan.expecting(plan.expected), epsilon=plan.epsilon)
+            for each in known
+            if isinstance(each, Derived)
+            for figure in each.figures
+        ]
+        return max(derived, key=self._margin, default=plan)
 
     def _margin(self, plan: Plan) -> float:
         key = (plan.ppi.measure, plan.measurements, plan.expected.cases)

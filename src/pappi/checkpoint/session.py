@@ -278,6 +278,8 @@ class LocalSession:
                 dearest = max(unpaid or paid, key=lambda release: release.charge.amount)
                 plan = with_counted_cases(dearest.plan, log, counted)
                 recorded = own, states, derivations, plan.expected
+                if not unpaid:
+                    plan = derivations.widest(own, plan)
                 asked.append((plan, len(own), len(unpaid)))
                 added.append((derivable_of(*recorded), with_record_of(*recorded)))
         instead = alternatives_in([plan for plan, *_ in asked], log.public, advised=advised)

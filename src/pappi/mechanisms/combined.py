@@ -248,6 +248,7 @@ class Combined(Mechanism):
     """Reads the integers of all its parts, one after the other, and never draws any."""
 
     name: ClassVar[str] = DERIVED
+    is_drawn: ClassVar[bool] = False
 
     parts: tuple[Part, ...]
 
@@ -520,6 +521,15 @@ class CombinedSum(Combined):
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
         return ErrorLaw(self.summed.tail, shrinks=False, start=self.summed.deviation)
+
+    def trial_intervals(self, trial: Trial, limit: float) -> TrialIntervals:  # noqa: ARG002 - alike everywhere
+        away, noise = self.summed.quantile(CONFIDENCE), self.summed.deviation / math.sqrt(2)
+        values = trial.values[:, None] + noise * Chances(0).laplace()
+        ends = (
+            np.clip(values - away, *self.output_range),
+            np.clip(values + away, *self.output_range),
+        )
+        return TrialIntervals(*ends)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
         noise = self.summed.deviation / math.sqrt(2)

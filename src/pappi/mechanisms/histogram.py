@@ -189,6 +189,42 @@ class ReadOffBins(Mechanism):
 
         return ErrorLaw(beyond, LIE_LOW)
 
+    def trial_intervals(self, trial: Trial, limit: float) -> TrialIntervals | None:  # noqa: ARG002
+        (low, high), level, number = self.ends, float(self.level), self.bins.number
+        places = (np.array([float(edge) for edge in self.bins.edges]) - low) / (high - low)
+        lie = [Leaning.through((value - low) / (high - low), level) for value in trial.values]
+        counts = trial.cases * np.array([each.below(places[1:]) for each in lie])
+        noise = np.array([self._trial_noise(column) for column in range(number)])
+        noise_upto, reach = np.cumsum(noise.T, axis=1), self._trial_reach
+        first, last, totals = [], [], []
+        for upto in counts:  # one by one: memory is what takes long
+            all_cases = upto[-1] + noise_upto[:, -1:]
+            surplus = upto[:-1] + noise_upto[:, :-1] - level * all_cases
+            last.append(number - 1 - _leading((surplus >= reach)[:, ::-1]))
+            first.append(np.minimum(_leading(-surplus >= reach), last[-1]))
+            totals.append(all_cases[:, 0])
+        cells = np.array(self.bins.cells(integral=self.integral))
+        none = NoisyBins(self.bins, (0,) * number, self.noise)
+        empty = np.array(totals) <= none.total_reach(ALL_BUT_SURE)
+        return TrialIntervals(cells[np.array(first), 0], cells[np.array(last), 1], empty)
+
+    def _trial_noise(self, column: int) -> Floats:
+        """On the count of a bin; of many draws added up, as spread as these."""
+        squares = [
+            (weight * float(scale)) ** 2 * draws[column] for weight, scale, draws in self.noise
+        ]
+        _, scale, _ = self.noise[0]
+        spread = math.sqrt(sum(squares)) / float(scale)
+        return spread * Chances(0).whole_laplace(scale, column)
+
+    @property
+    def _trial_reach(self) -> Floats:
+        """Of the noise at each edge between two bins; of many, straight between some."""
+        chance, number = tails.significance(CONFIDENCE) / 2, self.bins.number
+        edges = range(1, number, max(1, number // MOST_BINS))
+        reach = [noise_reach(self._weighted(edge), chance) for edge in edges]
+        return np.asarray(np.interp(np.arange(1, number), edges, reach))
+
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
         """Where a share of cases lies that differs from the level by the noise."""
         tail, level = self._noise(self._edge(None)), float(self.level)
@@ -277,32 +313,6 @@ class NoisyHistogram(ReadOffBins):
 
     def noisy_bins(self, noisy: Outcome) -> NoisyBins:
         return NoisyBins(self.bins, noisy, self.noise, self.integral)
-
-    def trial_intervals(self, trial: Trial, limit: float) -> TrialIntervals:  # noqa: ARG002
-        (low, high), level, number = self.ends, float(self.level), self.bins.number
-        places = (np.array([float(edge) for edge in self.bins.edges]) - low) / (high - low)
-        lie = [Leaning.through((value - low) / (high - low), level) for value in trial.values]
-        counts = trial.cases * np.array([each.below(places[1:]) for each in lie])
-        noise = [Chances(0).whole_laplace(self.scale, column) for column in range(number)]
-        noise_upto, reach = np.cumsum(np.array(noise).T, axis=1), self._trial_reach
-        first, last, totals = [], [], []
-        for upto in counts:  # one by one: memory is what takes long
-            all_cases = upto[-1] + noise_upto[:, -1:]
-            surplus = upto[:-1] + noise_upto[:, :-1] - level * all_cases
-            last.append(number - 1 - _leading((surplus >= reach)[:, ::-1]))
-            first.append(np.minimum(_leading(-surplus >= reach), last[-1]))
-            totals.append(all_cases[:, 0])
-        cells = np.array(self.bins.cells(integral=self.integral))
-        empty = np.array(totals) <= self.noisy_bins((0,) * number).total_reach(ALL_BUT_SURE)
-        return TrialIntervals(cells[np.array(first), 0], cells[np.array(last), 1], empty)
-
-    @property
-    def _trial_reach(self) -> Floats:
-        """Of the noise at each edge between two bins; of many, straight between some."""
-        chance, number = tails.significance(CONFIDENCE) / 2, self.bins.number
-        edges = range(1, number, max(1, number // MOST_BINS))
-        reach = [noise_reach(self._weighted(edge), chance) for edge in edges]
-        return np.asarray(np.interp(np.arange(1, number), edges, reach))
 
     @property
     def pair_noise(self) -> CountsPair:
@@ -443,6 +453,7 @@ class CombinedHistogram(ReadOffBins):
     """Histograms on record, added up in bins that each of them has, or has finer; never drawn."""
 
     name: ClassVar[str] = DERIVED
+    is_drawn: ClassVar[bool] = False
 
     parts: tuple[Part, ...]
 
@@ -477,6 +488,9 @@ class CombinedBinsMean(CombinedHistogram):
     """The mean, wherever in their bins the cases lie: how far off it may be, no law says."""
 
     predicts_in_formulas: ClassVar[bool] = False
+
+    def trial_intervals(self, trial: Trial, limit: float) -> None:  # noqa: ARG002
+        return None
 
     def estimate(self, noisy: Outcome) -> Estimate:
         released = self.noisy_bins(noisy)

@@ -308,6 +308,9 @@ class Mechanism(ABC):
     covers_noise_only: ClassVar[bool] = False
     """Whether its interval says nothing about how far off the value is otherwise."""
 
+    is_drawn: ClassVar[bool] = True
+    """Whether releases draw it; what is derived is only read off them."""
+
     drawn_for: ClassVar[str] = ""
     """The function its draw is on record for, where the same draw answers others as well."""
 

@@ -150,7 +150,7 @@ def _expected_half_widths(plan: Plan) -> HalfWidths | None:
     known = part.mechanism.trial_intervals(trial, value)
     if known is not None:
         return HalfWidths.of(((known.high - known.low) / 2).ravel().tolist())
-    if len(part.inputs) > 1:
+    if len(part.inputs) > 1 or not part.mechanism.is_drawn:
         return None
     law = part.mechanism.law(_mostly_low(measure, min(plan.expected.cases, MOST_VALUES)))
     randbelow, halves = _hashed_chances(), []
@@ -342,6 +342,10 @@ def _can_be_tried(plan: Plan) -> bool:
     inputs = [measure for part in plan.measurements for measure in part.inputs]
     if any(measure.bounding is Bounding.PRIVATE for measure in inputs):
         return False
+    if not all(part.mechanism.is_drawn for part in plan.measurements):
+        target = _target_of(plan.ppi)
+        at = [float(limit) for limit in _limits(target)] if target else []
+        return target is not None and _firm_by_law(plan, target, at) is not None
     if plan.covers_noise_only or _has_columns(plan.ppi):
         return True
     return not plan.decides and all(

@@ -95,6 +95,7 @@ if TYPE_CHECKING:
         compared,
         compares,
         comparison_lines,
+        epsilon_text,
         expected_text,
         forecast_lines,
         left_text,

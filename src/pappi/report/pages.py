@@ -43,6 +43,7 @@ from pappi.report.wording import (
     compares,
     cuts_many,
     derived_text,
+    epsilon_text,
     expected_text,
     forecast_lines,
     guarantee_line,
@@ -436,7 +437,7 @@ def _prices(previewed: Sequence[Previewed], forecast: Foreseen | None) -> Elemen
         (
             el("a", bdi(quote.name), href=f"#ppi-{n}"),
             quote.mechanism,
-            str(quote.epsilon),
+            epsilon_text(quote),
             *(expected_text(quote), at_most_text(quote)),
             f"{NOTHING} nothing" if quote.tells_nothing else chance_text(quote.chance_to_decide),
             payments_text(quote),

@@ -38,6 +38,7 @@ from pappi.report.wording import (
     compares,
     cuts_many,
     derived_text,
+    epsilon_text,
     expected_text,
     functions_text,
     guarantee_line,
@@ -318,7 +319,7 @@ def quotes_table(quotes: Sequence[Quote]) -> Table:
     columns |= dict.fromkeys(("ε", "expected", _AT_MOST, "decides", "new charges"), _RIGHT)
     rows: list[list[str | Text]] = [
         [
-            *(q.ppi, *((_noise_in(q), q.mechanism) if inside else ()), str(q.epsilon)),
+            *(q.ppi, *((_noise_in(q), q.mechanism) if inside else ()), epsilon_text(q)),
             *(_red_if_nothing(q, text) for text in (expected_text(q), at_most_text(q), _chance(q))),
             payments_text(q),
         ]
@@ -361,7 +362,7 @@ def advice_table(quotes: Sequence[Quote]) -> Table:
     columns["cheapest way to decide"] = _PLAIN
     rows = [
         (
-            *(quote.ppi, str(quote.epsilon), _red_if_nothing(quote, expected_text(quote))),
+            *(quote.ppi, epsilon_text(quote), _red_if_nothing(quote, expected_text(quote))),
             *(_red_if_nothing(quote, _chance(quote)), cheapest_text(quote)),
         )
         for quote in quotes
@@ -410,9 +411,9 @@ def _derivable_lines(quotes: Sequence[Quote]) -> Iterator[str]:
         free = f"free, {error_text(quote.derivable.margin, quote.unit)}"
         number = len(quote.derivable.releases)
         source = f"derived from {number} release{'' if number == 1 else 's'} on record"
-        paid = f"ε {quote.epsilon}, {expected_text(quote)}"
         chosen = "instead of" if quote.derivable.taken else "or"
-        yield f"{quote.ppi}: {free} ({source}), {chosen} {paid}."
+        paid = "" if quote.is_derived else f", {chosen} ε {quote.epsilon}, {expected_text(quote)}"
+        yield f"{quote.ppi}: {free} ({source}){paid}."
 
 
 def _set_line(members: Sequence[Quote]) -> str:

@@ -298,7 +298,7 @@ def cheapest_text(quote: Quote) -> str:
     chance = quote.chance_to_decide
     if quote.tells_nothing or (chance is not None and chance < ENOUGH_CHANCE):
         return "none is known within a block's budget"
-    return f"as asked (ε {quote.epsilon})"
+    return f"as asked ({f'ε {quote.epsilon}' if quote.new_charges else 'free'})"
 
 
 _COMPARED = {
@@ -625,6 +625,11 @@ def payments_text(quote: Quote) -> str:
         return f"{quote.new_charges} × {quote.epsilon}, {free} derived"
     shared = f" for {len(quote.together)}" if quote.together else ""
     return f"{quote.new_charges} × {quote.epsilon}{shared}"
+
+
+def epsilon_text(quote: Quote) -> str:
+    """The ε it is asked at; "–" where nothing is drawn, as it follows from the record."""
+    return MISSING if quote.is_derived else str(quote.epsilon)
 
 
 def expected_text(quote: Quote) -> str:

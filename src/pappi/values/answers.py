@@ -603,7 +603,8 @@ class Quote:
     as well, there are none.
 
     `new_charges` counts the cells that are neither released nor derived yet, each of which costs
-    `epsilon`; `derivable` says which follow from the record. `with_record` is the half-width at
+    `epsilon`; `derivable` says which follow from the record, and if all do, the errors are those
+    of what is derived. `with_record` is the half-width at
     95 % of the release read together with what is on record, where that is less. `clipping` says
     what is known about the clipping error, which is not in the errors above. `untold` is what
     the interval's half-width would be without counting the clipped cases as well, and None where
@@ -656,6 +657,11 @@ class Quote:
     epsilon_note: str = ""
     derivable: Derivable | None = None
     with_record: float | None = None
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether nothing is drawn for it, as all of it follows from the record."""
+        return self.derivable is not None and self.derivable.taken and not self.new_charges
 
     @property
     def own_epsilon(self) -> Epsilon:

@@ -123,18 +123,19 @@ class PpiPreview:
     @property
     def lasts(self) -> tuple[str, ...]:
         if self.forecast is None:
-            follows = self.quote.derivable is not None
-            return (_FOLLOWS if follows else "Already released: repeating it is free.",)
+            return (
+                _FOLLOWS if self.quote.is_derived else "Already released: repeating it is free.",
+            )
         return forecast_lines(self.forecast)
 
     @property
     def slider(self) -> dict[str, object] | None:
-        """From the finest accuracy to the coarsest, in the PPI's unit."""
+        """From the finest accuracy to the coarsest, in the PPI's unit; none for what is derived."""
         quote, finest = self.quote, _DEAREST
         if self.forecast is not None and self.forecast.share > 0:
             finest = max(float(self.forecast.price) / self.forecast.share, 2 * float(_LEAST))
         margin = quote.half_width
-        if margin is None or margin <= 0 or not math.isfinite(margin):
+        if quote.is_derived or margin is None or margin <= 0 or not math.isfinite(margin):
             return None
         spent = (quote.apart or margin) * float(quote.own_epsilon)
         ends = {"finest": spent / finest, "coarsest": spent / float(_LEAST)}
