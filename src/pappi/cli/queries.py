@@ -490,6 +490,8 @@ def show_preview(
         click.echo(line)
     if any(quote.derivable and not quote.derivable.taken for quote in quotes):
         click.echo("To take what is free: pappi release --derived")
+    if any(quote.with_record is not None for quote in quotes):
+        click.echo("To pay and to use the record: release --no-derived, then release --derived")
     click.echo(report.left_text(lines))
     for line in report.forecast_lines(foreseen) if foreseen else ():
         click.echo(line)

@@ -402,10 +402,8 @@ def _derivable_lines(quotes: Sequence[Quote]) -> Iterator[str]:
     for quote in quotes:
         if quote.with_record is not None:
             within = error_text(quote.with_record, quote.unit)
-            yield (
-                f"{quote.ppi}: ε {quote.epsilon} is {within} together with what is on record: "
-                "pay with --no-derived, then read both with --derived."
-            )
+            together = "together with what is on record"
+            yield f"{quote.ppi}: ε {quote.epsilon} is {within} {together}."
         if quote.derivable is None:
             continue
         free = f"free, {error_text(quote.derivable.margin, quote.unit)}"
