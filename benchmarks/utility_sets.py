@@ -1,15 +1,19 @@
 """Sets of PPIs: what one draw for all of them saves, against one draw for each.
 
+    python -m benchmarks.utility_sets
+
 By the number of means k, at a total ε of 1: n·ε times the root mean square error of a mean in the
-middle of its range, drawn with seeded chances by the very mechanism that releases. Then the
-planner: in no cell of a grid may what it takes err more than a split of ε among all. Both sides
-tell the same: each mean counts what its bounds cut, alone as in a set, or none does.
+middle of its range, drawn with seeded chances by the very mechanism that releases. Then intervals
+that hold for all twenty of a set together with 95 %, and how often they do. Then the planner: in no
+cell of a grid may what it takes err more than a split of ε among all. Both sides tell the same:
+each mean counts what its bounds cut, alone as in a set, or none does.
 """
 
 from __future__ import annotations
 
 import math
 import random
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -21,13 +25,14 @@ import numpy as np
 from pappi.mechanisms import Contribution, Mechanism, PresenceClass, joint_members, mechanism_for
 from pappi.planning import Plan, plan_alone, plan_set
 from pappi.ppinot import Ppi, parse_catalogue
-from pappi.values import Adjacency, Bounds, Epsilon, Kind, PublicLog, Terms, Vocabulary
+from pappi.values import CONFIDENCE, Adjacency, Bounds, Epsilon, Kind, PublicLog, Terms, Vocabulary
 
 _HUNDRED = Bounds(Fraction(0), Fraction(100))
 _MEAN = Contribution("mean", _HUNDRED, integral=False)
 _ADD_REMOVE = Adjacency.ADD_REMOVE
 CASES = (50, 200, 1000)
 DRAWS = 3_000
+WIDEST_TOGETHER, DRAWS_TOGETHER, MANY = 15.0, 400, 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,47 @@ def split_error(k: int, cases: int, epsilon: Fraction) -> float:
     return cases * float(epsilon) * alone.predicted_error(cases, 50.0) / 100
 
 
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Of the simultaneous intervals of a set: half their mean width, and how often all hold.
+
+    In cases times ε, as errors are.
+    """
+
+    half: float
+    held: float
+
+    @classmethod
+    def of(cls, size: SetSize, cases: int, epsilon: Fraction, draws: int) -> Together:
+        members = size.members(epsilon)
+        law, chance = members[0].law(np.full((cases, size.k), 50.0)), random.Random(1)  # noqa: S311
+        half, held = [], 0
+        for _ in range(draws):
+            noisy = law.draw(chance.randrange)
+            ends = [member.interval_for_all(noisy, CONFIDENCE) for member in members]
+            half += [(high - low) / 2 for low, high in ends]
+            held += all(low <= 50 <= high for low, high in ends)
+        return cls(cases * float(epsilon) * float(np.mean(half)) / 100, held / draws)
+
+
+def report_together() -> int:
+    """Of so many cases that the interval is the noise alone; of fewer it is wider, see below.
+
+    An interval reaches to means whose noise is larger than that of one in the middle.
+    """
+    size = next(each for each in SIZES if each.classes == (20,))
+    print("\n95 % intervals that hold for all 20 together, ε = 1: half the width, in cases")
+    print(f"{'n':<8}{'limit':>8}{'set':>8}{'all held':>10}")
+    missed = 0
+    for cases in (*CASES, MANY):
+        found = Together.of(size, cases, Fraction(1), DRAWS_TOGETHER)
+        limit = f"{WIDEST_TOGETHER:g}" if cases == MANY else "–"
+        failed = found.held < CONFIDENCE or (cases == MANY and found.half > WIDEST_TOGETHER)
+        print(f"{cases:<8}{limit:>8}{found.half:>8.2f}{found.held:>10.1%}", "  MISSED" * failed)
+        missed += failed
+    return missed
+
+
 def report_sets() -> int:
     print("\nSets: n·ε·RMSE of a mean in the middle of its range, ε = 1 for all k together")
     heads = ("limit", *(f"n={n}" for n in CASES), "split")
@@ -97,7 +143,7 @@ def report_sets() -> int:
         print(f"{size.k:<4}{size.label:<24}{limit:>8}", end="")
         print("".join(f"{each:>8.2f}" for each in figures), "  MISSED" if failed else "")
         missed += failed
-    return missed + _report_grid()
+    return missed + report_together() + _report_grid()
 
 
 # --- the planner ------------------------------------------------------------------------------
@@ -184,3 +230,7 @@ def _report_grid() -> int:
         print(f"  n={where.cases} ε={where.epsilon} at {place:g}", "  MISSED" if failed else "")
         missed += failed
     return missed
+
+
+if __name__ == "__main__":
+    sys.exit(int(report_sets() > 0))

@@ -1,9 +1,13 @@
-"""Whatever is asked before, a catalogue costs at most what its PPIs cost one by one."""
+"""Whatever is asked before, a catalogue costs at most what its PPIs cost one by one, or its total.
+
+And what is drawn for it loses no more than was charged.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,6 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pappi.checkpoint import Caller, LocalSession
+from pappi.checkpoint.draw import draw_cells
+from pappi.checkpoint.queries import Release
 from pappi.custody import NewLog
 from pappi.ppinot import Catalogue, Ppi, parse_catalogue
 from pappi.session import Workspace
@@ -112,3 +119,81 @@ def test_no_history_costs_more_than_one_by_one_and_every_replay_is_the_same(
                 assert {answer.charged for one in again for answer in one.answers} == {ZERO}
                 assert session.price(asked(wanted)).is_free
         assert spent(workspace) == after
+
+
+# --- under a total, and cut off half-way --------------------------------------------------------
+
+STAY = "{time: {from: case start, to: case end}}"
+MORE = parse_catalogue(f"""
+log: small
+ppis:
+  - {{id: early, measure: {{share: {{derive: t < 2 days, t: {STAY}}}}}}}
+  - {{id: late, measure: {{share: {{derive: t < 4 days, t: {STAY}}}}}}}
+  - {{id: middle, measure: {{median: {STAY}}}, bounds: [0 days, 10 days]}}
+  - {{id: most, measure: {{percentile: {STAY}, percent: 90}}, bounds: [0 days, 10 days]}}
+  - {{id: n, measure: {{number: cases}}}}
+""")
+ANY = {ppi.id: ppi for ppi in (*EVERY.ppis, *MORE.ppis)}
+
+under_totals = st.lists(
+    st.tuples(
+        st.sampled_from(("ann", "bob")),
+        st.lists(st.sampled_from(sorted(ANY)), min_size=1, max_size=6, unique=True),
+        st.sampled_from(("0.5", "1", "2")),
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+class PowerCut(Exception):
+    pass
+
+
+def cut_off(workspace: Workspace, analyst: str) -> LocalSession:
+    def stop(step: str) -> None:
+        if step == "charged":
+            raise PowerCut
+
+    return LocalSession(workspace._ledger_session, Caller(analyst), stop)
+
+
+def watched(losses: list[tuple[Fraction, Fraction]]) -> Callable[..., object]:
+    """Draws as ever, and notes of each release what it loses, and what it was charged."""
+
+    def draw(events: Path, releases: Sequence[Release], *more: object) -> object:
+        for one in releases:
+            lost = sum((m.mechanism.epsilon for m in one.plan.measurements), Fraction(0))
+            losses.append((lost, one.charge.amount.fraction))
+        return draw_cells(events, releases, *more)  # type: ignore[arg-type]
+
+    return draw
+
+
+@settings(max_examples=length(5, 60))
+@given(under_totals)
+def test_no_total_is_exceeded_and_what_was_cut_off_is_drawn_for_nothing(
+    history: Sequence[tuple[str, Sequence[str], str, bool]],
+) -> None:
+    losses: list[tuple[Fraction, Fraction]] = []
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as noticing:
+        noticing.setattr("pappi.checkpoint.draw.draw_cells", watched(losses))
+        new = NewLog(terms=Terms(block_budget=Epsilon.of(20)))
+        workspace = workspace_with(Path(folder) / "w", claims(12, months=1), new)
+        for analyst, ids, total, is_cut_off in history:
+            wanted = replace(EVERY, ppis=tuple(ANY[ppi] for ppi in ids))
+            before, session = spent(workspace), workspace.checkpoint(analyst)
+            price = session.price(wanted, total=total)
+            if is_cut_off and not price.is_free:
+                with pytest.raises(PowerCut):
+                    cut_off(workspace, analyst).release(wanted, total=total, anyway=True)
+            else:
+                session.release(wanted, total=total, anyway=True)
+            charged = spent(workspace) - before
+            assert charged == price.most.nano <= Epsilon.of(total).nano
+            for who in (analyst, "cleo"):
+                again = workspace.checkpoint(who).release(wanted, total=total, anyway=True)
+                assert {answer.charged for one in again for answer in one.answers} == {ZERO}
+            assert spent(workspace) == before + charged
+    assert all(lost <= paid for lost, paid in losses)

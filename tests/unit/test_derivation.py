@@ -13,7 +13,7 @@ from pappi.checkpoint import LocalSession, derivation
 from pappi.checkpoint.queries import planned
 from pappi.custody import NewLog
 from pappi.errors import PappiError, UsageError
-from pappi.mechanisms import MOST_BINS, ReadOffBins
+from pappi.mechanisms import FOR_EVEN_VALUES, MOST_BINS, ReadOffBins
 from pappi.planning.measurements import Request
 from pappi.ppinot import Catalogue, Ppi, parse_catalogue
 from pappi.report import answer_record, epsilon_text, flat_record, quote_record, set_lines
@@ -591,6 +591,7 @@ def test_only_a_number_of_the_very_same_cases_is_read_with_a_share(workspace: Wo
     [
         ("Request.cases_for_bins", Request.planned_cases, "0.5", [32, 16]),
         ("FINEST", MOST_BINS, "8", [128, 64]),
+        ("USUALLY", FOR_EVEN_VALUES, "4", [64, 128]),
     ],
 )
 def test_percentiles_with_bins_by_earlier_rules_stay_free(
@@ -601,7 +602,7 @@ def test_percentiles_with_bins_by_earlier_rules_stay_free(
     epsilon: str,
     bins: list[int],
 ) -> None:
-    """Chosen for the cases of a block, whatever the period; or 64 at most: they are found."""
+    """For the cases of a block, whatever the period; 64 at most; more of them: they are found."""
 
     session = workspace.checkpoint()
     ppi = f"  - {{id: p, measure: {{percentile: {STAY}, percent: 90}}, scope: every quarter, "
@@ -620,6 +621,29 @@ def test_percentiles_with_bins_by_earlier_rules_stay_free(
     now = planned(question.ppis[0], Epsilon.of(epsilon), session.log("small")).measurements[0]
     assert isinstance(now.mechanism, ReadOffBins)
     assert [now.mechanism.bins.number, then] == bins
+
+
+def test_percentiles_under_a_total_with_bins_by_earlier_rules_stay_free(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One histogram has the parts of both: more than either would have by itself."""
+    session = workspace.checkpoint()
+    lines = (
+        f"  - {{id: p{percent}, measure: {{percentile: {STAY}, percent: {percent}}}, "
+        "scope: every quarter, bounds: [0 days, 10 days]}\n"
+        for percent in (50, 90)
+    )
+    both = parse_catalogue(f"log: small\nppis:\n{''.join(lines)}")
+    with monkeypatch.context() as earlier:
+        earlier.setattr("pappi.planning.measurements.USUALLY", FOR_EVEN_VALUES)
+        before = session.release(both, total="4", anyway=True)
+    spent = session.budget("small")
+    assert [quote.new_charges for quote in session.preview(both, total="4")] == [0, 0]
+    after = session.release(both, total="4", anyway=True)
+    assert session.budget("small") == spent
+    assert [[a.value for a in s.answers] for s in after] == [
+        [a.value for a in s.answers] for s in before
+    ]
 
 
 def test_of_the_numbers_of_groups_the_smallest_is_expected(workspace: Workspace) -> None:

@@ -132,7 +132,7 @@ def test_its_chart_has_bands_of_cases_around_the_median(named: Series) -> None:
 def test_without_limits_bins_are_chosen_and_it_is_free_again(workspace: Workspace) -> None:
     (series,) = workspace.checkpoint().release(stay(), "2")
     told = [answer.distribution for answer in series.answers]
-    assert {len(each.bins) for each in told if each is not None} == {64}
+    assert {len(each.bins) for each in told if each is not None} == {32}
     (quote,) = workspace.checkpoint().preview(stay(), "2")
     assert quote.new_charges == 0
 

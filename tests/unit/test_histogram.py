@@ -102,12 +102,12 @@ def test_few_whole_numbers_have_a_bin_each() -> None:
 
 def test_more_cases_have_more_bins_and_coarser_bins_are_made_of_finer_ones() -> None:
     finer: set[Fraction] = set()
-    for cases, number in ((200, 64), (100, 32), (20, 16)):
+    for cases, number in ((400, 64), (200, 32), (20, 16)):
         bins = histogram(cases=cases, skewed=True).bins
         assert bins.number == number
         assert not finer or set(bins.limits) <= finer
         finer = set(bins.limits)
-    assert histogram(adjacency=REPLACE, cases=200).bins.number == 32  # twice the noise
+    assert histogram(adjacency=REPLACE, cases=400).bins.number == 32  # twice the noise
 
 
 @pytest.mark.parametrize("bins", [Bins.even(TEN, 32), Bins.geometric(TEN, 64), Bins.whole(TEN)])

@@ -448,3 +448,19 @@ def test_what_is_left_of_a_total_is_what_the_others_have_one_by_one(workspace: W
     plans = plans_of(catalogue, None, workspace.log("small").public)
     assert [str(plan.apart) for plan in plans] == ["0.7", "0.05", "0.05"]
     assert str(session.price(catalogue).most) == "0.7"
+
+
+def test_what_one_by_one_would_be_is_told_of_as_many_cases(workspace: Workspace) -> None:
+    """Also once a count on record says how many there are: a third of what was assumed."""
+    workspace.grant("small", "5")
+    session, catalogue = workspace.checkpoint(), some("sojourn", "rejected", "damage")
+    before = session.preview(catalogue)
+    session.release(some("paid", total="3"))
+    after = session.preview(catalogue)
+    for first, then in zip(before, after, strict=True):
+        assert first.apart is not None
+        assert then.apart is not None
+        assert then.margin is not None
+        assert then.assumed_cases < first.assumed_cases / 2
+        assert then.apart > then.margin
+        assert then.apart > 1.5 * first.apart

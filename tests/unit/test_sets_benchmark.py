@@ -77,6 +77,16 @@ def test_a_planner_that_takes_the_worse_is_noticed(
     assert utility_sets._report_grid() == missed
 
 
+@pytest.mark.parametrize(("limit", "missed"), [(15.0, 0), (14.9, 1)])
+def test_intervals_that_are_too_wide_together_are_noticed(
+    limit: float, missed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(utility_sets, "CASES", ())
+    monkeypatch.setattr(utility_sets, "DRAWS_TOGETHER", 40)
+    monkeypatch.setattr(utility_sets, "WIDEST_TOGETHER", limit)
+    assert utility_sets.report_together() == missed
+
+
 def test_the_scores_of_the_limit_are_those_of_the_hull() -> None:
     classes, chance = ((2, 4), (), (6,)), np.random.default_rng(1)
     steps = np.array([1, 0.5, 1, 1, 1 / 3, 1])

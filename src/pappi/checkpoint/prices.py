@@ -103,7 +103,7 @@ def quote_of(
         mechanisms=_mechanisms(plan),
         total=plan.total,
         together=plan.together,
-        apart=None if plan.apart is None else _margin(plan_alone(ppi, plan.apart, log)),
+        apart=None if plan.apart is None else _margin(_by_itself(plan, plan.apart, log)),
         cases_note=plan.expected.because,
         interval_half_width=None if widths is None else _length(plan, widths.typical),
         usual_half_widths=None if widths is None else _usual(plan, widths.usual),
@@ -115,6 +115,11 @@ def quote_of(
         epsilon_note=plan.because,
         alternatives=alternatives,
     )
+
+
+def _by_itself(plan: Plan, epsilon: Epsilon, log: PublicLog) -> Plan:
+    """To compare the plan with: of as many cases."""
+    return plan_alone(plan.ppi, epsilon, log).expecting(plan.expected)
 
 
 def derivable_of(

@@ -33,7 +33,15 @@ Nothing here sees a log: a mechanism gets one number per case and declared bound
 """
 
 from pappi.mechanisms.beyond import FAR_WIDTHS, BeyondBounds, Clipped, hidden_by_bounds
-from pappi.mechanisms.bins import FINEST, MOST_BINS, Bins, NoisyBins, clamp
+from pappi.mechanisms.bins import (
+    FINEST,
+    FOR_EVEN_VALUES,
+    MOST_BINS,
+    USUALLY,
+    Bins,
+    NoisyBins,
+    clamp,
+)
 from pappi.mechanisms.clip import PrivateClippingBound
 from pappi.mechanisms.combined import (
     Combined,

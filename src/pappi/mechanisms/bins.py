@@ -41,10 +41,15 @@ MOST_BINS = 64
 """That are shown: of the analyst's own limits, of whole numbers, of a distribution."""
 
 _USUAL_BINS = 32
-_MORE_BINS = ((46.0, 16), (130.0, 32), (368.0, 64), (1_040.0, 128), (2_940.0, 256))
+BinsBelow = tuple[tuple[float, int], ...]
+"""Below so many cases per unit of noise, so many bins."""
+
+USUALLY: BinsBelow = ((46.0, 16), (260.0, 32), (736.0, 64), (2_080.0, 128), (5_880.0, 256))
+FOR_EVEN_VALUES: BinsBelow = ((46.0, 16), (130.0, 32), (368.0, 64), (1_040.0, 128), (2_940.0, 256))
+"""Where half as many bins make the interval of a median of evenly spread values wider by their
+width as they make it narrower by having less noise: both fall alike with bins^(3/2). Usually fewer
+cases lie close to a percentile, so that noise counts for more, and the value errs less by √2."""
 FINEST = 512
-"""Below so many cases per unit of noise, so many bins: where half as many make an interval wider
-by their width as they make it narrower by having less noise. Both fall alike with bins^(3/2)."""
 
 _OCTAVES = 8
 _FAR_APART = 16
@@ -168,7 +173,13 @@ class Bins:
 
 
 def usual_bins(
-    bounds: Bounds, *, integral: bool, skewed: bool, signal: float | None, most: int = FINEST
+    bounds: Bounds,
+    *,
+    integral: bool,
+    skewed: bool,
+    signal: float | None,
+    below: BinsBelow = USUALLY,
+    most: int = FINEST,
 ) -> Bins:
     """Where nobody names limits: by public facts alone.
 
@@ -179,7 +190,7 @@ def usual_bins(
         return Bins.whole(bounds)
     number = _USUAL_BINS
     if signal is not None:
-        number = min(next((bins for below, bins in _MORE_BINS if signal < below), FINEST), most)
+        number = min(next((bins for cases, bins in below if signal < cases), FINEST), most)
     far_apart = 0 < bounds.low * _FAR_APART <= bounds.high
     if far_apart or (skewed and bounds.low >= 0):
         return Bins.geometric(bounds, number)

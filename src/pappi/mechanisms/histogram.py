@@ -287,6 +287,7 @@ class NoisyHistogram(ReadOffBins):
                 integral=task.integral,
                 skewed=task.skewed,
                 signal=None if signal is None else float(signal),
+                below=task.bins_below,
                 most=MOST_BINS if task.level is None else task.most_bins,
             )
         return cls(*task.common, task.level or _MEDIAN, bins)

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms.beyond import BeyondBounds
-from pappi.mechanisms.bins import FINEST, NoisyBins, clamp
+from pappi.mechanisms.bins import FINEST, USUALLY, BinsBelow, NoisyBins, clamp
 from pappi.mechanisms.lattice import OCTAVES_OF_LOOSE_BOUNDS
 from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, Law, Outcome, PointLaw
 from pappi.mechanisms.noise import system_randbelow
@@ -130,8 +130,8 @@ class Task:
     of the answer. With a `limit` but no `falloff` only a verdict is wanted.
 
     `limits` are where the bins of a distribution end, if the writer names them. Without, that
-    follows from whether values are `skewed`, as durations are, and how many `cases` are planned;
-    for a quantile, there are `most_bins` at most.
+    follows from whether values are `skewed`, as durations are, and from how many `cases` are
+    planned, by `bins_below`; for a quantile, there are `most_bins` at most.
     """
 
     function: str
@@ -148,6 +148,7 @@ class Task:
     limits: tuple[Fraction, ...] = ()
     skewed: bool = False
     cases: int | None = None
+    bins_below: BinsBelow = USUALLY
     most_bins: int = FINEST
 
     def __post_init__(self) -> None:

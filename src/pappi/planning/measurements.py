@@ -24,10 +24,12 @@ import numpy as np
 from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms import (
     FINEST,
+    FOR_EVEN_VALUES,
     FORMULA,
     MOST_BINS,
     PART_OF_WHOLE,
     RATIO,
+    USUALLY,
     Bins,
     InBuckets,
     Mechanism,
@@ -111,7 +113,8 @@ class Rules(IntEnum):
     BEFORE_HISTOGRAMS = 1
     BINS_FOR_A_BLOCK = 2
     AT_MOST_64_BINS = 3
-    NOW = 4
+    BINS_FOR_EVEN_VALUES = 4
+    NOW = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ class Request:
     def cases_for_bins(self) -> int:
         """The same for the usual bins of a histogram: of a period of the scope, as declared."""
         scope = self.ppi.scope
-        of_a_block = scope.grid is None and self.rules < Rules.NOW
+        of_a_block = scope.grid is None and self.rules <= Rules.AT_MOST_64_BINS
         if of_a_block or scope.last_cases or self.rules <= Rules.BINS_FOR_A_BLOCK:
             return self.planned_cases
         return max(round(self.log.terms.cases * blocks_in(self.log, scope)), 1)
@@ -400,7 +403,8 @@ def _plain_task(measure: AggregatedMeasure, epsilon: Fraction, request: Request)
         limits=measure.limits,
         skewed=measure_kind(measure.base, names) is Kind.DURATION,
         cases=request.cases_for_bins,
-        most_bins=FINEST if request.rules >= Rules.NOW else MOST_BINS,
+        bins_below=USUALLY if request.rules >= Rules.NOW else FOR_EVEN_VALUES,
+        most_bins=FINEST if request.rules > Rules.AT_MOST_64_BINS else MOST_BINS,
     )
 
 
