@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import math
 import sys
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -731,20 +732,18 @@ def _has_same_cases(measure: AggregatedMeasure, written: Any) -> bool:  # noqa: 
 def _tiled(observed: Sequence[_Observation], start: date, end: date) -> list[Weighted] | None:
     """Releases that together are about exactly these days, with the least noise; None if none are.
 
-    Days that several tell about are weighed; a shortest path from the first day to the last
-    chooses among the ways to cut them. Of too many laws, the most exact one of the same days
-    counts; if there are still too many, adding them up would take too long.
+    Of too many laws, the most exact one of the same days counts; if there are still too many,
+    adding them up would take too long.
     """
     edges: dict[tuple[date, date], list[_Observation]] = {}
     for one in observed:
         if start <= one.start < one.end <= end and math.isfinite(one.variance):
             edges.setdefault((one.start, one.end), []).append(one)
-    whole = [([(one, Fraction(1))], one.variance) for one in edges.pop((start, end), [])]
+    edges.setdefault((start, end), [])
     for most in (_MOST_WEIGHED, 1):
-        path = _least_noise(edges, start, end, most)
-        estimates = [*whole, path] if path is not None else whole
-        found = _weighed(estimates, most)[0] if estimates else []
-        if found and len({one.mechanism.pair_noise for one, _ in found}) <= _MOST_LAWS:
+        found, _ = _estimated(edges, most).get((start, end), ([], 0.0))
+        laws = {(one.mechanism.pair_noise, weight) for one, weight in found}
+        if found and len(laws) <= _MOST_LAWS:
             return found
     return None
 
@@ -753,16 +752,41 @@ Estimated = tuple[list[Weighted], float]
 """Releases with their weights, and the variance of what they add up to."""
 
 
+def _estimated(
+    edges: Mapping[tuple[date, date], Sequence[_Observation]], most: int
+) -> dict[tuple[date, date], Estimated]:
+    """What is known of each stretch of days, the shorter ones first.
+
+    What was released of the stretch itself is weighed with the best of the ways to cut it into
+    shorter ones, of each of which all that is known counts: of a year both its quarters and, in
+    each, its months.
+    """
+    known: dict[tuple[date, date], Estimated] = {}
+    every = sorted(edges)
+    for stretch in sorted(edges, key=lambda each: each[1] - each[0]):
+        estimates = [([(one, Fraction(1))], one.variance) for one in edges[stretch]]
+        first, last = (bisect_left(every, (end, end)) for end in stretch)
+        pieces = [each for each in every[first:last] if each != stretch and each in known]
+        path = _least_noise(pieces, known, *stretch)
+        if path is not None:
+            estimates.append(path)
+        if estimates:
+            known[stretch] = _weighed(estimates, most)
+    return known
+
+
 def _least_noise(
-    edges: Mapping[tuple[date, date], Sequence[_Observation]], start: date, end: date, most: int
+    pieces: Sequence[tuple[date, date]],
+    known: Mapping[tuple[date, date], Estimated],
+    start: date,
+    end: date,
 ) -> Estimated | None:
+    """A shortest path from the first day to the last, by pieces in their order."""
     reached: dict[date, Estimated] = {start: ([], 0.0)}
-    for first, last in sorted(edges):
+    for first, last in pieces:
         if first not in reached:
             continue
-        before, noise = reached[first]
-        own = [([(one, Fraction(1))], one.variance) for one in edges[first, last]]
-        step, more = _weighed(own, most)
+        (before, noise), (step, more) = reached[first], known[first, last]
         if last not in reached or noise + more < reached[last][1]:
             reached[last] = [*before, *step], noise + more
     return reached.get(end)
