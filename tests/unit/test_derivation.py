@@ -521,6 +521,27 @@ def test_a_number_of_cases_is_read_off_the_draw_that_tells_it(workspace: Workspa
     assert [a.value for a in later.answers] == [a.value for a in number.answers]
 
 
+def test_what_was_released_before_an_erasure_is_not_weighed_with_what_was_released_after(
+    workspace: Workspace,
+) -> None:
+    session, whole = workspace.checkpoint(), asked("stay", "number", scope="whole time")
+    session.release(asked("stay", "number"), "2")
+    erased = workspace.custody.erase("small", cases=[f"c{number}" for number in range(0, 120, 2)])
+    assert erased.cases == 60
+    before, _ = session.release(whole, "0.5", derived=True)
+    assert before.answers[0].cases == pytest.approx(120, abs=12)  # as it was, and as it is told
+    assert all(quote.with_record is None for quote in session.preview(whole, "1.5"))
+    session.release(whole, "1.5", derived=False)
+    after, number = session.release(whole, "0.5", derived=True)
+    periods = [source.period for source in after.answers[0].derived_from]
+    assert set(periods) == {after.answers[0].period}  # not the months
+    assert after.answers[0].cases == pytest.approx(60, abs=9)
+    assert number.answers[0].value == pytest.approx(60, abs=9)
+    session.release(asked("stay"), "1", derived=False)
+    (both,) = session.release(asked("stay", scope="whole time"), "0.5", derived=True)
+    assert len(both.answers[0].derived_from) == len(periods) + 3  # all of them after it
+
+
 # --- a draw that is read together with the record -------------------------------------------------
 
 LIMITS = "".join(

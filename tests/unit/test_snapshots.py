@@ -480,6 +480,7 @@ def test_a_register_comes_back_from_a_snapshot_as_it_was(tmp_path: Path) -> None
     alice.unsubscribe(question.id)
     alice.subscribe(replace(asked(), total=Epsilon.of("0.05")), date(2025, 4, 1))
     alice.save(asked())
+    custody.erase("shop", cases=["nobody"])
     custody.stop("a pause")
     with workspace._ledger_session.ledger() as ledger:
         register = workspace._ledger_session.registry(ledger)

@@ -23,7 +23,8 @@ What is derived:
   more exact with the number of its cases, as other releases have counted them.
 
 Only releases count that a replay would still show: of the same data, anchor, unit and cases, and
-of days that were as sealed as they are now. From one draw, one number is taken for a function and
+of days that were as sealed as they are now. What was released before cases were erased is not
+weighed with what was released after. From one draw, one number is taken for a function and
 its cases: noises that are added up are independent, and each enters once. Of several ways to tile a
 period, the one with the least noise is taken.
 
@@ -98,7 +99,7 @@ from pappi.ppinot import (
     is_total,
     spans_case,
 )
-from pappi.store import LogDeclaration
+from pappi.store import LogDeclaration, Registry
 from pappi.values import (
     JSON,
     MARGIN_CONFIDENCE,
@@ -147,6 +148,8 @@ class _Observation:
     noisy: Outcome
     source: Source
     charge: Charge
+    erasures: int = 0
+    """How often something had been erased from the log before: then it is about other cases."""
 
     @property
     def bins(self) -> Bins:
@@ -168,10 +171,9 @@ _Reading = tuple[Mechanism, tuple[float, float] | None, Measurement | None]
 class Derivations:
     """What a request can be derived from; each release on record is read once."""
 
-    def __init__(
-        self, ledger: Ledger, charges: Mapping[Account, Sequence[int]], log: LogDeclaration
-    ) -> None:
-        self._ledger, self._charges, self._log = ledger, charges, log
+    def __init__(self, ledger: Ledger, registry: Registry, log: LogDeclaration) -> None:
+        self._ledger, self._charges, self._log = ledger, registry.charges, log
+        self._erased = registry.erased.get(log.name, ())
         self._by_block: dict[str, list[tuple[int, Charge]]] = {}
         self._observed: dict[tuple[str, str, bool, str], list[_Observation]] = {}
         self._about_cases: dict[int, tuple[Plan, str]] = {}
@@ -306,7 +308,7 @@ class Derivations:
             own = [each for each in observed[path] if each.group == group]
             weighted = _tiled(own, days.start, days.end)
             if weighted is not None:
-                counted = self._counted(release, path, days, own)
+                counted = self._counted(release, path, days, own, weighted)
                 measurement = _measurement(path, measure, weighted, counted)
                 if isinstance(measurement.mechanism, Combined):
                     weighted = [*weighted, *counted][: len(measurement.mechanism.parts)]
@@ -327,7 +329,12 @@ class Derivations:
         return Figure(period, group, derived, tuple(noisy), weighed)
 
     def _counted(
-        self, release: Release, path: str, days: Period, telling: Sequence[_Observation]
+        self,
+        release: Release,
+        path: str,
+        days: Period,
+        telling: Sequence[_Observation],
+        weighted: Sequence[Weighted],
     ) -> list[Weighted]:
         """Releases that count just the cases of a mean, and tell nothing else of it."""
         measure, group = release.plan.ppi.measure, telling[0].group
@@ -335,8 +342,13 @@ class Derivations:
         if number is None or self._log.terms.adjacency is Adjacency.REPLACE:
             return []
         draws = {one.charge.key for one in telling}
-        own = (one for one in self._about(number, release) if one.group == group)
-        counted = _tiled([one for one in own if one.charge.key not in draws], days.start, days.end)
+        erasures = {one.erasures for one, _ in weighted}
+        own = [
+            one
+            for one in self._about(number, release)
+            if one.group == group and one.charge.key not in draws and {one.erasures} == erasures
+        ]
+        counted = _tiled(own, days.start, days.end)
         laws = {
             one.mechanism.pair_noise for one in (*telling, *(each for each, _ in counted or ()))
         }
@@ -468,6 +480,7 @@ class Derivations:
                 tuple(parts[index]),
                 Source(seq, str(question["ppi"]), period),
                 charge,
+                len(self._erased) if seq == _NOT_YET else bisect_left(self._erased, seq),
             )
 
     def _form_of(self, measure: MultiInstance) -> str:
@@ -759,7 +772,8 @@ def _estimated(
 
     What was released of the stretch itself is weighed with the best of the ways to cut it into
     shorter ones, of each of which all that is known counts: of a year both its quarters and, in
-    each, its months.
+    each, its months. But not what was released before something was erased with what was released
+    after: of the same days, the later counts.
     """
     known: dict[tuple[date, date], Estimated] = {}
     every = sorted(edges)
@@ -771,8 +785,16 @@ def _estimated(
         if path is not None:
             estimates.append(path)
         if estimates:
-            known[stretch] = _weighed(estimates, most)
+            known[stretch] = _weighed(_latest(estimates), most)
     return known
+
+
+def _latest(estimates: Sequence[Estimated]) -> list[Estimated]:
+    """Those about the same cases: as they were left by the last erasure that one is all after."""
+    erasures = [{one.erasures for one, _ in weighted} for weighted, _ in estimates]
+    latest = max(erasures, key=lambda own: (min(own), max(own)))
+    alike = zip(estimates, erasures, strict=True)
+    return [each for each, own in alike if own == latest]
 
 
 def _least_noise(

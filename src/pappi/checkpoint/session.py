@@ -726,7 +726,7 @@ class LocalSession:
         return with_record(by_plan, ledger, sets, log, self._caller.name, derive)
 
     def _derivations(self, ledger: Ledger, log: LogDeclaration) -> Derivations:
-        return Derivations(ledger, self._ledger_session.registry(ledger).charges, log)
+        return Derivations(ledger, self._ledger_session.registry(ledger), log)
 
     def _unpaid(
         self, catalogue: Catalogue
