@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ from pappi.ledger import Account, Charge
 from pappi.mechanisms import MOST_BINS, ReadOffBins, mechanism_for
 from pappi.planning.measurements import Request
 from pappi.ppinot import Catalogue, Ppi, parse_catalogue
-from pappi.report import answer_record, flat_record, quote_record, set_lines
+from pappi.report import answer_record, flat_record, quote_record, set_lines, with_record_lines
 from pappi.session import Workspace, from_wire, to_wire
 from pappi.store import open_workspace
 from pappi.values import (
@@ -564,7 +565,8 @@ def test_a_new_draw_is_quoted_and_read_together_with_the_record(workspace: Works
         assert quote.with_record < 0.95 * quote.half_width
         assert quote_record(quote)["with_record"] == quote.with_record
         assert from_wire(Quote, to_wire(quote)) == quote
-    assert any("together with what is on record" in line for line in set_lines(quotes))
+    within, *_ = with_record_lines(quotes)
+    assert re.fullmatch(r"within_1: ε 0.\d+ is ± [\d.]+ % together with what is on record.", within)
     paid = session.release(limits, "0.2", derived=False)
     spent, entries = session.budget("small"), len(session.releases("small"))
     both = session.release(limits, "0.2", derived=True)
