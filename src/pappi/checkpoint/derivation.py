@@ -790,11 +790,11 @@ def _estimated(
 
 
 def _latest(estimates: Sequence[Estimated]) -> list[Estimated]:
-    """Those about the same cases: as they were left by the last erasure that one is all after."""
+    """Those about the same cases: of what is all after the latest erasure, the most exact ones."""
     erasures = [{one.erasures for one, _ in weighted} for weighted, _ in estimates]
-    latest = max(erasures, key=lambda own: (min(own), max(own)))
-    alike = zip(estimates, erasures, strict=True)
-    return [each for each, own in alike if own == latest]
+    known = list(zip(estimates, erasures, strict=True))
+    _, latest = max(known, key=lambda each: (min(each[1]), -each[0][1]))
+    return [each for each, own in known if own == latest]
 
 
 def _least_noise(
