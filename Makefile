@@ -90,6 +90,8 @@ bench-clipping: setup  ## whether clipping is reported correctly, how often it s
 
 bench-distribution: setup  ## medians, percentiles and shares within limits, read off one noisy histogram
 	$(BIN)/python -m benchmarks.distribution
+	$(BIN)/python -m benchmarks.permute_and_flip
+	$(BIN)/python -m benchmarks.derived
 
 bench-mechanisms: setup  ## CPU of the mechanisms alone
 	$(BIN)/python -m benchmarks.mechanism_time

@@ -171,6 +171,26 @@ def test_two_periods_are_compared_in_plain_words_for_nothing(
     assert spent(service.workspace) == Epsilon.of("0.3")
 
 
+def test_two_groups_are_compared_in_plain_words_for_nothing(
+    visitor: Visitor, service: Served
+) -> None:
+    time, by = "{from: case start, to: case end}", "{data: channel, keys: [web, phone]}"
+    measure = f"{{mean: {{time: {time}, unit: days}}, by: {by}}}"
+    ppi = f"{{id: by, measure: {measure}, bounds: [0 days, 10 days], scope: every month}}"
+    definitions = f"log: {LOG}\nppis:\n  - {ppi}\n"
+    preview = visitor.post(ASK, definitions=definitions, do="preview")
+    page = visitor.post("/workbench/release", **form_in(preview, "/workbench/release"))
+    before = spent(service.workspace)
+    asked = {"ppi": "by", "of": "groups", "first": "web", "second": "phone", "by": "percent"}
+    compared = visitor.get(str(httpx.URL(page.url.path, params=asked)))
+    assert compared.status_code == 200
+    for month in ("2024-01", "2024-02", "2024-03"):
+        words = rf"In {month}, web (\([\d.]+ d\) .* phone \(|and phone: the noise)"
+        assert re.search(words, compared.text), "with so few cases, the noise may hide it"
+    assert len(re.findall(r"more than noise</span>|may be noise</span>", compared.text)) == 3
+    assert spent(service.workspace) == before
+
+
 def test_looking_never_charges_not_even_for_what_is_new(visitor: Visitor, service: Served) -> None:
     """A question that was kept, but of which nothing is on record at this ε."""
     preview = visitor.post(ASK, **SENTENCE)

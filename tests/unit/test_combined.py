@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from datetime import date, timedelta
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from pappi.checkpoint.derivation import _Observation, _tiled
+from pappi.ledger import Account, Charge
 from pappi.mechanisms import (
     Bins,
     Contribution,
@@ -29,7 +32,7 @@ from pappi.mechanisms import (
 )
 from pappi.mechanisms.combined import SummedNoise
 from pappi.mechanisms.tails import half_width, half_width_of_two
-from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
+from pappi.values import UNIT_INTERVAL, Adjacency, Bounds, Epsilon, Period, Source
 from tests.lengths import length
 
 DRAWS = length(800, 2_000)
@@ -175,6 +178,49 @@ def test_intervals_of_several_releases_about_the_same_cases_cover() -> None:
     ]
     truth = float(clipped(months, DAYS, 0).mean())
     assert covered(combined_mean(DAYS, parts), truth, drawn_from(mechanisms, read_by)) >= LEAST
+
+
+def test_intervals_of_half_a_year_its_quarters_and_their_months_cover() -> None:
+    """Weighed as derivation weighs them."""
+    coarse, fine = TwoBin(DAYS, TENTH / 2, ADD_REMOVE, False), ALONE[0]  # noqa: FBT003
+    months = read(fine, MONTHS)
+    first = [date(2024, number, 1) for number in range(1, 8)]
+    stretches = [(0, 6), (0, 3), (3, 6), *((number, number + 1) for number in range(6))]
+    mechanisms: list[Mechanism] = [fine, coarse, coarse, *[fine] * 6]
+    seen = [
+        _Observation(
+            first[start], first[end], None, mechanism, None, None, (), *_on_record(first[start])
+        )
+        for (start, end), mechanism in zip(stretches, mechanisms, strict=True)
+    ]
+    read_by = [np.concatenate(months[start:end]) for start, end in stretches]
+    weight_of = {
+        (one.start, one.end): weight for one, weight in _tiled(seen, first[0], first[6]) or ()
+    }
+    weights = [weight_of[first[start], first[end]] for start, end in stretches]
+    assert weights[0] + weights[1] + weights[3] == weights[0] + weights[2] + weights[8] == 1
+    parts = [
+        Part(mechanism, size, weight)
+        for mechanism, size, weight in zip(
+            mechanisms, sizes(mechanisms, read_by), weights, strict=True
+        )
+    ]
+    truth = float(clipped(months, DAYS, 0).mean())
+    draw = drawn_from(mechanisms, read_by)
+    combined = combined_mean(DAYS, parts)
+    assert LEAST <= covered(combined, truth, draw) <= MOST
+    own = parts_of([fine] * 6, months)
+    by_months, by_all = (
+        each.error_law(sum(MONTHS), None) for each in (combined_mean(DAYS, own), combined)
+    )
+    assert by_months is not None
+    assert by_all is not None
+    assert by_all.within(0.95) < 0.8 * by_months.within(0.95)
+
+
+def _on_record(start: date) -> tuple[Source, Charge]:
+    charge = Charge("key", (Account("small", "2024-01"),), Epsilon.of(1), {}, "ann")
+    return Source(1, "p", Period(start, start + timedelta(days=1))), charge
 
 
 # --- a number of cases from elsewhere ------------------------------------------------------------

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date, timedelta
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pappi.checkpoint import LocalSession, derivation
 from pappi.checkpoint.queries import planned
 from pappi.custody import NewLog
 from pappi.errors import PappiError, UsageError
-from pappi.mechanisms import FOR_EVEN_VALUES, MOST_BINS, ReadOffBins
+from pappi.ledger import Account, Charge
+from pappi.mechanisms import FOR_EVEN_VALUES, MOST_BINS, ReadOffBins, mechanism_for
 from pappi.planning.measurements import Request
 from pappi.ppinot import Catalogue, Ppi, parse_catalogue
-from pappi.report import answer_record, epsilon_text, flat_record, quote_record, set_lines
+from pappi.report import (
+    answer_record,
+    epsilon_text,
+    flat_record,
+    quote_record,
+    set_lines,
+    with_record_lines,
+)
 from pappi.session import Workspace, from_wire, to_wire
 from pappi.store import open_workspace
 from pappi.values import (
+    UNIT_INTERVAL,
     ZERO,
     Adjacency,
     Answer,
@@ -27,9 +40,11 @@ from pappi.values import (
     Epsilon,
     Grid,
     Per,
+    Period,
     PrivacyUnit,
     Quote,
     Series,
+    Source,
     Terms,
 )
 from tests.small_logs import claims, workspace_with
@@ -226,6 +241,64 @@ def test_several_releases_of_one_figure_are_weighed(workspace: Workspace) -> Non
     assert width(both) < width(months)
     (alone,) = session.replay(replace(whole, ppis=(at(whole, "2"),)))
     assert width(both) < width(alone.answers[0])
+
+
+def test_of_a_part_of_the_days_all_that_is_known_counts(workspace: Workspace) -> None:
+    """A whole is cut into January with February, and March; of the first, its months count too."""
+    session, whole = workspace.checkpoint(), asked("stay", scope="whole time")
+    two = asked("stay", scope="between 2024-01-01 and 2024-02-29")
+    session.release(asked("stay"), "1")
+    (months,) = derived(session, whole, take=True)
+    session.release(two, "1", derived=False)
+    (every,) = derived(session, whole, take=True)
+    weights = {source.period.label: source.weight for source in every.derived_from}
+    assert len(weights) == 4
+    longer = weights.pop(next(label for label in weights if "02-29" in label))
+    assert 0.5 < longer < 0.8  # as exact as one month where two are added up
+    assert sorted(round(weight + longer, 9) for weight in weights.values()) == [
+        1.0,
+        1.0,
+        1 + longer,
+    ]
+    assert width(every) < width(months)
+
+
+def test_days_are_told_once_whatever_is_on_record() -> None:
+    """Of every day, the weights of what tells about it make 1; and no cut has less noise."""
+    chance = np.random.default_rng(20)
+    days = [date(2024, 1, 1) + timedelta(days=day) for day in range(9)]
+    for _ in range(200):
+        pairs = [sorted(chance.choice(9, 2, replace=False)) for _ in range(chance.integers(1, 14))]
+        seen = [
+            _seen(days[first], days[last], int(chance.choice([1, 2, 5]))) for first, last in pairs
+        ]
+        found = derivation._tiled(seen, days[0], days[-1])
+        cut = _cuts(seen, days[0], days[-1])
+        assert (found is None) == (not cut)
+        for day in days[:-1] if found else ():
+            told = [weight for one, weight in found or () if one.start <= day < one.end]
+            assert sum(told) == 1
+        if found is not None:
+            noise = sum(float(weight) ** 2 * one.variance for one, weight in found)
+            assert noise <= 1.0001 * min(sum(one.variance for one in way) for way in cut)
+
+
+def _seen(start: date, end: date, epsilon: int) -> derivation._Observation:
+    common = UNIT_INTERVAL, Fraction(epsilon), Adjacency.ADD_REMOVE
+    mechanism = mechanism_for("share", *common, integral=True)
+    source = Source(1, "p", Period(start, end))
+    charge = Charge("key", (Account("small", "2024-01"),), Epsilon.of(epsilon), {}, "ann")
+    return derivation._Observation(start, end, None, mechanism, None, None, (0, 0), source, charge)
+
+
+def _cuts(
+    seen: Sequence[derivation._Observation], start: date, end: date
+) -> list[list[derivation._Observation]]:
+    """All ways from one day to another."""
+    if start == end:
+        return [[]]
+    first = [one for one in seen if one.start == start and one.end <= end]
+    return [[one, *way] for one in first for way in _cuts(seen, one.end, end)]
 
 
 def width(answer: Answer) -> float:
@@ -488,6 +561,27 @@ def test_a_number_of_cases_is_read_off_the_draw_that_tells_it(workspace: Workspa
     assert [a.value for a in later.answers] == [a.value for a in number.answers]
 
 
+def test_what_was_released_before_an_erasure_is_not_weighed_with_what_was_released_after(
+    workspace: Workspace,
+) -> None:
+    session, whole = workspace.checkpoint(), asked("stay", "number", scope="whole time")
+    session.release(asked("stay", "number"), "2")
+    erased = workspace.custody.erase("small", cases=[f"c{number}" for number in range(0, 120, 2)])
+    assert erased.cases == 60
+    before, _ = session.release(whole, "0.5", derived=True)
+    assert before.answers[0].cases == pytest.approx(120, abs=12)  # as it was, and as it is told
+    assert all(quote.with_record is None for quote in session.preview(whole, "1.5"))
+    session.release(whole, "1.5", derived=False)
+    after, number = session.release(whole, "0.5", derived=True)
+    periods = [source.period for source in after.answers[0].derived_from]
+    assert set(periods) == {after.answers[0].period}  # not the months
+    assert after.answers[0].cases == pytest.approx(60, abs=9)
+    assert number.answers[0].value == pytest.approx(60, abs=9)
+    session.release(asked("stay"), "1", derived=False)
+    (both,) = session.release(asked("stay", scope="whole time"), "0.5", derived=True)
+    assert len(both.answers[0].derived_from) == len(periods) + 3  # all of them after it
+
+
 # --- a draw that is read together with the record -------------------------------------------------
 
 LIMITS = "".join(
@@ -510,7 +604,8 @@ def test_a_new_draw_is_quoted_and_read_together_with_the_record(workspace: Works
         assert quote.with_record < 0.95 * quote.half_width
         assert quote_record(quote)["with_record"] == quote.with_record
         assert from_wire(Quote, to_wire(quote)) == quote
-    assert any("together with what is on record" in line for line in set_lines(quotes))
+    within, *_ = with_record_lines(quotes)
+    assert re.fullmatch(r"within_1: ε 0.\d+ is ± [\d.]+ % together with what is on record.", within)
     paid = session.release(limits, "0.2", derived=False)
     spent, entries = session.budget("small"), len(session.releases("small"))
     both = session.release(limits, "0.2", derived=True)
@@ -525,6 +620,24 @@ def test_a_new_draw_is_quoted_and_read_together_with_the_record(workspace: Works
     assert [[a.value for a in one.answers] for one in replayed] == [
         [a.value for a in one.answers] for one in paid
     ]
+
+
+def test_what_follows_is_quoted_with_a_draw_of_its_own_too(workspace: Workspace) -> None:
+    """It is free, and who needs it more exact pays for what is missing alone."""
+    session, quarter = workspace.checkpoint(), asked("stay", scope="every quarter")
+    session.release(asked("stay"), "0.5")
+    (quote,) = session.preview(quarter, "0.25")
+    assert quote.derivable is not None
+    assert quote.derivable.taken
+    assert quote.derivable.margin is not None
+    assert quote.half_width is not None
+    assert quote.with_record is not None
+    assert quote.with_record < quote.derivable.margin < quote.half_width
+    (free,) = session.release(quarter, "0.25")
+    session.release(quarter, "0.25", derived=False)
+    (both,) = session.release(quarter, "0.25", derived=True)
+    assert len(both.answers[0].derived_from) == 4
+    assert width(both.answers[0]) < width(free.answers[0])
 
 
 def test_nothing_is_kept_of_what_is_only_previewed(workspace: Workspace) -> None:

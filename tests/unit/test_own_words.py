@@ -316,6 +316,11 @@ def test_a_sentence_of_too_many_ways_is_refused_before_it_takes_long() -> None:
     ("text", "shown", "scope"),
     [
         (
+            "average time to payment compared to last month in percent",
+            "percent change from the previous period",
+            "every month",
+        ),
+        (
             "change in the average time until payment compared to last month",
             "change from the previous period",
             "every month",
@@ -364,3 +369,9 @@ def test_an_activity_that_is_called_a_change_stays_one() -> None:
     first = understand("share of cases with a change of the order", names, "orders").readings[0]
     assert "Change order" in first.sentence
     assert "shown as" not in first.sentence
+
+
+def test_a_distribution_is_said_with_of() -> None:
+    """Goods and channels have one, too."""
+    first = understand("distribution of the damage, per quarter", CLAIMS, "claims").readings[0]
+    assert first.sentence == "the distribution of the last value of damage, for every quarter"

@@ -480,6 +480,7 @@ def test_a_register_comes_back_from_a_snapshot_as_it_was(tmp_path: Path) -> None
     alice.unsubscribe(question.id)
     alice.subscribe(replace(asked(), total=Epsilon.of("0.05")), date(2025, 4, 1))
     alice.save(asked())
+    custody.erase("shop", cases=["nobody"])
     custody.stop("a pause")
     with workspace._ledger_session.ledger() as ledger:
         register = workspace._ledger_session.registry(ledger)
@@ -511,6 +512,34 @@ def test_an_office_that_starts_from_a_snapshot_knows_what_one_knows_that_read_ev
         found = office.registry(ledger)
     with closing(unverified_ledger(files.ledger)) as ledger:
         assert found == Registry().advanced(ledger.news(None))
+
+
+@pytest.mark.parametrize("unknown", ["sets", "charges", "erased"])
+def test_a_snapshot_of_an_older_version_is_read_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unknown: str
+) -> None:
+    """It has not all that is known of a journal today; then everything is read, once."""
+    workspace = create(tmp_path / "w")
+    new = NewLog(first=date(2025, 1, 1), terms=Terms(block_budget=Epsilon.of("0.5")))
+    with monkeypatch.context() as earlier:
+        earlier.setattr(Ledger, "snapshot_every", 1)
+        written = Registry.to_json
+        earlier.setattr(
+            Registry,
+            "to_json",
+            lambda register: {k: v for k, v in written(register).items() if k != unknown},
+        )
+        workspace.custody.create_log("shop", new, Vocabulary(("Visit",)))
+        workspace.custody.erase("shop", cases=["nobody"])
+        workspace.close()
+    files = open_workspace(tmp_path / "w")
+    with closing(LedgerSession(files)) as office, office.ledger() as ledger:
+        assert ledger.brought_forward is not None
+        assert not Registry.is_kept_in(ledger.brought_forward[1])
+        assert office.registry(ledger).erased.keys() == {"shop"}
+    with closing(LedgerSession(files)) as office, office.ledger() as ledger:
+        assert ledger.brought_forward is not None
+        assert Registry.is_kept_in(ledger.brought_forward[1])
 
 
 # Verifying in full

@@ -36,6 +36,7 @@ from pappi.values import (
     Quote,
     QuotedSet,
     Series,
+    Source,
     Verdict,
 )
 from tests.unit.report_samples import (
@@ -148,6 +149,14 @@ def test_replayed_answers_are_marked_as_free() -> None:
     text = printed(answers_table(a_series([old, new])))
     assert "0.1 ↺" in text
     assert "↺ is from the record: nothing charged" in text
+
+
+def test_each_ppi_that_an_answer_was_derived_from_is_named_once() -> None:
+    """A draw for several PPIs is on record under the names of all of them."""
+    one = an_answer(1.0, 0.0, 2.0)
+    sources = (Source(9, "stay", one.period), Source(4, "stay, rejected", one.period))
+    text = " ".join(printed(answers_table(a_series([replace(one, derived_from=sources)]))).split())
+    assert "derived from 2 releases from 4 to 9 (stay, rejected): nothing charged" in text
 
 
 def test_what_every_row_would_repeat_is_said_once() -> None:

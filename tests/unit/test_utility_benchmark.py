@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 from fractions import Fraction
 from functools import partial
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks import utility
+from benchmarks.permute_and_flip import flipped_law
 from benchmarks.utility_decisions import ours_right, papers_right
 from benchmarks.utility_errors import mean_square, mechanism_of, shares, value_of_share
 from benchmarks.utility_noise import raised_laplace, raised_noise
@@ -172,3 +174,15 @@ def test_the_table_has_a_row_for_every_cell(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(all_cells())
     assert {row["bounds"] for row in rows} == {"tight"}
+
+
+def test_the_law_of_permute_and_flip_is_that_of_all_its_orders() -> None:
+    weights = np.array([1.0, 1.0, 0.5, 0.2, 0.05])
+    taken = np.zeros(len(weights))
+    orders = list(permutations(range(len(weights))))
+    for order in orders:
+        still = 1.0
+        for candidate in order:
+            taken[candidate] += still * weights[candidate] / len(orders)
+            still *= 1 - weights[candidate]
+    assert flipped_law(weights) == pytest.approx(taken, abs=1e-12)

@@ -23,7 +23,8 @@ What is derived:
   more exact with the number of its cases, as other releases have counted them.
 
 Only releases count that a replay would still show: of the same data, anchor, unit and cases, and
-of days that were as sealed as they are now. From one draw, one number is taken for a function and
+of days that were as sealed as they are now. What was released before cases were erased is not
+weighed with what was released after. From one draw, one number is taken for a function and
 its cases: noises that are added up are independent, and each enters once. Of several ways to tile a
 period, the one with the least noise is taken.
 
@@ -38,6 +39,7 @@ from __future__ import annotations
 
 import math
 import sys
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -97,7 +99,7 @@ from pappi.ppinot import (
     is_total,
     spans_case,
 )
-from pappi.store import LogDeclaration
+from pappi.store import LogDeclaration, Registry
 from pappi.values import (
     JSON,
     MARGIN_CONFIDENCE,
@@ -146,6 +148,8 @@ class _Observation:
     noisy: Outcome
     source: Source
     charge: Charge
+    erasures: int = 0
+    """How often something had been erased from the log before: then it is about other cases."""
 
     @property
     def bins(self) -> Bins:
@@ -167,10 +171,9 @@ _Reading = tuple[Mechanism, tuple[float, float] | None, Measurement | None]
 class Derivations:
     """What a request can be derived from; each release on record is read once."""
 
-    def __init__(
-        self, ledger: Ledger, charges: Mapping[Account, Sequence[int]], log: LogDeclaration
-    ) -> None:
-        self._ledger, self._charges, self._log = ledger, charges, log
+    def __init__(self, ledger: Ledger, registry: Registry, log: LogDeclaration) -> None:
+        self._ledger, self._charges, self._log = ledger, registry.charges, log
+        self._erased = registry.erased.get(log.name, ())
         self._by_block: dict[str, list[tuple[int, Charge]]] = {}
         self._observed: dict[tuple[str, str, bool, str], list[_Observation]] = {}
         self._about_cases: dict[int, tuple[Plan, str]] = {}
@@ -318,7 +321,7 @@ class Derivations:
             own = [each for each in observed[path] if each.group == group]
             weighted = _tiled(own, days.start, days.end)
             if weighted is not None:
-                counted = self._counted(release, path, days, own)
+                counted = self._counted(release, path, days, own, weighted)
                 measurement = _measurement(path, measure, weighted, counted)
                 if isinstance(measurement.mechanism, Combined):
                     weighted = [*weighted, *counted][: len(measurement.mechanism.parts)]
@@ -339,7 +342,12 @@ class Derivations:
         return Figure(period, group, derived, tuple(noisy), weighed)
 
     def _counted(
-        self, release: Release, path: str, days: Period, telling: Sequence[_Observation]
+        self,
+        release: Release,
+        path: str,
+        days: Period,
+        telling: Sequence[_Observation],
+        weighted: Sequence[Weighted],
     ) -> list[Weighted]:
         """Releases that count just the cases of a mean, and tell nothing else of it."""
         measure, group = release.plan.ppi.measure, telling[0].group
@@ -347,8 +355,13 @@ class Derivations:
         if number is None or self._log.terms.adjacency is Adjacency.REPLACE:
             return []
         draws = {one.charge.key for one in telling}
-        own = (one for one in self._about(number, release) if one.group == group)
-        counted = _tiled([one for one in own if one.charge.key not in draws], days.start, days.end)
+        erasures = {one.erasures for one, _ in weighted}
+        own = [
+            one
+            for one in self._about(number, release)
+            if one.group == group and one.charge.key not in draws and {one.erasures} == erasures
+        ]
+        counted = _tiled(own, days.start, days.end)
         laws = {
             one.mechanism.pair_noise for one in (*telling, *(each for each, _ in counted or ()))
         }
@@ -480,6 +493,7 @@ class Derivations:
                 tuple(parts[index]),
                 Source(seq, str(question["ppi"]), period),
                 charge,
+                len(self._erased) if seq == _NOT_YET else bisect_left(self._erased, seq),
             )
 
     def _form_of(self, measure: MultiInstance) -> str:
@@ -744,20 +758,18 @@ def _has_same_cases(measure: AggregatedMeasure, written: Any) -> bool:  # noqa: 
 def _tiled(observed: Sequence[_Observation], start: date, end: date) -> list[Weighted] | None:
     """Releases that together are about exactly these days, with the least noise; None if none are.
 
-    Days that several tell about are weighed; a shortest path from the first day to the last
-    chooses among the ways to cut them. Of too many laws, the most exact one of the same days
-    counts; if there are still too many, adding them up would take too long.
+    Of too many laws, the most exact one of the same days counts; if there are still too many,
+    adding them up would take too long.
     """
     edges: dict[tuple[date, date], list[_Observation]] = {}
     for one in observed:
         if start <= one.start < one.end <= end and math.isfinite(one.variance):
             edges.setdefault((one.start, one.end), []).append(one)
-    whole = [([(one, Fraction(1))], one.variance) for one in edges.pop((start, end), [])]
+    edges.setdefault((start, end), [])
     for most in (_MOST_WEIGHED, 1):
-        path = _least_noise(edges, start, end, most)
-        estimates = [*whole, path] if path is not None else whole
-        found = _weighed(estimates, most)[0] if estimates else []
-        if found and len({one.mechanism.pair_noise for one, _ in found}) <= _MOST_LAWS:
+        found, _ = _estimated(edges, most).get((start, end), ([], 0.0))
+        laws = {(one.mechanism.pair_noise, weight) for one, weight in found}
+        if found and len(laws) <= _MOST_LAWS:
             return found
     return None
 
@@ -766,16 +778,50 @@ Estimated = tuple[list[Weighted], float]
 """Releases with their weights, and the variance of what they add up to."""
 
 
+def _estimated(
+    edges: Mapping[tuple[date, date], Sequence[_Observation]], most: int
+) -> dict[tuple[date, date], Estimated]:
+    """What is known of each stretch of days, the shorter ones first.
+
+    What was released of the stretch itself is weighed with the best of the ways to cut it into
+    shorter ones, of each of which all that is known counts: of a year both its quarters and, in
+    each, its months. But not what was released before something was erased with what was released
+    after: of the same days, the later counts.
+    """
+    known: dict[tuple[date, date], Estimated] = {}
+    every = sorted(edges)
+    for stretch in sorted(edges, key=lambda each: each[1] - each[0]):
+        estimates = [([(one, Fraction(1))], one.variance) for one in edges[stretch]]
+        first, last = (bisect_left(every, (end, end)) for end in stretch)
+        pieces = [each for each in every[first:last] if each != stretch and each in known]
+        path = _least_noise(pieces, known, *stretch)
+        if path is not None:
+            estimates.append(path)
+        if estimates:
+            known[stretch] = _weighed(_latest(estimates), most)
+    return known
+
+
+def _latest(estimates: Sequence[Estimated]) -> list[Estimated]:
+    """Those about the same cases: of what is all after the latest erasure, the most exact ones."""
+    erasures = [{one.erasures for one, _ in weighted} for weighted, _ in estimates]
+    known = list(zip(estimates, erasures, strict=True))
+    _, latest = max(known, key=lambda each: (min(each[1]), -each[0][1]))
+    return [each for each, own in known if own == latest]
+
+
 def _least_noise(
-    edges: Mapping[tuple[date, date], Sequence[_Observation]], start: date, end: date, most: int
+    pieces: Sequence[tuple[date, date]],
+    known: Mapping[tuple[date, date], Estimated],
+    start: date,
+    end: date,
 ) -> Estimated | None:
+    """A shortest path from the first day to the last, by pieces in their order."""
     reached: dict[date, Estimated] = {start: ([], 0.0)}
-    for first, last in sorted(edges):
+    for first, last in pieces:
         if first not in reached:
             continue
-        before, noise = reached[first]
-        own = [([(one, Fraction(1))], one.variance) for one in edges[first, last]]
-        step, more = _weighed(own, most)
+        (before, noise), (step, more) = reached[first], known[first, last]
         if last not in reached or noise + more < reached[last][1]:
             reached[last] = [*before, *step], noise + more
     return reached.get(end)

@@ -151,8 +151,12 @@ def with_record_of(
     derivations: Derivations,
     expected: ExpectedCases,
 ) -> float | None:
-    """Within what the noise would keep new releases, read together with what is on record."""
-    new = [one for one in known if isinstance(one, Release) and states[one.key] is KeyState.NEW]
+    """Within what the noise would keep new releases, read together with what is on record.
+
+    Also of those that are not paid for because they follow from it: with a draw of their own.
+    """
+    drawn = [one.instead if isinstance(one, Derived) else one for one in known]
+    new = [one for one in drawn if states[one.key] is KeyState.NEW]
     found = [derivations.margin_with(one, expected) for one in new]
     margins = [each for each in found if each is not None]
     if not new or len(margins) < len(new) or not all(map(math.isfinite, margins)):

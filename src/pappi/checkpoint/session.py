@@ -13,6 +13,7 @@ What follows from the record (`derivation`) is answered by 1 and 4 alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -268,9 +269,9 @@ class LocalSession:
                 by_plan = self._on_record(plans, ledger, log)
             else:
                 by_plan = self._by_plan(catalogue, amount, ledger, log)
-            releases = _releases_in(by_plan)
-            refuse_too_much(releases)
-            states = ledger.states(release.key for release in releases)
+            refuse_too_much(_releases_in(by_plan))
+            every = (one for own in by_plan for one in own)
+            states = ledger.states(map(_drawn_key, every))
             asked, added = [], []
             for own, counted in zip(by_plan, counts, strict=True):
                 paid = [one.instead if isinstance(one, Derived) else one for one in own]
@@ -727,7 +728,7 @@ class LocalSession:
         return with_record(by_plan, ledger, sets, log, self._caller.name, derive)
 
     def _derivations(self, ledger: Ledger, log: LogDeclaration) -> Derivations:
-        return Derivations(ledger, self._ledger_session.registry(ledger).charges, log)
+        return Derivations(ledger, self._ledger_session.registry(ledger), log)
 
     def _unpaid(
         self, catalogue: Catalogue
@@ -811,9 +812,15 @@ def _smoothed(series: Sequence[Series]) -> tuple[Series, ...]:
 
 def _with_record(quote: Quote, derivable: Derivable | None, margin: float | None) -> Quote:
     """What the record adds to a quote, if that is worth a line."""
-    by_itself = quote.half_width
-    helps = margin is not None and (by_itself is None or margin < _WORTH_TELLING * by_itself)
+    others = (quote.half_width, None if derivable is None else derivable.margin)
+    least = min((each for each in others if each is not None), default=math.inf)
+    helps = margin is not None and margin < _WORTH_TELLING * least
     return replace(quote, derivable=derivable, with_record=margin if helps else None)
+
+
+def _drawn_key(known: Known) -> str:
+    """Of the release that it is, or is taken instead of."""
+    return (known.instead if isinstance(known, Derived) else known).key
 
 
 def _is_new(release: Release, states: Mapping[str, KeyState]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -488,13 +488,20 @@ def show_preview(
         out.print(report.options_table(quote))
     for line in (*report.set_lines(quotes), *report.advice_lines(quotes)):
         click.echo(line)
-    if any(quote.derivable and not quote.derivable.taken for quote in quotes):
-        click.echo("To take what is free: pappi release --derived")
-    if any(quote.with_record is not None for quote in quotes):
-        click.echo("To pay and to use the record: release --no-derived, then release --derived")
+    for line in _record_lines(quotes):
+        click.echo(line)
     click.echo(report.left_text(lines))
     for line in report.forecast_lines(foreseen) if foreseen else ():
         click.echo(line)
+
+
+def _record_lines(quotes: Sequence[Quote]) -> Iterator[str]:
+    """How to take what follows from the record, or to pay for more."""
+    if any(quote.derivable and not quote.derivable.taken for quote in quotes):
+        yield "To take what is free: pappi release --derived"
+    if both := report.with_record_lines(quotes):
+        yield from both
+        yield "To pay for that draw: pappi release --no-derived; then, to read both: --derived"
 
 
 def _write_files(

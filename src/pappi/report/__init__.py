@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         set_lines,
         table_html,
         table_text,
+        with_record_lines,
     )
     from pappi.report.tree_chart import composition_figure, composition_table, ppi_svg, ppi_text
     from pappi.report.wording import (

@@ -400,10 +400,6 @@ def set_lines(quotes: Sequence[Quote]) -> list[str]:
 def _derivable_lines(quotes: Sequence[Quote]) -> Iterator[str]:
     """What follows from the record, and how exact that is compared with a release."""
     for quote in quotes:
-        if quote.with_record is not None:
-            within = error_text(quote.with_record, quote.unit)
-            together = "together with what is on record"
-            yield f"{quote.ppi}: ε {quote.epsilon} is {within} {together}."
         if quote.derivable is None:
             continue
         free = f"free, {error_text(quote.derivable.margin, quote.unit)}"
@@ -412,6 +408,18 @@ def _derivable_lines(quotes: Sequence[Quote]) -> Iterator[str]:
         chosen = "instead of" if quote.derivable.taken else "or"
         paid = "" if quote.is_derived else f", {chosen} ε {quote.epsilon}, {expected_text(quote)}"
         yield f"{quote.ppi}: {free} ({source}){paid}."
+
+
+def with_record_lines(quotes: Sequence[Quote]) -> list[str]:
+    """How exact a draw of its own would be, read together with what is on record."""
+    return [
+        printable(
+            f"{quote.ppi}: ε {quote.epsilon} is {error_text(quote.with_record, quote.unit)} "
+            "together with what is on record."
+        )
+        for quote in quotes
+        if quote.with_record is not None
+    ]
 
 
 def _set_line(members: Sequence[Quote]) -> str:

@@ -527,7 +527,10 @@ def derived_text(answers: Sequence[Answer]) -> str:
     sources = {source.number: source.ppi for answer in answers for source in answer.derived_from}
     if not sources:
         return ""
-    numbers, names = sorted(sources), ", ".join(dict.fromkeys(sources.values()))
+    numbers = sorted(sources)
+    # One draw for several PPIs is on record under the names of all of them.
+    named = (name for number in numbers for name in sources[number].split(", "))
+    names = ", ".join(dict.fromkeys(named))
     if len(numbers) == 1:
         which = f"release {numbers[0]}"
     elif numbers[-1] - numbers[0] + 1 == len(numbers):

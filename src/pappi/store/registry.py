@@ -124,6 +124,8 @@ class Registry:
     forgotten ones included. `sets` are the entries that charge or reserve a set of PPIs, by the
     first block they touch: whoever asks for a PPI of it finds it there, however long the journal.
     `charges` are all that charge, in the same way: what follows from the record is found there.
+    `erased` are the entries by which something was erased from a log: what was released before and
+    after is not about the same cases.
     """
 
     last: Entry | None = None
@@ -139,6 +141,7 @@ class Registry:
     frozen: Mapping[str, Frost] = field(default_factory=dict)
     sets: Mapping[Account, tuple[int, ...]] = field(default_factory=dict)
     charges: Mapping[Account, tuple[int, ...]] = field(default_factory=dict)
+    erased: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def advanced(self, entries: Iterable[Entry]) -> Registry:
         now, last = self, self.last
@@ -179,12 +182,13 @@ class Registry:
             },
             "sets": _written_index(self.sets),
             "charges": _written_index(self.charges),
+            "erased": {log: list(entries) for log, entries in self.erased.items()},
         }
 
     @staticmethod
     def is_kept_in(written: Any) -> bool:  # noqa: ANN401 - JSON
-        """Whether a snapshot has all of it: older versions knew no sets, or no charges."""
-        return "sets" in written and "charges" in written
+        """Whether a snapshot has all of it: older versions knew no sets, charges or erasures."""
+        return all(name in written for name in ("sets", "charges", "erased"))
 
     @classmethod
     def from_json(cls, written: Any, last: Entry) -> Registry:  # noqa: ANN401 - JSON
@@ -213,6 +217,7 @@ class Registry:
             },
             sets=_read_index(written.get("sets", ())),
             charges=_read_index(written.get("charges", ())),
+            erased={log: tuple(entries) for log, entries in written.get("erased", {}).items()},
         )
 
     def log(self, name: str, among: Collection[str] | None = None) -> LogDeclaration:
@@ -366,6 +371,7 @@ def _rename(registry: Registry, entry: Entry) -> Registry:
         logs={**logs, new: registry.logs[old].renamed(new)},
         grants={(grant.log, grant.analyst): grant for grant in grants},
         saved_queries=_about_others(registry.saved_queries, old),
+        erased={new if name == old else name: own for name, own in registry.erased.items()},
     )
 
 
@@ -385,6 +391,13 @@ def _remove(registry: Registry, entry: Entry) -> Registry:
 
 def _about_others(queries: Mapping[str, SavedQuery], log: str) -> dict[str, SavedQuery]:
     return {identity: query for identity, query in queries.items() if query.log != log}
+
+
+def _erase(registry: Registry, entry: Entry) -> Registry:
+    """Whatever was found to erase: that is nobody's business."""
+    log = entry.payload["log"]
+    known = registry.erased.get(log, ())
+    return replace(registry, erased={**registry.erased, log: (*known, entry.seq)})
 
 
 def _grant(registry: Registry, entry: Entry) -> Registry:
@@ -467,6 +480,7 @@ _TAKE: Mapping[str, Callable[[Registry, Entry], Registry]] = {
     EntryKind.WITHDRAW_NAMES: _withdraw_names,
     EntryKind.RENAME: _rename,
     EntryKind.REMOVE: _remove,
+    EntryKind.ERASE: _erase,
     EntryKind.GRANT: _grant,
     EntryKind.WITHDRAW: _withdraw,
     EntryKind.KEY: _key,

@@ -89,6 +89,8 @@ def _function(
             return Aggregation.PERCENTILE, int(number.group(1)), tokens[at : at + size]
     for at, token in enumerate(tokens):
         word = lexicon.AGGREGATIONS.get(token.low)
+        if word == Aggregation.DISTRIBUTION and [t.low for t in tokens[at + 1 : at + 2]] != ["of"]:
+            continue  # goods have one, too
         if word and token.kind is TokenKind.WORD and not names_alone(token):
             on = tokens[at - 1 : at] if at and tokens[at - 1].low in ("on", "in") else ()
             return Aggregation(word), None, (*on, token)

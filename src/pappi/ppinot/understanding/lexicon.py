@@ -60,6 +60,7 @@ AGGREGATIONS: Mapping[str, str] = {
         "min",
     ),
     **dict.fromkeys(("total", "sum", "cumulative", "cumulated", "summed", "aggregate"), "sum"),
+    **dict.fromkeys(("distribution", "histogram"), "distribution"),
     **dict.fromkeys(("revenue", "turnover", "revenues", "earnings", "spending"), "sum"),
 }
 TIME_NOUNS = _phrases(

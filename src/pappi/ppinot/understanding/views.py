@@ -118,7 +118,8 @@ def _change(text: str) -> tuple[str, Taken] | None:
             unit, against = "period", Against.YEAR_AGO
     else:
         return None
-    percent = _PERCENT.search(text) if lead else None
+    # "The share in percent" is no change in percent; behind what it is compared with, it is one.
+    percent = _PERCENT.search(text, 0 if lead else tail.end())
     # "How did the waiting time change compared to …" says it by a verb.
     question = _HOW.search(text) if lead is None else None
     verb = (
