@@ -305,6 +305,20 @@ def test_all_that_is_wrong_with_a_ppi_is_found_at_once() -> None:
     assert found.count("no element with the id 'gone'") == 3  # each end of a time, and the count
 
 
+def test_all_that_is_wrong_with_one_part_of_a_ppi_is_found_at_once() -> None:
+    targets = '<ppinot:target value="web"/><ppinot:target lowerBound="1"/>'
+    ppiset = (
+        '<ppinot:aggregatedMeasure id="a" aggregationFunction="Sum"/>'
+        '<ppinot:isGroupedBy sourceRef="a" targetRef="claim" dataContentSelection="channel +"/>'
+        '<ppinot:ppi id="p" measuredBy="a"><ppinot:target><ppinot:composedTarget>'
+        f"{targets}</ppinot:composedTarget></ppinot:target></ppinot:ppi>"
+    )
+    found = problems(ppiset)
+    assert sum("needs its value and a limit" in problem for problem in found) == 2
+    assert any("needs one connector to the measure it aggregates" in problem for problem in found)
+    assert any("expected" in problem and "end" in problem for problem in found), found
+
+
 def test_shared_measures_cannot_multiply_without_bound() -> None:
     levels = "".join(
         f'<ppinot:derivedSingleInstanceMeasure id="d{n}" function="a+b+c+d"/>'
