@@ -20,7 +20,7 @@ from pappi.ppinot import (
     read_document,
     write_yaml,
 )
-from pappi.ppinot.notations.layout import yaml_text
+from pappi.ppinot.notations.document import yaml_text
 from pappi.ppinot.notations.shapes import (
     Named,
     OneOf,

@@ -161,8 +161,8 @@ if TYPE_CHECKING:
         sum_of,
         time,
     )
+    from pappi.ppinot.notations.document import quoted_text
     from pappi.ppinot.notations.java import ignored_by_java
-    from pappi.ppinot.notations.layout import quoted_text
     from pappi.ppinot.notations.objects import from_ppinot4py
     from pappi.ppinot.notations.sentences import phrase, sentence
     from pappi.ppinot.understanding import Reading, Understanding, understand

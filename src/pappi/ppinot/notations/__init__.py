@@ -9,15 +9,13 @@ The ending of a file's name tells most of them apart; two kinds of JSON, and fil
 known ending, are told by what they hold. In Python, definitions can also be a dict with the keys of
 YAML, or be built (`builder`); measures of ppinot4py are read from its `objects`.
 
-No notation knows another, but that what PPINOT JSON has no words for is written there as in a
-catalogue. What they share:
+No notation knows another, except that a BPMN model draws the objects which PPINOT JSON writes out,
+and that what these have no words for is written as in a catalogue. What they share:
 
-    document     texts into nodes, and what is wrong with them
+    document     texts into nodes, what is wrong with them, and YAML and JSON as they are laid out
     shapes       the small language that describes a notation once: it reads, writes, makes a schema
     quantities   numbers with units: bounds, epsilon, units, targets
-    layout       mappings, lists and texts laid out as YAML or JSON
     building     what all of them make alike
-    metamodel    the objects of PPINOT's own meta-model, which `java` writes out and `bpmn` draws
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """PPIs in a BPMN 2.0 model: the `ppiset` extension that Visual PPINOT draws.
 
 Measures, connectors and PPIs of the diagram become the objects of PPINOT's meta-model. What these
-mean is said once, in `notations.metamodel`; problems carry the line of the XML element.
+mean is said once, in `notations.java`; problems carry the line of the XML element.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pappi.ppinot.notations.document import (
     Reading,
     ScalarNode,
 )
-from pappi.ppinot.notations.metamodel.conditions import (
+from pappi.ppinot.notations.java.conditions import (
     BPMN,
     DATA,
     GENERIC,
@@ -32,7 +32,7 @@ from pappi.ppinot.notations.metamodel.conditions import (
     STATE,
     STATES,
 )
-from pappi.ppinot.notations.metamodel.documents import reading_of
+from pappi.ppinot.notations.java.documents import reading_of
 from pappi.values import quoted
 
 NAMESPACE = "http://www.isa.us.es/ppinot"

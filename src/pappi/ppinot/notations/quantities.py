@@ -35,14 +35,16 @@ from pappi.ppinot.notations.building import (
     usual_unit,
 )
 from pappi.ppinot.notations.document import (
+    Bare,
     BrokenNode,
     ListNode,
+    Literal,
     Node,
+    Plain,
     Problems,
     ScalarNode,
     describe,
 )
-from pappi.ppinot.notations.layout import Bare, Literal, Plain
 from pappi.ppinot.notations.shapes import (
     Definitions,
     Entries,

@@ -29,15 +29,17 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 from pappi.errors import Position
 from pappi.ppinot.notations.document import (
+    Bare,
     BrokenNode,
     ListNode,
+    Literal,
     MapNode,
     Node,
+    Plain,
     Problems,
     ScalarNode,
     describe,
 )
-from pappi.ppinot.notations.layout import Bare, Literal, Plain
 from pappi.values import closest, did_you_mean, listed, quoted
 
 E = TypeVar("E", bound=StrEnum)

@@ -33,8 +33,8 @@ from pappi.ppinot.notations.document import (
     Problems,
     ScalarNode,
     inner_document,
+    line_text,
 )
-from pappi.ppinot.notations.layout import line_text
 from pappi.ppinot.notations.quantities import (
     BOUNDS,
     EPSILON,

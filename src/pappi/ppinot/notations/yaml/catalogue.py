@@ -25,13 +25,17 @@ from pappi.ppinot.model import (
 from pappi.ppinot.notations.building import twins
 from pappi.ppinot.notations.document import (
     MAX_DEPTH,
+    Bare,
+    Literal,
     Node,
+    Plain,
     Problems,
     ScalarNode,
+    json_text,
     read_document,
     structure_node,
+    yaml_text,
 )
-from pappi.ppinot.notations.layout import Bare, Literal, Plain, json_text, yaml_text
 from pappi.ppinot.notations.quantities import (
     BOUNDS,
     EPSILON,

@@ -32,8 +32,7 @@ from pappi.ppinot.model import (
     Pick,
 )
 from pappi.ppinot.notations.building import TRANSITION_ATTRIBUTE, is_activity, is_transition
-from pappi.ppinot.notations.document import Problems, ScalarNode
-from pappi.ppinot.notations.layout import Bare, Literal
+from pappi.ppinot.notations.document import Bare, Literal, Problems, ScalarNode
 from pappi.ppinot.notations.shapes import (
     Field,
     ListOf,

@@ -36,8 +36,7 @@ from pappi.ppinot.model import (
     measure_kind,
 )
 from pappi.ppinot.notations.building import MAX_SUGGESTED, misplaced_parts
-from pappi.ppinot.notations.document import MapNode, Node, Problems, ScalarNode
-from pappi.ppinot.notations.layout import Literal
+from pappi.ppinot.notations.document import Literal, MapNode, Node, Problems, ScalarNode
 from pappi.ppinot.notations.quantities import (
     BOUNDS,
     DISTRIBUTION_LIMITS,

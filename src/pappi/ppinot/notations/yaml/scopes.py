@@ -45,8 +45,7 @@ from pappi.ppinot.model import (
     measure_kind,
 )
 from pappi.ppinot.notations.building import has_too_many_periods, rewritten, substituted
-from pappi.ppinot.notations.document import Problems, ScalarNode
-from pappi.ppinot.notations.layout import Bare, Literal
+from pappi.ppinot.notations.document import Bare, Literal, Problems, ScalarNode
 from pappi.ppinot.notations.shapes import (
     Field,
     ListOf,

@@ -44,7 +44,7 @@ from pappi.ppinot.notations.building import (
     spellings,
 )
 from pappi.ppinot.notations.document import MapNode
-from pappi.ppinot.notations.metamodel.fields import Fields, Json
+from pappi.ppinot.notations.java.fields import Fields, Json
 from pappi.values import CaseBorder, did_you_mean, listed, quoted
 
 # --- states ---------------------------------------------------------------------------

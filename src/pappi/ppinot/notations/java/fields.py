@@ -22,13 +22,14 @@ from pappi.ppinot.expressions.parser import parse_expression
 from pappi.ppinot.notations.document import (
     BrokenNode,
     ListNode,
+    Literal,
     MapNode,
     Node,
+    Plain,
     Problems,
     ScalarNode,
     describe,
 )
-from pappi.ppinot.notations.layout import Literal, Plain
 from pappi.ppinot.notations.shapes import Shape
 from pappi.values import did_you_mean, listed, quoted
 
@@ -161,10 +162,6 @@ class Fields:
 
     def opened(self, node: Node, what: str) -> Fields | None:
         return Fields.of(node, self.context, what)
-
-    def scalar_or_object(self, key: str) -> str | Fields | None:
-        node = self.get(key)
-        return node.text if isinstance(node, ScalarNode) else self.object(key)
 
     def items(self, key: str) -> tuple[Node, ...]:
         node = self._of_type(key, ListNode, "a list")
