@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from pappi.ppinot.notations.builder import Indicator
 
 
-class Read(Protocol):
+class Reader(Protocol):
     """Reads a text of the given file.
 
     `log` is the log the PPIs are about, if the caller says; without `lifecycle` the log does not
@@ -65,12 +65,12 @@ class Read(Protocol):
 class Format:
     """How a notation is read and, where it can be, written; which endings of files are its own."""
 
-    read: Read
+    read: Reader
     write: Callable[[Catalogue], str] | None = None
     endings: tuple[str, ...] = ()
 
 
-def whole_catalogue(parse: Callable[[str, str], Catalogue]) -> Read:
+def whole_catalogue(parse: Callable[[str, str], Catalogue]) -> Reader:
     """Reads a notation whose texts name their log themselves, and events as the model does."""
 
     def read(text: str, file: str, log: str | None, /, **_: bool) -> Reading:

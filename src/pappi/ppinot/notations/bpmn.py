@@ -212,7 +212,7 @@ class Model:
 
 # --- measures -------------------------------------------------------------------------
 
-Fields = dict[str, str | Node | None]
+Members = dict[str, str | Node | None]
 
 _KINDS = {
     kind.lower(): kind
@@ -274,7 +274,7 @@ class _Translation:
 
     def _ppi(self, ppi: Element) -> Node:
         self._groups = tuple(dict.fromkeys(target.get("value") for target in _composed(ppi)))
-        fields: Fields = {
+        fields: Members = {
             **_words(ppi),
             "measuredBy": self._measured(ppi),
             "target": self._target(ppi),
@@ -298,7 +298,7 @@ class _Translation:
             return self._broken(measure, message)
         if measure.tag not in _KINDS:
             return self._broken(measure, f"unknown kind of measure {quoted(measure.tag)}")
-        described: Fields = {
+        described: Members = {
             "id": measure.get("id"),
             "name": measure.get("name"),
             "kind": _KINDS[measure.tag],
@@ -309,7 +309,7 @@ class _Translation:
         }
         return _record({**described, **self._fields(measure, depth)}, measure.position)
 
-    def _fields(self, measure: Element, depth: int) -> Fields:
+    def _fields(self, measure: Element, depth: int) -> Members:
         """What is particular to the kind of measure."""
         match _KINDS[measure.tag]:
             case "CountMeasure":
@@ -330,7 +330,7 @@ class _Translation:
             case _:
                 return self._derived(measure, depth)
 
-    def _time(self, measure: Element) -> Fields:
+    def _time(self, measure: Element) -> Members:
         ends = {
             (to.get("type") or to.get("conditiontype")).lower(): to
             for to in self._of(measure, _TIME)
@@ -344,15 +344,15 @@ class _Translation:
             "singleInstanceAggFunction": measure.get("singleinstanceaggfunction"),
         }
 
-    def _derived(self, measure: Element, depth: int) -> Fields:
+    def _derived(self, measure: Element, depth: int) -> Members:
         connectors = self._of(measure, _USES)
         if len({connector.get("variable") for connector in connectors}) < len(connectors):
             self._broken(measure, "two measures of a formula have the same variable")
-        variables: Fields = {to.get("variable"): self._referred(to, depth) for to in connectors}
+        variables: Members = {to.get("variable"): self._referred(to, depth) for to in connectors}
         formula = measure.get("function")
         return {"function": formula, "usedMeasureMap": _record(variables, measure.position)}
 
-    def _aggregated(self, measure: Element, depth: int) -> Fields:
+    def _aggregated(self, measure: Element, depth: int) -> Members:
         inner = next((child for child in measure.children if child.tag.endswith("measure")), None)
         if inner is not None:
             base: Node | None = self._measure(inner, depth + 1)
@@ -362,7 +362,7 @@ class _Translation:
         function = measure.get("aggregationfunction")
         return {"aggregationFunction": function, "baseMeasure": base, **self._grouping(measure)}
 
-    def _grouping(self, measure: Element) -> Fields:
+    def _grouping(self, measure: Element) -> Members:
         connectors = self._of(measure, _GROUPED)
         if not connectors:
             return {}
@@ -409,7 +409,7 @@ class _Translation:
     def _instant(self, connector: Element) -> Node:
         """When the element of a connector enters a state."""
         target, state = self._flow.get(connector.get("targetref")), connector.get("state")
-        fields: Fields
+        fields: Members
         if target is None:
             return self._unknown_element(connector)
         if target.tag.startswith("data") or (state and state.upper() not in STATES):
@@ -438,7 +438,7 @@ class _Translation:
             return self._unknown_element(connector)
         is_data = target.tag.startswith("data")
         state = _data_state(connector) if is_data else _state(connector, connector.get("state"))
-        fields: Fields = {"kind": STATE, "appliesTo": target.name, "state": state}
+        fields: Members = {"kind": STATE, "appliesTo": target.name, "state": state}
         return _record(fields, connector.position)
 
     def _unknown_element(self, connector: Element) -> BrokenNode:
@@ -513,7 +513,7 @@ def _property(connector: Element) -> MapNode | None:
     restriction = connector.get("restriction")
     if not restriction and not states:
         return None
-    fields: Fields = {"kind": PROPERTY, "restriction": restriction, "states": states}
+    fields: Members = {"kind": PROPERTY, "restriction": restriction, "states": states}
     return _record(fields, connector.position)
 
 
@@ -526,7 +526,7 @@ def _selection(connector: Element) -> MapNode:
 _SIMPLE, _COMPOSED = "simpletarget", "composedtarget"
 
 
-def _words(ppi: Element) -> Fields:
+def _words(ppi: Element) -> Members:
     """What a PPI says in words."""
     return {
         "id": ppi.get("id"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from itertools import islice
@@ -37,7 +37,9 @@ from pappi.ppinot.model import (
     MAX_PERIODS,
     AggregatedMeasure,
     Aggregation,
+    Moment,
     MultiInstance,
+    Pick,
     Ppi,
     Recent,
     SingleInstance,
@@ -66,7 +68,7 @@ Sizes = Mapping[str, Fraction]
 """For each variable that is a duration: how many microseconds its unit has."""
 
 
-# --- tests of one event: its activity and its transition -------------------------------
+# --- tests of one event, and instants --------------------------------------------------
 
 TRANSITION_ATTRIBUTE = "lifecycle:transition"
 """The attribute that holds the transition of an activity's life cycle."""
@@ -89,11 +91,12 @@ def equals(attribute: str, value: str, position: Position = NOWHERE) -> Expressi
     return Binary(Operator.EQUAL, left, right, position=position)
 
 
-def is_transition(transition: str, position: Position = NOWHERE) -> Expression:
+def is_transition(*transitions: str, position: Position = NOWHERE) -> Expression:
     """Logs write a transition in various capitals."""
-    ways = tuple(TextLiteral(way, position=position) for way in spellings(transition))
-    if len(ways) == 1:
-        return equals(TRANSITION_ATTRIBUTE, transition, position)
+    spelt = [way for transition in transitions for way in spellings(transition)]
+    if len(spelt) == 1:
+        return equals(TRANSITION_ATTRIBUTE, spelt[0], position)
+    ways = tuple(TextLiteral(way, position=position) for way in spelt)
     return OneOf(Name(TRANSITION_ATTRIBUTE, position=position), ways, position=position)
 
 
@@ -104,6 +107,14 @@ def spellings(transition: str) -> tuple[str, ...]:
     """
     ways = (transition, transition.lower(), transition.upper(), transition.capitalize())
     return tuple(dict.fromkeys(ways))
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """An instant of a case as it is written; `pick` is which of several, if that is said."""
+
+    moment: Moment
+    pick: Pick | None = None
 
 
 def both(left: Expression, right: Expression) -> Expression:

@@ -133,25 +133,25 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class MeasureInUnit:
     """A measure; `size` is that of the unit ppinot4py gives its time in, if in any."""
 
     measure: Measure
     size: Fraction | None = None
 
 
-def read_measure(foreign: Foreign, options: Options) -> Read:
+def read_measure(foreign: Foreign, options: Options) -> MeasureInUnit:
     match foreign.kind:
         case "CountMeasure":
-            return Read(CountMeasure(_events(foreign.get("when"), options)))
+            return MeasureInUnit(CountMeasure(_events(foreign.get("when"), options)))
         case "DataMeasure":
-            return Read(_data(foreign, options))
+            return MeasureInUnit(_data(foreign, options))
         case "TimeMeasure":
             return _time(foreign, options)
         case "AggregatedMeasure":
             return _aggregated(foreign, options)
         case "DerivedMeasure":
-            return Read(_derived(foreign, options))
+            return MeasureInUnit(_derived(foreign, options))
     known = f"the measures are {listed(_KINDS, 'and')}"
     raise foreign.refusal(f"{quoted(foreign.kind)} is not a ppinot4py measure", known)
 
@@ -178,7 +178,7 @@ def _data(foreign: Foreign, options: Options) -> DataMeasure:
     )
 
 
-def _time(foreign: Foreign, options: Options) -> Read:
+def _time(foreign: Foreign, options: Options) -> MeasureInUnit:
     precondition = foreign.find("precondition")
     among = None if precondition is None else _query(precondition)
     ends = foreign.get("from_condition"), foreign.get("to_condition")
@@ -201,11 +201,11 @@ def _time(foreign: Foreign, options: Options) -> Read:
         calendar=None if calendar is None else _calendar(calendar),
     )
     if unit is None:
-        return Read(measure)
+        return MeasureInUnit(measure)
     name = unit.word()
     if name not in _UNITS:
         raise unit.refusal(f"the units of time are {listed(_UNITS, 'and')}")
-    return Read(measure, Fraction(DURATIONS[_UNITS[name]]))
+    return MeasureInUnit(measure, Fraction(DURATIONS[_UNITS[name]]))
 
 
 def _check_borders(
@@ -229,7 +229,7 @@ def _cycles(foreign: Foreign) -> Cycles:
 # --- measures of many cases -----------------------------------------------------------
 
 
-def _aggregated(foreign: Foreign, options: Options) -> Read:
+def _aggregated(foreign: Foreign, options: Options) -> MeasureInUnit:
     base, size = _single(foreign.get("base_measure"), options)
     condition = foreign.find("filter_to_apply")
     if condition is not None and condition.is_text and not condition.text("a filter"):
@@ -244,7 +244,7 @@ def _aggregated(foreign: Foreign, options: Options) -> Read:
         percent=percent,
         position=foreign.position,
     )
-    return Read(measure, size)
+    return MeasureInUnit(measure, size)
 
 
 def _function(foreign: Foreign) -> tuple[Aggregation, int | None]:
@@ -287,7 +287,7 @@ def _grouping(foreign: Foreign | None, options: Options) -> Grouping | None:
 
 def _derived(foreign: Foreign, options: Options) -> Measure:
     constants: dict[str, Expression] = {}
-    variables: dict[str, Read] = {}
+    variables: dict[str, MeasureInUnit] = {}
     for name, value in foreign.get("measure_map").entries():
         constant = _constant(value)
         if constant is not None:
@@ -324,7 +324,7 @@ def _constant(foreign: Foreign) -> Expression | None:
 
 
 def _formula(
-    foreign: Foreign, constants: Mapping[str, Expression], variables: Mapping[str, Read]
+    foreign: Foreign, constants: Mapping[str, Expression], variables: Mapping[str, MeasureInUnit]
 ) -> Expression:
     """The formula over measures alone, which means what it means to ppinot4py."""
     formula = _expression(foreign, "a formula")

@@ -46,15 +46,15 @@ from pappi.ppinot.notations.document import (
     describe,
 )
 from pappi.ppinot.notations.shapes import (
-    Definitions,
+    ByForm,
     Entries,
     Field,
     Json,
     ListOf,
     Named,
-    OneOf,
     Parts,
     Record,
+    SchemaDefs,
     Shape,
     Tagged,
     Then,
@@ -160,6 +160,11 @@ class Quantity:
     number: Fraction
     unit: str = ""
     position: Position = NOWHERE
+
+    @property
+    def internal(self) -> Fraction:
+        """With a unit of time, in microseconds."""
+        return self.number * DURATIONS[self.unit] if self.unit else self.number
 
     def __str__(self) -> str:
         number = self.number.numerator if self.number.denominator == 1 else float(self.number)
@@ -347,7 +352,7 @@ class _Bounds:
         loose = [Bare(_LOOSE)] if bounds.bounding is Bounding.LOOSE else []
         return [*(quantity_text(limit) for limit in bounds.limits), *loose]
 
-    def schema(self, definitions: Definitions) -> Json:
+    def schema(self, definitions: SchemaDefs) -> Json:
         limit = _LIMIT.schema(definitions)
         items = [limit, limit, {"enum": [_LOOSE]}]
         limits = {"type": "array", "prefixItems": items, "minItems": 2, "maxItems": 3}
@@ -704,7 +709,7 @@ def targets_in(shown: Shown | None) -> Shape[Targets]:
 
     text = Then(target, Targets, green_alone)
     mapping = Record("a target", (green, amber), bands, parts=band_parts)
-    of_one: Named[Targets] = Named("target", lambda: OneOf("a target", text, mapping=mapping))
+    of_one: Named[Targets] = Named("target", lambda: ByForm("a target", text, mapping=mapping))
     groups = Field(
         "groups",
         _by_group(of_one, shown),
@@ -718,7 +723,7 @@ def targets_in(shown: Shown | None) -> Shape[Targets]:
         lambda values, _: replace(values.get(otherwise) or Targets(), groups=values[groups]),
         parts=lambda targets: {groups: targets.groups, otherwise: targets.for_all},
     )
-    return OneOf(
+    return ByForm(
         "a target",
         text,
         mapping=Tagged(

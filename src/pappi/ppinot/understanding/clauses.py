@@ -32,7 +32,6 @@ from pappi.ppinot.model import (
     DataMeasure,
     DerivedSingleInstance,
     EventSequence,
-    Moment,
     Occurs,
     Order,
     Pick,
@@ -40,7 +39,7 @@ from pappi.ppinot.model import (
     StateMeasure,
     TimeMeasure,
 )
-from pappi.ppinot.notations.building import equals, is_activity, substituted, variable_for
+from pappi.ppinot.notations.building import Instant, equals, is_activity, substituted, variable_for
 from pappi.ppinot.understanding import lexicon
 from pappi.ppinot.understanding.names import Mention, Names, Sort
 from pappi.ppinot.understanding.slots import covered, phrase_at
@@ -50,7 +49,6 @@ from pappi.values import DURATIONS, CaseBorder, Kind
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 Tokens = tuple[Token, ...]
-Instant = tuple[Moment, Pick | None]
 
 _KEPT = 5
 _UNREAD, _UNREAD_TURN = 0.8, 0.4
@@ -296,7 +294,7 @@ class Clauses:
                 for left in self.moments(sides[0])[:2]:
                     for right in self.moments(sides[1])[:2]:
                         one, other = (left, right) if is_before else (right, left)
-                        first, then = one.meant[0], other.meant[0]
+                        first, then = one.meant.moment, other.meant.moment
                         if not isinstance(first, Occurs) or not isinstance(then, Occurs):
                             continue
                         sequence = EventSequence(first, then, Order.LEADS_TO)
@@ -463,7 +461,7 @@ class Clauses:
                 else equals(mention.attribute, mention.name)
             )
             if not mention.negated:
-                moment: Instant = (Occurs(test), pick)
+                moment = Instant(Occurs(test), pick)
                 ways.append(
                     using(mentioned(mention, moment), picks, weight=self._eventful(mention))
                 )
@@ -476,7 +474,7 @@ class Clauses:
                 break
             named = [said[stem(word)] for word in words.split() if stem(word) in said]
             if named and not self.unread(bare, frozenset(covered(tuple(named)))):
-                way: Way[Instant] = Way((border, None), (0.7,))
+                way = Way(Instant(border), (0.7,))
                 ways.append(using(way, named))
         return self.best(ways, tokens)
 
@@ -533,7 +531,7 @@ class Clauses:
         *words: Token,
     ) -> Way[TimeMeasure]:
         weight *= _like_kinds(start, end)
-        if start.meant[0] == end.meant[0]:
+        if start.meant.moment == end.meant.moment:
             weight *= 0.5
         return using(_time(start, end), words, weight=weight)
 
@@ -557,7 +555,7 @@ class Clauses:
         # A start that is named goes before one that is not.
         weight = 0.55 if any(token.low in lexicon.FROM for token in tokens) else 1.0
         for end in self.moments(tokens)[:4]:
-            if end.meant[0] is not CaseBorder.START:
+            if end.meant.moment is not CaseBorder.START:
                 yield using(_time(_START, end), leads, assumed, weight=weight)
 
     def _pairs(self, tokens: Tokens) -> Iterator[Way[TimeMeasure]]:
@@ -572,7 +570,7 @@ class Clauses:
                 is_pair = one.name != other.name and shared and not self._all_nouns(shared)
                 if is_pair and (first - last) & begins and (last - first) & ends:
                     moments = [
-                        mentioned(mention, (Occurs(is_activity(mention.name)), None))
+                        mentioned(mention, Instant(Occurs(is_activity(mention.name))))
                         for mention in (one, other)
                     ]
                     assumed = f"“{one.words}” begins with {one.name} and ends with {other.name}"
@@ -595,8 +593,8 @@ class Clauses:
 
 
 _CONNECTIONS = frozenset(("and", "or", "but", ",", "yet", "although", "without"))
-_START: Way[Instant] = Way((CaseBorder.START, None))
-_END: Way[Instant] = Way((CaseBorder.END, None))
+_START = Way(Instant(CaseBorder.START))
+_END = Way(Instant(CaseBorder.END))
 
 
 def _time(
@@ -606,12 +604,12 @@ def _time(
     first: bool = False,
 ) -> Way[TimeMeasure]:
     """The time between two instants; from the first start to the last end unless they say."""
-    usual = Pick.FIRST if first and not isinstance(end.meant[0], CaseBorder) else Pick.LAST
+    usual = Pick.FIRST if first and not isinstance(end.meant.moment, CaseBorder) else Pick.LAST
     time = TimeMeasure(
-        start.meant[0],
-        end.meant[0],
-        start.meant[1] or Pick.FIRST,
-        end.meant[1] or usual,
+        start.meant.moment,
+        end.meant.moment,
+        start.meant.pick or Pick.FIRST,
+        end.meant.pick or usual,
     )
     return joined(time, start, end)
 

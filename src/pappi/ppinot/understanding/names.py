@@ -282,8 +282,8 @@ def _is_plural(word: str) -> bool:
     return word.endswith("s") and not word.endswith(("ss", "us", "is"))
 
 
-def _best(found: Iterable[Mention | None]) -> list[Mention]:
-    mentions = [mention for mention in found if mention is not None]
+def _best(candidates: Iterable[Mention | None]) -> list[Mention]:
+    mentions = [mention for mention in candidates if mention is not None]
     return sorted(mentions, key=lambda mention: -mention.score)
 
 

@@ -261,9 +261,9 @@ def _find_periods(slots: Slots) -> None:
     last_cases: int | None = None
     at = 0
     while at < len(slots.rest):
-        found, size = _grid_at(slots.rest, at)
-        if found is not None and grid is None:
-            grid = found
+        rhythm, size = _grid_at(slots.rest, at)
+        if rhythm is not None and grid is None:
+            grid = rhythm
             begin = at - (_low(slots.rest, at - 1) in ("and", *_BEFORE_EACH))
             slots.take(begin, at - begin + size)
             at = begin

@@ -57,7 +57,6 @@ from pappi.ppinot.notations.java.conditions import require_readable
 from pappi.ppinot.notations.java.fields import (
     Context,
     Fields,
-    Json,
     exact,
     json_number,
     json_value,
@@ -65,7 +64,7 @@ from pappi.ppinot.notations.java.fields import (
     unread,
 )
 from pappi.ppinot.notations.java.measures import (
-    Read,
+    ReadMeasure,
     anchor_json,
     labelled,
     measure_json,
@@ -84,6 +83,7 @@ from pappi.ppinot.notations.quantities import (
 )
 from pappi.ppinot.notations.shapes import (
     Field,
+    Json,
     Record,
     Unwritable,
     Values,
@@ -306,7 +306,7 @@ def _refuse_once_own(fields: Fields) -> None:
 
 
 def _of_many(
-    read: Read, fields: Fields, identifier: str, remarks: list[Problem]
+    read: ReadMeasure, fields: Fields, identifier: str, remarks: list[Problem]
 ) -> MultiInstance | None:
     """The measure; what measures one case only cannot be released, and is no PPI here."""
     if isinstance(read.measure, MultiInstance):

@@ -226,8 +226,6 @@ def unread(root: Node, context: Context) -> Iterator[tuple[str, Position]]:
 
 # --- numbers and other values ---------------------------------------------------------
 
-Json = dict[str, object]
-
 # A few hundred digits are more than any quantity has, and few enough to compute with at once.
 # What is written out from an exponent still fits into them.
 _DECIMAL = re.compile(

@@ -62,7 +62,7 @@ from pappi.ppinot.notations.java.conditions import (
     state_measure_json,
     wrapped,
 )
-from pappi.ppinot.notations.java.fields import Context, Fields, Json, json_value, present
+from pappi.ppinot.notations.java.fields import Context, Fields, json_value, present
 from pappi.ppinot.notations.quantities import (
     BOUNDS,
     DISTRIBUTION_LIMITS,
@@ -71,6 +71,7 @@ from pappi.ppinot.notations.quantities import (
     with_bounds,
     written_limits,
 )
+from pappi.ppinot.notations.shapes import Json
 from pappi.values import (
     DURATIONS,
     FRACTION,
@@ -115,7 +116,7 @@ _TYPES = {"LINEAR": False, "CYCLIC": True}
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadMeasure:
     """A measure, with what was written in it but belongs to the whole PPI.
 
     `unit` is the one Java's value would be in, for a time; `anchor` the instant that decides
@@ -133,7 +134,7 @@ class Read:
         return "" if self.said is None else self.said.text("unitOfMeasure")
 
 
-def read_measure(node: Node, context: Context) -> Read | None:
+def read_measure(node: Node, context: Context) -> ReadMeasure | None:
     """The measure an object describes; None with a problem."""
     if isinstance(node, ScalarNode):
         message = "references to measures defined elsewhere are not followed"
@@ -153,7 +154,7 @@ def read_measure(node: Node, context: Context) -> Read | None:
     return reader(fields)
 
 
-def read_single(fields: Fields, key: str, what: str) -> Read | None:
+def read_single(fields: Fields, key: str, what: str) -> ReadMeasure | None:
     """A measure of one case, in a field."""
     node = fields.get(key)
     read = None if node is None else read_measure(node, fields.context)
@@ -166,29 +167,29 @@ def read_single(fields: Fields, key: str, what: str) -> Read | None:
 # --- measures of one case -------------------------------------------------------------
 
 
-def _count(fields: Fields) -> Read | None:
+def _count(fields: Fields) -> ReadMeasure | None:
     fields.require("when", "a count measure")
     when = read_events(fields, "when")
-    return None if when is None else Read(CountMeasure(when), said=fields)
+    return None if when is None else ReadMeasure(CountMeasure(when), said=fields)
 
 
-def _condition(fields: Fields) -> Read | None:
+def _condition(fields: Fields) -> ReadMeasure | None:
     fields.require("condition", "a condition measure")
     when = read_events(fields, "condition", PROPERTY)
-    return None if when is None else Read(ConditionMeasure(when))
+    return None if when is None else ReadMeasure(ConditionMeasure(when))
 
 
-def _state(fields: Fields) -> Read | None:
+def _state(fields: Fields) -> ReadMeasure | None:
     measure = read_state_measure(fields)
-    return None if measure is None else Read(measure)
+    return None if measure is None else ReadMeasure(measure)
 
 
-def _data(fields: Fields) -> Read | None:
+def _data(fields: Fields) -> ReadMeasure | None:
     measure = _read_data(fields)
-    return None if measure is None else Read(measure, said=fields)
+    return None if measure is None else ReadMeasure(measure, said=fields)
 
 
-def _time(fields: Fields) -> Read | None:
+def _time(fields: Fields) -> ReadMeasure | None:
     for key in ("from", "to"):
         fields.require(key, "a time measure")
     if fields.flag("computeUnfinished"):
@@ -209,7 +210,7 @@ def _time(fields: Fields) -> Read | None:
         cycles = fields.word("singleInstanceAggFunction", CYCLES, what) or cycles
     first = fields.word("startPick", _PICKS, "'first' or 'last'") or Pick.FIRST
     picks = first, _end_pick(fields)
-    return Read(TimeMeasure(start, end, *picks, cycles, open_cycle, running, calendar), unit)
+    return ReadMeasure(TimeMeasure(start, end, *picks, cycles, open_cycle, running, calendar), unit)
 
 
 def _running(fields: Fields, *, is_cyclic: bool) -> Expression | None:
@@ -280,7 +281,7 @@ def read_anchor(fields: Fields, key: str) -> Anchor | None:
 # --- measures of many cases -----------------------------------------------------------
 
 
-def _aggregated(fields: Fields) -> Read | None:
+def _aggregated(fields: Fields) -> ReadMeasure | None:
     for key in ("baseMeasure", "aggregationFunction"):
         fields.require(key, "an aggregated measure")
     if fields.flag("includeUnfinished"):
@@ -312,7 +313,7 @@ def _aggregated(fields: Fields) -> Read | None:
     bounds = fields.shaped("bounds", BOUNDS)
     bounded = with_bounds(measure, {} if bounds is None else {"": bounds}, problems)
     unit = base.unit if timed_by(measure) else None
-    return Read(bounded, unit, fields, anchor)
+    return ReadMeasure(bounded, unit, fields, anchor)
 
 
 def _grouping(fields: Fields) -> Grouping | None:
@@ -341,7 +342,7 @@ def _grouping(fields: Fields) -> Grouping | None:
 # --- derived measures -----------------------------------------------------------------
 
 
-def _derived(fields: Fields) -> Read | None:
+def _derived(fields: Fields) -> ReadMeasure | None:
     """Over one case or over many: as its kind says, or else as what it is derived from."""
     variables = _variables(fields)
     formula = _formula(fields, variables)
@@ -361,22 +362,22 @@ def _derived(fields: Fields) -> Read | None:
     if formula is None:
         return None
     if not is_many:
-        return Read(DerivedSingleInstance(formula, pairs, missing), said=fields)
+        return ReadMeasure(DerivedSingleInstance(formula, pairs, missing), said=fields)
     anchors = [read.anchor for read in variables.values()]
     if len(set(anchors)) > 1:
         message = "the measures of a formula assign cases to periods in different ways"
         fields.refuse("usedMeasureMap", message, "give them one 'periodReferencePoint'")
-    return Read(DerivedMultiInstance(formula, pairs), said=fields, anchor=anchors[0])
+    return ReadMeasure(DerivedMultiInstance(formula, pairs), said=fields, anchor=anchors[0])
 
 
-def _variables(fields: Fields) -> dict[str, Read]:
+def _variables(fields: Fields) -> dict[str, ReadMeasure]:
     """The variables of a formula that are sound."""
     entries = fields.entries("usedMeasureMap")
     variables = [(key.text, read_measure(node, fields.context)) for key, node in entries]
     return {name: read for name, read in variables if read is not None}
 
 
-def _formula(fields: Fields, variables: Mapping[str, Read]) -> Expression | None:
+def _formula(fields: Fields, variables: Mapping[str, ReadMeasure]) -> Expression | None:
     fields.require("function", "a derived measure")
     formula = fields.expression("function")
     if formula is None:
@@ -394,7 +395,7 @@ def _formula(fields: Fields, variables: Mapping[str, Read]) -> Expression | None
 
 
 def _in_numbers(
-    formula: Expression, variables: Mapping[str, Read], fields: Fields
+    formula: Expression, variables: Mapping[str, ReadMeasure], fields: Fields
 ) -> Expression | None:
     sizes: dict[str, Fraction] = {}
     for name, read in variables.items():
@@ -412,7 +413,7 @@ def _in_numbers(
     return numeric
 
 
-_READERS: dict[str, Callable[[Fields], Read | None]] = {
+_READERS: dict[str, Callable[[Fields], ReadMeasure | None]] = {
     "CountMeasure": _count,
     "TimeMeasure": _time,
     "ConditionMeasure": _condition,

@@ -25,6 +25,7 @@ from pappi.ppinot.model import (
 )
 from pappi.ppinot.notations.building import (
     TRANSITION_ATTRIBUTE,
+    Instant,
     activity_of,
     both,
     equals,
@@ -203,23 +204,20 @@ MOMENT: Form[Moment] = Part(
     _read_moment, lambda moment, _: _BORDERS.write(moment) or condition_words(moment)
 )
 
-Instant = tuple[Moment, Pick | None]
-"""What an instant is of, and which of several if that is said."""
-
 INSTANT: Form[Instant] = Choice(
     "an instant",
     (
         Fixed(
             {
-                "the start of the case": (CaseBorder.START, None),
-                "the end of the case": (CaseBorder.END, None),
+                "the start of the case": Instant(CaseBorder.START),
+                "the end of the case": Instant(CaseBorder.END),
             }
         ),
         Pattern(
             "the <pick> time instant when <moment>",
             {"pick": Fixed({pick.value: pick for pick in Pick}), "moment": MOMENT},
-            lambda _cursor, _first, values: (values["moment"], values["pick"]),
-            lambda instant: {"moment": instant[0], "pick": instant[1]},
+            lambda _cursor, _first, values: Instant(values["moment"], values["pick"]),
+            lambda instant: {"moment": instant.moment, "pick": instant.pick},
         ),
     ),
 )
@@ -227,7 +225,8 @@ INSTANT: Form[Instant] = Choice(
 
 def instant_of(moment: Moment, pick: Pick, usual: Pick) -> Instant:
     """A border of the case is one instant, whichever is picked."""
-    return moment, None if isinstance(moment, CaseBorder) and pick is usual else pick
+    unsaid = isinstance(moment, CaseBorder) and pick is usual
+    return Instant(moment, None if unsaid else pick)
 
 
 def among_events(moment: Moment, among: Expression) -> Moment:

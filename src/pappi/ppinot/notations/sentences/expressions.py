@@ -10,7 +10,6 @@ where a name in it could be taken for a word of the sentence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from pappi.ppinot.expressions.nodes import (
@@ -26,6 +25,7 @@ from pappi.ppinot.expressions.nodes import (
 from pappi.ppinot.expressions.parser import MAX_LENGTH, parse_expression
 from pappi.ppinot.expressions.render import quote_text, render
 from pappi.ppinot.notations.building import substituted
+from pappi.ppinot.notations.quantities import Quantity
 from pappi.ppinot.notations.sentences.patterns import Form, Part
 from pappi.ppinot.notations.sentences.words import Cursor, Word, WordKind, Words
 from pappi.values import DURATIONS, duration_unit, quoted
@@ -220,19 +220,7 @@ KEYS: Form[tuple[str, ...]] = Part(_keys, _keys_words)
 # --- amounts --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """A number, and the unit of time behind it if it has one."""
-
-    number: Fraction
-    unit: str = ""
-
-    @property
-    def internal(self) -> Fraction:
-        return self.number * DURATIONS[self.unit] if self.unit else self.number
-
-
-def read_amount(cursor: Cursor) -> Amount:
+def read_amount(cursor: Cursor) -> Quantity:
     """A number, perhaps negative or a fraction, with a unit of time or without."""
     sign = -1 if cursor.next.is_symbol("-") and cursor.take() else 1
     number = sign * _number(cursor)
@@ -245,7 +233,7 @@ def read_amount(cursor: Cursor) -> Amount:
         if divisor == 0:
             raise cursor.refusal("nothing can be divided by 0", at=slash)
         number /= divisor
-    return Amount(number, unit.name if unit else "")
+    return Quantity(number, unit.name if unit else "")
 
 
 def _number(cursor: Cursor) -> Fraction:

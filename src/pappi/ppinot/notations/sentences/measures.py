@@ -136,13 +136,13 @@ def parse_sentence(
     One that says what is shown of the figures is read by `parse_shown`.
     """
 
-    def asked(cursor: Cursor) -> tuple[MultiInstance, Scope | None]:
-        read = MULTI.read(cursor), SCOPE.read(cursor) if cursor.accept(", for") else None
+    def query(cursor: Cursor) -> tuple[MultiInstance, Scope | None]:
+        measure, scope = _read_query(cursor)
         if cursor.accept(", shown as"):
             raise cursor.refusal("this says what is shown of the figures", "use parse_shown")
-        return read
+        return measure, scope
 
-    return whole(text, dialect, origin, asked)
+    return whole(text, dialect, origin, query)
 
 
 def parse_shown(
@@ -150,13 +150,15 @@ def parse_shown(
 ) -> tuple[MultiInstance, Scope | None, View | None]:
     """The same, and what is shown of the figures: "…, shown as rolling 3 months"."""
 
-    def asked(cursor: Cursor) -> tuple[MultiInstance, Scope | None, View | None]:
-        measure, scope = MULTI.read(cursor), None
-        if cursor.accept(", for"):
-            scope = SCOPE.read(cursor)
+    def query(cursor: Cursor) -> tuple[MultiInstance, Scope | None, View | None]:
+        measure, scope = _read_query(cursor)
         return measure, scope, _read_view(cursor) if cursor.accept(", shown as") else None
 
-    return whole(text, dialect, origin, asked)
+    return whole(text, dialect, origin, query)
+
+
+def _read_query(cursor: Cursor) -> tuple[MultiInstance, Scope | None]:
+    return MULTI.read(cursor), SCOPE.read(cursor) if cursor.accept(", for") else None
 
 
 def _read_view(cursor: Cursor) -> View:
@@ -316,8 +318,8 @@ def _time(cursor: Cursor, word: Word, values: dict[str, Any]) -> TimeMeasure:
     """A duration; its precondition, which ppinot4py has, makes all other events vanish."""
     for name, instant in (("start", values.pop("first", None)), ("end", values.pop("last", None))):
         if instant is not None:
-            values[name] = instant[0]
-            values |= {f"{name}_pick": instant[1]} if instant[1] else {}
+            values[name] = instant.moment
+            values |= {f"{name}_pick": instant.pick} if instant.pick else {}
     problem, hint = "", ""
     if values["start"] is CaseBorder.END or values["end"] is CaseBorder.START:
         problem = "time cannot be measured from the end of a case, or up to its start"
@@ -826,7 +828,7 @@ def _scope(cursor: Cursor, first: Word, values: dict[str, Any]) -> Scope:
     grid = Grid(every.unit, every.count) if every else None
     if problem := scope_problem(grid, start, until, recent):
         raise cursor.refusal(problem, at=first)
-    placed = Anchor(anchor[0], anchor[1] or Pick.LAST) if anchor else None
+    placed = Anchor(anchor.moment, anchor.pick or Pick.LAST) if anchor else None
     return Scope(grid, start, until, recent, last, values.get("cases"), placed)
 
 

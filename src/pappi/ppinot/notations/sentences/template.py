@@ -50,13 +50,13 @@ from pappi.ppinot.notations.sentences.measures import MULTI, SCOPE, definition, 
 from pappi.ppinot.notations.sentences.patterns import Form
 from pappi.ppinot.notations.sentences.words import MAX_SIZE, Cursor, Dialect, WordKind, Words
 from pappi.ppinot.notations.shapes import (
-    Definitions,
     Entries,
     Field,
     Json,
     ListOf,
     Parts,
     Record,
+    SchemaDefs,
     Shape,
     Unwritable,
     Values,
@@ -290,7 +290,7 @@ class _AsInCatalogue(Generic[T_co]):
         written = self.shape.write(value)
         return None if written is None else line_text(written)
 
-    def schema(self, definitions: Definitions) -> Json:
+    def schema(self, definitions: SchemaDefs) -> Json:
         return self.shape.schema(definitions)
 
 

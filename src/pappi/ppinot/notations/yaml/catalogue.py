@@ -53,11 +53,11 @@ from pappi.ppinot.notations.quantities import (
     with_bounds,
 )
 from pappi.ppinot.notations.shapes import (
+    ByForm,
     Entries,
     Field,
     ListOf,
     Named,
-    OneOf,
     Parts,
     Record,
     Then,
@@ -132,7 +132,7 @@ SHARE = Field(
 
 
 # Under the name of its function, which the entry does not know.
-_OWN: OneOf[NoiseOn] = OneOf(
+_OWN: ByForm[NoiseOn] = ByForm(
     "a mechanism, or a mapping with 'mechanism' and 'share'",
     text=Written(
         "a mechanism",
@@ -161,7 +161,7 @@ def _function_alone(noise: NoiseOn) -> str | None:
 
 NOISE: Field[tuple[NoiseOn, ...]] = Field(
     "noise",
-    OneOf(
+    ByForm(
         "functions",
         text=Then(
             _NAME,
@@ -252,7 +252,7 @@ def _text(node: ScalarNode, _: Problems) -> str:
 
 
 _TEXT = Written("a text", _text)
-_TEXTS: OneOf[tuple[str, ...]] = OneOf(
+_TEXTS: ByForm[tuple[str, ...]] = ByForm(
     "a text or a list of texts",
     text=Then(_TEXT, lambda text: (text,), lambda texts: texts[0] if len(texts) == 1 else None),
     items=ListOf("a list of texts", _TEXT),
@@ -266,7 +266,7 @@ _ID = Written(
 _BOUNDS_OF_ALL: Then[WrittenBounds, Mapping[str, WrittenBounds]] = Then(
     BOUNDS, lambda written: {"": written}, lambda by_path: by_path.get("")
 )
-_ALL_BOUNDS: OneOf[Mapping[str, WrittenBounds]] = OneOf(
+_ALL_BOUNDS: ByForm[Mapping[str, WrittenBounds]] = ByForm(
     "bounds",
     text=_BOUNDS_OF_ALL,
     items=_BOUNDS_OF_ALL,

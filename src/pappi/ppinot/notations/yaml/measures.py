@@ -46,11 +46,11 @@ from pappi.ppinot.notations.quantities import (
     written_limits,
 )
 from pappi.ppinot.notations.shapes import (
+    ByForm,
     Entries,
     Field,
     ListOf,
     Named,
-    OneOf,
     Parts,
     Record,
     Shape,
@@ -329,7 +329,7 @@ WHEN: Field[EventCondition] = Field("when", CONDITION, "only events that satisfy
 
 DATA = Field(
     "data",
-    OneOf(
+    ByForm(
         "an attribute",
         text=Written(
             "an attribute",
@@ -546,7 +546,7 @@ LIMITS = Field(
 )
 
 
-_COUNTED: OneOf[Single] = OneOf(
+_COUNTED: ByForm[Single] = ByForm(
     "'cases', or a measure of one case",
     text=one_word_of("'cases'", {"cases": WrittenMeasure(EVERY_CASE)}),
     mapping=SINGLE,

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import sys
 
-from pappi.ppinot.notations.shapes import Definitions, Json
+from pappi.ppinot.notations.shapes import Json, SchemaDefs
 from pappi.ppinot.notations.yaml.catalogue import CATALOGUE
 
 
 def catalogue_schema() -> Json:
-    definitions: Definitions = {}
+    definitions: SchemaDefs = {}
     root = CATALOGUE.schema(definitions)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -47,10 +47,10 @@ from pappi.ppinot.model import (
 from pappi.ppinot.notations.building import has_too_many_periods, rewritten, substituted
 from pappi.ppinot.notations.document import Bare, Literal, Problems, ScalarNode
 from pappi.ppinot.notations.shapes import (
+    ByForm,
     Field,
     ListOf,
     Named,
-    OneOf,
     Parts,
     Record,
     Values,
@@ -481,7 +481,7 @@ def _check_times(values: Values, problems: Problems) -> None:
 _FORMS = (_EVERY, _EVERY_IN_THE_LAST, _BETWEEN, _LAST, _LAST_CASES, WHOLE_TIME.replace(" ", r"\s+"))
 SCOPE: Named[Scope] = Named(
     "scope",
-    lambda: OneOf(
+    lambda: ByForm(
         "a scope",
         text=Written(
             "a scope",
