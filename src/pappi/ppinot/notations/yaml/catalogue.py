@@ -1,4 +1,4 @@
-"""Catalogues: text into the model, and the model into text.
+"""Catalogues: text into the model, the model into text, and their JSON Schema.
 
 What is written is short, and without loss: it is read again before it is handed out, so that it
 can not say anything else than the catalogue it was written from.
@@ -56,10 +56,12 @@ from pappi.ppinot.notations.shapes import (
     ByForm,
     Entries,
     Field,
+    Json,
     ListOf,
     Named,
     Parts,
     Record,
+    SchemaDefs,
     Then,
     Unwritable,
     Values,
@@ -423,6 +425,19 @@ def _catalogue(values: Values, problems: Problems) -> Catalogue | None:
 
 
 CATALOGUE = Record("a catalogue", (LOG, TOTAL, CALENDARS, PPIS), _catalogue)
+
+
+def catalogue_schema() -> Json:
+    """The JSON Schema of catalogues, for completion and checks in editors."""
+    definitions: SchemaDefs = {}
+    root = CATALOGUE.schema(definitions)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "PaPPI catalogue",
+        "description": "Process performance indicators about one event log",
+        **root,
+        "$defs": dict(sorted(definitions.items())),
+    }
 
 
 def parse_catalogue(text: str, file: str = "<catalogue>") -> Catalogue:
