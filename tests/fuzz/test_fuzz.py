@@ -17,8 +17,8 @@ from pappi.engine.query import CaseQuery
 from pappi.errors import DefinitionError, PappiError, Problem, UsageError
 from pappi.ppinot import Catalogue, check_catalogue, read_definitions
 from pappi.ppinot.expressions import nodes
+from pappi.ppinot.expressions.grammar import parse_expression
 from pappi.ppinot.expressions.nodes import walk
-from pappi.ppinot.expressions.parser import parse_expression
 from pappi.ppinot.notations.document import Reading
 from pappi.values import Vocabulary
 from tests.fuzz import promises, trial

@@ -38,7 +38,7 @@ from pappi.ppinot import (
     from_ppinot4py,
 )
 from pappi.ppinot.expressions.evaluation import Values
-from pappi.ppinot.expressions.parser import parse_expression
+from pappi.ppinot.expressions.grammar import parse_expression
 from pappi.ppinot.model import Grouping
 from pappi.values import UNIT_INTERVAL, CaseBorder, WorkingCalendar, parse_calendar, working_days_of
 from tests.engines.reference import Case

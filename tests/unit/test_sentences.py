@@ -44,8 +44,8 @@ from pappi.ppinot import (
     read_definitions,
     sentence,
 )
-from pappi.ppinot.expressions import parser
-from pappi.ppinot.expressions.parser import parse_expression
+from pappi.ppinot.expressions import grammar
+from pappi.ppinot.expressions.grammar import parse_expression
 from pappi.ppinot.model import Measure, Recent
 from pappi.ppinot.notations import document
 from pappi.ppinot.notations.sentences import (
@@ -870,7 +870,7 @@ def test_python_in_the_guide_runs(code: str) -> None:
     [
         f"| a text | {words.MAX_SIZE:,} characters |",
         f"| measures inside each other | {words.MAX_DEPTH} |",
-        f"| an expression | {parser.MAX_LENGTH:,} characters |",
+        f"| an expression | {grammar.MAX_LENGTH:,} characters |",
         f"| PPIs of a template | {template.MAX_PPIS:,} |",
         f"| problems reported | {document.MAX_PROBLEMS} |",
     ],

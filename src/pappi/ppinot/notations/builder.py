@@ -30,8 +30,8 @@ from decimal import Decimal
 from typing import overload
 
 from pappi.errors import DefinitionError, UsageError
+from pappi.ppinot.expressions.grammar import render
 from pappi.ppinot.expressions.nodes import Name, OneOf, TextLiteral
-from pappi.ppinot.expressions.render import render
 from pappi.ppinot.model import Catalogue
 from pappi.ppinot.notations.building import ID
 from pappi.ppinot.notations.yaml.catalogue import catalogue_from, write_yaml

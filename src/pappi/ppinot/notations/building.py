@@ -14,6 +14,7 @@ from fractions import Fraction
 from itertools import islice
 
 from pappi.errors import Position
+from pappi.ppinot.expressions.grammar import KEYWORDS, MAX_DEPTH, MAX_DIVISORS, NOTHING
 from pappi.ppinot.expressions.nodes import (
     NOWHERE,
     Apply,
@@ -32,7 +33,6 @@ from pappi.ppinot.expressions.nodes import (
     height,
     walk,
 )
-from pappi.ppinot.expressions.parser import KEYWORDS, MAX_DEPTH, MAX_DIVISORS, NOTHING
 from pappi.ppinot.model import (
     MAX_PERIODS,
     AggregatedMeasure,

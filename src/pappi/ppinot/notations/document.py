@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from pappi.errors import DefinitionError, InputError, Position, Problem
-from pappi.ppinot.expressions.parser import Origin, located
+from pappi.ppinot.expressions.grammar import Origin, located
 from pappi.ppinot.model import Catalogue
 from pappi.values import CONTROL, Epsilon, WorkingCalendar, quoted
 

@@ -24,6 +24,7 @@ from numbers import Integral
 from typing import cast
 
 from pappi.errors import DefinitionError, PappiError, Position, UsageError
+from pappi.ppinot.expressions.grammar import MAX_DIGITS, parse_expression, refusal
 from pappi.ppinot.expressions.kinds import kind_of
 from pappi.ppinot.expressions.nodes import (
     AnyLiteral,
@@ -40,7 +41,6 @@ from pappi.ppinot.expressions.nodes import (
     TruthLiteral,
     walk,
 )
-from pappi.ppinot.expressions.parser import MAX_DIGITS, parse_expression, refusal
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,

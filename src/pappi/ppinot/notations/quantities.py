@@ -16,8 +16,8 @@ from itertools import islice
 from typing import cast
 
 from pappi.errors import Position, UsageError
+from pappi.ppinot.expressions.grammar import UNITS, decimal_places
 from pappi.ppinot.expressions.nodes import NOWHERE
-from pappi.ppinot.expressions.render import UNITS, decimal_places
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,

@@ -13,6 +13,7 @@ expression becomes true. Where Java has no word, these fields of ours stand in a
 from __future__ import annotations
 
 from pappi.errors import Position, UsageError
+from pappi.ppinot.expressions.grammar import MAX_DEPTH, SIGNS, render
 from pappi.ppinot.expressions.nodes import (
     NOWHERE,
     Binary,
@@ -21,8 +22,6 @@ from pappi.ppinot.expressions.nodes import (
     TruthLiteral,
     height,
 )
-from pappi.ppinot.expressions.parser import MAX_DEPTH
-from pappi.ppinot.expressions.render import SIGNS, render
 from pappi.ppinot.model import (
     ConditionMeasure,
     EventCondition,

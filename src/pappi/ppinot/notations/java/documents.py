@@ -21,7 +21,7 @@ from datetime import date
 from fractions import Fraction
 
 from pappi.errors import DefinitionError, Position, Problem, UsageError
-from pappi.ppinot.expressions.parser import located, refusal
+from pappi.ppinot.expressions.grammar import located, refusal
 from pappi.ppinot.model import (
     FIRST_DAY,
     LAST_DAY,

@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pappi.errors import DefinitionError
+from pappi.ppinot.expressions.grammar import parse_expression, quote_text
 from pappi.ppinot.expressions.nodes import Expression
-from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.expressions.render import quote_text
 from pappi.ppinot.model import (
     EventCondition,
     EventSequence,
@@ -92,7 +91,7 @@ def _at_activity(cursor: Cursor, at: int) -> int | None:
 
 def condition_words(when: EventCondition, _unsaid: object = None) -> str:
     """
-    >>> from pappi.ppinot.expressions.parser import parse_expression
+    >>> from pappi.ppinot.expressions.grammar import parse_expression
     >>> condition_words(Occurs(parse_expression('activity == "Pay"'), Occurrence.ONSET))
     'activity "Pay" begins to occur'
     """

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from pappi.ppinot.expressions.grammar import MAX_LENGTH, parse_expression, quote_text, render
 from pappi.ppinot.expressions.nodes import (
     AnyLiteral,
     DurationLiteral,
@@ -22,8 +23,6 @@ from pappi.ppinot.expressions.nodes import (
     NumberLiteral,
     TextLiteral,
 )
-from pappi.ppinot.expressions.parser import MAX_LENGTH, parse_expression
-from pappi.ppinot.expressions.render import quote_text, render
 from pappi.ppinot.notations.building import substituted
 from pappi.ppinot.notations.quantities import Quantity
 from pappi.ppinot.notations.sentences.patterns import Form, Part

@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Any, TypeVar, cast
 
 from pappi.errors import Position
+from pappi.ppinot.expressions.grammar import Origin, located, quote_text, refusal, render
 from pappi.ppinot.expressions.nodes import (
     Binary,
     DurationLiteral,
@@ -29,8 +30,6 @@ from pappi.ppinot.expressions.nodes import (
     names_in,
     walk,
 )
-from pappi.ppinot.expressions.parser import Origin, located, refusal
-from pappi.ppinot.expressions.render import quote_text, render
 from pappi.ppinot.model import (
     EVERY_CASE,
     FIRST_DAY,

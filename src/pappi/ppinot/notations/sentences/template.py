@@ -22,8 +22,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar, cast
 
 from pappi.errors import DefinitionError, Position, Problem, UsageError
-from pappi.ppinot.expressions.parser import Origin, located, parse_expression, refusal
-from pappi.ppinot.expressions.render import quote_text
+from pappi.ppinot.expressions.grammar import Origin, located, parse_expression, quote_text, refusal
 from pappi.ppinot.model import EVERY_MONTH, Catalogue, GroupTarget, MultiInstance, Ppi
 from pappi.ppinot.notations.building import ID, twins, usual_unit
 from pappi.ppinot.notations.document import (

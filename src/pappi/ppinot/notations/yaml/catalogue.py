@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from pappi.errors import DefinitionError, Position, Problem
-from pappi.ppinot.expressions import parser
+from pappi.ppinot.expressions import grammar
 from pappi.ppinot.model import (
     EVERY_MONTH,
     Catalogue,
@@ -531,7 +531,7 @@ def _start(catalogue: Catalogue) -> Position:
     return Position(catalogue.file, 1, 1)
 
 
-_DEEPEST = MAX_DEPTH + parser.MAX_DEPTH
+_DEEPEST = MAX_DEPTH + grammar.MAX_DEPTH
 """No catalogue that can be read has parts deeper inside each other."""
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from pappi.errors import DefinitionError, Problem
 from pappi.ppinot.expressions import nodes
+from pappi.ppinot.expressions.grammar import parse_expression, render
 from pappi.ppinot.expressions.nodes import (
     Binary,
     Expression,
@@ -20,8 +21,6 @@ from pappi.ppinot.expressions.nodes import (
     TextLiteral,
     TruthLiteral,
 )
-from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.expressions.render import render
 from pappi.ppinot.model import (
     EventCondition,
     EventSequence,

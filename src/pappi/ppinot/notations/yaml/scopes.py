@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from pappi.errors import Position
 from pappi.ppinot.expressions import nodes
+from pappi.ppinot.expressions.grammar import MAX_DEPTH
 from pappi.ppinot.expressions.kinds import with_article
 from pappi.ppinot.expressions.nodes import (
     Binary,
@@ -26,7 +27,6 @@ from pappi.ppinot.expressions.nodes import (
     height,
     walk,
 )
-from pappi.ppinot.expressions.parser import MAX_DEPTH
 from pappi.ppinot.model import (
     FIRST_DAY,
     LAST_DAY,
