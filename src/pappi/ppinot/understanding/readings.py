@@ -39,8 +39,7 @@ from pappi.ppinot.tree import aggregated_measures, with_aggregated
 from pappi.ppinot.understanding.clauses import Clauses, Way, duration_of
 from pappi.ppinot.understanding.frames import Frames
 from pappi.ppinot.understanding.names import Names
-from pappi.ppinot.understanding.slots import Slots, slots_of
-from pappi.ppinot.understanding.views import Taken, taken_out
+from pappi.ppinot.understanding.slots import Slots, Taken, slots_of, taken_out
 from pappi.ppinot.understanding.words import Limit, Token, TokenKind, tokens
 from pappi.ppinot.views import Between, Comparing, View
 from pappi.values import By, Grid, Kind, Unit, Vocabulary, duration_unit, quoted

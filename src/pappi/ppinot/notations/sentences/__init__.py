@@ -2,8 +2,7 @@
 
 words          the words of a sentence, and going through them
 patterns       the small language of its description, which reads and writes
-expressions    the parts that are no words of it: expressions, names, amounts
-events         conditions on events, instants
+phrases        expressions, names and amounts; conditions on events, instants
 measures       measures of one case and of many, scopes
 template       whole catalogues: PPINOT's template, with units, targets and releases
 

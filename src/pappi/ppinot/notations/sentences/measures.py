@@ -67,29 +67,6 @@ from pappi.ppinot.notations.building import (
     usual_bounds,
     variable_for,
 )
-from pappi.ppinot.notations.sentences.events import (
-    ACTIVITY,
-    CONDITION,
-    INSTANT,
-    MOMENT,
-    among_events,
-    condition_words,
-    instant_of,
-)
-from pappi.ppinot.notations.sentences.expressions import (
-    ATTRIBUTE,
-    EXPRESSION,
-    KEYS,
-    VALUE,
-    VARIABLE,
-    fixed_value,
-    read_amount,
-    read_expression,
-    read_variable,
-    spoken,
-    text_of,
-    whole_number,
-)
 from pappi.ppinot.notations.sentences.patterns import (
     OPEN,
     Choice,
@@ -98,6 +75,27 @@ from pappi.ppinot.notations.sentences.patterns import (
     Part,
     Pattern,
     pattern_of,
+)
+from pappi.ppinot.notations.sentences.phrases import (
+    ACTIVITY,
+    ATTRIBUTE,
+    CONDITION,
+    EXPRESSION,
+    INSTANT,
+    KEYS,
+    MOMENT,
+    VALUE,
+    VARIABLE,
+    among_events,
+    condition_words,
+    fixed_value,
+    instant_of,
+    read_amount,
+    read_expression,
+    read_variable,
+    spoken,
+    text_of,
+    whole_number,
 )
 from pappi.ppinot.notations.sentences.words import Cursor, Dialect, Word, WordKind
 from pappi.ppinot.views import VIEW_EXAMPLES, View, parse_view
