@@ -86,7 +86,7 @@ class WorkingCalendar:
         if len(self.holidays) > MOST_DATES:
             raise ValueError(f"a calendar has at most {MOST_DATES} free days")
         if any(day >= following for day, following in pairwise(self.holidays)):
-            raise ValueError("free days are not in order, each once")
+            raise ValueError("free days must be in order, without repeats")
         _check_countries(self.countries)
         if self.zone is not None:
             _check_spelling(self.zone, _known_zone(self.zone))

@@ -369,7 +369,7 @@ class _Structure:
     def _scalar(self, value: object, place: Position) -> Node:
         text = _as_typed(value)
         if text is None:
-            message = f"a value of type {type(value).__name__} cannot stand here"
+            message = f"a value of type {type(value).__name__} is not allowed here"
         elif CONTROL.search(text):
             message = "this text contains a control character"
         else:

@@ -212,7 +212,7 @@ def _check_borders(
     start: CaseBorder | None, end: CaseBorder | None, foreign: Foreign, *, paired: bool
 ) -> None:
     if start is CaseBorder.END or end is CaseBorder.START:
-        raise foreign.refusal("nothing is after the end of a case, or before its start")
+        raise foreign.refusal("nothing happens after the end of a case, or before its start")
     if paired and (start or end):
         message = "a case starts and ends only once, so there are no pairs and no first one"
         raise foreign.refusal(message, "leave out CYCLIC and first_to")
@@ -222,7 +222,7 @@ def _cycles(foreign: Foreign) -> Cycles:
     word = foreign.get("single_instance_agg_function")
     name = word.text("an aggregation").strip().upper()
     if name not in _CYCLES:
-        raise word.refusal(f"cycles are taken by {listed(_CYCLES)}, not by {quoted(name)}")
+        raise word.refusal(f"cycles are aggregated by {listed(_CYCLES)}, not by {quoted(name)}")
     return _CYCLES[name]
 
 
@@ -478,7 +478,7 @@ def _of_activity(foreign: Foreign, options: Options) -> Expression:
         return both(activity, _transition(state, word))
     if word == "END":
         return activity
-    raise state.refusal(f"in a log without transitions nothing is {quoted(word)}, only at its end")
+    raise state.refusal(f"a log without transitions has ends alone, and no {quoted(word)}")
 
 
 def _activity_name(foreign: Foreign) -> str:

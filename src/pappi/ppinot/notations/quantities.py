@@ -9,7 +9,7 @@ value is one. Numbers are exact, and written in the unit in which they are short
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
@@ -370,17 +370,13 @@ def limits_of(
     written: Sequence[Quantity], kind: Kind | None, problems: Problems
 ) -> tuple[Fraction, ...] | None:
     """Where the bins of a distribution end, in rising order, in internal units."""
-    is_duration = kind is Kind.DURATION or (
-        kind is None and any(duration_unit(quantity.unit) for quantity in written)
-    )
-    read = _duration if is_duration else _plain_number
     limits: list[Fraction] = []
     for quantity in written:
-        limit = read(quantity, problems)
+        limit = _reader(kind, written)(quantity, problems)
         if limit is None:
             return None
         if limits and limit <= limits[-1]:
-            problems.add(quantity.position, "limits are written in rising order, each once")
+            problems.add(quantity.position, "limits must be in rising order, without repeats")
             return None
         limits.append(limit)
     return tuple(limits)
@@ -444,16 +440,22 @@ def base_kind(measure: AggregatedMeasure) -> Kind | None:
 
 
 def _bounds_of(written: WrittenBounds, kind: Kind | None, problems: Problems) -> Bounds | None:
-    """Bounds on a value of a kind; of an unknown kind, as the way they are written says."""
     if not written.limits:
         return None
-    is_duration = kind is Kind.DURATION or (kind is None and _are_durations(written))
-    read = _duration if is_duration else _plain_number
+    read = _reader(kind, written.limits)
     return _rising([read(quantity, problems) for quantity in written.limits], written, problems)
 
 
-def _are_durations(written: WrittenBounds) -> bool:
-    return any(duration_unit(quantity.unit) for quantity in written.limits)
+def _reader(
+    kind: Kind | None, written: Sequence[Quantity]
+) -> Callable[[Quantity, Problems], Fraction | None]:
+    """How values of a kind are read; of an unknown kind, as the way they are written says."""
+    is_duration = kind is Kind.DURATION or (kind is None and _are_durations(written))
+    return _duration if is_duration else _plain_number
+
+
+def _are_durations(written: Sequence[Quantity]) -> bool:
+    return any(duration_unit(quantity.unit) for quantity in written)
 
 
 def _rising(
@@ -498,7 +500,7 @@ def shown_kind(measure: MultiInstance, written: Mapping[str, WrittenBounds]) -> 
     bounds = written.get("" if isinstance(measure, AggregatedMeasure) else "value")
     if bounds is None:
         return None
-    return Kind.DURATION if _are_durations(bounds) else Kind.NUMBER
+    return Kind.DURATION if _are_durations(bounds.limits) else Kind.NUMBER
 
 
 def unit_of(
@@ -586,7 +588,9 @@ class Shown:
             self.unit.name, NOWHERE, plain=True, in_braces=False, origin=lambda _: NOWHERE
         )
         if named_unit(measure, label, Problems()) != self.unit:
-            raise Unwritable(f"the unit {quoted(self.unit.name)} is of another size")
+            raise Unwritable(
+                f"the unit {quoted(self.unit.name)} is of another size than its name says"
+            )
 
     def of_view(self, view: View | None) -> Shown:
         """The same of what is shown, which is what targets are about."""
@@ -671,6 +675,10 @@ class Targets:
     target: Target | None = None
     tolerated: Target | None = None
     groups: tuple[GroupTarget, ...] = ()
+
+    @classmethod
+    def of(cls, ppi: Ppi) -> Targets:
+        return cls(ppi.target, ppi.tolerated, ppi.group_targets)
 
     @property
     def for_all(self) -> Targets | None:

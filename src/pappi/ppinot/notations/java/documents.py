@@ -301,7 +301,7 @@ def _refuse_once_own(fields: Fields) -> None:
         if place is None:
             continue
         for key in filter(place.__contains__, keys):
-            message = f"{quoted(key)} is said in the object 'catalogue', in its words"
+            message = f"{quoted(key)} belongs in the object 'catalogue', as in a catalogue"
             place.refuse(key, message, 'write e.g. "catalogue": {"scope": "every quarter"}')
 
 
@@ -514,7 +514,7 @@ def _ppi_json(ppi: Ppi, shared: str) -> Json:
     shown = Shown.of(ppi)
     target, of_java = _target_json(ppi.target, replace(shown, unit=usual).of_view(ppi.show))
     scope, covered = _scope_json(ppi.scope, ppi.process)
-    targets = Targets(ppi.target, ppi.tolerated, ppi.group_targets)
+    targets = Targets.of(ppi)
     own = {
         PPI_UNIT: None if ppi.unit == usual else ppi.unit.name,
         _VALUE: ppi.value_range and shown.written_range(ppi.value_range),

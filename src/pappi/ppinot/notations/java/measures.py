@@ -193,7 +193,7 @@ def _time(fields: Fields) -> ReadMeasure | None:
     for key in ("from", "to"):
         fields.require(key, "a time measure")
     if fields.flag("computeUnfinished"):
-        message = "a log has no end for time that is still running when a case ends"
+        message = "a log does not say when time stops that is still running at the end of a case"
         fields.refuse("computeUnfinished", message, "measure up to the end of the case instead")
     start, end = read_moment(fields, "from"), read_moment(fields, "to")
     is_cyclic = bool(fields.word("timeMeasureType", _TYPES, "'LINEAR' or 'CYCLIC'"))
@@ -351,7 +351,7 @@ def _derived(fields: Fields) -> ReadMeasure | None:
     kind = fields.text("kind")
     is_many = kind == _DERIVED_MANY or (kind != _DERIVED_ONE and True in are_many)
     if is_many and are_many != {True}:
-        message = "a formula over many cases needs measures of many cases to derive from"
+        message = "a formula over many cases needs measures of many cases as its variables"
         fields.refuse("usedMeasureMap", message, "aggregate those of one case")
         return None
     if not is_many and True in are_many:

@@ -648,7 +648,7 @@ def _read_limits(cursor: Cursor) -> tuple[Fraction, ...]:
     while True:
         start, limit = cursor.next, read_amount(cursor).internal
         if limits and limit <= limits[-1]:
-            raise cursor.refusal("limits are said in rising order, each once", at=start)
+            raise cursor.refusal("limits must be in rising order, without repeats", at=start)
         limits.append(limit)
         joined = cursor.next.is_symbol(",") or cursor.next.is_word("and")
         if not joined or cursor.words[cursor.index + 1].kind is not WordKind.NUMBER:

@@ -215,16 +215,17 @@ BUCKETS = Field(
 )
 
 
+_ON_OR_OFF = one_word_of("'on' or 'off'", {"on": True, "off": False})
 SET = Field(
     "set",
-    one_word_of("'on' or 'off'", {"on": True, "off": False}),
+    _ON_OR_OFF,
     "under a total for all PPIs: whether this one may share a draw with others",
 )
 
 
 CLIPPING = Field(
     "clipping",
-    one_word_of("'on' or 'off'", {"on": True, "off": False}),
+    _ON_OR_OFF,
     "whether the share of cases beyond the bounds is released along with a mean or sum",
 )
 
@@ -381,15 +382,16 @@ def _parts(ppi: Ppi) -> Parts:
         inside = {"": bounds.pop("")} if "" in bounds else {}
         bounds[VALUE] = shown.written_range(ppi.value_range)
     usual_unit = unit_of(ppi.measure, shown.kind, None, (), Problems())
-    targets = Targets(ppi.target, ppi.tolerated, ppi.group_targets)
-    has_targets = ppi.target is not None or ppi.group_targets
+    targets = Targets.of(ppi)
     return {
         ID: ppi.id,
         NAME: ppi.name if ppi.name not in (ppi.id, "") else None,
         MEASURE: WrittenMeasure(ppi.measure, bounds=inside),
         ALL_BOUNDS: bounds or None,
         PPI_UNIT: None if ppi.unit == usual_unit else ppi.unit.name or None,
-        PPI_TARGET: targets_in(shown.of_view(ppi.show)).write(targets) if has_targets else None,
+        PPI_TARGET: None
+        if targets == Targets()
+        else targets_in(shown.of_view(ppi.show)).write(targets),
         PPI_SCOPE: ppi.scope,
         **attributes_said(ppi, **_PLAIN),
     }

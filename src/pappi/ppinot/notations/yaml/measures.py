@@ -273,7 +273,9 @@ def _options_fit(values: Values, problems: Problems) -> bool:
         hint = "write the condition alone, or remove 'cycles'"
         problems.add(values.place(picked[0]), message, hint)
     if values.get(WHILE) is not None:
-        problems.add(values.place(WHILE), "a clock that stops makes no cycles", "remove one")
+        problems.add(
+            values.place(WHILE), "'while' stops the clock, which cycles do not allow", "remove one"
+        )
     return not picked and values.get(WHILE) is None
 
 

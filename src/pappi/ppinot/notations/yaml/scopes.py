@@ -88,7 +88,7 @@ def _rhythm(kind: type[R], groups: Sequence[str], node: ScalarNode, problems: Pr
     number, unit = groups
     count = int(number or 1)
     if not 1 <= count <= MAX_COUNT:
-        problems.add(node.position, f"a scope counts from 1 to {MAX_COUNT} units, not {count}")
+        problems.add(node.position, f"a scope has from 1 to {MAX_COUNT} units, not {count}")
         return None
     return kind(count=count, unit=Calendar(unit))
 
