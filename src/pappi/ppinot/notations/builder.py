@@ -566,13 +566,9 @@ def catalogue(
             "two of these PPIs have the same id",
             hint='name them: pappi.catalogue("claims", waiting=…, rejected=…), or .called("…")',
         )
-    written = [{"id": id_, "measure": ppi.written, **_without_id(ppi)} for id_, ppi in ids.items()]
+    written = [{**ppi.keys, "id": id_, "measure": ppi.written} for id_, ppi in ids.items()]
     amount = None if total is None else str(total)
     return catalogue_from({"log": log, **_said(total=amount), "ppis": written})
-
-
-def _without_id(ppi: Indicator) -> Words:
-    return {key: value for key, value in ppi.keys.items() if key != "id"}
 
 
 def _id_of(name: str) -> str:

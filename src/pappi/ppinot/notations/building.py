@@ -13,7 +13,7 @@ from datetime import date
 from fractions import Fraction
 from itertools import islice
 
-from pappi.errors import Position
+from pappi.errors import Position, Problem
 from pappi.ppinot.expressions.grammar import KEYWORDS, MAX_DEPTH, MAX_DIVISORS, NOTHING
 from pappi.ppinot.expressions.nodes import (
     NOWHERE,
@@ -34,6 +34,8 @@ from pappi.ppinot.expressions.nodes import (
     walk,
 )
 from pappi.ppinot.model import (
+    FIRST_DAY,
+    LAST_DAY,
     MAX_PERIODS,
     AggregatedMeasure,
     Aggregation,
@@ -55,6 +57,7 @@ from pappi.values import (
     Grid,
     Kind,
     Unit,
+    did_you_mean,
     quoted,
 )
 
@@ -205,6 +208,20 @@ def is_too_large(formula: Expression) -> bool:
     return height(formula) > MAX_DEPTH or divisor_depth(formula) > MAX_DIVISORS
 
 
+def undefined_variables(formula: Expression, defined: Iterable[str], define: str) -> list[Problem]:
+    """Names in a formula that are no variables of it; `define` says where to make them some."""
+    known = dict.fromkeys(defined)
+    return [
+        Problem(
+            node.position,
+            f"unknown variable {quoted(node.name)}",
+            did_you_mean(node.name, islice(known, MAX_SUGGESTED), define),
+        )
+        for node in walk(formula)
+        if isinstance(node, Name) and node.name not in known
+    ]
+
+
 def misplaced_parts(
     variables: Iterable[tuple[str, MultiInstance]],
 ) -> Iterator[tuple[str, AggregatedMeasure, str, list[str]]]:
@@ -273,6 +290,18 @@ _SHORTEST_DAYS = {
 def has_too_many_periods(grid: Grid, first: date, until: date) -> bool:
     """Whether a scope between two days is cut into more periods than anybody is answered."""
     return (until - first).days > MAX_PERIODS * _SHORTEST_DAYS[grid.unit] * grid.count
+
+
+def day_of_scope(written: str) -> date:
+    """A day that a scope may name; ValueError says what is wrong with it."""
+    try:
+        day = date.fromisoformat(written)
+    except ValueError:
+        raise ValueError(f"{quoted(written)} is not a valid date") from None
+    if not FIRST_DAY <= day <= LAST_DAY:
+        years = f"{FIRST_DAY.year} and {LAST_DAY.year}"
+        raise ValueError(f"a scope must lie between the years {years}")
+    return day
 
 
 def scope_problem(

@@ -39,7 +39,6 @@ from pappi.ppinot.expressions.nodes import (
     Operator,
     TextLiteral,
     TruthLiteral,
-    walk,
 )
 from pappi.ppinot.model import (
     AggregatedMeasure,
@@ -72,6 +71,7 @@ from pappi.ppinot.notations.building import (
     is_too_large,
     rewritten,
     substituted,
+    undefined_variables,
     usual_bounds,
 )
 from pappi.values import (
@@ -81,7 +81,6 @@ from pappi.values import (
     Kind,
     Window,
     WorkingCalendar,
-    did_you_mean,
     listed,
     parse_calendar,
     quoted,
@@ -331,10 +330,8 @@ def _formula(
     kinds = {name: measure_kind(read.measure, None) for name, read in variables.items()}
     sizes = {name: read.size for name, read in variables.items() if read.size is not None}
     known = [*constants, *kinds]
-    for node in walk(formula):
-        if isinstance(node, Name) and node.name not in known:
-            hint = did_you_mean(node.name, known, "give it in the measure map")
-            raise foreign.refusal(f"unknown variable {quoted(node.name)}", hint)
+    if undefined := undefined_variables(formula, known, "give it in the measure map"):
+        raise DefinitionError(undefined)
     typed = substituted(in_numbers(formula, sizes), constants)
     if kind_of(typed, kinds)[1]:
         durations = [name for name, kind in kinds.items() if kind is Kind.DURATION]

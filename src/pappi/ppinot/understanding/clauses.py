@@ -560,6 +560,7 @@ class Clauses:
 
     def _pairs(self, tokens: Tokens) -> Iterator[Way[TimeMeasure]]:
         """Two activities about the same thing, of which one begins it and the other ends it."""
+        nouns = set(map(stem, lexicon.CASE_NOUNS))
         for one in self._mentions(tokens, "activity"):
             for other in self._mentions(tokens, "activity"):
                 begins = {stem(word) for word in lexicon.BEGINNINGS}
@@ -567,7 +568,7 @@ class Clauses:
                 first = {stem(part) for part in parts_of(one.name)}
                 last = {stem(part) for part in parts_of(other.name)}
                 shared = first & last
-                is_pair = one.name != other.name and shared and not self._all_nouns(shared)
+                is_pair = one.name != other.name and shared and not shared <= nouns
                 if is_pair and (first - last) & begins and (last - first) & ends:
                     moments = [
                         mentioned(mention, Instant(Occurs(is_activity(mention.name))))
@@ -575,9 +576,6 @@ class Clauses:
                     ]
                     assumed = f"“{one.words}” begins with {one.name} and ends with {other.name}"
                     yield using(_time(*moments), (), assumed, weight=1.2)
-
-    def _all_nouns(self, stems: set[str]) -> bool:
-        return stems <= set(map(stem, lexicon.CASE_NOUNS))
 
     def states(self, tokens: Tokens) -> list[Way[TimeMeasure]]:
         """The time a case spends in a state, or in what follows an activity."""

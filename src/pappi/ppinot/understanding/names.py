@@ -260,15 +260,11 @@ def _alike(token: Token, part: str) -> tuple[float, bool]:
 def _said(words: Sequence[Token], parts: Sequence[str]) -> frozenset[int]:
     used: set[int] = set()
     for part in parts:
-        said = [t for t in words if t.kind is not TokenKind.LIMIT and _same(t.low, part)]
+        said = [t for t in words if t.kind is not TokenKind.LIMIT and likeness(t.low, part) >= SLIP]
         if not said:
             return frozenset()
         used.update(said[0].places)
     return frozenset(used)
-
-
-def _same(word: str, part: str) -> bool:
-    return likeness(word, part) >= SLIP
 
 
 def _is_state(word: str) -> bool:

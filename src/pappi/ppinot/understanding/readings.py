@@ -222,8 +222,8 @@ def _target(
                 return amount / 100
             assumed.append(f"the target {number} is taken as {float(100 * amount):g} %")
             return amount
-        is_percent = limit.unit == "%"
-        return Fraction(number) if not is_percent or _is_ratio(measure) else None
+        fits = limit.unit != "%" or isinstance(measure, DerivedMultiInstance)
+        return Fraction(number) if fits else None
 
     low = internal(limit.number)
     if low is None:
@@ -238,10 +238,6 @@ def _target(
             return Target(low, None, low_included=limit.operator == ">="), assumed
         case _:
             return Target(low, low), assumed
-
-
-def _is_ratio(measure: MultiInstance) -> bool:
-    return isinstance(measure, DerivedMultiInstance)
 
 
 def _limit_text(limit: Limit) -> str:

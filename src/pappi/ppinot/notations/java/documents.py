@@ -23,8 +23,6 @@ from fractions import Fraction
 from pappi.errors import DefinitionError, Position, Problem, UsageError
 from pappi.ppinot.expressions.grammar import located, refusal
 from pappi.ppinot.model import (
-    FIRST_DAY,
-    LAST_DAY,
     MAX_CASES,
     MAX_COUNT,
     AggregatedMeasure,
@@ -39,7 +37,7 @@ from pappi.ppinot.model import (
     Scope,
     Target,
 )
-from pappi.ppinot.notations.building import ID, scope_problem, twins
+from pappi.ppinot.notations.building import ID, day_of_scope, scope_problem, twins
 from pappi.ppinot.notations.document import (
     MAX_DEPTH,
     MAX_NODES,
@@ -401,14 +399,12 @@ def _day(scope: Fields, key: str) -> date | None:
         return None
     match = _DAY.fullmatch(text)
     try:
-        day = date.fromisoformat(match[1]) if match else None
-    except ValueError:
-        day = None
-    if day is None or not FIRST_DAY <= day <= LAST_DAY:
-        message = f"{quoted(text)} is not a day such as 2014-01-31, from {FIRST_DAY.year} on"
-        scope.refuse(key, message)
-        return None
-    return day
+        if match:
+            return day_of_scope(match[1])
+        scope.refuse(key, f"{quoted(text)} is not a day such as 2014-01-31")
+    except ValueError as error:
+        scope.refuse(key, str(error))
+    return None
 
 
 def _target(fields: Fields | None, shown: Shown) -> Target | None:

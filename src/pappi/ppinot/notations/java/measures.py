@@ -23,7 +23,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Any, cast
 
-from pappi.ppinot.expressions.nodes import Expression, Name, walk
+from pappi.ppinot.expressions.nodes import Expression, Name
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,
@@ -45,7 +45,13 @@ from pappi.ppinot.model import (
     TimeMeasure,
     measure_kind,
 )
-from pappi.ppinot.notations.building import in_numbers, is_too_large, out_of_numbers, usual_unit
+from pappi.ppinot.notations.building import (
+    in_numbers,
+    is_too_large,
+    out_of_numbers,
+    undefined_variables,
+    usual_unit,
+)
 from pappi.ppinot.notations.document import ListNode, Node, ScalarNode
 from pappi.ppinot.notations.java.conditions import (
     PROPERTY,
@@ -383,12 +389,8 @@ def _formula(fields: Fields, variables: Mapping[str, ReadMeasure]) -> Expression
     if formula is None:
         return None
     defined = [key.text for key, _ in fields.entries("usedMeasureMap")]
-    names = [node for node in walk(formula) if isinstance(node, Name)]
-    undefined = [name for name in names if name.name not in defined]
-    for name in undefined:
-        hint = did_you_mean(name.name, defined, "define it in 'usedMeasureMap'")
-        message = f"unknown variable {quoted(name.name)}"
-        fields.context.problems.add(name.position, message, hint)
+    undefined = undefined_variables(formula, defined, "define it in 'usedMeasureMap'")
+    fields.context.problems.extend(undefined)
     if undefined:
         return None
     return formula if fields.flag("typed") else _in_numbers(formula, variables, fields)

@@ -32,8 +32,6 @@ from pappi.ppinot.expressions.nodes import (
 )
 from pappi.ppinot.model import (
     EVERY_CASE,
-    FIRST_DAY,
-    LAST_DAY,
     MAX_CASES,
     MAX_COUNT,
     AggregatedMeasure,
@@ -61,6 +59,7 @@ from pappi.ppinot.model import (
     measure_kind,
 )
 from pappi.ppinot.notations.building import (
+    day_of_scope,
     misplaced_parts,
     scope_problem,
     substituted,
@@ -807,12 +806,9 @@ def _last_words(last: Recent | int, _unsaid: object) -> str:
 def _read_day(cursor: Cursor) -> date:
     word = cursor.take_kind("a day, as in 2014-01-31", WordKind.DATE)
     try:
-        day = date.fromisoformat(word.written)
-    except ValueError:
-        raise cursor.refusal(f"{word} is not a valid date", at=word) from None
-    if not FIRST_DAY <= day <= LAST_DAY:
-        raise cursor.refusal("a scope must lie between the years 1900 and 2199", at=word)
-    return day
+        return day_of_scope(word.written)
+    except ValueError as error:
+        raise cursor.refusal(str(error), at=word) from None
 
 
 def _scope(cursor: Cursor, first: Word, values: dict[str, Any]) -> Scope:

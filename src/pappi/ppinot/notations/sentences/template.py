@@ -183,13 +183,10 @@ def _node(text: str, position: Position, origin: Origin | None = None) -> Scalar
     return ScalarNode(text, position, plain=True, in_braces=False, origin=at)
 
 
-def _is_plain(text: str) -> bool:
-    """Whether a text can stand behind a colon as it is."""
-    return text == text.strip() and not text.startswith('"') and "\n" not in text and bool(text)
-
-
 def _text(text: str) -> str:
-    return text if _is_plain(text) else quote_text(text)
+    """A text as it can stand behind a colon: as it is, or in quotes."""
+    is_plain = text == text.strip() and not text.startswith('"') and "\n" not in text and text
+    return text if is_plain else quote_text(text)
 
 
 def _folded(line: str) -> str:

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from pappi.ppinot.expressions.kinds import with_article
-from pappi.ppinot.expressions.nodes import Expression, Name, names_in, walk
+from pappi.ppinot.expressions.nodes import Expression, names_in
 from pappi.ppinot.model import (
     EVERY_CASE,
     AggregatedMeasure,
@@ -35,7 +35,7 @@ from pappi.ppinot.model import (
     TimeMeasure,
     measure_kind,
 )
-from pappi.ppinot.notations.building import MAX_SUGGESTED, misplaced_parts
+from pappi.ppinot.notations.building import MAX_SUGGESTED, misplaced_parts, undefined_variables
 from pappi.ppinot.notations.document import Literal, MapNode, Node, Problems, ScalarNode
 from pappi.ppinot.notations.quantities import (
     BOUNDS,
@@ -122,12 +122,8 @@ def variables_match(values: Values, problems: Problems) -> bool:
     """Whether the formula uses exactly the variables beside it, and they are all sound."""
     formula = values[DERIVE]
     defined = {key.text: key for key, _ in values.named}
-    names = [node for node in walk(formula) if isinstance(node, Name)]
-    undefined = [name for name in names if name.name not in defined]
-    for name in undefined:
-        known = islice(defined, MAX_SUGGESTED)
-        hint = did_you_mean(name.name, known, "define it next to 'derive'")
-        problems.add(name.position, f"unknown variable {quoted(name.name)}", hint)
+    undefined = undefined_variables(formula, defined, "define it next to 'derive'")
+    problems.extend(undefined)
     if undefined:
         return False
     used = names_in(formula)

@@ -44,7 +44,12 @@ from pappi.ppinot.model import (
     SingleInstance,
     measure_kind,
 )
-from pappi.ppinot.notations.building import has_too_many_periods, rewritten, substituted
+from pappi.ppinot.notations.building import (
+    day_of_scope,
+    has_too_many_periods,
+    rewritten,
+    substituted,
+)
 from pappi.ppinot.notations.document import Bare, Literal, Problems, ScalarNode
 from pappi.ppinot.notations.shapes import (
     ByForm,
@@ -72,15 +77,10 @@ RHYTHM = r"(?:([0-9]{1,3})\s+)?(day|week|month|quarter|year)s?"
 
 def day_of(written: str, position: Position, problems: Problems) -> date | None:
     try:
-        day = date.fromisoformat(written)
-    except ValueError:
-        problems.add(position, f"{quoted(written)} is not a valid date")
+        return day_of_scope(written)
+    except ValueError as error:
+        problems.add(position, str(error))
         return None
-    if not FIRST_DAY <= day <= LAST_DAY:
-        years = f"{FIRST_DAY.year} and {LAST_DAY.year}"
-        problems.add(position, f"a scope must lie between the years {years}")
-        return None
-    return day
 
 
 def _rhythm(kind: type[R], groups: Sequence[str], node: ScalarNode, problems: Problems) -> R | None:
