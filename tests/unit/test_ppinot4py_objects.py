@@ -37,7 +37,7 @@ from pappi.ppinot import (
     TruthLiteral,
     from_ppinot4py,
 )
-from pappi.ppinot.expressions.evaluation import Values
+from pappi.ppinot.expressions.evaluation import ValuesByName
 from pappi.ppinot.expressions.grammar import parse_expression
 from pappi.ppinot.model import Grouping
 from pappi.values import UNIT_INTERVAL, CaseBorder, WorkingCalendar, parse_calendar, working_days_of
@@ -255,11 +255,11 @@ def frame(log: Sequence[Sequence[Event]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype({"x": float})
 
 
-def events_of(table: pd.DataFrame, case: str) -> list[Values]:
-    found: list[Values] = []
+def events_of(table: pd.DataFrame, case: str) -> list[ValuesByName]:
+    found: list[ValuesByName] = []
     for _, row in table[table["case:concept:name"] == case].iterrows():
         stamp = (row["time:timestamp"].to_pydatetime() - EPOCH) // timedelta(microseconds=1)
-        event: Values = {"activity": row["concept:name"], "timestamp": stamp}
+        event: ValuesByName = {"activity": row["concept:name"], "timestamp": stamp}
         found.append(event if math.isnan(row["x"]) else {**event, "x": row["x"]})
     return found
 

@@ -32,10 +32,10 @@ from pappi.ppinot.expressions.nodes import (
 )
 
 Value = float | bool | str | None
-Values = Mapping[str, Value]
+ValuesByName = Mapping[str, Value]
 
 
-def evaluate(expression: Expression, values: Values) -> Value:
+def evaluate(expression: Expression, values: ValuesByName) -> Value:
     """The value of an expression; a name without a value is missing.
 
     >>> from pappi.ppinot.expressions.grammar import parse_expression
@@ -106,7 +106,7 @@ _ORDER: dict[Operator, Callable[[float, float], bool]] = {
 }
 
 
-def _binary(expression: Binary, values: Values) -> Value:
+def _binary(expression: Binary, values: ValuesByName) -> Value:
     left, right = evaluate(expression.left, values), evaluate(expression.right, values)
     match expression.operator:
         case Operator.AND:

@@ -318,7 +318,7 @@ class WrittenBounds:
     position: Position = NOWHERE
 
 
-class _Bounds:
+class _BoundsShape:
     """`[low, high]`, `[low, high, loose]` or the word `private`."""
 
     def read(self, node: Node, problems: Problems) -> WrittenBounds | None:
@@ -359,7 +359,7 @@ class _Bounds:
         return {"anyOf": [limits, {"enum": [_PRIVATE]}]}
 
 
-BOUNDS: Named[WrittenBounds] = Named("bounds", _Bounds)
+BOUNDS: Named[WrittenBounds] = Named("bounds", _BoundsShape)
 
 
 _MOST_LIMITS = 63
