@@ -81,7 +81,8 @@ def read_expression(text: str) -> Catalogue:
 
 
 def read_sentence(text: str) -> Catalogue:
-    return in_catalogue(*parse_sentence(text, _DIALECT))
+    measure, scope, _ = parse_sentence(text, _DIALECT)
+    return in_catalogue(measure, scope)
 
 
 def read_objects(text: str) -> Catalogue:

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING
 from pappi.lazy import lazy_imports
 from pappi.ppinot.notations.sentences.measures import (
     parse_measure,
-    parse_scope,
     parse_sentence,
-    parse_shown,
     phrase,
     sentence,
 )

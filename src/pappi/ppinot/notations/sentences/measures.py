@@ -113,48 +113,29 @@ from pappi.values import (
 
 T = TypeVar("T")
 
-NOWHERE = Position("<sentence>", 1, 1)
 _USUAL = Dialect()
 
 
-def parse_measure(
-    text: str, dialect: Dialect = _USUAL, *, origin: Position | Origin = NOWHERE
-) -> Measure:
+def parse_measure(text: str, dialect: Dialect = _USUAL) -> Measure:
     """The measure a sentence says; DefinitionError says which words do not fit and what would."""
-    return whole(text, dialect, origin, MEASURE.read)
+    return whole(text, dialect, _origin(text), MEASURE.read)
 
 
 def parse_sentence(
-    text: str, dialect: Dialect = _USUAL, *, origin: Position | Origin = NOWHERE
-) -> tuple[MultiInstance, Scope | None]:
-    """A measure of many cases and the scope it is asked for, if the sentence names one.
-
-    One that says what is shown of the figures is read by `parse_shown`.
-    """
-
-    def query(cursor: Cursor) -> tuple[MultiInstance, Scope | None]:
-        measure, scope = _read_query(cursor)
-        if cursor.accept(", shown as"):
-            raise cursor.refusal("this says what is shown of the figures", "use parse_shown")
-        return measure, scope
-
-    return whole(text, dialect, origin, query)
-
-
-def parse_shown(
-    text: str, dialect: Dialect = _USUAL, *, origin: Position | Origin = NOWHERE
+    text: str, dialect: Dialect = _USUAL
 ) -> tuple[MultiInstance, Scope | None, View | None]:
-    """The same, and what is shown of the figures: "…, shown as rolling 3 months"."""
+    """A measure of many cases; the scope and what is shown of the figures, if it says them."""
 
     def query(cursor: Cursor) -> tuple[MultiInstance, Scope | None, View | None]:
-        measure, scope = _read_query(cursor)
+        measure = MULTI.read(cursor)
+        scope = SCOPE.read(cursor) if cursor.accept(", for") else None
         return measure, scope, _read_view(cursor) if cursor.accept(", shown as") else None
 
-    return whole(text, dialect, origin, query)
+    return whole(text, dialect, _origin(text), query)
 
 
-def _read_query(cursor: Cursor) -> tuple[MultiInstance, Scope | None]:
-    return MULTI.read(cursor), SCOPE.read(cursor) if cursor.accept(", for") else None
+def _origin(text: str) -> Origin:
+    return located(text, Position("<sentence>", 1, 1))
 
 
 def _read_view(cursor: Cursor) -> View:
@@ -173,17 +154,9 @@ def _read_view(cursor: Cursor) -> View:
     return view
 
 
-def parse_scope(
-    text: str, dialect: Dialect = _USUAL, *, origin: Position | Origin = NOWHERE
-) -> Scope:
-    """A scope alone: "every month", "the last 100 cases"."""
-    return whole(text, dialect, origin, SCOPE.read)
-
-
-def whole(text: str, dialect: Dialect, origin: Position | Origin, read: Callable[[Cursor], T]) -> T:
+def whole(text: str, dialect: Dialect, origin: Origin, read: Callable[[Cursor], T]) -> T:
     """What a text says, all of which has to be read."""
-    at = located(text, origin) if isinstance(origin, Position) else origin
-    cursor = Cursor(text, at, dialect)
+    cursor = Cursor(text, origin, dialect)
     value = read(cursor)
     cursor.index += cursor.next.is_symbol(".")
     if cursor.next.kind is not WordKind.END:

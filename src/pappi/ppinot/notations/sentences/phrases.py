@@ -210,8 +210,9 @@ def _attribute_words(name: str, _unsaid: object = None) -> str:
 ATTRIBUTE: Form[str] = Part(_attribute, _attribute_words)
 
 
-def read_variable(cursor: Cursor, thing: str = "a variable of the formula") -> str:
-    return text_of(cursor, cursor.take_kind(thing, WordKind.WORD, WordKind.NAME))
+def read_variable(cursor: Cursor) -> str:
+    word = cursor.take_kind("a variable of the formula", WordKind.WORD, WordKind.NAME)
+    return text_of(cursor, word)
 
 
 VARIABLE: Form[str] = Part(read_variable, lambda name, _: render(Name(name)))
