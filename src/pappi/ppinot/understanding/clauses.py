@@ -203,10 +203,10 @@ class Clauses:
             return
         first, second = lows.index("neither"), lows.index("nor")
         before, left, right = tokens[:first], tokens[first + 1 : second], tokens[second + 1 :]
-        for one in self.conditions((*before, *left), depth + 1):
-            for other in self.conditions(right, depth + 1):
-                either = combined(Operator.OR, one.meant, other.meant)
-                said = joined(negated(either), one, other)
+        for former in self.conditions((*before, *left), depth + 1):
+            for latter in self.conditions(right, depth + 1):
+                either = combined(Operator.OR, former.meant, latter.meant)
+                said = joined(negated(either), former, latter)
                 yield using(said, (tokens[first], tokens[second]))
 
     def _combined(self, tokens: Tokens, depth: int) -> Iterator[Way[SingleInstance]]:
@@ -218,12 +218,13 @@ class Clauses:
             # "Without" connects, and belongs to what comes behind it.
             left, right = tokens[:at], tokens[at + (token.low != "without") :]
             operator = Operator.OR if token.low == "or" else Operator.AND
-            for one, other in product(
+            for former, latter in product(
                 self.conditions(left, depth + 1)[:2],
                 self.conditions(right, depth + 1)[:2] if left else [],
             ):
-                both = combined(operator, one.meant, other.meant)
-                yield using(joined(both, one, other, weight=_like_kinds(one, other)), (token,))
+                both = combined(operator, former.meant, latter.meant)
+                weight = _like_kinds(former, latter)
+                yield using(joined(both, former, latter, weight=weight), (token,))
 
     def _atoms(self, tokens: Tokens) -> Iterator[Way[SingleInstance]]:
         denials = [
@@ -293,8 +294,8 @@ class Clauses:
                 sides = (tokens[:at], tokens[at + size :])
                 for left in self.moments(sides[0])[:2]:
                     for right in self.moments(sides[1])[:2]:
-                        one, other = (left, right) if is_before else (right, left)
-                        first, then = one.meant.moment, other.meant.moment
+                        earlier, later = (left, right) if is_before else (right, left)
+                        first, then = earlier.meant.moment, later.meant.moment
                         if not isinstance(first, Occurs) or not isinstance(then, Occurs):
                             continue
                         sequence = EventSequence(first, then, Order.LEADS_TO)
@@ -512,8 +513,8 @@ class Clauses:
         alone = [to for to in ends if not starts and lows[to] not in ("and", "before")]
         alone += [at for at in starts if not ends and lows[at] in ("after", "since", "following")]
         for at in alone:
-            one, other = tokens[:at], tokens[at + 1 :]
-            first, last = (one, other) if at in ends else (other, one)
+            before, behind = tokens[:at], tokens[at + 1 :]
+            first, last = (before, behind) if at in ends else (behind, before)
             for start, end in self._two(first, last, nouns=False):
                 yield self._spanning(start, end, 0.93, tokens[at])
 
@@ -561,20 +562,22 @@ class Clauses:
     def _pairs(self, tokens: Tokens) -> Iterator[Way[TimeMeasure]]:
         """Two activities about the same thing, of which one begins it and the other ends it."""
         nouns = set(map(stem, lexicon.CASE_NOUNS))
-        for one in self._mentions(tokens, "activity"):
-            for other in self._mentions(tokens, "activity"):
+        for opening in self._mentions(tokens, "activity"):
+            for closing in self._mentions(tokens, "activity"):
                 begins = {stem(word) for word in lexicon.BEGINNINGS}
                 ends = {stem(word) for word in lexicon.ENDINGS}
-                first = {stem(part) for part in parts_of(one.name)}
-                last = {stem(part) for part in parts_of(other.name)}
+                first = {stem(part) for part in parts_of(opening.name)}
+                last = {stem(part) for part in parts_of(closing.name)}
                 shared = first & last
-                is_pair = one.name != other.name and shared and not shared <= nouns
+                is_pair = opening.name != closing.name and shared and not shared <= nouns
                 if is_pair and (first - last) & begins and (last - first) & ends:
                     moments = [
                         mentioned(mention, Instant(Occurs(is_activity(mention.name))))
-                        for mention in (one, other)
+                        for mention in (opening, closing)
                     ]
-                    assumed = f"“{one.words}” begins with {one.name} and ends with {other.name}"
+                    assumed = (
+                        f"“{opening.words}” begins with {opening.name} and ends with {closing.name}"
+                    )
                     yield using(_time(*moments), (), assumed, weight=1.2)
 
     def states(self, tokens: Tokens) -> list[Way[TimeMeasure]]:
@@ -612,9 +615,9 @@ def _time(
     return joined(time, start, end)
 
 
-def _like_kinds(one: Way[object], other: Way[object]) -> float:
+def _like_kinds(left: Way[object], right: Way[object]) -> float:
     """Two events are rather both activities, or both states, than one of each."""
-    first, second = set(one.kinds), set(other.kinds)
+    first, second = set(left.kinds), set(right.kinds)
     return 1.0 if not first or not second or first & second else 0.7
 
 
@@ -658,9 +661,9 @@ def negated(measure: SingleInstance) -> SingleInstance:
     return DerivedSingleInstance(Not(formula), variables)
 
 
-def combined(operator: Operator, one: SingleInstance, other: SingleInstance) -> SingleInstance:
-    left, first = as_formula(one)
-    right, second = as_formula(other)
+def combined(operator: Operator, former: SingleInstance, latter: SingleInstance) -> SingleInstance:
+    left, first = as_formula(former)
+    right, second = as_formula(latter)
     taken = dict(first)
     renamed: dict[str, Expression] = {}
     for name, measure in second:
