@@ -180,7 +180,7 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _Draft:
     """What has been read of a line so far."""
 
     hours: list[_Hours] = field(default_factory=list)
@@ -203,7 +203,7 @@ def parse_calendar(text: str) -> WorkingCalendar:
     """
     if len(text) > MOST_TEXT:
         raise ValueError(f"a calendar is written in at most {MOST_TEXT} characters")
-    reading = _Reading()
+    reading = _Draft()
     spaced = " ".join(text.replace("–", "-").replace(",", " , ").replace(";", " ; ").split())
     for part in filter(
         None, map(str.strip, spaced.replace(" -", "-").replace("- ", "-").split(";"))
@@ -215,7 +215,7 @@ def parse_calendar(text: str) -> WorkingCalendar:
     return reading.calendar()
 
 
-def _read_clause(part: str, reading: _Reading) -> None:
+def _read_clause(part: str, reading: _Draft) -> None:
     word, _, rest = part.partition(" ")
     match word.lower():
         case "except":
@@ -229,7 +229,7 @@ def _read_clause(part: str, reading: _Reading) -> None:
             reading.hours.append(_hours_of(part.replace(",", " ").split()))
 
 
-def _read_exception(rest: str, reading: _Reading) -> None:
+def _read_exception(rest: str, reading: _Draft) -> None:
     words = rest.split()
     if words and words[0].lower() == "holidays":
         if len(words) < 3 or words[1].lower() != "in":

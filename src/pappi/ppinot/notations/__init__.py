@@ -35,7 +35,7 @@ from pappi.ppinot.notations.document import (
     ListNode,
     MapNode,
     Node,
-    Reading,
+    ReadCatalogue,
     file_text,
     read_document,
 )
@@ -58,7 +58,9 @@ class Reader(Protocol):
     tell the start of an activity from its completion.
     """
 
-    def __call__(self, text: str, file: str, log: str | None, /, *, lifecycle: bool) -> Reading: ...
+    def __call__(
+        self, text: str, file: str, log: str | None, /, *, lifecycle: bool
+    ) -> ReadCatalogue: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +75,9 @@ class Format:
 def whole_catalogue(parse: Callable[[str, str], Catalogue]) -> Reader:
     """Reads a notation whose texts name their log themselves, and events as the model does."""
 
-    def read(text: str, file: str, log: str | None, /, **_: bool) -> Reading:
+    def read(text: str, file: str, log: str | None, /, **_: bool) -> ReadCatalogue:
         catalogue = parse(text, file)
-        return Reading(replace(catalogue, log=log) if log else catalogue)
+        return ReadCatalogue(replace(catalogue, log=log) if log else catalogue)
 
     return read
 
@@ -145,7 +147,7 @@ def definitions_in(
     log: str | None = None,
     *,
     lifecycle: bool = True,
-) -> Reading:
+) -> ReadCatalogue:
     """The same, with remarks; without `lifecycle` every event of the log is a completion."""
     if isinstance(definitions, str | Path):
         text, path = text_of(definitions)
@@ -157,7 +159,7 @@ def definitions_in(
         catalogue = definitions
     else:
         catalogue = _built(definitions, log)
-    return Reading(replace(catalogue, log=log) if log else catalogue)
+    return ReadCatalogue(replace(catalogue, log=log) if log else catalogue)
 
 
 def _built(indicator: Indicator, log: str | None) -> Catalogue:
@@ -198,7 +200,7 @@ def text_of(definitions: str | Path) -> tuple[str, Path | None]:
 
 def parse_definitions(
     text: str, notation: str, file: str, log: str | None = None, *, lifecycle: bool = True
-) -> Reading:
+) -> ReadCatalogue:
     """The catalogue a text says in a notation, with remarks."""
     return _format(notation).read(text, file, log, lifecycle=lifecycle)
 

@@ -20,7 +20,7 @@ from pappi.ppinot.notations.document import (
     MapNode,
     Node,
     Problems,
-    Reading,
+    ReadCatalogue,
     ScalarNode,
 )
 from pappi.ppinot.notations.java.conditions import (
@@ -45,7 +45,7 @@ MAX_DEPTH = 12
 
 def read_bpmn(
     text: str, file: str = "<bpmn>", log: str | None = None, *, lifecycle: bool = True
-) -> Reading:
+) -> ReadCatalogue:
     """The catalogue of a BPMN model's PPIs; DefinitionError with every problem in it.
 
     `log` names the log they are about. Without `lifecycle` every event of it is a completion.

@@ -53,7 +53,7 @@ _ESCAPE_LENGTHS = {"x": 4, "u": 6, "U": 10}
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadCatalogue:
     """A catalogue, and what should be said about how it was read.
 
     `lost` names what the text says and the catalogue has no place for, such as the name of a

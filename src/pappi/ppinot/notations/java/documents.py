@@ -48,7 +48,7 @@ from pappi.ppinot.notations.document import (
     MapNode,
     Node,
     Problems,
-    Reading,
+    ReadCatalogue,
     read_document,
 )
 from pappi.ppinot.notations.java.conditions import require_readable
@@ -107,7 +107,7 @@ _PARAMETER = re.compile(r"\$\{[^}\n]{0,80}\}?")
 
 def read_java(
     text: str, file: str = "<json>", log: str | None = None, *, lifecycle: bool = True
-) -> Reading:
+) -> ReadCatalogue:
     """The catalogue a PPINOT JSON text describes; DefinitionError with every problem in it.
 
     `log` names the log the PPIs are about, where the text does not. Without `lifecycle` every
@@ -131,7 +131,7 @@ def read_java(
 
 def reading_of(
     root: Node, log: str | None, problems: Problems, *, lifecycle: bool, lost_before: Unread = ()
-) -> Reading:
+) -> ReadCatalogue:
     """The catalogue a document's nodes describe, `lost_before` being what never became a node."""
     context = Context(problems, lifecycle=lifecycle)
     fields = Fields(root, context) if isinstance(root, MapNode) else None
@@ -157,7 +157,7 @@ def reading_of(
         raise DefinitionError([replace(remark, level="error") for remark in remarks])
     lost = _losses((*lost_before, *unread(root, context)))
     catalogue = Catalogue(name, ppis, total, file=root.position.file)
-    return Reading(catalogue, tuple(remarks), lost)
+    return ReadCatalogue(catalogue, tuple(remarks), lost)
 
 
 def _nodes(root: Node, fields: Fields | None, problems: Problems) -> Iterator[Node]:
