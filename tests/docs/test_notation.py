@@ -25,9 +25,9 @@ import pytest
 from pappi.checkpoint import queries
 from pappi.planning import cells, plan_ppi
 from pappi.ppinot import check_catalogue, model, parse_catalogue, reduced_form
-from pappi.ppinot.expressions import parser
+from pappi.ppinot.expressions import grammar
 from pappi.ppinot.expressions.evaluation import evaluate
-from pappi.ppinot.expressions.parser import parse_expression
+from pappi.ppinot.expressions.grammar import parse_expression
 from pappi.ppinot.notations import document
 from pappi.ppinot.notations.yaml import scopes
 from pappi.values import DURATIONS, CaseBorder, Kind, Vocabulary
@@ -152,9 +152,9 @@ def test_every_unit_of_time_is_listed(unit: str) -> None:
     [
         f"{document.MAX_SIZE:,} characters, {document.MAX_NODES:,} values",
         f"{document.MAX_DEPTH} levels",
-        f"{parser.MAX_LENGTH:,} characters, {parser.MAX_DEPTH} operations deep",
-        f"{parser.MAX_DIVISORS} divisors",
-        f"{parser.MAX_DIGITS} digits",
+        f"{grammar.MAX_LENGTH:,} characters, {grammar.MAX_DEPTH} operations deep",
+        f"{grammar.MAX_DIVISORS} divisors",
+        f"{grammar.MAX_DIGITS} digits",
         f"{cells.MOST_PERIODS:,} periods, of up to {model.MAX_COUNT} units",
         f"{scopes.MAX_TESTS} conditions on them; the last {model.MAX_CASES:,}",
         f"{queries.MOST_ANSWERS:,} answers",

@@ -29,7 +29,7 @@ from pappi.ppinot import (
     TimeMeasure,
     model,
 )
-from pappi.ppinot.expressions.evaluation import Value, Values, evaluate
+from pappi.ppinot.expressions.evaluation import Value, ValuesByName, evaluate
 from pappi.values import CaseBorder, WorkingCalendar
 
 Worked = Callable[[WorkingCalendar, int, int], float]
@@ -48,7 +48,7 @@ _CYCLES: dict[Cycles, Callable[[Sequence[float]], float]] = {
 class Case:
     """The events of one case in their order; `timestamp` in microseconds."""
 
-    events: Sequence[Values]
+    events: Sequence[ValuesByName]
     worked: Worked
 
     def value(self, measure: SingleInstance) -> Value:
@@ -151,11 +151,11 @@ class Case:
         return {Missing.TRUE: True, Missing.FALSE: False, Missing.LEFT_OUT: None}[measure.missing]
 
 
-def _true(expression: Expression, event: Values) -> bool:
+def _true(expression: Expression, event: ValuesByName) -> bool:
     return evaluate(expression, event) is True
 
 
-def _instant(event: Values) -> int:
+def _instant(event: ValuesByName) -> int:
     found = event["timestamp"]
     if not isinstance(found, int):
         raise TypeError("an event of the reference has its time in whole microseconds")

@@ -32,8 +32,8 @@ from pappi.ppinot import (
     TimeMeasure,
     model,
 )
-from pappi.ppinot.expressions.evaluation import Value, Values
-from pappi.ppinot.expressions.parser import parse_expression
+from pappi.ppinot.expressions.evaluation import Value, ValuesByName
+from pappi.ppinot.expressions.grammar import parse_expression
 from pappi.session import Workspace
 from pappi.store import LogDeclaration
 from pappi.values import CaseBorder, WorkingCalendar, parse_calendar
@@ -155,12 +155,12 @@ def _rows(log: Sequence[Sequence[tuple[str, float, float | None]]]) -> list[Row]
     return rows
 
 
-def _cases(rows: Sequence[Row]) -> dict[str, list[Values]]:
-    cases: dict[str, list[Values]] = {}
+def _cases(rows: Sequence[Row]) -> dict[str, list[ValuesByName]]:
+    cases: dict[str, list[ValuesByName]] = {}
     for case, activity, hour, attributes in rows:
         instant = (START + timedelta(hours=hour) - EPOCH) // timedelta(microseconds=1)
         x = attributes["x"]
-        event: Values = {"activity": activity, "timestamp": instant}
+        event: ValuesByName = {"activity": activity, "timestamp": instant}
         if isinstance(x, float):
             event = {**event, "x": x}
         cases.setdefault(case, []).append(event)

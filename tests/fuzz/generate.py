@@ -22,9 +22,9 @@ from pappi.ppinot import (
     parse_catalogue,
     render,
 )
+from pappi.ppinot.expressions.grammar import parse_expression
 from pappi.ppinot.expressions.kinds import kind_of
 from pappi.ppinot.expressions.nodes import names_in
-from pappi.ppinot.expressions.parser import parse_expression
 from pappi.ppinot.model import EVENT_NAMES, Measure
 from pappi.ppinot.notations.bpmn import read_bpmn
 from pappi.ppinot.notations.java import read_java
@@ -81,7 +81,8 @@ def read_expression(text: str) -> Catalogue:
 
 
 def read_sentence(text: str) -> Catalogue:
-    return in_catalogue(*parse_sentence(text, _DIALECT))
+    measure, scope, _ = parse_sentence(text, _DIALECT)
+    return in_catalogue(measure, scope)
 
 
 def read_objects(text: str) -> Catalogue:

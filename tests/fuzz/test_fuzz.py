@@ -17,9 +17,9 @@ from pappi.engine.query import CaseQuery
 from pappi.errors import DefinitionError, PappiError, Problem, UsageError
 from pappi.ppinot import Catalogue, check_catalogue, read_definitions
 from pappi.ppinot.expressions import nodes
+from pappi.ppinot.expressions.grammar import parse_expression
 from pappi.ppinot.expressions.nodes import walk
-from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.notations.document import Reading
+from pappi.ppinot.notations.document import ReadCatalogue
 from pappi.values import Vocabulary
 from tests.fuzz import promises, trial
 from tests.fuzz.campaign import OURS, Tally, definition, run, sort_of, summary
@@ -244,7 +244,7 @@ def test_a_reader_that_pastes_what_was_written_into_its_message_is_found() -> No
 def test_a_notation_that_reads_its_own_writing_otherwise_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    other = Reading(Catalogue("another log", ()))
+    other = ReadCatalogue(Catalogue("another log", ()))
     monkeypatch.setattr(promises, "parse_definitions", lambda *_: other)
     assert is_found("is read as something else", OURS, "text")
 

@@ -20,7 +20,7 @@ from pappi.ppinot import (
     write_yaml,
 )
 from pappi.ppinot.notations.yaml import write_json
-from pappi.ppinot.notations.yaml.schema import catalogue_schema
+from pappi.ppinot.notations.yaml.catalogue import catalogue_schema
 from tests.property.models import VOCABULARY, catalogues
 
 VALIDATOR = Draft202012Validator(catalogue_schema())

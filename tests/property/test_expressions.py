@@ -32,9 +32,9 @@ from pappi.ppinot import (
     render,
 )
 from pappi.ppinot.expressions.evaluation import bound, evaluate
+from pappi.ppinot.expressions.grammar import MAX_DEPTH, parse_expression
 from pappi.ppinot.expressions.kinds import kind_of
 from pappi.ppinot.expressions.nodes import height
-from pappi.ppinot.expressions.parser import MAX_DEPTH, parse_expression
 from pappi.values import Kind
 
 ARITHMETIC = [Operator(sign) for sign in "+-*/%"]

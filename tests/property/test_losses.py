@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from pappi.errors import DefinitionError
 from pappi.ppinot import Catalogue, from_ppinot4py, parse_definitions, write_definitions
 from pappi.ppinot.notations.bpmn import read_bpmn
-from pappi.ppinot.notations.document import Reading
+from pappi.ppinot.notations.document import ReadCatalogue
 from pappi.ppinot.notations.java import read_java, write_java
-from pappi.ppinot.notations.metamodel.fields import Fields
+from pappi.ppinot.notations.java.fields import Fields
 from pappi.ppinot.notations.objects import Foreign
 from tests.fuzz import bpmn
 from tests.fuzz.catalogues import catalogue as any_catalogue
@@ -47,7 +47,7 @@ SAID_ANYWAY: dict[str, tuple[object, ...]] = {
 """What a field says that would hold without it too, in what the generator writes."""
 
 
-def read(document: object) -> Reading | None:
+def read(document: object) -> ReadCatalogue | None:
     try:
         return read_java(json.dumps(document), "x.json", "claims")
     except DefinitionError:
@@ -117,7 +117,7 @@ def test_a_reader_that_forgets_to_name_its_losses_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert silent_losses(APPROVED) == []
-    monkeypatch.setattr("pappi.ppinot.notations.metamodel.documents.unread", lambda *_: iter(()))
+    monkeypatch.setattr("pappi.ppinot.notations.java.documents.unread", lambda *_: iter(()))
     assert silent_losses(APPROVED) == [("approvedBy", "the board")]
 
 

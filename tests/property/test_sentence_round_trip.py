@@ -52,9 +52,7 @@ from pappi.ppinot.notations.sentences import (
     PPINOT4PY,
     Dialect,
     parse_measure,
-    parse_scope,
     parse_sentence,
-    parse_shown,
     read_template,
     write_template,
 )
@@ -78,7 +76,7 @@ def test_a_measure_of_many_cases_is_what_its_phrase_says(measure: Measure) -> No
 @pytest.mark.outside
 @given(ppis())
 def test_a_sentence_says_the_measure_and_the_scope_of_a_ppi(ppi: Ppi) -> None:
-    assert parse_shown(sentence(ppi)) == (ppi.measure, ppi.scope, ppi.show)
+    assert parse_sentence(sentence(ppi)) == (ppi.measure, ppi.scope, ppi.show)
 
 
 @pytest.mark.outside
@@ -249,7 +247,7 @@ def damaged(draw: st.DrawFn) -> str:
 
 @given(st.one_of(st.text(), pieces, damaged()), st.sampled_from(READINGS))
 def test_any_text_is_read_or_refused_with_reasons(text: str, reading: Dialect) -> None:
-    for read in (parse_measure, parse_sentence, parse_scope):
+    for read in (parse_measure, parse_sentence):
         found = read_or_refused(read, text, reading)
         if isinstance(found, Measure):
             assert parse_measure(phrase(found)) == found

@@ -29,7 +29,7 @@ from pappi.ppinot import (
     Target,
     TimeMeasure,
 )
-from pappi.ppinot.expressions.parser import parse_expression
+from pappi.ppinot.expressions.grammar import parse_expression
 from pappi.ppinot.model import Grouping, GroupTarget, Recent
 from pappi.ppinot.notations.bpmn import read_bpmn, read_elements
 from pappi.values import Calendar, CaseBorder, Grid
@@ -303,6 +303,20 @@ def test_all_that_is_wrong_with_a_ppi_is_found_at_once() -> None:
     assert "unknown kind of target 'customtarget'" in found
     assert "unknown kind of scope 'odd'" in found
     assert found.count("no element with the id 'gone'") == 3  # each end of a time, and the count
+
+
+def test_all_that_is_wrong_with_one_part_of_a_ppi_is_found_at_once() -> None:
+    targets = '<ppinot:target value="web"/><ppinot:target lowerBound="1"/>'
+    ppiset = (
+        '<ppinot:aggregatedMeasure id="a" aggregationFunction="Sum"/>'
+        '<ppinot:isGroupedBy sourceRef="a" targetRef="claim" dataContentSelection="channel +"/>'
+        '<ppinot:ppi id="p" measuredBy="a"><ppinot:target><ppinot:composedTarget>'
+        f"{targets}</ppinot:composedTarget></ppinot:target></ppinot:ppi>"
+    )
+    found = problems(ppiset)
+    assert sum("needs its value and a limit" in problem for problem in found) == 2
+    assert any("needs one connector to the measure it aggregates" in problem for problem in found)
+    assert any("expected" in problem and "end" in problem for problem in found), found
 
 
 def test_shared_measures_cannot_multiply_without_bound() -> None:

@@ -40,7 +40,7 @@ from pappi.ppinot import (
     parse_catalogue,
     read_definitions,
 )
-from pappi.ppinot.expressions.parser import parse_expression
+from pappi.ppinot.expressions.grammar import parse_expression
 from pappi.ppinot.model import Anchor, Grouping, GroupTarget, Recent
 from pappi.values import (
     FRACTION,
@@ -682,7 +682,7 @@ RATIO = "measure: {derive: a / b, a: {sum: {count: x == 1}}, b: {sum: {count: y 
         ([COUNTED.format("{first: {activity: A}}")], "not a condition on events", "'activity'"),
         ([COUNTED.format("{activity: A, trnsition: b}")], "unknown key", "'transition'?"),
         ([COUNTED.format("{activity: A, among: {when: b}}")], "not a test of an event", ""),
-        ([CLOCK.format("cycles: sum, while: a == 1")], "a clock that stops", "remove one"),
+        ([CLOCK.format("cycles: sum, while: a == 1")], "'while' stops the clock", "remove one"),
         ([CLOCK.format("open: no value")], "'open' applies to cycles only", "add 'cycles'"),
         ([CLOCK.format("cycles: sum, open: dropped")], "found 'dropped'", "'left out'"),
         ([CLOCK.format("while: {activity: }")], "expected an activity, found nothing", ""),

@@ -29,8 +29,7 @@ from pappi.ppinot import (
     read_definitions,
     write_definitions,
 )
-from pappi.ppinot.notations.java import CHANGING
-from pappi.ppinot.notations.metamodel import documents
+from pappi.ppinot.notations.java import CHANGING, documents
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -189,7 +189,7 @@ ppis:
     bounds: {a: [0, 10]}
 """
     problems = check_catalogue(parse_catalogue(formula), None)
-    assert any("a formula needs numbers" in problem.message for problem in problems)
+    assert any("a formula needs single numbers" in problem.message for problem in problems)
 
 
 def test_a_question_about_it_is_named_for_what_is_drawn() -> None:

@@ -22,8 +22,8 @@ from pappi.ppinot import (
     render,
 )
 from pappi.ppinot.expressions.evaluation import bound, evaluate
+from pappi.ppinot.expressions.grammar import parse_expression
 from pappi.ppinot.expressions.kinds import kind_of
-from pappi.ppinot.expressions.parser import parse_expression
 from pappi.values import SECOND, Kind
 
 HERE = Position("file.yaml", 7, 20)

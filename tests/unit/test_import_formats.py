@@ -23,7 +23,7 @@ from pyarrow import parquet
 
 import pappi
 from pappi.errors import PappiError, UsageError
-from pappi.eventlog import ReadOptions, files, open_log, workbooks
+from pappi.eventlog import ReadOptions, files, open_log, texts
 from pappi.values import Kind, Vocabulary
 from tests.foreign_files import Cell, Objects, archive, workbook
 from tests.unit.test_cli import Run, fingerprint, run
@@ -733,7 +733,7 @@ def test_without_the_extra_its_installation_is_named(
 ) -> None:
     path = tmp_path / "log.xlsx"
     path.write_bytes(workbook({"Log": BOOK}))
-    monkeypatch.setattr(workbooks, "find_spec", lambda _name: None)
+    monkeypatch.setattr(texts, "find_spec", lambda _name: None)
     with pytest.raises(PappiError) as refused:
         open_log(path)
     assert "pip install 'pappi[excel]'" in refused.value.hint

@@ -39,7 +39,7 @@ from pappi.ppinot import (
     check_catalogue,
     ignored_by_java,
 )
-from pappi.ppinot.expressions.parser import parse_expression
+from pappi.ppinot.expressions.grammar import parse_expression
 from pappi.ppinot.model import Anchor, GroupTarget, Recent
 from pappi.ppinot.notations.java import read_java, write_java
 from pappi.values import (
@@ -590,7 +590,7 @@ MONTHLY = {"kind": "SimpleTimeFilter", "period": "MONTHLY"}
 @pytest.mark.parametrize(
     ("measure", "fields", "message"),
     [
-        (aggregated(time(computeUnfinished=True)), {}, "time that is still running"),
+        (aggregated(time(computeUnfinished=True)), {}, "when time stops that is still running"),
         (aggregated(time(unitOfMeasure="workingdays")), {}, "working days have no fixed length"),
         (aggregated(time(unitOfMeasure="parsecs")), {}, "cannot measure time in 'parsecs'"),
         (aggregated(time(), includeUnfinished=True), {}, "unfinished cases belong to"),
@@ -730,7 +730,7 @@ def test_what_a_catalogue_says_of_a_ppi_is_what_java_says_or_more(key: str) -> N
 )
 def test_what_was_said_in_other_fields_once_is_not_passed_over(fields: Json, refused: str) -> None:
     text = document(ppi(aggregated(count(state("A"))), **fields))
-    assert f"'{refused}' is said in the object 'catalogue'" in problems(text)[0]
+    assert f"'{refused}' belongs in the object 'catalogue'" in problems(text)[0]
 
 
 def nested(levels: int) -> Catalogue:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from pappi.errors import NotUnderstood
 from pappi.ppinot import Reading, check_catalogue, parse_catalogue, understand
-from pappi.ppinot.notations.sentences import parse_shown
+from pappi.ppinot.notations.sentences import parse_sentence
 from pappi.values import Kind, Vocabulary
 from tests.own_words.gold import pairs
 from tests.own_words.meaning import ppi_text, same_meaning, vocabulary_of
@@ -139,7 +139,7 @@ def test_every_reading_is_a_sound_catalogue_and_a_sentence_that_says_the_same() 
             catalogue = parse_catalogue(reading.yaml)
             problems = check_catalogue(catalogue, sentence.vocabulary)
             assert not [it for it in problems if it.level == "error"], sentence.text
-            measure, scope, _ = parse_shown(reading.sentence)
+            measure, scope, _ = parse_sentence(reading.sentence)
             assert (measure, scope) == (catalogue.ppis[0].measure, catalogue.ppis[0].scope)
 
 

@@ -37,8 +37,8 @@ from pappi.ppinot import (
     TruthLiteral,
     from_ppinot4py,
 )
-from pappi.ppinot.expressions.evaluation import Values
-from pappi.ppinot.expressions.parser import parse_expression
+from pappi.ppinot.expressions.evaluation import ValuesByName
+from pappi.ppinot.expressions.grammar import parse_expression
 from pappi.ppinot.model import Grouping
 from pappi.values import UNIT_INTERVAL, CaseBorder, WorkingCalendar, parse_calendar, working_days_of
 from tests.engines.reference import Case
@@ -255,11 +255,11 @@ def frame(log: Sequence[Sequence[Event]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype({"x": float})
 
 
-def events_of(table: pd.DataFrame, case: str) -> list[Values]:
-    found: list[Values] = []
+def events_of(table: pd.DataFrame, case: str) -> list[ValuesByName]:
+    found: list[ValuesByName] = []
     for _, row in table[table["case:concept:name"] == case].iterrows():
         stamp = (row["time:timestamp"].to_pydatetime() - EPOCH) // timedelta(microseconds=1)
-        event: Values = {"activity": row["concept:name"], "timestamp": stamp}
+        event: ValuesByName = {"activity": row["concept:name"], "timestamp": stamp}
         found.append(event if math.isnan(row["x"]) else {**event, "x": row["x"]})
     return found
 
@@ -327,8 +327,8 @@ REFUSED: list[tuple[object, str]] = [
     (model.CountMeasure(model.SeriesCondition(pd.Series([True]))), "rows of one table"),
     (model.CountMeasure(PROCESS_START), "not an event that can be used here"),
     (model.CountMeasure(None), "'NoneType' is not a ppinot4py condition"),
-    (model.TimeMeasure(A, B, "CYCLIC", "P90"), "cycles are taken by"),
-    (model.TimeMeasure(A, B, "CYCLIC", "GROUPBY"), "cycles are taken by"),
+    (model.TimeMeasure(A, B, "CYCLIC", "P90"), "cycles are aggregated by"),
+    (model.TimeMeasure(A, B, "CYCLIC", "GROUPBY"), "cycles are aggregated by"),
     (model.TimeMeasure(A, B, "SPIRAL"), "LINEAR or CYCLIC"),
     (model.TimeMeasure(A, A, first_to=True), "the same events"),
     (model.TimeMeasure(PROCESS_END, B), "after the end of a case"),

@@ -44,15 +44,14 @@ from pappi.ppinot import (
     read_definitions,
     sentence,
 )
-from pappi.ppinot.expressions import parser
-from pappi.ppinot.expressions.parser import parse_expression
+from pappi.ppinot.expressions import grammar
+from pappi.ppinot.expressions.grammar import parse_expression
 from pappi.ppinot.model import Measure, Recent
 from pappi.ppinot.notations import document
 from pappi.ppinot.notations.sentences import (
     PPINOT4PY,
     Dialect,
     parse_measure,
-    parse_scope,
     parse_sentence,
     read_template,
     template,
@@ -230,7 +229,7 @@ def test_measures_are_worded_after_the_patterns(measure: Measure, said: str) -> 
 def test_scopes_are_worded_and_read(scope: Scope, said: str) -> None:
     (ppi,) = parse_catalogue("log: l\nppis: [{id: x, measure: {number: cases}}]").ppis
     assert sentence(replace(ppi, scope=scope)) == f"the number of cases, for {said}"
-    assert parse_scope(said) == scope
+    assert parse_sentence(f"the number of cases, for {said}")[1] == scope
 
 
 # --- what ppinot4py says --------------------------------------------------------------
@@ -841,7 +840,7 @@ def test_measures_of_the_guide_are_worded_as_they_are_written(said: str) -> None
 
 @pytest.mark.parametrize("said", lines("text sentences"))
 def test_sentences_of_the_guide_are_worded_as_they_are_written(said: str) -> None:
-    measure, scope = parse_sentence(said)
+    measure, scope, _ = parse_sentence(said)
     (ppi,) = parse_catalogue("log: l\nppis: [{id: x, measure: {number: cases}}]").ppis
     words = sentence(replace(ppi, measure=measure, scope=scope)) if scope else phrase(measure)
     assert words == said
@@ -870,7 +869,7 @@ def test_python_in_the_guide_runs(code: str) -> None:
     [
         f"| a text | {words.MAX_SIZE:,} characters |",
         f"| measures inside each other | {words.MAX_DEPTH} |",
-        f"| an expression | {parser.MAX_LENGTH:,} characters |",
+        f"| an expression | {grammar.MAX_LENGTH:,} characters |",
         f"| PPIs of a template | {template.MAX_PPIS:,} |",
         f"| problems reported | {document.MAX_PROBLEMS} |",
     ],

@@ -20,10 +20,10 @@ from pappi.ppinot import (
     read_document,
     write_yaml,
 )
-from pappi.ppinot.notations.layout import yaml_text
+from pappi.ppinot.notations.document import yaml_text
 from pappi.ppinot.notations.shapes import (
+    ByForm,
     Named,
-    OneOf,
     Shape,
     Tagged,
     Then,
@@ -56,7 +56,7 @@ def colour_alone(opening: Opening) -> str | None:
     return opening.colour if isinstance(opening, Door) and opening.locks == 1 else None
 
 
-OPENING: OneOf[Opening] = OneOf(
+OPENING: ByForm[Opening] = ByForm(
     "an opening",
     text=Then(_TEXT, Door, colour_alone),
     mapping=Tagged(

@@ -413,21 +413,21 @@ BY = "measure: {mean: {data: damage}, by: {data: channel, keys: [web, phone]}}, 
 @pytest.mark.parametrize(
     ("ppi", "problem"),
     [
-        (f"{MEAN}, show: rolling 3 months, scope: every week", "no whole number"),
-        (f"{MEAN}, show: rolling 1 month", "one period alone"),
-        (f"{MEAN}, show: month to date", "cannot be made of"),
+        (f"{MEAN}, show: rolling 3 months, scope: every week", "not a whole number"),
+        (f"{MEAN}, show: rolling 1 month", "covers one period alone"),
+        (f"{MEAN}, show: month to date", "cannot be made up of"),
         (f"{MEAN}, show: year to date, scope: whole time", "needs periods"),
         (f"{MEAN}, show: change from the previous period, scope: last 50 cases", "needs periods"),
         (
             f"{MEAN}, show: change from the same period last year, scope: every 5 weeks",
-            "no same period last year",
+            "no matching period last year",
         ),
         (f"{MEAN}, show: difference between web and phone", "no group 'web'"),
         (f"{BY}, show: difference between web and web", "compared with itself"),
         (f"{BY}, show: difference between web and fone", "no group 'fone'"),
         (
             "measure: {max: {data: damage}}, bounds: [0, 10], show: rolling 3 months",
-            "cannot be shown of minima",
+            "cannot be shown for minima",
         ),
         (
             f"{MEAN}, show: rolling 3 months, target: below 5, release: {{answer: verdict}}",

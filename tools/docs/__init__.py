@@ -8,6 +8,8 @@
     names       every public Python name, from its signature and docstring
     glossary    the glossary as the service shows it, from docs/glossary.md
 
+and the JSON Schema of catalogues, from the shapes that read them.
+
 `python -m tools.docs` writes them; with `--check` it fails if one is stale.
 """
 
@@ -37,6 +39,7 @@ def written() -> Iterator[tuple[Path, str]]:
     for name, page in PAGES.items():
         yield FOLDER / name, NOTE + page().strip() + "\n"
     yield glossary.TARGET, glossary.page()
+    yield notation.SCHEMA, notation.schema_text()
 
 
 def stale() -> list[Path]:

@@ -9,8 +9,9 @@ from typing import Any
 
 from pappi.mechanisms import mechanism_names
 from pappi.ppinot import Function
-from pappi.ppinot.expressions.parser import KEYWORDS
+from pappi.ppinot.expressions.grammar import KEYWORDS
 from pappi.ppinot.notations.sentences.template import Key
+from pappi.ppinot.notations.yaml.catalogue import catalogue_schema
 from pappi.values import DURATIONS, Calendar
 from tools.docs.markdown import code, joined, sentence, table
 
@@ -40,17 +41,16 @@ PARTS = {
 }
 
 
-def schema() -> Schema:
-    loaded: Schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    return loaded
+def schema_text() -> str:
+    return json.dumps(catalogue_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def page() -> str:
-    found = schema()
-    parts = found["$defs"]
+    schema = catalogue_schema()
+    parts = schema["$defs"]
     if parts.keys() != PARTS.keys():
         raise LookupError(f"tools/docs/notation.py and the schema: {parts.keys() ^ PARTS.keys()}")
-    top = {name: value for name, value in found.items() if name != "$defs"}
+    top = {name: value for name, value in schema.items() if name != "$defs"}
     sections = [_part("The catalogue", top)]
     sections += [_part(title, parts[name]) for name, title in PARTS.items()]
     return joined([INTRODUCTION, *sections, _words()])

@@ -9,8 +9,8 @@ what it guessed (`log`). Nothing here knows where events are stored.
     xes          XES, streamed through expat; `xes_bulk` reads the usual form by the megabyte, and
                  both fill `xes_columns`
     tables       tables of texts, Parquet files, Arrow tables, pandas and polars data frames
-    texts        the interface of a table of texts: `delimited` text, a workbook (`workbooks`),
-                 JSON (`records`), an object-centric log (`ocel`)
+    texts        tables of texts: JSON and workbooks; `delimited` text and object-centric logs
+                 (`ocel`) are such tables too
     files        opening files, the reader of each format, and limits on size
     profile      a log at a glance, for its owner: what to know before declaring it
     inference    times and numbers as people write them, and the type of a column of texts

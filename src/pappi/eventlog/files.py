@@ -319,14 +319,14 @@ def _parquet(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventRe
 
 def _workbook(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
     from pappi.eventlog.tables import TextReader
-    from pappi.eventlog.workbooks import Workbook
+    from pappi.eventlog.texts import Workbook
 
     return TextReader(Workbook(place, options), options, kinds)
 
 
 def _json_lines(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    from pappi.eventlog.records import JsonLines
     from pappi.eventlog.tables import TextReader
+    from pappi.eventlog.texts import JsonLines
 
     return TextReader(JsonLines(place, options), options, kinds)
 

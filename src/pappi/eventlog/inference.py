@@ -200,6 +200,11 @@ def time_format(text: str) -> TimeFormat:
     return TimeFormat(text, f"^{''.join(pieces)}$")
 
 
+def requested_formats(options: ReadOptions) -> tuple[TimeFormat, ...]:
+    """The format that the options name, if they do."""
+    return () if options.time_format is None else (time_format(options.time_format),)
+
+
 def read_times(column: ArrowArray, format_: TimeFormat, clock: Clock) -> Times:
     """Every text of the column as UTC microseconds; a null is not readable."""
     if format_.name == EXCEL.name:

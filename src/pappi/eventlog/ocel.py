@@ -25,8 +25,7 @@ from sqlglot import exp
 from pappi.errors import LogFormatError, Option, UsageError
 from pappi.eventlog.files import Place, log_bytes, open_log_file, refuse_many_columns
 from pappi.eventlog.log import Guess, Progress, ReadOptions, RecordBatch
-from pappi.eventlog.records import as_text, document, list_source
-from pappi.eventlog.texts import TextSource, text_batches
+from pappi.eventlog.texts import TextSource, as_text, document, list_source, text_batches
 
 _CASE, _ACTIVITY, _TIME = "object", "event type", "event time"
 _BLOCK = 1 << 18

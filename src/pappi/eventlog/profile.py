@@ -23,6 +23,7 @@ _FEW = 30
 _DAY = timedelta(days=1)
 _MOST_OF = 0.5
 _COMMON = 0.6
+_MOST_MILESTONES = 4
 _EPOCH_YEAR = 1970
 _COARSER = (Calendar.DAY, Calendar.WEEK, Calendar.MONTH, Calendar.QUARTER, Calendar.YEAR)
 
@@ -193,7 +194,7 @@ class Profile:
         return milestones_of(self.activities, self.cases)
 
 
-def milestones_of(activities: Sequence[ActivityUse], cases: int, most: int = 4) -> tuple[str, ...]:
+def milestones_of(activities: Sequence[ActivityUse], cases: int) -> tuple[str, ...]:
     """Those that most cases have, and hardly any twice, by the time at which they come."""
     common = [
         use
@@ -202,7 +203,7 @@ def milestones_of(activities: Sequence[ActivityUse], cases: int, most: int = 4) 
         and use.cases >= _COMMON * cases
         and use.repeated <= (1 - _COMMON) * use.cases
     ]
-    chosen = sorted(common, key=lambda use: (-use.cases, use.name))[:most]
+    chosen = sorted(common, key=lambda use: (-use.cases, use.name))[:_MOST_MILESTONES]
     return tuple(
         use.name for use in sorted(chosen, key=lambda use: (use.since_start or 0.0, use.name))
     )

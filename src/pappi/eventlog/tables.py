@@ -47,6 +47,7 @@ from pappi.eventlog.inference import (
     instants,
     joined,
     read_times,
+    requested_formats,
     time_format,
     typed,
 )
@@ -120,6 +121,9 @@ class _Table:
     With declared `kinds`, nothing about one value is learned from another.
     """
 
+    _times: Mapping[int, object]
+    _attributes: Mapping[int, object]
+
     def __init__(
         self, name: str, names: Sequence[str], options: ReadOptions, kinds: Kinds | None
     ) -> None:
@@ -127,6 +131,7 @@ class _Table:
         self._names = names
         self._options = options
         self._clock = LogClock(options, learns=kinds is None)
+        self._requested = requested_formats(options)
         self._wide = options.shaped_wide
         self._skipped: Counter[str] = Counter()
         self._first_skipped: tuple[int, str] | None = None
@@ -150,6 +155,27 @@ class _Table:
     def _elsewhere(self) -> str:
         """Where else the table may be."""
         return ""
+
+    def _defect(
+        self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
+    ) -> LogFormatError:
+        raise NotImplementedError
+
+    def _texts(self, batch: RecordBatch, number: int) -> ArrowArray:
+        """A column as texts, null where it is empty."""
+        raise NotImplementedError
+
+    def _attribute(self, batch: RecordBatch, number: int) -> ArrowArray:
+        """A column as it is stored."""
+        raise NotImplementedError
+
+    def _read_times(self, batch: RecordBatch, number: int) -> ArrowArray:
+        """A column of times as microseconds."""
+        raise NotImplementedError
+
+    def _given_times(self, batch: RecordBatch, number: int) -> ArrowArray:
+        """Which rows of it have a time at all."""
+        raise NotImplementedError
 
     def _said(self, option: str) -> int | None:
         name = getattr(self._options, option)
@@ -227,6 +253,15 @@ class _Table:
             options=options,
         )
 
+    def _lacks_milestones(self) -> LogFormatError:
+        return LogFormatError(
+            self.name,
+            1,
+            f"no column holds times only; the columns are {listed(self._names, _SHOWN)}",
+            hint="name the columns that are milestones",
+            options=(Option("milestones", flag="milestone"),),
+        )
+
     def _role_guesses(self, times: Sequence[int]) -> Iterator[Guess]:
         """Reports the guessed columns of roles that no option named."""
         roles = {"case": self._case, "activity": self._activity}
@@ -241,6 +276,32 @@ class _Table:
             yield Guess("milestones", milestones, "milestones")
 
     # --- from rows to events ----------------------------------------------------------
+
+    def _batch(self, batch: RecordBatch, first_row: int) -> RecordBatch:
+        has_case = _truths(self._texts(batch, self._case).is_valid())
+        if not self._options.skip_invalid and not has_case.all():
+            raise self._defect(
+                first_row + int((~has_case).argmax()),
+                f"the case ({self._names[self._case]!r}) is empty",
+                "every event must belong to a case; fill it in, or leave such rows out",
+                (Option("skip_invalid"),),
+            )
+        times = {number: self._read_times(batch, number) for number in self._times}
+        if self._options.skip_invalid:
+            given = {number: self._given_times(batch, number) for number in times}
+            readable = {number: _within_reach(times[number], given[number]) for number in times}
+            kept = pa.array(self._valid(first_row, has_case, [*readable.values()]))
+            batch, none = batch.filter(kept), pa.scalar(None, pa.int64())
+            times = {
+                number: pc.if_else(pa.array(readable[number]), us, none).filter(kept)
+                for number, us in times.items()
+            }
+        arrays = {CASE: self._texts(batch, self._case)}
+        if self._activity is not None:
+            arrays[ACTIVITY] = self._texts(batch, self._activity)
+        for number in self._attributes:
+            arrays[attribute_field(number)] = self._attribute(batch, number)
+        return self._events(arrays, times)
 
     def _events(
         self, arrays: dict[str, ArrowArray], times: Mapping[int, ArrowArray]
@@ -281,13 +342,6 @@ class _Table:
 
     # --- rows that are left out -------------------------------------------------------
 
-    def _within_reach(self, times: ArrowArray, present: ArrowArray) -> NDArray[np.bool_]:
-        """False for rows with a time that cannot be read, or whose year is out of range."""
-        reach = pc.and_(pc.greater_equal(times, _EARLIEST_US), pc.less(times, _LATEST_US))
-        fine = pc.or_(pc.invert(present), pc.fill_null(reach, fill_value=False))
-        within: NDArray[np.bool_] = fine.to_numpy(zero_copy_only=False)
-        return within
-
     def _valid(
         self, first_row: int, has_case: NDArray[np.bool_], readable: Sequence[NDArray[np.bool_]]
     ) -> NDArray[np.bool_]:
@@ -309,6 +363,17 @@ class _Table:
             rows = "1 row has" if number == 1 else f"{number:,} rows have"
             consequence = "that event is skipped" if self._wide and has_case else "skipped"
             yield f"{rows} {why}: {consequence}{first}"
+
+
+def _within_reach(times: ArrowArray, present: ArrowArray) -> NDArray[np.bool_]:
+    """False for rows with a time that cannot be read, or whose year is out of range."""
+    reach = pc.and_(pc.greater_equal(times, _EARLIEST_US), pc.less(times, _LATEST_US))
+    return _truths(pc.or_(pc.invert(present), pc.fill_null(reach, fill_value=False)))
+
+
+def _truths(column: ArrowArray) -> NDArray[np.bool_]:
+    truths: NDArray[np.bool_] = column.to_numpy(zero_copy_only=False)
+    return truths
 
 
 def _likeliest(
@@ -376,7 +441,6 @@ class TextReader(_Table):
         self, source: TextSource, options: ReadOptions, kinds: Kinds | None = None
     ) -> None:
         self._kinds = kinds
-        self._format = None if options.time_format is None else time_format(options.time_format)
         self._source = source
         super().__init__(source.name, source.names, options, kinds)
         self._seen: list[TypeInference] = []
@@ -386,6 +450,19 @@ class TextReader(_Table):
     def _elsewhere(self) -> str:
         sheets = (guess.guess for guess in self._source.guesses() if guess.option == "sheet")
         return "".join(f"name the right sheet (this is {sheet}); otherwise " for sheet in sheets)
+
+    def _defect(
+        self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
+    ) -> LogFormatError:
+        return self._source.defect(row, cause, hint, options)
+
+    def _texts(self, batch: RecordBatch, number: int) -> ArrowArray:
+        return blanked(batch.column(number), ())
+
+    def _attribute(self, batch: RecordBatch, number: int) -> ArrowArray:
+        of = self._attributes[number]
+        read = self._clock.read if of.name == "time" else typed
+        return read(batch.column(number), of)
 
     def sample(self) -> Mapping[int, Sequence[str]]:
         try:
@@ -431,37 +508,6 @@ class TextReader(_Table):
         if not row:
             raise Reread
 
-    def _batch(self, texts: RecordBatch, first_row: int) -> RecordBatch:
-        case = texts.column(self._case)
-        empty = pc.index(case, "").as_py()
-        if empty >= 0 and not self._options.skip_invalid:
-            raise self._source.defect(
-                first_row + empty,
-                f"the case ({self._names[self._case]!r}) is empty",
-                "every event must belong to a case; fill it in, remove the line, or leave such "
-                "lines out",
-                (Option("skip_invalid"),),
-            )
-        times = {number: self._read_times(texts, number) for number in self._times}
-        if self._options.skip_invalid:
-            readable = [
-                self._within_reach(us, self._given_times(texts, number))
-                for number, us in times.items()
-            ]
-            has_case = pc.not_equal(case, "").to_numpy(zero_copy_only=False)
-            valid = pa.array(self._valid(first_row, has_case, readable))
-            for (number, us), fine in zip(times.items(), readable, strict=True):
-                times[number] = pc.if_else(pa.array(fine), us, pa.scalar(None, pa.int64()))
-            texts = texts.filter(valid)
-            times = {number: us.filter(valid) for number, us in times.items()}
-        arrays = {CASE: texts.column(self._case)}
-        if self._activity is not None:
-            arrays[ACTIVITY] = blanked(texts.column(self._activity), ())
-        for number, of in self._attributes.items():
-            reader = self._clock.read if of.name == "time" else typed
-            arrays[attribute_field(number)] = reader(texts.column(number), of)
-        return self._events(arrays, times)
-
     def description(self) -> Description:
         columns = (
             Column(attribute_field(number), self._names[number], of.kind, of.name)
@@ -478,9 +524,8 @@ class TextReader(_Table):
         A count since 1970 can be an event time, but as an attribute it is just a number.
         """
         if number in self._times:
-            return ALL_TIMES if self._format is None else (self._format,)
-        requested = () if self._format is None else (self._format,)
-        return (*requested, *FORMATS.values())
+            return self._requested or ALL_TIMES
+        return (*self._requested, *FORMATS.values())
 
     def _learn(self, progress: Progress) -> None:
         observed, row = self._to_observe(), 0
@@ -509,7 +554,7 @@ class TextReader(_Table):
 
     def _observe(self, texts: RecordBatch, row: int, observed: Sequence[int]) -> None:
         names = {str(number): name for number, name in enumerate(self._names)}
-        refuse_long_texts(texts, names, self._options, self._source.defect, row)
+        refuse_long_texts(texts, names, self._options, self._defect, row)
         for number in observed:
             self._seen[number].observe(self._time_texts(texts, number))
 
@@ -561,13 +606,7 @@ class TextReader(_Table):
         if self._wide and columns:
             return columns
         if self._wide:
-            raise LogFormatError(
-                self.name,
-                1,
-                f"no column holds times only; the columns are {listed(self._names, _SHOWN)}",
-                hint="name the columns that are milestones",
-                options=(Option("milestones", flag="milestone"),),
-            )
+            raise self._lacks_milestones()
         if not columns:
             raise self._lacks("timestamp")
         return columns[:1]
@@ -576,7 +615,7 @@ class TextReader(_Table):
         """Choose the formats of event times: one that fits all columns, if possible."""
         for number in self._times:
             if bad := self._seen[number].unreadable:
-                raise self._source.defect(bad.row, *bad.defect(self._names[number]))
+                raise self._defect(bad.row, *bad.defect(self._names[number]))
         types = {number: self._seen[number].time_type() for number in self._times}
         possible = [
             self._seen[number].possible_times() for number, of in types.items() if of is not None
@@ -609,7 +648,6 @@ class TextReader(_Table):
         return texts.column(number)
 
     def _given_times(self, texts: RecordBatch, number: int) -> ArrowArray:
-        """Which rows have a time at all."""
         of = self._times[number]
         return blanked(self._time_texts(texts, number), of.missing if of else ()).is_valid()
 
@@ -709,7 +747,7 @@ class FrameReader(_Table):
         self._scan = scan
         refuse_many_columns(name, None, len(schema), options)
         super().__init__(name, schema.names, options, kinds)
-        self._times = self._time_columns()
+        self._times = dict.fromkeys(self._time_columns())
         self._written: dict[int, ColumnType] = {}
         self._seen: dict[int, TypeInference] = {}
         self._attributes: dict[int, StoredType] = {
@@ -777,35 +815,6 @@ class FrameReader(_Table):
             done += batch.num_rows
             progress(done, self._rows)
 
-    def _batch(self, batch: RecordBatch, first_row: int) -> RecordBatch:
-        case = batch.column(self._case)
-        if case.null_count and not self._options.skip_invalid:
-            missing = pc.index(pc.is_null(case), value=True).as_py()
-            raise self._defect(
-                first_row + missing,
-                f"the case ({self._names[self._case]!r}) is missing",
-                "every event must belong to a case; fill it in, or leave such rows out",
-                (Option("skip_invalid"),),
-            )
-        times = {number: self._read_times(batch, number) for number in self._times}
-        if self._options.skip_invalid:
-            readable = [
-                self._within_reach(us, self._given_times(batch, number))
-                for number, us in times.items()
-            ]
-            has_case = case.is_valid().to_numpy(zero_copy_only=False)
-            valid = pa.array(self._valid(first_row, has_case, readable))
-            for (number, us), fine in zip(times.items(), readable, strict=True):
-                times[number] = pc.if_else(pa.array(fine), us, pa.scalar(None, pa.int64()))
-            batch = batch.filter(valid)
-            times = {number: us.filter(valid) for number, us in times.items()}
-        arrays = {CASE: _texts(batch.column(self._case))}
-        if self._activity is not None:
-            arrays[ACTIVITY] = _texts(batch.column(self._activity))
-        for n, of in self._attributes.items():
-            arrays[attribute_field(n)] = of.convert(batch.column(n), self._clock)
-        return self._events(arrays, times)
-
     def description(self) -> Description:
         columns = (
             Column(attribute_field(number), self._names[number], of.kind, of.source)
@@ -836,13 +845,7 @@ class FrameReader(_Table):
         if self._wide and typed:
             return tuple(typed)
         if self._wide:
-            raise LogFormatError(
-                self.name,
-                None,
-                f"no column holds times; the columns are {listed(self._names, _SHOWN)}",
-                hint="name the columns that are milestones",
-                options=(Option("milestones", flag="milestone"),),
-            )
+            raise self._lacks_milestones()
         if not typed:
             raise self._lacks("timestamp")
         return (*named, typed[0])
@@ -851,19 +854,23 @@ class FrameReader(_Table):
         paired = number == self._timestamp and self._time_of_day is not None
         return paired or stored_type(self._schema.field(number).type).source == "text"
 
+    def _texts(self, batch: RecordBatch, number: int) -> ArrowArray:
+        return batch.column(number).cast(pa.string())
+
+    def _attribute(self, batch: RecordBatch, number: int) -> ArrowArray:
+        return self._attributes[number].convert(batch.column(number), self._clock)
+
     def _time_texts(self, batch: RecordBatch, number: int) -> ArrowArray:
-        texts = _texts(batch.column(number))
+        texts = self._texts(batch, number)
         if number == self._timestamp and self._time_of_day is not None:
-            clocks = _texts(batch.column(self._time_of_day))
+            clocks = self._texts(batch, self._time_of_day)
             return joined(pc.fill_null(texts, ""), pc.fill_null(clocks, ""))
         return texts
 
     def _learn_time_format(self, number: int) -> None:
         options = self._options
-        requested = () if options.time_format is None else (time_format(options.time_format),)
-        inference = TypeInference(
-            options.missing, requested or ALL_TIMES, tolerates=options.skip_invalid
-        )
+        formats = self._requested or ALL_TIMES
+        inference = TypeInference(options.missing, formats, tolerates=options.skip_invalid)
         for batch in self._scan():
             inference.observe(self._time_texts(batch, number))
         if bad := inference.unreadable:
@@ -906,10 +913,12 @@ class FrameReader(_Table):
                 "what: epoch-s, epoch-ms or epoch-us",
                 options=(Option("timestamp"), Option("time_format", "epoch-s")),
             )
-        return self._clock.read(_texts(column), ColumnType("time", (), time_format(requested)))
+        return self._clock.read(
+            self._texts(batch, number), ColumnType("time", (), time_format(requested))
+        )
 
     def _guesses(self) -> Iterator[Guess]:
-        yield from self._role_guesses(self._times)
+        yield from self._role_guesses([*self._times])
         for number, column_type in self._written.items():
             yield from format_guess(column_type, self._seen[number], self._options)
         yield from self._clock.guesses()
@@ -922,10 +931,6 @@ def _damaged(name: str, error: Exception) -> LogFormatError:
         f"not a readable Parquet file: {error}",
         hint="write the file again, or copy it again",
     )
-
-
-def _texts(column: ArrowArray) -> ArrowArray:
-    return column.cast(pa.string())
 
 
 # --- how each Arrow type is stored ---------------------------------------------------

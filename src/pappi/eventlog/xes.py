@@ -26,7 +26,7 @@ from pappi.eventlog.inference import (
     TypeInference,
     changed_clocks,
     format_guess,
-    time_format,
+    requested_formats,
 )
 from pappi.eventlog.log import (
     TIME,
@@ -154,14 +154,13 @@ class XesReader:
     def _learned(self) -> TypeInference:
         """Infer the format of times from all of them: the file is read once more."""
         options = self._options
-        requested = () if options.time_format is None else (time_format(options.time_format),)
-        inference = TypeInference(options.missing, requested or ALL_TIMES)
+        inference = TypeInference(options.missing, requested_formats(options) or ALL_TIMES)
         reader = XesReader(self._path, options)
         for batch in reader._stream(no_progress):
             texts = reader._time_texts()
             if texts is not None and texts.field in batch.schema.names:
                 inference.observe(batch.column(texts.field).drop_null())
-        if requested and inference.time_type() is None:
+        if options.time_format is not None and inference.time_type() is None:
             raise self._no_times(inference)
         if inference.offsets:
             self._clock.trust_z()

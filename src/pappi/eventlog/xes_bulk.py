@@ -207,7 +207,7 @@ def layout_of(piece: bytes) -> Layout:
     if match is None:
         raise Irregular
     before, after, opened = _walked(match[1])
-    if (before, after, opened) != (Place(int(places[-1])), Place.BETWEEN_TRACES, ""):
+    if (before, after, opened) != (Level(int(places[-1])), Level.BETWEEN_TRACES, ""):
         raise Irregular
     _require_plain_values(data, kinds, codes, segments)
     opens_event = np.array([kind.opens_event for kind in kinds])[codes]
@@ -217,7 +217,7 @@ def layout_of(piece: bytes) -> Layout:
     traces = int(trace[-1]) + 1
     if len(np.unique(trace_of_event)) != traces:
         raise Irregular  # a trace without events
-    in_event = places == Place.IN_EVENT
+    in_event = places == Level.IN_EVENT
     owners = np.where(in_event, event, trace)
     attributes = _grouped(kinds, codes, in_event, owners)
     return Layout(segments, traces, trace_of_event, attributes)
@@ -236,7 +236,7 @@ def _segments(piece: bytes, quotes: Integers) -> ArrowArray:
 def _separators(segments: ArrowArray) -> tuple[list[Separator], Integers]:
     """The different separators, and which of them stands before each value."""
     first = read_separator(f'"/>{segments[0].as_py()}')
-    if first.before != Place.BETWEEN_TRACES:
+    if first.before != Level.BETWEEN_TRACES:
         raise Irregular
     encoded = segments.take(pa.array(np.arange(2, len(segments) - 1, 2))).dictionary_encode()
     if len(encoded.dictionary) > _MOST_SEPARATORS:
@@ -251,10 +251,10 @@ def _places(kinds: list[Separator], codes: Integers) -> Integers:
     """The level of each attribute; raises Irregular if a tag closes what is not open."""
     before = np.array([kind.before for kind in kinds])[codes]
     after = np.array([kind.after for kind in kinds])[codes]
-    changed = np.where(after != Place.UNCHANGED, np.arange(len(after)), 0)
+    changed = np.where(after != Level.UNCHANGED, np.arange(len(after)), 0)
     places: Integers = after[np.maximum.accumulate(changed)]
     expected = before[1:]
-    if not np.all((expected == Place.UNCHANGED) | (expected == places[:-1])):
+    if not np.all((expected == Level.UNCHANGED) | (expected == places[:-1])):
         raise Irregular
     return places
 
@@ -290,7 +290,7 @@ def _grouped(
 # --- separators ----------------------------------------------------------------------
 
 
-class Place(IntEnum):
+class Level(IntEnum):
     """The level of an attribute; UNCHANGED is that of the one before it."""
 
     UNCHANGED = 0
@@ -306,8 +306,8 @@ class Separator:
     `special` counts the characters that no value may have in this form.
     """
 
-    before: Place
-    after: Place
+    before: Level
+    after: Level
     opens_trace: bool
     opens_event: bool
     tag: str
@@ -323,10 +323,10 @@ _LAST = re.compile(rf'" ?/>{_MARKUP}')
 _TAG = re.compile(r"</?[a-z]+>")
 _SPECIAL = re.compile(r"[<\x00-\x1f]")
 _MOVES = {
-    "<trace>": (Place.BETWEEN_TRACES, Place.IN_TRACE),
-    "</trace>": (Place.IN_TRACE, Place.BETWEEN_TRACES),
-    "<event>": (Place.IN_TRACE, Place.IN_EVENT),
-    "</event>": (Place.IN_EVENT, Place.IN_TRACE),
+    "<trace>": (Level.BETWEEN_TRACES, Level.IN_TRACE),
+    "</trace>": (Level.IN_TRACE, Level.BETWEEN_TRACES),
+    "<event>": (Level.IN_TRACE, Level.IN_EVENT),
+    "</event>": (Level.IN_EVENT, Level.IN_TRACE),
 }
 
 
@@ -342,7 +342,7 @@ def read_separator(text: str) -> Separator:
         raise Irregular
     before, after, opened = _walked(match[1])
     # At most one event begins here, and if a trace does, the event is in it.
-    if opened not in ("", "<trace>", "<event>", "<trace><event>") or after == Place.BETWEEN_TRACES:
+    if opened not in ("", "<trace>", "<event>", "<trace><event>") or after == Level.BETWEEN_TRACES:
         raise Irregular
     return Separator(
         before=before,
@@ -359,13 +359,13 @@ def specials(text: str) -> int:
     return len(_SPECIAL.findall(text))
 
 
-def _walked(markup: str) -> tuple[Place, Place, str]:
+def _walked(markup: str) -> tuple[Level, Level, str]:
     """The levels these tags lead from and to, and the opening tags among them."""
-    before = after = Place.UNCHANGED
+    before = after = Level.UNCHANGED
     opened = ""
     for tag in _TAG.findall(markup):
         source, target = _MOVES[tag]
-        if before == Place.UNCHANGED:
+        if before == Level.UNCHANGED:
             before = source
         elif source != after:
             raise Irregular

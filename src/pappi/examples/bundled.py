@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pappi.examples.claims import simulate_claims
-from pappi.examples.events import Event, write_csv, write_xes
 from pappi.examples.hospital import simulate_hospital
+from pappi.examples.simulation import Event, write_csv, write_xes
 from pappi.values import Terms
 
 DIRECTORY = Path(__file__).parent

@@ -16,8 +16,7 @@ from datetime import date, datetime, time, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from pappi.examples.chance import Chance, Weighted, days_of
-from pappi.examples.events import Event, Value
+from pappi.examples.simulation import Chance, Event, Value, Weighted, days_of
 
 ZONE = ZoneInfo("Europe/Berlin")
 FIRST, UNTIL = date(2024, 1, 1), date(2026, 1, 1)

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from pappi.examples.chance import Chance, Weighted, days_of
-from pappi.examples.events import Event, Value
+from pappi.examples.simulation import Chance, Event, Value, Weighted, days_of
 
 ZONE = ZoneInfo("Europe/Amsterdam")
 FIRST, UNTIL = date(2024, 1, 1), date(2026, 1, 1)

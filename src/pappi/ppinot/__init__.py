@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from pappi.lazy import lazy_imports
 from pappi.ppinot.canonical import anchor_time, canonical_form, reduced_form, with_default_bounds
 from pappi.ppinot.checks import check_catalogue, require_sound
+from pappi.ppinot.expressions.grammar import render
 from pappi.ppinot.expressions.nodes import (
     AnyLiteral,
     Apply,
@@ -38,7 +39,6 @@ from pappi.ppinot.expressions.nodes import (
     TextLiteral,
     TruthLiteral,
 )
-from pappi.ppinot.expressions.render import render
 from pappi.ppinot.model import (
     EVERY_CASE,
     AggregatedMeasure,
@@ -161,8 +161,8 @@ if TYPE_CHECKING:
         sum_of,
         time,
     )
+    from pappi.ppinot.notations.document import quoted_text
     from pappi.ppinot.notations.java import ignored_by_java
-    from pappi.ppinot.notations.layout import quoted_text
     from pappi.ppinot.notations.objects import from_ppinot4py
     from pappi.ppinot.notations.sentences import phrase, sentence
     from pappi.ppinot.understanding import Reading, Understanding, understand

@@ -352,10 +352,10 @@ def _distribution_problems(ppi: Ppi) -> Iterator[Problem]:
     if all(measure.function is not Aggregation.DISTRIBUTION for measure in every):
         return
     if not isinstance(ppi.measure, AggregatedMeasure):
-        message = "a formula needs numbers, and a distribution is many of them"
+        message = "a formula needs single numbers, but a distribution is many"
         yield Problem(ppi.position, message, "use the median, a percentile or a share in it")
     elif ppi.target is not None or ppi.group_targets:
-        message = "a target is for one number, and a distribution is many of them"
+        message = "a target is for one number, but a distribution is many"
         hint = "give the target to a median, percentile or share of the same measure"
         yield Problem(ppi.position, message, f"{hint}: read off the same release, it costs nothing")
 
@@ -378,16 +378,16 @@ def _view_problems(ppi: Ppi) -> Iterator[Problem]:
     elif isinstance(view, Rolling):
         message, hint = _rolling_problem(view, grid)
     elif isinstance(view, ToDate) and not fits_to_date(view, grid):
-        message = f"'{view}' cannot be made of the periods of '{grid}'"
+        message = f"'{view}' cannot be made up of the periods of '{grid}'"
         hint = "write e.g. scope: every month"
     elif isinstance(view, Change) and not has_year_ago(view, grid):
-        message = f"'{grid}' has no same period last year"
-        hint = "ask every day, week, month, quarter or year"
+        message = f"'{grid}' has no matching period last year"
+        hint = "use every day, week, month, quarter or year"
     functions = [measure for _, measure in aggregated_measures(ppi.measure)]
     adds_up = all(measure.function in _ADD_UP for measure in functions)
     if not message and isinstance(view, Rolling | ToDate) and not adds_up:
-        message = f"'{view}' cannot be shown of minima, maxima and percentiles"
-        hint = "those of several periods do not follow from those of each; ask for longer periods"
+        message = f"'{view}' cannot be shown for minima, maxima or percentiles"
+        hint = "they do not follow from those of each period; ask for longer periods"
     if message:
         yield Problem(ppi.position, message, hint)
 
@@ -402,17 +402,17 @@ def _between_problem(ppi: Ppi, view: Between) -> tuple[str, str]:
     if view.first == view.second:
         return "a group is compared with itself", known
     if ppi.group_targets:
-        return "a comparison of groups has one target for both", "write one target"
+        return "a comparison of groups takes one target, for both", "write one target"
     return "", ""
 
 
 def _rolling_problem(view: Rolling, grid: Grid) -> tuple[str, str]:
     periods = periods_rolled(view, grid)
     if periods is None:
-        message = f"'{view}' is no whole number of the periods of '{grid}'"
+        message = f"'{view}' is not a whole number of the periods of '{grid}'"
         return message, "say how many periods: rolling 3 periods"
     if periods < 2:
-        return f"'{view}' is one period alone", "take at least two"
+        return f"'{view}' covers one period alone", "take at least two"
     return "", ""
 
 

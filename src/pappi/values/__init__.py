@@ -3,18 +3,18 @@
 Nothing here knows of logs, databases or randomness, and nothing that privacy depends on is a
 float.
 
-    epsilon         privacy loss, counted in billionths, and what a block has left of its budget
-    privacy         what is protected: the unit and the adjacency; the plain JSON that is hashed
+    privacy         what is protected: the unit and the adjacency; privacy loss, counted in
+                    billionths; the plain JSON that is hashed
     public_log      a log's public facts: vocabulary, bounds, horizon, and its terms
     periods         calendar periods, grids and the horizon of a log
     units           how quantities are shown, and durations as people write them
     working_time    working calendars, read and written
-    access          keys, rights, and an analyst's share of the budget
+    access          keys, rights, what is left of a budget, and an analyst's share of it
     answers         quotes before a release, and answers after it
     wording         names in quotes, and suggestions of names, for messages
 """
 
-from pappi.values.access import RIGHTS, Grant, KeyRecord, Right, Role, require_name
+from pappi.values.access import RIGHTS, BudgetLine, Grant, KeyRecord, Right, Role, require_name
 from pappi.values.answers import (
     CONFIDENCE,
     CONFIDENCES,
@@ -50,7 +50,6 @@ from pappi.values.answers import (
     bands_between,
     judge,
 )
-from pappi.values.epsilon import NANO, ZERO, BudgetLine, Epsilon
 from pappi.values.periods import (
     Calendar,
     Grid,
@@ -60,7 +59,17 @@ from pappi.values.periods import (
     midnight_us,
     zone_called,
 )
-from pappi.values.privacy import CASE, JSON, UNDER_REPLACE, Adjacency, Per, PrivacyUnit
+from pappi.values.privacy import (
+    CASE,
+    JSON,
+    NANO,
+    UNDER_REPLACE,
+    ZERO,
+    Adjacency,
+    Epsilon,
+    Per,
+    PrivacyUnit,
+)
 from pappi.values.public_log import (
     NO_DEFAULTS,
     UNIT_INTERVAL,

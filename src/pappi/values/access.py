@@ -1,4 +1,4 @@
-"""Who may do what: keys, their rights, and an analyst's share of a log's budget."""
+"""Who may do what: keys, their rights, what is left of a budget, and an analyst's share of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from pappi.errors import NotAllowed, UsageError
-from pappi.values.epsilon import Epsilon
+from pappi.values.privacy import ZERO, Epsilon
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.@-]{0,63}")
 
@@ -60,6 +60,37 @@ class Grant:
     log: str
     analyst: str
     per_block: Epsilon
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetLine:
+    """How much of a block's budget is spent, and how much is held for subscriptions.
+
+    An analyst with a share of the budget also has their own limits. A block is
+    `frozen` if a part of the ledger was lost, so that nobody knows what is left of it.
+    """
+
+    block: str
+    limit: Epsilon
+    spent: Epsilon
+    held: Epsilon = ZERO
+    own_limit: Epsilon | None = None
+    own_used: Epsilon = ZERO
+    frozen: bool = False
+
+    @property
+    def left(self) -> Epsilon:
+        if self.frozen:
+            return ZERO
+        left = self.limit - self.spent - self.held
+        if self.own_limit is not None:
+            left = min(left, self.own_limit - self.own_used)
+        return max(left, ZERO)
+
+    @property
+    def share(self) -> float:
+        """The part that is spent, from 0 to 1; a block without budget counts as used up."""
+        return min(self.spent.nano / self.limit.nano, 1.0) if self.limit.nano else 1.0
 
 
 def require_name(name: str, of: str) -> str:

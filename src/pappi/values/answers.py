@@ -14,9 +14,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Protocol
 
-from pappi.values.epsilon import Epsilon
 from pappi.values.periods import Period
-from pappi.values.privacy import Adjacency, PrivacyUnit
+from pappi.values.privacy import Adjacency, Epsilon, PrivacyUnit
 
 REHEARSAL = "Rehearsal: all cases are made up, nothing was released"
 """Shown with every rehearsed answer."""

@@ -1,10 +1,15 @@
-"""What is protected, and what counts as a neighbouring log."""
+"""What is protected, what counts as a neighbouring log, and how much may be lost.
+
+Epsilon is counted in whole billionths, so that a budget is never a sum of floats.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from pappi.errors import UsageError
@@ -109,3 +114,58 @@ class PrivacyUnit:
 
 
 CASE = PrivacyUnit()
+
+
+# --- privacy loss --------------------------------------------------------------------
+
+NANO = 10**9
+MOST_EPSILON = 10**6
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Epsilon:
+    """An amount of privacy loss.
+
+    >>> Epsilon.of("0.1") + Epsilon.of("0.2") == Epsilon.of("0.3")
+    True
+    >>> str(Epsilon.of("0.10"))
+    '0.1'
+    """
+
+    nano: int
+
+    @classmethod
+    def of(cls, amount: str | float | Decimal) -> Epsilon:
+        """The amount as written in decimal; a float counts as its shortest decimal form."""
+        text = str(amount).strip()
+        try:
+            # Decimal would also take other scripts' digits, which few can read.
+            decimal = Decimal(text if text.isascii() else "")
+        except InvalidOperation:
+            raise UsageError(f"{amount!r} is not an epsilon", hint="write e.g. 0.1") from None
+        if not decimal.is_finite() or not 0 <= decimal <= MOST_EPSILON:
+            raise UsageError(f"epsilon must be from 0 to {MOST_EPSILON:,}")
+        if decimal != round(decimal, 9):
+            raise UsageError("epsilon has at most 9 decimals")
+        return cls(int(decimal * NANO))
+
+    @property
+    def fraction(self) -> Fraction:
+        return Fraction(self.nano, NANO)
+
+    def __add__(self, other: Epsilon) -> Epsilon:
+        return Epsilon(self.nano + other.nano)
+
+    def __sub__(self, other: Epsilon) -> Epsilon:
+        return Epsilon(self.nano - other.nano)
+
+    def __str__(self) -> str:
+        text = f"{Decimal(self.nano) / NANO:f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+
+    def __float__(self) -> float:
+        """For showing and for predicted errors; never for a decision."""
+        return self.nano / NANO
+
+
+ZERO = Epsilon(0)

@@ -15,9 +15,8 @@ from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pappi.values.epsilon import Epsilon
 from pappi.values.periods import Calendar, Grid
-from pappi.values.privacy import CASE, Adjacency, PrivacyUnit
+from pappi.values.privacy import CASE, Adjacency, Epsilon, PrivacyUnit
 from pappi.values.working_time import DayTable, WorkingCalendar, working_days_of
 
 

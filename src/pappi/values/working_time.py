@@ -42,6 +42,7 @@ MOST_TEXT = 60_000
 _LONG_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _DAYS = tuple(name[:3] for name in _LONG_DAYS)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_HOURS = re.compile(r"\d|(?:always|closed)$", re.IGNORECASE)
 _LISTED = 20
 
 
@@ -86,7 +87,7 @@ class WorkingCalendar:
         if len(self.holidays) > MOST_DATES:
             raise ValueError(f"a calendar has at most {MOST_DATES} free days")
         if any(day >= following for day, following in pairwise(self.holidays)):
-            raise ValueError("free days are not in order, each once")
+            raise ValueError("free days must be in order, without repeats")
         _check_countries(self.countries)
         if self.zone is not None:
             _check_spelling(self.zone, _known_zone(self.zone))
@@ -179,7 +180,7 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _Draft:
     """What has been read of a line so far."""
 
     hours: list[_Hours] = field(default_factory=list)
@@ -202,7 +203,7 @@ def parse_calendar(text: str) -> WorkingCalendar:
     """
     if len(text) > MOST_TEXT:
         raise ValueError(f"a calendar is written in at most {MOST_TEXT} characters")
-    reading = _Reading()
+    reading = _Draft()
     spaced = " ".join(text.replace("–", "-").replace(",", " , ").replace(";", " ; ").split())
     for part in filter(
         None, map(str.strip, spaced.replace(" -", "-").replace("- ", "-").split(";"))
@@ -214,7 +215,7 @@ def parse_calendar(text: str) -> WorkingCalendar:
     return reading.calendar()
 
 
-def _read_clause(part: str, reading: _Reading) -> None:
+def _read_clause(part: str, reading: _Draft) -> None:
     word, _, rest = part.partition(" ")
     match word.lower():
         case "except":
@@ -228,7 +229,7 @@ def _read_clause(part: str, reading: _Reading) -> None:
             reading.hours.append(_hours_of(part.replace(",", " ").split()))
 
 
-def _read_exception(rest: str, reading: _Reading) -> None:
+def _read_exception(rest: str, reading: _Draft) -> None:
     words = rest.split()
     if words and words[0].lower() == "holidays":
         if len(words) < 3 or words[1].lower() != "in":
@@ -276,16 +277,12 @@ class _Hours:
 
 def _hours_of(words: Sequence[str]) -> _Hours:
     """The days and hours of a part."""
-    days = tuple(takewhile(lambda word: not _is_hours(word), words))
+    days = tuple(takewhile(lambda word: not _HOURS.match(word), words))
     hours = [word.lower() for word in words[len(days) :]]
     numbers = dict.fromkeys(number for word in days for number in _read_weekdays(word))
     if not hours:
         raise ValueError("hours are missing, as in Mon-Fri 09:00-17:00")
     return _Hours(tuple(numbers) or tuple(range(len(_DAYS))), _read_spans(hours))
-
-
-def _is_hours(word: str) -> bool:
-    return word[0].isdigit() or word.lower() in {"always", "closed"}
 
 
 def _read_weekdays(word: str) -> Iterator[int]:
@@ -541,14 +538,15 @@ def working_days_of(
 
 # --- local working hours ------------------------------------------------------------------
 
-_WeekUs = tuple[tuple[Span, ...], ...]
-
 
 class _LocalHours:
     """The working hours of each local day, in microseconds after its midnight."""
 
     def __init__(self, calendar: WorkingCalendar, first_year: int, last_year: int) -> None:
-        self._week = _week_us(calendar.week)
+        self._week = tuple(
+            tuple((window.start * _MINUTE_US, window.end * _MINUTE_US) for window in day)
+            for day in calendar.week
+        )
         self._free = {day.toordinal() - _EPOCH_DAY for day in calendar.holidays}
         for place in calendar.countries:
             days = public_holidays(place, first_year, last_year)
@@ -558,13 +556,6 @@ class _LocalHours:
         if day in self._free:
             return ()
         return self._week[date.fromordinal(day + _EPOCH_DAY).weekday()]
-
-
-def _week_us(week: Week) -> _WeekUs:
-    return tuple(
-        tuple((window.start * _MINUTE_US, window.end * _MINUTE_US) for window in day)
-        for day in week
-    )
 
 
 # --- from the wall clock to UTC -----------------------------------------------------------

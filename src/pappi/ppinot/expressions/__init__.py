@@ -1,8 +1,7 @@
 """The closed expression grammar: parsed, typed, total, and never executed as code.
 
 nodes       the abstract syntax, and ways to walk through it
-parser      text into nodes, with the exact place of every problem
-render      nodes into canonical text
+grammar     text into nodes, with the exact place of every problem, and nodes into canonical text
 kinds       what kind of value an expression has, and what is wrong with it
 evaluation  the value of an expression, or the range it lies in
 """

@@ -29,7 +29,7 @@ from pappi.ppinot.expressions.nodes import (
 )
 from pappi.values import CONTROL, Kind, did_you_mean, listed, quoted
 
-Names = Mapping[str, Kind | None]
+KindsByName = Mapping[str, Kind | None]
 
 _LITERALS: dict[type[Expression], Kind] = {
     NumberLiteral: Kind.NUMBER,
@@ -93,7 +93,7 @@ _WITH_ARTICLE = {
 
 
 def kind_of(
-    expression: Expression, names: Names, noun: str = "name"
+    expression: Expression, names: KindsByName, noun: str = "name"
 ) -> tuple[Kind | None, list[Problem]]:
     """The kind of an expression over the given names, and everything wrong with it.
 
@@ -114,7 +114,7 @@ def mismatch_hint(left: Kind, right: Kind) -> str:
 
 
 class _Finder:
-    def __init__(self, names: Names, noun: str) -> None:
+    def __init__(self, names: KindsByName, noun: str) -> None:
         self._names = names
         self._noun = noun
         self.problems: list[Problem] = []

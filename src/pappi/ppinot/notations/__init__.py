@@ -9,15 +9,13 @@ The ending of a file's name tells most of them apart; two kinds of JSON, and fil
 known ending, are told by what they hold. In Python, definitions can also be a dict with the keys of
 YAML, or be built (`builder`); measures of ppinot4py are read from its `objects`.
 
-No notation knows another, but that what PPINOT JSON has no words for is written there as in a
-catalogue. What they share:
+No notation knows another, except that a BPMN model draws the objects which PPINOT JSON writes out,
+and that what these have no words for is written as in a catalogue. What they share:
 
-    document     texts into nodes, and what is wrong with them
+    document     texts into nodes, what is wrong with them, and YAML and JSON as they are laid out
     shapes       the small language that describes a notation once: it reads, writes, makes a schema
     quantities   numbers with units: bounds, epsilon, units, targets
-    layout       mappings, lists and texts laid out as YAML or JSON
     building     what all of them make alike
-    metamodel    the objects of PPINOT's own meta-model, which `java` writes out and `bpmn` draws
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ from pappi.ppinot.notations.document import (
     ListNode,
     MapNode,
     Node,
-    Reading,
+    ReadCatalogue,
     file_text,
     read_document,
 )
@@ -53,31 +51,33 @@ if TYPE_CHECKING:
     from pappi.ppinot.notations.builder import Indicator
 
 
-class Read(Protocol):
+class Reader(Protocol):
     """Reads a text of the given file.
 
     `log` is the log the PPIs are about, if the caller says; without `lifecycle` the log does not
     tell the start of an activity from its completion.
     """
 
-    def __call__(self, text: str, file: str, log: str | None, /, *, lifecycle: bool) -> Reading: ...
+    def __call__(
+        self, text: str, file: str, log: str | None, /, *, lifecycle: bool
+    ) -> ReadCatalogue: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
     """How a notation is read and, where it can be, written; which endings of files are its own."""
 
-    read: Read
+    read: Reader
     write: Callable[[Catalogue], str] | None = None
     endings: tuple[str, ...] = ()
 
 
-def whole_catalogue(parse: Callable[[str, str], Catalogue]) -> Read:
+def whole_catalogue(parse: Callable[[str, str], Catalogue]) -> Reader:
     """Reads a notation whose texts name their log themselves, and events as the model does."""
 
-    def read(text: str, file: str, log: str | None, /, **_: bool) -> Reading:
+    def read(text: str, file: str, log: str | None, /, **_: bool) -> ReadCatalogue:
         catalogue = parse(text, file)
-        return Reading(replace(catalogue, log=log) if log else catalogue)
+        return ReadCatalogue(replace(catalogue, log=log) if log else catalogue)
 
     return read
 
@@ -147,7 +147,7 @@ def definitions_in(
     log: str | None = None,
     *,
     lifecycle: bool = True,
-) -> Reading:
+) -> ReadCatalogue:
     """The same, with remarks; without `lifecycle` every event of the log is a completion."""
     if isinstance(definitions, str | Path):
         text, path = text_of(definitions)
@@ -159,7 +159,7 @@ def definitions_in(
         catalogue = definitions
     else:
         catalogue = _built(definitions, log)
-    return Reading(replace(catalogue, log=log) if log else catalogue)
+    return ReadCatalogue(replace(catalogue, log=log) if log else catalogue)
 
 
 def _built(indicator: Indicator, log: str | None) -> Catalogue:
@@ -200,7 +200,7 @@ def text_of(definitions: str | Path) -> tuple[str, Path | None]:
 
 def parse_definitions(
     text: str, notation: str, file: str, log: str | None = None, *, lifecycle: bool = True
-) -> Reading:
+) -> ReadCatalogue:
     """The catalogue a text says in a notation, with remarks."""
     return _format(notation).read(text, file, log, lifecycle=lifecycle)
 

@@ -1,7 +1,7 @@
 """PPIs in a BPMN 2.0 model: the `ppiset` extension that Visual PPINOT draws.
 
 Measures, connectors and PPIs of the diagram become the objects of PPINOT's meta-model. What these
-mean is said once, in `notations.metamodel`; problems carry the line of the XML element.
+mean is said once, in `notations.java`; problems carry the line of the XML element.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from xml.parsers import expat
 
-from pappi.errors import DefinitionError, Position
-from pappi.ppinot.expressions.parser import refusal
+from pappi.errors import Position
+from pappi.ppinot.expressions.grammar import refusal
 from pappi.ppinot.notations.document import (
     MAX_FILE,
     BrokenNode,
@@ -20,10 +20,10 @@ from pappi.ppinot.notations.document import (
     MapNode,
     Node,
     Problems,
-    Reading,
+    ReadCatalogue,
     ScalarNode,
 )
-from pappi.ppinot.notations.metamodel.conditions import (
+from pappi.ppinot.notations.java.conditions import (
     BPMN,
     DATA,
     GENERIC,
@@ -32,7 +32,7 @@ from pappi.ppinot.notations.metamodel.conditions import (
     STATE,
     STATES,
 )
-from pappi.ppinot.notations.metamodel.documents import reading_of
+from pappi.ppinot.notations.java.documents import reading_of
 from pappi.values import quoted
 
 NAMESPACE = "http://www.isa.us.es/ppinot"
@@ -45,7 +45,7 @@ MAX_DEPTH = 12
 
 def read_bpmn(
     text: str, file: str = "<bpmn>", log: str | None = None, *, lifecycle: bool = True
-) -> Reading:
+) -> ReadCatalogue:
     """The catalogue of a BPMN model's PPIs; DefinitionError with every problem in it.
 
     `log` names the log they are about. Without `lifecycle` every event of it is a completion.
@@ -212,7 +212,7 @@ class Model:
 
 # --- measures -------------------------------------------------------------------------
 
-Fields = dict[str, str | Node | None]
+Members = dict[str, str | Node | None]
 
 _KINDS = {
     kind.lower(): kind
@@ -265,47 +265,43 @@ class _Translation:
         }
         whole = [top for top in self._tops if top.get("id") not in parts]
         for element in self._ppis or whole:
-            if self._ppis:
-                yield self._ppi(element)
-            else:
-                yield self._whole(self._measure, element, 0) or BrokenNode(element.position)
+            yield self._ppi(element) if self._ppis else self._measure(element, 0)
 
-    def _whole(self, part: Callable[..., Node | None], element: Element, *more: int) -> Node | None:
-        """A part of an element, broken where there is something wrong in it."""
-        try:
-            return part(element, *more)
-        except DefinitionError as error:
-            self._problems.extend(error.problems)
-            return BrokenNode(element.position)
+    def _broken(self, element: Element, message: str, hint: str = "") -> BrokenNode:
+        """What stands for an element with a problem: the others are read on."""
+        self._problems.add(element.position, message, hint)
+        return BrokenNode(element.position)
 
     def _ppi(self, ppi: Element) -> Node:
         self._groups = tuple(dict.fromkeys(target.get("value") for target in _composed(ppi)))
-        parts = {
-            "measuredBy": self._measured,
-            "target": _target,
-            "catalogue": _group_targets,
-            "scope": _scope,
+        fields: Members = {
+            **_words(ppi),
+            "measuredBy": self._measured(ppi),
+            "target": self._target(ppi),
+            "catalogue": self._group_targets(ppi),
+            "scope": self._scope(ppi),
+            "process": self._process,
         }
-        broken_or_whole = {key: self._whole(part, ppi) for key, part in parts.items()}
-        fields = {**_words(ppi), **broken_or_whole, "process": self._process}
         return _record(fields, ppi.position)
 
     def _measured(self, ppi: Element) -> Node:
         reference = ppi.get("measuredby")
         if reference not in self._measures:
             message = f"this PPI is measured by {quoted(reference)}"
-            raise refusal(ppi.position, f"{message}, which is not a measure in this file")
+            return self._broken(ppi, f"{message}, which is not a measure in this file")
         return self._measure(self._measures[reference], 0)
 
-    def _measure(self, measure: Element, depth: int) -> MapNode:
+    def _measure(self, measure: Element, depth: int) -> Node:
         self._count += 1
         if depth > MAX_DEPTH or self._count > MAX_MEASURES:
             message = "measures refer to each other in a circle, or too often"
-            raise refusal(measure.position, message)
-        described: Fields = {
+            return self._broken(measure, message)
+        if measure.tag not in _KINDS:
+            return self._broken(measure, f"unknown kind of measure {quoted(measure.tag)}")
+        described: Members = {
             "id": measure.get("id"),
             "name": measure.get("name"),
-            "kind": _KINDS.get(measure.tag),
+            "kind": _KINDS[measure.tag],
             "unitOfMeasure": measure.get("unitofmeasure"),
             "description": measure.get("description"),
             # A PPI says its process itself; a measure that becomes one has to.
@@ -313,65 +309,60 @@ class _Translation:
         }
         return _record({**described, **self._fields(measure, depth)}, measure.position)
 
-    def _fields(self, measure: Element, depth: int) -> Fields:
+    def _fields(self, measure: Element, depth: int) -> Members:
         """What is particular to the kind of measure."""
-        match _KINDS.get(measure.tag):
+        match _KINDS[measure.tag]:
             case "CountMeasure":
                 tag = _TO_DATA if self._of(measure, _TO_DATA) else _TO_ELEMENT
-                return {"when": self._instant(self._one(measure, tag, "an element"))}
+                return {"when": self._one(measure, tag, "an element", self._instant)}
             case "TimeMeasure":
                 return self._time(measure)
             case "AggregatedMeasure":
                 return self._aggregated(measure, depth)
             case "StateConditionMeasure":
-                return {"condition": self._state_of(self._one(measure, _TO_ELEMENT, "an element"))}
-            case "DataMeasure" | "DataPropertyConditionMeasure" as kind:
-                connector = self._one(measure, _TO_DATA, "a data object")
-                holds = _property(connector)
-                if kind != "DataMeasure":
-                    return {"condition": holds}
-                return {"dataContentSelection": _selection(connector), "precondition": holds}
-            case None:
-                raise refusal(measure.position, f"unknown kind of measure {quoted(measure.tag)}")
+                return {"condition": self._one(measure, _TO_ELEMENT, "an element", self._state_of)}
+            case "DataPropertyConditionMeasure":
+                return {"condition": self._one(measure, _TO_DATA, "a data object", _property)}
+            case "DataMeasure":
+                selection = self._one(measure, _TO_DATA, "a data object", _selection)
+                holds = map(_property, self._of(measure, _TO_DATA))
+                return {"dataContentSelection": selection, "precondition": next(holds, None)}
             case _:
                 return self._derived(measure, depth)
 
-    def _time(self, measure: Element) -> Fields:
+    def _time(self, measure: Element) -> Members:
         ends = {
             (to.get("type") or to.get("conditiontype")).lower(): to
             for to in self._of(measure, _TIME)
         }
         if ends.keys() != {"from", "to"} or len(self._of(measure, _TIME)) > len(ends):
-            message = "a time measure needs one connector 'from' and one 'to'"
-            raise refusal(measure.position, message)
+            broken = self._broken(measure, "a time measure needs one connector 'from' and one 'to'")
+            return {"from": broken, "to": broken}
         return {
-            **{end: self._whole(self._instant, connector) for end, connector in ends.items()},
+            **{end: self._instant(connector) for end, connector in ends.items()},
             "timeMeasureType": measure.get("timemeasuretype").upper() or "LINEAR",
             "singleInstanceAggFunction": measure.get("singleinstanceaggfunction"),
         }
 
-    def _derived(self, measure: Element, depth: int) -> Fields:
+    def _derived(self, measure: Element, depth: int) -> Members:
         connectors = self._of(measure, _USES)
         if len({connector.get("variable") for connector in connectors}) < len(connectors):
-            message = "two measures of a formula have the same variable"
-            raise refusal(measure.position, message)
-        variables = {
-            to.get("variable"): self._whole(self._referred, to, depth) for to in connectors
-        }
+            self._broken(measure, "two measures of a formula have the same variable")
+        variables: Members = {to.get("variable"): self._referred(to, depth) for to in connectors}
         formula = measure.get("function")
         return {"function": formula, "usedMeasureMap": _record(variables, measure.position)}
 
-    def _aggregated(self, measure: Element, depth: int) -> Fields:
+    def _aggregated(self, measure: Element, depth: int) -> Members:
         inner = next((child for child in measure.children if child.tag.endswith("measure")), None)
         if inner is not None:
-            base = self._whole(self._measure, inner, depth + 1)
+            base: Node | None = self._measure(inner, depth + 1)
         else:
-            connector = self._one(measure, _AGGREGATES, "the measure it aggregates")
-            base = self._whole(self._referred, connector, depth)
+            what = "the measure it aggregates"
+            base = self._one(measure, _AGGREGATES, what, lambda to: self._referred(to, depth))
         function = measure.get("aggregationfunction")
         return {"aggregationFunction": function, "baseMeasure": base, **self._grouping(measure)}
 
-    def _grouping(self, measure: Element) -> Fields:
+    def _grouping(self, measure: Element) -> Members:
         connectors = self._of(measure, _GROUPED)
         if not connectors:
             return {}
@@ -387,12 +378,12 @@ class _Translation:
             "keys": _listing(groups, place) if groups else None,
         }
 
-    def _referred(self, connector: Element, depth: int) -> MapNode:
+    def _referred(self, connector: Element, depth: int) -> Node:
         reference = connector.get("targetref")
         if reference in self._measures:
             return self._measure(self._measures[reference], depth + 1)
         message = f"there is no measure with the id {quoted(reference)} in this set"
-        raise refusal(connector.position, message)
+        return self._broken(connector, message)
 
     # --- connectors ---------------------------------------------------------------------
     # The arrows of the diagram, from a measure to the element of the process it is about, which
@@ -405,18 +396,22 @@ class _Translation:
         connectors = self._from.get(measure.get("id"), [])
         return [connector for connector in connectors if connector.tag == tag]
 
-    def _one(self, measure: Element, tag: str, what: str) -> Element:
-        """The only connector of a kind."""
+    def _one(
+        self, measure: Element, tag: str, what: str, read: Callable[[Element], Node | None]
+    ) -> Node | None:
+        """What the only connector of a kind says."""
         connectors = self._of(measure, tag)
         if len(connectors) == 1:
-            return connectors[0]
+            return read(connectors[0])
         message = f"the measure {quoted(measure.get('id'))} needs one connector to {what}"
-        raise refusal(measure.position, f"{message}, and has {len(connectors)}")
+        return self._broken(measure, f"{message}, and has {len(connectors)}")
 
-    def _instant(self, connector: Element) -> MapNode:
+    def _instant(self, connector: Element) -> Node:
         """When the element of a connector enters a state."""
-        target, state = self._target(connector), connector.get("state")
-        fields: Fields
+        target, state = self._flow.get(connector.get("targetref")), connector.get("state")
+        fields: Members
+        if target is None:
+            return self._unknown_element(connector)
         if target.tag.startswith("data") or (state and state.upper() not in STATES):
             fields = {"changesToState": _data_state(connector)}
         elif target.tag in _PROCESS or (not target.name and target.tag in _BORDERS):
@@ -433,23 +428,73 @@ class _Translation:
         else:
             reference = quoted(connector.get("targetref"))
             message = f"the element {reference} has no name to look up in the log"
-            raise refusal(connector.position, message)
+            return self._broken(connector, message)
         return _record({"kind": INSTANT, **fields}, connector.position)
 
-    def _state_of(self, connector: Element) -> MapNode:
+    def _state_of(self, connector: Element) -> Node:
         """In which state an element is."""
-        target = self._target(connector)
+        target = self._flow.get(connector.get("targetref"))
+        if target is None:
+            return self._unknown_element(connector)
         is_data = target.tag.startswith("data")
         state = _data_state(connector) if is_data else _state(connector, connector.get("state"))
-        fields: Fields = {"kind": STATE, "appliesTo": target.name, "state": state}
+        fields: Members = {"kind": STATE, "appliesTo": target.name, "state": state}
         return _record(fields, connector.position)
 
-    def _target(self, connector: Element) -> FlowElement:
-        reference = connector.get("targetref")
-        if reference in self._flow:
-            return self._flow[reference]
-        message = f"there is no element with the id {quoted(reference)} in this file"
-        raise refusal(connector.position, message)
+    def _unknown_element(self, connector: Element) -> BrokenNode:
+        reference = quoted(connector.get("targetref"))
+        return self._broken(connector, f"there is no element with the id {reference} in this file")
+
+    # --- which target, over which cases ---------------------------------------------------
+
+    def _target(self, ppi: Element) -> Node | None:
+        target = self._no_text(ppi, "target")
+        for kind in target.children if target else ():
+            if kind.tag not in (_SIMPLE, _COMPOSED):
+                message = f"unknown kind of target {quoted(kind.tag)}"
+                return self._broken(kind, message, "write simpleTarget or composedTarget")
+        simple = target and target.child(_SIMPLE)
+        if not simple:
+            return None
+        limits = {"refMin": simple.get("lowerbound"), "refMax": simple.get("upperbound")}
+        return _record(limits, simple.position)
+
+    def _group_targets(self, ppi: Element) -> Node | None:
+        """Targets of single groups, in the words of a catalogue."""
+        groups: dict[str, str | Node | None] = {}
+        for target in _composed(ppi):
+            value, low, high = (target.get(name) for name in ("value", "lowerbound", "upperbound"))
+            if not value or not (low or high):
+                self._broken(target, "the target of a group needs its value and a limit")
+                continue
+            if value in groups:
+                self._broken(target, f"the group {quoted(value)} has two targets")
+            words = f"at least {low}" if low else f"at most {high}"
+            words = f"between {low} and {high}" if low and high else words
+            groups[value] = _scalar(words, target.position)
+        if not groups:
+            return None
+        by_group = _record({"groups": _record(groups, ppi.position)}, ppi.position)
+        return _record({"target": by_group}, ppi.position)
+
+    def _scope(self, ppi: Element) -> Node | None:
+        scope = self._no_text(ppi, "scope")
+        if scope is None or not scope.children:
+            return None
+        chosen = scope.children[0]
+        if chosen.tag not in _SCOPES:
+            message = f"unknown kind of scope {quoted(chosen.tag)}"
+            return self._broken(chosen, message, "write simpleTimeFilter or lastInstancesFilter")
+        kind, names = _SCOPES[chosen.tag]
+        fields = {"kind": kind, **{name: chosen.get(name.lower()) for name in names}}
+        return _record(fields, chosen.position)
+
+    def _no_text(self, ppi: Element, key: str) -> Element | None:
+        """The element of that name; an attribute would be a text."""
+        if ppi.get(key):
+            message = f"the {key} of a PPI must be an element; this text has no known form"
+            self._broken(ppi, message)
+        return ppi.child(key)
 
 
 def _state(connector: Element, state: str) -> MapNode:
@@ -468,7 +513,7 @@ def _property(connector: Element) -> MapNode | None:
     restriction = connector.get("restriction")
     if not restriction and not states:
         return None
-    fields: Fields = {"kind": PROPERTY, "restriction": restriction, "states": states}
+    fields: Members = {"kind": PROPERTY, "restriction": restriction, "states": states}
     return _record(fields, connector.position)
 
 
@@ -476,12 +521,12 @@ def _selection(connector: Element) -> MapNode:
     return _record({"selection": connector.get("datacontentselection")}, connector.position)
 
 
-# --- PPIs: who, what for, which target, over which cases -------------------------------
+# --- PPIs -----------------------------------------------------------------------------
 
 _SIMPLE, _COMPOSED = "simpletarget", "composedtarget"
 
 
-def _words(ppi: Element) -> Fields:
+def _words(ppi: Element) -> Members:
     """What a PPI says in words."""
     return {
         "id": ppi.get("id"),
@@ -508,46 +553,6 @@ def _texts(ppi: Element, tag: str, item: str) -> Node | None:
     return _listing(texts, ppi.position) if texts else None
 
 
-def _refuse_text(ppi: Element, key: str) -> None:
-    if ppi.get(key):
-        message = f"the {key} of a PPI must be an element; this text has no known form"
-        raise refusal(ppi.position, message)
-
-
-def _target(ppi: Element) -> Node | None:
-    _refuse_text(ppi, "target")
-    target = ppi.child("target")
-    if target is None:
-        return None
-    for kind in target.children:
-        if kind.tag not in (_SIMPLE, _COMPOSED):
-            message = f"unknown kind of target {quoted(kind.tag)}"
-            raise refusal(kind.position, message, "write simpleTarget or composedTarget")
-    simple = target.child(_SIMPLE)
-    if simple is None:
-        return None
-    limits = {"refMin": simple.get("lowerbound"), "refMax": simple.get("upperbound")}
-    return _record(limits, simple.position)
-
-
-def _group_targets(ppi: Element) -> Node | None:
-    """Targets of single groups, in the words of a catalogue."""
-    groups: dict[str, str | Node | None] = {}
-    for target in _composed(ppi):
-        value, low, high = (target.get(name) for name in ("value", "lowerbound", "upperbound"))
-        if not value or not (low or high):
-            raise refusal(target.position, "the target of a group needs its value and a limit")
-        if value in groups:
-            raise refusal(target.position, f"the group {quoted(value)} has two targets")
-        words = f"at least {low}" if low else f"at most {high}"
-        words = f"between {low} and {high}" if low and high else words
-        groups[value] = _scalar(words, target.position)
-    if not groups:
-        return None
-    by_group = _record({"groups": _record(groups, ppi.position)}, ppi.position)
-    return _record({"target": by_group}, ppi.position)
-
-
 def _composed(ppi: Element) -> list[Element]:
     """The targets of single groups."""
     target = ppi.child("target")
@@ -559,20 +564,6 @@ _SCOPES = {
     "simpletimefilter": ("SimpleTimeFilter", ("period", "frequency", "relative")),
     "lastinstancesfilter": ("LastInstancesFilter", ("numberOfInstances",)),
 }
-
-
-def _scope(ppi: Element) -> Node | None:
-    _refuse_text(ppi, "scope")
-    scope = ppi.child("scope")
-    if scope is None or not scope.children:
-        return None
-    chosen = scope.children[0]
-    if chosen.tag not in _SCOPES:
-        message = f"unknown kind of scope {quoted(chosen.tag)}"
-        raise refusal(chosen.position, message, "write simpleTimeFilter or lastInstancesFilter")
-    kind, names = _SCOPES[chosen.tag]
-    fields = {"kind": kind, **{name: chosen.get(name.lower()) for name in names}}
-    return _record(fields, chosen.position)
 
 
 # --- nodes: each value stands where its element does ----------------------------------

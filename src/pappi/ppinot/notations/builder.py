@@ -30,17 +30,17 @@ from decimal import Decimal
 from typing import overload
 
 from pappi.errors import DefinitionError, UsageError
+from pappi.ppinot.expressions.grammar import render
 from pappi.ppinot.expressions.nodes import Name, OneOf, TextLiteral
-from pappi.ppinot.expressions.render import render
 from pappi.ppinot.model import Catalogue
 from pappi.ppinot.notations.building import ID
 from pappi.ppinot.notations.yaml.catalogue import catalogue_from, write_yaml
 from pappi.values import CaseBorder, Epsilon
 
-Quantity = str | int | float | Decimal | timedelta
+NumberOrDuration = str | int | float | Decimal | timedelta
 """A number, or a duration: a `timedelta`, or as text, "7 days"."""
 
-Written = Mapping[str, object]
+Definition = Mapping[str, object]
 _LIMIT = re.compile(r"\s*-?[\d.]+\s*[^\W\d]*\s*")
 
 
@@ -51,7 +51,7 @@ _LIMIT = re.compile(r"\s*-?[\d.]+\s*[^\W\d]*\s*")
 class Event:
     """Events of a case, by what they have to satisfy. A plain text is the name of an activity."""
 
-    written: Written
+    written: Definition
 
 
 def event(
@@ -120,18 +120,18 @@ def _moment(what: Event | str) -> object:
 class CaseMeasure:
     """One value for each case. Compared with a limit, it is whether that is so."""
 
-    written: Written
+    written: Definition
 
-    def __lt__(self, limit: Quantity) -> CaseMeasure:
+    def __lt__(self, limit: NumberOrDuration) -> CaseMeasure:
         return self._compared("<", limit)
 
-    def __le__(self, limit: Quantity) -> CaseMeasure:
+    def __le__(self, limit: NumberOrDuration) -> CaseMeasure:
         return self._compared("<=", limit)
 
-    def __gt__(self, limit: Quantity) -> CaseMeasure:
+    def __gt__(self, limit: NumberOrDuration) -> CaseMeasure:
         return self._compared(">", limit)
 
-    def __ge__(self, limit: Quantity) -> CaseMeasure:
+    def __ge__(self, limit: NumberOrDuration) -> CaseMeasure:
         return self._compared(">=", limit)
 
     def __bool__(self) -> bool:
@@ -141,7 +141,7 @@ class CaseMeasure:
             hint='say "and", "or" and "not" in a formula: derive("a and not b", a=…, b=…)',
         )
 
-    def _compared(self, operator: str, limit: Quantity) -> CaseMeasure:
+    def _compared(self, operator: str, limit: NumberOrDuration) -> CaseMeasure:
         if isinstance(limit, timedelta):
             limit = f"{limit // timedelta(microseconds=1)} microseconds"
         elif isinstance(limit, float | Decimal):
@@ -226,7 +226,7 @@ def state(holds: str, *, of: str | None = None) -> CaseMeasure:
     return CaseMeasure({"state": _said(of=of, **{"is": holds})})
 
 
-def _truth(what: Truth) -> Written:
+def _truth(what: Truth) -> Definition:
     return what.written if isinstance(what, CaseMeasure) else occurs(what).written
 
 
@@ -240,8 +240,8 @@ class Indicator:
     `written` is its measure, and `keys` are the others, in the words of the catalogue notation.
     """
 
-    written: Written
-    keys: Written = field(default_factory=dict)
+    written: Definition
+    keys: Definition = field(default_factory=dict)
     log: str | None = None
 
     # --- what the measure says ---
@@ -267,7 +267,9 @@ class Indicator:
         """
         return self._measured(by={"data": attribute, "keys": list(keys)})
 
-    def within(self, low: Quantity, high: Quantity, *, loose: bool = False) -> Indicator:
+    def within(
+        self, low: NumberOrDuration, high: NumberOrDuration, *, loose: bool = False
+    ) -> Indicator:
         """The public bounds on what one case contributes; `loose` if most are far below.
 
         >>> _ = mean(time("Register", "Close")).within("0 days", "60 days")
@@ -290,7 +292,7 @@ class Indicator:
         """
         return self._measured(within=whole)
 
-    def value_within(self, low: Quantity, high: Quantity) -> Indicator:
+    def value_within(self, low: NumberOrDuration, high: NumberOrDuration) -> Indicator:
         """The public range of the value itself, as of a formula.
 
         >>> _ = number().value_within(0, 500)
@@ -315,14 +317,14 @@ class Indicator:
         more = _said(until=until, anchor=at, **{"from": since})
         return self.over({"every": period, **more} if more else f"every {period}")
 
-    def over(self, scope: str | Written) -> Indicator:
+    def over(self, scope: str | Definition) -> Indicator:
         """Another scope: "whole time", "last 6 months", "last 500 cases", or its mapping.
 
         >>> _ = number().over("every month in the last 2 years")
         """
         return self._with(scope=scope)
 
-    def target(self, aim: str | Written, *, tolerated: str | None = None) -> Indicator:
+    def target(self, aim: str | Definition, *, tolerated: str | None = None) -> Indicator:
         """Where the value should be, and what is still tolerated beyond that.
 
         >>> _ = number().target("at most 700", tolerated="at most 800")
@@ -566,13 +568,9 @@ def catalogue(
             "two of these PPIs have the same id",
             hint='name them: pappi.catalogue("claims", waiting=…, rejected=…), or .called("…")',
         )
-    written = [{"id": id_, "measure": ppi.written, **_without_id(ppi)} for id_, ppi in ids.items()]
+    written = [{**ppi.keys, "id": id_, "measure": ppi.written} for id_, ppi in ids.items()]
     amount = None if total is None else str(total)
     return catalogue_from({"log": log, **_said(total=amount), "ppis": written})
-
-
-def _without_id(ppi: Indicator) -> Written:
-    return {key: value for key, value in ppi.keys.items() if key != "id"}
 
 
 def _id_of(name: str) -> str:

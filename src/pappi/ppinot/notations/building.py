@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from itertools import islice
 
-from pappi.errors import Position
+from pappi.errors import Position, Problem
+from pappi.ppinot.expressions.grammar import KEYWORDS, MAX_DEPTH, MAX_DIVISORS, NOTHING
 from pappi.ppinot.expressions.nodes import (
     NOWHERE,
     Apply,
@@ -32,12 +33,15 @@ from pappi.ppinot.expressions.nodes import (
     height,
     walk,
 )
-from pappi.ppinot.expressions.parser import KEYWORDS, MAX_DEPTH, MAX_DIVISORS, NOTHING
 from pappi.ppinot.model import (
+    FIRST_DAY,
+    LAST_DAY,
     MAX_PERIODS,
     AggregatedMeasure,
     Aggregation,
+    Moment,
     MultiInstance,
+    Pick,
     Ppi,
     Recent,
     SingleInstance,
@@ -53,6 +57,7 @@ from pappi.values import (
     Grid,
     Kind,
     Unit,
+    did_you_mean,
     quoted,
 )
 
@@ -66,7 +71,7 @@ Sizes = Mapping[str, Fraction]
 """For each variable that is a duration: how many microseconds its unit has."""
 
 
-# --- tests of one event: its activity and its transition -------------------------------
+# --- tests of one event, and instants --------------------------------------------------
 
 TRANSITION_ATTRIBUTE = "lifecycle:transition"
 """The attribute that holds the transition of an activity's life cycle."""
@@ -89,11 +94,12 @@ def equals(attribute: str, value: str, position: Position = NOWHERE) -> Expressi
     return Binary(Operator.EQUAL, left, right, position=position)
 
 
-def is_transition(transition: str, position: Position = NOWHERE) -> Expression:
+def is_transition(*transitions: str, position: Position = NOWHERE) -> Expression:
     """Logs write a transition in various capitals."""
-    ways = tuple(TextLiteral(way, position=position) for way in spellings(transition))
-    if len(ways) == 1:
-        return equals(TRANSITION_ATTRIBUTE, transition, position)
+    spelt = [way for transition in transitions for way in spellings(transition)]
+    if len(spelt) == 1:
+        return equals(TRANSITION_ATTRIBUTE, spelt[0], position)
+    ways = tuple(TextLiteral(way, position=position) for way in spelt)
     return OneOf(Name(TRANSITION_ATTRIBUTE, position=position), ways, position=position)
 
 
@@ -104,6 +110,14 @@ def spellings(transition: str) -> tuple[str, ...]:
     """
     ways = (transition, transition.lower(), transition.upper(), transition.capitalize())
     return tuple(dict.fromkeys(ways))
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """An instant of a case as it is written; `pick` is which of several, if that is said."""
+
+    moment: Moment
+    pick: Pick | None = None
 
 
 def both(left: Expression, right: Expression) -> Expression:
@@ -194,6 +208,20 @@ def is_too_large(formula: Expression) -> bool:
     return height(formula) > MAX_DEPTH or divisor_depth(formula) > MAX_DIVISORS
 
 
+def undefined_variables(formula: Expression, defined: Iterable[str], define: str) -> list[Problem]:
+    """Names in a formula that are no variables of it; `define` says where to make them some."""
+    known = dict.fromkeys(defined)
+    return [
+        Problem(
+            node.position,
+            f"unknown variable {quoted(node.name)}",
+            did_you_mean(node.name, islice(known, MAX_SUGGESTED), define),
+        )
+        for node in walk(formula)
+        if isinstance(node, Name) and node.name not in known
+    ]
+
+
 def misplaced_parts(
     variables: Iterable[tuple[str, MultiInstance]],
 ) -> Iterator[tuple[str, AggregatedMeasure, str, list[str]]]:
@@ -262,6 +290,18 @@ _SHORTEST_DAYS = {
 def has_too_many_periods(grid: Grid, first: date, until: date) -> bool:
     """Whether a scope between two days is cut into more periods than anybody is answered."""
     return (until - first).days > MAX_PERIODS * _SHORTEST_DAYS[grid.unit] * grid.count
+
+
+def day_of_scope(written: str) -> date:
+    """A day that a scope may name; ValueError says what is wrong with it."""
+    try:
+        day = date.fromisoformat(written)
+    except ValueError:
+        raise ValueError(f"{quoted(written)} is not a valid date") from None
+    if not FIRST_DAY <= day <= LAST_DAY:
+        years = f"{FIRST_DAY.year} and {LAST_DAY.year}"
+        raise ValueError(f"a scope must lie between the years {years}")
+    return day
 
 
 def scope_problem(

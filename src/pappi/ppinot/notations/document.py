@@ -1,4 +1,4 @@
-"""Documents with definitions: files into text, text into nodes, and what is wrong with them.
+"""Documents: files into text, text into nodes, what is wrong with them, and back into text.
 
 Every notation reads documents this way. A node knows where it was written, so that each problem
 points at the character that was typed, and all problems are reported at once.
@@ -7,21 +7,24 @@ Of YAML, and JSON as a part of it, only the plain core is read: mappings, lists 
 is what was typed: `on`, `no`, 12:30 and 2014-01-31 are not turned into anything. What could
 surprise (anchors, tags, duplicate keys) or exhaust (size, nesting) is refused. The text is read
 event by event, so no input can exhaust the stack. A dict in Python becomes the same nodes.
+
+What is written fits on one line, in braces, or has lines of its own. A text is in quotes where
+YAML, or an editor, would take it for something else.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pappi.errors import DefinitionError, InputError, Position, Problem
-from pappi.ppinot.expressions.parser import Origin, located
+from pappi.ppinot.expressions.grammar import Origin, located
 from pappi.ppinot.model import Catalogue
 from pappi.values import CONTROL, Epsilon, WorkingCalendar, quoted
 
@@ -50,7 +53,7 @@ _ESCAPE_LENGTHS = {"x": 4, "u": 6, "U": 10}
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadCatalogue:
     """A catalogue, and what should be said about how it was read.
 
     `lost` names what the text says and the catalogue has no place for, such as the name of a
@@ -366,7 +369,7 @@ class _Structure:
     def _scalar(self, value: object, place: Position) -> Node:
         text = _as_typed(value)
         if text is None:
-            message = f"a value of type {type(value).__name__} cannot stand here"
+            message = f"a value of type {type(value).__name__} is not allowed here"
         elif CONTROL.search(text):
             message = "this text contains a control character"
         else:
@@ -444,3 +447,146 @@ def _width(written: str, cursor: int, style: str) -> int:
     if style != '"' or written[cursor : cursor + 1] != "\\":
         return 1
     return _ESCAPE_LENGTHS.get(written[cursor + 1 : cursor + 2], 2)
+
+
+# --- laid out as YAML or JSON ---------------------------------------------------------
+
+WIDTH = 100
+_OPENED = 3
+"""The catalogue, its lists and its PPIs have lines of their own, however short they are."""
+
+Plain: TypeAlias = "str | list[Plain] | dict[str, Plain]"
+
+
+class Bare(str):
+    """A text that needs no quotes in YAML: one of our own words, or a date."""
+
+    __slots__ = ()
+
+
+class Literal(Bare):
+    """A number, true or false: no quotes in JSON either."""
+
+    __slots__ = ()
+
+
+def yaml_text(catalogue: Plain) -> str:
+    return "\n".join(_block(catalogue, "")) + "\n"
+
+
+def json_text(catalogue: Plain) -> str:
+    return "\n".join(_opened("", catalogue, "", "")) + "\n"
+
+
+def line_text(node: Plain) -> str:
+    """A node as YAML on one line."""
+    return _braced(node, _in_braces)
+
+
+def _braced(node: Plain, quote: Callable[[str], str]) -> str:
+    """A node on one line."""
+    if isinstance(node, dict):
+        entries = (f"{quote(key)}: {_braced(value, quote)}" for key, value in node.items())
+        return "{" + ", ".join(entries) + "}"
+    if isinstance(node, list):
+        return "[" + ", ".join(_braced(item, quote) for item in node) + "]"
+    return quote(node)
+
+
+_WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
+_NUMERIC = re.compile(r"[0-9][0-9a-fA-FxXoOtTzZ:._+\- ]*")
+_UNSAFE = re.compile(r": | #|:$")
+_UNSAFE_IN_BRACES = re.compile(r": | #|:$|[,?\[\]{}]")
+
+
+def _block(node: Plain, indent: str) -> Iterator[str]:
+    """The lines of a mapping or a list that has lines of its own."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            head = f"{indent}{_in_braces(key)}:"
+            line = _line(head, value, indent)
+            yield head if line is None else line
+            if line is None:
+                yield from _block(value, f"{indent}  ")
+    elif isinstance(node, list):
+        for index, item in enumerate(node):
+            if index and len(indent) < 2 * _OPENED - 2:
+                yield ""
+            line = _line(f"{indent}-", item, indent)
+            if line is None:
+                first, *rest = _block(item, f"{indent}  ")
+                yield f"{indent}- {first.lstrip(' ')}"
+                yield from rest
+            else:
+                yield line
+
+
+def _line(head: str, value: Plain, indent: str) -> str | None:
+    """A node behind its key or dash; None if it should have lines of its own."""
+    if isinstance(value, str):
+        return f"{head} {_yaml_scalar(value, _UNSAFE)}"
+    if len(indent) < 2 * _OPENED - 2:
+        return None
+    line = f"{head} {_braced(value, _in_braces)}"
+    return line if len(line) <= WIDTH else None
+
+
+def _in_braces(text: str) -> str:
+    return _yaml_scalar(text, _UNSAFE_IN_BRACES)
+
+
+def _yaml_scalar(text: str, unsafe: re.Pattern[str]) -> str:
+    if isinstance(text, Bare) or _is_plain(text, unsafe):
+        return text
+    if text.isprintable() and "'" not in text and ('"' in text or "\\" in text):
+        return f"'{text}'"
+    return quoted_text(text)
+
+
+def _is_plain(text: str, unsafe: re.Pattern[str]) -> bool:
+    starts_well = text[:1].isalnum() or text[:1] in ("_", "(")
+    return (
+        starts_well
+        and not text.endswith(" ")
+        and text.isprintable()
+        and text.lower() not in _WORDS
+        and _NUMERIC.fullmatch(text) is None
+        and unsafe.search(text) is None
+    )
+
+
+def quoted_text(text: str) -> str:
+    """A text in double quotes, of which YAML and JSON think alike."""
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
+
+
+def _escaped(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    # Beyond four digits the two notations escape differently, but both read the character.
+    hidden = not character.isprintable() and ord(character) <= 0xFFFF
+    return f"\\u{ord(character):04x}" if hidden else character
+
+
+def _json_scalar(text: str) -> str:
+    return str(text) if isinstance(text, Literal) else quoted_text(text)
+
+
+def _opened(head: str, node: Plain, tail: str, indent: str) -> Iterator[str]:
+    """The lines of a node between what goes before and after it on its lines."""
+    line = f"{indent}{head}{_braced(node, _json_scalar)}{tail}"
+    if isinstance(node, str) or (len(line) <= WIDTH and len(indent) >= 2 * _OPENED):
+        yield line
+        return
+    heads = (
+        [f"{quoted_text(key)}: " for key in node] if isinstance(node, dict) else [""] * len(node)
+    )
+    inner = list(node.values()) if isinstance(node, dict) else node
+    opening, closing = "{}" if isinstance(node, dict) else "[]"
+    yield f"{indent}{head}{opening}"
+    for index, (key, value) in enumerate(zip(heads, inner, strict=True), start=1):
+        yield from _opened(key, value, "," if index < len(inner) else "", f"{indent}  ")
+    yield f"{indent}{closing}{tail}"

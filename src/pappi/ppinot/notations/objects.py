@@ -24,6 +24,7 @@ from numbers import Integral
 from typing import cast
 
 from pappi.errors import DefinitionError, PappiError, Position, UsageError
+from pappi.ppinot.expressions.grammar import MAX_DIGITS, parse_expression, refusal
 from pappi.ppinot.expressions.kinds import kind_of
 from pappi.ppinot.expressions.nodes import (
     AnyLiteral,
@@ -38,9 +39,7 @@ from pappi.ppinot.expressions.nodes import (
     Operator,
     TextLiteral,
     TruthLiteral,
-    walk,
 )
-from pappi.ppinot.expressions.parser import MAX_DIGITS, parse_expression, refusal
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,
@@ -72,6 +71,7 @@ from pappi.ppinot.notations.building import (
     is_too_large,
     rewritten,
     substituted,
+    undefined_variables,
     usual_bounds,
 )
 from pappi.values import (
@@ -81,7 +81,6 @@ from pappi.values import (
     Kind,
     Window,
     WorkingCalendar,
-    did_you_mean,
     listed,
     parse_calendar,
     quoted,
@@ -133,25 +132,25 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class MeasureInUnit:
     """A measure; `size` is that of the unit ppinot4py gives its time in, if in any."""
 
     measure: Measure
     size: Fraction | None = None
 
 
-def read_measure(foreign: Foreign, options: Options) -> Read:
+def read_measure(foreign: Foreign, options: Options) -> MeasureInUnit:
     match foreign.kind:
         case "CountMeasure":
-            return Read(CountMeasure(_events(foreign.get("when"), options)))
+            return MeasureInUnit(CountMeasure(_events(foreign.get("when"), options)))
         case "DataMeasure":
-            return Read(_data(foreign, options))
+            return MeasureInUnit(_data(foreign, options))
         case "TimeMeasure":
             return _time(foreign, options)
         case "AggregatedMeasure":
             return _aggregated(foreign, options)
         case "DerivedMeasure":
-            return Read(_derived(foreign, options))
+            return MeasureInUnit(_derived(foreign, options))
     known = f"the measures are {listed(_KINDS, 'and')}"
     raise foreign.refusal(f"{quoted(foreign.kind)} is not a ppinot4py measure", known)
 
@@ -178,7 +177,7 @@ def _data(foreign: Foreign, options: Options) -> DataMeasure:
     )
 
 
-def _time(foreign: Foreign, options: Options) -> Read:
+def _time(foreign: Foreign, options: Options) -> MeasureInUnit:
     precondition = foreign.find("precondition")
     among = None if precondition is None else _query(precondition)
     ends = foreign.get("from_condition"), foreign.get("to_condition")
@@ -201,18 +200,18 @@ def _time(foreign: Foreign, options: Options) -> Read:
         calendar=None if calendar is None else _calendar(calendar),
     )
     if unit is None:
-        return Read(measure)
+        return MeasureInUnit(measure)
     name = unit.word()
     if name not in _UNITS:
         raise unit.refusal(f"the units of time are {listed(_UNITS, 'and')}")
-    return Read(measure, Fraction(DURATIONS[_UNITS[name]]))
+    return MeasureInUnit(measure, Fraction(DURATIONS[_UNITS[name]]))
 
 
 def _check_borders(
     start: CaseBorder | None, end: CaseBorder | None, foreign: Foreign, *, paired: bool
 ) -> None:
     if start is CaseBorder.END or end is CaseBorder.START:
-        raise foreign.refusal("nothing is after the end of a case, or before its start")
+        raise foreign.refusal("nothing happens after the end of a case, or before its start")
     if paired and (start or end):
         message = "a case starts and ends only once, so there are no pairs and no first one"
         raise foreign.refusal(message, "leave out CYCLIC and first_to")
@@ -222,14 +221,14 @@ def _cycles(foreign: Foreign) -> Cycles:
     word = foreign.get("single_instance_agg_function")
     name = word.text("an aggregation").strip().upper()
     if name not in _CYCLES:
-        raise word.refusal(f"cycles are taken by {listed(_CYCLES)}, not by {quoted(name)}")
+        raise word.refusal(f"cycles are aggregated by {listed(_CYCLES)}, not by {quoted(name)}")
     return _CYCLES[name]
 
 
 # --- measures of many cases -----------------------------------------------------------
 
 
-def _aggregated(foreign: Foreign, options: Options) -> Read:
+def _aggregated(foreign: Foreign, options: Options) -> MeasureInUnit:
     base, size = _single(foreign.get("base_measure"), options)
     condition = foreign.find("filter_to_apply")
     if condition is not None and condition.is_text and not condition.text("a filter"):
@@ -244,7 +243,7 @@ def _aggregated(foreign: Foreign, options: Options) -> Read:
         percent=percent,
         position=foreign.position,
     )
-    return Read(measure, size)
+    return MeasureInUnit(measure, size)
 
 
 def _function(foreign: Foreign) -> tuple[Aggregation, int | None]:
@@ -287,7 +286,7 @@ def _grouping(foreign: Foreign | None, options: Options) -> Grouping | None:
 
 def _derived(foreign: Foreign, options: Options) -> Measure:
     constants: dict[str, Expression] = {}
-    variables: dict[str, Read] = {}
+    variables: dict[str, MeasureInUnit] = {}
     for name, value in foreign.get("measure_map").entries():
         constant = _constant(value)
         if constant is not None:
@@ -324,17 +323,15 @@ def _constant(foreign: Foreign) -> Expression | None:
 
 
 def _formula(
-    foreign: Foreign, constants: Mapping[str, Expression], variables: Mapping[str, Read]
+    foreign: Foreign, constants: Mapping[str, Expression], variables: Mapping[str, MeasureInUnit]
 ) -> Expression:
     """The formula over measures alone, which means what it means to ppinot4py."""
     formula = _expression(foreign, "a formula")
     kinds = {name: measure_kind(read.measure, None) for name, read in variables.items()}
     sizes = {name: read.size for name, read in variables.items() if read.size is not None}
     known = [*constants, *kinds]
-    for node in walk(formula):
-        if isinstance(node, Name) and node.name not in known:
-            hint = did_you_mean(node.name, known, "give it in the measure map")
-            raise foreign.refusal(f"unknown variable {quoted(node.name)}", hint)
+    if undefined := undefined_variables(formula, known, "give it in the measure map"):
+        raise DefinitionError(undefined)
     typed = substituted(in_numbers(formula, sizes), constants)
     if kind_of(typed, kinds)[1]:
         durations = [name for name, kind in kinds.items() if kind is Kind.DURATION]
@@ -478,7 +475,7 @@ def _of_activity(foreign: Foreign, options: Options) -> Expression:
         return both(activity, _transition(state, word))
     if word == "END":
         return activity
-    raise state.refusal(f"in a log without transitions nothing is {quoted(word)}, only at its end")
+    raise state.refusal(f"a log without transitions has ends alone, and no {quoted(word)}")
 
 
 def _activity_name(foreign: Foreign) -> str:

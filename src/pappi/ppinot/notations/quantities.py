@@ -9,15 +9,15 @@ value is one. Numbers are exact, and written in the unit in which they are short
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from typing import cast
 
 from pappi.errors import Position, UsageError
+from pappi.ppinot.expressions.grammar import UNITS, decimal_places
 from pappi.ppinot.expressions.nodes import NOWHERE
-from pappi.ppinot.expressions.render import UNITS, decimal_places
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,
@@ -35,24 +35,26 @@ from pappi.ppinot.notations.building import (
     usual_unit,
 )
 from pappi.ppinot.notations.document import (
+    Bare,
     BrokenNode,
     ListNode,
+    Literal,
     Node,
+    Plain,
     Problems,
     ScalarNode,
     describe,
 )
-from pappi.ppinot.notations.layout import Bare, Literal, Plain
 from pappi.ppinot.notations.shapes import (
-    Definitions,
+    ByForm,
     Entries,
     Field,
     Json,
     ListOf,
     Named,
-    OneOf,
     Parts,
     Record,
+    SchemaDefs,
     Shape,
     Tagged,
     Then,
@@ -158,6 +160,11 @@ class Quantity:
     number: Fraction
     unit: str = ""
     position: Position = NOWHERE
+
+    @property
+    def internal(self) -> Fraction:
+        """With a unit of time, in microseconds."""
+        return self.number * DURATIONS[self.unit] if self.unit else self.number
 
     def __str__(self) -> str:
         number = self.number.numerator if self.number.denominator == 1 else float(self.number)
@@ -311,7 +318,7 @@ class WrittenBounds:
     position: Position = NOWHERE
 
 
-class _Bounds:
+class _BoundsShape:
     """`[low, high]`, `[low, high, loose]` or the word `private`."""
 
     def read(self, node: Node, problems: Problems) -> WrittenBounds | None:
@@ -345,14 +352,14 @@ class _Bounds:
         loose = [Bare(_LOOSE)] if bounds.bounding is Bounding.LOOSE else []
         return [*(quantity_text(limit) for limit in bounds.limits), *loose]
 
-    def schema(self, definitions: Definitions) -> Json:
+    def schema(self, definitions: SchemaDefs) -> Json:
         limit = _LIMIT.schema(definitions)
         items = [limit, limit, {"enum": [_LOOSE]}]
         limits = {"type": "array", "prefixItems": items, "minItems": 2, "maxItems": 3}
         return {"anyOf": [limits, {"enum": [_PRIVATE]}]}
 
 
-BOUNDS: Named[WrittenBounds] = Named("bounds", _Bounds)
+BOUNDS: Named[WrittenBounds] = Named("bounds", _BoundsShape)
 
 
 _MOST_LIMITS = 63
@@ -363,17 +370,13 @@ def limits_of(
     written: Sequence[Quantity], kind: Kind | None, problems: Problems
 ) -> tuple[Fraction, ...] | None:
     """Where the bins of a distribution end, in rising order, in internal units."""
-    is_duration = kind is Kind.DURATION or (
-        kind is None and any(duration_unit(quantity.unit) for quantity in written)
-    )
-    read = _duration if is_duration else _plain_number
     limits: list[Fraction] = []
     for quantity in written:
-        limit = read(quantity, problems)
+        limit = _reader(kind, written)(quantity, problems)
         if limit is None:
             return None
         if limits and limit <= limits[-1]:
-            problems.add(quantity.position, "limits are written in rising order, each once")
+            problems.add(quantity.position, "limits must be in rising order, without repeats")
             return None
         limits.append(limit)
     return tuple(limits)
@@ -437,16 +440,22 @@ def base_kind(measure: AggregatedMeasure) -> Kind | None:
 
 
 def _bounds_of(written: WrittenBounds, kind: Kind | None, problems: Problems) -> Bounds | None:
-    """Bounds on a value of a kind; of an unknown kind, as the way they are written says."""
     if not written.limits:
         return None
-    is_duration = kind is Kind.DURATION or (kind is None and _are_durations(written))
-    read = _duration if is_duration else _plain_number
+    read = _reader(kind, written.limits)
     return _rising([read(quantity, problems) for quantity in written.limits], written, problems)
 
 
-def _are_durations(written: WrittenBounds) -> bool:
-    return any(duration_unit(quantity.unit) for quantity in written.limits)
+def _reader(
+    kind: Kind | None, written: Sequence[Quantity]
+) -> Callable[[Quantity, Problems], Fraction | None]:
+    """How values of a kind are read; of an unknown kind, as the way they are written says."""
+    is_duration = kind is Kind.DURATION or (kind is None and _are_durations(written))
+    return _duration if is_duration else _plain_number
+
+
+def _are_durations(written: Sequence[Quantity]) -> bool:
+    return any(duration_unit(quantity.unit) for quantity in written)
 
 
 def _rising(
@@ -491,7 +500,7 @@ def shown_kind(measure: MultiInstance, written: Mapping[str, WrittenBounds]) -> 
     bounds = written.get("" if isinstance(measure, AggregatedMeasure) else "value")
     if bounds is None:
         return None
-    return Kind.DURATION if _are_durations(bounds) else Kind.NUMBER
+    return Kind.DURATION if _are_durations(bounds.limits) else Kind.NUMBER
 
 
 def unit_of(
@@ -579,7 +588,9 @@ class Shown:
             self.unit.name, NOWHERE, plain=True, in_braces=False, origin=lambda _: NOWHERE
         )
         if named_unit(measure, label, Problems()) != self.unit:
-            raise Unwritable(f"the unit {quoted(self.unit.name)} is of another size")
+            raise Unwritable(
+                f"the unit {quoted(self.unit.name)} is of another size than its name says"
+            )
 
     def of_view(self, view: View | None) -> Shown:
         """The same of what is shown, which is what targets are about."""
@@ -665,6 +676,10 @@ class Targets:
     tolerated: Target | None = None
     groups: tuple[GroupTarget, ...] = ()
 
+    @classmethod
+    def of(cls, ppi: Ppi) -> Targets:
+        return cls(ppi.target, ppi.tolerated, ppi.group_targets)
+
     @property
     def for_all(self) -> Targets | None:
         return replace(self, groups=()) if self.target else None
@@ -702,7 +717,7 @@ def targets_in(shown: Shown | None) -> Shape[Targets]:
 
     text = Then(target, Targets, green_alone)
     mapping = Record("a target", (green, amber), bands, parts=band_parts)
-    of_one: Named[Targets] = Named("target", lambda: OneOf("a target", text, mapping=mapping))
+    of_one: Named[Targets] = Named("target", lambda: ByForm("a target", text, mapping=mapping))
     groups = Field(
         "groups",
         _by_group(of_one, shown),
@@ -716,7 +731,7 @@ def targets_in(shown: Shown | None) -> Shape[Targets]:
         lambda values, _: replace(values.get(otherwise) or Targets(), groups=values[groups]),
         parts=lambda targets: {groups: targets.groups, otherwise: targets.for_all},
     )
-    return OneOf(
+    return ByForm(
         "a target",
         text,
         mapping=Tagged(

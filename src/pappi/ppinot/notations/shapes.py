@@ -8,7 +8,7 @@ Schema for editors: the three cannot drift apart.
     ListOf      several of a shape
     Record      a mapping with known keys (and perhaps named entries of one shape)
     Tagged      records that are told apart by the key they contain
-    OneOf       shapes that are told apart by the type of the node
+    ByForm      shapes that are told apart by the type of the node
     Then        a shape whose value is turned into another
     Within      a shape that only the record around it knows
     Named       a shape with a name in the schema, so that shapes may be recursive
@@ -29,15 +29,17 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 from pappi.errors import Position
 from pappi.ppinot.notations.document import (
+    Bare,
     BrokenNode,
     ListNode,
+    Literal,
     MapNode,
     Node,
+    Plain,
     Problems,
     ScalarNode,
     describe,
 )
-from pappi.ppinot.notations.layout import Bare, Literal, Plain
 from pappi.values import closest, did_you_mean, listed, quoted
 
 E = TypeVar("E", bound=StrEnum)
@@ -45,7 +47,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 Json = dict[str, Any]
-Definitions = dict[str, Json]
+SchemaDefs = dict[str, Json]
 
 
 class Unwritable(ValueError):
@@ -57,7 +59,7 @@ class Shape(Protocol[T_co]):
 
     def write(self, value: object, /) -> Plain | None: ...
 
-    def schema(self, definitions: Definitions, /) -> Json: ...
+    def schema(self, definitions: SchemaDefs, /) -> Json: ...
 
 
 def _expected(what: str, node: Node, problems: Problems, hint: str = "") -> None:
@@ -93,7 +95,7 @@ class Written(Generic[T_co]):
     def write(self, value: object) -> Plain | None:
         return self.text(value)
 
-    def schema(self, _: Definitions) -> Json:
+    def schema(self, _: SchemaDefs) -> Json:
         if self.words:
             values = [_TRUTHS.get(word, word) for word in self.words]
             return {"enum": values, "description": self.what}
@@ -155,7 +157,7 @@ class ListOf(Generic[T_co]):
         whole = [item for item in items if item is not None]
         return whole if len(whole) == len(items) else None
 
-    def schema(self, definitions: Definitions) -> Json:
+    def schema(self, definitions: SchemaDefs) -> Json:
         most = {} if self.most is None else {"maxItems": self.most}
         items = self.item.schema(definitions)
         return {"type": "array", "items": items, "minItems": self.least, **most}
@@ -295,7 +297,7 @@ class Record(Generic[T_co]):
             raise Unwritable(f"{quoted(name)} of {self.what} cannot say {quoted(str(part))}")
         return name, written
 
-    def schema(self, definitions: Definitions) -> Json:
+    def schema(self, definitions: SchemaDefs) -> Json:
         properties = {
             field.key: field.shape.schema(definitions) | {"description": field.doc}
             for field in self.fields
@@ -380,7 +382,7 @@ class Tagged(Generic[T_co]):
         hint = next(filter(None, hints), f"the keys are {listed(self.records)}")
         problems.add(node.position, f"this is not {self.what}", hint)
 
-    def schema(self, definitions: Definitions) -> Json:
+    def schema(self, definitions: SchemaDefs) -> Json:
         return {"anyOf": [record.schema(definitions) for record in self.records.values()]}
 
 
@@ -388,7 +390,7 @@ class Tagged(Generic[T_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf(Generic[T_co]):
+class ByForm(Generic[T_co]):
     """Shapes told apart by whether a text, a list or a mapping stands there.
 
     The first that has words for a value writes it: the text, unless a mapping reads better.
@@ -419,7 +421,7 @@ class OneOf(Generic[T_co]):
         forms = (shape.write(value) for shape in in_turn if shape is not None)
         return next((form for form in forms if form is not None), None)
 
-    def schema(self, definitions: Definitions) -> Json:
+    def schema(self, definitions: SchemaDefs) -> Json:
         shapes = (self.text, self.items, self.mapping)
         return {"anyOf": [shape.schema(definitions) for shape in shapes if shape is not None]}
 
@@ -440,7 +442,7 @@ class Then(Generic[S, T_co]):
         inner = self.back(value)
         return None if inner is None else self.shape.write(inner)
 
-    def schema(self, definitions: Definitions) -> Json:
+    def schema(self, definitions: SchemaDefs) -> Json:
         return self.shape.schema(definitions)
 
 
@@ -467,7 +469,7 @@ class Within(Generic[S, T_co]):
     def write(self, value: object) -> Plain | None:
         return cast("Plain", value)
 
-    def schema(self, definitions: Definitions) -> Json:
+    def schema(self, definitions: SchemaDefs) -> Json:
         return self.shape(None).schema(definitions)
 
 
@@ -484,7 +486,7 @@ class Named(Generic[T_co]):
     def write(self, value: object) -> Plain | None:
         return self.shape().write(value)
 
-    def schema(self, definitions: Definitions) -> Json:
+    def schema(self, definitions: SchemaDefs) -> Json:
         if self.name not in definitions:
             definitions[self.name] = {}
             definitions[self.name] = self.shape().schema(definitions)

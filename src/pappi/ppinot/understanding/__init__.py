@@ -3,8 +3,7 @@
 words     the words of a sentence, and how alike two of them are
 lexicon   the words people use about processes
 names     activities, attributes and values that some words may mean
-views     changes, rolling windows and comparisons, taken out of a sentence
-slots     what can stand anywhere: target, period, groups, unit
+slots     what can stand anywhere: target, period, groups, unit, and what is shown of the figures
 clauses   conditions on a case, instants, times
 frames    what is measured: a time, a share, a number, how often, an attribute
 readings  the readings of a whole sentence, ranked, with what each assumes

@@ -32,7 +32,6 @@ from pappi.ppinot.model import (
     DataMeasure,
     DerivedSingleInstance,
     EventSequence,
-    Moment,
     Occurs,
     Order,
     Pick,
@@ -40,7 +39,7 @@ from pappi.ppinot.model import (
     StateMeasure,
     TimeMeasure,
 )
-from pappi.ppinot.notations.building import equals, is_activity, substituted, variable_for
+from pappi.ppinot.notations.building import Instant, equals, is_activity, substituted, variable_for
 from pappi.ppinot.understanding import lexicon
 from pappi.ppinot.understanding.names import Mention, Names, Sort
 from pappi.ppinot.understanding.slots import covered, phrase_at
@@ -50,7 +49,6 @@ from pappi.values import DURATIONS, CaseBorder, Kind
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 Tokens = tuple[Token, ...]
-Instant = tuple[Moment, Pick | None]
 
 _KEPT = 5
 _UNREAD, _UNREAD_TURN = 0.8, 0.4
@@ -205,10 +203,10 @@ class Clauses:
             return
         first, second = lows.index("neither"), lows.index("nor")
         before, left, right = tokens[:first], tokens[first + 1 : second], tokens[second + 1 :]
-        for one in self.conditions((*before, *left), depth + 1):
-            for other in self.conditions(right, depth + 1):
-                either = combined(Operator.OR, one.meant, other.meant)
-                said = joined(negated(either), one, other)
+        for former in self.conditions((*before, *left), depth + 1):
+            for latter in self.conditions(right, depth + 1):
+                either = combined(Operator.OR, former.meant, latter.meant)
+                said = joined(negated(either), former, latter)
                 yield using(said, (tokens[first], tokens[second]))
 
     def _combined(self, tokens: Tokens, depth: int) -> Iterator[Way[SingleInstance]]:
@@ -220,12 +218,13 @@ class Clauses:
             # "Without" connects, and belongs to what comes behind it.
             left, right = tokens[:at], tokens[at + (token.low != "without") :]
             operator = Operator.OR if token.low == "or" else Operator.AND
-            for one, other in product(
+            for former, latter in product(
                 self.conditions(left, depth + 1)[:2],
                 self.conditions(right, depth + 1)[:2] if left else [],
             ):
-                both = combined(operator, one.meant, other.meant)
-                yield using(joined(both, one, other, weight=_like_kinds(one, other)), (token,))
+                both = combined(operator, former.meant, latter.meant)
+                weight = _like_kinds(former, latter)
+                yield using(joined(both, former, latter, weight=weight), (token,))
 
     def _atoms(self, tokens: Tokens) -> Iterator[Way[SingleInstance]]:
         denials = [
@@ -295,8 +294,8 @@ class Clauses:
                 sides = (tokens[:at], tokens[at + size :])
                 for left in self.moments(sides[0])[:2]:
                     for right in self.moments(sides[1])[:2]:
-                        one, other = (left, right) if is_before else (right, left)
-                        first, then = one.meant[0], other.meant[0]
+                        earlier, later = (left, right) if is_before else (right, left)
+                        first, then = earlier.meant.moment, later.meant.moment
                         if not isinstance(first, Occurs) or not isinstance(then, Occurs):
                             continue
                         sequence = EventSequence(first, then, Order.LEADS_TO)
@@ -463,7 +462,7 @@ class Clauses:
                 else equals(mention.attribute, mention.name)
             )
             if not mention.negated:
-                moment: Instant = (Occurs(test), pick)
+                moment = Instant(Occurs(test), pick)
                 ways.append(
                     using(mentioned(mention, moment), picks, weight=self._eventful(mention))
                 )
@@ -476,7 +475,7 @@ class Clauses:
                 break
             named = [said[stem(word)] for word in words.split() if stem(word) in said]
             if named and not self.unread(bare, frozenset(covered(tuple(named)))):
-                way: Way[Instant] = Way((border, None), (0.7,))
+                way = Way(Instant(border), (0.7,))
                 ways.append(using(way, named))
         return self.best(ways, tokens)
 
@@ -514,8 +513,8 @@ class Clauses:
         alone = [to for to in ends if not starts and lows[to] not in ("and", "before")]
         alone += [at for at in starts if not ends and lows[at] in ("after", "since", "following")]
         for at in alone:
-            one, other = tokens[:at], tokens[at + 1 :]
-            first, last = (one, other) if at in ends else (other, one)
+            before, behind = tokens[:at], tokens[at + 1 :]
+            first, last = (before, behind) if at in ends else (behind, before)
             for start, end in self._two(first, last, nouns=False):
                 yield self._spanning(start, end, 0.93, tokens[at])
 
@@ -533,7 +532,7 @@ class Clauses:
         *words: Token,
     ) -> Way[TimeMeasure]:
         weight *= _like_kinds(start, end)
-        if start.meant[0] == end.meant[0]:
+        if start.meant.moment == end.meant.moment:
             weight *= 0.5
         return using(_time(start, end), words, weight=weight)
 
@@ -557,29 +556,29 @@ class Clauses:
         # A start that is named goes before one that is not.
         weight = 0.55 if any(token.low in lexicon.FROM for token in tokens) else 1.0
         for end in self.moments(tokens)[:4]:
-            if end.meant[0] is not CaseBorder.START:
+            if end.meant.moment is not CaseBorder.START:
                 yield using(_time(_START, end), leads, assumed, weight=weight)
 
     def _pairs(self, tokens: Tokens) -> Iterator[Way[TimeMeasure]]:
         """Two activities about the same thing, of which one begins it and the other ends it."""
-        for one in self._mentions(tokens, "activity"):
-            for other in self._mentions(tokens, "activity"):
+        nouns = set(map(stem, lexicon.CASE_NOUNS))
+        for opening in self._mentions(tokens, "activity"):
+            for closing in self._mentions(tokens, "activity"):
                 begins = {stem(word) for word in lexicon.BEGINNINGS}
                 ends = {stem(word) for word in lexicon.ENDINGS}
-                first = {stem(part) for part in parts_of(one.name)}
-                last = {stem(part) for part in parts_of(other.name)}
+                first = {stem(part) for part in parts_of(opening.name)}
+                last = {stem(part) for part in parts_of(closing.name)}
                 shared = first & last
-                is_pair = one.name != other.name and shared and not self._all_nouns(shared)
+                is_pair = opening.name != closing.name and shared and not shared <= nouns
                 if is_pair and (first - last) & begins and (last - first) & ends:
                     moments = [
-                        mentioned(mention, (Occurs(is_activity(mention.name)), None))
-                        for mention in (one, other)
+                        mentioned(mention, Instant(Occurs(is_activity(mention.name))))
+                        for mention in (opening, closing)
                     ]
-                    assumed = f"“{one.words}” begins with {one.name} and ends with {other.name}"
+                    assumed = (
+                        f"“{opening.words}” begins with {opening.name} and ends with {closing.name}"
+                    )
                     yield using(_time(*moments), (), assumed, weight=1.2)
-
-    def _all_nouns(self, stems: set[str]) -> bool:
-        return stems <= set(map(stem, lexicon.CASE_NOUNS))
 
     def states(self, tokens: Tokens) -> list[Way[TimeMeasure]]:
         """The time a case spends in a state, or in what follows an activity."""
@@ -595,8 +594,8 @@ class Clauses:
 
 
 _CONNECTIONS = frozenset(("and", "or", "but", ",", "yet", "although", "without"))
-_START: Way[Instant] = Way((CaseBorder.START, None))
-_END: Way[Instant] = Way((CaseBorder.END, None))
+_START = Way(Instant(CaseBorder.START))
+_END = Way(Instant(CaseBorder.END))
 
 
 def _time(
@@ -606,19 +605,19 @@ def _time(
     first: bool = False,
 ) -> Way[TimeMeasure]:
     """The time between two instants; from the first start to the last end unless they say."""
-    usual = Pick.FIRST if first and not isinstance(end.meant[0], CaseBorder) else Pick.LAST
+    usual = Pick.FIRST if first and not isinstance(end.meant.moment, CaseBorder) else Pick.LAST
     time = TimeMeasure(
-        start.meant[0],
-        end.meant[0],
-        start.meant[1] or Pick.FIRST,
-        end.meant[1] or usual,
+        start.meant.moment,
+        end.meant.moment,
+        start.meant.pick or Pick.FIRST,
+        end.meant.pick or usual,
     )
     return joined(time, start, end)
 
 
-def _like_kinds(one: Way[object], other: Way[object]) -> float:
+def _like_kinds(left: Way[object], right: Way[object]) -> float:
     """Two events are rather both activities, or both states, than one of each."""
-    first, second = set(one.kinds), set(other.kinds)
+    first, second = set(left.kinds), set(right.kinds)
     return 1.0 if not first or not second or first & second else 0.7
 
 
@@ -662,9 +661,9 @@ def negated(measure: SingleInstance) -> SingleInstance:
     return DerivedSingleInstance(Not(formula), variables)
 
 
-def combined(operator: Operator, one: SingleInstance, other: SingleInstance) -> SingleInstance:
-    left, first = as_formula(one)
-    right, second = as_formula(other)
+def combined(operator: Operator, former: SingleInstance, latter: SingleInstance) -> SingleInstance:
+    left, first = as_formula(former)
+    right, second = as_formula(latter)
     taken = dict(first)
     renamed: dict[str, Expression] = {}
     for name, measure in second:

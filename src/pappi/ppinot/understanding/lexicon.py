@@ -72,7 +72,6 @@ TIME_NOUNS = _phrases(
     "how fast, times, durations, interval, throughput, speed, length of time, wait, time needed, "
     "time required, service time, response time, flow time, running time, execution time"
 )
-WHOLE_CASE = words("lifetime sojourn throughput cycle lead handling processing turnaround length")
 SHARE_NOUNS = _phrases(
     "percentage, percent, share, fraction, ratio, proportion, rate, what part, portion, "
     "probability, likelihood, chance, %, percentages, quota, relative number, relative frequency"

@@ -260,15 +260,11 @@ def _alike(token: Token, part: str) -> tuple[float, bool]:
 def _said(words: Sequence[Token], parts: Sequence[str]) -> frozenset[int]:
     used: set[int] = set()
     for part in parts:
-        said = [t for t in words if t.kind is not TokenKind.LIMIT and _same(t.low, part)]
+        said = [t for t in words if t.kind is not TokenKind.LIMIT and likeness(t.low, part) >= SLIP]
         if not said:
             return frozenset()
         used.update(said[0].places)
     return frozenset(used)
-
-
-def _same(word: str, part: str) -> bool:
-    return likeness(word, part) >= SLIP
 
 
 def _is_state(word: str) -> bool:
@@ -282,8 +278,8 @@ def _is_plural(word: str) -> bool:
     return word.endswith("s") and not word.endswith(("ss", "us", "is"))
 
 
-def _best(found: Iterable[Mention | None]) -> list[Mention]:
-    mentions = [mention for mention in found if mention is not None]
+def _best(candidates: Iterable[Mention | None]) -> list[Mention]:
+    mentions = [mention for mention in candidates if mention is not None]
     return sorted(mentions, key=lambda mention: -mention.score)
 
 

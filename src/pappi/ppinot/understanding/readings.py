@@ -39,8 +39,7 @@ from pappi.ppinot.tree import aggregated_measures, with_aggregated
 from pappi.ppinot.understanding.clauses import Clauses, Way, duration_of
 from pappi.ppinot.understanding.frames import Frames
 from pappi.ppinot.understanding.names import Names
-from pappi.ppinot.understanding.slots import Slots, slots_of
-from pappi.ppinot.understanding.views import Taken, taken_out
+from pappi.ppinot.understanding.slots import Slots, Taken, slots_of, taken_out
 from pappi.ppinot.understanding.words import Limit, Token, TokenKind, tokens
 from pappi.ppinot.views import Between, Comparing, View
 from pappi.values import By, Grid, Kind, Unit, Vocabulary, duration_unit, quoted
@@ -223,8 +222,8 @@ def _target(
                 return amount / 100
             assumed.append(f"the target {number} is taken as {float(100 * amount):g} %")
             return amount
-        is_percent = limit.unit == "%"
-        return Fraction(number) if not is_percent or _is_ratio(measure) else None
+        fits = limit.unit != "%" or isinstance(measure, DerivedMultiInstance)
+        return Fraction(number) if fits else None
 
     low = internal(limit.number)
     if low is None:
@@ -239,10 +238,6 @@ def _target(
             return Target(low, None, low_included=limit.operator == ">="), assumed
         case _:
             return Target(low, low), assumed
-
-
-def _is_ratio(measure: MultiInstance) -> bool:
-    return isinstance(measure, DerivedMultiInstance)
 
 
 def _limit_text(limit: Limit) -> str:

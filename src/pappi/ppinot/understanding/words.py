@@ -146,17 +146,17 @@ def _groups(word: str) -> frozenset[int]:
 
 
 @cache
-def likeness(one: str, other: str) -> float:
+def likeness(word: str, other: str) -> float:
     """From 0 to 1: how sure it is that two words, in small letters, are about the same."""
     if (
-        one == other
-        or stem(one) == stem(other)
-        or {one, other} in ({one, one + "s"}, {other, other + "s"})
+        word == other
+        or stem(word) == stem(other)
+        or {word, other} in ({word, word + "s"}, {other, other + "s"})
     ):
         return SAME
-    if one.isdigit() or other.isdigit():
+    if word.isdigit() or other.isdigit():
         return 0.0
-    first, second = _root(one), _root(other)
+    first, second = _root(word), _root(other)
     if stem(first) == stem(second):
         return FAMILY
     common = sum(
@@ -164,11 +164,11 @@ def likeness(one: str, other: str) -> float:
     )
     if common >= _SHORTEST_PREFIX and common >= 0.7 * min(len(stem(first)), len(stem(second))):
         return FAMILY if common >= 0.7 * max(len(stem(first)), len(stem(second))) else 0.85
-    if _groups(one) & _groups(other):
+    if _groups(word) & _groups(other):
         return SYNONYM
-    if min(len(one), len(other)) >= _SHORTEST_SLIP:
-        apart = DamerauLevenshtein.distance(stem(one), stem(other), score_cutoff=2)
-        if apart <= (1 if min(len(one), len(other)) < 2 * _SHORTEST_SLIP - 2 else 2):
+    if min(len(word), len(other)) >= _SHORTEST_SLIP:
+        apart = DamerauLevenshtein.distance(stem(word), stem(other), score_cutoff=2)
+        if apart <= (1 if min(len(word), len(other)) < 2 * _SHORTEST_SLIP - 2 else 2):
             return SLIP
     return 0.0
 

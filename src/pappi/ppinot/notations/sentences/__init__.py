@@ -2,8 +2,7 @@
 
 words          the words of a sentence, and going through them
 patterns       the small language of its description, which reads and writes
-expressions    the parts that are no words of it: expressions, names, amounts
-events         conditions on events, instants
+phrases        expressions, names and amounts; conditions on events, instants
 measures       measures of one case and of many, scopes
 template       whole catalogues: PPINOT's template, with units, targets and releases
 
@@ -16,9 +15,7 @@ from typing import TYPE_CHECKING
 from pappi.lazy import lazy_imports
 from pappi.ppinot.notations.sentences.measures import (
     parse_measure,
-    parse_scope,
     parse_sentence,
-    parse_shown,
     phrase,
     sentence,
 )

@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Any, TypeVar, cast
 
 from pappi.errors import Position
+from pappi.ppinot.expressions.grammar import Origin, located, quote_text, refusal, render
 from pappi.ppinot.expressions.nodes import (
     Binary,
     DurationLiteral,
@@ -29,12 +30,8 @@ from pappi.ppinot.expressions.nodes import (
     names_in,
     walk,
 )
-from pappi.ppinot.expressions.parser import Origin, located, refusal
-from pappi.ppinot.expressions.render import quote_text, render
 from pappi.ppinot.model import (
     EVERY_CASE,
-    FIRST_DAY,
-    LAST_DAY,
     MAX_CASES,
     MAX_COUNT,
     AggregatedMeasure,
@@ -62,34 +59,12 @@ from pappi.ppinot.model import (
     measure_kind,
 )
 from pappi.ppinot.notations.building import (
+    day_of_scope,
     misplaced_parts,
     scope_problem,
     substituted,
     usual_bounds,
     variable_for,
-)
-from pappi.ppinot.notations.sentences.events import (
-    ACTIVITY,
-    CONDITION,
-    INSTANT,
-    MOMENT,
-    among_events,
-    condition_words,
-    instant_of,
-)
-from pappi.ppinot.notations.sentences.expressions import (
-    ATTRIBUTE,
-    EXPRESSION,
-    KEYS,
-    VALUE,
-    VARIABLE,
-    fixed_value,
-    read_amount,
-    read_expression,
-    read_variable,
-    spoken,
-    text_of,
-    whole_number,
 )
 from pappi.ppinot.notations.sentences.patterns import (
     OPEN,
@@ -99,6 +74,27 @@ from pappi.ppinot.notations.sentences.patterns import (
     Part,
     Pattern,
     pattern_of,
+)
+from pappi.ppinot.notations.sentences.phrases import (
+    ACTIVITY,
+    ATTRIBUTE,
+    CONDITION,
+    EXPRESSION,
+    INSTANT,
+    KEYS,
+    MOMENT,
+    VALUE,
+    VARIABLE,
+    among_events,
+    condition_words,
+    fixed_value,
+    instant_of,
+    read_amount,
+    read_expression,
+    read_variable,
+    spoken,
+    text_of,
+    whole_number,
 )
 from pappi.ppinot.notations.sentences.words import Cursor, Dialect, Word, WordKind
 from pappi.ppinot.views import VIEW_EXAMPLES, View, parse_view
@@ -117,46 +113,29 @@ from pappi.values import (
 
 T = TypeVar("T")
 
-NOWHERE = Position("<sentence>", 1, 1)
 _USUAL = Dialect()
 
 
-def parse_measure(
-    text: str, dialect: Dialect = _USUAL, *, origin: Position | Origin = NOWHERE
-) -> Measure:
+def parse_measure(text: str, dialect: Dialect = _USUAL) -> Measure:
     """The measure a sentence says; DefinitionError says which words do not fit and what would."""
-    return whole(text, dialect, origin, MEASURE.read)
+    return whole(text, dialect, _origin(text), MEASURE.read)
 
 
 def parse_sentence(
-    text: str, dialect: Dialect = _USUAL, *, origin: Position | Origin = NOWHERE
-) -> tuple[MultiInstance, Scope | None]:
-    """A measure of many cases and the scope it is asked for, if the sentence names one.
-
-    One that says what is shown of the figures is read by `parse_shown`.
-    """
-
-    def asked(cursor: Cursor) -> tuple[MultiInstance, Scope | None]:
-        read = MULTI.read(cursor), SCOPE.read(cursor) if cursor.accept(", for") else None
-        if cursor.accept(", shown as"):
-            raise cursor.refusal("this says what is shown of the figures", "use parse_shown")
-        return read
-
-    return whole(text, dialect, origin, asked)
-
-
-def parse_shown(
-    text: str, dialect: Dialect = _USUAL, *, origin: Position | Origin = NOWHERE
+    text: str, dialect: Dialect = _USUAL
 ) -> tuple[MultiInstance, Scope | None, View | None]:
-    """The same, and what is shown of the figures: "…, shown as rolling 3 months"."""
+    """A measure of many cases; the scope and what is shown of the figures, if it says them."""
 
-    def asked(cursor: Cursor) -> tuple[MultiInstance, Scope | None, View | None]:
-        measure, scope = MULTI.read(cursor), None
-        if cursor.accept(", for"):
-            scope = SCOPE.read(cursor)
+    def query(cursor: Cursor) -> tuple[MultiInstance, Scope | None, View | None]:
+        measure = MULTI.read(cursor)
+        scope = SCOPE.read(cursor) if cursor.accept(", for") else None
         return measure, scope, _read_view(cursor) if cursor.accept(", shown as") else None
 
-    return whole(text, dialect, origin, asked)
+    return whole(text, dialect, _origin(text), query)
+
+
+def _origin(text: str) -> Origin:
+    return located(text, Position("<sentence>", 1, 1))
 
 
 def _read_view(cursor: Cursor) -> View:
@@ -175,17 +154,9 @@ def _read_view(cursor: Cursor) -> View:
     return view
 
 
-def parse_scope(
-    text: str, dialect: Dialect = _USUAL, *, origin: Position | Origin = NOWHERE
-) -> Scope:
-    """A scope alone: "every month", "the last 100 cases"."""
-    return whole(text, dialect, origin, SCOPE.read)
-
-
-def whole(text: str, dialect: Dialect, origin: Position | Origin, read: Callable[[Cursor], T]) -> T:
+def whole(text: str, dialect: Dialect, origin: Origin, read: Callable[[Cursor], T]) -> T:
     """What a text says, all of which has to be read."""
-    at = located(text, origin) if isinstance(origin, Position) else origin
-    cursor = Cursor(text, at, dialect)
+    cursor = Cursor(text, origin, dialect)
     value = read(cursor)
     cursor.index += cursor.next.is_symbol(".")
     if cursor.next.kind is not WordKind.END:
@@ -316,8 +287,8 @@ def _time(cursor: Cursor, word: Word, values: dict[str, Any]) -> TimeMeasure:
     """A duration; its precondition, which ppinot4py has, makes all other events vanish."""
     for name, instant in (("start", values.pop("first", None)), ("end", values.pop("last", None))):
         if instant is not None:
-            values[name] = instant[0]
-            values |= {f"{name}_pick": instant[1]} if instant[1] else {}
+            values[name] = instant.moment
+            values |= {f"{name}_pick": instant.pick} if instant.pick else {}
     problem, hint = "", ""
     if values["start"] is CaseBorder.END or values["end"] is CaseBorder.START:
         problem = "time cannot be measured from the end of a case, or up to its start"
@@ -649,7 +620,7 @@ def _read_limits(cursor: Cursor) -> tuple[Fraction, ...]:
     while True:
         start, limit = cursor.next, read_amount(cursor).internal
         if limits and limit <= limits[-1]:
-            raise cursor.refusal("limits are said in rising order, each once", at=start)
+            raise cursor.refusal("limits must be in rising order, without repeats", at=start)
         limits.append(limit)
         joined = cursor.next.is_symbol(",") or cursor.next.is_word("and")
         if not joined or cursor.words[cursor.index + 1].kind is not WordKind.NUMBER:
@@ -808,12 +779,9 @@ def _last_words(last: Recent | int, _unsaid: object) -> str:
 def _read_day(cursor: Cursor) -> date:
     word = cursor.take_kind("a day, as in 2014-01-31", WordKind.DATE)
     try:
-        day = date.fromisoformat(word.written)
-    except ValueError:
-        raise cursor.refusal(f"{word} is not a valid date", at=word) from None
-    if not FIRST_DAY <= day <= LAST_DAY:
-        raise cursor.refusal("a scope must lie between the years 1900 and 2199", at=word)
-    return day
+        return day_of_scope(word.written)
+    except ValueError as error:
+        raise cursor.refusal(str(error), at=word) from None
 
 
 def _scope(cursor: Cursor, first: Word, values: dict[str, Any]) -> Scope:
@@ -826,7 +794,7 @@ def _scope(cursor: Cursor, first: Word, values: dict[str, Any]) -> Scope:
     grid = Grid(every.unit, every.count) if every else None
     if problem := scope_problem(grid, start, until, recent):
         raise cursor.refusal(problem, at=first)
-    placed = Anchor(anchor[0], anchor[1] or Pick.LAST) if anchor else None
+    placed = Anchor(anchor.moment, anchor.pick or Pick.LAST) if anchor else None
     return Scope(grid, start, until, recent, last, values.get("cases"), placed)
 
 

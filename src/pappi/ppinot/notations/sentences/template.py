@@ -22,8 +22,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar, cast
 
 from pappi.errors import DefinitionError, Position, Problem, UsageError
-from pappi.ppinot.expressions.parser import Origin, located, parse_expression, refusal
-from pappi.ppinot.expressions.render import quote_text
+from pappi.ppinot.expressions.grammar import Origin, located, parse_expression, quote_text, refusal
 from pappi.ppinot.model import EVERY_MONTH, Catalogue, GroupTarget, MultiInstance, Ppi
 from pappi.ppinot.notations.building import ID, twins, usual_unit
 from pappi.ppinot.notations.document import (
@@ -33,8 +32,8 @@ from pappi.ppinot.notations.document import (
     Problems,
     ScalarNode,
     inner_document,
+    line_text,
 )
-from pappi.ppinot.notations.layout import line_text
 from pappi.ppinot.notations.quantities import (
     BOUNDS,
     EPSILON,
@@ -50,13 +49,13 @@ from pappi.ppinot.notations.sentences.measures import MULTI, SCOPE, definition, 
 from pappi.ppinot.notations.sentences.patterns import Form
 from pappi.ppinot.notations.sentences.words import MAX_SIZE, Cursor, Dialect, WordKind, Words
 from pappi.ppinot.notations.shapes import (
-    Definitions,
     Entries,
     Field,
     Json,
     ListOf,
     Parts,
     Record,
+    SchemaDefs,
     Shape,
     Unwritable,
     Values,
@@ -184,13 +183,10 @@ def _node(text: str, position: Position, origin: Origin | None = None) -> Scalar
     return ScalarNode(text, position, plain=True, in_braces=False, origin=at)
 
 
-def _is_plain(text: str) -> bool:
-    """Whether a text can stand behind a colon as it is."""
-    return text == text.strip() and not text.startswith('"') and "\n" not in text and bool(text)
-
-
 def _text(text: str) -> str:
-    return text if _is_plain(text) else quote_text(text)
+    """A text as it can stand behind a colon: as it is, or in quotes."""
+    is_plain = text == text.strip() and not text.startswith('"') and "\n" not in text and text
+    return text if is_plain else quote_text(text)
 
 
 def _folded(line: str) -> str:
@@ -290,7 +286,7 @@ class _AsInCatalogue(Generic[T_co]):
         written = self.shape.write(value)
         return None if written is None else line_text(written)
 
-    def schema(self, definitions: Definitions) -> Json:
+    def schema(self, definitions: SchemaDefs) -> Json:
         return self.shape.schema(definitions)
 
 

@@ -3,8 +3,7 @@
 conditions  expressions, tests of an event, conditions, instants
 measures    measures of one case and of many
 scopes      periods, and which cases count
-catalogue   PPIs and catalogues: `parse_catalogue`, `write_yaml`, `write_json`
-schema      the JSON Schema: python -m pappi.ppinot.notations.yaml.schema
+catalogue   PPIs and catalogues: `parse_catalogue`, `write_yaml`, `write_json`, the JSON Schema
 """
 
 from pappi.ppinot.notations.yaml.catalogue import parse_catalogue, write_json, write_yaml

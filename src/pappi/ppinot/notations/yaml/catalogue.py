@@ -1,4 +1,4 @@
-"""Catalogues: text into the model, and the model into text.
+"""Catalogues: text into the model, the model into text, and their JSON Schema.
 
 What is written is short, and without loss: it is read again before it is handed out, so that it
 can not say anything else than the catalogue it was written from.
@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from pappi.errors import DefinitionError, Position, Problem
-from pappi.ppinot.expressions import parser
+from pappi.ppinot.expressions import grammar
 from pappi.ppinot.model import (
     EVERY_MONTH,
     Catalogue,
@@ -25,13 +25,17 @@ from pappi.ppinot.model import (
 from pappi.ppinot.notations.building import twins
 from pappi.ppinot.notations.document import (
     MAX_DEPTH,
+    Bare,
+    Literal,
     Node,
+    Plain,
     Problems,
     ScalarNode,
+    json_text,
     read_document,
     structure_node,
+    yaml_text,
 )
-from pappi.ppinot.notations.layout import Bare, Literal, Plain, json_text, yaml_text
 from pappi.ppinot.notations.quantities import (
     BOUNDS,
     EPSILON,
@@ -49,13 +53,15 @@ from pappi.ppinot.notations.quantities import (
     with_bounds,
 )
 from pappi.ppinot.notations.shapes import (
+    ByForm,
     Entries,
     Field,
+    Json,
     ListOf,
     Named,
-    OneOf,
     Parts,
     Record,
+    SchemaDefs,
     Then,
     Unwritable,
     Values,
@@ -128,7 +134,7 @@ SHARE = Field(
 
 
 # Under the name of its function, which the entry does not know.
-_OWN: OneOf[NoiseOn] = OneOf(
+_OWN: ByForm[NoiseOn] = ByForm(
     "a mechanism, or a mapping with 'mechanism' and 'share'",
     text=Written(
         "a mechanism",
@@ -157,7 +163,7 @@ def _function_alone(noise: NoiseOn) -> str | None:
 
 NOISE: Field[tuple[NoiseOn, ...]] = Field(
     "noise",
-    OneOf(
+    ByForm(
         "functions",
         text=Then(
             _NAME,
@@ -209,16 +215,17 @@ BUCKETS = Field(
 )
 
 
+_ON_OR_OFF = one_word_of("'on' or 'off'", {"on": True, "off": False})
 SET = Field(
     "set",
-    one_word_of("'on' or 'off'", {"on": True, "off": False}),
+    _ON_OR_OFF,
     "under a total for all PPIs: whether this one may share a draw with others",
 )
 
 
 CLIPPING = Field(
     "clipping",
-    one_word_of("'on' or 'off'", {"on": True, "off": False}),
+    _ON_OR_OFF,
     "whether the share of cases beyond the bounds is released along with a mean or sum",
 )
 
@@ -248,7 +255,7 @@ def _text(node: ScalarNode, _: Problems) -> str:
 
 
 _TEXT = Written("a text", _text)
-_TEXTS: OneOf[tuple[str, ...]] = OneOf(
+_TEXTS: ByForm[tuple[str, ...]] = ByForm(
     "a text or a list of texts",
     text=Then(_TEXT, lambda text: (text,), lambda texts: texts[0] if len(texts) == 1 else None),
     items=ListOf("a list of texts", _TEXT),
@@ -262,7 +269,7 @@ _ID = Written(
 _BOUNDS_OF_ALL: Then[WrittenBounds, Mapping[str, WrittenBounds]] = Then(
     BOUNDS, lambda written: {"": written}, lambda by_path: by_path.get("")
 )
-_ALL_BOUNDS: OneOf[Mapping[str, WrittenBounds]] = OneOf(
+_ALL_BOUNDS: ByForm[Mapping[str, WrittenBounds]] = ByForm(
     "bounds",
     text=_BOUNDS_OF_ALL,
     items=_BOUNDS_OF_ALL,
@@ -375,15 +382,16 @@ def _parts(ppi: Ppi) -> Parts:
         inside = {"": bounds.pop("")} if "" in bounds else {}
         bounds[VALUE] = shown.written_range(ppi.value_range)
     usual_unit = unit_of(ppi.measure, shown.kind, None, (), Problems())
-    targets = Targets(ppi.target, ppi.tolerated, ppi.group_targets)
-    has_targets = ppi.target is not None or ppi.group_targets
+    targets = Targets.of(ppi)
     return {
         ID: ppi.id,
         NAME: ppi.name if ppi.name not in (ppi.id, "") else None,
         MEASURE: WrittenMeasure(ppi.measure, bounds=inside),
         ALL_BOUNDS: bounds or None,
         PPI_UNIT: None if ppi.unit == usual_unit else ppi.unit.name or None,
-        PPI_TARGET: targets_in(shown.of_view(ppi.show)).write(targets) if has_targets else None,
+        PPI_TARGET: None
+        if targets == Targets()
+        else targets_in(shown.of_view(ppi.show)).write(targets),
         PPI_SCOPE: ppi.scope,
         **attributes_said(ppi, **_PLAIN),
     }
@@ -419,6 +427,19 @@ def _catalogue(values: Values, problems: Problems) -> Catalogue | None:
 
 
 CATALOGUE = Record("a catalogue", (LOG, TOTAL, CALENDARS, PPIS), _catalogue)
+
+
+def catalogue_schema() -> Json:
+    """The JSON Schema of catalogues, for completion and checks in editors."""
+    definitions: SchemaDefs = {}
+    root = CATALOGUE.schema(definitions)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "PaPPI catalogue",
+        "description": "Process performance indicators about one event log",
+        **root,
+        "$defs": dict(sorted(definitions.items())),
+    }
 
 
 def parse_catalogue(text: str, file: str = "<catalogue>") -> Catalogue:
@@ -512,7 +533,7 @@ def _start(catalogue: Catalogue) -> Position:
     return Position(catalogue.file, 1, 1)
 
 
-_DEEPEST = MAX_DEPTH + parser.MAX_DEPTH
+_DEEPEST = MAX_DEPTH + grammar.MAX_DEPTH
 """No catalogue that can be read has parts deeper inside each other."""
 
 

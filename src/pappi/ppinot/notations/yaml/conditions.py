@@ -9,10 +9,11 @@ start or end of the case. Each is written in its short form, if it has one.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pappi.errors import DefinitionError, Problem
 from pappi.ppinot.expressions import nodes
+from pappi.ppinot.expressions.grammar import parse_expression, render
 from pappi.ppinot.expressions.nodes import (
     Binary,
     Expression,
@@ -20,8 +21,6 @@ from pappi.ppinot.expressions.nodes import (
     TextLiteral,
     TruthLiteral,
 )
-from pappi.ppinot.expressions.parser import parse_expression
-from pappi.ppinot.expressions.render import render
 from pappi.ppinot.model import (
     EventCondition,
     EventSequence,
@@ -31,14 +30,18 @@ from pappi.ppinot.model import (
     Order,
     Pick,
 )
-from pappi.ppinot.notations.building import TRANSITION_ATTRIBUTE, is_activity, is_transition
-from pappi.ppinot.notations.document import Problems, ScalarNode
-from pappi.ppinot.notations.layout import Bare, Literal
+from pappi.ppinot.notations.building import (
+    TRANSITION_ATTRIBUTE,
+    Instant,
+    is_activity,
+    is_transition,
+)
+from pappi.ppinot.notations.document import Bare, Literal, Problems, ScalarNode
 from pappi.ppinot.notations.shapes import (
+    ByForm,
     Field,
     ListOf,
     Named,
-    OneOf,
     Parts,
     Record,
     Tagged,
@@ -121,7 +124,7 @@ _TESTS_ACTIVITY: Written[Expression] = Written(
 )
 _TESTS_TRANSITION: Written[Expression] = Written(
     "a transition",
-    lambda node, _: is_transition(node.text.strip(), node.position),
+    lambda node, _: is_transition(node.text.strip(), position=node.position),
     example="complete",
     text=transition_in,
 )
@@ -171,7 +174,7 @@ def _test_text(what: str) -> Written[Expression]:
     return Written(what, _parse, example=_EXAMPLE, types=_TEXT_TYPES, text=_formula_text)
 
 
-_TEST: OneOf[Expression] = OneOf(
+_TEST: ByForm[Expression] = ByForm(
     "a test of an event",
     text=_test_text("a test of an event"),
     mapping=Tagged("a test of an event", _TESTS),
@@ -221,7 +224,7 @@ _OCCURS_RECORDS: dict[str, Record[Occurs]] = {
 _OCCURS_TEXT: Then[Expression, Occurs] = Then(
     _test_text("a condition on events"), Occurs, lambda condition: condition.condition
 )
-_OCCURS: OneOf[Occurs] = OneOf(
+_OCCURS: ByForm[Occurs] = ByForm(
     "a condition on events",
     text=_OCCURS_TEXT,
     mapping=Tagged(
@@ -263,7 +266,7 @@ CONDITION_RECORDS: dict[str, Record[EventCondition]] = {
         parts=_sequence_parts,
     ),
 }
-_CONDITION: OneOf[EventCondition] = OneOf(
+_CONDITION: ByForm[EventCondition] = ByForm(
     "a condition on events",
     text=_OCCURS_TEXT,
     mapping=Tagged("a condition on events", CONDITION_RECORDS),
@@ -273,14 +276,6 @@ CONDITION: Named[EventCondition] = Named("condition", lambda: _CONDITION)
 
 
 # --- instants of a case ---------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Instant:
-    """An instant as written; `pick` is which of several, if that is said."""
-
-    moment: Moment
-    pick: Pick | None = None
 
 
 def instant_of(moment: Moment, pick: Pick, usual: Pick) -> Instant:
@@ -331,7 +326,7 @@ _INSTANTS: Tagged[Instant] = Tagged(
         **{pick.value: _picked(pick) for pick in Pick},
     },
 )
-_INSTANT: OneOf[Instant] = OneOf(
+_INSTANT: ByForm[Instant] = ByForm(
     "an instant",
     text=Written(
         "an instant: case start, case end or a condition on events",

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from pappi.ppinot.expressions.kinds import with_article
-from pappi.ppinot.expressions.nodes import Expression, Name, names_in, walk
+from pappi.ppinot.expressions.nodes import Expression, names_in
 from pappi.ppinot.model import (
     EVERY_CASE,
     AggregatedMeasure,
@@ -35,9 +35,8 @@ from pappi.ppinot.model import (
     TimeMeasure,
     measure_kind,
 )
-from pappi.ppinot.notations.building import MAX_SUGGESTED, misplaced_parts
-from pappi.ppinot.notations.document import MapNode, Node, Problems, ScalarNode
-from pappi.ppinot.notations.layout import Literal
+from pappi.ppinot.notations.building import MAX_SUGGESTED, misplaced_parts, undefined_variables
+from pappi.ppinot.notations.document import Literal, MapNode, Node, Problems, ScalarNode
 from pappi.ppinot.notations.quantities import (
     BOUNDS,
     DISTRIBUTION_LIMITS,
@@ -47,11 +46,11 @@ from pappi.ppinot.notations.quantities import (
     written_limits,
 )
 from pappi.ppinot.notations.shapes import (
+    ByForm,
     Entries,
     Field,
     ListOf,
     Named,
-    OneOf,
     Parts,
     Record,
     Shape,
@@ -123,12 +122,8 @@ def variables_match(values: Values, problems: Problems) -> bool:
     """Whether the formula uses exactly the variables beside it, and they are all sound."""
     formula = values[DERIVE]
     defined = {key.text: key for key, _ in values.named}
-    names = [node for node in walk(formula) if isinstance(node, Name)]
-    undefined = [name for name in names if name.name not in defined]
-    for name in undefined:
-        known = islice(defined, MAX_SUGGESTED)
-        hint = did_you_mean(name.name, known, "define it next to 'derive'")
-        problems.add(name.position, f"unknown variable {quoted(name.name)}", hint)
+    undefined = undefined_variables(formula, defined, "define it next to 'derive'")
+    problems.extend(undefined)
     if undefined:
         return False
     used = names_in(formula)
@@ -274,7 +269,9 @@ def _options_fit(values: Values, problems: Problems) -> bool:
         hint = "write the condition alone, or remove 'cycles'"
         problems.add(values.place(picked[0]), message, hint)
     if values.get(WHILE) is not None:
-        problems.add(values.place(WHILE), "a clock that stops makes no cycles", "remove one")
+        problems.add(
+            values.place(WHILE), "'while' stops the clock, which cycles do not allow", "remove one"
+        )
     return not picked and values.get(WHILE) is None
 
 
@@ -330,7 +327,7 @@ WHEN: Field[EventCondition] = Field("when", CONDITION, "only events that satisfy
 
 DATA = Field(
     "data",
-    OneOf(
+    ByForm(
         "an attribute",
         text=Written(
             "an attribute",
@@ -547,7 +544,7 @@ LIMITS = Field(
 )
 
 
-_COUNTED: OneOf[Single] = OneOf(
+_COUNTED: ByForm[Single] = ByForm(
     "'cases', or a measure of one case",
     text=one_word_of("'cases'", {"cases": WrittenMeasure(EVERY_CASE)}),
     mapping=SINGLE,

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from pappi.errors import Position
 from pappi.ppinot.expressions import nodes
+from pappi.ppinot.expressions.grammar import MAX_DEPTH
 from pappi.ppinot.expressions.kinds import with_article
 from pappi.ppinot.expressions.nodes import (
     Binary,
@@ -26,7 +27,6 @@ from pappi.ppinot.expressions.nodes import (
     height,
     walk,
 )
-from pappi.ppinot.expressions.parser import MAX_DEPTH
 from pappi.ppinot.model import (
     FIRST_DAY,
     LAST_DAY,
@@ -44,14 +44,18 @@ from pappi.ppinot.model import (
     SingleInstance,
     measure_kind,
 )
-from pappi.ppinot.notations.building import has_too_many_periods, rewritten, substituted
-from pappi.ppinot.notations.document import Problems, ScalarNode
-from pappi.ppinot.notations.layout import Bare, Literal
+from pappi.ppinot.notations.building import (
+    day_of_scope,
+    has_too_many_periods,
+    rewritten,
+    substituted,
+)
+from pappi.ppinot.notations.document import Bare, Literal, Problems, ScalarNode
 from pappi.ppinot.notations.shapes import (
+    ByForm,
     Field,
     ListOf,
     Named,
-    OneOf,
     Parts,
     Record,
     Values,
@@ -73,15 +77,10 @@ RHYTHM = r"(?:([0-9]{1,3})\s+)?(day|week|month|quarter|year)s?"
 
 def day_of(written: str, position: Position, problems: Problems) -> date | None:
     try:
-        day = date.fromisoformat(written)
-    except ValueError:
-        problems.add(position, f"{quoted(written)} is not a valid date")
+        return day_of_scope(written)
+    except ValueError as error:
+        problems.add(position, str(error))
         return None
-    if not FIRST_DAY <= day <= LAST_DAY:
-        years = f"{FIRST_DAY.year} and {LAST_DAY.year}"
-        problems.add(position, f"a scope must lie between the years {years}")
-        return None
-    return day
 
 
 def _rhythm(kind: type[R], groups: Sequence[str], node: ScalarNode, problems: Problems) -> R | None:
@@ -89,7 +88,7 @@ def _rhythm(kind: type[R], groups: Sequence[str], node: ScalarNode, problems: Pr
     number, unit = groups
     count = int(number or 1)
     if not 1 <= count <= MAX_COUNT:
-        problems.add(node.position, f"a scope counts from 1 to {MAX_COUNT} units, not {count}")
+        problems.add(node.position, f"a scope has from 1 to {MAX_COUNT} units, not {count}")
         return None
     return kind(count=count, unit=Calendar(unit))
 
@@ -482,7 +481,7 @@ def _check_times(values: Values, problems: Problems) -> None:
 _FORMS = (_EVERY, _EVERY_IN_THE_LAST, _BETWEEN, _LAST, _LAST_CASES, WHOLE_TIME.replace(" ", r"\s+"))
 SCOPE: Named[Scope] = Named(
     "scope",
-    lambda: OneOf(
+    lambda: ByForm(
         "a scope",
         text=Written(
             "a scope",

@@ -194,7 +194,7 @@ class CataloguePreview:
 def price_text(price: Price) -> str:
     """For a button: what pressing it costs.
 
-    >>> from pappi.values.epsilon import ZERO
+    >>> from pappi.values.privacy import ZERO
     >>> price_text(Price(0, 0, 0, ZERO, ZERO, ""))
     'free: already released'
     >>> tenth = Epsilon.of("0.1")

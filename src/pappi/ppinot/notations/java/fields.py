@@ -17,18 +17,19 @@ from fractions import Fraction
 from typing import TypeVar
 
 from pappi.errors import DefinitionError, Position
+from pappi.ppinot.expressions.grammar import parse_expression
 from pappi.ppinot.expressions.nodes import Expression
-from pappi.ppinot.expressions.parser import parse_expression
 from pappi.ppinot.notations.document import (
     BrokenNode,
     ListNode,
+    Literal,
     MapNode,
     Node,
+    Plain,
     Problems,
     ScalarNode,
     describe,
 )
-from pappi.ppinot.notations.layout import Literal, Plain
 from pappi.ppinot.notations.shapes import Shape
 from pappi.values import did_you_mean, listed, quoted
 
@@ -162,10 +163,6 @@ class Fields:
     def opened(self, node: Node, what: str) -> Fields | None:
         return Fields.of(node, self.context, what)
 
-    def scalar_or_object(self, key: str) -> str | Fields | None:
-        node = self.get(key)
-        return node.text if isinstance(node, ScalarNode) else self.object(key)
-
     def items(self, key: str) -> tuple[Node, ...]:
         node = self._of_type(key, ListNode, "a list")
         return tuple(item for item in node.items if not is_nothing(item)) if node else ()
@@ -228,8 +225,6 @@ def unread(root: Node, context: Context) -> Iterator[tuple[str, Position]]:
 
 
 # --- numbers and other values ---------------------------------------------------------
-
-Json = dict[str, object]
 
 # A few hundred digits are more than any quantity has, and few enough to compute with at once.
 # What is written out from an exponent still fits into them.

@@ -1,4 +1,6 @@
-"""Measures, read and written. Fields of ours, where Java has no word:
+"""Measures, read and written, with their units of time and working calendars.
+
+Fields of ours, where Java has no word:
 
 time         `startPick` and `endPick` (first or last), `openCycle` (left out or no value)
 derived      `typed`, if durations are durations and not numbers; `missing` (true, false or
@@ -6,16 +8,22 @@ derived      `typed`, if durations are durations and not numbers; `missing` (tru
 aggregated   `percent`, `keys` (the groups to answer), `within`, `bounds` and `limits`, these as in
              a catalogue; the aggregation may also be Share, Median, Percentile, Count or
              Distribution
+
+A time measure of Java gives a number of its `unitOfMeasure`, milliseconds if it names none. The
+same unit then is that of an aggregate over it, of its target and in formulas. On any other
+measure `unitOfMeasure` is a label to show.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from typing import Any, cast
 
-from pappi.ppinot.expressions.nodes import Expression, Name, walk
+from pappi.ppinot.expressions.nodes import Expression, Name
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,
@@ -37,9 +45,15 @@ from pappi.ppinot.model import (
     TimeMeasure,
     measure_kind,
 )
-from pappi.ppinot.notations.building import in_numbers, is_too_large, out_of_numbers
-from pappi.ppinot.notations.document import Node, ScalarNode
-from pappi.ppinot.notations.metamodel.conditions import (
+from pappi.ppinot.notations.building import (
+    in_numbers,
+    is_too_large,
+    out_of_numbers,
+    undefined_variables,
+    usual_unit,
+)
+from pappi.ppinot.notations.document import ListNode, Node, ScalarNode
+from pappi.ppinot.notations.java.conditions import (
     PROPERTY,
     condition_measure_json,
     events_json,
@@ -54,15 +68,7 @@ from pappi.ppinot.notations.metamodel.conditions import (
     state_measure_json,
     wrapped,
 )
-from pappi.ppinot.notations.metamodel.durations import (
-    java_unit,
-    read_schedule,
-    time_unit,
-    timed_by,
-    unit_of_time,
-    written_schedule,
-)
-from pappi.ppinot.notations.metamodel.fields import Context, Fields, Json, json_value, present
+from pappi.ppinot.notations.java.fields import Context, Fields, json_value, present
 from pappi.ppinot.notations.quantities import (
     BOUNDS,
     DISTRIBUTION_LIMITS,
@@ -71,7 +77,24 @@ from pappi.ppinot.notations.quantities import (
     with_bounds,
     written_limits,
 )
-from pappi.values import DURATIONS, HOURS, CaseBorder, Kind, Unit, did_you_mean, listed, quoted
+from pappi.ppinot.notations.shapes import Json
+from pappi.values import (
+    DURATIONS,
+    FRACTION,
+    HOURS,
+    PERCENT,
+    CaseBorder,
+    Kind,
+    Unit,
+    Week,
+    Window,
+    WorkingCalendar,
+    did_you_mean,
+    duration_unit,
+    listed,
+    parse_calendar,
+    quoted,
+)
 
 FUNCTIONS = {
     "Sum": Aggregation.SUM,
@@ -99,7 +122,7 @@ _TYPES = {"LINEAR": False, "CYCLIC": True}
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadMeasure:
     """A measure, with what was written in it but belongs to the whole PPI.
 
     `unit` is the one Java's value would be in, for a time; `anchor` the instant that decides
@@ -117,7 +140,7 @@ class Read:
         return "" if self.said is None else self.said.text("unitOfMeasure")
 
 
-def read_measure(node: Node, context: Context) -> Read | None:
+def read_measure(node: Node, context: Context) -> ReadMeasure | None:
     """The measure an object describes; None with a problem."""
     if isinstance(node, ScalarNode):
         message = "references to measures defined elsewhere are not followed"
@@ -137,7 +160,7 @@ def read_measure(node: Node, context: Context) -> Read | None:
     return reader(fields)
 
 
-def read_single(fields: Fields, key: str, what: str) -> Read | None:
+def read_single(fields: Fields, key: str, what: str) -> ReadMeasure | None:
     """A measure of one case, in a field."""
     node = fields.get(key)
     read = None if node is None else read_measure(node, fields.context)
@@ -150,33 +173,33 @@ def read_single(fields: Fields, key: str, what: str) -> Read | None:
 # --- measures of one case -------------------------------------------------------------
 
 
-def _count(fields: Fields) -> Read | None:
+def _count(fields: Fields) -> ReadMeasure | None:
     fields.require("when", "a count measure")
     when = read_events(fields, "when")
-    return None if when is None else Read(CountMeasure(when), said=fields)
+    return None if when is None else ReadMeasure(CountMeasure(when), said=fields)
 
 
-def _condition(fields: Fields) -> Read | None:
+def _condition(fields: Fields) -> ReadMeasure | None:
     fields.require("condition", "a condition measure")
     when = read_events(fields, "condition", PROPERTY)
-    return None if when is None else Read(ConditionMeasure(when))
+    return None if when is None else ReadMeasure(ConditionMeasure(when))
 
 
-def _state(fields: Fields) -> Read | None:
+def _state(fields: Fields) -> ReadMeasure | None:
     measure = read_state_measure(fields)
-    return None if measure is None else Read(measure)
+    return None if measure is None else ReadMeasure(measure)
 
 
-def _data(fields: Fields) -> Read | None:
+def _data(fields: Fields) -> ReadMeasure | None:
     measure = _read_data(fields)
-    return None if measure is None else Read(measure, said=fields)
+    return None if measure is None else ReadMeasure(measure, said=fields)
 
 
-def _time(fields: Fields) -> Read | None:
+def _time(fields: Fields) -> ReadMeasure | None:
     for key in ("from", "to"):
         fields.require(key, "a time measure")
     if fields.flag("computeUnfinished"):
-        message = "a log has no end for time that is still running when a case ends"
+        message = "a log does not say when time stops that is still running at the end of a case"
         fields.refuse("computeUnfinished", message, "measure up to the end of the case instead")
     start, end = read_moment(fields, "from"), read_moment(fields, "to")
     is_cyclic = bool(fields.word("timeMeasureType", _TYPES, "'LINEAR' or 'CYCLIC'"))
@@ -193,7 +216,7 @@ def _time(fields: Fields) -> Read | None:
         cycles = fields.word("singleInstanceAggFunction", CYCLES, what) or cycles
     first = fields.word("startPick", _PICKS, "'first' or 'last'") or Pick.FIRST
     picks = first, _end_pick(fields)
-    return Read(TimeMeasure(start, end, *picks, cycles, open_cycle, running, calendar), unit)
+    return ReadMeasure(TimeMeasure(start, end, *picks, cycles, open_cycle, running, calendar), unit)
 
 
 def _running(fields: Fields, *, is_cyclic: bool) -> Expression | None:
@@ -264,7 +287,7 @@ def read_anchor(fields: Fields, key: str) -> Anchor | None:
 # --- measures of many cases -----------------------------------------------------------
 
 
-def _aggregated(fields: Fields) -> Read | None:
+def _aggregated(fields: Fields) -> ReadMeasure | None:
     for key in ("baseMeasure", "aggregationFunction"):
         fields.require(key, "an aggregated measure")
     if fields.flag("includeUnfinished"):
@@ -296,7 +319,7 @@ def _aggregated(fields: Fields) -> Read | None:
     bounds = fields.shaped("bounds", BOUNDS)
     bounded = with_bounds(measure, {} if bounds is None else {"": bounds}, problems)
     unit = base.unit if timed_by(measure) else None
-    return Read(bounded, unit, fields, anchor)
+    return ReadMeasure(bounded, unit, fields, anchor)
 
 
 def _grouping(fields: Fields) -> Grouping | None:
@@ -325,7 +348,7 @@ def _grouping(fields: Fields) -> Grouping | None:
 # --- derived measures -----------------------------------------------------------------
 
 
-def _derived(fields: Fields) -> Read | None:
+def _derived(fields: Fields) -> ReadMeasure | None:
     """Over one case or over many: as its kind says, or else as what it is derived from."""
     variables = _variables(fields)
     formula = _formula(fields, variables)
@@ -334,7 +357,7 @@ def _derived(fields: Fields) -> Read | None:
     kind = fields.text("kind")
     is_many = kind == _DERIVED_MANY or (kind != _DERIVED_ONE and True in are_many)
     if is_many and are_many != {True}:
-        message = "a formula over many cases needs measures of many cases to derive from"
+        message = "a formula over many cases needs measures of many cases as its variables"
         fields.refuse("usedMeasureMap", message, "aggregate those of one case")
         return None
     if not is_many and True in are_many:
@@ -345,40 +368,36 @@ def _derived(fields: Fields) -> Read | None:
     if formula is None:
         return None
     if not is_many:
-        return Read(DerivedSingleInstance(formula, pairs, missing), said=fields)
+        return ReadMeasure(DerivedSingleInstance(formula, pairs, missing), said=fields)
     anchors = [read.anchor for read in variables.values()]
     if len(set(anchors)) > 1:
         message = "the measures of a formula assign cases to periods in different ways"
         fields.refuse("usedMeasureMap", message, "give them one 'periodReferencePoint'")
-    return Read(DerivedMultiInstance(formula, pairs), said=fields, anchor=anchors[0])
+    return ReadMeasure(DerivedMultiInstance(formula, pairs), said=fields, anchor=anchors[0])
 
 
-def _variables(fields: Fields) -> dict[str, Read]:
+def _variables(fields: Fields) -> dict[str, ReadMeasure]:
     """The variables of a formula that are sound."""
     entries = fields.entries("usedMeasureMap")
     variables = [(key.text, read_measure(node, fields.context)) for key, node in entries]
     return {name: read for name, read in variables if read is not None}
 
 
-def _formula(fields: Fields, variables: Mapping[str, Read]) -> Expression | None:
+def _formula(fields: Fields, variables: Mapping[str, ReadMeasure]) -> Expression | None:
     fields.require("function", "a derived measure")
     formula = fields.expression("function")
     if formula is None:
         return None
     defined = [key.text for key, _ in fields.entries("usedMeasureMap")]
-    names = [node for node in walk(formula) if isinstance(node, Name)]
-    undefined = [name for name in names if name.name not in defined]
-    for name in undefined:
-        hint = did_you_mean(name.name, defined, "define it in 'usedMeasureMap'")
-        message = f"unknown variable {quoted(name.name)}"
-        fields.context.problems.add(name.position, message, hint)
+    undefined = undefined_variables(formula, defined, "define it in 'usedMeasureMap'")
+    fields.context.problems.extend(undefined)
     if undefined:
         return None
     return formula if fields.flag("typed") else _in_numbers(formula, variables, fields)
 
 
 def _in_numbers(
-    formula: Expression, variables: Mapping[str, Read], fields: Fields
+    formula: Expression, variables: Mapping[str, ReadMeasure], fields: Fields
 ) -> Expression | None:
     sizes: dict[str, Fraction] = {}
     for name, read in variables.items():
@@ -396,7 +415,7 @@ def _in_numbers(
     return numeric
 
 
-_READERS: dict[str, Callable[[Fields], Read | None]] = {
+_READERS: dict[str, Callable[[Fields], ReadMeasure | None]] = {
     "CountMeasure": _count,
     "TimeMeasure": _time,
     "ConditionMeasure": _condition,
@@ -522,3 +541,167 @@ def _derived_json(measure: DerivedSingleInstance | DerivedMultiInstance, process
     }
     typed = {"typed": True} if is_typed else {}
     return {"function": expression_text(formula), **typed, "usedMeasureMap": used}
+
+
+# --- units of time --------------------------------------------------------------------
+
+_NAMES = {
+    "millis": "milliseconds",
+    **{name: name for name in ("seconds", "minutes", "hours", "days")},
+}
+_COUNTING = (Aggregation.COUNT, Aggregation.SHARE)
+
+
+def time_unit(fields: Fields) -> Unit | None:
+    """The unit of a time measure."""
+    written = fields.text("unitOfMeasure").strip().lower() or "millis"
+    if written in _NAMES:
+        return duration_unit(_NAMES[written])
+    if written == "workingdays":
+        message = "working days have no fixed length: a duration cannot be counted in them"
+        fields.refuse("unitOfMeasure", message, "write hours")
+    else:
+        message = f"Java PPINOT cannot measure time in {quoted(written)}"
+        fields.refuse("unitOfMeasure", message, f"the units are {', '.join(_NAMES)}")
+    return None
+
+
+def java_unit(size: Fraction) -> str | None:
+    """Java's name of a unit of so many microseconds."""
+    return next((java for java, name in _NAMES.items() if DURATIONS[name] == size), None)
+
+
+def timed_by(measure: Measure) -> TimeMeasure | None:
+    """The time measure whose unit the value of a measure is in, for Java."""
+    match measure:
+        case TimeMeasure():
+            return measure
+        case AggregatedMeasure(function=function, base=TimeMeasure() as base):
+            return None if function in _COUNTING else base
+    return None
+
+
+def unit_of_time(size: Fraction) -> Unit:
+    """The unit for a time measure: one of that size, or else one that Java has."""
+    java = java_unit(size)
+    larger = "days" if size > DURATIONS["days"] else "hours"
+    name = larger if java is None else _NAMES[java]
+    return Unit(name, Fraction(DURATIONS[name]))
+
+
+def labelled(measure: MultiInstance, label: str) -> Unit:
+    """The unit that a label stands for on a PPI; empty for the usual one."""
+    usual = usual_unit(measure)
+    if measure_kind(measure, None) is Kind.DURATION:
+        return duration_unit(label) or usual
+    if usual == PERCENT:
+        return FRACTION if label == FRACTION.name else PERCENT
+    return Unit(label, Fraction(1)) if label else usual
+
+
+# --- schedules as working calendars ---------------------------------------------------
+#
+#     L-VT09:00-18:00      Monday to Friday, in Spanish: L M X J V S D; an end of 00:00 is midnight
+#     L-VT09:00-18:00/H    … without the holidays, which are listed in the field `holidays`
+#
+# Java counts the hours in Europe/Madrid, whatever the log says, so that is the zone of what is
+# read. Any other calendar is written as calendars are everywhere here, which Java cannot read.
+
+ZONE = "Europe/Madrid"
+
+_DAYS = "LMXJVSD"
+_BASIC = re.compile(
+    rf"([{_DAYS}])-([{_DAYS}])T([0-9]{{2}}):([0-9]{{2}})-([0-9]{{2}}):([0-9]{{2}})(/H)?"
+)
+_MIDNIGHT = 24 * 60
+
+
+def read_schedule(fields: Fields) -> WorkingCalendar | None:
+    node = fields.get("considerOnly")
+    if node is None:
+        return None
+    try:
+        return _schedule(node, fields)
+    except ValueError as wrong:
+        fields.refuse("considerOnly", str(wrong))
+        return None
+
+
+def _schedule(node: Node, fields: Fields) -> WorkingCalendar:
+    schedule: Node | None = node
+    if not isinstance(node, ScalarNode | ListNode):
+        inner = fields.opened(node, "a schedule")
+        schedule = inner.get("basic") or inner.get("combined") if inner else None
+    match schedule:
+        case ListNode():
+            raise ValueError("schedules by season are not read: hours are the same all year")
+        case ScalarNode():
+            text = schedule.text.strip()
+            week = _week(text)
+            if week is None:
+                return parse_calendar(text)
+            return WorkingCalendar(
+                week, _holidays(fields) if text.endswith("/H") else (), zone=ZONE
+            )
+    raise ValueError("expected a schedule such as L-VT09:00-18:00")
+
+
+def _week(text: str) -> Week | None:
+    """The week of a basic schedule; None if it is written in another way."""
+    match = _BASIC.fullmatch(text)
+    if match is None:
+        return None
+    first, last = _DAYS.index(match[1]), _DAYS.index(match[2])
+    start = 60 * int(match[3]) + int(match[4])
+    end = 60 * int(match[5]) + int(match[6]) or _MIDNIGHT
+    if max(int(match[4]), int(match[6])) > 59 or not start < end <= _MIDNIGHT:
+        raise ValueError(f"the hours of {quoted(text)} must begin and end within one day")
+    if first > last:
+        raise ValueError(
+            f"the days of {quoted(text)} run past the end of the week, so no day matches"
+        )
+    return tuple((Window(start, end),) if first <= day <= last else () for day in range(7))
+
+
+def _holidays(fields: Fields) -> tuple[date, ...]:
+    if "holidays" not in fields:
+        message = "/H stands for the holidays that an installation of Java PPINOT was given"
+        raise ValueError(f'{message}; list them: "holidays": ["2014-12-25", …]')
+    return tuple(sorted({_date(text) for text in fields.texts("holidays")}))
+
+
+def _date(text: str) -> date:
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        raise ValueError(f"{quoted(text)} is not a day such as 2014-12-25")
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{quoted(text)} is not a valid date") from None
+
+
+# --- writing --------------------------------------------------------------------------
+
+
+def written_schedule(calendar: WorkingCalendar) -> dict[str, object]:
+    """The fields of a time measure that say its calendar."""
+    basic = _basic(calendar)
+    if basic is None:
+        return {"considerOnly": str(calendar)}
+    if not calendar.holidays:
+        return {"considerOnly": basic}
+    holidays = [day.isoformat() for day in calendar.holidays]
+    return {"considerOnly": f"{basic}/H", "holidays": holidays}
+
+
+def _basic(calendar: WorkingCalendar) -> str | None:
+    if calendar.zone != ZONE or calendar.countries:
+        return None
+    open_days = [day for day, windows in enumerate(calendar.week) if windows]
+    hours = {windows for windows in calendar.week if windows}
+    if not open_days or open_days != list(range(open_days[0], open_days[-1] + 1)):
+        return None
+    if len(hours) > 1 or len(windows := hours.pop()) > 1:
+        return None
+    edges = (windows[0].start, windows[0].end % _MIDNIGHT)
+    start, end = (f"{minutes // 60:02}:{minutes % 60:02}" for minutes in edges)
+    return f"{_DAYS[open_days[0]]}-{_DAYS[open_days[-1]]}T{start}-{end}"

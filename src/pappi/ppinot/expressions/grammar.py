@@ -1,4 +1,4 @@
-"""Text into an expression: a lexer and a small Pratt parser.
+"""The grammar of expressions, both ways: text into an expression, and an expression into text.
 
 Operators, loosest first:
 
@@ -11,16 +11,19 @@ Operators, loosest first:
     *  /  %
     -a
 
-Comparisons do not chain. Nesting and the height of the result are bounded, so
-neither reading an expression nor anything that later walks it can run out of
-stack, whatever an analyst writes.
+Comparisons do not chain. Nesting and the height of the result are bounded, so neither reading an
+expression nor anything that later walks it can run out of stack, whatever an analyst writes.
+
+What is written is canonical, with no more parentheses than it needs, and reading it gives the
+expression back. Two things the grammar has no literal for are written as the operation that makes
+them: a negative number outside a list, and a fraction that has no finite decimal form.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -255,13 +258,13 @@ def _instant(token: Token, place: Position) -> InstantLiteral:
     return InstantLiteral(since // timedelta(microseconds=1), position=place)
 
 
-# --- expressions ----------------------------------------------------------------------
+# --- text into expressions ------------------------------------------------------------
 
 MAX_DEPTH = 50
 # A database tests a divisor for zero, and may copy it to do so: nested, they would multiply.
 MAX_DIVISORS = 4
 
-_OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGN = range(1, 8)
+_CHOOSE, _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGN, _ATOM = range(9)
 
 _POWERS = {
     "or": _OR,
@@ -491,3 +494,149 @@ class _Parser:
         if previous.kind in names and token.kind in (*names, TokenKind.NUMBER, TokenKind.TEXT):
             hint = 'texts go in quotes, as in activity == "Pay claim"; a name with spaces in `…`'
         return self._refusal(token, f"did not expect {token} here", hint)
+
+
+# --- expressions into text ------------------------------------------------------------
+
+_WRITTEN_ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": "\\t"})
+# Days are the largest: more people think in 28 days than in 4 weeks.
+UNITS = ("days", "hours", "minutes", "seconds", "milliseconds", "microseconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """How logic is written. Java's signs bind more tightly than words, so `!` takes brackets."""
+
+    words: Mapping[Operator, str]
+    negation: str
+
+
+WORDS = Logic({}, "not ")
+SIGNS = Logic({Operator.AND: "&&", Operator.OR: "||"}, "!")
+"""As MVEL has it, which Java PPINOT evaluates; the grammar here reads both."""
+
+
+def render(expression: Expression, logic: Logic = WORDS) -> str:
+    """
+    >>> render(parse_expression("((a+b)) * 90min>=(1 day) && !(c in ['x'])"))
+    '(a + b) * 90 minutes >= 1 day and c not in ("x")'
+    >>> render(parse_expression("a and not (b == 1 or c is missing)"), SIGNS)
+    'a && !(b == 1 || c is missing)'
+    """
+    text, _ = _render(expression, logic)
+    return text
+
+
+def quote_text(text: str) -> str:
+    """A text as the grammar reads it back."""
+    return '"' + text.translate(_WRITTEN_ESCAPES).replace('"', '\\"') + '"'
+
+
+def _within(expression: Expression, loosest: int, logic: Logic) -> str:
+    """The text of an operand, in parentheses if it binds more loosely than `loosest`."""
+    text, power = _render(expression, logic)
+    return text if power >= loosest else f"({text})"
+
+
+def _render(expression: Expression, logic: Logic) -> tuple[str, int]:
+    match expression:
+        case Name():
+            return _name_text(expression.name), _ATOM
+        case Negate():
+            return "-" + _within(expression.operand, _SIGN, logic), _SIGN
+        case Not():
+            return _negation(expression.operand, logic)
+        case Binary(operator, left, right):
+            power = _POWERS[operator]
+            # Comparisons do not chain, so their left operand must bind tighter as well.
+            first = _within(left, power + (power == _COMPARISON), logic)
+            word = logic.words.get(operator, operator)
+            return f"{first} {word} {_within(right, power + 1, logic)}", power
+        case OneOf():
+            return _membership(expression, "in", logic), _COMPARISON
+        case IsMissing():
+            return _within(expression.operand, _SUM, logic) + " is missing", _COMPARISON
+        case Choose():
+            condition = _within(expression.condition, _OR, logic)
+            then, otherwise = (render(it, logic) for it in (expression.then, expression.otherwise))
+            return f"{condition} ? {then} : {otherwise}", _CHOOSE
+        case Apply():
+            arguments = ", ".join(render(argument, logic) for argument in expression.arguments)
+            return f"{expression.function}({arguments})", _ATOM
+        case _:
+            return _literal_text(expression)
+
+
+def _negation(operand: Expression, logic: Logic) -> tuple[str, int]:
+    match operand:
+        case OneOf():
+            return _membership(operand, "not in", logic), _COMPARISON
+        case IsMissing():
+            return _within(operand.operand, _SUM, logic) + " is not missing", _COMPARISON
+        case _ if logic is SIGNS:
+            return f"{logic.negation}({render(operand, logic)})", _NOT
+        case _:
+            return logic.negation + _within(operand, _NOT, logic), _NOT
+
+
+def _membership(expression: OneOf, word: str, logic: Logic) -> str:
+    choices = ", ".join(_literal_text(choice)[0] for choice in expression.choices)
+    return f"{_within(expression.operand, _SUM, logic)} {word} ({choices})"
+
+
+def _literal_text(literal: AnyLiteral) -> tuple[str, int]:
+    match literal:
+        case NumberLiteral():
+            return _number_text(literal.value)
+        case DurationLiteral():
+            unit = whole_unit(literal.microseconds)
+            return _number_text(literal.microseconds / DURATIONS[unit], f" {unit}")
+        case TextLiteral():
+            return quote_text(literal.value), _ATOM
+        case TruthLiteral():
+            return ("true" if literal.value else "false"), _ATOM
+        case InstantLiteral():
+            return _instant_text(literal.ts_us), _ATOM
+
+
+def _name_text(name: str) -> str:
+    if IDENTIFIER.fullmatch(name) and name.lower() not in KEYWORDS | NOTHING:
+        return name
+    return "`" + name.translate(_WRITTEN_ESCAPES).replace("`", "\\`") + "`"
+
+
+def _number_text(value: Fraction, unit: str = "") -> tuple[str, int]:
+    places = decimal_places(value)
+    if places is None:
+        return f"{value.numerator}{unit} / {value.denominator}", _PRODUCT
+    digits = str(abs(value.numerator) * 10**places // value.denominator).zfill(places + 1)
+    decimal = f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    word = unit.removesuffix("s") if abs(value) == 1 else unit
+    return (decimal + word, _ATOM) if value >= 0 else (f"-{decimal}{word}", _SIGN)
+
+
+def whole_unit(microseconds: Fraction) -> str:
+    """The largest unit of time of which a duration is a whole number."""
+    whole = (unit for unit in UNITS if (microseconds / DURATIONS[unit]).denominator == 1)
+    return next(whole, "microseconds") if microseconds else "seconds"
+
+
+def decimal_places(value: Fraction) -> int | None:
+    """How many digits a number has after its point; None if they never end.
+
+    >>> decimal_places(Fraction(1, 8)), decimal_places(Fraction(1, 3))
+    (3, None)
+    """
+    rest, places = value.denominator, 0
+    for prime in (2, 5):
+        power = 0
+        while rest % prime == 0:
+            rest, power = rest // prime, power + 1
+        places = max(places, power)
+    return places if rest == 1 else None
+
+
+def _instant_text(ts_us: int) -> str:
+    moment = _EPOCH + timedelta(microseconds=ts_us)
+    text = moment.replace(tzinfo=None).isoformat()
+    return text.removesuffix("T00:00:00") if text.endswith("T00:00:00") else text + "Z"

@@ -13,19 +13,15 @@ expression becomes true. Where Java has no word, these fields of ours stand in a
 from __future__ import annotations
 
 from pappi.errors import Position, UsageError
+from pappi.ppinot.expressions.grammar import MAX_DEPTH, SIGNS, render
 from pappi.ppinot.expressions.nodes import (
     NOWHERE,
     Binary,
     Expression,
-    Name,
-    OneOf,
     Operator,
-    TextLiteral,
     TruthLiteral,
     height,
 )
-from pappi.ppinot.expressions.parser import MAX_DEPTH
-from pappi.ppinot.expressions.render import SIGNS, render
 from pappi.ppinot.model import (
     ConditionMeasure,
     EventCondition,
@@ -41,10 +37,11 @@ from pappi.ppinot.notations.building import (
     activity_of,
     both,
     is_activity,
-    spellings,
+    is_transition,
 )
 from pappi.ppinot.notations.document import MapNode
-from pappi.ppinot.notations.metamodel.fields import Fields, Json
+from pappi.ppinot.notations.java.fields import Fields
+from pappi.ppinot.notations.shapes import Json
 from pappi.values import CaseBorder, did_you_mean, listed, quoted
 
 # --- states ---------------------------------------------------------------------------
@@ -86,9 +83,7 @@ _SAY_IT = (
 
 def in_state(state: str, position: Position = NOWHERE) -> Expression:
     """What is true of an event by which an activity enters the state."""
-    ways = [way for word in _TRANSITIONS[state] for way in spellings(word)]
-    choices = tuple(TextLiteral(way, position=position) for way in ways)
-    return OneOf(Name(TRANSITION_ATTRIBUTE, position=position), choices, position=position)
+    return is_transition(*_TRANSITIONS[state], position=position)
 
 
 def read_state(fields: Fields, key: str) -> Expression | None:

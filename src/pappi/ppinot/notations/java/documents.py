@@ -13,6 +13,7 @@ can.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -20,10 +21,8 @@ from datetime import date
 from fractions import Fraction
 
 from pappi.errors import DefinitionError, Position, Problem, UsageError
-from pappi.ppinot.expressions.parser import refusal
+from pappi.ppinot.expressions.grammar import located, refusal
 from pappi.ppinot.model import (
-    FIRST_DAY,
-    LAST_DAY,
     MAX_CASES,
     MAX_COUNT,
     AggregatedMeasure,
@@ -38,36 +37,39 @@ from pappi.ppinot.model import (
     Scope,
     Target,
 )
-from pappi.ppinot.notations.building import ID, scope_problem, twins
+from pappi.ppinot.notations.building import ID, day_of_scope, scope_problem, twins
 from pappi.ppinot.notations.document import (
     MAX_DEPTH,
     MAX_NODES,
+    MAX_PROBLEMS,
     MAX_SIZE,
     BrokenNode,
     ListNode,
     MapNode,
     Node,
     Problems,
-    Reading,
+    ReadCatalogue,
+    read_document,
 )
-from pappi.ppinot.notations.metamodel.conditions import require_readable
-from pappi.ppinot.notations.metamodel.durations import labelled, timed_by, unit_of_time
-from pappi.ppinot.notations.metamodel.fields import (
+from pappi.ppinot.notations.java.conditions import require_readable
+from pappi.ppinot.notations.java.fields import (
     Context,
     Fields,
-    Json,
     exact,
     json_number,
     json_value,
     present,
     unread,
 )
-from pappi.ppinot.notations.metamodel.measures import (
-    Read,
+from pappi.ppinot.notations.java.measures import (
+    ReadMeasure,
     anchor_json,
+    labelled,
     measure_json,
     read_anchor,
     read_measure,
+    timed_by,
+    unit_of_time,
 )
 from pappi.ppinot.notations.quantities import (
     BOUNDS,
@@ -79,6 +81,7 @@ from pappi.ppinot.notations.quantities import (
 )
 from pappi.ppinot.notations.shapes import (
     Field,
+    Json,
     Record,
     Unwritable,
     Values,
@@ -99,10 +102,36 @@ from pappi.values import Calendar, Grid, quoted
 
 Unread = Iterable[tuple[str, Position]]
 
+_PARAMETER = re.compile(r"\$\{[^}\n]{0,80}\}?")
+
+
+def read_java(
+    text: str, file: str = "<json>", log: str | None = None, *, lifecycle: bool = True
+) -> ReadCatalogue:
+    """The catalogue a PPINOT JSON text describes; DefinitionError with every problem in it.
+
+    `log` names the log the PPIs are about, where the text does not. Without `lifecycle` every
+    event of the log is a completion, and no attribute says so.
+    """
+    at = located(text, Position(file, 1, 1))
+    parameters = [
+        Problem(
+            at(match.start()),
+            f"the parameter {quoted(match[0])} has no value here",
+            "write its value in its place",
+        )
+        for match, _ in zip(_PARAMETER.finditer(text), range(MAX_PROBLEMS), strict=False)
+    ]
+    if parameters:
+        raise DefinitionError(parameters)
+    problems = Problems()
+    root = read_document(text, file, problems.found)
+    return reading_of(root, log, problems, lifecycle=lifecycle)
+
 
 def reading_of(
     root: Node, log: str | None, problems: Problems, *, lifecycle: bool, lost_before: Unread = ()
-) -> Reading:
+) -> ReadCatalogue:
     """The catalogue a document's nodes describe, `lost_before` being what never became a node."""
     context = Context(problems, lifecycle=lifecycle)
     fields = Fields(root, context) if isinstance(root, MapNode) else None
@@ -128,7 +157,7 @@ def reading_of(
         raise DefinitionError([replace(remark, level="error") for remark in remarks])
     lost = _losses((*lost_before, *unread(root, context)))
     catalogue = Catalogue(name, ppis, total, file=root.position.file)
-    return Reading(catalogue, tuple(remarks), lost)
+    return ReadCatalogue(catalogue, tuple(remarks), lost)
 
 
 def _nodes(root: Node, fields: Fields | None, problems: Problems) -> Iterator[Node]:
@@ -270,12 +299,12 @@ def _refuse_once_own(fields: Fields) -> None:
         if place is None:
             continue
         for key in filter(place.__contains__, keys):
-            message = f"{quoted(key)} is said in the object 'catalogue', in its words"
+            message = f"{quoted(key)} belongs in the object 'catalogue', as in a catalogue"
             place.refuse(key, message, 'write e.g. "catalogue": {"scope": "every quarter"}')
 
 
 def _of_many(
-    read: Read, fields: Fields, identifier: str, remarks: list[Problem]
+    read: ReadMeasure, fields: Fields, identifier: str, remarks: list[Problem]
 ) -> MultiInstance | None:
     """The measure; what measures one case only cannot be released, and is no PPI here."""
     if isinstance(read.measure, MultiInstance):
@@ -370,14 +399,12 @@ def _day(scope: Fields, key: str) -> date | None:
         return None
     match = _DAY.fullmatch(text)
     try:
-        day = date.fromisoformat(match[1]) if match else None
-    except ValueError:
-        day = None
-    if day is None or not FIRST_DAY <= day <= LAST_DAY:
-        message = f"{quoted(text)} is not a day such as 2014-01-31, from {FIRST_DAY.year} on"
-        scope.refuse(key, message)
-        return None
-    return day
+        if match:
+            return day_of_scope(match[1])
+        scope.refuse(key, f"{quoted(text)} is not a day such as 2014-01-31")
+    except ValueError as error:
+        scope.refuse(key, str(error))
+    return None
 
 
 def _target(fields: Fields | None, shown: Shown) -> Target | None:
@@ -400,6 +427,64 @@ def _target(fields: Fields | None, shown: Shown) -> Target | None:
 
 
 # --- writing --------------------------------------------------------------------------
+
+
+# What YAML, as which documents are read, does not take as it is; and what Java would replace.
+_ESCAPED = re.compile(r"[^ -~\n]|\$(?=\{)")
+
+
+def write_java(catalogue: Catalogue) -> str:
+    """The catalogue as PPINOT JSON; UsageError if that would be too large to be read again."""
+    document = document_json(catalogue)
+    values = list(_values(document))
+    nodes = sum(1 + (len(value) if isinstance(value, dict) else 0) for _, value, _ in values)
+    depth = max(depth for _, _, depth in values)
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    text = _ESCAPED.sub(_escaped, text) + "\n"
+    if depth > MAX_DEPTH or nodes > MAX_NODES or len(text) > MAX_SIZE:
+        raise too_large()
+    return text
+
+
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
+    printable = character.isprintable() and character != "$"
+    return character if printable or ord(character) > 0xFFFF else f"\\u{ord(character):04x}"
+
+
+CHANGING = frozenset(
+    {
+        *("occurrence", "among", "lifecycle", "element", "of", "startPick", "endPick"),
+        *("openCycle", "percent", "typed", "missing", "holidays"),
+        *("catalogue.scope", "catalogue.show", "catalogue.target"),
+    }
+)
+"""Fields of ours that change what is computed."""
+
+
+def ignored_by_java(catalogue: Catalogue) -> tuple[str, ...]:
+    """The fields in what is written that would change a value, and that Java ignores."""
+    return tuple(sorted({name for name, _, _ in _values(document_json(catalogue))} & CHANGING))
+
+
+def _values(document: Json) -> Iterator[tuple[str, object, int]]:
+    """All values, with the name of their field, and how many lists and objects deep they are.
+
+    Those in a list have no names, nor those in a map of measures, which are the writer's own.
+    What a `catalogue` says is named after it.
+    """
+    waiting: list[tuple[str, object, int]] = [("", document, 0)]
+    while waiting:
+        name, value, depth = waiting.pop()
+        depth += isinstance(value, dict | list)
+        yield name, value, depth
+        if isinstance(value, list):
+            waiting += [("", inner, depth) for inner in value]
+        elif isinstance(value, dict):
+            whose = "catalogue." if name == "catalogue" else ""
+            are_fields = name != "usedMeasureMap" and "." not in name
+            named = ((f"{whose}{key}" if are_fields else "", it) for key, it in value.items())
+            waiting += [(key, inner, depth) for key, inner in named]
 
 
 def document_json(catalogue: Catalogue) -> Json:
@@ -425,7 +510,7 @@ def _ppi_json(ppi: Ppi, shared: str) -> Json:
     shown = Shown.of(ppi)
     target, of_java = _target_json(ppi.target, replace(shown, unit=usual).of_view(ppi.show))
     scope, covered = _scope_json(ppi.scope, ppi.process)
-    targets = Targets(ppi.target, ppi.tolerated, ppi.group_targets)
+    targets = Targets.of(ppi)
     own = {
         PPI_UNIT: None if ppi.unit == usual else ppi.unit.name,
         _VALUE: ppi.value_range and shown.written_range(ppi.value_range),
