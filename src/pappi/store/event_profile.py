@@ -121,11 +121,15 @@ class _Counting:
                 f"SELECT {POSITION}, {FIRST_POSITION}, {TIME}, {ACTIVITY} "  # noqa: S608
                 f"FROM {self._stored}{order}"
             )
-            with self._connection.sql(query).to_arrow_reader(_EVENTS_PER_BATCH) as batches:
+            with self._read(query) as batches:
                 passed.add_all(batches)
             if passed.in_order:
                 break
         return passed
+
+    def _read(self, query: str) -> pa.RecordBatchReader:
+        # Without a name it would draw one from the system's randomness, of which keys are made.
+        return self._connection.sql(query, alias="read").to_arrow_reader(_EVENTS_PER_BATCH)
 
     def _row(self, query: str) -> tuple[Any, ...]:
         return tuple(self._connection.execute(query).fetchone() or ())
@@ -224,7 +228,7 @@ class _Counting:
     def _spread(self, name: str, present: int) -> Spread | None:
         """Of the finite numbers of a column, which has so many values at most."""
         query = f"SELECT {name} AS x FROM {self._stored} WHERE isfinite({name}::DOUBLE)"  # noqa: S608
-        with self._connection.sql(query).to_arrow_reader(_EVENTS_PER_BATCH) as batches:
+        with self._read(query) as batches:
             values = np.empty(present, batches.schema.field("x").type.to_pandas_dtype())
             count = 0
             for batch in batches:
