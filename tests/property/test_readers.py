@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -23,7 +24,16 @@ from hypothesis import strategies as st
 from pappi.errors import LogFormatError
 from pappi.eventlog import ReadOptions, open_log
 from pappi.eventlog import xes as xes_reading
-from pappi.eventlog.inference import FORMATS, Clock, _read_by_parts, read_times
+from pappi.eventlog.inference import (
+    _PATTERNS,
+    FORMATS,
+    MISSING_MARKERS,
+    Clock,
+    TypeInference,
+    _read_by_parts,
+    blanked,
+    read_times,
+)
 from pappi.eventlog.xes_bulk import BulkReader, Irregular
 from pappi.eventlog.xes_columns import DateReader
 from tests.lengths import length
@@ -263,6 +273,43 @@ def test_times_in_a_common_form_are_what_their_parts_say(
         assert quick.readable.tolist() == slow.readable.tolist()
         assert quick.us[quick.readable].tolist() == slow.us[slow.readable].tolist()
         assert (quick.without_offset, quick.with_z) == (slow.without_offset, slow.with_z)
+
+
+numbers = st.one_of(
+    st.integers(-(10**20), 10**20).map(str),
+    st.decimals(-(10**17), 10**17, places=3, allow_nan=False).map(str),
+    st.sampled_from(["0", "-0", "007", "00.5", ".5", "5.", "-.5", "-", "1-1", "1.2.3"]),
+    st.sampled_from(["0x1F", "0xFFFFFFFF", "1e5", "+5", " 5", "1,5", "1.234", "\u0665", "é"]),
+    st.text("0123456789.-", max_size=5),
+)
+absent = st.sampled_from(["", None, *MISSING_MARKERS])
+
+
+@given(st.lists(st.one_of(numbers, absent), max_size=5), st.integers(0, 2))
+def test_numbers_are_told_by_their_bytes_as_by_their_patterns(
+    texts: list[str | None], before: int
+) -> None:
+    column = pa.array([*["7", None][:before], *texts], pa.string()).slice(min(before, 2))
+    values = [text for text in texts if text and text not in MISSING_MARKERS]
+    inference = TypeInference(None, ())
+    inference.observe(column)
+    expected = {
+        name
+        for name, pattern in _PATTERNS.items()
+        if all(re.search(pattern, text, re.ASCII) for text in values)
+        and (name != "integer" or all(-(2**63) <= int(text) < 2**63 for text in values))
+    }
+    assert inference._plain == expected
+    assert inference.markers_seen == {text for text in texts if text in MISSING_MARKERS}
+
+
+@given(st.lists(st.one_of(absent, st.text(max_size=5))), st.sets(st.text(max_size=4)))
+def test_what_is_missing_is_told_by_its_first_byte_as_by_its_text(
+    texts: list[str | None], markers: set[str]
+) -> None:
+    missing = {"", *markers}
+    found = blanked(pa.array(["x", *texts], pa.string()).slice(1), tuple(markers))
+    assert found.to_pylist() == [None if text in missing else text for text in texts]
 
 
 def in_form(text: str, between: str, first: str) -> str:

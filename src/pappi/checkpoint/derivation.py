@@ -166,6 +166,9 @@ class _Observation:
 Weighted = tuple[_Observation, Fraction]
 _Reading = tuple[Mechanism, tuple[float, float] | None, Measurement | None]
 """How a function on record is read: as in an observation."""
+_Groups = tuple[str | None, ...]
+_Variant = tuple[MultiInstance, str | None, JSON]
+"""A measure as it may be on record, whether its sum is wanted, and its form."""
 
 
 class Derivations:
@@ -182,6 +185,7 @@ class Derivations:
         self._to_be_drawn: Release | None = None
         self._margins: dict[object, float] = {}
         self._forms: dict[int, tuple[MultiInstance, str]] = {}
+        self._variants: dict[tuple[int, _Groups], tuple[_Variant, ...]] = {}
 
     def of(self, release: Release) -> Derived | None:
         """What a release would tell, as it follows from the record; None if it does not."""
@@ -501,16 +505,24 @@ class Derivations:
             self._forms[id(measure)] = measure, canonical_json(canonical_form(measure))
         return self._forms[id(measure)][1]
 
+    def _variants_of(self, measure: MultiInstance, groups: _Groups) -> tuple[_Variant, ...]:
+        """With the form of each: many releases on record are looked at for the same."""
+        self._form_of(measure)  # keeps it, so that it keeps its id
+        if (id(measure), groups) not in self._variants:
+            self._variants[id(measure), groups] = tuple(
+                (variant, wanted, canonical_form(variant))
+                for variant, wanted in _variants(measure, groups)
+            )
+        return self._variants[id(measure), groups]
+
     def _readings(
         self, measure: MultiInstance, ppi: Ppi, part: Mapping[str, Any], charge: Charge
     ) -> Iterator[_Reading]:
         """How a function on record tells about a measure: as itself, as its sum, as its cases."""
         question: Mapping[str, Any] = charge.question
         groups: tuple[str | None, ...] = tuple(question["groups"])
-        for variant, wanted in _variants(measure, groups):
-            if isinstance(variant, AggregatedMeasure) and (
-                canonical_form(variant) not in part["inputs"]
-            ):
+        for variant, wanted, form in self._variants_of(measure, groups):
+            if isinstance(variant, AggregatedMeasure) and form not in part["inputs"]:
                 continue
             own = replace(
                 ppi,

@@ -170,7 +170,8 @@ class _Record:
         amounts = (asked, EACH) if release.plan.because else (asked,)
         plans = [plan(ppi, each) for each in amounts for plan in (self._telling, self._planned)]
         plans += [plan for each in amounts for plan in self._before(ppi, each)]
-        charges = (self._release_in(release.cell, plan).charge for plan in plans)
+        others = {id(plan): plan for plan in plans if plan is not release.plan}.values()
+        charges = (self._release_in(release.cell, plan).charge for plan in others)
         yield from self._on_record([each for each in charges if each.key != release.key])
 
     def _of_sets(self, release: Release, asked: Epsilon) -> Iterator[_OnRecord]:

@@ -29,6 +29,7 @@ from pappi.engine.bases import ANCHOR, ORDER, PERSON, BaseMeasure, Bases, Identi
 from pappi.engine.expressions import (
     CASE_ID,
     FIRST_POSITION,
+    POSITION,
     TIME,
     Source,
     alias,
@@ -36,6 +37,7 @@ from pappi.engine.expressions import (
     as_text,
     column_named,
     event_column,
+    when,
 )
 from pappi.ppinot import (
     ConditionMeasure,
@@ -162,7 +164,9 @@ class Folding:
         return column if kind in (Kind.TEXT, Kind.TRUTH) else as_double(column)
 
     def _who(self) -> Iterator[exp.Expr]:
-        yield column_named(CASE_ID)
+        # An id is the same at all events of a case: it is copied at the first of them alone.
+        begins = exp.EQ(this=POSITION.copy(), expression=column_named(FIRST_POSITION))
+        yield alias(when(begins, column_named(CASE_ID)), CASE_ID)
         if self.identify is not None and self.identify.person is not None:
             yield alias(as_text(self.bases.vocabulary, self.identify.person), PERSON)
 
@@ -256,14 +260,18 @@ class _Folder:
     def _one_person(self) -> Places:
         """Where the person of each case is named; nowhere if there are two, as in `bases`."""
         persons = self._events.column(PERSON)
-        known = Hits.of(_mask(pc.is_valid(persons)), self._cases)
+        places, first = np.arange(len(persons)), self._cases.starts
+        if persons.null_count:
+            known = Hits.of(_mask(pc.is_valid(persons)), self._cases)
+            places, first = known.places, known.first
         names = persons.drop_null()
-        differs = np.zeros(self._events.num_rows, dtype=np.bool_)
+        differs = np.zeros(len(persons), dtype=np.bool_)
         if len(names) > 1:
-            differs[known.places[1:]] = _mask(pc.not_equal(names[1:], names[:-1]))
+            differs[places[1:]] = _mask(pc.not_equal(names[1:], names[:-1]))
         # The first of a case differs from another case's, if at all.
-        first = known.first
         differs[first[first != NONE]] = False
+        if not differs.any():
+            return first
         return np.where(Hits.of(differs, self._cases).counts == 0, first, NONE)
 
     def _folded(self, step: _Step) -> Iterator[tuple[str, pa.Array]]:

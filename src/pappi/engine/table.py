@@ -95,26 +95,29 @@ class CaseTable:
         if self.who is None:
             raise LookupError("the cases of persons were read without their persons")
         person = self.who.person_numbers()
-        counts = (person >= 0) & np.isfinite(self.anchor_us)
+        stays = (person >= 0) & np.isfinite(self.anchor_us)
         # Whoever has no more cases than may stay keeps them all: only of others they are sorted.
         persons = int(person.max(initial=-1)) + 1  # some of them may have no case that counts
-        many = np.bincount(person[counts], minlength=persons) > unit.max_cases
-        rows = np.flatnonzero(counts & many[person]) if many.any() else np.empty(0, dtype=np.intp)
-        counts[rows] = False
+        many = np.bincount(person[stays], minlength=persons) > unit.max_cases
+        rows = np.flatnonzero(stays & many[person]) if many.any() else np.empty(0, dtype=np.intp)
         block = _block_numbers(self.anchor_us[rows], horizon, zone)
         blocks = int(block.max(initial=0)) + 1
         rows, numbers = _in_order_of(person[rows] * blocks + block, rows)
-        runs = _Runs.of(numbers, blocks, unit)
-        all_stay = runs.room >= runs.lengths
-        counts[rows[runs.cases(all_stay)]] = True
+        bounded = numbers // blocks if unit.per is Per.LOG else numbers
+        starts = np.flatnonzero(_differs_from_last(bounded))
+        lengths = np.diff(starts, append=rows.size)
+        stays[rows] = np.arange(rows.size) - np.repeat(starts, lengths) < unit.max_cases
         # Only where some of a person's cases in a block stay, and others do not, it matters which.
-        torn = ~all_stay & (runs.room > 0)
-        rows, lengths = rows[runs.cases(torn)], runs.lengths[torn]
-        ranks = self.who.rows(rows).ranks(_TRUNCATION)
-        rows = rows[np.lexsort((ranks, np.repeat(np.arange(lengths.size), lengths)))]
-        places = np.arange(rows.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        counts[rows[places < np.repeat(runs.room[torn], lengths)]] = True
-        return counts
+        cut = starts + unit.max_cases
+        cut = cut[cut < starts + lengths]
+        cut = cut[numbers[cut - 1] == numbers[cut]]
+        begin, end = (np.searchsorted(numbers, numbers[cut], side) for side in ("left", "right"))
+        torn = np.repeat(begin - _before(end - begin), end - begin)
+        torn += np.arange(torn.size)
+        ranks = self.who.rows(rows[torn]).ranks(_TRUNCATION)
+        chosen = rows[torn[np.lexsort((ranks, numbers[torn]))]]
+        stays[chosen] = torn < np.repeat(cut, end - begin)
+        return stays
 
     def buckets(self, count: int) -> NDArray[np.int64]:
         """A bucket for each case, by its keyed hash: whatever else the log holds."""
@@ -240,29 +243,6 @@ def _in_order_of(
 
 
 @dataclass(frozen=True, slots=True)
-class _Runs:
-    """Persons' cases in the order of persons and blocks: a run is what one has in one block."""
-
-    lengths: NDArray[np.intp]
-    room: NDArray[np.intp]
-    """How many of a run may stay, after those of the blocks before it."""
-
-    @classmethod
-    def of(cls, numbers: NDArray[np.int64], blocks: int, unit: PrivacyUnit) -> _Runs:
-        """Numbers in order: the same for a person in a block, so many of them for each person."""
-        starts = np.flatnonzero(_differs_from_last(numbers))
-        room = np.full(starts.size, unit.max_cases)
-        if unit.per is Per.LOG:
-            begins = _differs_from_last(numbers[starts] // blocks)
-            room -= starts - np.maximum.accumulate(np.where(begins, starts, 0))
-        return cls(np.diff(starts, append=numbers.size), room)
-
-    def cases(self, runs: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Whether each case is in one of these runs."""
-        return np.repeat(runs, self.lengths)
-
-
-@dataclass(frozen=True, slots=True)
 class Who:
     """Who each case of a table is; null is a case without a person. Part of no release."""
 
@@ -314,9 +294,9 @@ class Who:
     def hashes(self, purpose: bytes) -> NDArray[np.uint64]:
         """A number per case that nobody without the key can foresee."""
         keyed, digests = hashlib.blake2b(key=self.key, person=purpose, digest_size=8), []
-        for case in self.case_ids.to_pylist():
+        for case in self.case_ids.cast(pa.large_binary()).to_pylist():
             own = keyed.copy()  # half the time of a new one
-            own.update(case.encode())
+            own.update(case)
             digests.append(own.digest())
         numbers: NDArray[np.uint64] = np.frombuffer(b"".join(digests), dtype="<u8")
         return numbers
@@ -363,6 +343,11 @@ def _block_numbers(
     blocks = horizon.blocks.periods(horizon.first, horizon.until)
     borders = sorted({edge for block in blocks for edge in block.borders_us(zone)})
     return _last_at_most(np.array(borders, dtype=np.float64), anchors) + 1
+
+
+def _before(lengths: NDArray[np.intp]) -> NDArray[np.intp]:
+    """How much there is before each."""
+    return np.cumsum(lengths) - lengths
 
 
 def _differs_from_last(values: NDArray[np.int64]) -> NDArray[np.bool_]:

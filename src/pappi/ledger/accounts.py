@@ -157,13 +157,13 @@ def shortfalls(
     ['0.2']
     """
     short = []
-    for account, needed in sorted(demand(charges).items()):
+    for account, needed in demand(charges).items():
         if account not in limits and not account.is_block:
             continue
         left = limits.get(account, ZERO) - spent.get(account, ZERO)
         if needed > left:
             short.append(Shortfall(account, needed, max(left, ZERO), needed - left))
-    return tuple(short)
+    return tuple(sorted(short, key=lambda each: each.account))
 
 
 def budget_exceeded(charges: Iterable[Charge], short: Sequence[Shortfall]) -> BudgetExceeded:

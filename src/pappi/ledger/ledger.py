@@ -35,7 +35,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
@@ -111,12 +111,17 @@ _RELEASE_CELL = "UPDATE cell SET released = ? WHERE key = ?"
 _CANCEL_CELL = "DELETE FROM cell WHERE key = ?"
 _ACCOUNTS = "SELECT log, block, analyst, spent, held FROM account"
 _ACCOUNTS_OF = "SELECT log, block, analyst, spent, held FROM account WHERE log = ?"
-_ACCOUNT = "SELECT spent, held FROM account WHERE log = ? AND block = ? AND analyst = ?"
+# Of many accounts at once: a release of the whole time is charged to every block.
+_SPENT = (
+    "SELECT spent, held, log, block, analyst FROM account "
+    "WHERE (log, block, analyst) IN (VALUES {rows})"
+)
 _ADD = """
-INSERT INTO account (log, block, analyst, spent, held) VALUES (?, ?, ?, ?, ?)
+INSERT INTO account (log, block, analyst, spent, held) VALUES {rows}
 ON CONFLICT (log, block, analyst) DO UPDATE
 SET spent = account.spent + excluded.spent, held = account.held + excluded.held
 """
+_AT_ONCE = 100
 _OTHER_KEYS = "the charged and released keys are not those of the journal"
 
 _UNHOLD = "UPDATE account SET held = held - ? WHERE log = ? AND block = ? AND analyst = ?"
@@ -557,13 +562,29 @@ class Ledger:
         """Reservations are already held; they are refused only if a limit was cut below them."""
         charges = [*new, *reserved]
         accounts, held = demand(charges), demand(reserved)
-        used = {account: self._used_in(account) - held.get(account, ZERO) for account in accounts}
+        used = {
+            account: amount - held.get(account, ZERO)
+            for account, amount in self._used_in(accounts).items()
+        }
         if short := shortfalls(charges, used, _limits_of(limits, accounts)):
             raise budget_exceeded(charges, short)
 
-    def _used_in(self, account: Account) -> Epsilon:
-        rows = self._journal.run(_ACCOUNT, account.log, account.block, account.analyst)
-        return Epsilon(sum(rows[0])) if rows else ZERO
+    def _used_in(self, accounts: Iterable[Account]) -> Mapping[Account, Epsilon]:
+        used = dict.fromkeys(accounts, ZERO)
+        names = [(account.log, account.block, account.analyst) for account in used]
+        for spent, held, *name in self._run_for_all(_SPENT, names):
+            used[Account(*name)] = Epsilon(spent + held)
+        return used
+
+    def _run_for_all(self, statement: str, rows: Sequence[tuple[object, ...]]) -> list[Any]:
+        """What a statement gives for rows of values, of which it takes some at once."""
+        given = []
+        for start in range(0, len(rows), _AT_ONCE):
+            some = rows[start : start + _AT_ONCE]
+            places = f"({', '.join('?' * len(some[0]))})"
+            filled = statement.format(rows=", ".join([places] * len(some)))
+            given += self._journal.run(filled, *chain.from_iterable(some))
+        return given
 
     def _reserved(self, keys: Iterable[str]) -> Mapping[str, Charge]:
         """The reserved charge of each key; an entry that reserved many is read once."""
@@ -618,9 +639,12 @@ class Ledger:
         self._add(charges, held=False)
 
     def _add(self, charges: Sequence[Charge], *, held: bool) -> None:
-        for account, amount in demand(charges).items():
-            amounts = (0, amount.nano) if held else (amount.nano, 0)
-            self._journal.run(_ADD, account.log, account.block, account.analyst, *amounts)
+        rows = [
+            (account.log, account.block, account.analyst)
+            + ((0, amount.nano) if held else (amount.nano, 0))
+            for account, amount in demand(charges).items()
+        ]
+        self._run_for_all(_ADD, rows)
 
     def _is_pending(self, key: str) -> bool:
         """Whether a charged key has no result yet."""

@@ -145,8 +145,24 @@ def plan_ppi(ppi: Ppi, epsilon: Epsilon, log: PublicLog, rules: Rules = Rules.NO
     """The plan with the smallest predicted error, among those the PPI allows.
 
     But one whose interval tells something comes first. What is on record may have been planned by
-    earlier `rules`.
+    earlier `rules`. A release looks for what it asks for several times: of the very same PPI and
+    log, the plan is made once.
     """
+    of = id(ppi), epsilon, id(log), rules
+    made = _MADE.get(of)
+    if made is None:
+        if len(_MADE) >= _MOST_MADE:
+            _MADE.clear()
+        # Kept with what it was made for, so that nothing else has their ids.
+        made = _MADE[of] = ppi, log, _planned(ppi, epsilon, log, rules)
+    return made[2]
+
+
+_MADE: dict[tuple[int, Epsilon, int, Rules], tuple[Ppi, PublicLog, Plan]] = {}
+_MOST_MADE = 256
+
+
+def _planned(ppi: Ppi, epsilon: Epsilon, log: PublicLog, rules: Rules) -> Plan:
     request = Request(ppi, log, rules=rules)
     options = list(_allowed_options(request, epsilon))
     plans = [each.plan for each in options if each.plan is not None]

@@ -117,7 +117,7 @@ def plan_each(asked: Sequence[tuple[Ppi, Epsilon]], log: PublicLog) -> tuple[Pla
     plans = dict(alone)
     for epsilon, ppis in alike.items():
         sets, copies = _joint_sets(ppis, log)
-        for unit in sets:
+        for unit in (each for each in sets if len(each) > 1):  # one by itself shares no draw
             joint = _best_together(unit, alone, partial(_times, epsilon), log)
             together = (plan for plan in joint.values() if plan.together)
             plans |= {plan.ppi.id: replace(plan, apart=epsilon) for plan in together}
