@@ -32,7 +32,6 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pappi.mechanisms import tails
 from pappi.mechanisms.bins import (
@@ -43,6 +42,7 @@ from pappi.mechanisms.bins import (
     NoisyBins,
     Weighted,
     deviation_of,
+    noise_at,
     noise_of,
     noise_reach,
     noise_tail,
@@ -215,7 +215,7 @@ class ReadOffBins(Mechanism):
 
     def _weighted(self, edge: int) -> Weighted:
         level = float(self.level)
-        return noise_of(self.noise, (1 - level,) * edge + (level,) * (self.bins.number - edge))
+        return noise_at(edge, 1 - level, level, self.noise)
 
     def _edge(self, at: float | None) -> int:
         """The one nearest to the answer; without one, where an even share of bins is below."""
@@ -285,12 +285,19 @@ class NoisyHistogram(ReadOffBins):
         counts = trial.cases * np.array([each.below(places[1:]) for each in lie])
         noise = [Chances(0).whole_laplace(self.scale, column) for column in range(number)]
         noise_upto, reach = np.cumsum(np.array(noise).T, axis=1), self._trial_reach
+        # Written over for each value, as memory is what takes long: by how many more cases lie up
+        # to an edge than would if it were the quantile, and on which edges that is too many.
+        surplus = np.empty_like(noise_upto[:, 1:])
+        excluded = np.zeros(noise_upto.shape, np.bool_)  # the last of a row never is
         first, last, totals = [], [], []
-        for upto in counts:  # one by one: memory is what takes long
+        for upto in counts:
             all_cases = upto[-1] + noise_upto[:, -1:]
-            surplus = upto[:-1] + noise_upto[:, :-1] - level * all_cases
-            last.append(number - 1 - _leading((surplus >= reach)[:, ::-1]))
-            first.append(np.minimum(_leading(-surplus >= reach), last[-1]))
+            np.add(upto[:-1], noise_upto[:, :-1], out=surplus)
+            np.subtract(surplus, level * all_cases, out=surplus)
+            np.greater_equal(surplus, reach, out=excluded[:, -2::-1])
+            last.append(number - 1 - excluded.argmin(axis=1))
+            np.less_equal(surplus, -reach, out=excluded[:, :-1])
+            first.append(np.minimum(excluded.argmin(axis=1), last[-1]))
             totals.append(all_cases[:, 0])
         cells = np.array(self.bins.cells(integral=self.integral))
         empty = np.array(totals) <= self.noisy_bins((0,) * number).total_reach(ALL_BUT_SURE)
@@ -308,11 +315,6 @@ class NoisyHistogram(ReadOffBins):
     def pair_noise(self) -> CountsPair:
         """Of all cases: by how exact they are, several histograms are weighed."""
         return CountsPair(self.scale, self.bins.number, 0)
-
-
-def _leading(truths: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """How many of each row are true before the first that is not."""
-    return np.asarray(np.where(truths.all(axis=1), truths.shape[1], truths.argmin(axis=1)))
 
 
 # --- shares of cases -------------------------------------------------------------------
