@@ -283,8 +283,8 @@ class NoisyHistogram(ReadOffBins):
         places = (np.array([float(edge) for edge in self.bins.edges]) - low) / (high - low)
         lie = [Leaning.through((value - low) / (high - low), level) for value in trial.values]
         counts = trial.cases * np.array([each.below(places[1:]) for each in lie])
-        noise = [Chances(0).whole_laplace(self.scale, column) for column in range(number)]
-        noise_upto, reach = np.cumsum(np.array(noise).T, axis=1), self._trial_reach
+        noise = Chances(0).whole_laplaces(self.scale, number)
+        noise_upto, reach = np.cumsum(noise.T, axis=1), self._trial_reach
         # Written over for each value, as memory is what takes long: by how many more cases lie up
         # to an edge than would if it were the quantile, and on which edges that is too many.
         surplus = np.empty_like(noise_upto[:, 1:])

@@ -284,7 +284,7 @@ class JointMember(Mechanism):
         spans = tuple(each.spans for each in self.classes)
         if self.adjacency is Adjacency.REPLACE:
             return box_noise(tuple(span for each in spans for span in each), self.epsilon)
-        return class_noise(spans, number, self.epsilon)
+        return class_noise(spans[number], spans[:number] + spans[number + 1 :], self.epsilon)
 
     @property
     def pair_noise(self) -> JointPair:
@@ -1046,17 +1046,15 @@ def _all_within(noise: Noise, span: int, members: int, confidence: float) -> flo
 
 
 @lru_cache(maxsize=256)
-def class_noise(classes: tuple[Spans, ...], number: int, epsilon: Fraction) -> Noise:
-    """Of the members of one class, in a set of these."""
-    size = sum(len(spans) + 1 for spans in classes)
+def class_noise(own: Spans, others: tuple[Spans, ...], epsilon: Fraction) -> Noise:
+    """Of the members of one class, beside others; one and the same for classes that are alike."""
+    size = len(own) + 1 + sum(len(spans) + 1 for spans in others)
     furthest = size + 2 + 6 * math.sqrt(size + 2) + 18
-    if len(classes) == 1:
-        return _alone(classes[0], float(epsilon), furthest)
+    if not others:
+        return _alone(own, float(epsilon), furthest)
     if epsilon >= furthest / _LARGEST_TABLE:
-        return _tabled(
-            classes, number, float(epsilon), math.ceil(furthest / min(float(epsilon), 1.0))
-        )
-    return _continuous(classes, number, float(epsilon), furthest)
+        return _tabled(own, others, float(epsilon), math.ceil(furthest / min(float(epsilon), 1.0)))
+    return _continuous(own, others, float(epsilon), furthest)
 
 
 def _alone(spans: Spans, epsilon: float, furthest: float) -> Noise:
@@ -1066,38 +1064,38 @@ def _alone(spans: Spans, epsilon: float, furthest: float) -> Noise:
     return _kept(radii, np.zeros_like(radii), radii + 1, weights)
 
 
-def _tabled(classes: tuple[Spans, ...], number: int, epsilon: float, reach: int) -> Noise:
+def _tabled(own: Spans, others: tuple[Spans, ...], epsilon: float, reach: int) -> Noise:
     """Exactly, by the radii A and B at which the class has its own: see `hull`."""
     more, less = np.meshgrid(np.arange(reach + 1.0), np.arange(reach + 1.0), indexing="ij")
-    others = np.exp(-epsilon * (more + less))
+    beside = np.exp(-epsilon * (more + less))
     upto = np.arange(2 * reach + 1.0)
-    for place, spans in enumerate(classes):
-        if place != number:
-            sums = np.concatenate(([0.0], np.cumsum(_product(spans, upto))))
-            a, b = more.astype(np.int64), less.astype(np.int64)
-            others *= sums[a + b + 1] - sums[a] + sums[a + b] - sums[b]
-    ends = np.cumsum(others[:, ::-1], axis=1)[:, ::-1]  # this A, and B or more
-    ends[:-1] += np.cumsum(others[::-1], axis=0)[::-1][1:]  # more than this A, and B
+    a, b = more.astype(np.int64), less.astype(np.int64)
+    for spans in others:
+        sums = np.concatenate(([0.0], np.cumsum(_product(spans, upto))))
+        beside *= sums[a + b + 1] - sums[a] + sums[a + b] - sums[b]
+    ends = np.cumsum(beside[:, ::-1], axis=1)[:, ::-1]  # this A, and B or more
+    ends[:-1] += np.cumsum(beside[::-1], axis=0)[::-1][1:]  # more than this A, and B
     radii = more + less
-    weights = ends * _product(classes[number], upto)[radii.astype(np.int64)]
+    weights = ends * _product(own, upto)[a + b]
     return _kept(radii.ravel(), (more - less).ravel(), np.ones(radii.size), weights.ravel())
 
 
-def _continuous(classes: tuple[Spans, ...], number: int, epsilon: float, furthest: float) -> Noise:
+def _continuous(
+    own: Spans, others: tuple[Spans, ...], epsilon: float, furthest: float
+) -> Noise:
     """As ε goes to 0, in the middle of cells: a little wider than at any ε."""
     step = furthest / _LARGEST_TABLE
     middles = (np.arange(_LARGEST_TABLE) + 0.5) * step
     more, less = np.meshgrid(middles, middles, indexing="ij")
     both = more + less
-    others = np.exp(-both)
-    for place, spans in enumerate(classes):
-        if place != number:
-            power, largest = len(spans) + 1, 2 * furthest
-            of_both, of_more, of_less = ((x / largest) ** power for x in (both, more, less))
-            others *= 2 * of_both - of_more - of_less
-    ends = np.cumsum(others[:, ::-1], axis=1)[:, ::-1] - others / 2
-    ends += np.cumsum(others[::-1], axis=0)[::-1] - others / 2
-    weights = ends * (both / (2 * furthest)) ** len(classes[number])
+    beside = np.exp(-both)
+    for spans in others:
+        power, largest = len(spans) + 1, 2 * furthest
+        of_both, of_more, of_less = ((x / largest) ** power for x in (both, more, less))
+        beside *= 2 * of_both - of_more - of_less
+    ends = np.cumsum(beside[:, ::-1], axis=1)[:, ::-1] - beside / 2
+    ends += np.cumsum(beside[::-1], axis=0)[::-1] - beside / 2
+    weights = ends * (both / (2 * furthest)) ** len(own)
     radii, numbers = (both / epsilon).ravel(), ((more - less) / epsilon).ravel()
     return _kept(radii, numbers, np.full(radii.size, step / epsilon), weights.ravel())
 

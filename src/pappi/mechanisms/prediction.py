@@ -240,9 +240,11 @@ class Chances:
 
     def whole_laplace(self, scale: Fraction, column: int = 0) -> Floats:
         """Discrete Laplace noise of that scale: see `tails`."""
-        rate, chance = float(1 / scale), self.uniform(column)
-        rarely = np.minimum(chance, 1 - chance) * (1 + math.exp(-rate))
-        return np.asarray(np.sign(chance - 0.5) * np.maximum(np.floor(-np.log(rarely) / rate), 0.0))
+        return _whole_laplace(scale, self.uniform(column))
+
+    def whole_laplaces(self, scale: Fraction, columns: int) -> Floats:
+        """The same in the first columns, a row for each."""
+        return _whole_laplace(scale, np.array([self.uniform(each) for each in range(columns)]))
 
     def normal(self, column: int = 0) -> Floats:
         """Normal noise of deviation 1."""
@@ -257,6 +259,12 @@ class Chances:
 def _uniform(column: int) -> Floats:
     turned = np.arange(_CHANCES) * pow(_TURN, column, _CHANCES) % _CHANCES
     return np.asarray((turned + 0.5) / _CHANCES)
+
+
+def _whole_laplace(scale: Fraction, chance: Floats) -> Floats:
+    rate = float(1 / scale)
+    rarely = np.minimum(chance, 1 - chance) * (1 + math.exp(-rate))
+    return np.asarray(np.sign(chance - 0.5) * np.maximum(np.floor(-np.log(rarely) / rate), 0.0))
 
 
 @lru_cache(maxsize=_COLUMNS)
