@@ -21,10 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pappi.checkpoint.queries import Asking, Derived, Known, Release
+from pappi.datatypes import dataclass
 from pappi.errors import NotReleasable
 from pappi.ledger import Account, Charge, KeyState, Ledger, canonical_json
 from pappi.planning import (

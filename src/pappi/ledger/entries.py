@@ -20,9 +20,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NoReturn
 
+from pappi.datatypes import dataclass
 from pappi.ledger.accounts import Account, Charge, KeyState
 from pappi.values import JSON, ZERO, Epsilon
 

@@ -27,12 +27,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
 
+from pappi.datatypes import dataclass
 from pappi.mechanisms import tails
 from pappi.mechanisms.bins import (
     MOST_BINS,

@@ -13,9 +13,10 @@ interval that continues beyond the axis ends in an arrow at its edge.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
+from pappi.datatypes import dataclass
 from pappi.report.drawing import (
     KEY_ROW,
     NOTHING_KNOWN,

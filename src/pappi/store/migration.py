@@ -37,7 +37,6 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +44,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
+from pappi.datatypes import dataclass
 from pappi.errors import LedgerBroken, WorkspaceError
 from pappi.ledger import (
     FORMAT,

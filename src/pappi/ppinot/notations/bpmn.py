@@ -7,10 +7,11 @@ mean is said once, in `notations.metamodel`; problems carry the line of the XML 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from xml.parsers import expat
 
+from pappi.datatypes import dataclass
 from pappi.errors import DefinitionError, Position
 from pappi.ppinot.expressions.parser import refusal
 from pappi.ppinot.notations.document import (

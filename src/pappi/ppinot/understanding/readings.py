@@ -13,9 +13,10 @@ activity "Pay claim" occurs, for every month
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
+from pappi.datatypes import dataclass
 from pappi.errors import DefinitionError, NotUnderstood
 from pappi.ppinot.checks import check_catalogue
 from pappi.ppinot.model import (
