@@ -96,6 +96,7 @@ _LEAST_SLOPE = 1e-9
 _CLOSE = 1e-6
 _ROUNDED = 1e-6  # how far rounding may part tails beside a slope that is next to none
 _MOST_STEPS = 40
+_NOWHERE = -1.0  # the turn of an answer that there cannot be
 _STEEP = 1e-4  # turns that a difference of squares can tell
 
 Excess = Callable[[float], float]
@@ -801,12 +802,27 @@ def _share_law(noise: Noise, span: int, cases: int, *, known: bool) -> ErrorLaw:
             return 0.0
         truths = np.append(lower_half, min(off, 1 - off))
         seen = np.stack((truths + off, truths - off))
-        possible, sides = (seen > 0) & (seen < 1), np.zeros(seen.shape)
-        turns = 0.0 * seen if known else 2 * seen - 1
+        turns = 0.0 * seen if known else np.abs(2 * seen - 1)
+        turns[(seen <= 0) | (seen >= 1)] = _NOWHERE
+        if not known:
+            turns = turns[:, _widest(turns)]
+        possible, sides = turns > _NOWHERE, np.zeros(turns.shape)
         sides[possible] = noise.tails_of_many(2 * off * cases, turns[possible], span)
         return float(sides.sum(axis=0).max() / 2)
 
     return ErrorLaw(beyond)
+
+
+def _widest(turns: Floats) -> NDArray[np.intp]:
+    """The columns of turns on both sides that no other column exceeds on both: they are the worst.
+
+    Given t, v is as likely on either side of 0, and less likely further away. So the further
+    turn·t lies from 0, the more seldom v is close to it (Anderson's inequality).
+    """
+    wide, narrow = turns.max(axis=0), turns.min(axis=0)
+    order = np.lexsort((narrow, wide))[::-1]
+    widest = np.maximum.accumulate(narrow[order])
+    return order[np.append(True, widest[1:] > widest[:-1])]
 
 
 @dataclass(frozen=True, slots=True)
