@@ -32,6 +32,7 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pappi.datatypes import dataclass
 from pappi.mechanisms import tails
@@ -286,19 +287,17 @@ class NoisyHistogram(ReadOffBins):
         counts = trial.cases * np.array([each.below(places[1:]) for each in lie])
         noise = Chances(0).whole_laplaces(self.scale, number)
         noise_upto, reach = np.cumsum(noise.T, axis=1), self._trial_reach
-        # Written over for each value, as memory is what takes long: by how many more cases lie up
-        # to an edge than would if it were the quantile, and on which edges that is too many.
-        surplus = np.empty_like(noise_upto[:, 1:])
-        excluded = np.zeros(noise_upto.shape, np.bool_)  # the last of a row never is
+        least, most = noise_upto.min(axis=0), noise_upto.max(axis=0)
         first, last, totals = [], [], []
         for upto in counts:
+            # Far from the quantile every release excludes an edge, as rounding keeps the order.
+            below = upto[:-1] + most[:-1] - level * (upto[-1] + least[-1]) <= -reach
+            above = upto[:-1] + least[:-1] - level * (upto[-1] + most[-1]) >= reach
+            start, end = _leading(below), number - 1 - _leading(above[::-1])
             all_cases = upto[-1] + noise_upto[:, -1:]
-            np.add(upto[:-1], noise_upto[:, :-1], out=surplus)
-            np.subtract(surplus, level * all_cases, out=surplus)
-            np.greater_equal(surplus, reach, out=excluded[:, -2::-1])
-            last.append(number - 1 - excluded.argmin(axis=1))
-            np.less_equal(surplus, -reach, out=excluded[:, :-1])
-            first.append(np.minimum(excluded.argmin(axis=1), last[-1]))
+            surplus = upto[start:end] + noise_upto[:, start:end] - level * all_cases
+            last.append(end - _leading((surplus >= reach[start:end])[:, ::-1]))
+            first.append(np.minimum(start + _leading(surplus <= -reach[start:end]), last[-1]))
             totals.append(all_cases[:, 0])
         cells = np.array(self.bins.cells(integral=self.integral))
         empty = np.array(totals) <= self.noisy_bins((0,) * number).total_reach(ALL_BUT_SURE)
@@ -316,6 +315,14 @@ class NoisyHistogram(ReadOffBins):
     def pair_noise(self) -> CountsPair:
         """Of all cases: by how exact they are, several histograms are weighed."""
         return CountsPair(self.scale, self.bins.number, 0)
+
+
+def _leading(truths: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """How many of each row are true before the first that is not."""
+    size = truths.shape[-1]
+    if not size:
+        return np.zeros(truths.shape[:-1], np.intp)
+    return np.asarray(np.where(truths.all(axis=-1), size, truths.argmin(axis=-1)))
 
 
 # --- shares of cases -------------------------------------------------------------------

@@ -822,7 +822,7 @@ def _widest(turns: Floats) -> NDArray[np.intp]:
     wide, narrow = turns.max(axis=0), turns.min(axis=0)
     order = np.lexsort((narrow, wide))[::-1]
     widest = np.maximum.accumulate(narrow[order])
-    return order[np.append(True, widest[1:] > widest[:-1])]
+    return np.asarray(order[np.append(True, widest[1:] > widest[:-1])])
 
 
 @dataclass(frozen=True, slots=True)
