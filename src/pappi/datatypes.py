@@ -8,6 +8,7 @@ so that what comes of it is a dataclass like any other.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 __all__ = ["dataclass"]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from dataclasses import dataclass
 else:
 
