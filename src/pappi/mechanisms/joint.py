@@ -968,9 +968,10 @@ def _excess_of_tail(noise: Noise, turn: float, span: int, alpha: float) -> tuple
     reach, shifts, slope = radii + step, turn * numbers, turn * spreads
     is_flat = not slope.any()
     slope = np.maximum(slope, _LEAST_SLOPE)
+    each = weights / ((2 if is_flat else 8 * slope) * reach)
+    each, slopes = np.concatenate((each, each)), np.concatenate((slope, slope))
     sides = np.concatenate((reach - shifts, reach + shifts))
-    each = np.tile(weights / ((2 if is_flat else 8 * slope) * reach), 2)
-    left, right = sides + np.tile(slope, 2), sides - np.tile(slope, 2)
+    left, right = sides + slopes, sides - slopes
 
     def excess(distance: float) -> float:
         above = np.maximum(left - (distance - step), 0.0)
