@@ -16,7 +16,7 @@ nothing here decides what is released.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -245,7 +245,8 @@ class Chances:
 
     def whole_laplaces(self, scale: Fraction, columns: int) -> Floats:
         """The same in the first columns, a row for each."""
-        return _whole_laplace(scale, np.array([self.uniform(each) for each in range(columns)]))
+        first = _COLUMNS_EACH * self.index
+        return _whole_laplace(scale, _uniform_rows(range(first, first + columns)))
 
     def normal(self, column: int = 0) -> Floats:
         """Normal noise of deviation 1."""
@@ -258,8 +259,12 @@ class Chances:
 
 @lru_cache(maxsize=_COLUMNS)
 def _uniform(column: int) -> Floats:
-    turned = np.arange(_CHANCES) * pow(_TURN, column, _CHANCES) % _CHANCES
-    return np.asarray((turned + 0.5) / _CHANCES)
+    return _uniform_rows((column,))[0]
+
+
+def _uniform_rows(columns: Iterable[int]) -> Floats:
+    turns = np.array([[pow(_TURN, column, _CHANCES)] for column in columns])
+    return np.asarray((turns * np.arange(_CHANCES) % _CHANCES + 0.5) / _CHANCES)
 
 
 def _whole_laplace(scale: Fraction, chance: Floats) -> Floats:
