@@ -259,7 +259,7 @@ class Chances:
 
 @lru_cache(maxsize=_COLUMNS)
 def _uniform(column: int) -> Floats:
-    return _uniform_rows((column,))[0]
+    return np.asarray(_uniform_rows((column,))[0])
 
 
 def _uniform_rows(columns: Iterable[int]) -> Floats:
