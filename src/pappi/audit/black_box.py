@@ -22,13 +22,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pappi.audit.neighbours import Data
-from pappi.datatypes import dataclass
 from pappi.mechanisms import OF_PUBLIC_NUMBER, quantile_level
 from pappi.values import Adjacency
 

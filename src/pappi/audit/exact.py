@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -31,7 +31,6 @@ from pappi.audit.neighbours import (
     random_data,
 )
 from pappi.audit.subjects import Audited, JointRelease
-from pappi.datatypes import dataclass
 from pappi.mechanisms import JointLaw, Loss
 from pappi.values import Adjacency
 

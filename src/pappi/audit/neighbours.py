@@ -16,9 +16,9 @@ import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations, count
 
-from pappi.datatypes import dataclass
 from pappi.mechanisms import RANGE_STEPS
 from pappi.values import Adjacency, Bounds
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -16,7 +17,6 @@ from pappi.audit.exact import AuditReport, audit_kinds
 from pappi.audit.neighbours import Data, steered_by
 from pappi.audit.sampling import SamplingReport, audit_sampler
 from pappi.audit.subjects import Subject
-from pappi.datatypes import dataclass
 from pappi.mechanisms import Loss
 
 

@@ -31,12 +31,12 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pappi.audit.subjects import Trial, columns_of
-from pappi.datatypes import dataclass
 from pappi.mechanisms import Law, Outcome
 
 FEWEST_SAMPLES = 2000

@@ -7,6 +7,7 @@ checkpoint makes those of plans.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 
 from pappi.audit.black_box import BlackBoxQuery, standard_query
 from pappi.audit.neighbours import Column, Data, handmade
-from pappi.datatypes import dataclass
 from pappi.errors import UsageError
 from pappi.mechanisms import (
     Family,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from pappi.datatypes import dataclass
 from pappi.errors import Conflict, Frozen, Stopped
 from pappi.ledger import Account, Ledger
 from pappi.store import LedgerSession, LogDeclaration, Registry

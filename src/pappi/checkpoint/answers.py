@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,7 +21,6 @@ from pappi.checkpoint.clipping import (
     told_of_all,
 )
 from pappi.checkpoint.queries import Derived, Figure, Known, Release, figures_of
-from pappi.datatypes import dataclass
 from pappi.ledger import KeyState
 from pappi.mechanisms import BeyondBounds, Estimate, NoisyBins, levels_together
 from pappi.planning import (

@@ -39,13 +39,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from pappi.checkpoint.queries import Derived, Figure, Release
-from pappi.datatypes import dataclass
 from pappi.ledger import Account, Charge, Ledger, canonical_json
 from pappi.mechanisms import (
     Bins,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pappi.datatypes import dataclass
 from pappi.errors import Problem
 from pappi.ledger import Charge, ChargeRecord
 from pappi.values import Epsilon

@@ -9,13 +9,12 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from pappi.checkpoint.answers import shown_aim
 from pappi.checkpoint.derivation import Derivations
 from pappi.checkpoint.queries import Derived, Known, Release
-from pappi.datatypes import dataclass
 from pappi.ledger import (
     Account,
     Balance,

@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from pappi.datatypes import dataclass
 from pappi.errors import Option, Refused, TellsNothing, UsageError
 from pappi.ledger import Account, Charge, canonical_json, canonical_object
 from pappi.mechanisms import Outcome, mechanism_names

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -75,7 +75,6 @@ from pappi.checkpoint.subscriptions import (
     subscriptions_of,
 )
 from pappi.checkpoint.views import Budget, Quotes, Released
-from pappi.datatypes import dataclass
 from pappi.errors import (
     Conflict,
     NotFound,

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pappi.checkpoint.answers import Told, answer_of, bands_of, series_with, value_of
 from pappi.checkpoint.queries import Figure
-from pappi.datatypes import dataclass
 from pappi.errors import UsageError
 from pappi.ledger import KeyState
 from pappi.mechanisms import Combined, Uncertain, difference, difference_of_sums, ratio

@@ -27,6 +27,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -35,7 +36,6 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from pappi.datatypes import dataclass
 from pappi.eventlog import (
     ACTIVITY,
     CASE,

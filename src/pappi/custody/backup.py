@@ -22,11 +22,11 @@ import sqlite3
 import tarfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
-from pappi.datatypes import dataclass
 from pappi.errors import Conflict, InputError, WorkspaceError
 from pappi.ledger import EntryKind, Ledger, Mark, MarkFile, open_ledger
 from pappi.store import (

@@ -31,14 +31,13 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from pappi.custody.imports import EARLIEST_US, LATEST_US
-from pappi.datatypes import dataclass
 from pappi.errors import InputError, Refused, UsageError
 from pappi.ppinot import did_you_mean, listed, quoted
 from pappi.store import (

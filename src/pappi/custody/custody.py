@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import partial
 from itertools import islice, takewhile
@@ -38,7 +38,6 @@ from pappi.custody.imports import (
 from pappi.custody.names import Selection, refuse_unwithdrawable, select_names
 from pappi.custody.removal import Removal, Removed
 from pappi.custody.trail import ChargePage, Spending, charges_before, gather_pack, spending_of
-from pappi.datatypes import dataclass
 from pappi.errors import Conflict, NotFound, UsageError
 from pappi.eventlog import EventReader, Profile
 from pappi.ledger import ChargeRecord, Entry, EntryKind, Ledger, Mark, Verification, no_progress

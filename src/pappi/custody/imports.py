@@ -26,13 +26,12 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from operator import attrgetter
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from pappi.datatypes import dataclass
 from pappi.engine import Survey, case_level, source_columns, survey
 from pappi.errors import Conflict, DefinitionError, InputError, Option, UsageError
 from pappi.eventlog import EventReader, ImportReport, Profile

@@ -29,6 +29,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import closing
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from operator import itemgetter
@@ -39,7 +40,6 @@ from zoneinfo import ZoneInfo
 from sqlglot import exp
 
 from pappi.custody.imports import NewLog, Progress, check_terms
-from pappi.datatypes import dataclass
 from pappi.errors import Conflict, UsageError
 from pappi.eventlog import ACTIVITY, TIME, EventReader
 from pappi.ledger import (

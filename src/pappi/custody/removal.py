@@ -21,9 +21,9 @@ before and not drawn yet fails and stays charged: there is nothing left to draw 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from pappi.custody.imports import Declarations, check_name, sweep_within
-from pappi.datatypes import dataclass
 from pappi.errors import Conflict
 from pappi.ledger import EntryKind, Ledger
 from pappi.ppinot import quoted

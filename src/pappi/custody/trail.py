@@ -11,12 +11,11 @@ that they exist.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 from typing import Any
 
-from pappi.datatypes import dataclass
 from pappi.errors import LedgerBroken
 from pappi.ledger import (
     Account,

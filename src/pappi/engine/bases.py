@@ -22,14 +22,13 @@ and a subtraction. An instant before the table counts as its start, one after it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeGuard
 
 import pyarrow as pa
 from sqlglot import exp
 
-from pappi.datatypes import dataclass
 from pappi.engine.expressions import (
     CASE_ID,
     POSITION,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from importlib import import_module
 from pathlib import Path
@@ -23,7 +23,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from pappi.datatypes import dataclass
 from pappi.engine.bases import (
     ANCHOR,
     NO_CALENDARS,

@@ -22,13 +22,13 @@ the case, so that it is computed once wherever it stands.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
 import sqlglot
 from sqlglot import exp
 
-from pappi.datatypes import dataclass
 from pappi.ppinot import (
     AnyLiteral,
     Apply,

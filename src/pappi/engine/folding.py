@@ -15,6 +15,7 @@ Times within a case never fall, and events without one are its last; what is mis
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -24,7 +25,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from pappi.datatypes import dataclass
 from pappi.engine.bases import ANCHOR, ORDER, PERSON, BaseMeasure, Bases, Identify
 from pappi.engine.expressions import (
     CASE_ID,

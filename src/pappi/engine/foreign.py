@@ -32,6 +32,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard, TypeVar
 from urllib.parse import quote
@@ -40,7 +41,6 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from pappi.datatypes import dataclass
 from pappi.engine.bases import ORDER, Calendars, Days
 from pappi.engine.duck import Duck
 from pappi.engine.expressions import (

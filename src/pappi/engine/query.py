@@ -8,14 +8,13 @@ them are computed in the SELECT around it. An `Engine` runs the query where even
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from typing import Any, Protocol, TypeVar
 
 from sqlglot import exp
 
-from pappi.datatypes import dataclass
 from pappi.engine.bases import ANCHOR, ORDER, Bases, Calendars, Days, DaysOf, Identify
 from pappi.engine.expressions import (
     CASE_ID,

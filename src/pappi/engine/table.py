@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
@@ -26,7 +26,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pappi.datatypes import dataclass
 from pappi.ppinot import AggregatedMeasure, Grouping, Scope, SingleInstance, anchor_time
 from pappi.values import Horizon, Per, Period, PrivacyUnit
 

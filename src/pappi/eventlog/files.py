@@ -13,10 +13,10 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, TypeAlias
 
-from pappi.datatypes import dataclass
 from pappi.errors import InputError, LogFormatError, Option, UsageError
 from pappi.eventlog.log import EventReader, Kinds, ReadOptions, RecordBatch
 from pappi.values import Vocabulary, did_you_mean

@@ -18,10 +18,10 @@ to check before declaring anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 from zoneinfo import ZoneInfo
 
-from pappi.datatypes import dataclass
 from pappi.errors import Option, UsageError
 from pappi.values import Kind, zone_called
 

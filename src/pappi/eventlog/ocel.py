@@ -15,14 +15,13 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
 from sqlglot import exp
 
-from pappi.datatypes import dataclass
 from pappi.errors import LogFormatError, Option, UsageError
 from pappi.eventlog.files import Place, log_bytes, open_log_file, refuse_many_columns
 from pappi.eventlog.log import Guess, Progress, ReadOptions, RecordBatch

@@ -13,10 +13,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 
-from pappi.datatypes import dataclass
 from pappi.values import Calendar, CaseBorder, Grid, Kind
 
 _FEW = 30

@@ -22,6 +22,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import parquet, types
 
-from pappi.datatypes import dataclass
 from pappi.errors import LogFormatError, Option, UsageError
 from pappi.eventlog.files import Place, listed, log_bytes, refuse_long_texts, refuse_many_columns
 from pappi.eventlog.inference import (

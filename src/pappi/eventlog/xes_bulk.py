@@ -18,6 +18,7 @@ Irregular: nothing has been changed then, and `xes.XesDocument` reads that piece
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeAlias
 
@@ -25,7 +26,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pappi.datatypes import dataclass
 from pappi.eventlog.log import ACTIVITY, CASE, TIME, ArrowArray, RecordBatch
 from pappi.eventlog.xes_columns import ARROW_TYPES, ColumnSet, DateReader, value_readers
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import repeat
 from typing import Any, TypeAlias
@@ -31,7 +32,6 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pappi.datatypes import dataclass
 from pappi.eventlog.inference import instants
 from pappi.eventlog.log import (
     ACTIVITY,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from pappi.datatypes import dataclass
 from pappi.examples.claims import simulate_claims
 from pappi.examples.events import Event, write_csv, write_xes
 from pappi.examples.hospital import simulate_hospital

@@ -11,11 +11,11 @@ The log is an extract of the last day of 2025: what is open then is unfinished.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from pappi.datatypes import dataclass
 from pappi.examples.chance import Chance, Weighted, days_of
 from pappi.examples.events import Event, Value
 

@@ -11,11 +11,10 @@ not over by then is unfinished.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from pappi.datatypes import dataclass
 from pappi.examples.chance import Chance, Weighted, days_of
 from pappi.examples.events import Event, Value
 

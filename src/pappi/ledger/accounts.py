@@ -17,12 +17,11 @@ for ever, unless the log also has a total, which every block draws on.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from itertools import islice
 
-from pappi.datatypes import dataclass
 from pappi.errors import BudgetExceeded
 from pappi.values import JSON, ZERO, Epsilon, Grid
 

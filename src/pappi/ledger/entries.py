@@ -20,10 +20,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from pappi.datatypes import dataclass
 from pappi.ledger.accounts import Account, Charge, KeyState
 from pappi.values import JSON, ZERO, Epsilon
 

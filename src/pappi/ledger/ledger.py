@@ -33,13 +33,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
-from pappi.datatypes import dataclass
 from pappi.errors import LedgerBroken, LedgerRolledBack, LedgerUnavailable
 from pappi.ledger.accounts import (
     Account,

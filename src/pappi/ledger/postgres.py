@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Container, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,7 +26,6 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 
-from pappi.datatypes import dataclass
 from pappi.errors import LedgerBroken, LedgerUnavailable
 from pappi.ledger.database import DAMAGED, Clock, Journal, broken
 

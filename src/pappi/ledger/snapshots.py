@@ -23,9 +23,9 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from pappi.datatypes import dataclass
 from pappi.errors import LedgerRolledBack, LedgerUnavailable
 from pappi.ledger.accounts import Account
 from pappi.ledger.database import Journal

@@ -21,11 +21,11 @@ Everything works on arrays, of one release or of many trials.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.datatypes import dataclass
 from pappi.mechanisms.prediction import Floats
 from pappi.values import Bounds
 

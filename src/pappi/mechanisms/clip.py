@@ -24,7 +24,7 @@ interval is open towards what was cut off.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import ClassVar, Literal, Self
@@ -32,7 +32,6 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotReleasable
 from pappi.mechanisms.exponential import CellLaw, exponential_law
 from pappi.mechanisms.laplace import LaplaceSum

@@ -39,14 +39,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
-from pappi.datatypes import dataclass
 from pappi.mechanisms import tails
 from pappi.mechanisms.beyond import BeyondBounds
 from pappi.mechanisms.bins import clamp

@@ -30,8 +30,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from pappi.datatypes import dataclass
 from pappi.mechanisms.combined import CombinedSum, SummedNoise, Term
 from pappi.mechanisms.laws import Outcome
 from pappi.mechanisms.mechanism import Mechanism

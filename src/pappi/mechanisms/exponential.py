@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -34,7 +35,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.datatypes import dataclass
 from pappi.mechanisms.laws import Law, Loss, Outcome
 from pappi.mechanisms.noise import RandBelow
 

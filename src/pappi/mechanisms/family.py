@@ -8,13 +8,13 @@ family, and no mechanism is known here by its class.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Protocol
 
 import numpy as np
 
-from pappi.datatypes import dataclass
 from pappi.mechanisms.mechanism import (
     FORMULA,
     PART_OF_WHOLE,

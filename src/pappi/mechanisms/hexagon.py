@@ -24,13 +24,13 @@ lattice is so fine that the noise counts as continuous.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import ClassVar, Self
 
 import numpy as np
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotReleasable
 from pappi.mechanisms import tails
 from pappi.mechanisms.lattice import SUM_STEPS, Lattice, total

@@ -48,11 +48,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
-from pappi.datatypes import dataclass
 from pappi.mechanisms.laws import Law, Loss, Outcome
 from pappi.mechanisms.noise import RandBelow, geometric
 

@@ -60,13 +60,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms.exponential import StepLaw, exponential_law, falling_weights
 from pappi.mechanisms.lattice import RANGE_STEPS, GeometricGrid, Lattice, total

@@ -36,6 +36,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import accumulate
@@ -45,7 +46,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.datatypes import dataclass
 from pappi.mechanisms.beyond import BeyondBounds, Clipped, hidden_by_bounds
 from pappi.mechanisms.bins import clamp
 from pappi.mechanisms.combined import CombinedSum, Part, combined_sum
@@ -1097,7 +1097,9 @@ def _tabled(own: Spans, others: tuple[Spans, ...], epsilon: float, reach: int) -
     return _kept(radii.ravel(), (more - less).ravel(), np.ones(radii.size), weights.ravel())
 
 
-def _continuous(own: Spans, others: tuple[Spans, ...], epsilon: float, furthest: float) -> Noise:
+def _continuous(
+    own: Spans, others: tuple[Spans, ...], epsilon: float, furthest: float
+) -> Noise:
     """As ε goes to 0, in the middle of cells: a little wider than at any ε."""
     step = furthest / _LARGEST_TABLE
     middles = (np.arange(_LARGEST_TABLE) + 0.5) * step

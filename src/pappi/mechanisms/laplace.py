@@ -26,12 +26,12 @@ from the same law.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotReleasable
 from pappi.mechanisms import tails
 from pappi.mechanisms.bins import clamp

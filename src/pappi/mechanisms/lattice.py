@@ -16,13 +16,13 @@ are public facts: they follow from declared bounds alone.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.datatypes import dataclass
 from pappi.values import Bounds
 
 RANGE_STEPS = 2**20

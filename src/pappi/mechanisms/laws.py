@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from pappi.datatypes import dataclass
 from pappi.mechanisms import tails
 from pappi.mechanisms.noise import RandBelow, discrete_laplace, hexagonal_laplace
 

@@ -20,13 +20,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Self
 
 import numpy as np
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotReleasable
 from pappi.mechanisms.interval import Counts, IntervalExtreme, IntervalQuantile, RankScored
 from pappi.mechanisms.lattice import UNUSED_OCTAVES, GeometricGrid

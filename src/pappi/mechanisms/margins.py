@@ -36,6 +36,7 @@ Whole numbers: q in parts of 2^-20, rounded down, which moves by at most 2^20 th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 from typing import ClassVar
@@ -43,7 +44,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotReleasable
 from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
 from pappi.mechanisms.mechanism import Limit, SumRatio, Values, quantile_level

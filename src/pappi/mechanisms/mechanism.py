@@ -26,6 +26,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from typing import ClassVar, Protocol, Self, final
@@ -33,7 +34,6 @@ from typing import ClassVar, Protocol, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms.beyond import BeyondBounds
 from pappi.mechanisms.bins import FINEST, NoisyBins, clamp

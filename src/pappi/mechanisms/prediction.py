@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
@@ -25,7 +25,6 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.datatypes import dataclass
 from pappi.mechanisms import tails
 
 Floats = NDArray[np.float64]

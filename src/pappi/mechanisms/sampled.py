@@ -23,12 +23,12 @@ interval is about the noise.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms import tails
 from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total

@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import ClassVar, Self
 
 import numpy as np
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms import tails
 from pappi.mechanisms.interval import IntervalExtreme, IntervalQuantile, Points, RankScored

@@ -35,13 +35,13 @@ without a b goes into neither bin; one without an a counts as a = 0.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Self
 
 import numpy as np
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotReleasable
 from pappi.mechanisms import tails
 from pappi.mechanisms.bins import clamp

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotReleasable
 from pappi.mechanisms import ErrorLaw
 from pappi.planning.expected import expected_cases

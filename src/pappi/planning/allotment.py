@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotReleasable
 from pappi.planning.advice import LADDER, is_enough
 from pappi.planning.plan import Plan

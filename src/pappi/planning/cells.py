@@ -15,10 +15,10 @@ any period, so the whole series is one cell, which costs every block of the log.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import islice
 
-from pappi.datatypes import dataclass
 from pappi.errors import Refused
 from pappi.ppinot import Scope
 from pappi.values import Grid, Horizon, Period

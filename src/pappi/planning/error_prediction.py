@@ -25,14 +25,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 
 import numpy as np
 
-from pappi.datatypes import dataclass
 from pappi.mechanisms import (
     EVENLY,
     FILLS,

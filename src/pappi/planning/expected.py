@@ -13,11 +13,11 @@ A period of a grid has its usual length; what is not cut by a grid is as long as
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from functools import lru_cache
 
-from pappi.datatypes import dataclass
 from pappi.ppinot import Ppi, Scope, aggregated_measures
 from pappi.values import Calendar, Grid, Period, PublicLog
 

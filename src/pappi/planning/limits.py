@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 
-from pappi.datatypes import dataclass
 from pappi.mechanisms import Bins
 from pappi.ppinot import (
     AggregatedMeasure,

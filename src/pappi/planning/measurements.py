@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from fractions import Fraction
 
 import numpy as np
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms import (
     FINEST,

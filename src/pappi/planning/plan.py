@@ -9,11 +9,10 @@ what the owner declared.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms import RATIO, Outcome, names_for, on_request
 from pappi.planning.error_prediction import best_split, contributions, predicted_error

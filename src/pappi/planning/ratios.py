@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeGuard
 
-from pappi.datatypes import dataclass
 from pappi.ppinot import (
     AggregatedMeasure,
     Aggregation,

@@ -44,11 +44,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
-from pappi.datatypes import dataclass
 from pappi.errors import Refused
 from pappi.mechanisms import (
     MOST_BINS,

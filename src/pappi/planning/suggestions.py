@@ -17,11 +17,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, pairwise
 
-from pappi.datatypes import dataclass
 from pappi.planning.advice import why_nothing
 from pappi.planning.allotment import plan_by_need
 from pappi.ppinot import (

@@ -35,14 +35,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import repeat
 from statistics import mean, median
 
 import numpy as np
 
-from pappi.datatypes import dataclass
 from pappi.mechanisms import LOOSE_FILL, MOSTLY_LOW, Floats, Outcome, RandBelow, Trial
 from pappi.planning.bounds import output_range_of, sides_cut
 from pappi.planning.measurements import Measurement

@@ -13,12 +13,11 @@ an attribute `new` that was once `old` is written `old="new"`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum
 from fractions import Fraction
 
-from pappi.datatypes import dataclass
 from pappi.ppinot.expressions import nodes
 from pappi.ppinot.expressions.nodes import Binary, IsMissing, Name, Not, Operator
 from pappi.ppinot.model import (

@@ -11,13 +11,12 @@ shares. `Ppi.unit` says how to show it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
 from functools import reduce
 
-from pappi.datatypes import dataclass
 from pappi.ppinot.expressions.kinds import kind_of
 from pappi.ppinot.expressions.nodes import (
     Apply,

@@ -15,14 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.datatypes import dataclass
 from pappi.ppinot.expressions.evaluation import bound, evaluate
 from pappi.ppinot.expressions.nodes import Binary, Expression, Name, NumberLiteral, Operator, walk
 from pappi.ppinot.model import (

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 
-from pappi.datatypes import dataclass
 from pappi.ppinot.expressions.render import quote_text
 from pappi.values import By, Calendar, Grid, Period
 

@@ -8,11 +8,10 @@ style inside, for a file, a notebook or a document. Marks are told apart without
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import ceil, floor, log10
 
-from pappi.datatypes import dataclass
 from pappi.report.elements import Element, el
 from pappi.report.numbers import (
     LIMIT,

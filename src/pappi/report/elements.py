@@ -7,9 +7,9 @@ or alone, and a test can parse either.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 
-from pappi.datatypes import dataclass
 from pappi.report.numbers import MISSING
 from pappi.report.safe_text import printable
 

@@ -7,10 +7,9 @@ the target has a range to compare with, its size is shown as well.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from textwrap import wrap
 
-from pappi.datatypes import dataclass
 from pappi.report.drawing import (
     KEY_ROW,
     LETTER,

@@ -9,9 +9,9 @@ if the owner granted one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import ceil
 
-from pappi.datatypes import dataclass
 from pappi.report.drawing import (
     KEY_ROW,
     LETTER,

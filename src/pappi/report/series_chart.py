@@ -13,10 +13,9 @@ interval that continues beyond the axis ends in an arrow at its edge.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from pappi.datatypes import dataclass
 from pappi.report.drawing import (
     KEY_ROW,
     NOTHING_KNOWN,

@@ -9,11 +9,10 @@ over the nodes in order take linear time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import islice
 from textwrap import wrap
 
-from pappi.datatypes import dataclass
 from pappi.ppinot import (
     AdmissibleSet,
     AggregatedMeasure,

@@ -31,11 +31,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.datatypes import dataclass
 from pappi.series.likelihood import (
     LEAST,
     TINY,

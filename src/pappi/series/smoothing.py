@@ -14,11 +14,10 @@ has a slightly higher confidence than the intersection promises.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pappi.datatypes import dataclass
 from pappi.series.likelihood import usual_size
 from pappi.series.per_period import per_period_intervals
 from pappi.series.posterior import Posterior, posterior_of

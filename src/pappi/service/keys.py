@@ -14,7 +14,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Protocol
 
@@ -27,7 +27,6 @@ from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotAllowed, NotAuthenticated, PappiError
 from pappi.mechanisms import secret_bytes
 from pappi.service.limits import BEARER, Buckets, too_many

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
@@ -30,7 +31,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pappi import __version__
 from pappi.checkpoint import Clock, on_grid, time_to_wait
-from pappi.datatypes import dataclass
 from pappi.errors import PappiError
 from pappi.service.keys import STATIC, Admission, Authenticator, Bearer, GuardedRoute
 from pappi.service.limits import BEARER, Bodies, Turns

@@ -21,12 +21,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 
-from pappi.datatypes import dataclass
 from pappi.mechanisms import secret_bytes
 from pappi.service.limits import Buckets
 

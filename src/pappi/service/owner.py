@@ -7,7 +7,7 @@ Every act is on record under the name of the key that did it.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from operator import attrgetter
 from typing import Annotated, Any, NoReturn
@@ -17,7 +17,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 
 from pappi.custody import Custody, Erased, IssuedKey, Removed, event_of
-from pappi.datatypes import dataclass
 from pappi.errors import InputError
 from pappi.ledger import Verification
 from pappi.service import models, replies

@@ -9,7 +9,7 @@ workspace itself.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
@@ -18,7 +18,6 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from pappi.datatypes import dataclass
 from pappi.errors import DefinitionError, PappiError, harmless
 from pappi.session import to_wire
 

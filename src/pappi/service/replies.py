@@ -7,6 +7,7 @@ description the model that the OpenAPI document shows and every reply is checked
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache
@@ -17,7 +18,6 @@ from pydantic import BaseModel, ConfigDict, create_model
 
 from pappi.checkpoint import PastRelease, Price, what_was_charged
 from pappi.custody import Sealed, TrailEntry
-from pappi.datatypes import dataclass
 from pappi.errors import Problem
 from pappi.ledger import ChargeRecord, Forecast
 from pappi.service.models import ABOUT_ADJACENCY, Amount, Blocks, DefaultBounds, Unit

@@ -27,6 +27,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
@@ -35,7 +36,6 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from pappi.datatypes import dataclass
 from pappi.errors import LedgerBroken, LedgerUnavailable, UsageError
 from pappi.service.analyst import analyst_app
 from pappi.service.layers import Service, frame_of

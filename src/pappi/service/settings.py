@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import dataclass
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from pappi.checkpoint import GRID_SECONDS
-from pappi.datatypes import dataclass
 from pappi.errors import UsageError
 
 MEGABYTE = 1_000_000

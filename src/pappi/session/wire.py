@@ -16,7 +16,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, field, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
@@ -26,7 +26,6 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pappi.custody import Erased, IssuedKey, TrailEntry
-from pappi.datatypes import dataclass
 from pappi.errors import Position, Problem
 from pappi.ledger import Verification
 from pappi.values import (

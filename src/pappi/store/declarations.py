@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
 from importlib.util import find_spec
@@ -24,7 +24,6 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 from zoneinfo import ZoneInfo
 
-from pappi.datatypes import dataclass
 from pappi.errors import Refused, UsageError, WorkspaceError
 from pappi.ppinot import listed
 from pappi.values import CaseBorder, Epsilon, Horizon, PublicLog, Terms, midnight_us

@@ -31,6 +31,7 @@ import sys
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -39,7 +40,6 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from pappi.datatypes import dataclass
 from pappi.errors import WorkspaceError
 from pappi.eventlog import CASE, TIME
 from pappi.store.workspace import sync_folder, write_durably

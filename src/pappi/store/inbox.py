@@ -25,13 +25,13 @@ import sqlite3
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from pappi.datatypes import dataclass
 from pappi.errors import Conflict, InputError, WorkspaceError
 from pappi.eventlog import (
     ACTIVITY,

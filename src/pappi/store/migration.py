@@ -37,6 +37,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,6 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from pappi.datatypes import dataclass
 from pappi.errors import LedgerBroken, WorkspaceError
 from pappi.ledger import (
     FORMAT,

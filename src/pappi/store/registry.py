@@ -23,13 +23,12 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pappi.datatypes import dataclass
 from pappi.errors import LedgerBroken, LedgerUnavailable, NotAuthenticated, UnknownLog
 from pappi.ledger import (
     Account,

@@ -18,9 +18,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from pappi.datatypes import dataclass
 from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
 from pappi.ledger import (
     Ledger,

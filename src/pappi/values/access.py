@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotAllowed, UsageError
 from pappi.values.epsilon import Epsilon
 

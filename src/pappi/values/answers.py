@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from itertools import pairwise
 from typing import Protocol
 
-from pappi.datatypes import dataclass
 from pappi.values.epsilon import Epsilon
 from pappi.values.periods import Period
 from pappi.values.privacy import Adjacency, PrivacyUnit

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-from pappi.datatypes import dataclass
 from pappi.errors import UsageError
 
 NANO = 10**9

@@ -7,11 +7,11 @@ summer time is one hour shorter, exactly, on every engine.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from pappi.datatypes import dataclass
 from pappi.errors import UsageError
 from pappi.values.wording import closest
 

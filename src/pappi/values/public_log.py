@@ -8,14 +8,13 @@ vocabulary, so that no refusal ever depends on the data.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pappi.datatypes import dataclass
 from pappi.values.epsilon import Epsilon
 from pappi.values.periods import Calendar, Grid
 from pappi.values.privacy import CASE, Adjacency, PrivacyUnit

@@ -7,9 +7,8 @@ Internally a duration is a whole number of microseconds and a share lies between
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from fractions import Fraction
-
-from pappi.datatypes import dataclass
 
 SECOND = 1_000_000
 

@@ -24,13 +24,12 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cache, lru_cache
 from itertools import accumulate, groupby, pairwise, takewhile
 from zoneinfo import ZoneInfo, available_timezones
 
-from pappi.datatypes import dataclass
 from pappi.values.wording import closest, quoted
 
 DAY_MINUTES = 24 * 60

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pappi.datatypes import dataclass
 from pappi.ppinot.expressions.nodes import (
     AnyLiteral,
     Apply,

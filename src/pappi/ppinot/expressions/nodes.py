@@ -7,11 +7,10 @@ written in two places is one expression.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
-from pappi.datatypes import dataclass
 from pappi.errors import Position
 
 NOWHERE = Position("<expression>", 1, 1)

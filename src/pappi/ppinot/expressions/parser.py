@@ -22,11 +22,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
 from fractions import Fraction
 
-from pappi.datatypes import dataclass
 from pappi.errors import DefinitionError, Position, Problem
 from pappi.ppinot.expressions.nodes import (
     NOWHERE,

@@ -8,10 +8,10 @@ outside a list, and a fraction that has no finite decimal form.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
-from pappi.datatypes import dataclass
 from pappi.ppinot.expressions.nodes import (
     AnyLiteral,
     Apply,

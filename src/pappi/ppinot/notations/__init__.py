@@ -24,13 +24,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from pappi.datatypes import dataclass
 from pappi.errors import DefinitionError, InputError, UsageError
 from pappi.ppinot.model import Catalogue
 from pappi.ppinot.notations.document import (

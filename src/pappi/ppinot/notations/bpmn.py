@@ -7,11 +7,10 @@ mean is said once, in `notations.metamodel`; problems carry the line of the XML 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import chain
 from xml.parsers import expat
 
-from pappi.datatypes import dataclass
 from pappi.errors import DefinitionError, Position
 from pappi.ppinot.expressions.parser import refusal
 from pappi.ppinot.notations.document import (

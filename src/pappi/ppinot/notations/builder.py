@@ -24,12 +24,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import overload
 
-from pappi.datatypes import dataclass
 from pappi.errors import DefinitionError, UsageError
 from pappi.ppinot.expressions.nodes import Name, OneOf, TextLiteral
 from pappi.ppinot.expressions.render import render

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pappi.datatypes import dataclass
 from pappi.errors import DefinitionError, InputError, Position, Problem
 from pappi.ppinot.expressions.parser import Origin, located
 from pappi.ppinot.model import Catalogue

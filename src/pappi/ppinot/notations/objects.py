@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from itertools import islice
 from numbers import Integral
 from typing import cast
 
-from pappi.datatypes import dataclass
 from pappi.errors import DefinitionError, PappiError, Position, UsageError
 from pappi.ppinot.expressions.kinds import kind_of
 from pappi.ppinot.expressions.nodes import (

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from typing import cast
 
-from pappi.datatypes import dataclass
 from pappi.errors import Position, UsageError
 from pappi.ppinot.expressions.nodes import NOWHERE
 from pappi.ppinot.expressions.render import UNITS, decimal_places

@@ -23,11 +23,10 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar, cast
 
-from pappi.datatypes import dataclass
 from pappi.errors import Position
 from pappi.ppinot.notations.document import (
     BrokenNode,

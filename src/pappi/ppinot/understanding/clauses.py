@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Generic, TypeVar
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotUnderstood
 from pappi.ppinot.expressions.nodes import (
     Binary,

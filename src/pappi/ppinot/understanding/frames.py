@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
-from pappi.datatypes import dataclass
 from pappi.ppinot.expressions.nodes import Binary, Name, NumberLiteral, Operator
 from pappi.ppinot.model import (
     EVERY_CASE,

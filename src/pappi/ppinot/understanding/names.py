@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cached_property
 
-from pappi.datatypes import dataclass
 from pappi.ppinot.understanding import lexicon
 from pappi.ppinot.understanding.words import (
     SAME,

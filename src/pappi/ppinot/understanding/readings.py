@@ -13,10 +13,9 @@ activity "Pay claim" occurs, for every month
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pappi.datatypes import dataclass
 from pappi.errors import DefinitionError, NotUnderstood
 from pappi.ppinot.checks import check_catalogue
 from pappi.ppinot.model import (

@@ -6,10 +6,9 @@ Each is found, taken out, and leaves a break; what is left says what is measured
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 
-from pappi.datatypes import dataclass
 from pappi.ppinot.model import Recent, Scope
 from pappi.ppinot.understanding import lexicon
 from pappi.ppinot.understanding.names import Mention, Names

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from pappi.datatypes import dataclass
 from pappi.ppinot.understanding import lexicon
 from pappi.ppinot.views import Against, Between, Change, Rolling, ToDate, View
 from pappi.values import By, Calendar, Vocabulary

@@ -12,7 +12,7 @@ stem, a word family ("paid", "payment"), a synonym of business processes, or a s
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cache
 from itertools import takewhile
@@ -20,7 +20,6 @@ from itertools import takewhile
 from rapidfuzz.distance import DamerauLevenshtein
 from snowballstemmer import stemmer
 
-from pappi.datatypes import dataclass
 from pappi.ppinot.understanding import lexicon
 
 

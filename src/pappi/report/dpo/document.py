@@ -8,10 +8,10 @@ verifies. If it does not, that is all the document says.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
 
-from pappi.datatypes import dataclass
 from pappi.report.describe import listed_up_to
 from pappi.report.dpo.facts import Act, Chain, LogFacts, Look, Pack, ReleaseRow, Share
 from pappi.report.dpo.processing import BLANK, RecordLine, declared_facts, record_of_processing

@@ -14,10 +14,10 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
-from pappi.datatypes import dataclass
 from pappi.values import (
     JSON,
     ZERO,

@@ -7,8 +7,8 @@ nothing here is guessed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from pappi.datatypes import dataclass
 from pappi.report.describe import (
     attributes_with_kinds,
     describe_log,

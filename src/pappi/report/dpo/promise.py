@@ -19,8 +19,8 @@ Factors are rounded up. If e to the ε is too large to protect anybody, the sent
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from pappi.datatypes import dataclass
 from pappi.report.dpo.facts import LogFacts
 from pappi.report.wording import HOPELESS, compared, counted, promise, their_cases, times
 from pappi.values import UNDER_REPLACE, Adjacency, Epsilon, Per, PrivacyUnit

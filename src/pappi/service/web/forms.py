@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from http import HTTPStatus
 from typing import Annotated, TypeVar
@@ -11,7 +11,6 @@ from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request
 
-from pappi.datatypes import dataclass
 from pappi.errors import Conflict, InputError, Refused, UsageError
 
 _MOST_FIELDS = 500

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
@@ -26,7 +27,6 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pappi.datatypes import dataclass
 from pappi.report import DPO_CSS, PAGE_CSS, Element, budget_gauge, gauge_table, printable, prose
 from pappi.service.keys import SIGN_IN, STATIC, is_home, is_page
 from pappi.service.problems import MEDIA_TYPE, Audience, Fault

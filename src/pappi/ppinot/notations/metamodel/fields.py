@@ -12,11 +12,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TypeVar
 
-from pappi.datatypes import dataclass
 from pappi.errors import DefinitionError, Position
 from pappi.ppinot.expressions.nodes import Expression
 from pappi.ppinot.expressions.parser import parse_expression

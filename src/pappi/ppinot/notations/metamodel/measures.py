@@ -11,10 +11,10 @@ aggregated   `percent`, `keys` (the groups to answer), `within`, `bounds` and `l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
 
-from pappi.datatypes import dataclass
 from pappi.ppinot.expressions.nodes import Expression, Name, walk
 from pappi.ppinot.model import (
     AggregatedMeasure,

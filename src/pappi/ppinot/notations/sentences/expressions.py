@@ -10,9 +10,9 @@ where a name in it could be taken for a word of the sentence.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
-from pappi.datatypes import dataclass
 from pappi.ppinot.expressions.nodes import (
     AnyLiteral,
     DurationLiteral,

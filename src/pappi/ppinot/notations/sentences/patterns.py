@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Generic, Protocol, TypeVar, cast
 
-from pappi.datatypes import dataclass
 from pappi.ppinot.notations.sentences.words import Cursor, Word
 from pappi.values import Kind
 

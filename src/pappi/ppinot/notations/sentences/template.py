@@ -17,11 +17,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Generic, TypeVar, cast
 
-from pappi.datatypes import dataclass
 from pappi.errors import DefinitionError, Position, Problem, UsageError
 from pappi.ppinot.expressions.parser import Origin, located, parse_expression, refusal
 from pappi.ppinot.expressions.render import quote_text

@@ -14,11 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cache
 
-from pappi.datatypes import dataclass
 from pappi.errors import DefinitionError, Position
 from pappi.ppinot.expressions.nodes import NOWHERE
 from pappi.ppinot.expressions.parser import IDENTIFIER, MAX_DIGITS, Origin, refusal

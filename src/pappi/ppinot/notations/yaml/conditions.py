@@ -9,9 +9,8 @@ start or end of the case. Each is written in its short form, if it has one.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pappi.datatypes import dataclass
 from pappi.errors import DefinitionError, Problem
 from pappi.ppinot.expressions import nodes
 from pappi.ppinot.expressions.nodes import (

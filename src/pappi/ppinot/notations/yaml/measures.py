@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from pappi.datatypes import dataclass
 from pappi.ppinot.expressions.kinds import with_article
 from pappi.ppinot.expressions.nodes import Expression, Name, names_in, walk
 from pappi.ppinot.model import (

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import reduce
 from itertools import chain, count, islice
 from typing import TypeVar
 
-from pappi.datatypes import dataclass
 from pappi.errors import Position
 from pappi.ppinot.expressions import nodes
 from pappi.ppinot.expressions.kinds import with_article

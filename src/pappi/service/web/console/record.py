@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from html import escape
 from itertools import groupby
@@ -15,7 +15,6 @@ from fastapi import Query
 from starlette.responses import HTMLResponse, Response
 
 from pappi.custody import ChargePage, Custody, TrailEntry, entry_text
-from pappi.datatypes import dataclass
 from pappi.errors import NotFound
 from pappi.ledger import ChargeRecord, EntryKind
 from pappi.report import dpo_body, dpo_html, most_in_a_block, query_digest, shortened

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
 from pappi.checkpoint import MOST_AT_ACCURACY, Price, catalogue_of, refuse_too_many
-from pappi.datatypes import dataclass
 from pappi.errors import Conflict, NotAuthenticated, NotFound, PappiError, TellsNothing
 from pappi.ledger import Forecast
 from pappi.ppinot import (

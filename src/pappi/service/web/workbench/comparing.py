@@ -6,9 +6,8 @@ All of it comes from the record, so it is free, however often one looks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from pappi.datatypes import dataclass
 from pappi.errors import PappiError
 from pappi.ppinot import Catalogue
 from pappi.report import comparison_lines

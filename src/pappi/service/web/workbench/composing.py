@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import yaml
 
-from pappi.datatypes import dataclass
 from pappi.errors import UsageError
 from pappi.ppinot import parse_catalogue, write_yaml
 from pappi.values import Kind, Vocabulary

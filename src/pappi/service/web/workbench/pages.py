@@ -6,13 +6,12 @@ from the record, which is free, and can be subscribed to.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import Depends, Path, Query
 from starlette.responses import RedirectResponse, Response
 
-from pappi.datatypes import dataclass
 from pappi.errors import NotFound, TellsNothing
 from pappi.ppinot import Catalogue, parse_catalogue
 from pappi.report import Element, budget_gauge, compared, csv_text, describe_log, horizon_text
