@@ -165,8 +165,9 @@ def _estimate(member: JointMember, v: float, t: int) -> float:
 
 def grid(member: JointMember) -> list[tuple[int, float]]:
     """Shares of whole cases, if they are shares of cases."""
-    spans = tuple(each.spans for each in member.classes)
-    unit = class_noise(spans, member.place[0], member.epsilon).unit
+    spans, (number, _) = tuple(each.spans for each in member.classes), member.place
+    others = spans[:number] + spans[number + 1 :]
+    unit = class_noise(spans[number], others, member.epsilon).unit
     sizes = {max(1, round(size * unit)) for size in SIZES}
     whole = member.member.function == "share"
     return sorted({(n, round(p * n) / n if whole else p) for n, p in product(sizes, PLACES)})

@@ -31,6 +31,9 @@ UNUSED = (
     "pappi.planning.suggestions",
     "pappi.checkpoint.levels",
     "pappi.report.drawing",
+    "pappi.report.elements",
+    "pappi.mechanisms.comparison",
+    "pappi.mechanisms.family",
     "numpy.ma",
     "concurrent.futures",
 )
@@ -92,6 +95,22 @@ def test_a_preview_and_a_replay_import_nothing_that_reads_events(
     workspace, catalogue = released
     run = [command, str(catalogue), "--epsilon", "0.1", "-w", str(workspace)]
     assert imported_by(run).isdisjoint({*HEAVY, *OTHER_NOTATIONS, *UNUSED})
+
+
+def threads_with(*modules: str) -> int:
+    """Of a process that imports these."""
+    program = f"import {', '.join(modules)}, os; print(len(os.listdir('/proc/self/task')))"
+    env = {key: text for key, text in os.environ.items() if key != "OPENBLAS_NUM_THREADS"}
+    run = [sys.executable, "-c", program]
+    return int(subprocess.run(run, capture_output=True, text=True, env=env, check=True).stdout)
+
+
+@pytest.mark.outside
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted on Linux")
+@pytest.mark.skipif(os.cpu_count() == 1, reason="there is one thread anyway")
+def test_a_command_starts_no_threads_for_matrices() -> None:
+    assert threads_with("pappi.cli", "numpy") == 1
+    assert threads_with("numpy") > 1  # as it would be otherwise
 
 
 @pytest.mark.outside

@@ -92,7 +92,7 @@ def verified_in_full(workspace: Workspace) -> Verification:
 def console() -> Console:
     from rich.console import Console
 
-    return Console(highlight=False)
+    return Console(highlight=False, emoji=False)
 
 
 def catalogue_in(path: Path) -> Catalogue:

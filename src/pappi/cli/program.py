@@ -13,10 +13,6 @@ import click
 from pappi import __version__
 from pappi.errors import DefinitionError, PappiError
 
-# Modules and plans stay, and hold few cycles: going through them at every 700 new objects takes a
-# twentieth of a short command.
-gc.set_threshold(100_000, 10, 10)
-
 INTERRUPTED = 130
 INTERNAL = 70
 OUT_OF_MEMORY = 71

@@ -32,6 +32,9 @@
 Nothing here sees a log: a mechanism gets one number per case and declared bounds.
 """
 
+from typing import TYPE_CHECKING
+
+from pappi.lazy import lazy_imports
 from pappi.mechanisms.beyond import FAR_WIDTHS, BeyondBounds, Clipped, hidden_by_bounds
 from pappi.mechanisms.bins import (
     FINEST,
@@ -52,9 +55,7 @@ from pappi.mechanisms.combined import (
     levels_together,
     with_number,
 )
-from pappi.mechanisms.comparison import Uncertain, difference, difference_of_sums, ratio
 from pappi.mechanisms.exponential import StepLaw
-from pappi.mechanisms.family import Family, families
 from pappi.mechanisms.hexagon import HexagonRatio
 from pappi.mechanisms.histogram import (
     NoisyHistogram,
@@ -132,3 +133,9 @@ from pappi.mechanisms.sampled import SampleAndAggregate
 from pappi.mechanisms.tails import clamped_error
 from pappi.mechanisms.threshold import AnchoredMean, NoisyMargin, TwoStage, decision_epsilon
 from pappi.mechanisms.two_bin import TwoBin, TwoBinRatio, drawn_in_shares
+
+if TYPE_CHECKING:
+    from pappi.mechanisms.comparison import Uncertain, difference, difference_of_sums, ratio
+    from pappi.mechanisms.family import Family, families
+else:
+    __getattr__ = lazy_imports(__name__)

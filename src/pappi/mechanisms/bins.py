@@ -423,12 +423,7 @@ class NoisyBins:
         return float(sum(self.counts[:edge]) - level * self.total)
 
     def _weighted(self, edge: int, level: Fraction) -> Weighted:
-        """Bins up to an edge weigh 1 − level, those beyond it −level."""
-        gathered: Counter[tuple[float, Fraction]] = Counter()
-        for own, scale, draws in self.noise:
-            for weight, times in ((1 - level, sum(draws[:edge])), (level, sum(draws[edge:]))):
-                gathered[abs(own * float(weight)), scale] += times
-        return _that_count(gathered)
+        return noise_at(edge, float(1 - level), float(level), self.noise)
 
     def _tail(self, edge: int, level: Fraction) -> NoiseTail:
         return noise_tail(self._weighted(edge, level))
@@ -541,7 +536,19 @@ def noise_of(noise: Noise, weights: Sequence[float]) -> Weighted:
     """Of the counts of bins, each with a weight; noise is symmetric, whatever the sign."""
     gathered: Counter[tuple[float, Fraction]] = Counter()
     for own, scale, draws in noise:
+        together: Counter[float] = Counter()  # first by weight alone: a fraction is slow to hash
         for weight, times in zip(weights, draws, strict=True):
+            together[abs(own * weight)] += times
+        for weight, times in together.items():
+            gathered[weight, scale] += times
+    return _that_count(gathered)
+
+
+def noise_at(edge: int, below: float, above: float, noise: Noise) -> Weighted:
+    """Of the counts of bins that weigh so much below an edge, and so much beyond it."""
+    gathered: Counter[tuple[float, Fraction]] = Counter()
+    for own, scale, draws in noise:
+        for weight, times in ((below, sum(draws[:edge])), (above, sum(draws[edge:]))):
             gathered[abs(own * weight), scale] += times
     return _that_count(gathered)
 

@@ -43,6 +43,7 @@ from pappi.mechanisms.bins import (
     NoisyBins,
     Weighted,
     deviation_of,
+    noise_at,
     noise_of,
     noise_reach,
     noise_tail,
@@ -194,28 +195,33 @@ class ReadOffBins(Mechanism):
         places = (np.array([float(edge) for edge in self.bins.edges]) - low) / (high - low)
         lie = [Leaning.through((value - low) / (high - low), level) for value in trial.values]
         counts = trial.cases * np.array([each.below(places[1:]) for each in lie])
-        noise = np.array([self._trial_noise(column) for column in range(number)])
-        noise_upto, reach = np.cumsum(noise.T, axis=1), self._trial_reach
+        noise_upto, reach = np.cumsum(self._trial_noise.T, axis=1), self._trial_reach
+        least, most = noise_upto.min(axis=0), noise_upto.max(axis=0)
         first, last, totals = [], [], []
-        for upto in counts:  # one by one: memory is what takes long
+        for upto in counts:
+            # Far from the quantile every release excludes an edge, as rounding keeps the order.
+            below = upto[:-1] + most[:-1] - level * (upto[-1] + least[-1]) <= -reach
+            above = upto[:-1] + least[:-1] - level * (upto[-1] + most[-1]) >= reach
+            start, end = _leading(below), number - 1 - _leading(above[::-1])
             all_cases = upto[-1] + noise_upto[:, -1:]
-            surplus = upto[:-1] + noise_upto[:, :-1] - level * all_cases
-            last.append(number - 1 - _leading((surplus >= reach)[:, ::-1]))
-            first.append(np.minimum(_leading(-surplus >= reach), last[-1]))
+            surplus = upto[start:end] + noise_upto[:, start:end] - level * all_cases
+            last.append(end - _leading((surplus >= reach[start:end])[:, ::-1]))
+            first.append(np.minimum(start + _leading(surplus <= -reach[start:end]), last[-1]))
             totals.append(all_cases[:, 0])
         cells = np.array(self.bins.cells(integral=self.integral))
         none = NoisyBins(self.bins, (0,) * number, self.noise)
         empty = np.array(totals) <= none.total_reach(ALL_BUT_SURE)
         return TrialIntervals(cells[np.array(first), 0], cells[np.array(last), 1], empty)
 
-    def _trial_noise(self, column: int) -> Floats:
-        """On the count of a bin; of many draws added up, as spread as these."""
+    @property
+    def _trial_noise(self) -> Floats:
+        """On the count of each bin; of many draws added up, as spread as these."""
         squares = [
-            (weight * float(scale)) ** 2 * draws[column] for weight, scale, draws in self.noise
+            (weight * float(scale)) ** 2 * np.array(draws) for weight, scale, draws in self.noise
         ]
         _, scale, _ = self.noise[0]
-        spread = math.sqrt(sum(squares)) / float(scale)
-        return spread * Chances(0).whole_laplace(scale, column)
+        spread = np.sqrt(sum(squares)) / float(scale)
+        return spread[:, None] * Chances(0).whole_laplaces(scale, self.bins.number)
 
     @property
     def _trial_reach(self) -> Floats:
@@ -251,7 +257,7 @@ class ReadOffBins(Mechanism):
 
     def _weighted(self, edge: int) -> Weighted:
         level = float(self.level)
-        return noise_of(self.noise, (1 - level,) * edge + (level,) * (self.bins.number - edge))
+        return noise_at(edge, 1 - level, level, self.noise)
 
     def _edge(self, at: float | None) -> int:
         """The one nearest to the answer; without one, where an even share of bins is below."""
@@ -323,7 +329,10 @@ class NoisyHistogram(ReadOffBins):
 
 def _leading(truths: NDArray[np.bool_]) -> NDArray[np.intp]:
     """How many of each row are true before the first that is not."""
-    return np.asarray(np.where(truths.all(axis=1), truths.shape[1], truths.argmin(axis=1)))
+    size = truths.shape[-1]
+    if not size:
+        return np.zeros(truths.shape[:-1], np.intp)
+    return np.asarray(np.where(truths.all(axis=-1), size, truths.argmin(axis=-1)))
 
 
 # --- shares of cases -------------------------------------------------------------------

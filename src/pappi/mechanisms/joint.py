@@ -96,6 +96,7 @@ _LEAST_SLOPE = 1e-9
 _CLOSE = 1e-6
 _ROUNDED = 1e-6  # how far rounding may part tails beside a slope that is next to none
 _MOST_STEPS = 40
+_NOWHERE = -1.0  # the turn of an answer that there cannot be
 _STEEP = 1e-4  # turns that a difference of squares can tell
 
 Excess = Callable[[float], float]
@@ -284,7 +285,7 @@ class JointMember(Mechanism):
         spans = tuple(each.spans for each in self.classes)
         if self.adjacency is Adjacency.REPLACE:
             return box_noise(tuple(span for each in spans for span in each), self.epsilon)
-        return class_noise(spans, number, self.epsilon)
+        return class_noise(spans[number], spans[:number] + spans[number + 1 :], self.epsilon)
 
     @property
     def pair_noise(self) -> JointPair:
@@ -801,12 +802,27 @@ def _share_law(noise: Noise, span: int, cases: int, *, known: bool) -> ErrorLaw:
             return 0.0
         truths = np.append(lower_half, min(off, 1 - off))
         seen = np.stack((truths + off, truths - off))
-        possible, sides = (seen > 0) & (seen < 1), np.zeros(seen.shape)
-        turns = 0.0 * seen if known else 2 * seen - 1
+        turns = 0.0 * seen if known else np.abs(2 * seen - 1)
+        turns[(seen <= 0) | (seen >= 1)] = _NOWHERE
+        if not known:
+            turns = turns[:, _widest(turns)]
+        possible, sides = turns > _NOWHERE, np.zeros(turns.shape)
         sides[possible] = noise.tails_of_many(2 * off * cases, turns[possible], span)
         return float(sides.sum(axis=0).max() / 2)
 
     return ErrorLaw(beyond)
+
+
+def _widest(turns: Floats) -> NDArray[np.intp]:
+    """The columns of turns on both sides that no other column exceeds on both: they are the worst.
+
+    Given t, v is as likely on either side of 0, and less likely further away. So the further
+    turn·t lies from 0, the more seldom v is close to it (Anderson's inequality).
+    """
+    wide, narrow = turns.max(axis=0), turns.min(axis=0)
+    order = np.lexsort((narrow, wide))[::-1]
+    widest = np.maximum.accumulate(narrow[order])
+    return np.asarray(order[np.append(True, widest[1:] > widest[:-1])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -952,9 +968,10 @@ def _excess_of_tail(noise: Noise, turn: float, span: int, alpha: float) -> tuple
     reach, shifts, slope = radii + step, turn * numbers, turn * spreads
     is_flat = not slope.any()
     slope = np.maximum(slope, _LEAST_SLOPE)
+    each = weights / ((2 if is_flat else 8 * slope) * reach)
+    each, slopes = np.concatenate((each, each)), np.concatenate((slope, slope))
     sides = np.concatenate((reach - shifts, reach + shifts))
-    each = np.tile(weights / ((2 if is_flat else 8 * slope) * reach), 2)
-    left, right = sides + np.tile(slope, 2), sides - np.tile(slope, 2)
+    left, right = sides + slopes, sides - slopes
 
     def excess(distance: float) -> float:
         above = np.maximum(left - (distance - step), 0.0)
@@ -1046,17 +1063,15 @@ def _all_within(noise: Noise, span: int, members: int, confidence: float) -> flo
 
 
 @lru_cache(maxsize=256)
-def class_noise(classes: tuple[Spans, ...], number: int, epsilon: Fraction) -> Noise:
-    """Of the members of one class, in a set of these."""
-    size = sum(len(spans) + 1 for spans in classes)
+def class_noise(own: Spans, others: tuple[Spans, ...], epsilon: Fraction) -> Noise:
+    """Of the members of one class, beside others; one and the same for classes that are alike."""
+    size = len(own) + 1 + sum(len(spans) + 1 for spans in others)
     furthest = size + 2 + 6 * math.sqrt(size + 2) + 18
-    if len(classes) == 1:
-        return _alone(classes[0], float(epsilon), furthest)
+    if not others:
+        return _alone(own, float(epsilon), furthest)
     if epsilon >= furthest / _LARGEST_TABLE:
-        return _tabled(
-            classes, number, float(epsilon), math.ceil(furthest / min(float(epsilon), 1.0))
-        )
-    return _continuous(classes, number, float(epsilon), furthest)
+        return _tabled(own, others, float(epsilon), math.ceil(furthest / min(float(epsilon), 1.0)))
+    return _continuous(own, others, float(epsilon), furthest)
 
 
 def _alone(spans: Spans, epsilon: float, furthest: float) -> Noise:
@@ -1066,38 +1081,36 @@ def _alone(spans: Spans, epsilon: float, furthest: float) -> Noise:
     return _kept(radii, np.zeros_like(radii), radii + 1, weights)
 
 
-def _tabled(classes: tuple[Spans, ...], number: int, epsilon: float, reach: int) -> Noise:
+def _tabled(own: Spans, others: tuple[Spans, ...], epsilon: float, reach: int) -> Noise:
     """Exactly, by the radii A and B at which the class has its own: see `hull`."""
     more, less = np.meshgrid(np.arange(reach + 1.0), np.arange(reach + 1.0), indexing="ij")
-    others = np.exp(-epsilon * (more + less))
+    beside = np.exp(-epsilon * (more + less))
     upto = np.arange(2 * reach + 1.0)
-    for place, spans in enumerate(classes):
-        if place != number:
-            sums = np.concatenate(([0.0], np.cumsum(_product(spans, upto))))
-            a, b = more.astype(np.int64), less.astype(np.int64)
-            others *= sums[a + b + 1] - sums[a] + sums[a + b] - sums[b]
-    ends = np.cumsum(others[:, ::-1], axis=1)[:, ::-1]  # this A, and B or more
-    ends[:-1] += np.cumsum(others[::-1], axis=0)[::-1][1:]  # more than this A, and B
+    a, b = more.astype(np.int64), less.astype(np.int64)
+    for spans in others:
+        sums = np.concatenate(([0.0], np.cumsum(_product(spans, upto))))
+        beside *= sums[a + b + 1] - sums[a] + sums[a + b] - sums[b]
+    ends = np.cumsum(beside[:, ::-1], axis=1)[:, ::-1]  # this A, and B or more
+    ends[:-1] += np.cumsum(beside[::-1], axis=0)[::-1][1:]  # more than this A, and B
     radii = more + less
-    weights = ends * _product(classes[number], upto)[radii.astype(np.int64)]
+    weights = ends * _product(own, upto)[a + b]
     return _kept(radii.ravel(), (more - less).ravel(), np.ones(radii.size), weights.ravel())
 
 
-def _continuous(classes: tuple[Spans, ...], number: int, epsilon: float, furthest: float) -> Noise:
+def _continuous(own: Spans, others: tuple[Spans, ...], epsilon: float, furthest: float) -> Noise:
     """As ε goes to 0, in the middle of cells: a little wider than at any ε."""
     step = furthest / _LARGEST_TABLE
     middles = (np.arange(_LARGEST_TABLE) + 0.5) * step
     more, less = np.meshgrid(middles, middles, indexing="ij")
     both = more + less
-    others = np.exp(-both)
-    for place, spans in enumerate(classes):
-        if place != number:
-            power, largest = len(spans) + 1, 2 * furthest
-            of_both, of_more, of_less = ((x / largest) ** power for x in (both, more, less))
-            others *= 2 * of_both - of_more - of_less
-    ends = np.cumsum(others[:, ::-1], axis=1)[:, ::-1] - others / 2
-    ends += np.cumsum(others[::-1], axis=0)[::-1] - others / 2
-    weights = ends * (both / (2 * furthest)) ** len(classes[number])
+    beside = np.exp(-both)
+    for spans in others:
+        power, largest = len(spans) + 1, 2 * furthest
+        of_both, of_more, of_less = ((x / largest) ** power for x in (both, more, less))
+        beside *= 2 * of_both - of_more - of_less
+    ends = np.cumsum(beside[:, ::-1], axis=1)[:, ::-1] - beside / 2
+    ends += np.cumsum(beside[::-1], axis=0)[::-1] - beside / 2
+    weights = ends * (both / (2 * furthest)) ** len(own)
     radii, numbers = (both / epsilon).ravel(), ((more - less) / epsilon).ravel()
     return _kept(radii, numbers, np.full(radii.size, step / epsilon), weights.ravel())
 

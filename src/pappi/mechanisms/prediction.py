@@ -16,7 +16,7 @@ nothing here decides what is released.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -240,9 +240,12 @@ class Chances:
 
     def whole_laplace(self, scale: Fraction, column: int = 0) -> Floats:
         """Discrete Laplace noise of that scale: see `tails`."""
-        rate, chance = float(1 / scale), self.uniform(column)
-        rarely = np.minimum(chance, 1 - chance) * (1 + math.exp(-rate))
-        return np.asarray(np.sign(chance - 0.5) * np.maximum(np.floor(-np.log(rarely) / rate), 0.0))
+        return _whole_laplace(scale, self.uniform(column))
+
+    def whole_laplaces(self, scale: Fraction, columns: int) -> Floats:
+        """The same in the first columns, a row for each."""
+        first = _COLUMNS_EACH * self.index
+        return _whole_laplace(scale, _uniform_rows(range(first, first + columns)))
 
     def normal(self, column: int = 0) -> Floats:
         """Normal noise of deviation 1."""
@@ -255,8 +258,18 @@ class Chances:
 
 @lru_cache(maxsize=_COLUMNS)
 def _uniform(column: int) -> Floats:
-    turned = np.arange(_CHANCES) * pow(_TURN, column, _CHANCES) % _CHANCES
-    return np.asarray((turned + 0.5) / _CHANCES)
+    return np.asarray(_uniform_rows((column,))[0])
+
+
+def _uniform_rows(columns: Iterable[int]) -> Floats:
+    turns = np.array([[pow(_TURN, column, _CHANCES)] for column in columns])
+    return np.asarray((turns * np.arange(_CHANCES) % _CHANCES + 0.5) / _CHANCES)
+
+
+def _whole_laplace(scale: Fraction, chance: Floats) -> Floats:
+    rate = float(1 / scale)
+    rarely = np.minimum(chance, 1 - chance) * (1 + math.exp(-rate))
+    return np.asarray(np.sign(chance - 0.5) * np.maximum(np.floor(-np.log(rarely) / rate), 0.0))
 
 
 @lru_cache(maxsize=_COLUMNS)

@@ -107,13 +107,13 @@ class HalfWidths:
     usual: Range
 
     @classmethod
-    def of(cls, tried: Sequence[float]) -> HalfWidths:
-        rising = sorted(tried)
+    def of(cls, tried: Sequence[float] | Floats) -> HalfWidths:
+        rising = np.sort(np.asarray(tried, np.float64)).tolist()
         seldom = len(rising) // 20
         return cls(mid_median(rising), median(rising), (rising[seldom], rising[-1 - seldom]))
 
 
-def mid_median(numbers: Sequence[float]) -> float:
+def mid_median(numbers: Sequence[float] | Floats) -> float:
     """The median of the mid-distribution, in which those equal to a number count half.
 
     Without ties it is the median. What can only be one bin or two it puts in between, by how
@@ -122,8 +122,9 @@ def mid_median(numbers: Sequence[float]) -> float:
     >>> mid_median([1.0, 1.0, 1.0, 2.0])
     1.25
     """
-    most = max(filter(math.isfinite, map(abs, numbers)), default=0.0) or 1.0
-    values, counts = np.unique(np.round(np.array(numbers) / most, 9), return_counts=True)
+    tried = np.asarray(numbers, np.float64)
+    most = float(np.abs(tried[np.isfinite(tried)]).max(initial=0.0)) or 1.0
+    values, counts = np.unique(np.round(tried / most, 9), return_counts=True)
     return most * float(np.interp(len(numbers) / 2, np.cumsum(counts) - counts / 2, values))
 
 
@@ -149,7 +150,7 @@ def _expected_half_widths(plan: Plan) -> HalfWidths | None:
     trial = Trial(plan.expected.cases, _from_low(measure, value, around))
     known = part.mechanism.trial_intervals(trial, value)
     if known is not None:
-        return HalfWidths.of(((known.high - known.low) / 2).ravel().tolist())
+        return HalfWidths.of(((known.high - known.low) / 2).ravel())
     if len(part.inputs) > 1 or not part.mechanism.is_drawn:
         return None
     law = part.mechanism.law(_mostly_low(measure, min(plan.expected.cases, MOST_VALUES)))

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pappi.report.elements import Element, bdi, el, table
 from pappi.report.numbers import (
     MISSING,
     best_texts,
@@ -72,6 +71,8 @@ from pappi.values import (
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
+
+    from pappi.report.elements import Element
 
 
 # Amber is bold yellow, as a terminal has no amber; shapes differ as well.
@@ -141,6 +142,8 @@ def table_text(table: Table, width: int = 100) -> str:
 
 def table_html(rich_table: Table) -> Element:
     """The same table for a page without our style, such as a notebook."""
+    from pappi.report.elements import bdi, el, table
+
     columns = rich_table.columns
     headers = [str(column.header) for column in columns]
     numbers = {n: "number" for n, column in enumerate(columns) if column.justify == "right"}
