@@ -59,8 +59,9 @@ def _show(example: Example, workspace: Workspace, directory: Path, epsilon: str)
         (quote,) = analyst.advise(example.impossible_path, epsilon)
         click.echo()
         console().print(report.nothing_said(quote))
+        advice = report.cheapest_text(quote, report.least_left(before))
         console().print(
-            f"Advice: {report.cheapest_text(quote)}. Taken: {example.catalogue} asks for such a "
+            f"Advice: {advice}. Taken: {example.catalogue} asks for such a "
             "share, every month and in one draw with the other PPIs.",
             markup=False,
         )

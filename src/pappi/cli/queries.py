@@ -167,15 +167,16 @@ def advise(
     """
     _refuse_both(epsilon, total)
     chosen = chosen_catalogue(catalogue, only, total)
-    quotes = open_workspace(workspace).checkpoint().advise(chosen, epsilon)
+    session = open_workspace(workspace).checkpoint()
+    quotes = session.advise(chosen, epsilon)
     if as_json:
         click.echo(_json({"quotes": [report.quote_record(quote) for quote in quotes]}))
         return
-    out = console()
-    out.print(report.advice_table(quotes))
+    out, left = console(), report.least_left(session.budget(chosen.log))
+    out.print(report.advice_table(quotes, left))
     for quote in quotes:
         if quote.alternatives:
-            out.print(report.alternatives_table(quote))
+            out.print(report.alternatives_table(quote, left))
 
 
 def _refuse_both(epsilon: str | None, total: str | None) -> None:
@@ -475,12 +476,12 @@ def show_preview(
     options: bool,
 ) -> None:
     """What tells nothing, prices and margins, and how long the budget lasts."""
-    out = console()
+    out, left = console(), report.least_left(lines)
     for quote in quotes:
         if quote.tells_nothing and quote.new_charges:
             out.print(report.nothing_said(quote))
             if quote.alternatives:
-                out.print(report.alternatives_table(quote))
+                out.print(report.alternatives_table(quote, left))
     out.print(report.quotes_table(quotes))
     if margins:
         out.print(report.quantiles_table(quotes))

@@ -97,6 +97,7 @@ if TYPE_CHECKING:
         comparison_lines,
         expected_text,
         forecast_lines,
+        least_left,
         left_text,
         mostly_text,
         nothing_text,

@@ -48,20 +48,31 @@ def with_unit(number: str, unit: str) -> str:
 
 
 def format_value(value: float | None, interval: Interval, unit: str) -> str:
-    """The value to the last digit that its interval makes worth showing, but two at least.
+    """The value to the last digit that its interval makes worth showing.
+
+    Between two ends it has two digits at least. With only one the closed side decides.
 
     >>> format_value(23.4178, Interval(18.02, 28.81, 0.95), "hours")
     '23.4 h'
     >>> format_value(23.4178, Interval(0, 2000, 0.95), "hours")
     '23 h'
+    >>> format_value(0.08, Interval(None, 4.7, 0.95), "hours")
+    '0.1 h'
     """
     number = finite(value)
     if number is None:
         return MISSING
-    digit = _last_digit(number, interval)
-    if not _is_dust(number, interval):
-        digit = min(digit, _magnitude(number) - 1)
-    return with_unit(format_number(number, digit), unit)
+    return with_unit(format_number(number, _digit_of_value(number, interval)), unit)
+
+
+def _digit_of_value(number: float, interval: Interval) -> int:
+    digit, first = _last_digit(number, interval), _magnitude(number)
+    if _is_dust(number, interval):
+        return digit
+    if finite(interval.low) is not None and finite(interval.high) is not None:
+        return min(digit, first - 1)
+    reads_as_zero = 2 * abs(number) <= 10.0**digit
+    return min(digit, first) if reads_as_zero else digit
 
 
 def format_interval(value: float | None, interval: Interval, unit: str) -> str:

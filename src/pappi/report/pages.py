@@ -47,6 +47,7 @@ from pappi.report.wording import (
     forecast_lines,
     guarantee_line,
     judged_text,
+    least_left,
     legend,
     mark_of,
     noise_text,
@@ -63,7 +64,7 @@ from pappi.report.wording import (
     value_header,
     view_line,
 )
-from pappi.values import Answer, BudgetLine, Quote, Series
+from pappi.values import Answer, BudgetLine, Epsilon, Quote, Series
 
 
 def report_html(
@@ -380,6 +381,7 @@ def preview_html(
     generated: str,
 ) -> str:
     """The whole page: prices, each PPI with its tree and its expected error, and the budget."""
+    left = least_left(budget)
     return document_html(
         title,
         el("a", "Skip to the PPIs", class_="skip", href="#ppis"),
@@ -392,7 +394,7 @@ def preview_html(
         el(
             "main",
             _prices(previewed, forecast),
-            *(_preview_card(*ppi, f"ppi-{n}") for n, ppi in enumerate(previewed, start=1)),
+            *(_preview_card(*ppi, left, f"ppi-{n}") for n, ppi in enumerate(previewed, start=1)),
             _budget(budget),
             id="ppis",
         ),
@@ -400,14 +402,14 @@ def preview_html(
     )
 
 
-def _preview_card(ppi: Ppi, quote: Quote, identity: str) -> Element:
+def _preview_card(ppi: Ppi, quote: Quote, left: Epsilon | None, identity: str) -> Element:
     """One PPI: where its noise goes, how far off it will be, and both as numbers."""
     caption = prose(error_caption(quote))
     return el(
         "article",
         el("h2", bdi(quote.name), id=f"{identity}-name"),
         el("p", bdi(sentence(ppi))),
-        _advice(quote),
+        _advice(quote, left),
         el("figure", error_figure(quote), el("figcaption", caption), tabindex=0),
         scrolled(error_table(quote), f"Expected error of {quote.name}"),
         el("figure", composition_figure(ppi, quote), tabindex=0),
@@ -418,12 +420,12 @@ def _preview_card(ppi: Ppi, quote: Quote, identity: str) -> Element:
     )
 
 
-def _advice(quote: Quote) -> Element | None:
+def _advice(quote: Quote, left: Epsilon | None) -> Element | None:
     """Why not to release it, and what to ask instead."""
     if not quote.advice:
         return None
     text = el("p", prose(nothing_text(quote) if quote.tells_nothing else quote.advice))
-    rows = [tuple(map(bdi, alternative_cells(instead))) for instead in quote.alternatives]
+    rows = [tuple(map(bdi, alternative_cells(instead, left))) for instead in quote.alternatives]
     headers = ("Ask instead", "In each block", "Expected", "Decides")
     numbers = dict.fromkeys((1, 2, 3), "number")
     alternatives = table("What to ask instead, the cheapest first", headers, rows, numbers)

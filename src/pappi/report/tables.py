@@ -63,6 +63,7 @@ from pappi.values import (
     ZERO,
     Answer,
     BudgetLine,
+    Epsilon,
     ExactAnswer,
     Quote,
     Series,
@@ -347,14 +348,14 @@ def nothing_said(quote: Quote) -> Text:
     return _red_if_nothing(quote, nothing_text(quote))
 
 
-def alternatives_table(quote: Quote) -> Table:
-    """What to ask instead of one PPI, the cheapest first."""
+def alternatives_table(quote: Quote, left: Epsilon | None = None) -> Table:
+    """What to ask instead of one PPI, the cheapest first; marked where a block has less `left`."""
     headers = ("in each block", "expected", "decides")
     columns = {f"Instead of {quote.ppi}": _PLAIN, **dict.fromkeys(headers, _NUMBER)}
-    return _table(columns, [alternative_cells(alternative) for alternative in quote.alternatives])
+    return _table(columns, [alternative_cells(other, left) for other in quote.alternatives])
 
 
-def advice_table(quotes: Sequence[Quote]) -> Table:
+def advice_table(quotes: Sequence[Quote], left: Epsilon | None) -> Table:
     """Every query with its margin, its chance to decide and the cheapest way to decide."""
     columns: dict[str, Options] = {"PPI": _PLAIN, "ε": _NUMBER}
     columns |= {"expected": _NUMBER, "decides": _RIGHT}
@@ -362,7 +363,7 @@ def advice_table(quotes: Sequence[Quote]) -> Table:
     rows = [
         (
             *(quote.ppi, str(quote.epsilon), _red_if_nothing(quote, expected_text(quote))),
-            *(_red_if_nothing(quote, _chance(quote)), cheapest_text(quote)),
+            *(_red_if_nothing(quote, _chance(quote)), cheapest_text(quote, left)),
         )
         for quote in quotes
     ]

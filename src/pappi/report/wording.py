@@ -279,26 +279,35 @@ def nothing_text(quote: Quote) -> str:
     return f"{NOTHING} {quote.name or quote.ppi}: {quote.advice}."
 
 
-def alternative_cells(alternative: Alternative) -> tuple[str, str, str, str]:
-    """What to change, ε in each block, expected half-width, chance to decide."""
+def alternative_cells(alternative: Alternative, left: Epsilon | None) -> tuple[str, str, str, str]:
+    """What to change, ε in each block, expected half-width, chance to decide.
+
+    `left` is what the tightest block has left, None where nobody knows.
+    """
     width = alternative.interval_half_width or alternative.margin
     return (
         f"{alternative.change[:1].upper()}{alternative.change[1:]}",
-        f"ε {alternative.epsilon}",
+        _price(alternative, left),
         MISSING if width is None else error_text(width, alternative.unit),
         chance_text(alternative.chance_to_decide),
     )
 
 
-def cheapest_text(quote: Quote) -> str:
-    """The cheapest way to decide."""
+def cheapest_text(quote: Quote, left: Epsilon | None) -> str:
+    """The cheapest way to decide; `left` is what the tightest block has left."""
     if quote.alternatives:
         best = quote.alternatives[0]
-        return f"{best.change} (ε {best.epsilon})"
+        return f"{best.change} ({_price(best, left)})"
     chance = quote.chance_to_decide
     if quote.tells_nothing or (chance is not None and chance < ENOUGH_CHANCE):
         return "none is known within a block's budget"
     return f"as asked (ε {quote.epsilon})"
+
+
+def _price(alternative: Alternative, left: Epsilon | None) -> str:
+    """An alternative that is dearer than what is left says so."""
+    short = left is not None and alternative.epsilon > left
+    return f"ε {alternative.epsilon}{', not enough left' if short else ''}"
 
 
 _COMPARED = {
@@ -752,6 +761,11 @@ def charged_text(before: Sequence[BudgetLine], after: Sequence[BudgetLine]) -> s
         return f"Charged: ε {paid[most]} in each of {len(paid):,} blocks."
     amounts = f"ε {epsilons_text(paid.values())} in {len(paid):,} blocks"
     return printable(f"Charged: {amounts}, most in {most}.")
+
+
+def least_left(lines: Sequence[BudgetLine]) -> Epsilon | None:
+    """What the tightest block has left; None where there is no block."""
+    return min((line.left for line in lines), default=None)
 
 
 def left_text(lines: Sequence[BudgetLine]) -> str:
