@@ -95,20 +95,20 @@ class OverviewView(ConsoleView):
 
     def stop(self, sent: Sent, bearer: Asking) -> Response:
         """Refuse every answer, until resumed."""
-        outcome = attempt("stop", sent, lambda: self._custody(bearer).stop(sent["reason"]))
+        outcome = attempt("stop", sent, lambda: bearer.custody.stop(sent["reason"]))
         if isinstance(outcome, FormError):
             return self._shown(bearer, form_error=outcome)
         return back_to("/console")  # the banner is confirmation enough
 
     def resume(self, bearer: Asking) -> Response:
         """Answer again."""
-        self._custody(bearer).resume()
+        bearer.custody.resume()
         return back_to("/console", "resumed")
 
     def _shown(
         self, bearer: Bearer, done: str = "", page: int = 1, form_error: FormError = NO_ERROR
     ) -> Response:
-        custody = self._custody(bearer)
+        custody = bearer.custody
         logs = custody.logs()
         on_page = logs[(page - 1) * _LOGS : page * _LOGS]
         latest = custody.latest_charges(limit=_CELLS)
@@ -178,7 +178,7 @@ class KeysView(ConsoleView):
 
     def revoke(self, sent: Sent, bearer: Asking) -> Response:
         """Refuse a key from now on."""
-        self._custody(bearer).revoke_key(sent["id"])
+        bearer.custody.revoke_key(sent["id"])
         return back_to("/console/keys", "revoked")
 
     def _issued(self, sent: Form, bearer: Bearer) -> IssuedKey:
@@ -195,12 +195,12 @@ class KeysView(ConsoleView):
         ticked = [right for right in _RIGHTS[role] if right in sent.all(_field(role))]
         if not ticked:
             raise UsageError(f"an {role}'s key needs a right", hint="tick at least one box")
-        return self._custody(bearer).issue_key(role, sent["name"], ticked, expires)
+        return bearer.custody.issue_key(role, sent["name"], ticked, expires)
 
     def _shown(
         self, bearer: Bearer, done: str = "", page: int = 1, form_error: FormError = NO_ERROR
     ) -> Response:
-        keys = sorted(self._custody(bearer).all_keys(), key=_order)
+        keys = sorted(bearer.custody.all_keys(), key=_order)
         return self._page(
             "keys.html",
             bearer,
@@ -324,7 +324,7 @@ class LogView(ConsoleView):
 
         def act() -> None:
             total = amount_in(sent["total"]) if sent["total"] else None
-            self._custody(bearer).grant(log, amount_in(sent["per_block"]), total)
+            bearer.custody.grant(log, amount_in(sent["per_block"]), total)
 
         return self._after(log, bearer, attempt("budget", sent, act), "granted")
 
@@ -333,18 +333,18 @@ class LogView(ConsoleView):
 
         def act() -> None:
             amount = amount_in(sent["per_block"])
-            self._custody(bearer).grant_analyst(log, sent["analyst"], amount)
+            bearer.custody.grant_analyst(log, sent["analyst"], amount)
 
         return self._after(log, bearer, attempt("analyst", sent, act), "shared")
 
     def withdraw(self, log: str, sent: Sent, bearer: Asking) -> Response:
         """Withdraw an analyst's access to a log."""
-        self._workspace.withdraw(log, sent["analyst"], bearer.name)
+        bearer.workspace.withdraw(log, sent["analyst"], bearer.name)
         return back_to(log_address(log), "withdrawn")
 
     def seal(self, log: str, sent: Sent, bearer: Asking) -> Response:
         """Ask to confirm sealing up to a day; with the box ticked, seal."""
-        custody = self._custody(bearer)
+        custody = bearer.custody
 
         def act() -> date | Sealed:
             until = self._sealable(log, sent, bearer)
@@ -354,13 +354,13 @@ class LogView(ConsoleView):
         if isinstance(outcome, FormError):
             return self._shown(log, bearer, form_error=outcome)
         if isinstance(outcome, Sealed):
-            answered = run_subscriptions(self._workspace)
+            answered = run_subscriptions(bearer.workspace)
             return self._shown(log, bearer, sealed=outcome, answered=answered)
         return self._confirm("seal.html", sent, bearer, log=custody.log(log), until=outcome)
 
     def _sealable(self, log: str, sent: Form, bearer: Bearer) -> date:
         """The day that was typed, if the log can be sealed up to it."""
-        custody = self._custody(bearer)
+        custody = bearer.custody
         until, declared = day_in(sent["until"], "to seal up to"), custody.log(log)
         if not custody.grows(log):
             raise UsageError(
@@ -377,14 +377,12 @@ class LogView(ConsoleView):
 
         def act() -> Erased | None:
             require_exact_names([name for names in names_by_kind.values() for name in names])
-            return (
-                self._custody(bearer).erase(log, **names_by_kind) if sent["sure"] == "yes" else None
-            )
+            return bearer.custody.erase(log, **names_by_kind) if sent["sure"] == "yes" else None
 
         outcome = attempt("erase", sent, act)
         if isinstance(outcome, FormError):
             return self._shown(log, bearer, form_error=outcome)
-        declared = self._custody(bearer).log(log)
+        declared = bearer.custody.log(log)
         if outcome is not None:
             address = log_address(log)
             return self._page("erased.html", bearer, log=log, address=address, erased=outcome)
@@ -397,7 +395,7 @@ class LogView(ConsoleView):
 
     def rename(self, log: str, sent: Sent, bearer: Asking) -> Response:
         """Ask to confirm a log's new name; with the box ticked, rename it."""
-        custody, new = self._custody(bearer), sent["name"]
+        custody, new = bearer.custody, sent["name"]
 
         def act() -> bool:
             if sent["sure"] == "yes":
@@ -416,10 +414,10 @@ class LogView(ConsoleView):
     def remove(self, log: str, sent: Sent, bearer: Asking) -> Response:
         """Ask to confirm the removal of a log; with the box ticked, remove it."""
         if sent["sure"] != "yes":
-            custody = self._custody(bearer)
+            custody = bearer.custody
             used = custody.spending(log).in_all.used
             return self._confirm("remove.html", sent, bearer, log=custody.log(log), used=used)
-        outcome = attempt("remove", sent, lambda: self._workspace.remove_log(log, bearer.name))
+        outcome = attempt("remove", sent, lambda: bearer.workspace.remove_log(log, bearer.name))
         if isinstance(outcome, FormError):
             return self._shown(log, bearer, form_error=outcome)
         if outcome.charged:
@@ -460,7 +458,7 @@ class LogView(ConsoleView):
         answered: int = 0,
     ) -> Response:
         """`blocks` and `analysts` are pages of long lists; charges are those `before` an entry."""
-        custody = self._custody(bearer)
+        custody = bearer.custody
         declared, spending = custody.log(log), custody.spending(log)
         charges, older = charges_page(custody.latest_charges(log, before, CELLS))
         return self._page(

@@ -74,7 +74,7 @@ class TrailView(ConsoleView):
 
     def trail(self, bearer: Asking, before: Before = None, verify: str = "") -> Response:
         """Every act, charge and release, newest first."""
-        custody = self._custody(bearer)
+        custody = bearer.custody
         length = custody.length()
         end = min(before or length + 1, length + 1)
         return self._page(
@@ -89,7 +89,7 @@ class TrailView(ConsoleView):
 
     def entry(self, number: EntryNumber, bearer: Asking) -> Response:
         """One entry in full."""
-        custody = self._custody(bearer)
+        custody = bearer.custody
         entries = custody.trail(number - 1, 1) if number > 0 else ()
         if not entries:
             raise NotFound("there is no such entry", hint="go back to the list of entries")
@@ -216,7 +216,7 @@ class ProtectionView(ConsoleView):
 
     def document(self, bearer: Asking, log: LogOrAll = "") -> Response:
         """The pack as a self-contained file."""
-        pack = self._custody(bearer).pack(log or None)
+        pack = bearer.custody.pack(log or None)
         today = datetime.now(UTC).date().isoformat()
         # A log that is there has a name of letters, digits, - and _.
         name = f"data-protection{f'-{log}' if log else ''}-{today}.html"
@@ -224,7 +224,7 @@ class ProtectionView(ConsoleView):
         return HTMLResponse(dpo_html(pack, today), headers=headers)
 
     def _shown(self, bearer: Bearer, log: str | None) -> Response:
-        custody = self._custody(bearer)
+        custody = bearer.custody
         body = dpo_body(custody.pack(log))
         long = len(str(body).encode()) > _LONGEST
         return self._page(

@@ -10,10 +10,8 @@ from urllib.parse import quote
 from fastapi import Path, Query
 from starlette.responses import RedirectResponse, Response
 
-from pappi.custody import Custody
 from pappi.service.keys import Bearer
 from pappi.service.web.rendering import page
-from pappi.session import Workspace
 from pappi.values import Right
 
 PAGE = 50
@@ -40,12 +38,6 @@ _DONE = {
 class ConsoleView:
     """One method for each page, in the classes derived from it."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-
-    def _custody(self, bearer: Bearer) -> Custody:
-        return self._workspace.custody_of(bearer.name)
-
     def _page(
         self, template: str, bearer: Bearer, status: int = HTTPStatus.OK, **context: object
     ) -> Response:
@@ -54,7 +46,7 @@ class ConsoleView:
             status,
             visitor=bearer.name,
             may_manage=Right.MANAGE in bearer.record.rights,
-            stopped=self._custody(bearer).stopped(),
+            stopped=bearer.custody.stopped(),
             **{"done": "", **context},
         )
 

@@ -35,7 +35,7 @@ from pappi.report import (
     error_table,
     expected_text,
     forecast_lines,
-    left_text,
+    least_left,
     mostly_text,
     nothing_text,
     percent,
@@ -58,7 +58,7 @@ from pappi.service.web.workbench.composing import (
     composer,
     shapes_for,
 )
-from pappi.service.web.workbench.view import View, cards_of
+from pappi.service.web.workbench.pages import View, cards_of, paid_text, price_text
 from pappi.session import Analyst
 from pappi.values import BudgetLine, Epsilon, PublicLog, Quote
 
@@ -149,6 +149,7 @@ class CataloguePreview:
     ppis: tuple[PpiPreview, ...]
     price: Price
     together: Forecast | None
+    left: Epsilon | None
 
     @property
     def definitions(self) -> str:
@@ -190,36 +191,6 @@ class CataloguePreview:
         return self.together is None or self.together.more > 0
 
 
-def price_text(price: Price) -> str:
-    """For a button: what pressing it costs.
-
-    >>> from pappi.values.epsilon import ZERO
-    >>> price_text(Price(0, 0, 0, ZERO, ZERO, ""))
-    'free: already released'
-    >>> tenth = Epsilon.of("0.1")
-    >>> price_text(Price(24, 0, 12, tenth, tenth, ""))
-    '24 new figures, ε 0.1 in each of 12 blocks'
-    """
-    if price.is_free:
-        return "free: already released"
-    figures = f"{price.figures:,} new figure{'' if price.figures == 1 else 's'}"
-    aside = ", partly reserved earlier" if price.reserved else ""
-    return f"{figures}, {_in_blocks(price)}{aside}"
-
-
-def paid_text(paid: Price, budget: Sequence[BudgetLine]) -> str:
-    """What the figures on record have cost, and what is left of the budget."""
-    if paid.is_free:
-        return ""
-    return f"Charged for these figures, once: {_in_blocks(paid)}. {left_text(budget)}"
-
-
-def _in_blocks(price: Price) -> str:
-    upto = "" if price.least == price.most else "up to "
-    where = "one block" if price.blocks == 1 else f"each of {price.blocks:,} blocks"
-    return f"{upto}ε {price.most} in {where}"
-
-
 def preview_of(
     session: Analyst,
     catalogue: Catalogue,
@@ -249,7 +220,8 @@ def preview_of(
         )
         for number, ((ppi, quote), forecast) in enumerate(zip(settled, forecasts, strict=True))
     )
-    return CataloguePreview(chosen, ppis, session.price(chosen), session.outlook(chosen))
+    price, together = session.price(chosen), session.outlook(chosen)
+    return CataloguePreview(chosen, ppis, price, together, least_left(lines))
 
 
 def _settled(
@@ -330,17 +302,17 @@ class Draft:
 class AskingView(View):
     """One method per page."""
 
-    def form(self, log: Name, bearer: Asking, shape: str = "time", question: str = "") -> Response:
+    def form(self, log: Name, bearer: Asking, shape: str = "time", query: str = "") -> Response:
         """An empty sentence, or a saved query to be changed."""
-        session = bearer.session_in(self._workspace)
+        session = bearer.session
         about = session.log(log)
-        saved = next((query for query in session.saved(log) if query.id == question), None)
+        saved = next((each for each in session.saved(log) if each.id == query), None)
         draft = Draft(_composer(about, shape, {}), saved.definitions if saved else "")
         return self._asked(about, bearer, draft)
 
     def preview(self, log: Name, sent: Sent, bearer: Asking) -> Response:
         """What a query would cost, composed as a sentence or written in the notation."""
-        session = bearer.session_in(self._workspace)
+        session = bearer.session
         about = session.log(log)
         draft = Draft(_composer(about, sent["shape"], sent), sent["definitions"], sent["words"])
         try:
@@ -360,7 +332,7 @@ class AskingView(View):
 
     def rehearse(self, sent: Sent, bearer: Asking) -> Response:
         """The same query, about made-up cases."""
-        session = bearer.session_in(self._workspace)
+        session = bearer.session
         catalogue = _catalogue(sent["definitions"], sent["log"])
         return self._page(
             "rehearsal.html",
@@ -372,7 +344,7 @@ class AskingView(View):
 
     def release(self, sent: Sent, bearer: Asking) -> Response:
         """Charge and release, if the price has not changed; then show it."""
-        session = bearer.session_in(self._workspace)
+        session = bearer.session
         catalogue = _catalogue(sent["definitions"], sent["log"])
         try:
             released = session.release(
@@ -389,7 +361,7 @@ class AskingView(View):
             return self._asked(about, bearer, draft, preview=now, changed=changed)
         saved = session.save(catalogue)
         if saved is not None:
-            return RedirectResponse(f"/workbench/questions/{quote(saved.id)}", 303)
+            return RedirectResponse(f"/workbench/queries/{quote(saved.id)}", 303)
         paid = paid_text(session.paid(catalogue), session.budget(catalogue.log))
         cards = cards_of(released)
         return self._page("released.html", bearer, log=catalogue.log, cards=cards, paid=paid)
