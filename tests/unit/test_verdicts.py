@@ -27,7 +27,7 @@ from pappi.report import (
     quote_record,
     report_html,
 )
-from pappi.report.wording import Mark, bands_text, judged_text, mark_of, target_text
+from pappi.report.wording import VerdictMark, bands_text, judged_text, mark_of, target_text
 from pappi.session import Workspace
 from pappi.values import (
     ZERO,
@@ -512,9 +512,9 @@ def test_bands_stand_in_records_tables_and_pages(workspace: Workspace) -> None:
 
 
 MARKS = {
-    Verdict.MET: Mark.MET,
-    Verdict.MISSED: Mark.MISSED,
-    Verdict.UNDECIDED: Mark.UNCLEAR,
+    Verdict.MET: VerdictMark.MET,
+    Verdict.MISSED: VerdictMark.MISSED,
+    Verdict.UNDECIDED: VerdictMark.UNCLEAR,
     None: None,
 }
 

@@ -906,18 +906,18 @@ def profile(
     opened = open_workspace(workspace)
     names = {declared.name for declared in opened.logs()}
     if what in names or (not Path(what).exists() and Path(what).name == what and "." not in what):
-        found = opened.profile(what)
+        log_profile = opened.profile(what)
     else:
         zone = str(given["timezone"] or "UTC")
         terms = Terms(timezone=zone, anchor=CaseBorder(anchor), blocks=Grid(Calendar(blocks)))
         with _progress_bar(printable(Path(what).name)) as progress:
-            found = opened.inspect_log(
+            log_profile = opened.inspect_log(
                 Path(what), options=_reading(given), new=NewLog(terms=terms), progress=progress
             ).profile
     if as_json:
-        click.echo(json.dumps(profile_record(found), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(profile_record(log_profile), indent=2, ensure_ascii=False))
         return
-    for line in profile_text(found).split("\n"):
+    for line in profile_text(log_profile).split("\n"):
         _say(line)
     click.echo(
         "\nThis comes from the data and is for the owner only. What you declare becomes public."

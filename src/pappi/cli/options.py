@@ -78,9 +78,9 @@ def verified_in_full(workspace: Workspace) -> Verification:
     from rich.progress import Progress, TextColumn
 
     columns = TextColumn("Verifying the ledger: entry {task.completed:,.0f}")
-    with Progress(columns, console=Console(stderr=True), transient=True) as told:
-        task = told.add_task("", total=None)
-        verified = workspace.verify(lambda seq: told.update(task, completed=seq))
+    with Progress(columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        verified = workspace.verify(lambda seq: bar.update(task, completed=seq))
     if not verified.ok:
         raise LedgerBroken(
             f"the ledger does not verify: {verified.problem}",

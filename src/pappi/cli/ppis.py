@@ -156,7 +156,7 @@ def show(catalogue: Path, ppi_id: str | None, svg: Path | None) -> None:
             names = ", ".join(ppi.id for ppi in shown[:8])
             raise click.UsageError(f"a picture shows one PPI: name it after the file ({names})")
         svg.write_text(ppi_svg(shown[0]), encoding="utf-8")
-    click.echo("\n\n".join(ppi_text(one) for one in shown))
+    click.echo("\n\n".join(ppi_text(ppi) for ppi in shown))
 
 
 @ppi.command()
@@ -204,8 +204,8 @@ def convert(
     """
     reading = definitions_in(file, source, log, lifecycle=not no_lifecycle)
     text = write_definitions(reading.catalogue, target)
-    for told in (*reading.remarks, *reading.lost, *remarks_on(reading.catalogue, text, target)):
-        click.echo(str(told), err=True)
+    for remark in (*reading.remarks, *reading.lost, *remarks_on(reading.catalogue, text, target)):
+        click.echo(str(remark), err=True)
     if output is None:
         click.echo(text, nl=False)
     else:

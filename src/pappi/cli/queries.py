@@ -83,7 +83,7 @@ def exact(catalogue: Path, only: Sequence[str], workspace: str | None, *, as_jso
         return
     click.echo("Exact values, not private: for the owner only.")
     for ppi in dict.fromkeys(answer.ppi for answer in answers):
-        console().print(report.exact_table([one for one in answers if one.ppi == ppi]))
+        console().print(report.exact_table([answer for answer in answers if answer.ppi == ppi]))
 
 
 @click.command()
@@ -209,7 +209,7 @@ def rehearse(
     _write_files(analyst.log(chosen.log), series, (), svg, html)
     if as_json:
         record = report.smoothed_record if smooth else report.answer_record
-        answers = [{**record(a), "rehearsal": True} for one in series for a in one.answers]
+        answers = [{**record(a), "rehearsal": True} for ppi in series for a in ppi.answers]
         click.echo(_json({"rehearsal": True, "answers": answers}))
     elif as_csv:
         click.echo(report.csv_text(series.to_records()), nl=False)
@@ -262,7 +262,7 @@ def release(
     )
     budget_lines = analyst.budget(chosen.log)
     _write_files(analyst.log(chosen.log), series, budget_lines, svg, html)
-    answers = [answer for one in series for answer in one.answers]
+    answers = [answer for ppi in series for answer in ppi.answers]
     if as_json:
         record = report.smoothed_record if smooth else report.answer_record
         click.echo(_json({"answers": [record(answer) for answer in answers]}))
@@ -304,13 +304,13 @@ def compare(
     chosen = chosen_catalogue(catalogue, only, total)
     analyst = open_workspace(workspace).checkpoint()
     series = analyst.compare(chosen, periods=periods, groups=groups, by=by)
-    answers = [answer for one in series for answer in one.answers]
+    answers = [answer for ppi in series for answer in ppi.answers]
     if as_json:
         click.echo(_json({"answers": [report.answer_record(answer) for answer in answers]}))
         return
-    for one in series:
-        console().print(report.answers_table(one))
-        for answer in one.answers if len(one.answers) == 1 else ():
+    for ppi in series:
+        console().print(report.answers_table(ppi))
+        for answer in ppi.answers if len(ppi.answers) == 1 else ():
             click.echo(report.printable(" ".join(report.comparison_lines(answer))))
 
 
@@ -349,8 +349,8 @@ def grant(log_name: str, epsilon: str, total_budget: str | None, workspace: str 
     """Owner only: set the total epsilon that each block of LOG may spend."""
     terms = open_workspace(workspace).grant(log_name, epsilon, total_budget).terms
     in_all = f", and all blocks together ε {terms.total_budget}" if terms.total_budget else ""
-    each = f"Each {terms.blocks.unit} of '{log_name}' may now spend ε {terms.block_budget}"
-    click.echo(f"{each}{in_all}.")
+    per_block = f"Each {terms.blocks.unit} of '{log_name}' may now spend ε {terms.block_budget}"
+    click.echo(f"{per_block}{in_all}.")
 
 
 @click.group()
@@ -434,8 +434,8 @@ _RESERVED = "Charged: what was reserved in advance."
 
 def _print_tables(series: Iterable[Series]) -> None:
     out = console()
-    for one in series:
-        out.print(report.answers_table(one))
+    for ppi in series:
+        out.print(report.answers_table(ppi))
 
 
 def show_release(
@@ -450,7 +450,7 @@ def show_cost(
     series: Sequence[Series], before: Sequence[BudgetLine], after: Sequence[BudgetLine]
 ) -> None:
     """What a release cost, and what is left."""
-    answers = [answer for one in series for answer in one.answers]
+    answers = [answer for ppi in series for answer in ppi.answers]
     replayed = sum(answer.replayed for answer in answers)
     if replayed:
         click.echo(
@@ -504,8 +504,8 @@ def _write_files(
     page: Path | None,
 ) -> None:
     if charts is not None:
-        for one in series:
-            _write_file("Chart", charts / f"{one.ppi}.svg", report.series_svg(one))
+        for ppi in series:
+            _write_file("Chart", charts / f"{ppi.ppi}.svg", report.series_svg(ppi))
     if page is not None:
         write_report(log, series, lines, page)
 

@@ -207,7 +207,7 @@ class Custody:
     def subscribers(self, name: str) -> tuple[str, ...]:
         """The analysts who subscribe to a log."""
         with self._opened() as (_, registry):
-            of_log = (each for each in registry.subscriptions.values() if each.log == name)
+            of_log = (kept for kept in registry.subscriptions.values() if kept.log == name)
             return tuple(dict.fromkeys(subscription.analyst for subscription in of_log))
 
     def rename(self, name: str, new: str) -> LogDeclaration:

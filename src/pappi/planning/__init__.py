@@ -49,8 +49,8 @@ from pappi.planning.measurements import (
     recorded_measurement,
 )
 from pappi.planning.plan import (
-    Option,
     Plan,
+    ReleaseOption,
     interval_of,
     plan_derived,
     plan_options,

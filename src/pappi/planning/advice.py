@@ -137,8 +137,8 @@ def is_enough(plan: Plan, wanted: float = ENOUGH_CHANCE) -> bool:
 def advice_on(plan: Plan) -> str:
     """What speaks against asking this, in a sentence; empty if nothing does."""
     nothing = why_nothing(plan)
-    told = f"this will tell you nothing, because {nothing}" if nothing else ""
-    return "; ".join(filter(None, (told, extreme_caution(plan.ppi, plan.epsilon.fraction))))
+    warning = f"this will tell you nothing, because {nothing}" if nothing else ""
+    return "; ".join(filter(None, (warning, extreme_caution(plan.ppi, plan.epsilon.fraction))))
 
 
 def extreme_caution(ppi: Ppi, epsilon: Fraction) -> str:
@@ -183,7 +183,7 @@ def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[
             for when, longer in _longer(ppi, log)
         )
         single = list(_first_working(twice, plan.epsilon, log))
-    return tuple(sorted(single, key=lambda each: each.epsilon)[:_MOST_ALTERNATIVES])
+    return tuple(sorted(single, key=lambda alternative: alternative.epsilon)[:_MOST_ALTERNATIVES])
 
 
 def least_epsilon(
@@ -212,9 +212,9 @@ _Changed = tuple[str, Ppi]
 
 def _working(candidates: Sequence[_Changed], log: PublicLog) -> Iterator[Alternative]:
     for words, ppi in candidates:
-        found = least_epsilon(_alone(ppi, log), log.terms.block_budget)
-        if found is not None:
-            epsilon, (plan,) = found
+        least = least_epsilon(_alone(ppi, log), log.terms.block_budget)
+        if least is not None:
+            epsilon, (plan,) = least
             yield _alternative(words, plan, epsilon, Catalogue(log.name, (_at(ppi, epsilon),)))
 
 
@@ -224,11 +224,11 @@ def _first_working(
     """The first that costs no more than what was asked, or else the first at all."""
     dearer = None
     for candidate in candidates:
-        for found in _working([candidate], log):
-            if found.epsilon <= epsilon:
-                yield found
+        for alternative in _working([candidate], log):
+            if alternative.epsilon <= epsilon:
+                yield alternative
                 return
-            dearer = dearer or found
+            dearer = dearer or alternative
     if dearer is not None:
         yield dearer
 

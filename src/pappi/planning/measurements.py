@@ -101,7 +101,7 @@ class Measurement:
             return self.inputs
         function = Aggregation(self.mechanism.drawn_for)
         return tuple(
-            replace(each, function=function, percent=None, limits=()) for each in self.inputs
+            replace(measure, function=function, percent=None, limits=()) for measure in self.inputs
         )
 
 
@@ -203,9 +203,9 @@ def measurements_of(node: Inner, epsilon: Fraction, request: Request) -> list[Me
     insisted = request.insisted(node.path)
     if insisted is None or request.verdict_only:
         return known
-    kept = [each for each in known if each.mechanism.name == insisted]
+    kept = [measurement for measurement in known if measurement.mechanism.name == insisted]
     if not kept and not (insisted == THRESHOLD and request.aims):  # a sum is aimed at by laplace
-        names = " or ".join(dict.fromkeys(each.mechanism.name for each in known))
+        names = " or ".join(dict.fromkeys(measurement.mechanism.name for measurement in known))
         raise NotReleasable(
             f"{function_name(node.path)}: {why_not(insisted, node, request)}",
             hint=f"for {function_name(node.path)} there is {names}",
@@ -236,11 +236,12 @@ def recorded_measurement(
             known = list(_measurements_of(node, whole, request))
         except (NotReleasable, UsageError):
             continue
-        for each in known:
-            same = (each.mechanism.recorded_name, each.mechanism.epsilon) == (mechanism, epsilon)
-            written = canonical_form(each.inputs), canonical_form(each.settings)
+        for measurement in known:
+            drawn_by = measurement.mechanism
+            same = (drawn_by.recorded_name, drawn_by.epsilon) == (mechanism, epsilon)
+            written = canonical_form(measurement.inputs), canonical_form(measurement.settings)
             if same and written == (inputs, settings):
-                return each
+                return measurement
     return None
 
 
@@ -292,8 +293,8 @@ def _lacks_range(mechanism: type[Mechanism], path: str, request: Request) -> boo
     """Only the PPI itself can have its output range declared; a missing one is refused if asked."""
     if not mechanism.needs_output_range:
         return False
-    asked = request.wanted(path) == mechanism.name
-    return path != ROOT or (request.ppi.value_range is None and not asked)
+    is_wanted = request.wanted(path) == mechanism.name
+    return path != ROOT or (request.ppi.value_range is None and not is_wanted)
 
 
 def _calibrated(task: Task, measure: AggregatedMeasure, mechanism: type[Mechanism]) -> Task:

@@ -83,7 +83,7 @@ def added_plan(
             return None
         measurements.append(Measurement(part.path, part.inputs, mechanism))
         together.append(tuple(number for outcome in outcomes for number in outcome))
-    epsilon = max((plan.epsilon for plan in plans), key=lambda each: each.nano)
+    epsilon = max((plan.epsilon for plan in plans), key=lambda epsilon: epsilon.nano)
     expected = replace(first.expected, cases=len(plans) * first.expected.cases)
     return plan_derived(first.ppi, Epsilon(epsilon.nano), measurements, expected), tuple(together)
 
@@ -139,7 +139,7 @@ def shown_error(plan: Plan) -> float:
         return math.sqrt(2) * plan.predicted_error if view.by is By.DIFFERENCE else math.inf
     if isinstance(view, Rolling | ToDate):
         added = [_copies(plan, number) for number in _sizes(plan)]
-        every = [predicted_error(one.ppi, one.measurements, one.expected.cases) for one in added]
+        every = [predicted_error(own.ppi, own.measurements, own.expected.cases) for own in added]
         return every[-1] if isinstance(view, Rolling) else max(plan.predicted_error, *every)
     return plan.predicted_error
 

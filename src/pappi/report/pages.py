@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from pappi.ppinot import Ppi, sentence
-from pappi.report.elements import Cell, Element, Node, bdi, el, prose, table
+from pappi.report.elements import Element, Node, TableCell, bdi, el, prose, table
 from pappi.report.error_chart import error_caption, error_figure, error_table
 from pappi.report.gauge import budget_gauge, budget_text, gauge_table
 from pappi.report.numbers import (
@@ -165,7 +165,7 @@ def _overview(series: Sequence[Series]) -> Element | None:
     )
 
 
-def _overview_row(series: Series, link: str) -> Sequence[Cell]:
+def _overview_row(series: Series, link: str) -> Sequence[TableCell]:
     latest = max(series.answers, key=lambda answer: answer.period, default=None)
     by = SMOOTHED if any(answer.smoothed for answer in series.answers) else ""
     counts = [
@@ -277,7 +277,7 @@ def _notes(series: Series) -> Sequence[Node]:
     return [el("br"), el("strong", line, class_="amber") if cuts_many(series) else line, *lines]
 
 
-_Column = tuple[str, str, Callable[[Answer], Cell]]
+_Column = tuple[str, str, Callable[[Answer], TableCell]]
 """A header, the style of its cells, and what stands there for an answer."""
 
 
@@ -309,7 +309,7 @@ def _columns(series: Series) -> Iterator[_Column]:
         yield "ε", "", _paid
 
 
-def _spread_cell(place: int) -> Callable[[Answer], Cell]:
+def _spread_cell(place: int) -> Callable[[Answer], TableCell]:
     return lambda answer: dict(enumerate(spread_cells(answer))).get(place, MISSING)
 
 
@@ -318,12 +318,12 @@ def _compared_columns() -> Iterator[_Column]:
     yield "Noise", "", noise_text
 
 
-def _verdict(answer: Answer) -> Cell:
+def _verdict(answer: Answer) -> TableCell:
     mark = mark_of(answer)
     return el("span", judged_text(answer), class_=f"verdict {COLOURS[mark]}" if mark else "verdict")
 
 
-def _paid(answer: Answer) -> Cell:
+def _paid(answer: Answer) -> TableCell:
     epsilon = str(answer.guarantee.epsilon)
     if answer.derived_from:
         return [epsilon, el("span", " derived", class_="muted")]

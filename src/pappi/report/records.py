@@ -76,20 +76,20 @@ def answer_record(answer: Answer) -> dict[str, Any]:
 
 def _comparison(answer: Answer) -> dict[str, Any]:
     """Where two figures are compared: both of them, and whether they differ by more than noise."""
-    told = answer.comparison
-    if told is None:
+    comparison = answer.comparison
+    if comparison is None:
         return {}
     first, second = (
         {
-            "period": _period(each.period),
-            "group": each.group,
-            "value": each.value,
-            "unit": each.unit,
-            **_ends(each.interval),
+            "period": _period(figure.period),
+            "group": figure.group,
+            "value": figure.value,
+            "unit": figure.unit,
+            **_ends(figure.interval),
         }
-        for each in (told.first, told.second)
+        for figure in (comparison.first, comparison.second)
     )
-    noise = {"by": str(told.by), "more_than_noise": told.more_than_noise}
+    noise = {"by": str(comparison.by), "more_than_noise": comparison.more_than_noise}
     return {"comparison": {**noise, "first": first, "second": second}}
 
 
@@ -215,13 +215,13 @@ _AGAINST = ("against_period_start", "against_period_end", "against_group", "agai
 
 
 def _compared_columns(answer: Answer) -> dict[str, Any]:
-    told = answer.comparison
+    comparison = answer.comparison
     names = ("compared_by", "compared_value", "compared_group", *_AGAINST, "more_than_noise")
-    if told is None:
+    if comparison is None:
         return dict.fromkeys(names)
-    first, second = told.first, told.second
+    first, second = comparison.first, comparison.second
     against = (*_period(second.period).values(), second.group, second.value)
-    values = (str(told.by), first.value, first.group, *against, told.more_than_noise)
+    values = (str(comparison.by), first.value, first.group, *against, comparison.more_than_noise)
     return dict(zip(names, values, strict=True))
 
 

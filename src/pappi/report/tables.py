@@ -28,7 +28,7 @@ from pappi.report.wording import (
     COLOURS,
     NOTHING,
     SYMBOLS,
-    Mark,
+    VerdictMark,
     alternative_cells,
     at_most_text,
     beyond_text,
@@ -203,7 +203,7 @@ def _origin(answer: Answer) -> str:
     return _DERIVED if answer.derived_from else _REPLAYED if answer.replayed else ""
 
 
-def _judged(answer: Answer, mark: Mark | None) -> Text:
+def _judged(answer: Answer, mark: VerdictMark | None) -> Text:
     from rich.text import Text
 
     return Text(judged_text(answer), "" if mark is None else _COLOURS[COLOURS[mark]])
@@ -228,7 +228,7 @@ def _title_and_target(series: Series) -> str:
 
 
 def _at_a_glance(answer: Answer) -> Text:
-    """Mark and value, and beneath them the margin; the unit is the target's."""
+    """VerdictMark and value, and beneath them the margin; the unit is the target's."""
     from rich.text import Text
 
     mark, value = mark_of(answer), best_texts(answer)[0].split(" ")[0]

@@ -148,16 +148,16 @@ After = Annotated[int, Query(ge=0, le=2**53, description="Only entries after thi
 Limit = Annotated[int | None, Query(ge=1, le=100_000, description="Entries in one reply.")]
 
 
-Entry = TypeVar("Entry")
+Item = TypeVar("Item")
 
 
 def page_of(
-    entries: Callable[[int, int], Iterable[Entry]],
+    entries: Callable[[int, int], Iterable[Item]],
     after: int,
     limit: int | None,
     settings: Settings,
-    number: Callable[[Entry], int],
-) -> tuple[tuple[Entry, ...], int | None]:
+    number: Callable[[Item], int],
+) -> tuple[tuple[Item, ...], int | None]:
     """A page of `entries` after a number, and the number after which the next page begins.
 
     One entry more than fits is fetched, to see whether there is a next page.

@@ -16,7 +16,7 @@ from pappi.report.describe import listed_up_to
 from pappi.report.dpo.facts import Act, Chain, LogFacts, Look, Pack, ReleaseRow, Share
 from pappi.report.dpo.processing import BLANK, RecordLine, declared_facts, record_of_processing
 from pappi.report.dpo.promise import bounds_of, compared_text, late_data, not_covered
-from pappi.report.elements import Cell, Element, Node, bdi, el, table
+from pappi.report.elements import Element, Node, TableCell, bdi, el, table
 from pappi.report.safe_text import shortened
 from pappi.report.style import DPO_CSS, PAGE_CSS, document_html
 from pappi.report.wording import epsilons_text
@@ -205,7 +205,7 @@ _LETTERS = 80
 def _table(
     caption: str,
     headers: Sequence[str],
-    rows: Iterable[Sequence[Cell]],
+    rows: Iterable[Sequence[TableCell]],
     *,
     numbers: Iterable[int] = (),
     words: Iterable[int] = (),
@@ -224,7 +224,7 @@ def _rest(count: int, things: str, command: str) -> Element | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class EqualBlocks:
     """Consecutive blocks whose accounts are equal."""
 
     label: str
@@ -232,13 +232,13 @@ class Run:
     blocks: int
 
 
-def runs_of(lines: Iterable[BudgetLine]) -> list[Run]:
+def runs_of(lines: Iterable[BudgetLine]) -> list[EqualBlocks]:
     runs = []
     for _, group in groupby(lines, key=lambda line: (line.limit, line.spent, line.held)):
         alike = list(group)
         first, last = alike[0].block, alike[-1].block
         label = first if len(alike) == 1 else f"{first} … {last}"
-        runs.append(Run(label, alike[0], len(alike)))
+        runs.append(EqualBlocks(label, alike[0], len(alike)))
     return runs
 
 
@@ -249,7 +249,7 @@ def _accounts(log: LogFacts) -> Element:
     shown = runs
     if len(runs) > _MOST_RUNS:
         shown = sorted(runs, key=lambda run: run.line.spent, reverse=True)[:_MOST_RUNS]
-    rows: list[Sequence[Cell]] = []
+    rows: list[Sequence[TableCell]] = []
     for run in shown:
         amounts = (run.line.spent, run.line.held, run.line.left, run.line.limit)
         rows.append((bdi(run.label), f"{run.blocks:,}", *map(str, amounts)))
@@ -287,7 +287,7 @@ def _releases(rows: Sequence[ReleaseRow]) -> Element:
     return _table(caption, headers, cells, numbers=(5, 6, 7), words=(2, 3, 4, 8))
 
 
-def _release_cells(row: ReleaseRow) -> Sequence[Cell]:
+def _release_cells(row: ReleaseRow) -> Sequence[TableCell]:
     more = f" ({row.queries:,} queries)" if row.queries > 1 else ""
     return (
         bdi(f"{_some(row.ppis)}{more}"),
@@ -314,13 +314,13 @@ def state_text(row: ReleaseRow) -> str:
     return ", ".join(f"{count:,} {state}" for state, count in present.items())
 
 
-def _covered(first: date, end: date) -> Cell:
+def _covered(first: date, end: date) -> TableCell:
     """From the first to the last day, or the name of the period."""
     label = Period(first, end).label
     return _days(label) if " to " not in label else _days(first, end - timedelta(days=1))
 
 
-def _days(first: object, last: object = None) -> Cell:
+def _days(first: object, last: object = None) -> TableCell:
     """A day, a moment, or a first and a last day, each without a line break."""
     days = [el("span", str(first))]
     if last is not None and first != last:

@@ -39,7 +39,7 @@ class Blank:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class SentenceShape:
     """A kind of PPI, its sentence, and the unit of its target; None is the unit filled in."""
 
     id: str
@@ -176,31 +176,31 @@ def _number(text: str) -> Any:  # noqa: ANN401 - a number if it is one; else the
             return text
 
 
-SHAPES: Mapping[str, Shape] = {
+SHAPES: Mapping[str, SentenceShape] = {
     shape.id: shape
     for shape in (
-        Shape("time", "Duration", _time_pieces, _time_measured, None),
-        Shape("within", "On-time rate", _within_pieces, _within_measured, "%"),
-        Shape(
+        SentenceShape("time", "Duration", _time_pieces, _time_measured, None),
+        SentenceShape("within", "On-time rate", _within_pieces, _within_measured, "%"),
+        SentenceShape(
             "share",
             "Share of cases",
             partial(_cases_pieces, "share"),
             partial(_cases_measured, "share"),
             "%",
         ),
-        Shape(
+        SentenceShape(
             "number",
             "Number of cases",
             partial(_cases_pieces, "number"),
             partial(_cases_measured, "sum"),
         ),
-        Shape("often", "Frequency", _often_pieces, _often_measured),
-        Shape("data", "Amount", _data_pieces, _data_measured),
+        SentenceShape("often", "Frequency", _often_pieces, _often_measured),
+        SentenceShape("data", "Amount", _data_pieces, _data_measured),
     )
 }
 
 
-def shapes_for(vocabulary: Vocabulary) -> tuple[Shape, ...]:
+def shapes_for(vocabulary: Vocabulary) -> tuple[SentenceShape, ...]:
     """The shapes whose every blank has something to choose from."""
     return tuple(
         shape
@@ -222,7 +222,7 @@ _LONGEST_NAME = 120
 class Composer:
     """A sentence with what has been filled in so far."""
 
-    shape: Shape
+    shape: SentenceShape
     pieces: tuple[str | Blank, ...]
     name: str
     period: str
@@ -234,7 +234,7 @@ class Composer:
         return {piece.name: piece.value for piece in self.pieces if isinstance(piece, Blank)}
 
 
-def composer(shape: Shape, vocabulary: Vocabulary, sent: Mapping[str, str]) -> Composer:
+def composer(shape: SentenceShape, vocabulary: Vocabulary, sent: Mapping[str, str]) -> Composer:
     """The sentence of a shape, its blanks filled in with what was sent, or with defaults."""
     pieces = tuple(
         piece if isinstance(piece, str) else _filled(piece, sent)

@@ -156,7 +156,7 @@ PERIODS, GROUPS = "periods", "groups"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ComparisonChoice:
     """What was picked; nothing yet, if it has no first and second."""
 
     ppi: str = ""
@@ -203,11 +203,11 @@ class InWords:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparisonCard:
     """What a page shows about comparing: what is offered, what was picked, and the result."""
 
     offers: tuple[Offer, ...]
-    choice: Choice
+    choice: ComparisonChoice
     results: tuple[InWords, ...] = ()
     problem: str = ""
     by_words: dict[str, str] = field(default_factory=lambda: BY_WORDS)
@@ -222,12 +222,12 @@ class Compared:
 
 
 def compare_figures(
-    session: Analyst, catalogue: Catalogue, series: Sequence[Series], choice: Choice
-) -> Compared:
+    session: Analyst, catalogue: Catalogue, series: Sequence[Series], choice: ComparisonChoice
+) -> ComparisonCard:
     # What shows a comparison already has no figures of its own to pick from.
     offers = tuple(Offer.of(shown) for shown in series if not shown.view)
     if not choice.is_made:
-        return Compared(offers, choice)
+        return ComparisonCard(offers, choice)
     pair = choice.first, choice.second
     groups, periods = (pair, None) if choice.of == GROUPS else (None, pair)
     try:
@@ -235,15 +235,19 @@ def compare_figures(
             catalogue, ppi=choice.ppi, by=choice.by, periods=periods, groups=groups
         )
     except PappiError as error:
-        return Compared(offers, choice, problem=f"{error.message[:1].upper()}{error.message[1:]}.")
+        return ComparisonCard(
+            offers, choice, problem=f"{error.message[:1].upper()}{error.message[1:]}."
+        )
     wanted = (a for a in result.answers if not choice.period or a.period.label == choice.period)
-    return Compared(offers, choice, tuple(_in_words(result.name, answer) for answer in wanted))
+    return ComparisonCard(
+        offers, choice, tuple(_in_words(result.name, answer) for answer in wanted)
+    )
 
 
 def _in_words(name: str, answer: Answer) -> InWords:
     said, *rest = comparison_lines(answer)
-    told = answer.comparison
-    surely = told is not None and told.more_than_noise
+    comparison = answer.comparison
+    surely = comparison is not None and comparison.more_than_noise
     return InWords(name, said, tuple(rest), more_than_noise=surely)
 
 
@@ -264,9 +268,9 @@ def _choice(
     second: Picked = "",
     period: Picked = "",
     by: Picked = "difference",
-) -> Choice:
+) -> ComparisonChoice:
     """What was picked to be compared, in the address of the page."""
-    return Choice(ppi, of, first, second, period, by)
+    return ComparisonChoice(ppi, of, first, second, period, by)
 
 
 class SavedQueriesView(View):
@@ -288,7 +292,7 @@ class SavedQueriesView(View):
         bearer: Asking,
         smooth: bool = False,  # noqa: FBT001, FBT002 - parameters of the address
         after: Annotated[int, Query(ge=0, le=10_000)] = 0,
-        choice: Annotated[Choice, Depends(_choice)] = Choice(),  # noqa: B008 - it is frozen
+        choice: Annotated[ComparisonChoice, Depends(_choice)] = ComparisonChoice(),  # noqa: B008 - it is frozen
     ) -> Response:
         """What is on record for a saved query, and the price of what is not."""
         return self._shown(query, bearer, smooth=smooth, after=after, choice=choice)
@@ -300,7 +304,7 @@ class SavedQueriesView(View):
         *,
         smooth: bool = False,
         after: int = 0,
-        choice: Choice = Choice(),  # noqa: B008 - it is frozen
+        choice: ComparisonChoice = ComparisonChoice(),  # noqa: B008 - it is frozen
         nothing: str = "",
     ) -> Response:
         """`nothing` says why a subscription was refused: it would tell nothing."""
