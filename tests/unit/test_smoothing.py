@@ -32,8 +32,13 @@ from pappi.mechanisms.pivot import share_interval
 from pappi.ppinot import AggregatedMeasure, Bounding, Catalogue, parse_catalogue
 from pappi.report import flat_smoothed_record, smoothed_record
 from pappi.series import smoothed, smoothed_all, smoothed_values, whole_id
-from pappi.series.likelihood import certain_of_rank, log_likelihood, usual_size
-from pappi.series.per_period import far_off, per_period_intervals
+from pappi.series.likelihood import (
+    certain_of_rank,
+    far_off,
+    log_likelihood,
+    per_period_intervals,
+    usual_size,
+)
 from pappi.series.posterior import posterior_of
 from pappi.session import Workspace
 from pappi.store import open_workspace

@@ -24,7 +24,6 @@ from fractions import Fraction
 from itertools import chain
 
 from pappi.errors import DefinitionError, PappiError
-from pappi.planning.accuracy import plan_error_law
 from pappi.planning.expected import grid_days
 from pappi.planning.plan import Plan
 from pappi.planning.sets import plan_alone, plan_set
@@ -35,7 +34,7 @@ from pappi.planning.trials import (
     is_additive,
     value_range,
 )
-from pappi.planning.views import figures_law
+from pappi.planning.views import figures_law, plan_error_law
 from pappi.ppinot import (
     AggregatedMeasure,
     Aggregation,

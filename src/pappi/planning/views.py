@@ -115,7 +115,7 @@ def figures_law(plan: Plan) -> ErrorLaw | None:
     return error_law(plan.ppi, plan.measurements, plan.expected.cases, plan.predicted_error)
 
 
-def shown_law(plan: Plan) -> ErrorLaw | None:
+def plan_error_law(plan: Plan) -> ErrorLaw | None:
     """How far off what is shown will be; None where no law says.
 
     Of ratios, none does: that depends on how large the figures are, which is private.
