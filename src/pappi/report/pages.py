@@ -75,30 +75,24 @@ def report_html(
     generated: str,
 ) -> str:
     """The whole page. `facts` are public statements about log and workspace, label and text."""
-    closing = "Every figure above has been released; showing it again costs no privacy."
-    if any(ppi.rehearsed for ppi in series):
-        closing = "These figures are made up; a real release would look like this."
-    return document_html(
-        title,
-        el("a", "Skip to the figures", class_="skip", href="#figures"),
-        el(
-            "header",
-            el("h1", bdi(title)),
-            el("p", f"Generated {generated}", class_="muted"),
-            _warning(series),
-            _promise([answer for ppi in series for answer in ppi.answers], budget),
-            _facts(facts) if facts else None,
-        ),
-        el(
-            "main",
-            _overview(series),
-            _how_to_read(series),
-            *(series_card(ppi, f"ppi-{number}") for number, ppi in enumerate(series, start=1)),
-            _budget(budget, _BLOCKS),
-            id="figures",
-        ),
-        el("footer", el("p", "Made by PaPPI. ", closing)),
+    closing = (
+        "Made by PaPPI. Every figure above has been released; showing it again costs no privacy."
     )
+    if any(ppi.rehearsed for ppi in series):
+        closing = "Made by PaPPI. These figures are made up; a real release would look like this."
+    header = (
+        el("p", f"Generated {generated}", class_="muted"),
+        _warning(series),
+        _promise([answer for ppi in series for answer in ppi.answers], budget),
+        _facts(facts) if facts else None,
+    )
+    main = (
+        _overview(series),
+        _how_to_read(series),
+        *(series_card(ppi, f"ppi-{number}") for number, ppi in enumerate(series, start=1)),
+        _budget(budget, _BLOCKS),
+    )
+    return document_html(title, header, main, skip="figures", closing=closing)
 
 
 def series_html(series: Series) -> str:
@@ -382,24 +376,17 @@ def preview_html(
 ) -> str:
     """The whole page: prices, each PPI with its tree and its expected error, and the budget."""
     left = least_left(budget)
-    return document_html(
-        title,
-        el("a", "Skip to the PPIs", class_="skip", href="#ppis"),
-        el(
-            "header",
-            el("h1", bdi(title)),
-            el("p", f"Generated {generated}", class_="muted"),
-            el("p", "Nothing has been released: no data was read and nothing was spent."),
-        ),
-        el(
-            "main",
-            _prices(previewed, forecast),
-            *(_preview_card(*ppi, left, f"ppi-{n}") for n, ppi in enumerate(previewed, start=1)),
-            _budget(budget),
-            id="ppis",
-        ),
-        el("footer", el("p", "Made by PaPPI, from public facts alone.")),
+    header = (
+        el("p", f"Generated {generated}", class_="muted"),
+        el("p", "Nothing has been released: no data was read and nothing was spent."),
     )
+    main = (
+        _prices(previewed, forecast),
+        *(_preview_card(*ppi, left, f"ppi-{n}") for n, ppi in enumerate(previewed, start=1)),
+        _budget(budget),
+    )
+    closing = "Made by PaPPI, from public facts alone."
+    return document_html(title, header, main, skip="PPIs", closing=closing)
 
 
 def _preview_card(ppi: Ppi, quote: Quote, left: Epsilon | None, identity: str) -> Element:

@@ -16,23 +16,22 @@ from fastapi import Path, Query
 from pappi.checkpoint import Released
 from pappi.ppinot import Understanding
 from pappi.service import models, replies
-from pappi.service.keys import Asking, Authenticator, Sessions
-from pappi.service.layers import Frame, Service, frame_of, new_service
+from pappi.service.keys import Asking
+from pappi.service.layers import Frame, Service
 from pappi.service.models import Name
 from pappi.service.problems import Audience
 from pappi.service.routes import (
     LOG,
     After,
     Limit,
-    add_common_routes,
     add_route,
     catalogue_in,
+    new_application,
     page_of,
     with_remarks,
     written,
 )
 from pappi.service.settings import Settings
-from pappi.service.web.signing import add_sign_in
 from pappi.service.web.workbench import add_workbench
 from pappi.session import Workspace
 from pappi.store import Subscription
@@ -46,12 +45,7 @@ def analyst_app(
     workspace: Workspace, settings: Settings | None = None, frame: Frame | None = None
 ) -> Service:
     """The application for analysts of a workspace; `frame` is shared with the owner's."""
-    frame = frame or frame_of(settings or Settings())
-    workspace = frame.paced(workspace)
-    sessions = Sessions(frame.settings.session_hours, frame.settings.session_idle_minutes)
-    authenticator = Authenticator(Audience.ANALYST, workspace, sessions)
-    app = new_service("PaPPI, for analysts", authenticator, frame)
-    add_common_routes(app, Right.PREVIEW, workspace.logs)
+    app, frame = new_application(Audience.ANALYST, workspace, settings, frame)
     view = AnalystView(frame.settings)
     preview, release = Right.PREVIEW, Right.RELEASE
     add_route(app, "GET", "/logs", view.logs, preview)
@@ -75,7 +69,6 @@ def analyst_app(
     add_route(app, "GET", "/saved", view.saved, preview, LOG)
     add_route(app, "POST", "/saved", view.save, release, LOG)
     add_route(app, "DELETE", "/saved/{query}", view.forget, release, (404,))
-    add_sign_in(app, authenticator, frame.settings)
     add_workbench(app)
     return app
 

@@ -20,8 +20,8 @@ from pappi.custody import Erased, IssuedKey, Removed, event_of
 from pappi.errors import InputError
 from pappi.ledger import Verification
 from pappi.service import models, replies
-from pappi.service.keys import Asking, Authenticator, Sessions
-from pappi.service.layers import Frame, Service, frame_of, new_service
+from pappi.service.keys import Asking
+from pappi.service.layers import Frame, Service
 from pappi.service.logs import MEDIA_TYPE
 from pappi.service.models import Name, Person
 from pappi.service.problems import Audience
@@ -29,15 +29,14 @@ from pappi.service.routes import (
     LOG,
     After,
     Limit,
-    add_common_routes,
     add_route,
     catalogue_in,
+    new_application,
     page_of,
     run_subscriptions,
 )
 from pappi.service.settings import Settings
 from pappi.service.web.console import add_console
-from pappi.service.web.signing import add_sign_in
 from pappi.session import Workspace
 from pappi.store import Captured
 from pappi.values import Epsilon, Grant, KeyRecord, PublicLog, Right
@@ -52,12 +51,7 @@ def owner_app(
     workspace: Workspace, settings: Settings | None = None, frame: Frame | None = None
 ) -> Service:
     """The application for the owner of a workspace; `frame` is shared with the analysts'."""
-    frame = frame or frame_of(settings or Settings())
-    workspace = frame.paced(workspace)
-    sessions = Sessions(frame.settings.session_hours, frame.settings.session_idle_minutes)
-    authenticator = Authenticator(Audience.OWNER, workspace, sessions)
-    app = new_service("PaPPI, for the owner", authenticator, frame)
-    add_common_routes(app, Right.READ, workspace.logs)
+    app, frame = new_application(Audience.OWNER, workspace, settings, frame)
     view = OwnerView(frame)
     read, manage, changed = Right.READ, Right.MANAGE, (*LOG, _CONFLICT)
     add_route(app, "GET", "/logs", view.logs, read)
@@ -86,7 +80,6 @@ def owner_app(
     add_route(app, "GET", "/trail", view.trail, read)
     add_route(app, "GET", "/ledger", view.verify, read)
     add_route(app, "GET", "/metrics", view.metrics, read, response_class=PlainTextResponse)
-    add_sign_in(app, authenticator, frame.settings)
     add_console(app)
     return app
 

@@ -43,19 +43,11 @@ _ABOUT_LOOKS = (
 def dpo_html(pack: Pack, generated: str) -> str:
     """The document as a page of its own."""
     title = f"{_TITLE}: {pack.logs[0].public.name}" if len(pack.logs) == 1 else _TITLE
-    return document_html(
-        title,
-        el("a", "Skip to the document", class_="skip", href="#dpo"),
-        el(
-            "header",
-            el("h1", bdi(title)),
-            el("p", f"Made on {generated} from the ledger and the declarations of workspace ",
-               bdi(f"“{pack.workspace}”"), ". No event was read.", class_="muted"),
-        ),
-        el("main", dpo_body(pack), id="dpo"),
-        el("footer", el("p", "Made by PaPPI.")),
-        style=PAGE_CSS + DPO_CSS,
-    )  # fmt: skip
+    made = f"Made on {generated} from the ledger and the declarations of workspace "
+    workspace = bdi(f"“{pack.workspace}”")
+    header = (el("p", made, workspace, ". No event was read.", class_="muted"),)
+    style = PAGE_CSS + DPO_CSS
+    return document_html(title, header, (dpo_body(pack),), skip="document", style=style)
 
 
 def dpo_body(pack: Pack) -> Element:

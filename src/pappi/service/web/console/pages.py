@@ -34,7 +34,7 @@ from pappi.service.web.console.view import (
     log_address,
     said,
 )
-from pappi.service.web.forms import NO_ERROR, STATUS, Form, FormError, Sent, attempt, day_in
+from pappi.service.web.forms import NO_ERROR, Form, FormError, Sent, attempt, day_in
 from pappi.service.web.rendering import PageNumber, block_page
 from pappi.store import LogDeclaration, today
 from pappi.values import RIGHTS, BudgetLine, Epsilon, KeyRecord, PublicLog, Right, Role
@@ -115,9 +115,8 @@ class OverviewView(ConsoleView):
         return self._page(
             "overview.html",
             bearer,
-            STATUS if form_error.form else 200,
+            form_error,
             done=done,
-            form_error=form_error,
             logs=[_card(log, custody) for log in on_page],
             page=page,
             more=len(logs) > page * _LOGS,
@@ -204,9 +203,8 @@ class KeysView(ConsoleView):
         return self._page(
             "keys.html",
             bearer,
-            STATUS if form_error.form else 200,
+            form_error,
             done=done,
-            form_error=form_error,
             choices=_choices(form_error),
             keys=[_row(key, bearer) for key in keys[(page - 1) * PAGE : page * PAGE]],
             page=page,
@@ -432,7 +430,7 @@ class LogView(ConsoleView):
         return self._page(
             template,
             bearer,
-            STATUS if unticked else 200,
+            FormError("sure") if unticked else NO_ERROR,
             log=log,
             address=log_address(log.name),
             unticked=unticked,
@@ -464,9 +462,8 @@ class LogView(ConsoleView):
         return self._page(
             "log.html",
             bearer,
-            STATUS if form_error.form else 200,
+            form_error,
             done=done,
-            form_error=form_error,
             sealed=sealed,
             answered=answered,
             **_declared(declared),

@@ -11,6 +11,7 @@ from fastapi import Path, Query
 from starlette.responses import RedirectResponse, Response
 
 from pappi.service.keys import Bearer
+from pappi.service.web.forms import NO_ERROR, FormError
 from pappi.service.web.rendering import page
 from pappi.values import Right
 
@@ -39,14 +40,16 @@ class ConsoleView:
     """One method for each page, in the classes derived from it."""
 
     def _page(
-        self, template: str, bearer: Bearer, status: int = HTTPStatus.OK, **context: object
+        self, template: str, bearer: Bearer, form_error: FormError = NO_ERROR, **context: object
     ) -> Response:
+        status = HTTPStatus.BAD_REQUEST if form_error.form else HTTPStatus.OK
         return page(
             f"console/{template}",
             status,
             visitor=bearer.name,
             may_manage=Right.MANAGE in bearer.record.rights,
             stopped=bearer.custody.stopped(),
+            form_error=form_error,
             **{"done": "", **context},
         )
 
