@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -87,6 +88,10 @@ def verified_in_full(workspace: Workspace) -> Verification:
             hint="nothing is released until you restore it from a backup",
         )
     return verified
+
+
+def print_json(record: dict[str, Any]) -> None:
+    click.echo(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def console() -> Console:

@@ -18,6 +18,7 @@ from pappi.cli.options import (
     make_folder,
     now,
     open_workspace,
+    print_json,
     workspace_option,
     write_private,
 )
@@ -294,7 +295,7 @@ def dpo(log_name: str | None, html: Path | None, workspace: str | None, *, as_js
     if as_json:
         from pappi.report import pack_record
 
-        click.echo(json.dumps(pack_record(pack, made), indent=2, ensure_ascii=False))
+        print_json(pack_record(pack, made))
     if not pack.chain.ok:
         # The document says so, too; no script that goes by the exit code may miss it.
         raise LedgerBroken(

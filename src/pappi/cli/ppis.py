@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from pappi.cli.options import AS_JSON, CATALOGUE, catalogue_in, open_workspace, workspace_option
+from pappi.cli.options import (
+    AS_JSON,
+    CATALOGUE,
+    catalogue_in,
+    open_workspace,
+    options,
+    print_json,
+    workspace_option,
+)
 from pappi.errors import DefinitionError, LedgerBroken, NotUnderstood, UsageError, WorkspaceError
 from pappi.mechanisms import mechanism_names
 from pappi.ppinot import (
@@ -24,6 +31,16 @@ from pappi.ppinot import (
 )
 from pappi.report import ppi_svg, ppi_text, printable
 from pappi.values import Vocabulary
+
+_output_options = options(
+    click.option(
+        "-o",
+        "--output",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="File to write. [default: standard output]",
+    ),
+    click.option("--force", is_flag=True, help="Overwrite the file."),
+)
 
 
 @click.group()
@@ -68,14 +85,14 @@ def say(
         readings = session.understand(sentence, log).readings
     except NotUnderstood:
         if as_json:
-            click.echo(_json({"readings": []}))
+            print_json({"readings": []})
         raise
     if output is not None:
         if take > len(readings):
             raise click.UsageError(f"there are {len(readings)} readings, so no number {take}")
         save(readings[take - 1].yaml, output, force=False)
     if as_json:
-        click.echo(_json({"readings": [_record(reading) for reading in readings]}))
+        print_json({"readings": [_record(reading) for reading in readings]})
         return
     for number, reading in enumerate(readings, start=1):
         click.echo(_shown(number, reading))
@@ -94,10 +111,6 @@ def _record(reading: Reading) -> dict[str, object]:
         "assumed": list(reading.assumed),
         "unread": list(reading.unread),
     }
-
-
-def _json(record: dict[str, object]) -> str:
-    return json.dumps(record, indent=2, ensure_ascii=False)
 
 
 def _shown(number: int, reading: Reading) -> str:
@@ -175,13 +188,7 @@ def show(catalogue: Path, ppi_id: str | None, svg: Path | None) -> None:
     help="Notation to read. [default: guessed from the file's name and content]",
 )
 @click.option("--log", metavar="NAME", help="The log the PPIs are about.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write. [default: standard output]",
-)
-@click.option("--force", is_flag=True, help="Overwrite the file.")
+@_output_options
 @click.option(
     "--no-lifecycle",
     is_flag=True,
@@ -206,10 +213,7 @@ def convert(
     text = write_definitions(reading.catalogue, target)
     for remark in (*reading.remarks, *reading.lost, *remarks_on(reading.catalogue, text, target)):
         click.echo(str(remark), err=True)
-    if output is None:
-        click.echo(text, nl=False)
-    else:
-        save(text, output, force=force)
+    save(text, output, force=force)
 
 
 @ppi.command()
@@ -220,13 +224,7 @@ def convert(
     help="Owner only: propose bounds and activities from the data. What you use of it becomes "
     "public, and is not protected by ε.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write. [default: standard output]",
-)
-@click.option("--force", is_flag=True, help="Overwrite the file.")
+@_output_options
 @workspace_option
 def suggest(
     log: str, output: Path | None, workspace: str | None, *, from_data: bool, force: bool
@@ -238,11 +236,9 @@ def suggest(
             "Proposed from the data: its bounds and choices become public once they are used.",
             err=True,
         )
-    if output is None:
-        click.echo(text, nl=False)
-        return
     save(text, output, force=force)
-    click.echo(f"Next: edit {output}, then: pappi preview {output}")
+    if output is not None:
+        click.echo(f"Next: edit {output}, then: pappi preview {output}")
 
 
 def _vocabulary(catalogue: Catalogue, workspace: str | None) -> Vocabulary | None:
@@ -271,8 +267,11 @@ def remarks_on(catalogue: Catalogue, text: str, notation: str) -> Iterator[str]:
         yield f"note: Java PPINOT does not know the fields {fields} and will ignore them"
 
 
-def save(text: str, path: Path, *, force: bool) -> None:
-    """Writes a file; one that already exists only if that is wanted."""
+def save(text: str, path: Path | None, *, force: bool) -> None:
+    """Writes a file, or to standard output; a file that exists already only if that is wanted."""
+    if path is None:
+        click.echo(text, nl=False)
+        return
     try:
         with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
             file.write(text)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -17,6 +17,7 @@ from pappi.cli.options import (
     CATALOGUE,
     EPSILON,
     TOTAL,
+    Command,
     catalogue_in,
     chosen_catalogue,
     console,
@@ -24,14 +25,16 @@ from pappi.cli.options import (
     now,
     open_workspace,
     options,
+    print_json,
     verified_in_full,
     workspace_option,
     write_private,
 )
-from pappi.ppinot import Ppi
+from pappi.ppinot import Catalogue, Ppi
 from pappi.values import ZERO, BudgetLine, By, PublicLog, Quote, Series
 
 if TYPE_CHECKING:
+    from pappi.checkpoint import LocalSession
     from pappi.ledger import Forecast
 
 
@@ -50,11 +53,7 @@ _ANYWAY = click.option(
 _CHARTS = click.option(
     "--svg", type=click.Path(file_okay=False, path_type=Path), help="Write charts to DIR."
 )
-_of_a_release = options(
-    CATALOGUE,
-    _ONLY,
-    EPSILON,
-    TOTAL,
+_of_a_release = (
     click.option(
         "--smooth",
         is_flag=True,
@@ -65,9 +64,45 @@ _of_a_release = options(
     click.option(
         "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a report to FILE."
     ),
-    workspace_option,
-    AS_JSON,
 )
+
+
+AnyCommand = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """What a command asks: the PPIs chosen from a catalogue, at which ε, and in which session."""
+
+    catalogue: Catalogue
+    epsilon: str | None
+    total: str | None
+    session: LocalSession
+
+
+def _query(*more: Callable[[AnyCommand], AnyCommand]) -> Callable[[Command], Command]:
+    """The options that make up a `_Query`, with which the command is called, and more options."""
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def asking(
+            catalogue: Path,
+            only: Sequence[str],
+            epsilon: str | None,
+            total: str | None,
+            workspace: str | None,
+            **others: object,
+        ) -> None:
+            if epsilon is not None and total is not None:
+                raise click.UsageError("use either --epsilon or --total, not both")
+            chosen = chosen_catalogue(catalogue, only, total)
+            session = open_workspace(workspace).checkpoint()
+            command(_Query(chosen, epsilon, total, session), **others)
+
+        given = options(CATALOGUE, _ONLY, EPSILON, TOTAL, *more, workspace_option, AS_JSON)
+        return cast("Command", given(asking))
+
+    return decorate
 
 
 @click.command()
@@ -79,7 +114,7 @@ def exact(catalogue: Path, only: Sequence[str], workspace: str | None, *, as_jso
     """Owner only: show exact, non-private values. Every look is recorded: see `pappi trail`."""
     answers = open_workspace(workspace).exact(chosen_catalogue(catalogue, only))
     if as_json:
-        click.echo(_json({"answers": [report.exact_record(answer) for answer in answers]}))
+        print_json({"answers": [report.exact_record(answer) for answer in answers]})
         return
     click.echo("Exact values, not private: for the owner only.")
     for ppi in dict.fromkeys(answer.ppi for answer in answers):
@@ -87,50 +122,43 @@ def exact(catalogue: Path, only: Sequence[str], workspace: str | None, *, as_jso
 
 
 @click.command()
-@CATALOGUE
-@_ONLY
-@EPSILON
-@TOTAL
-@click.option(
-    "--accuracy",
-    metavar="MARGIN",
-    help='Find the ε for this margin of error: "6 h" (95 % confidence) or "6 h, 90 %".',
+@_query(
+    click.option(
+        "--accuracy",
+        metavar="MARGIN",
+        help='Find the ε for this margin of error: "6 h" (95 % confidence) or "6 h, 90 %".',
+    ),
+    click.option(
+        "--options",
+        is_flag=True,
+        help="Also show other ways to release each PPI, and their margins.",
+    ),
+    _CHARTS,
+    click.option(
+        "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page to FILE."
+    ),
 )
-@click.option(
-    "--options", is_flag=True, help="Also show other ways to release each PPI, and their margins."
-)
-@_CHARTS
-@click.option(
-    "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page to FILE."
-)
-@workspace_option
-@AS_JSON
 def preview(
-    catalogue: Path,
-    only: Sequence[str],
-    epsilon: str | None,
-    total: str | None,
+    query: _Query,
     accuracy: str | None,
     svg: Path | None,
     html: Path | None,
-    workspace: str | None,
     *,
     options: bool,
     as_json: bool,
 ) -> None:
     """Show the cost and expected error of every PPI. Reads no data and spends nothing."""
-    if sum(given is not None for given in (epsilon, total, accuracy)) > 1:
+    chosen, epsilon, session = query.catalogue, query.epsilon, query.session
+    if accuracy is not None and (epsilon is not None or query.total is not None):
         raise click.UsageError("use --epsilon, --total or --accuracy, one of them")
-    chosen = chosen_catalogue(catalogue, only, total)
-    analyst = open_workspace(workspace).checkpoint()
-    quotes = analyst.preview(chosen, epsilon, accuracy=accuracy)
-    lines = analyst.budget(chosen.log)
+    quotes = session.preview(chosen, epsilon, accuracy=accuracy)
+    lines = session.budget(chosen.log)
     previewed = list(zip(chosen.ppis, quotes, strict=True))
     priced = chosen
     if epsilon is not None or accuracy is not None:
         ppis = (replace(ppi, epsilon=quote.own_epsilon) for ppi, quote in previewed)
         priced = replace(chosen, ppis=tuple(ppis), total=None)
-    foreseen = analyst.outlook(priced)
+    foreseen = session.outlook(priced)
     if svg is not None:
         write_preview_charts(previewed, lines, svg)
     if html is not None:
@@ -138,7 +166,7 @@ def preview(
         page = report.preview_html(f"Preview: {chosen.log}", previewed, lines, foreseen, now())
         _write_file("Page", html, page)
     if as_json:
-        click.echo(_json({"quotes": [report.quote_record(quote) for quote in quotes]}))
+        print_json({"quotes": [report.quote_record(quote) for quote in quotes]})
     else:
         # A confidence was named: show what holds with others than the usual one.
         margins = options or "," in (accuracy or "")
@@ -146,71 +174,44 @@ def preview(
 
 
 @click.command()
-@CATALOGUE
-@_ONLY
-@EPSILON
-@TOTAL
-@workspace_option
-@AS_JSON
-def advise(
-    catalogue: Path,
-    only: Sequence[str],
-    epsilon: str | None,
-    total: str | None,
-    workspace: str | None,
-    *,
-    as_json: bool,
-) -> None:
+@_query()
+def advise(query: _Query, *, as_json: bool) -> None:
     """Show which PPIs are likely to decide, and what to ask instead.
 
     Reads no data and spends nothing.
     """
-    _refuse_both(epsilon, total)
-    chosen = chosen_catalogue(catalogue, only, total)
-    session = open_workspace(workspace).checkpoint()
-    quotes = session.advise(chosen, epsilon)
+    quotes = query.session.advise(query.catalogue, query.epsilon)
     if as_json:
-        click.echo(_json({"quotes": [report.quote_record(quote) for quote in quotes]}))
+        print_json({"quotes": [report.quote_record(quote) for quote in quotes]})
         return
-    out, left = console(), report.least_left(session.budget(chosen.log))
+    out, left = console(), report.least_left(query.session.budget(query.catalogue.log))
     out.print(report.advice_table(quotes, left))
     for quote in quotes:
         if quote.alternatives:
             out.print(report.alternatives_table(quote, left))
 
 
-def _refuse_both(epsilon: str | None, total: str | None) -> None:
-    if epsilon is not None and total is not None:
-        raise click.UsageError("use either --epsilon or --total, not both")
-
-
 @click.command()
-@_of_a_release
+@_query(*_of_a_release)
 def rehearse(
-    catalogue: Path,
-    only: Sequence[str],
-    epsilon: str | None,
-    total: str | None,
+    query: _Query,
     svg: Path | None,
     html: Path | None,
-    workspace: str | None,
     *,
     smooth: bool,
     as_csv: bool,
     as_json: bool,
 ) -> None:
     """Show what a release would look like, on made-up cases. Reads no data and spends nothing."""
-    _refuse_both(epsilon, total)
-    chosen = chosen_catalogue(catalogue, only, total)
-    analyst = open_workspace(workspace).checkpoint()
+    chosen, session = query.catalogue, query.session
     for folder in (svg, html.parent if html else None):
         make_folder(folder)
-    series = analyst.rehearse(chosen, epsilon, smooth=smooth)
-    _write_files(analyst.log(chosen.log), series, (), svg, html)
+    series = session.rehearse(chosen, query.epsilon, smooth=smooth)
+    _write_files(session.log(chosen.log), series, (), svg, html)
     if as_json:
         record = report.smoothed_record if smooth else report.answer_record
         answers = [{**record(a), "rehearsal": True} for ppi in series for a in ppi.answers]
-        click.echo(_json({"rehearsal": True, "answers": answers}))
+        print_json({"rehearsal": True, "answers": answers})
     elif as_csv:
         click.echo(report.csv_text(series.to_records()), nl=False)
     else:
@@ -219,28 +220,26 @@ def rehearse(
 
 
 @click.command()
-@_of_a_release
-@click.option(
-    "--whole",
-    metavar="SHARE",
-    help="With --smooth: spend this share of ε on the whole time, e.g. 0.5, and the rest on the "
-    "periods.",
-)
-@_ANYWAY
-@click.option(
-    "--derived/--no-derived",
-    default=None,
-    help="Always (or never) derive answers from earlier releases. [default: if as accurate]",
+@_query(
+    *_of_a_release,
+    click.option(
+        "--whole",
+        metavar="SHARE",
+        help="With --smooth: spend this share of ε on the whole time, e.g. 0.5, and the rest on "
+        "the periods.",
+    ),
+    _ANYWAY,
+    click.option(
+        "--derived/--no-derived",
+        default=None,
+        help="Always (or never) derive answers from earlier releases. [default: if as accurate]",
+    ),
 )
 def release(
-    catalogue: Path,
-    only: Sequence[str],
-    epsilon: str | None,
-    total: str | None,
+    query: _Query,
     whole: str | None,
     svg: Path | None,
     html: Path | None,
-    workspace: str | None,
     *,
     smooth: bool,
     as_csv: bool,
@@ -251,21 +250,19 @@ def release(
     """Charge the budget and release every PPI; earlier releases are repeated for free."""
     if whole is not None and not smooth:
         raise click.UsageError("--whole needs --smooth")
-    _refuse_both(epsilon, total)
-    chosen = chosen_catalogue(catalogue, only, total)
-    analyst = open_workspace(workspace).checkpoint()
+    chosen, session = query.catalogue, query.session
     for folder in (svg, html.parent if html else None):
         make_folder(folder)
-    before = analyst.budget(chosen.log)
-    series = analyst.release(
-        chosen, epsilon, smooth=smooth, whole=whole, anyway=anyway, derived=derived
+    before = session.budget(chosen.log)
+    series = session.release(
+        chosen, query.epsilon, smooth=smooth, whole=whole, anyway=anyway, derived=derived
     )
-    budget_lines = analyst.budget(chosen.log)
-    _write_files(analyst.log(chosen.log), series, budget_lines, svg, html)
+    budget_lines = session.budget(chosen.log)
+    _write_files(session.log(chosen.log), series, budget_lines, svg, html)
     answers = [answer for ppi in series for answer in ppi.answers]
     if as_json:
         record = report.smoothed_record if smooth else report.answer_record
-        click.echo(_json({"answers": [record(answer) for answer in answers]}))
+        print_json({"answers": [record(answer) for answer in answers]})
     elif as_csv:
         click.echo(report.csv_text(report.flat_records(answers, smoothed=smooth)), nl=False)
     else:
@@ -306,7 +303,7 @@ def compare(
     series = analyst.compare(chosen, periods=periods, groups=groups, by=by)
     answers = [answer for ppi in series for answer in ppi.answers]
     if as_json:
-        click.echo(_json({"answers": [report.answer_record(answer) for answer in answers]}))
+        print_json({"answers": [report.answer_record(answer) for answer in answers]})
         return
     for ppi in series:
         console().print(report.answers_table(ppi))
@@ -331,7 +328,7 @@ def budget(
     names = [log_name] if log_name else [log.name for log in opened.logs()]
     lines = {name: opened.checkpoint().budget(name) for name in names}
     if as_json:
-        click.echo(_json(_budget_record(lines, verified.entries, verified.head)))
+        print_json(_budget_record(lines, verified.entries, verified.head))
         return
     for name, blocks in lines.items():
         click.echo(f"Log '{name}'")
@@ -558,7 +555,3 @@ def _budget_record(
         for line in blocks
     ]
     return {"accounts": accounts, "ledger": {"entries": entries, "head": head}}
-
-
-def _json(record: dict[str, Any]) -> str:
-    return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
