@@ -378,7 +378,7 @@ class _Walk:
 
 
 def _recorded_cell(charge: Charge, at: str, state: State) -> RecordedCell:
-    query: Mapping[str, Any] = charge.question
+    query: Mapping[str, Any] = charge.query
     periods = query["periods"]
     return RecordedCell(
         log=query["log"],

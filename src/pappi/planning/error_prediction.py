@@ -18,7 +18,7 @@ quotient does, what is kept in its output range, and what has no value.
 **The split.** A function's error is in proportion to 1/εᵢ, and the errors of several add up in
 squares: Σ (cᵢ/εᵢ)² for a fixed sum of the εᵢ is least where εᵢ is in proportion to cᵢ^(2/3). The
 cᵢ come from public facts, so the split does, too. It is rounded to 64ths, so that it can be
-shown and so that a hair's difference in a prediction does not make another question.
+shown and so that a hair's difference in a prediction does not make another query.
 """
 
 from __future__ import annotations

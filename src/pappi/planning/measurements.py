@@ -96,7 +96,7 @@ class Measurement:
 
     @property
     def recorded_inputs(self) -> tuple[AggregatedMeasure, ...]:
-        """As they go on record: what one draw answers alike is one question, and paid once."""
+        """As they go on record: what one draw answers alike is one query, and paid once."""
         if not self.mechanism.drawn_for:
             return self.inputs
         function = Aggregation(self.mechanism.drawn_for)
@@ -130,8 +130,8 @@ class Request:
     def planned_cases(self) -> int:
         """What functions, mechanisms and buckets are chosen for: the cases of a block.
 
-        They are part of a question's key. If they followed the forecast, a guess, a count on
-        record or a better rule would make another question of one that has been paid for.
+        They are part of a query's key. If they followed the forecast, a guess, a count on
+        record or a better rule would make another query of one that has been paid for.
         """
         return self.ppi.scope.last_cases or self.log.terms.cases
 
@@ -261,7 +261,7 @@ def recorded_histogram(
 def settings_of(
     mechanism: Mechanism, formula: MultiInstance | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """As they enter a question's key."""
+    """As they enter a query's key."""
     settings: list[tuple[str, object]] = list(mechanism.settings)
     if formula is not None:
         settings.append(("formula", formula))
@@ -406,7 +406,7 @@ def _plain_task(measure: AggregatedMeasure, epsilon: Fraction, request: Request)
 
 
 def _ratio_task(ratio: Ratio, epsilon: Fraction, request: Request) -> Task:
-    """Its factor is applied to what was released, so that it makes no other question."""
+    """Its factor is applied to what was released, so that it makes no other query."""
     names = request.log.vocabulary
     integral = is_integral(ratio.whole, names) and is_integral(ratio.part, names)
     function = PART_OF_WHOLE if ratio.within else RATIO

@@ -158,7 +158,7 @@ def plan_ppi(ppi: Ppi, epsilon: Epsilon, log: PublicLog, rules: Rules = Rules.NO
 
 
 def _rank(plan: Plan, request: Request) -> tuple[bool, float]:
-    """What a plan is chosen by, whatever its target and forecast: they change no question.
+    """What a plan is chosen by, whatever its target and forecast: they change no query.
 
     By its error; but of one function, an interval that tells something comes first.
     """

@@ -52,7 +52,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 _NO_DIGEST = "0" * 64
 _OF_A_SET = ("total", "each")
-"""What the question of a set says beside what is asked: the ε of all, or of each of its PPIs."""
+"""What the query of a set says beside what is asked: the ε of all, or of each of its PPIs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,7 +433,7 @@ Index = Mapping[Account, tuple[int, ...]]
 
 def _index(entry: Entry, sets: dict[Account, list[int]], charges: dict[Account, list[int]]) -> None:
     for charge in charges_in(entry):
-        of_a_set = any(name in charge.question for name in _OF_A_SET)
+        of_a_set = any(name in charge.query for name in _OF_A_SET)
         for index, is_in in ((charges, entry.kind == EntryKind.CHARGE), (sets, of_a_set)):
             known = index.setdefault(charge.accounts[0], []) if is_in else [entry.seq]
             if known[-1:] != [entry.seq]:

@@ -167,20 +167,20 @@ def charges_page(newest: ChargePage) -> tuple[list[dict[str, Any]], int | None]:
 def _alike(charged: ChargeRecord) -> tuple[str, str, str, int, str]:
     """Names are chosen by analysts, so queries with the same name still have separate rows."""
     charge = charged.charge
-    digest = query_digest(charge.question)
-    return charge.log, charge.analyst, str(charge.question["ppi"]), charge.amount.nano, digest
+    digest = query_digest(charge.query)
+    return charge.log, charge.analyst, str(charge.query["ppi"]), charge.amount.nano, digest
 
 
 def _charge_row(cells: Sequence[ChargeRecord]) -> dict[str, Any]:
     newest, charge = cells[0], cells[0].charge
-    parts: Any = charge.question["parts"]
+    parts: Any = charge.query["parts"]
     charged = [([account.block for account in c.charge.accounts], c.charge.amount) for c in cells]
     return {
         "seq": cells[-1].seq,
         "at": newest.at,
         "time": shown_time(newest.at),
         "analyst": charge.analyst,
-        "ppi": shortened(str(charge.question["ppi"]), _LONGEST_NAME),
+        "ppi": shortened(str(charge.query["ppi"]), _LONGEST_NAME),
         "log": charge.log,
         "address": log_address(charge.log),
         "mechanisms": ", ".join(dict.fromkeys(str(part["mechanism"]) for part in parts)),
