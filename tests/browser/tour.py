@@ -64,7 +64,7 @@ def workbench_tour(stage: Stage, visit: Visit, key: str) -> Iterator[str]:
     page.get_by_role("button", name="Rehearse it first").click()
     yield "workbench-rehearsal"
     page.get_by_role("link", name="My queries").click()
-    yield "workbench-questions"
+    yield "workbench-queries"
     page.get_by_role("link", name="Mean sojourn time").click()
     yield "workbench-answer"
     page.get_by_role("button", name="Compare periods").click()

@@ -20,6 +20,7 @@ import click
 from pappi.cli.options import AS_JSON, Command, open_workspace, options, workspace_option
 from pappi.errors import InputError, UsageError
 from pappi.report import (
+    count_text,
     describe_log,
     describe_vocabulary,
     horizon_text,
@@ -729,10 +730,10 @@ def seal(name: str, until: datetime | None, workspace: str | None) -> None:
     if opened.log(name).source is not None:
         click.echo(f"{upto}. {_UNCHANGED_FROM_NOW_ON}")
     else:
-        cases, events = _counted(sealed.cases, "more case"), _counted(sealed.events, "event")
+        cases, events = count_text(sealed.cases, "more case"), count_text(sealed.events, "event")
         click.echo(f"{upto}: {cases} with {events}.")
     if sealed.late:
-        click.echo(f"{_counted(sealed.late, 'event')} came too late and will not be used.")
+        click.echo(f"{count_text(sealed.late, 'event')} came too late and will not be used.")
     click.echo("Next: pappi subscription run")
 
 
@@ -752,7 +753,7 @@ def erase(
 ) -> None:
     """Delete cases, persons or whole blocks from disk; releases stay on record."""
     erased = open_workspace(workspace).custody.erase(name, cases, persons, blocks)
-    counts = f"{_counted(erased.cases, 'case')} with {_counted(erased.events, 'event')}"
+    counts = f"{count_text(erased.cases, 'case')} with {count_text(erased.events, 'event')}"
     click.echo(f"Erased {counts} from '{name}'.")
 
 
@@ -770,10 +771,6 @@ def withdraw_name(
     click.echo("New queries cannot use them, and they are no longer shown.")
     click.echo("They were public until now: anyone who has seen these names still knows them.")
     show_declaration(declared)
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def _batches(lines: Iterator[str]) -> Iterator[list[CapturedEvent]]:

@@ -29,7 +29,7 @@ from pappi.ppinot import (
     parse_definitions,
     write_definitions,
 )
-from pappi.report import ppi_svg, ppi_text, printable
+from pappi.report import count_text, ppi_svg, ppi_text, printable
 from pappi.values import Vocabulary
 
 _output_options = options(
@@ -147,8 +147,8 @@ def check(catalogue: Path, workspace: str | None) -> None:
         f"log '{definitions.log}'" if vocabulary else "the notation only: no workspace has its log"
     )
     verdict = f"{len(problems)} to look at" if problems else "no problems"
-    count = len(definitions.ppis)
-    click.echo(f"{catalogue}: {count} PPI{'s' * (count != 1)}, {verdict}, against {against}")
+    count = count_text(len(definitions.ppis), "PPI")
+    click.echo(f"{catalogue}: {count}, {verdict}, against {against}")
 
 
 @ppi.command()

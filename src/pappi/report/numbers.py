@@ -280,6 +280,14 @@ def format_number(number: float, last_digit: int, rounding: str = ROUND_HALF_EVE
     return text.replace("-", "−")
 
 
+def count_text(number: int, thing: str) -> str:
+    """
+    >>> count_text(1, "case"), count_text(1_050, "case")
+    ('1 case', '1,050 cases')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def three_digits(number: float) -> str:
     """A number of which only the size matters.
 

@@ -13,6 +13,7 @@ from pappi.report.elements import Element, bdi, el, table
 from pappi.report.numbers import (
     MISSING,
     best_texts,
+    count_text,
     error_text,
     exact_text,
     format_cases,
@@ -409,8 +410,8 @@ def _derivable_lines(quotes: Sequence[Quote]) -> Iterator[str]:
         if quote.derivable is None:
             continue
         free = f"free, {error_text(quote.derivable.margin, quote.unit)}"
-        number = len(quote.derivable.releases)
-        source = f"derived from {number} release{'' if number == 1 else 's'} on record"
+        releases = count_text(len(quote.derivable.releases), "release")
+        source = f"derived from {releases} on record"
         paid = f"ε {quote.epsilon}, {expected_text(quote)}"
         chosen = "instead of" if quote.derivable.taken else "or"
         yield f"{quote.ppi}: {free} ({source}), {chosen} {paid}."

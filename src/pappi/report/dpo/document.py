@@ -17,6 +17,7 @@ from pappi.report.dpo.facts import Act, Chain, LogFacts, Look, Pack, ReleaseRow,
 from pappi.report.dpo.processing import BLANK, RecordLine, declared_facts, record_of_processing
 from pappi.report.dpo.promise import bounds_of, compared_text, late_data, not_covered
 from pappi.report.elements import Element, Node, TableCell, bdi, el, table
+from pappi.report.numbers import count_text
 from pappi.report.safe_text import shortened
 from pappi.report.style import DPO_CSS, PAGE_CSS, document_html
 from pappi.report.wording import epsilons_text
@@ -269,8 +270,8 @@ def _releases(rows: Sequence[ReleaseRow]) -> Element:
     if not rows:
         return el("p", "Nothing has been charged for this log yet.")
     charged, reserved = sum(row.charged for row in rows), sum(row.reserved for row in rows)
-    reservations = f" and {_counted(reserved, 'reservation')}" if reserved else ""
-    caption = f"{_counted(charged, 'charge')}{reservations} in {_counted(len(rows), 'row')}"
+    reservations = f" and {count_text(reserved, 'reservation')}" if reserved else ""
+    caption = f"{count_text(charged, 'charge')}{reservations} in {count_text(len(rows), 'row')}"
     if any(row.queries > 1 for row in rows):
         caption += "; rows are grouped, and `pappi trail` lists each release"
     headers = ("Indicator", "Asked by", "Asked on", "Covers", "Mechanism", "ε each", "Cells",
@@ -320,10 +321,6 @@ def _days(first: object, last: object = None) -> TableCell:
     return days
 
 
-def _counted(count: int, thing: str) -> str:
-    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
-
-
 def _some(names: Sequence[str], of: int = 0) -> str:
     return listed_up_to([shortened(name, _LETTERS) for name in names], _NAMED, of)
 
@@ -359,7 +356,7 @@ def _looks(looks: Sequence[Look]) -> Element:
         for look in shown
     ]
     headers = ("Entry", "When (UTC)", "By", "Indicators")
-    caption = f"{_counted(len(shown), 'view')} of exact values, oldest first"
+    caption = f"{count_text(len(shown), 'view')} of exact values, oldest first"
     views = _table(caption, headers, rows, numbers=(0,), words=(1,))
     rest = _rest(len(looks) - len(shown), "earlier views", "pappi trail")
     return el("div", _lookers(looks), views, rest)
@@ -387,7 +384,7 @@ def _acts(acts: Sequence[Act]) -> Element:
         for act in shown
     ]
     headers = ("Entry", "When (UTC)", "Log", "What", "By")
-    caption = f"{_counted(len(shown), 'act')}, oldest first"
+    caption = f"{count_text(len(shown), 'act')}, oldest first"
     rest = _rest(len(acts) - len(shown), "earlier acts", "pappi trail")
     return el("div", _table(caption, headers, rows, numbers=(0,), words=(1,)), rest)
 

@@ -22,6 +22,7 @@ from pappi.report import (
     budget_gauge,
     compared,
     comparison_lines,
+    count_text,
     csv_text,
     describe_log,
     horizon_text,
@@ -66,9 +67,8 @@ def price_text(price: Price) -> str:
     """
     if price.is_free:
         return "free: already released"
-    figures = f"{price.figures:,} new figure{'' if price.figures == 1 else 's'}"
     aside = ", partly reserved earlier" if price.reserved else ""
-    return f"{figures}, {_in_blocks(price)}{aside}"
+    return f"{count_text(price.figures, 'new figure')}, {_in_blocks(price)}{aside}"
 
 
 def paid_text(paid: Price, budget: Sequence[BudgetLine]) -> str:
