@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pappi.cli.options import AS_JSON, Command, open_workspace, options, workspace_option
+from pappi.cli.options import AS_JSON, Command, open_workspace, options, save, workspace_option
 from pappi.errors import InputError, UsageError
 from pappi.report import (
     count_text,
@@ -456,10 +456,7 @@ def import_(
     if write is not None:
         from pappi.custody import declaration_text
 
-        try:
-            write.write_text(declaration_text(imported.declaration), encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{write} cannot be written: {error.strerror}") from None
+        save(declaration_text(imported.declaration), write, force=True)
     if as_json:
         report = imported.report
         click.echo(

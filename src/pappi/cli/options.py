@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pappi.errors import InputError, LedgerBroken
+from pappi.errors import InputError, LedgerBroken, UsageError
 from pappi.ppinot import Catalogue, definitions_in
 
 if TYPE_CHECKING:
@@ -133,6 +133,21 @@ def write_private(path: Path, text: str) -> None:
             file.write(text)
     except OSError as problem:
         raise InputError(f"{path} cannot be written: {problem.strerror}") from None
+
+
+def save(text: str, path: Path | None, *, force: bool) -> None:
+    """Writes a file, or to standard output; a file that exists already only if that is wanted."""
+    if path is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        hint = "overwrite it with --force"
+        raise UsageError(f"{path} already exists", hint=hint) from None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or 'cannot be written'}") from None
 
 
 def now() -> str:

@@ -14,9 +14,10 @@ from pappi.cli.options import (
     open_workspace,
     options,
     print_json,
+    save,
     workspace_option,
 )
-from pappi.errors import DefinitionError, LedgerBroken, NotUnderstood, UsageError, WorkspaceError
+from pappi.errors import DefinitionError, LedgerBroken, NotUnderstood, WorkspaceError
 from pappi.mechanisms import mechanism_names
 from pappi.ppinot import (
     FORMATS,
@@ -168,7 +169,7 @@ def show(catalogue: Path, ppi_id: str | None, svg: Path | None) -> None:
         if len(shown) > 1:
             names = ", ".join(ppi.id for ppi in shown[:8])
             raise click.UsageError(f"a picture shows one PPI: name it after the file ({names})")
-        svg.write_text(ppi_svg(shown[0]), encoding="utf-8")
+        save(ppi_svg(shown[0]), svg, force=True)
     click.echo("\n\n".join(ppi_text(ppi) for ppi in shown))
 
 
@@ -265,18 +266,3 @@ def remarks_on(catalogue: Catalogue, text: str, notation: str) -> Iterator[str]:
     if ignored:
         fields = ", ".join(ignored)
         yield f"note: Java PPINOT does not know the fields {fields} and will ignore them"
-
-
-def save(text: str, path: Path | None, *, force: bool) -> None:
-    """Writes a file, or to standard output; a file that exists already only if that is wanted."""
-    if path is None:
-        click.echo(text, nl=False)
-        return
-    try:
-        with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except FileExistsError:
-        hint = "overwrite it with --force"
-        raise UsageError(f"{path} already exists", hint=hint) from None
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or 'cannot be written'}") from None

@@ -37,7 +37,14 @@ from pappi.custody.imports import (
 )
 from pappi.custody.names import Selection, refuse_unwithdrawable, select_names
 from pappi.custody.removal import Removal, Removed
-from pappi.custody.trail import ChargePage, Spending, charges_before, gather_pack, spending_of
+from pappi.custody.trail import (
+    ChargePage,
+    Spending,
+    charges_before,
+    done_by,
+    gather_pack,
+    spending_of,
+)
 from pappi.errors import Conflict, NotFound, UsageError
 from pappi.eventlog import EventReader, Profile
 from pappi.ledger import ChargeRecord, Entry, EntryKind, Ledger, Mark, Verification, no_progress
@@ -84,6 +91,11 @@ class TrailEntry:
     at: str
     kind: str
     what: Mapping[str, JSON]
+
+    @property
+    def by(self) -> str:
+        """Who did it: an owner, or the analyst who pays; empty if nobody is named."""
+        return done_by(self.what)
 
 
 @dataclass(frozen=True, slots=True)

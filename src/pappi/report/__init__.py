@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         describe_log,
         describe_vocabulary,
         horizon_text,
+        key_state,
     )
     from pappi.report.dpo.document import dpo_body, dpo_html
     from pappi.report.dpo.facts import (

@@ -18,6 +18,7 @@ from pappi.report import (
     budget_text,
     describe_log,
     el,
+    key_state,
     painted,
     printable,
     shortened,
@@ -236,7 +237,7 @@ def _choices(form_error: FormError) -> list[dict[str, object]]:
 
 def _order(key: KeyRecord) -> tuple[bool, float]:
     """Valid keys first, then the newest first."""
-    return _state(key) != "valid", -key.created.timestamp()
+    return key_state(key, now()) != "valid", -key.created.timestamp()
 
 
 def _row(key: KeyRecord, bearer: Bearer) -> dict[str, object]:
@@ -248,15 +249,9 @@ def _row(key: KeyRecord, bearer: Bearer) -> dict[str, object]:
         "rights": "all" if has_all else ", ".join(sorted(key.rights)),
         "issued": f"{key.created:%Y-%m-%d}",
         "expires": "never" if key.expires is None else f"{key.expires:%Y-%m-%d}",
-        "state": _state(key),
+        "state": key_state(key, now()),
         "mine": key.id == bearer.record.id,
     }
-
-
-def _state(key: KeyRecord) -> str:
-    if key.revoked:
-        return "revoked"
-    return "expired" if key.expires is not None and key.expires <= now() else "valid"
 
 
 # --- one log, with deletion in two steps --------------------------------------------------

@@ -134,7 +134,7 @@ def _row(entry: TrailEntry, before: Mapping[str, JSON] | None) -> TrailRow:
         at=entry.at,
         time=shown_time(entry.at),
         kind=entry.kind,
-        by=str(entry.what.get("by") or entry.what.get("analyst") or ""),
+        by=entry.by,
         words=entry_text(entry.kind, entry.what, before),
     )
 
