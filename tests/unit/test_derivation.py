@@ -16,7 +16,7 @@ from pappi.errors import PappiError, UsageError
 from pappi.mechanisms import MOST_BINS, ReadOffBins
 from pappi.planning.measurements import Request
 from pappi.ppinot import Catalogue, Ppi, parse_catalogue
-from pappi.report import answer_record, flat_record, quote_record, set_lines
+from pappi.report import answer_record, flat_records, quote_record, set_lines
 from pappi.session import Workspace, from_wire, to_wire
 from pappi.store import open_workspace
 from pappi.values import (
@@ -248,7 +248,7 @@ def test_a_derived_answer_says_so_everywhere(workspace: Workspace) -> None:
     assert [each["release"] for each in answer_record(answer)["derived_from"]] == [
         source.number for source in answer.derived_from
     ]
-    assert flat_record(answer)["derived_from"].count(" ") == 2
+    assert flat_records([answer])[0]["derived_from"].count(" ") == 2
     read = from_wire(Answer, to_wire(answer))
     assert read == replace(answer, likelihood=None)
 

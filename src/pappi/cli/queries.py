@@ -266,7 +266,8 @@ def release(
     elif as_csv:
         click.echo(report.csv_text(report.flat_records(answers, smoothed=smooth)), nl=False)
     else:
-        show_release(series, before, budget_lines)
+        _print_tables(series)
+        show_cost(series, before, budget_lines)
 
 
 @click.command()
@@ -433,14 +434,6 @@ def _print_tables(series: Iterable[Series]) -> None:
     out = console()
     for ppi in series:
         out.print(report.answers_table(ppi))
-
-
-def show_release(
-    series: Sequence[Series], before: Sequence[BudgetLine], after: Sequence[BudgetLine]
-) -> None:
-    """Tables of values, then what it cost and what is left."""
-    _print_tables(series)
-    show_cost(series, before, after)
 
 
 def show_cost(

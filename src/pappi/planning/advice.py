@@ -168,7 +168,7 @@ def _shown(ppi: Ppi, length: float) -> str:
 def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[Alternative, ...]:
     """Queries near to this one that decide, the cheapest first; `among` are all that are asked."""
     single = [
-        *_working([_dearer(plan.ppi)], log),
+        *_working([("give it more ε", plan.ppi)], log),
         *_first_working(_longer(plan.ppi, log), plan.epsilon, log),
         *_working(_other_functions(plan.ppi, log), log),
         *_working(_verdict_only(plan.ppi), log),
@@ -214,7 +214,8 @@ def _working(candidates: Sequence[_Changed], log: PublicLog) -> Iterator[Alterna
         least = least_epsilon(_alone(ppi, log), log.terms.block_budget)
         if least is not None:
             epsilon, (plan,) = least
-            yield _alternative(words, plan, epsilon, Catalogue(log.name, (_at(ppi, epsilon),)))
+            catalogue = Catalogue(log.name, (replace(ppi, epsilon=epsilon),))
+            yield _alternative(words, plan, epsilon, catalogue)
 
 
 def _first_working(
@@ -234,10 +235,6 @@ def _first_working(
 
 def _alone(ppi: Ppi, log: PublicLog) -> Callable[[Epsilon], Sequence[Plan]]:
     return lambda epsilon: (plan_alone(ppi, epsilon, log),)
-
-
-def _at(ppi: Ppi, epsilon: Epsilon) -> Ppi:
-    return replace(ppi, epsilon=epsilon)
 
 
 def _alternative(words: str, plan: Plan, epsilon: Epsilon, catalogue: Catalogue) -> Alternative:
@@ -265,10 +262,6 @@ def _written(catalogue: Catalogue) -> str:
         return write_yaml(catalogue)
     except DefinitionError:
         return ""
-
-
-def _dearer(ppi: Ppi) -> _Changed:
-    return "give it more ε", ppi
 
 
 _LONGER = (Calendar.WEEK, Calendar.MONTH, Calendar.QUARTER, Calendar.YEAR)

@@ -125,7 +125,8 @@ def plan_error_law(plan: Plan) -> ErrorLaw | None:
         return law
     if isinstance(view, Change | Between):
         return law_of_difference(law) if view.by is By.DIFFERENCE else None
-    laws = [law, *(each for number in _sizes(plan) if (each := _law_of(plan, number)) is not None)]
+    windows = (figures_law(_copies(plan, number)) for number in _sizes(plan))
+    laws = [law, *(window for window in windows if window is not None)]
     if isinstance(view, Rolling):
         return laws[-1]
     # To date there are short windows and long ones: what is promised holds for all.
@@ -165,10 +166,6 @@ def _most_to_date(view: ToDate, grid: Grid) -> int:
 def _copies(plan: Plan, number: int) -> Plan:
     added = added_plan([plan] * number, [_blank(plan)] * number)
     return plan if added is None else added[0]
-
-
-def _law_of(plan: Plan, number: int) -> ErrorLaw | None:
-    return figures_law(_copies(plan, number))
 
 
 def law_of_difference(law: ErrorLaw) -> ErrorLaw:

@@ -60,9 +60,7 @@ if TYPE_CHECKING:
     from pappi.report.records import (
         answer_record,
         exact_record,
-        flat_record,
         flat_records,
-        flat_smoothed_record,
         quote_record,
         smoothed_record,
     )

@@ -80,11 +80,12 @@ def report_html(
     )
     if any(ppi.rehearsed for ppi in series):
         closing = "Made by PaPPI. These figures are made up; a real release would look like this."
+    described = [(el("dt", bdi(label)), el("dd", bdi(text))) for label, text in facts]
     header = (
         el("p", f"Generated {generated}", class_="muted"),
         _warning(series),
         _promise([answer for ppi in series for answer in ppi.answers], budget),
-        _facts(facts) if facts else None,
+        el("dl", *(node for pair in described for node in pair)) if facts else None,
     )
     main = (
         _overview(series),
@@ -130,11 +131,6 @@ def _warning(series: Sequence[Series]) -> Element | None:
     """Says first that figures are rehearsed, if they are."""
     texts = dict.fromkeys(ppi.warning for ppi in series if ppi.warning)
     return el("p", *(el("strong", text) for text in texts), role="note") if texts else None
-
-
-def _facts(facts: Sequence[tuple[str, str]]) -> Element:
-    pairs = [(el("dt", bdi(label)), el("dd", bdi(text))) for label, text in facts]
-    return el("dl", *(node for pair in pairs for node in pair))
 
 
 # --- all PPIs at a glance -------------------------------------------------------------
