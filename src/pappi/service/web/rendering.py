@@ -27,7 +27,8 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pappi.report import DPO_CSS, PAGE_CSS, Element, budget_gauge, gauge_table, printable, prose
+from pappi import report
+from pappi.report import DPO_CSS, PAGE_CSS, Element, budget_gauge, gauge_table, printable
 from pappi.service.keys import SIGN_IN, STATIC, is_home, is_page
 from pappi.service.problems import MEDIA_TYPE, Audience, Fault
 from pappi.values import BudgetLine
@@ -81,7 +82,7 @@ def _templates() -> Environment:
         finalize=_harmless,
     )
     templates.globals["asset"] = asset_address
-    templates.globals["prose"] = prose
+    templates.globals["report"] = report
     return templates
 
 

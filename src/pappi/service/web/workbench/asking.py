@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
+from pappi import report
 from pappi.checkpoint import MOST_AT_ACCURACY, Price, catalogue_of, refuse_too_many
 from pappi.errors import Conflict, NotAuthenticated, NotFound, PappiError, TellsNothing
 from pappi.ledger import Forecast
@@ -21,29 +22,6 @@ from pappi.ppinot import (
     parse_definitions,
     sentence,
     write_yaml,
-)
-from pappi.report import (
-    alternative_cells,
-    assumption_text,
-    at_most_text,
-    chance_text,
-    cheapest_text,
-    composition_figure,
-    composition_table,
-    error_caption,
-    error_figure,
-    error_table,
-    expected_text,
-    forecast_lines,
-    least_left,
-    mostly_text,
-    nothing_text,
-    percent,
-    set_lines,
-    star_lines,
-    three_digits,
-    typical_text,
-    with_unit,
 )
 from pappi.service.keys import Asking, Bearer
 from pappi.service.models import Name
@@ -118,14 +96,14 @@ class PpiPreview:
 
     @property
     def share(self) -> str:
-        return "nothing" if self.forecast is None else percent(self.forecast.share)
+        return "nothing" if self.forecast is None else report.percent(self.forecast.share)
 
     @property
     def lasts(self) -> tuple[str, ...]:
         if self.forecast is None:
             follows = self.quote.derivable is not None
             return (_FOLLOWS if follows else "Already released: repeating it is free.",)
-        return forecast_lines(self.forecast)
+        return report.forecast_lines(self.forecast)
 
     @property
     def slider(self) -> dict[str, object] | None:
@@ -161,19 +139,15 @@ class CataloguePreview:
         return price_text(self.price)
 
     @property
-    def set_lines(self) -> list[str]:
-        return set_lines([preview.quote for preview in self.ppis])
-
-    @property
-    def star_lines(self) -> list[str]:
-        return star_lines(preview.quote for preview in self.ppis)
+    def quotes(self) -> list[Quote]:
+        return [preview.quote for preview in self.ppis]
 
     @property
     def lasts(self) -> tuple[str, ...]:
         """How long the budget lasts for several PPIs together; a single one says it itself."""
         if self.together is None or len(self.ppis) == 1:
             return ()
-        return forecast_lines(self.together)
+        return report.forecast_lines(self.together)
 
     @property
     def nothing(self) -> list[str]:
@@ -221,7 +195,7 @@ def preview_of(
         for number, ((ppi, quote), forecast) in enumerate(zip(settled, forecasts, strict=True))
     )
     price, together = session.price(chosen), session.outlook(chosen)
-    return CataloguePreview(chosen, ppis, price, together, least_left(lines))
+    return CataloguePreview(chosen, ppis, price, together, report.least_left(lines))
 
 
 def _settled(
@@ -263,7 +237,7 @@ def _ladder(
         {
             "within": _margin_text(margin, quote),
             "epsilon": epsilon,
-            "share": percent(cells * float(epsilon) / limit) if limit else "all",
+            "share": report.percent(cells * float(epsilon) / limit) if limit else "all",
             "fits": cells * float(epsilon) <= left,
         }
         for epsilon, margin in zip(_LADDER, margins, strict=True)
@@ -272,19 +246,9 @@ def _ladder(
 
 
 def _margin_text(margin: float, quote: Quote) -> str:
-    return f"±{with_unit(three_digits(margin), quote.unit)}"
+    return f"±{report.with_unit(report.three_digits(margin), quote.unit)}"
 
 
-# What the template renders for each PPI.
-_DRAWN = {
-    draw.__name__: draw
-    for draw in (
-        *(sentence, composition_figure, composition_table),
-        *(error_figure, error_table, error_caption, assumption_text, expected_text, at_most_text),
-        *(typical_text, mostly_text, star_lines, nothing_text, chance_text, cheapest_text),
-        alternative_cells,
-    )
-}
 _PLACE = "definitions"
 _NUMBERED = re.compile(r"(accuracy|take|instead)-(\d{1,3})")
 
@@ -389,7 +353,7 @@ class AskingView(View):
             preview=preview,
             problem=None if fault is None else fault.record(),
             changed=changed,
-            **_DRAWN,
+            sentence=sentence,
         )
 
 

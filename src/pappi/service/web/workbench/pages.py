@@ -19,13 +19,9 @@ from pappi.errors import NotFound, PappiError, TellsNothing
 from pappi.ppinot import Catalogue, parse_catalogue
 from pappi.report import (
     Element,
-    budget_gauge,
-    compared,
     comparison_lines,
     count_text,
     csv_text,
-    describe_log,
-    horizon_text,
     left_text,
     series_card,
 )
@@ -86,8 +82,6 @@ def _in_blocks(price: Price) -> str:
 
 # --- logs ---------------------------------------------------------------------------------
 
-# A card shows the latest blocks; the log's own page shows all of them.
-_LATEST = 12
 _ROWS = 60
 
 
@@ -100,29 +94,9 @@ class LogCard:
     queries: int = 0
 
     @property
-    def gauge(self) -> Element:
-        return budget_gauge(self.lines[-_LATEST:])
-
-    @property
-    def whole_gauge(self) -> Element:
-        return budget_gauge(self.lines)
-
-    @property
     def protects(self) -> str:
         unit = self.log.terms.unit
         return "each case" if unit.column is None else f"each “{unit.column}”"
-
-    @property
-    def compared(self) -> str:
-        return compared([self.log.terms.adjacency], self.log.terms.unit)
-
-    @property
-    def days(self) -> str:
-        return horizon_text(self.log)
-
-    @property
-    def facts(self) -> tuple[tuple[str, str], ...]:
-        return describe_log(self.log)
 
 
 class LogsView(View):
