@@ -118,7 +118,7 @@ class OverviewView(ConsoleView):
             bearer,
             form_error,
             done=done,
-            logs=[_card(log, custody) for log in on_page],
+            cards=[_card(log, custody) for log in on_page],
             page=page,
             more=len(logs) > page * _LOGS,
             charges=charge_rows(latest.charges)[:_ROWS],
@@ -126,21 +126,16 @@ class OverviewView(ConsoleView):
 
 
 def _card(log: LogDeclaration, custody: Custody) -> dict[str, object]:
-    """One log, in a few numbers."""
+    """One log at a glance."""
     spending = custody.spending(log.name)
     lines = spending.lines[-_BLOCKS:]
     return {
-        "name": log.name,
+        "log": log,
         "address": log_address(log.name),
-        "sealed": "" if log.public.first == log.public.until else str(log.public.until),
-        "unit": str(log.terms.unit),
-        "blocks": str(log.terms.blocks),
         "tightest": min(spending.lines, key=lambda line: line.left, default=None),
         "used": spending.in_all.used,
-        "total": log.terms.total_budget,
+        "lines": lines,
         "strip": budget_strip(lines),
-        "first": lines[0].block if lines else "",
-        "last": lines[-1].block if lines else "",
         "analysts": [spent.analyst for spent in spending.analysts if spent.per_block is not None],
     }
 

@@ -54,7 +54,7 @@ def cards_of(series: Sequence[Series]) -> list[Element]:
 def price_text(price: Price) -> str:
     """For a button: what pressing it costs.
 
-    >>> from pappi.values.epsilon import ZERO
+    >>> from pappi.values import ZERO, Epsilon
     >>> price_text(Price(0, 0, 0, ZERO, ZERO, ""))
     'free: already released'
     >>> tenth = Epsilon.of("0.1")
