@@ -55,8 +55,8 @@ class SentenceShape:
     def pieces(self, vocabulary: Vocabulary) -> tuple[str | Blank, ...]:
         """The words and blanks of the sentence, in order."""
         blanks = {blank.name: blank for blank in self.blanks(vocabulary)}
-        words_and_names = enumerate(_BLANK.split(self.sentence))  # by turns
-        return tuple(blanks[piece] if n % 2 else piece for n, piece in words_and_names)
+        by_turns = enumerate(_BLANK.split(self.sentence))  # words, which may be none, and a name
+        return tuple(blanks[piece] if n % 2 else piece for n, piece in by_turns if piece)
 
 
 _BLANK = re.compile(r" ?\{(\w+)\} ?")
