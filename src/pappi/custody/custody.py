@@ -273,12 +273,14 @@ class Custody:
         with self._opened() as (_, registry):
             return registry.log(name)
 
-    def grant(self, name: str, per_block: Epsilon, total: Epsilon | None = None) -> LogDeclaration:
+    def grant(
+        self, name: str, per_block: Epsilon, total_budget: Epsilon | None = None
+    ) -> LogDeclaration:
         """Set what each block of a log, and all together, may spend; what is spent stays spent."""
-        if per_block.nano == 0 or (total is not None and total.nano == 0):
+        if per_block.nano == 0 or (total_budget is not None and total_budget.nano == 0):
             raise UsageError("a budget of 0 allows no answers", hint="grant e.g. 2")
         with self._session.ledger() as ledger:
-            return self._change(ledger, name, lambda log: log.with_budget(per_block, total))
+            return self._change(ledger, name, lambda log: log.with_budget(per_block, total_budget))
 
     def grant_analyst(self, name: str, analyst: str, per_block: Epsilon) -> Grant:
         """Let an analyst query a log and spend up to this much of each block's budget."""
