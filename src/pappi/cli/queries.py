@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -67,9 +66,6 @@ _of_a_release = (
 )
 
 
-AnyCommand = Callable[..., Any]
-
-
 @dataclass(frozen=True, slots=True)
 class _Query:
     """What a command asks: the PPIs chosen from a catalogue, at which ε, and in which session."""
@@ -79,30 +75,25 @@ class _Query:
     total: str | None
     session: LocalSession
 
+    @classmethod
+    def of(
+        cls,
+        catalogue: Path,
+        only: Sequence[str],
+        epsilon: str | None,
+        total: str | None,
+        workspace: str | None,
+    ) -> _Query:
+        """By what its options say."""
+        if epsilon is not None and total is not None:
+            raise click.UsageError("use either --epsilon or --total, not both")
+        chosen = chosen_catalogue(catalogue, only, total)
+        return cls(chosen, epsilon, total, open_workspace(workspace).checkpoint())
 
-def _query(*more: Callable[[AnyCommand], AnyCommand]) -> Callable[[Command], Command]:
-    """The options that make up a `_Query`, with which the command is called, and more options."""
 
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def asking(
-            catalogue: Path,
-            only: Sequence[str],
-            epsilon: str | None,
-            total: str | None,
-            workspace: str | None,
-            **others: object,
-        ) -> None:
-            if epsilon is not None and total is not None:
-                raise click.UsageError("use either --epsilon or --total, not both")
-            chosen = chosen_catalogue(catalogue, only, total)
-            session = open_workspace(workspace).checkpoint()
-            command(_Query(chosen, epsilon, total, session), **others)
-
-        given = options(CATALOGUE, _ONLY, EPSILON, TOTAL, *more, workspace_option, AS_JSON)
-        return cast("Command", given(asking))
-
-    return decorate
+def _query_options(*more: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Those of a `_Query`, and more."""
+    return options(CATALOGUE, _ONLY, EPSILON, TOTAL, *more)
 
 
 @click.command()
@@ -122,7 +113,7 @@ def exact(catalogue: Path, only: Sequence[str], workspace: str | None, *, as_jso
 
 
 @click.command()
-@_query(
+@_query_options(
     click.option(
         "--accuracy",
         metavar="MARGIN",
@@ -137,17 +128,20 @@ def exact(catalogue: Path, only: Sequence[str], workspace: str | None, *, as_jso
     click.option(
         "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page to FILE."
     ),
+    workspace_option,
+    AS_JSON,
 )
 def preview(
-    query: _Query,
     accuracy: str | None,
     svg: Path | None,
     html: Path | None,
     *,
     options: bool,
     as_json: bool,
+    **given: Any,  # noqa: ANN401 - options of a query
 ) -> None:
     """Show the cost and expected error of every PPI. Reads no data and spends nothing."""
+    query = _Query.of(**given)
     chosen, epsilon, session = query.catalogue, query.epsilon, query.session
     if accuracy is not None and (epsilon is not None or query.total is not None):
         raise click.UsageError("use --epsilon, --total or --accuracy, one of them")
@@ -174,12 +168,13 @@ def preview(
 
 
 @click.command()
-@_query()
-def advise(query: _Query, *, as_json: bool) -> None:
+@_query_options(workspace_option, AS_JSON)
+def advise(*, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - options of a query
     """Show which PPIs are likely to decide, and what to ask instead.
 
     Reads no data and spends nothing.
     """
+    query = _Query.of(**given)
     quotes = query.session.advise(query.catalogue, query.epsilon)
     if as_json:
         print_json({"quotes": [report.quote_record(quote) for quote in quotes]})
@@ -192,17 +187,18 @@ def advise(query: _Query, *, as_json: bool) -> None:
 
 
 @click.command()
-@_query(*_of_a_release)
+@_query_options(*_of_a_release, workspace_option, AS_JSON)
 def rehearse(
-    query: _Query,
     svg: Path | None,
     html: Path | None,
     *,
     smooth: bool,
     as_csv: bool,
     as_json: bool,
+    **given: Any,  # noqa: ANN401 - options of a query
 ) -> None:
     """Show what a release would look like, on made-up cases. Reads no data and spends nothing."""
+    query = _Query.of(**given)
     chosen, session = query.catalogue, query.session
     for folder in (svg, html.parent if html else None):
         make_folder(folder)
@@ -220,7 +216,7 @@ def rehearse(
 
 
 @click.command()
-@_query(
+@_query_options(
     *_of_a_release,
     click.option(
         "--whole",
@@ -234,9 +230,10 @@ def rehearse(
         default=None,
         help="Always (or never) derive answers from earlier releases. [default: if as accurate]",
     ),
+    workspace_option,
+    AS_JSON,
 )
 def release(
-    query: _Query,
     whole: str | None,
     svg: Path | None,
     html: Path | None,
@@ -246,10 +243,12 @@ def release(
     as_json: bool,
     anyway: bool,
     derived: bool | None,
+    **given: Any,  # noqa: ANN401 - options of a query
 ) -> None:
     """Charge the budget and release every PPI; earlier releases are repeated for free."""
     if whole is not None and not smooth:
         raise click.UsageError("--whole needs --smooth")
+    query = _Query.of(**given)
     chosen, session = query.catalogue, query.session
     for folder in (svg, html.parent if html else None):
         make_folder(folder)
