@@ -101,7 +101,7 @@ def filled(root: Path, entries: int, url: str | None = None) -> None:
     workspace.checkpoint("analyst0").release(read_definitions(CLAIMS.catalogue_path), "0.1")
     known = workspace.custody.charges(LOG)
     blocks = sorted({account for one in known for account in one.charge.accounts})
-    question = known[0].charge.question
+    question = known[0].charge.query
     workspace.close()
     began = time.monotonic()
     files = WorkspaceFiles(root)

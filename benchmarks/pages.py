@@ -60,9 +60,9 @@ def looks(served: Serving, analyst: Visitor, owner: Visitor) -> Iterator[tuple[s
         "/workbench",
         "/workbench/logs/claims",
         "/workbench/logs/claims/ask",
-        "/workbench/questions",
-        f"/workbench/questions/{kept.id}",
-        f"/workbench/questions/{kept.id}?smooth=1",
+        "/workbench/queries",
+        f"/workbench/queries/{kept.id}",
+        f"/workbench/queries/{kept.id}?smooth=1",
     ):
         yield path, analyst, lambda path=path: analyst.get(path)  # type: ignore[misc]
     ask = "/workbench/logs/claims/ask"

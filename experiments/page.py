@@ -15,9 +15,10 @@ _WIDER = "header,main,footer{max-width:72rem}"
 def page(sections: Sequence[Section], about: str) -> str:
     return document_html(
         TITLE,
-        el("header", el("h1", TITLE), el("p", about, class_="muted")),
-        el("main", *(_section(section) for section in sections)),
-        el("footer", el("p", "Simulated with fixed seeds: nothing here is a release.")),
+        (el("p", about, class_="muted"),),
+        [_section(section) for section in sections],
+        skip="experiments",
+        closing="Simulated with fixed seeds: nothing here is a release.",
         style=PAGE_CSS + _WIDER,
     )
 

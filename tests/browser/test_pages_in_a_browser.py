@@ -24,7 +24,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 def compose(visit: Visit, name: str, longest: str = "20") -> None:
     page = visit.page
-    page.get_by_role("link", name="Ask a question").click()
+    page.get_by_role("link", name="New query").click()
     page.get_by_label("longest time that counts").fill(longest)
     page.get_by_label("direction of the target").select_option("below")
     page.get_by_label("target", exact=True).fill("7")
@@ -134,7 +134,7 @@ def test_two_figures_are_compared_by_keyboard_and_without_a_script(stage: Stage)
     with stage.visit(stage.workbench, script=False) as visit:
         visit.sign_in(analyst)
         page = visit.page
-        page.get_by_role("link", name="My questions").click()
+        page.get_by_role("link", name="My queries").click()
         page.get_by_role("link", name="Mean sojourn time").click()
         page.get_by_label("period", exact=True).focus()
         page.keyboard.type("2025-08")

@@ -51,7 +51,7 @@ def workbench_tour(stage: Stage, visit: Visit, key: str) -> Iterator[str]:
     yield "workbench"
     page.get_by_role("link", name="About this log").click()
     yield "workbench-log"
-    page.get_by_role("link", name="Ask a question").click()
+    page.get_by_role("link", name="New query").click()
     page.get_by_label("One sentence").fill(_OWN_WORDS)
     page.get_by_role("button", name="What could this mean?").click()
     yield "workbench-own-words"
@@ -63,8 +63,8 @@ def workbench_tour(stage: Stage, visit: Visit, key: str) -> Iterator[str]:
     yield "workbench-ask"
     page.get_by_role("button", name="Rehearse it first").click()
     yield "workbench-rehearsal"
-    page.get_by_role("link", name="My questions").click()
-    yield "workbench-questions"
+    page.get_by_role("link", name="My queries").click()
+    yield "workbench-queries"
     page.get_by_role("link", name="Mean sojourn time").click()
     yield "workbench-answer"
     page.get_by_role("button", name="Compare periods").click()

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import httpx
 import pytest
@@ -16,6 +17,7 @@ from pappi.errors import UsageError
 from pappi.service import Settings
 from pappi.service.keys import Bearer
 from pappi.service.limits import BEARER, Bodies, Buckets, Turns
+from pappi.session import Workspace
 from pappi.values import KeyRecord, Role
 from tests.service.served import SOJOURN, ask, served
 
@@ -216,7 +218,8 @@ def asked_by(names: list[str], app: ASGIApp) -> ASGIApp:
     async def admitted(scope: Scope, receive: Receive, send: Send) -> None:
         name = next(left)
         now = datetime(2025, 1, 1, tzinfo=UTC)
-        scope[BEARER] = Bearer(KeyRecord(name, Role.ANALYST, name, frozenset(), now, None), "")
+        key = KeyRecord(name, Role.ANALYST, name, frozenset(), now, None)
+        scope[BEARER] = Bearer(key, "", cast("Workspace", None))
         await app(scope, receive, send)
 
     return admitted

@@ -229,7 +229,7 @@ def test_every_reply_to_a_person_forbids_what_is_not_from_here(service: Served) 
 
 def test_failures_on_pages_are_pages_with_their_status(service: Served) -> None:
     with Visitor(service.analyst, service.alice) as visitor:
-        for path in ("/workbench/nothing", "/workbench/logs/unknown", "/workbench/questions/none"):
+        for path in ("/workbench/nothing", "/workbench/logs/unknown", "/workbench/queries/none"):
             reply = visitor.get(path)
             assert reply.status_code == 404, path
             assert reply.headers["content-type"].startswith("text/html")
@@ -299,7 +299,7 @@ def test_signing_in_again_ends_the_session_before(service: Served, origin: str) 
 @pytest.mark.parametrize(
     ("referer", "back"),
     [
-        (f"{HERE}/workbench/questions?after=1", ["/workbench/questions"]),
+        (f"{HERE}/workbench/queries?after=1", ["/workbench/queries"]),
         (f"{HERE}/console", []),
         (f"{HERE}//elsewhere.example/workbench", []),
         ("http://elsewhere.example/workbench", []),

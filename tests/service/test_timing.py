@@ -197,11 +197,11 @@ class Simulated:
         self.analyst = analyst_app(workspace, frame=frame)
         self.owner = owner_app(workspace, frame=frame)
         self._place = place
-        one = f"/workbench/questions/{place.kept}"
+        one = f"/workbench/queries/{place.kept}"
         self.pages = (
             "/workbench",
             f"/workbench/logs/{LOG}",
-            "/workbench/questions",
+            "/workbench/queries",
             f"{one}/figures.csv",
             f"{one}?smooth=true",
             one,
@@ -293,7 +293,7 @@ def test_results_on_record_as_soon_as_they_are_drawn_are_caught(
     monkeypatch.setattr(Frame, "paced", lambda _, workspace: workspace)
     quick, slow = (histories.released(each, polls=SEEN_AT) for each in (QUICK, SLOW))
     found = differences(quick, slow)
-    one = f"/workbench/questions/{histories.place.kept}"
+    one = f"/workbench/queries/{histories.place.kept}"
     seen = {f"GET {one}", f"GET {one}?smooth=true", f"GET {one}/figures.csv"}
     assert seen <= found
     # A second request is told whether the first one is on record, a turn is free for another,

@@ -126,7 +126,7 @@ def test_a_release_is_charged_once_and_shown_again_for_nothing(
     visitor: Visitor, service: Served
 ) -> None:
     page = released(visitor)
-    assert page.url.path.startswith("/workbench/questions/")
+    assert page.url.path.startswith("/workbench/queries/")
     assert page.status_code == 200
     assert "<svg" in page.text
     assert "Mean sojourn" in page.text
@@ -136,7 +136,7 @@ def test_a_release_is_charged_once_and_shown_again_for_nothing(
     assert spent(service.workspace) == Epsilon.of("0.3")
     again = visitor.get(page.url.path)
     assert again.text == page.text
-    assert "Mean sojourn" in visitor.get("/workbench/questions").text
+    assert "Mean sojourn" in visitor.get("/workbench/queries").text
     assert spent(service.workspace) == Epsilon.of("0.3")
 
 
@@ -198,7 +198,7 @@ def test_looking_never_charges_not_even_for_what_is_new(visitor: Visitor, servic
     door = service.workspace.checkpoint("alice")
     kept = door.save(parse_catalogue(asked["definitions"]))
     assert kept is not None
-    page = visitor.get(f"/workbench/questions/{kept.id}")
+    page = visitor.get(f"/workbench/queries/{kept.id}")
     assert "Not released yet" in page.text
     assert spent(service.workspace) == ZERO
 
@@ -221,7 +221,7 @@ def test_time_that_is_sealed_after_the_price_was_named_changes_the_price(
     assert "The price has changed" in page.text
     assert spent(service.workspace) == ZERO
     again = form_in(page, "/workbench/release")
-    assert visitor.post("/workbench/release", **again).url.path.startswith("/workbench/questions/")
+    assert visitor.post("/workbench/release", **again).url.path.startswith("/workbench/queries/")
 
 
 def test_the_price_of_several_ppis_counts_each_figure_once(visitor: Visitor) -> None:
@@ -356,7 +356,7 @@ def test_nobody_sees_another_analysts_questions(visitor: Visitor, service: Serve
     with Visitor(service.analyst, service.key(Role.ANALYST, "bob")) as bob:
         assert bob.get(page.url.path).status_code == 404
         assert bob.post(f"{page.url.path}/forget").status_code == 404
-        assert "Mean sojourn" not in bob.get("/workbench/questions").text
+        assert "Mean sojourn" not in bob.get("/workbench/queries").text
 
 
 def test_a_withdrawn_grant_hides_the_log_and_its_questions(

@@ -321,8 +321,8 @@ def test_a_reservation_is_held_until_it_is_charged_or_cancelled() -> None:
 
 
 def test_what_is_reserved_and_given_up_together_is_one_entry_each() -> None:
-    asked = [replace(charge(key, "0.1"), question={"ppi": key, "log": "x"}) for key in "abc"]
-    asked.append(replace(charge("d", "0.2"), question={"ppi": "a", "sealed": None}))
+    asked = [replace(charge(key, "0.1"), query={"ppi": key, "log": "x"}) for key in "abc"]
+    asked.append(replace(charge("d", "0.2"), query={"ppi": "a", "sealed": None}))
     entries = journal(
         (EntryKind.RESERVE, reserve_payload(asked)),
         (EntryKind.CANCEL, cancel_payload({"a": 2, "b": 2})),

@@ -20,6 +20,7 @@ from pappi import __version__
 from pappi.cli import main
 from pappi.cli.program import COMMANDS
 from pappi.cli.program import pappi as program
+from pappi.errors import UsageError
 from pappi.examples import write_csv, write_xes
 from pappi.examples.claims import simulate_claims
 from pappi.examples.hospital import simulate_hospital
@@ -294,6 +295,12 @@ def test_definitions_are_shown_as_sentence_tree_and_admissible_sets(run: Run) ->
     code, out, _ = run("ppi", "show", CATALOGUE)
     assert code == 0
     assert "admissible" in out
+
+
+def test_a_picture_that_cannot_be_written_is_one_clear_error(run: Run, tmp_path: Path) -> None:
+    code, _, errors = run("ppi", "show", CATALOGUE, "sojourn", "--svg", tmp_path / "no" / "x.svg")
+    assert code == UsageError.exit_code
+    assert "No such file or directory" in errors
 
 
 @pytest.mark.usefixtures("workspace")

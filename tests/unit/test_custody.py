@@ -59,7 +59,7 @@ def test_an_analyst_spends_no_more_than_their_share_of_a_block(workspace: Worksp
 def test_all_blocks_together_spend_no_more_than_the_total(workspace: Workspace) -> None:
     blocks = len(workspace.checkpoint().budget("small"))
     assert blocks > 1
-    workspace.grant("small", 1, total=Epsilon(Epsilon.of("0.1").nano * blocks))
+    workspace.grant("small", 1, total_budget=Epsilon(Epsilon.of("0.1").nano * blocks))
     workspace.checkpoint().release(catalogue(SOJOURN), "0.1")
     with pytest.raises(BudgetExceeded, match="all of small"):
         workspace.checkpoint().release(catalogue(SOJOURN), "0.001", anyway=True, derived=False)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 
-from pappi.report import describe_log, describe_vocabulary
+from pappi.report import describe_log, describe_vocabulary, key_state
 from pappi.values import (
     Adjacency,
     Bounds,
     CaseBorder,
     DefaultBounds,
     Epsilon,
+    KeyRecord,
     Kind,
     Per,
     PrivacyUnit,
     PublicLog,
+    Role,
     Vocabulary,
 )
 
@@ -81,3 +83,12 @@ def test_a_log_under_replace_and_one_without_sealed_time_say_so() -> None:
     )
     assert "number of cases" in rows["Neighbouring logs"]
     assert rows["Horizon"] == "from 2024-01-01; nothing is sealed yet"
+
+
+def test_a_key_that_has_expired_is_not_called_valid() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    key = KeyRecord("k", Role.ANALYST, "alice", frozenset(), now, now + timedelta(days=1))
+    assert key_state(key, now) == "valid"
+    assert key_state(key, now + timedelta(days=1)) == "expired"
+    assert key_state(replace(key, expires=None), now + timedelta(days=9_999)) == "valid"
+    assert key_state(replace(key, revoked=True), now) == "revoked"

@@ -396,7 +396,7 @@ def test_a_charge_without_a_result_is_shown_as_spent(workspace: Workspace) -> No
     charged = workspace.custody.charges("small")[0].charge
     office = LedgerSession(open_workspace(workspace.root))
     with office.ledger() as ledger:
-        again = Charge("k", charged.accounts, charged.amount, charged.question, charged.analyst)
+        again = Charge("k", charged.accounts, charged.amount, charged.query, charged.analyst)
         limits = {Account("small", account.block): Epsilon.of(1) for account in charged.accounts}
         ledger.charge([again], limits)
     office.close()

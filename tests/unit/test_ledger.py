@@ -192,7 +192,7 @@ def test_the_charges_of_a_log_are_listed_with_their_question_and_release(place: 
         ledger.record({"a": 1})
         released, pending = ledger.charges("hospital")
     assert released.charge == charge("a")
-    assert released.charge.question == {"ppi": "ppi of a"}
+    assert released.charge.query == {"ppi": "ppi of a"}
     assert released.at == released.released_at == "2025-01-01T00:00:00.000000+00:00"
     assert (pending.charge.key, pending.released_at) == ("b", None)
 

@@ -227,7 +227,7 @@ def test_a_reservation_is_the_charge_it_becomes() -> None:
         march.key,
         (Account("small", "2024-03"),),
         Epsilon.of("0.125"),
-        march.question,
+        march.query,
         "ann",
     )
     assert march in [charge_of(each) for each in of_kind(EntryKind.CHARGE)]

@@ -155,7 +155,7 @@ def _key_of(ppi: Ppi) -> str:
 def _question_of(ppi: Ppi) -> JSON:
     plan = planned(ppi, None, LOG.public)
     charge = releases_of(plan, LOG, "analyst")[0].charge
-    return [dict(charge.question), canonical_form(ppi.measure), canonical_form(ppi.scope)]
+    return [dict(charge.query), canonical_form(ppi.measure), canonical_form(ppi.scope)]
 
 
 def _tags(value: JSON) -> Iterator[str]:

@@ -30,10 +30,15 @@ from pappi.errors import UsageError
 from pappi.mechanisms import IntervalExtreme
 from pappi.mechanisms.pivot import share_interval
 from pappi.ppinot import AggregatedMeasure, Bounding, Catalogue, parse_catalogue
-from pappi.report import flat_smoothed_record, smoothed_record
+from pappi.report import flat_records, smoothed_record
 from pappi.series import smoothed, smoothed_all, smoothed_values, whole_id
-from pappi.series.likelihood import certain_of_rank, log_likelihood, usual_size
-from pappi.series.per_period import far_off, per_period_intervals
+from pappi.series.likelihood import (
+    certain_of_rank,
+    far_off,
+    log_likelihood,
+    per_period_intervals,
+    usual_size,
+)
 from pappi.series.posterior import posterior_of
 from pappi.session import Workspace
 from pappi.store import open_workspace
@@ -490,11 +495,8 @@ def test_a_ratio_that_counts_downwards_keeps_its_ends_in_order() -> None:
 
 
 def test_every_row_has_the_same_columns_smoothed_or_not(workspace: Workspace) -> None:
-    rows = [
-        flat_smoothed_record(answer)
-        for one in smoothed_all(released(workspace))
-        for answer in one.answers
-    ]
+    series = smoothed_all(released(workspace))
+    rows = flat_records([answer for ppi in series for answer in ppi.answers], smoothed=True)
     assert len({tuple(row) for row in rows}) == 1
     assert {"smoothed_value", "smoothed_verdict", "value", "verdict"} <= set(rows[0])
 

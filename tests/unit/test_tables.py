@@ -14,6 +14,8 @@ from rich.console import Console, RenderableType
 
 from pappi.report import (
     advice_lines,
+    advice_table,
+    alternatives_table,
     answers_table,
     budget_table,
     charged_text,
@@ -27,6 +29,7 @@ from pappi.report import (
 )
 from pappi.values import (
     ZERO,
+    Alternative,
     BudgetLine,
     Epsilon,
     ErrorQuantile,
@@ -272,6 +275,22 @@ WAITING = Quote(
     shares=(1.0,),
     quantiles=(ErrorQuantile(0.5, 1.5), ErrorQuantile(0.95, 6.4)),
 )
+
+
+def test_an_alternative_that_is_dearer_than_what_is_left_says_so() -> None:
+    ways = tuple(
+        Alternative(change, "", Epsilon.of(epsilon), "hours", 1.5, 0.9)
+        for change, epsilon in (("ask for every quarter", "0.1"), ("give it more ε", "0.4"))
+    )
+    quote, left = replace(WAITING, alternatives=ways), Epsilon.of("0.1")
+    cheap, dear = (
+        row for row in printed(alternatives_table(quote, left)).splitlines() if "ε 0" in row
+    )
+    assert "not enough left" not in cheap
+    assert "ε 0.4, not enough left" in dear
+    assert "not enough left" not in printed(alternatives_table(quote))
+    dear_only = replace(quote, alternatives=ways[1:])
+    assert "not enough left" in " ".join(printed(advice_table([dear_only], left)).split())
 
 
 def test_a_preview_shows_price_and_error_in_plain_digits() -> None:

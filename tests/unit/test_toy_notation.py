@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import httpx
 import pytest
 
+from pappi.client import Client, ServiceError
 from pappi.errors import DefinitionError, UsageError
 from pappi.ppinot import (
     WRITTEN,
@@ -100,3 +103,16 @@ def test_its_files_are_converted(file: Path, other: str, run: Run) -> None:
     code, out, err = run("ppi", "convert", file, "--to", other)
     assert (code, "warning" in err) == (0, False)
     assert parse_definitions(out, other, "file").catalogue == read_definitions(file)
+
+
+def test_a_client_names_the_notation_of_a_file(file: Path) -> None:
+    bodies = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        bodies.append(json.loads(request.content))
+        return httpx.Response(404, json={})
+
+    transport = httpx.MockTransport(refuse)
+    with Client("http://pappi", "key", transport=transport) as client, pytest.raises(ServiceError):
+        client.check(file)
+    assert bodies == [{"definitions": TEXT, "notation": "toy"}]

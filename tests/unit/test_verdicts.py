@@ -22,12 +22,12 @@ from pappi.report import (
     advice_lines,
     answer_record,
     answers_table,
-    flat_record,
+    flat_records,
     nothing_said,
     quote_record,
     report_html,
 )
-from pappi.report.wording import Mark, bands_text, judged_text, mark_of, target_text
+from pappi.report.wording import VerdictMark, bands_text, judged_text, mark_of, target_text
 from pappi.session import Workspace
 from pappi.values import (
     ZERO,
@@ -194,9 +194,10 @@ def test_records_keep_them_apart_from_a_missing_value(alone: Series) -> None:
     assert record["value"] is None
     assert (record["verdict"], record["chance_met"]) == ("undecided", answer.probability_met)
     out = io.StringIO()
-    writer = csv.DictWriter(out, fieldnames=list(flat_record(answer)))
+    (flat,) = flat_records([answer])
+    writer = csv.DictWriter(out, fieldnames=list(flat))
     writer.writeheader()
-    writer.writerow(flat_record(answer))
+    writer.writerow(flat)
     out.seek(0)
     (row,) = csv.DictReader(out)
     assert (row["value"], row["verdict"], row["ceiling"]) == ("", "undecided", "")
@@ -504,7 +505,7 @@ def test_bands_stand_in_records_tables_and_pages(workspace: Workspace) -> None:
     asked = changed(catalogue(*ALL_CASES), target=below(2), tolerated=below(6))
     series = released(workspace, asked)
     assert {answer_record(a)["band"] for a in series.answers} == {"amber"}
-    assert {flat_record(a)["band"] for a in series.answers} == {"amber"}
+    assert {record["band"] for record in flat_records(series.answers)} == {"amber"}
     assert "◆ amber" in printed(series)
     assert "target below 2 days, tolerated below 6 days" in printed(series)
     page = report_html("Claims", [series], [], [], "2026-01-05 09:30 UTC")
@@ -512,9 +513,9 @@ def test_bands_stand_in_records_tables_and_pages(workspace: Workspace) -> None:
 
 
 MARKS = {
-    Verdict.MET: Mark.MET,
-    Verdict.MISSED: Mark.MISSED,
-    Verdict.UNDECIDED: Mark.UNCLEAR,
+    Verdict.MET: VerdictMark.MET,
+    Verdict.MISSED: VerdictMark.MISSED,
+    Verdict.UNDECIDED: VerdictMark.UNCLEAR,
     None: None,
 }
 

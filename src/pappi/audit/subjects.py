@@ -100,15 +100,10 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class OfTheLatest:
-    """What is released about the latest cases; a row ends with its place in time.
-
-    One more case pushes another out. The number of latest cases enters no law, so a few are
-    enough here, and small data sets show the effect.
-    """
+class _WithAPlace:
+    """Mechanisms over rows that end with one more number, of which their law is a function."""
 
     mechanisms: tuple[Audited, ...]
-    latest: int = 3
 
     @property
     def name(self) -> str:
@@ -117,6 +112,23 @@ class OfTheLatest:
     @property
     def width(self) -> int:
         return sum(mechanism.width for mechanism in self.mechanisms) + 1
+
+    def law(self, values: Values) -> Law:
+        raise NotImplementedError
+
+    def release(self, values: Values) -> Outcome:
+        return self.law(values).draw(system_randbelow)
+
+
+@dataclass(frozen=True, slots=True)
+class OfTheLatest(_WithAPlace):
+    """What is released about the latest cases; a row ends with its place in time.
+
+    One more case pushes another out. The number of latest cases enters no law, so a few are
+    enough here, and small data sets show the effect.
+    """
+
+    latest: int = 3
 
     def law(self, values: Values) -> Law:
         rows = values.reshape(-1, self.width)
@@ -125,28 +137,15 @@ class OfTheLatest:
         latest = rows[np.sort(np.argsort(place, kind="stable")[-self.latest :]), :-1]
         return JointRelease(self.mechanisms).law(tuple(map(tuple, latest.tolist())))
 
-    def release(self, values: Values) -> Outcome:
-        return self.law(values).draw(system_randbelow)
-
 
 @dataclass(frozen=True, slots=True)
-class InTwoGroups:
+class InTwoGroups(_WithAPlace):
     """All that is released about the cases of two groups; a row ends with which one it is in.
 
     A case of one group has no values in the other. So a case that changes its group is a
     neighbour like any other, and the losses of both groups add up. Two periods are like two
     groups if a case may change its period.
     """
-
-    mechanisms: tuple[Audited, ...]
-
-    @property
-    def name(self) -> str:
-        return " + ".join(mechanism.name for mechanism in self.mechanisms)
-
-    @property
-    def width(self) -> int:
-        return sum(mechanism.width for mechanism in self.mechanisms) + 1
 
     def law(self, values: Values) -> Law:
         rows = values.reshape(-1, self.width)
@@ -155,9 +154,6 @@ class InTwoGroups:
         return JointLaw(
             tuple(release.law(_rows_of(rows[:, :-1], of)) for of in (~in_second, in_second))
         )
-
-    def release(self, values: Values) -> Outcome:
-        return self.law(values).draw(system_randbelow)
 
 
 def _rows_of(rows: Values, group: NDArray[np.bool_]) -> Data:

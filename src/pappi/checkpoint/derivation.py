@@ -402,7 +402,7 @@ class Derivations:
 
         By an anchor of its own, a case of the log may lie in any period: before the log begins.
         """
-        if charge.question["own_anchor"] is not None:
+        if charge.query["own_anchor"] is not None:
             return period
         covered = self._log.horizon.covered
         return Period(max(period.start, covered.start), min(period.end, covered.end))
@@ -450,14 +450,14 @@ class Derivations:
         return self._by_block[block]
 
     def _is_current(self, charge: Charge) -> bool:
-        sealed = charge.question.get("sealed")
+        sealed = charge.query.get("sealed")
         return sealed is None or sealed == self._log.public.until.isoformat()
 
     def _read(
         self, measure: MultiInstance, ppi: Ppi, seq: int, charge: Charge, *, binned: bool
     ) -> Iterator[_Observation]:
         """The figures of a release that tell about a measure, from one of its functions."""
-        question: Mapping[str, Any] = charge.question
+        question: Mapping[str, Any] = charge.query
         written = _newly_written(charge) if seq == _NOT_YET else _written(charge)
         asked = self._form_of(measure), written.parts
         key, readings_of = (
@@ -519,7 +519,7 @@ class Derivations:
         self, measure: MultiInstance, ppi: Ppi, part: Mapping[str, Any], charge: Charge
     ) -> Iterator[_Reading]:
         """How a function on record tells about a measure: as itself, as its sum, as its cases."""
-        question: Mapping[str, Any] = charge.question
+        question: Mapping[str, Any] = charge.query
         groups: tuple[str | None, ...] = tuple(question["groups"])
         for variant, wanted, form in self._variants_of(measure, groups):
             if isinstance(variant, AggregatedMeasure) and form not in part["inputs"]:
@@ -550,7 +550,7 @@ class Derivations:
         self, measure: MultiInstance, ppi: Ppi, part: Mapping[str, Any], charge: Charge
     ) -> Iterator[_Reading]:
         """Histograms of just the measure and the cases that a quantile or mean is about."""
-        question: Mapping[str, Any] = charge.question
+        question: Mapping[str, Any] = charge.query
         groups: tuple[str | None, ...] = tuple(question["groups"])
         if not isinstance(measure, AggregatedMeasure) or measure.bounding is not Bounding.DECLARED:
             return
@@ -939,7 +939,7 @@ def _written(charge: Charge) -> _Written:
 
 def _newly_written(charge: Charge) -> _Written:
     """Of what is not on record, nothing is kept: it costs nothing to ask for it, however long."""
-    question = charge.question
+    question = charge.query
     # A choice of a log's names is charged too, and has neither.
     parts = canonical_json([question.get("groups"), question.get("parts")])
     texts = canonical_json(_cases(charge)), parts
@@ -951,7 +951,7 @@ _WRITTEN: dict[str, _Written] = {}
 
 
 def _cases(charge: Charge) -> dict[str, JSON]:
-    return {name: each for name, each in charge.question.items() if name not in _NOT_CASES}
+    return {name: each for name, each in charge.query.items() if name not in _NOT_CASES}
 
 
 def _variance(mechanism: Mechanism, way: tuple[float, float] | None) -> float:

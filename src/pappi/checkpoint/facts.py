@@ -43,7 +43,7 @@ class PastRelease:
 
 def what_was_charged(charge: Charge) -> dict[str, Any]:
     """A charge by what everybody may know of it."""
-    question: Mapping[str, Any] = charge.question
+    question: Mapping[str, Any] = charge.query
     return {
         "ppi": question["ppi"],
         "mechanisms": tuple(part["mechanism"] for part in question["parts"]),

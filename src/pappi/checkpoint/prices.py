@@ -28,8 +28,8 @@ from pappi.ledger import (
 from pappi.mechanisms import EVENLY_BETWEEN, LIE_LOW, OVER_OCTAVES, ErrorLaw
 from pappi.planning import (
     ExpectedCases,
-    Option,
     Plan,
+    ReleaseOption,
     advice_on,
     alternatives_to,
     chance_to_decide,
@@ -259,7 +259,7 @@ def _ranked(options: list[QuotedSet]) -> tuple[QuotedSet, ...]:
 def _asked_for(plan: Plan, log: PublicLog) -> Iterator[QuotedSet]:
     """All that the PPI allows."""
     if plan.tells_beyond or plan.together:
-        yield _quoted_set(Option(_functions(plan), plan), plan)
+        yield _quoted_set(ReleaseOption(_functions(plan), plan), plan)
     for option in plan_options(plan.ppi, plan.apart or plan.epsilon, log):
         yield _quoted_set(option, plan)
 
@@ -278,7 +278,7 @@ def _unasked(plan: Plan, log: PublicLog) -> Iterator[QuotedSet]:
             yield replace(_quoted_set(option, plan), reason=_UNASKED, chosen=False)
 
 
-def _quoted_set(option: Option, chosen: Plan) -> QuotedSet:
+def _quoted_set(option: ReleaseOption, chosen: Plan) -> QuotedSet:
     if option.plan is None:
         return QuotedSet(option.functions, None, None, option.reason)
     plan = option.plan.expecting(chosen.expected)

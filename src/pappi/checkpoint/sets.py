@@ -291,11 +291,11 @@ def _is_ranked(ppi: Ppi) -> bool:
 
 
 def _question(charge: Charge) -> Mapping[str, Any]:
-    return charge.question
+    return charge.query
 
 
 def _is_of_a_set(charge: Charge) -> bool:
-    return "total" in charge.question or "each" in charge.question
+    return "total" in charge.query or "each" in charge.query
 
 
 def _of_each(charge: Charge) -> int:
@@ -306,4 +306,4 @@ def _of_each(charge: Charge) -> int:
 
 def _cell(charge: Charge) -> str:
     """Which cases a charge is about, and how they are cut into periods and groups."""
-    return canonical_json({k: v for k, v in charge.question.items() if k not in _OWN})
+    return canonical_json({k: v for k, v in charge.query.items() if k not in _OWN})

@@ -47,8 +47,8 @@ def _show(example: Example, workspace: Workspace, directory: Path, epsilon: str)
     file = example.write_log(directory)
     new = NewLog(terms=example.terms)
     imported = workspace.import_log(file, example.log, new=new, timezone=example.zone)
-    found, log = imported.report, imported.declaration
-    click.echo(f"   {found.events:,} events in {found.cases:,} cases, imported from {file}")
+    counts, log = imported.report, imported.declaration
+    click.echo(f"   {counts.events:,} events in {counts.cases:,} cases, imported from {file}")
     click.echo(
         f"   privacy unit: one {log.terms.unit}, {log.terms.adjacency}; "
         f"budget: ε {log.terms.block_budget} per {log.terms.blocks.unit}"
@@ -59,15 +59,16 @@ def _show(example: Example, workspace: Workspace, directory: Path, epsilon: str)
         (quote,) = analyst.advise(example.impossible_path, epsilon)
         click.echo()
         console().print(report.nothing_said(quote))
+        advice = report.cheapest_text(quote, report.least_left(before))
         console().print(
-            f"Advice: {report.cheapest_text(quote)}. Taken: {example.catalogue} asks for such a "
+            f"Advice: {advice}. Taken: {example.catalogue} asks for such a "
             "share, every month and in one draw with the other PPIs.",
             markup=False,
         )
     # Whoever takes a smaller ε sees what it does, and need not be asked whether they mean it.
     series = analyst.release(example.catalogue_path, epsilon, anyway=True)
     lines = analyst.budget(log.name)
-    click.echo(f"\n{report.tally_text(a for one in series for a in one.answers)}")
+    click.echo(f"\n{report.tally_text(a for ppi in series for a in ppi.answers)}")
     click.echo(f"The last {SHOWN} months; the report has all of them, with charts:")
     console().print(report.overview_table(series, SHOWN))
     show_cost(series, before, lines)

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pappi.cli.options import AS_JSON, Command, open_workspace, options, workspace_option
+from pappi.cli.options import AS_JSON, Command, open_workspace, options, save, workspace_option
 from pappi.errors import InputError, UsageError
 from pappi.report import (
+    count_text,
     describe_log,
     describe_vocabulary,
     horizon_text,
@@ -455,10 +456,7 @@ def import_(
     if write is not None:
         from pappi.custody import declaration_text
 
-        try:
-            write.write_text(declaration_text(imported.declaration), encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{write} cannot be written: {error.strerror}") from None
+        save(declaration_text(imported.declaration), write, force=True)
     if as_json:
         report = imported.report
         click.echo(
@@ -729,10 +727,10 @@ def seal(name: str, until: datetime | None, workspace: str | None) -> None:
     if opened.log(name).source is not None:
         click.echo(f"{upto}. {_UNCHANGED_FROM_NOW_ON}")
     else:
-        cases, events = _counted(sealed.cases, "more case"), _counted(sealed.events, "event")
+        cases, events = count_text(sealed.cases, "more case"), count_text(sealed.events, "event")
         click.echo(f"{upto}: {cases} with {events}.")
     if sealed.late:
-        click.echo(f"{_counted(sealed.late, 'event')} came too late and will not be used.")
+        click.echo(f"{count_text(sealed.late, 'event')} came too late and will not be used.")
     click.echo("Next: pappi subscription run")
 
 
@@ -752,7 +750,7 @@ def erase(
 ) -> None:
     """Delete cases, persons or whole blocks from disk; releases stay on record."""
     erased = open_workspace(workspace).custody.erase(name, cases, persons, blocks)
-    counts = f"{_counted(erased.cases, 'case')} with {_counted(erased.events, 'event')}"
+    counts = f"{count_text(erased.cases, 'case')} with {count_text(erased.events, 'event')}"
     click.echo(f"Erased {counts} from '{name}'.")
 
 
@@ -770,10 +768,6 @@ def withdraw_name(
     click.echo("New queries cannot use them, and they are no longer shown.")
     click.echo("They were public until now: anyone who has seen these names still knows them.")
     show_declaration(declared)
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def _batches(lines: Iterator[str]) -> Iterator[list[CapturedEvent]]:
@@ -906,18 +900,18 @@ def profile(
     opened = open_workspace(workspace)
     names = {declared.name for declared in opened.logs()}
     if what in names or (not Path(what).exists() and Path(what).name == what and "." not in what):
-        found = opened.profile(what)
+        log_profile = opened.profile(what)
     else:
         zone = str(given["timezone"] or "UTC")
         terms = Terms(timezone=zone, anchor=CaseBorder(anchor), blocks=Grid(Calendar(blocks)))
         with _progress_bar(printable(Path(what).name)) as progress:
-            found = opened.inspect_log(
+            log_profile = opened.inspect_log(
                 Path(what), options=_reading(given), new=NewLog(terms=terms), progress=progress
             ).profile
     if as_json:
-        click.echo(json.dumps(profile_record(found), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(profile_record(log_profile), indent=2, ensure_ascii=False))
         return
-    for line in profile_text(found).split("\n"):
+    for line in profile_text(log_profile).split("\n"):
         _say(line)
     click.echo(
         "\nThis comes from the data and is for the owner only. What you declare becomes public."

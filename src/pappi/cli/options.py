@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pappi.errors import InputError, LedgerBroken
+from pappi.errors import InputError, LedgerBroken, UsageError
 from pappi.ppinot import Catalogue, definitions_in
 
 if TYPE_CHECKING:
@@ -78,15 +79,19 @@ def verified_in_full(workspace: Workspace) -> Verification:
     from rich.progress import Progress, TextColumn
 
     columns = TextColumn("Verifying the ledger: entry {task.completed:,.0f}")
-    with Progress(columns, console=Console(stderr=True), transient=True) as told:
-        task = told.add_task("", total=None)
-        verified = workspace.verify(lambda seq: told.update(task, completed=seq))
+    with Progress(columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        verified = workspace.verify(lambda seq: bar.update(task, completed=seq))
     if not verified.ok:
         raise LedgerBroken(
             f"the ledger does not verify: {verified.problem}",
             hint="nothing is released until you restore it from a backup",
         )
     return verified
+
+
+def print_json(record: dict[str, Any]) -> None:
+    click.echo(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def console() -> Console:
@@ -128,6 +133,21 @@ def write_private(path: Path, text: str) -> None:
             file.write(text)
     except OSError as problem:
         raise InputError(f"{path} cannot be written: {problem.strerror}") from None
+
+
+def save(text: str, path: Path | None, *, force: bool) -> None:
+    """Writes a file, or to standard output; a file that exists already only if that is wanted."""
+    if path is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        hint = "overwrite it with --force"
+        raise UsageError(f"{path} already exists", hint=hint) from None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or 'cannot be written'}") from None
 
 
 def now() -> str:

@@ -18,12 +18,13 @@ from pappi.cli.options import (
     make_folder,
     now,
     open_workspace,
+    print_json,
     workspace_option,
     write_private,
 )
 from pappi.errors import LedgerBroken, UsageError
-from pappi.report import dpo_html, printable
-from pappi.values import Epsilon, KeyRecord, Right, Role
+from pappi.report import dpo_html, key_state, printable
+from pappi.values import Epsilon, Right, Role
 
 if TYPE_CHECKING:
     from pappi.service import Addresses
@@ -72,8 +73,10 @@ def issue(
 def list_keys(workspace: str | None) -> None:
     """List all keys: who holds each, and whether it is still valid."""
     for record in open_workspace(workspace).custody.all_keys():
-        rights = ", ".join(sorted(record.rights))
-        click.echo(f"{record.id}  {record.role} {record.name} ({rights}): {_state(record)}")
+        rights, state = ", ".join(sorted(record.rights)), key_state(record, datetime.now(UTC))
+        if state == "valid" and record.expires is not None:
+            state = f"valid until {record.expires:%Y-%m-%d %H:%M} UTC"
+        click.echo(f"{record.id}  {record.role} {record.name} ({rights}): {state}")
 
 
 @key.command()
@@ -83,14 +86,6 @@ def revoke(identity: str, workspace: str | None) -> None:
     """Revoke a key."""
     revoked = open_workspace(workspace).custody.revoke_key(identity)
     click.echo(f"Key {revoked.id} of {revoked.role} {revoked.name} is revoked.")
-
-
-def _state(record: KeyRecord) -> str:
-    if record.revoked:
-        return "revoked"
-    if record.expires is None:
-        return "valid"
-    return f"valid until {record.expires:%Y-%m-%d %H:%M} UTC"
 
 
 @click.group()
@@ -164,8 +159,7 @@ def trail(after: int, limit: int, workspace: str | None, *, as_json: bool) -> No
             click.echo(json.dumps(record, ensure_ascii=False))
             continue
         words = entry_text(entry.kind, entry.what, before.get(entry.seq))
-        by = entry.what.get("by") or entry.what.get("analyst")
-        by = f", by {by}" if by else ""
+        by = f", by {entry.by}" if entry.by else ""
         click.echo(printable(f"{entry.seq:>6}  {entry.at[:19]}  {entry.kind:<9} {words}{by}"))
 
 
@@ -294,7 +288,7 @@ def dpo(log_name: str | None, html: Path | None, workspace: str | None, *, as_js
     if as_json:
         from pappi.report import pack_record
 
-        click.echo(json.dumps(pack_record(pack, made), indent=2, ensure_ascii=False))
+        print_json(pack_record(pack, made))
     if not pack.chain.ok:
         # The document says so, too; no script that goes by the exit code may miss it.
         raise LedgerBroken(

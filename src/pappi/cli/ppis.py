@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from pappi.cli.options import AS_JSON, CATALOGUE, catalogue_in, open_workspace, workspace_option
-from pappi.errors import DefinitionError, LedgerBroken, NotUnderstood, UsageError, WorkspaceError
+from pappi.cli.options import (
+    AS_JSON,
+    CATALOGUE,
+    catalogue_in,
+    open_workspace,
+    options,
+    print_json,
+    save,
+    workspace_option,
+)
+from pappi.errors import DefinitionError, LedgerBroken, NotUnderstood, WorkspaceError
 from pappi.mechanisms import mechanism_names
 from pappi.ppinot import (
     FORMATS,
@@ -22,8 +30,18 @@ from pappi.ppinot import (
     parse_definitions,
     write_definitions,
 )
-from pappi.report import ppi_svg, ppi_text, printable
+from pappi.report import count_text, ppi_svg, ppi_text, printable
 from pappi.values import Vocabulary
+
+_output_options = options(
+    click.option(
+        "-o",
+        "--output",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="File to write. [default: standard output]",
+    ),
+    click.option("--force", is_flag=True, help="Overwrite the file."),
+)
 
 
 @click.group()
@@ -68,14 +86,14 @@ def say(
         readings = session.understand(sentence, log).readings
     except NotUnderstood:
         if as_json:
-            click.echo(_json({"readings": []}))
+            print_json({"readings": []})
         raise
     if output is not None:
         if take > len(readings):
             raise click.UsageError(f"there are {len(readings)} readings, so no number {take}")
         save(readings[take - 1].yaml, output, force=False)
     if as_json:
-        click.echo(_json({"readings": [_record(reading) for reading in readings]}))
+        print_json({"readings": [_record(reading) for reading in readings]})
         return
     for number, reading in enumerate(readings, start=1):
         click.echo(_shown(number, reading))
@@ -94,10 +112,6 @@ def _record(reading: Reading) -> dict[str, object]:
         "assumed": list(reading.assumed),
         "unread": list(reading.unread),
     }
-
-
-def _json(record: dict[str, object]) -> str:
-    return json.dumps(record, indent=2, ensure_ascii=False)
 
 
 def _shown(number: int, reading: Reading) -> str:
@@ -134,8 +148,8 @@ def check(catalogue: Path, workspace: str | None) -> None:
         f"log '{definitions.log}'" if vocabulary else "the notation only: no workspace has its log"
     )
     verdict = f"{len(problems)} to look at" if problems else "no problems"
-    count = len(definitions.ppis)
-    click.echo(f"{catalogue}: {count} PPI{'s' * (count != 1)}, {verdict}, against {against}")
+    count = count_text(len(definitions.ppis), "PPI")
+    click.echo(f"{catalogue}: {count}, {verdict}, against {against}")
 
 
 @ppi.command()
@@ -155,8 +169,8 @@ def show(catalogue: Path, ppi_id: str | None, svg: Path | None) -> None:
         if len(shown) > 1:
             names = ", ".join(ppi.id for ppi in shown[:8])
             raise click.UsageError(f"a picture shows one PPI: name it after the file ({names})")
-        svg.write_text(ppi_svg(shown[0]), encoding="utf-8")
-    click.echo("\n\n".join(ppi_text(one) for one in shown))
+        save(ppi_svg(shown[0]), svg, force=True)
+    click.echo("\n\n".join(ppi_text(ppi) for ppi in shown))
 
 
 @ppi.command()
@@ -175,13 +189,7 @@ def show(catalogue: Path, ppi_id: str | None, svg: Path | None) -> None:
     help="Notation to read. [default: guessed from the file's name and content]",
 )
 @click.option("--log", metavar="NAME", help="The log the PPIs are about.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write. [default: standard output]",
-)
-@click.option("--force", is_flag=True, help="Overwrite the file.")
+@_output_options
 @click.option(
     "--no-lifecycle",
     is_flag=True,
@@ -204,12 +212,9 @@ def convert(
     """
     reading = definitions_in(file, source, log, lifecycle=not no_lifecycle)
     text = write_definitions(reading.catalogue, target)
-    for told in (*reading.remarks, *reading.lost, *remarks_on(reading.catalogue, text, target)):
-        click.echo(str(told), err=True)
-    if output is None:
-        click.echo(text, nl=False)
-    else:
-        save(text, output, force=force)
+    for remark in (*reading.remarks, *reading.lost, *remarks_on(reading.catalogue, text, target)):
+        click.echo(str(remark), err=True)
+    save(text, output, force=force)
 
 
 @ppi.command()
@@ -220,13 +225,7 @@ def convert(
     help="Owner only: propose bounds and activities from the data. What you use of it becomes "
     "public, and is not protected by ε.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write. [default: standard output]",
-)
-@click.option("--force", is_flag=True, help="Overwrite the file.")
+@_output_options
 @workspace_option
 def suggest(
     log: str, output: Path | None, workspace: str | None, *, from_data: bool, force: bool
@@ -238,11 +237,9 @@ def suggest(
             "Proposed from the data: its bounds and choices become public once they are used.",
             err=True,
         )
-    if output is None:
-        click.echo(text, nl=False)
-        return
     save(text, output, force=force)
-    click.echo(f"Next: edit {output}, then: pappi preview {output}")
+    if output is not None:
+        click.echo(f"Next: edit {output}, then: pappi preview {output}")
 
 
 def _vocabulary(catalogue: Catalogue, workspace: str | None) -> Vocabulary | None:
@@ -269,15 +266,3 @@ def remarks_on(catalogue: Catalogue, text: str, notation: str) -> Iterator[str]:
     if ignored:
         fields = ", ".join(ignored)
         yield f"note: Java PPINOT does not know the fields {fields} and will ignore them"
-
-
-def save(text: str, path: Path, *, force: bool) -> None:
-    """Writes a file; one that already exists only if that is wanted."""
-    try:
-        with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except FileExistsError:
-        hint = "overwrite it with --force"
-        raise UsageError(f"{path} already exists", hint=hint) from None
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or 'cannot be written'}") from None

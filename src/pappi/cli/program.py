@@ -18,7 +18,7 @@ INTERNAL = 70
 OUT_OF_MEMORY = 71
 
 
-class Entry(NamedTuple):
+class Lazy(NamedTuple):
     """Where a command is, as `module:attribute` of this package, and its help in one sentence."""
 
     where: str
@@ -26,65 +26,63 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
-    "init": Entry(
-        "logs:init", "Create a workspace for events, declarations and the budget ledger."
-    ),
-    "log": Entry(
+    "init": Lazy("logs:init", "Create a workspace for events, declarations and the budget ledger."),
+    "log": Lazy(
         "logs:log",
         "Event logs: profile, import or create, capture, seal, erase, rename, remove, list.",
     ),
-    "ppi": Entry("ppis:ppi", "PPI definitions: say, suggest, check, show, convert."),
-    "exact": Entry("queries:exact", "Owner only: show exact, non-private values."),
-    "preview": Entry("queries:preview", "Show the cost and expected error of every PPI."),
-    "advise": Entry(
+    "ppi": Lazy("ppis:ppi", "PPI definitions: say, suggest, check, show, convert."),
+    "exact": Lazy("queries:exact", "Owner only: show exact, non-private values."),
+    "preview": Lazy("queries:preview", "Show the cost and expected error of every PPI."),
+    "advise": Lazy(
         "queries:advise", "Show which PPIs are likely to decide, and what to ask instead."
     ),
-    "rehearse": Entry("queries:rehearse", "Show what a release would look like, on made-up cases."),
-    "release": Entry(
+    "rehearse": Lazy("queries:rehearse", "Show what a release would look like, on made-up cases."),
+    "release": Lazy(
         "queries:release",
         "Charge the budget and release every PPI; earlier releases are repeated for free.",
     ),
-    "compare": Entry(
+    "compare": Lazy(
         "queries:compare",
         "Compare two periods, or two groups, of what was released: free, by the record alone.",
     ),
-    "subscription": Entry(
+    "subscription": Lazy(
         "queries:subscription",
         "Subscriptions: budget is reserved in advance, answers are released block by block.",
     ),
-    "budget": Entry(
+    "budget": Lazy(
         "queries:budget",
         "Show what each block may spend and has spent, and whether the ledger verifies.",
     ),
-    "audit": Entry("audit:audit", "Audit what would be released, or verify the ledger."),
-    "analyst": Entry("owner:analyst", "Owner only: manage which analysts may query which logs."),
-    "key": Entry("owner:key", "Owner only: keys for the service."),
-    "stop": Entry("owner:stop", "Owner only: stop all answers until `pappi resume`."),
-    "resume": Entry("owner:resume", "Owner only: answer again after `pappi stop`."),
-    "trail": Entry(
+    "audit": Lazy("audit:audit", "Audit what would be released, or verify the ledger."),
+    "analyst": Lazy("owner:analyst", "Owner only: manage which analysts may query which logs."),
+    "key": Lazy("owner:key", "Owner only: keys for the service."),
+    "stop": Lazy("owner:stop", "Owner only: stop all answers until `pappi resume`."),
+    "resume": Lazy("owner:resume", "Owner only: answer again after `pappi stop`."),
+    "trail": Lazy(
         "owner:trail", "Owner only: show what was declared, asked and done, oldest first."
     ),
-    "report": Entry(
+    "report": Lazy(
         "owner:report", "Owner only: documents for whoever is responsible for the data."
     ),
-    "serve": Entry(
+    "serve": Lazy(
         "owner:serve", "Serve the workspace over HTTP: analysts on one port, the owner on another."
     ),
-    "demo": Entry(
+    "demo": Lazy(
         "demo:demo",
         "Simulate two logs, import them, release their PPIs, and write reports with charts.",
     ),
-    "migrate": Entry(
+    "migrate": Lazy(
         "owner:migrate", "Owner only: upgrade a workspace written by an earlier version."
     ),
-    "backup": Entry(
+    "backup": Lazy(
         "owner:backup", "Owner only: back up the whole workspace to a new FILE; it may be in use."
     ),
-    "restore": Entry(
+    "restore": Lazy(
         "owner:restore",
         "Owner only: restore the workspace in FILE to a new DIRECTORY; it starts out stopped.",
     ),
-    "ledger": Entry("owner:ledger", "Owner only: repair a ledger that was damaged or rolled back."),
+    "ledger": Lazy("owner:ledger", "Owner only: repair a ledger that was damaged or rolled back."),
 }
 
 

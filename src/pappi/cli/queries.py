@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from pappi.cli.options import (
     CATALOGUE,
     EPSILON,
     TOTAL,
+    Command,
     catalogue_in,
     chosen_catalogue,
     console,
@@ -24,14 +24,16 @@ from pappi.cli.options import (
     now,
     open_workspace,
     options,
+    print_json,
     verified_in_full,
     workspace_option,
     write_private,
 )
-from pappi.ppinot import Ppi
+from pappi.ppinot import Catalogue, Ppi
 from pappi.values import ZERO, BudgetLine, By, PublicLog, Quote, Series
 
 if TYPE_CHECKING:
+    from pappi.checkpoint import LocalSession
     from pappi.ledger import Forecast
 
 
@@ -50,11 +52,7 @@ _ANYWAY = click.option(
 _CHARTS = click.option(
     "--svg", type=click.Path(file_okay=False, path_type=Path), help="Write charts to DIR."
 )
-_of_a_release = options(
-    CATALOGUE,
-    _ONLY,
-    EPSILON,
-    TOTAL,
+_of_a_release = (
     click.option(
         "--smooth",
         is_flag=True,
@@ -65,9 +63,37 @@ _of_a_release = options(
     click.option(
         "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a report to FILE."
     ),
-    workspace_option,
-    AS_JSON,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """What a command asks: the PPIs chosen from a catalogue, at which ε, and in which session."""
+
+    catalogue: Catalogue
+    epsilon: str | None
+    total: str | None
+    session: LocalSession
+
+    @classmethod
+    def of(
+        cls,
+        catalogue: Path,
+        only: Sequence[str],
+        epsilon: str | None,
+        total: str | None,
+        workspace: str | None,
+    ) -> _Query:
+        """By what its options say."""
+        if epsilon is not None and total is not None:
+            raise click.UsageError("use either --epsilon or --total, not both")
+        chosen = chosen_catalogue(catalogue, only, total)
+        return cls(chosen, epsilon, total, open_workspace(workspace).checkpoint())
+
+
+def _query_options(*more: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Those of a `_Query`, and more."""
+    return options(CATALOGUE, _ONLY, EPSILON, TOTAL, *more)
 
 
 @click.command()
@@ -79,58 +105,54 @@ def exact(catalogue: Path, only: Sequence[str], workspace: str | None, *, as_jso
     """Owner only: show exact, non-private values. Every look is recorded: see `pappi trail`."""
     answers = open_workspace(workspace).exact(chosen_catalogue(catalogue, only))
     if as_json:
-        click.echo(_json({"answers": [report.exact_record(answer) for answer in answers]}))
+        print_json({"answers": [report.exact_record(answer) for answer in answers]})
         return
     click.echo("Exact values, not private: for the owner only.")
     for ppi in dict.fromkeys(answer.ppi for answer in answers):
-        console().print(report.exact_table([one for one in answers if one.ppi == ppi]))
+        console().print(report.exact_table([answer for answer in answers if answer.ppi == ppi]))
 
 
 @click.command()
-@CATALOGUE
-@_ONLY
-@EPSILON
-@TOTAL
-@click.option(
-    "--accuracy",
-    metavar="MARGIN",
-    help='Find the ε for this margin of error: "6 h" (95 % confidence) or "6 h, 90 %".',
+@_query_options(
+    click.option(
+        "--accuracy",
+        metavar="MARGIN",
+        help='Find the ε for this margin of error: "6 h" (95 % confidence) or "6 h, 90 %".',
+    ),
+    click.option(
+        "--options",
+        is_flag=True,
+        help="Also show other ways to release each PPI, and their margins.",
+    ),
+    _CHARTS,
+    click.option(
+        "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page to FILE."
+    ),
+    workspace_option,
+    AS_JSON,
 )
-@click.option(
-    "--options", is_flag=True, help="Also show other ways to release each PPI, and their margins."
-)
-@_CHARTS
-@click.option(
-    "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page to FILE."
-)
-@workspace_option
-@AS_JSON
 def preview(
-    catalogue: Path,
-    only: Sequence[str],
-    epsilon: str | None,
-    total: str | None,
     accuracy: str | None,
     svg: Path | None,
     html: Path | None,
-    workspace: str | None,
     *,
     options: bool,
     as_json: bool,
+    **given: Any,  # noqa: ANN401 - options of a query
 ) -> None:
     """Show the cost and expected error of every PPI. Reads no data and spends nothing."""
-    if sum(given is not None for given in (epsilon, total, accuracy)) > 1:
+    query = _Query.of(**given)
+    chosen, epsilon, session = query.catalogue, query.epsilon, query.session
+    if accuracy is not None and (epsilon is not None or query.total is not None):
         raise click.UsageError("use --epsilon, --total or --accuracy, one of them")
-    chosen = chosen_catalogue(catalogue, only, total)
-    analyst = open_workspace(workspace).checkpoint()
-    quotes = analyst.preview(chosen, epsilon, accuracy=accuracy)
-    lines = analyst.budget(chosen.log)
+    quotes = session.preview(chosen, epsilon, accuracy=accuracy)
+    lines = session.budget(chosen.log)
     previewed = list(zip(chosen.ppis, quotes, strict=True))
     priced = chosen
     if epsilon is not None or accuracy is not None:
         ppis = (replace(ppi, epsilon=quote.own_epsilon) for ppi, quote in previewed)
         priced = replace(chosen, ppis=tuple(ppis), total=None)
-    foreseen = analyst.outlook(priced)
+    foreseen = session.outlook(priced)
     if svg is not None:
         write_preview_charts(previewed, lines, svg)
     if html is not None:
@@ -138,7 +160,7 @@ def preview(
         page = report.preview_html(f"Preview: {chosen.log}", previewed, lines, foreseen, now())
         _write_file("Page", html, page)
     if as_json:
-        click.echo(_json({"quotes": [report.quote_record(quote) for quote in quotes]}))
+        print_json({"quotes": [report.quote_record(quote) for quote in quotes]})
     else:
         # A confidence was named: show what holds with others than the usual one.
         margins = options or "," in (accuracy or "")
@@ -146,70 +168,46 @@ def preview(
 
 
 @click.command()
-@CATALOGUE
-@_ONLY
-@EPSILON
-@TOTAL
-@workspace_option
-@AS_JSON
-def advise(
-    catalogue: Path,
-    only: Sequence[str],
-    epsilon: str | None,
-    total: str | None,
-    workspace: str | None,
-    *,
-    as_json: bool,
-) -> None:
+@_query_options(workspace_option, AS_JSON)
+def advise(*, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - options of a query
     """Show which PPIs are likely to decide, and what to ask instead.
 
     Reads no data and spends nothing.
     """
-    _refuse_both(epsilon, total)
-    chosen = chosen_catalogue(catalogue, only, total)
-    quotes = open_workspace(workspace).checkpoint().advise(chosen, epsilon)
+    query = _Query.of(**given)
+    quotes = query.session.advise(query.catalogue, query.epsilon)
     if as_json:
-        click.echo(_json({"quotes": [report.quote_record(quote) for quote in quotes]}))
+        print_json({"quotes": [report.quote_record(quote) for quote in quotes]})
         return
-    out = console()
-    out.print(report.advice_table(quotes))
+    out, left = console(), report.least_left(query.session.budget(query.catalogue.log))
+    out.print(report.advice_table(quotes, left))
     for quote in quotes:
         if quote.alternatives:
-            out.print(report.alternatives_table(quote))
-
-
-def _refuse_both(epsilon: str | None, total: str | None) -> None:
-    if epsilon is not None and total is not None:
-        raise click.UsageError("use either --epsilon or --total, not both")
+            out.print(report.alternatives_table(quote, left))
 
 
 @click.command()
-@_of_a_release
+@_query_options(*_of_a_release, workspace_option, AS_JSON)
 def rehearse(
-    catalogue: Path,
-    only: Sequence[str],
-    epsilon: str | None,
-    total: str | None,
     svg: Path | None,
     html: Path | None,
-    workspace: str | None,
     *,
     smooth: bool,
     as_csv: bool,
     as_json: bool,
+    **given: Any,  # noqa: ANN401 - options of a query
 ) -> None:
     """Show what a release would look like, on made-up cases. Reads no data and spends nothing."""
-    _refuse_both(epsilon, total)
-    chosen = chosen_catalogue(catalogue, only, total)
-    analyst = open_workspace(workspace).checkpoint()
+    query = _Query.of(**given)
+    chosen, session = query.catalogue, query.session
     for folder in (svg, html.parent if html else None):
         make_folder(folder)
-    series = analyst.rehearse(chosen, epsilon, smooth=smooth)
-    _write_files(analyst.log(chosen.log), series, (), svg, html)
+    series = session.rehearse(chosen, query.epsilon, smooth=smooth)
+    _write_files(session.log(chosen.log), series, (), svg, html)
     if as_json:
         record = report.smoothed_record if smooth else report.answer_record
-        answers = [{**record(a), "rehearsal": True} for one in series for a in one.answers]
-        click.echo(_json({"rehearsal": True, "answers": answers}))
+        answers = [{**record(a), "rehearsal": True} for ppi in series for a in ppi.answers]
+        print_json({"rehearsal": True, "answers": answers})
     elif as_csv:
         click.echo(report.csv_text(series.to_records()), nl=False)
     else:
@@ -218,57 +216,57 @@ def rehearse(
 
 
 @click.command()
-@_of_a_release
-@click.option(
-    "--whole",
-    metavar="SHARE",
-    help="With --smooth: spend this share of ε on the whole time, e.g. 0.5, and the rest on the "
-    "periods.",
-)
-@_ANYWAY
-@click.option(
-    "--derived/--no-derived",
-    default=None,
-    help="Always (or never) derive answers from earlier releases. [default: if as accurate]",
+@_query_options(
+    *_of_a_release,
+    click.option(
+        "--whole",
+        metavar="SHARE",
+        help="With --smooth: spend this share of ε on the whole time, e.g. 0.5, and the rest on "
+        "the periods.",
+    ),
+    _ANYWAY,
+    click.option(
+        "--derived/--no-derived",
+        default=None,
+        help="Always (or never) derive answers from earlier releases. [default: if as accurate]",
+    ),
+    workspace_option,
+    AS_JSON,
 )
 def release(
-    catalogue: Path,
-    only: Sequence[str],
-    epsilon: str | None,
-    total: str | None,
     whole: str | None,
     svg: Path | None,
     html: Path | None,
-    workspace: str | None,
     *,
     smooth: bool,
     as_csv: bool,
     as_json: bool,
     anyway: bool,
     derived: bool | None,
+    **given: Any,  # noqa: ANN401 - options of a query
 ) -> None:
     """Charge the budget and release every PPI; earlier releases are repeated for free."""
     if whole is not None and not smooth:
         raise click.UsageError("--whole needs --smooth")
-    _refuse_both(epsilon, total)
-    chosen = chosen_catalogue(catalogue, only, total)
-    analyst = open_workspace(workspace).checkpoint()
+    query = _Query.of(**given)
+    chosen, session = query.catalogue, query.session
     for folder in (svg, html.parent if html else None):
         make_folder(folder)
-    before = analyst.budget(chosen.log)
-    series = analyst.release(
-        chosen, epsilon, smooth=smooth, whole=whole, anyway=anyway, derived=derived
+    before = session.budget(chosen.log)
+    series = session.release(
+        chosen, query.epsilon, smooth=smooth, whole=whole, anyway=anyway, derived=derived
     )
-    budget_lines = analyst.budget(chosen.log)
-    _write_files(analyst.log(chosen.log), series, budget_lines, svg, html)
-    answers = [answer for one in series for answer in one.answers]
+    budget_lines = session.budget(chosen.log)
+    _write_files(session.log(chosen.log), series, budget_lines, svg, html)
+    answers = [answer for ppi in series for answer in ppi.answers]
     if as_json:
         record = report.smoothed_record if smooth else report.answer_record
-        click.echo(_json({"answers": [record(answer) for answer in answers]}))
+        print_json({"answers": [record(answer) for answer in answers]})
     elif as_csv:
         click.echo(report.csv_text(report.flat_records(answers, smoothed=smooth)), nl=False)
     else:
-        show_release(series, before, budget_lines)
+        _print_tables(series)
+        show_cost(series, before, budget_lines)
 
 
 @click.command()
@@ -303,13 +301,13 @@ def compare(
     chosen = chosen_catalogue(catalogue, only, total)
     analyst = open_workspace(workspace).checkpoint()
     series = analyst.compare(chosen, periods=periods, groups=groups, by=by)
-    answers = [answer for one in series for answer in one.answers]
+    answers = [answer for ppi in series for answer in ppi.answers]
     if as_json:
-        click.echo(_json({"answers": [report.answer_record(answer) for answer in answers]}))
+        print_json({"answers": [report.answer_record(answer) for answer in answers]})
         return
-    for one in series:
-        console().print(report.answers_table(one))
-        for answer in one.answers if len(one.answers) == 1 else ():
+    for ppi in series:
+        console().print(report.answers_table(ppi))
+        for answer in ppi.answers if len(ppi.answers) == 1 else ():
             click.echo(report.printable(" ".join(report.comparison_lines(answer))))
 
 
@@ -330,7 +328,7 @@ def budget(
     names = [log_name] if log_name else [log.name for log in opened.logs()]
     lines = {name: opened.checkpoint().budget(name) for name in names}
     if as_json:
-        click.echo(_json(_budget_record(lines, verified.entries, verified.head)))
+        print_json(_budget_record(lines, verified.entries, verified.head))
         return
     for name, blocks in lines.items():
         click.echo(f"Log '{name}'")
@@ -348,8 +346,8 @@ def grant(log_name: str, epsilon: str, total_budget: str | None, workspace: str 
     """Owner only: set the total epsilon that each block of LOG may spend."""
     terms = open_workspace(workspace).grant(log_name, epsilon, total_budget).terms
     in_all = f", and all blocks together ε {terms.total_budget}" if terms.total_budget else ""
-    each = f"Each {terms.blocks.unit} of '{log_name}' may now spend ε {terms.block_budget}"
-    click.echo(f"{each}{in_all}.")
+    per_block = f"Each {terms.blocks.unit} of '{log_name}' may now spend ε {terms.block_budget}"
+    click.echo(f"{per_block}{in_all}.")
 
 
 @click.group()
@@ -433,23 +431,15 @@ _RESERVED = "Charged: what was reserved in advance."
 
 def _print_tables(series: Iterable[Series]) -> None:
     out = console()
-    for one in series:
-        out.print(report.answers_table(one))
-
-
-def show_release(
-    series: Sequence[Series], before: Sequence[BudgetLine], after: Sequence[BudgetLine]
-) -> None:
-    """Tables of values, then what it cost and what is left."""
-    _print_tables(series)
-    show_cost(series, before, after)
+    for ppi in series:
+        out.print(report.answers_table(ppi))
 
 
 def show_cost(
     series: Sequence[Series], before: Sequence[BudgetLine], after: Sequence[BudgetLine]
 ) -> None:
     """What a release cost, and what is left."""
-    answers = [answer for one in series for answer in one.answers]
+    answers = [answer for ppi in series for answer in ppi.answers]
     replayed = sum(answer.replayed for answer in answers)
     if replayed:
         click.echo(
@@ -475,12 +465,12 @@ def show_preview(
     options: bool,
 ) -> None:
     """What tells nothing, prices and margins, and how long the budget lasts."""
-    out = console()
+    out, left = console(), report.least_left(lines)
     for quote in quotes:
         if quote.tells_nothing and quote.new_charges:
             out.print(report.nothing_said(quote))
             if quote.alternatives:
-                out.print(report.alternatives_table(quote))
+                out.print(report.alternatives_table(quote, left))
     out.print(report.quotes_table(quotes))
     if margins:
         out.print(report.quantiles_table(quotes))
@@ -512,8 +502,8 @@ def _write_files(
     page: Path | None,
 ) -> None:
     if charts is not None:
-        for one in series:
-            _write_file("Chart", charts / f"{one.ppi}.svg", report.series_svg(one))
+        for ppi in series:
+            _write_file("Chart", charts / f"{ppi.ppi}.svg", report.series_svg(ppi))
     if page is not None:
         write_report(log, series, lines, page)
 
@@ -566,7 +556,3 @@ def _budget_record(
         for line in blocks
     ]
     return {"accounts": accounts, "ledger": {"entries": entries, "head": head}}
-
-
-def _json(record: dict[str, Any]) -> str:
-    return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)

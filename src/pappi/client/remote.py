@@ -42,7 +42,7 @@ from pappi.errors import (
     UsageError,
 )
 from pappi.ledger import Forecast
-from pappi.ppinot import Definitions, Understanding, text_of, write_yaml
+from pappi.ppinot import Definitions, Understanding, notation_of, text_of, write_yaml
 from pappi.session import Session, from_wire
 from pappi.store import SavedQuery, Subscription
 from pappi.values import BudgetLine, PublicLog, Quote, Series
@@ -55,7 +55,6 @@ except ModuleNotFoundError:
     ) from None
 
 _TEXT = "definitions"
-_NOTATIONS = {".yaml": "yaml", ".yml": "yaml", ".bpmn": "bpmn", ".xml": "bpmn", ".txt": "text"}
 _PAGE = 1_000
 _ATTEMPTS = 4
 _LONGEST_WAIT = 30.0
@@ -437,7 +436,7 @@ def _text_of(definitions: Definitions) -> tuple[str, str | None, str]:
     text, path = text_of(definitions)
     if path is None:
         return text, None, _TEXT
-    return text, _NOTATIONS.get(path.suffix.lower()), str(path)
+    return text, notation_of(text, path.name), str(path)
 
 
 def _in_path(name: str) -> str:

@@ -37,7 +37,14 @@ from pappi.custody.imports import (
 )
 from pappi.custody.names import Selection, refuse_unwithdrawable, select_names
 from pappi.custody.removal import Removal, Removed
-from pappi.custody.trail import ChargePage, Spending, charges_before, gather_pack, spending_of
+from pappi.custody.trail import (
+    ChargePage,
+    Spending,
+    charges_before,
+    done_by,
+    gather_pack,
+    spending_of,
+)
 from pappi.errors import Conflict, NotFound, UsageError
 from pappi.eventlog import EventReader, Profile
 from pappi.ledger import ChargeRecord, Entry, EntryKind, Ledger, Mark, Verification, no_progress
@@ -84,6 +91,11 @@ class TrailEntry:
     at: str
     kind: str
     what: Mapping[str, JSON]
+
+    @property
+    def by(self) -> str:
+        """Who did it: an owner, or the analyst who pays; empty if nobody is named."""
+        return done_by(self.what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +219,7 @@ class Custody:
     def subscribers(self, name: str) -> tuple[str, ...]:
         """The analysts who subscribe to a log."""
         with self._opened() as (_, registry):
-            of_log = (each for each in registry.subscriptions.values() if each.log == name)
+            of_log = (kept for kept in registry.subscriptions.values() if kept.log == name)
             return tuple(dict.fromkeys(subscription.analyst for subscription in of_log))
 
     def rename(self, name: str, new: str) -> LogDeclaration:
@@ -261,12 +273,14 @@ class Custody:
         with self._opened() as (_, registry):
             return registry.log(name)
 
-    def grant(self, name: str, per_block: Epsilon, total: Epsilon | None = None) -> LogDeclaration:
+    def grant(
+        self, name: str, per_block: Epsilon, total_budget: Epsilon | None = None
+    ) -> LogDeclaration:
         """Set what each block of a log, and all together, may spend; what is spent stays spent."""
-        if per_block.nano == 0 or (total is not None and total.nano == 0):
+        if per_block.nano == 0 or (total_budget is not None and total_budget.nano == 0):
             raise UsageError("a budget of 0 allows no answers", hint="grant e.g. 2")
         with self._session.ledger() as ledger:
-            return self._change(ledger, name, lambda log: log.with_budget(per_block, total))
+            return self._change(ledger, name, lambda log: log.with_budget(per_block, total_budget))
 
     def grant_analyst(self, name: str, analyst: str, per_block: Epsilon) -> Grant:
         """Let an analyst query a log and spend up to this much of each block's budget."""

@@ -127,10 +127,10 @@ class Imported:
     profile: Profile
 
     def __repr__(self) -> str:
-        from pappi.report import horizon_text
+        from pappi.report import count_text, horizon_text
 
-        counts = ((self.report.events, "event"), (self.report.cases, "case"))
-        came = " in ".join(f"{n:,} {thing}{'' if n == 1 else 's'}" for n, thing in counts)
+        events = count_text(self.report.events, "event")
+        came = f"{events} in {count_text(self.report.cases, 'case')}"
         return (
             f"<Imported {self.declaration.name!r}: {came}, {horizon_text(self.declaration.public)}>"
         )
@@ -190,7 +190,7 @@ def import_log(
             with staging(events) as folder:
                 passing = folder / "events"
                 report = _read(passing, table, reader, new, progress)
-                _require_case_level(passing, new.terms.unit.column, report)
+                _require_case_level(passing, table, new.terms.unit.column, _vocabulary(report))
                 adopt_events(passing, events, table)
         declaration = _proposed(name, table, report, new)
         profile = profile_events(events, table, declaration.public)
@@ -210,7 +210,7 @@ def inspect_log(
         passing = folder / "events"
         report = _read(passing, _INSPECTED, reader, new, progress)
         if new.terms.unit.column is not None:
-            _require_case_level(passing, new.terms.unit.column, report)
+            _require_case_level(passing, _INSPECTED, new.terms.unit.column, _vocabulary(report))
         declaration = _proposed(name, _INSPECTED, report, new)
         profile = profile_events(passing, _INSPECTED, declaration.public)
     return Imported(report, declaration, profile)
@@ -222,7 +222,7 @@ def _read(
     def accept(report: ImportReport) -> None:
         """A log that cannot be declared is not imported."""
         _require_declared(report, new.vocabulary)
-        _horizon(report, new)
+        _imported_horizon(report, new)
         check_words(new, _vocabulary(report))
 
     try:
@@ -245,7 +245,7 @@ def _require_declared(report: ImportReport, vocabulary: Vocabulary | None) -> No
 
 def _proposed(name: str, table: str, report: ImportReport, new: NewLog) -> LogDeclaration:
     vocabulary = new.vocabulary or _vocabulary(report)
-    return declared(name, table, vocabulary, new, _horizon(report, new))
+    return declared(name, table, vocabulary, new, _imported_horizon(report, new))
 
 
 def sweep(declarations: Declarations) -> frozenset[str]:
@@ -288,12 +288,13 @@ def create_log(
         return log
 
 
-def _require_case_level(events: Path, column: str, report: ImportReport) -> None:
+def _require_case_level(
+    events: Path | SourceRead, table: str, column: str, vocabulary: Vocabulary
+) -> None:
     """A case of several persons would count for each: leaving one out would move the others."""
-    vocabulary = _vocabulary(report)
-    if case_level(events, report.table, [column], vocabulary):
+    if case_level(events, table, [column], vocabulary):
         return
-    others = case_level(events, report.table, list(vocabulary.attributes), vocabulary)
+    others = case_level(events, table, list(vocabulary.attributes), vocabulary)
     such_as = f" such as {listed(others)}" if others else ", and this log has none"
     raise UsageError(
         f"the attribute {quoted(column)} has more than one value within a case; "
@@ -405,22 +406,38 @@ def _vocabulary(report: ImportReport) -> Vocabulary:
     return Vocabulary(report.activities, {column.name: column.kind for column in report.columns})
 
 
-def _horizon(report: ImportReport, new: NewLog) -> tuple[date, date]:
-    """Whole blocks around the events' time span, where the owner names no dates."""
+def _imported_horizon(report: ImportReport, new: NewLog) -> tuple[date, date]:
     if not report.events:
         raise InputError("this log has no events", hint="check the export")
-    if report.first_us is None or report.last_us is None:
-        raise InputError(
-            "no event of this log has a time", hint="PPIs need times: they are computed per period"
-        )
-    if report.first_us < EARLIEST_US or report.last_us > LATEST_US:
+    first, last = report.first_us, report.last_us
+    if (first is not None and first < EARLIEST_US) or (last is not None and last > LATEST_US):
         raise InputError(
             "this log has times outside the years 1800 to 2200",
             hint="correct them at the source: they would distort durations",
         )
-    zone = zone_called(new.terms.timezone)
-    first = new.first or block_of(day_of(report.first_us, zone), new.terms.blocks).start
-    until = new.until or block_of(day_of(report.last_us, zone), new.terms.blocks).end
+    return _horizon(first, last, new)
+
+
+def _horizon(
+    first_us: int | None, last_us: int | None, new: NewLog, *, grows: bool = False
+) -> tuple[date, date]:
+    """Whole blocks around the events' time span, where the owner names no dates.
+
+    Of a log that grows, up to its last complete block: later time may still change.
+    """
+    if first_us is None or last_us is None:
+        raise InputError(
+            "no event of this log has a time", hint="PPIs need times: they are computed per period"
+        )
+    zone, blocks = zone_called(new.terms.timezone), new.terms.blocks
+    now, over = today(zone), blocks.start_of(today(zone))
+    first = new.first or block_of(day_of(first_us, zone), blocks).start
+    end = block_of(day_of(last_us, zone), blocks).end
+    until = new.until or (min(end, over) if grows else end)
+    if grows and until > now:
+        raise UsageError(
+            f"{until} is not over yet: more events may arrive", hint=f"declare it until {over}"
+        )
     if first >= until:
         raise UsageError(f"the horizon from {first} to {until} is empty")
     return first, until
@@ -587,15 +604,8 @@ def add_log(declarations: Declarations, name: str, given: SourceMapping, new: Ne
         reading = SourceRead(source, scratch=events.with_name(f"{events.name}.tmp"))
         surveyed = survey(reading)
         log = _surveyed_log(f"source_{declarations.number()}", name, new, source, kinds, surveyed)
-        # A case of several persons would count for each: leaving one out would move the others.
-        column = log.terms.unit.column
-        if column is not None and not case_level(
-            reading, log.table, [column], log.public.vocabulary
-        ):
-            raise UsageError(
-                f"the attribute {quoted(column)} has more than one value within a case",
-                hint="choose an attribute with one value per case",
-            )
+        if log.terms.unit.column is not None:
+            _require_case_level(reading, log.table, log.terms.unit.column, log.public.vocabulary)
         declarations.declare(log)
         return Added(surveyed, log)
 
@@ -630,28 +640,8 @@ def _surveyed_log(
         )
     vocabulary = Vocabulary(surveyed.activities, dict(kinds))
     check_words(new, vocabulary)
-    return declared(name, data, vocabulary, new, _surveyed_horizon(surveyed, new), source)
-
-
-def _surveyed_horizon(surveyed: Survey, new: NewLog) -> tuple[date, date]:
-    """As declared, or whole blocks around the events; never future time."""
-    if surveyed.first_us is None or surveyed.last_us is None:
-        raise InputError(
-            "no event of this source has a time",
-            hint="PPIs need times: they are computed per period",
-        )
-    zone = ZoneInfo(new.terms.timezone)
-    over = new.terms.blocks.start_of(today(zone))
-    first = new.first or new.terms.blocks.start_of(day_of(surveyed.first_us, zone))
-    last = block_of(day_of(surveyed.last_us, zone), new.terms.blocks)
-    until = new.until or min(last.end, over)
-    if until > today(zone):
-        raise UsageError(
-            f"{until} is not over yet: more events may arrive", hint=f"declare it until {over}"
-        )
-    if first >= until:
-        raise UsageError(f"the horizon from {first} to {until} is empty")
-    return first, until
+    horizon = _horizon(surveyed.first_us, surveyed.last_us, new, grows=True)
+    return declared(name, data, vocabulary, new, horizon, source)
 
 
 # --- the owner's column mapping, checked against the source --------------------------

@@ -281,7 +281,7 @@ def _uses(ledger: Ledger, registry: Registry, log: str) -> Iterator[tuple[str, s
         # A reservation that was given up uses nothing.
         if ledger.states([charge.key])[charge.key] is KeyState.NEW:
             continue
-        parts = (charge.question.get(part) for part in _DRAWN)
+        parts = (charge.query.get(part) for part in _DRAWN)
         yield f"entry {entry.seq} of the journal", set(_texts(parts))
     for subscription in registry.subscriptions.values():
         if subscription.log == log:

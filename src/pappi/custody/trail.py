@@ -64,6 +64,11 @@ def entry_text(kind: str, payload: Payload, before: Payload | None = None) -> st
     return words(payload) if words else kind
 
 
+def done_by(payload: Payload) -> str:
+    """Who did what an entry says; empty if it names nobody."""
+    return str(payload.get("by") or payload.get("analyst") or "")
+
+
 def _read_at(payload: Payload) -> str:
     source = payload.get("source")
     return f", read from {place_text(source['url'], source['table'])}" if source else ""
@@ -342,10 +347,9 @@ class _Walk:
         before, self.registry = self.registry, self.registry.advanced([entry])
         payload = entry.payload
         log = _log_of(entry.kind, payload, before)
-        by = payload.get("by") or payload.get("analyst") or ""
         earlier = before.logs.get(payload["name"]) if entry.kind == EntryKind.DECLARE else None
         words = entry_text(entry.kind, payload, earlier.to_json() if earlier else None)
-        self.acts.append(Act(entry.seq, entry.at, by, words, log))
+        self.acts.append(Act(entry.seq, entry.at, done_by(payload), words, log))
         if entry.kind == EntryKind.ERASE:
             kinds = tuple(payload["by what"])
             erasure = Erasure(entry.at, payload["by"], kinds, payload["cases"], payload["events"])
@@ -378,7 +382,7 @@ class _Walk:
 
 
 def _recorded_cell(charge: Charge, at: str, state: State) -> RecordedCell:
-    query: Mapping[str, Any] = charge.question
+    query: Mapping[str, Any] = charge.query
     periods = query["periods"]
     return RecordedCell(
         log=query["log"],

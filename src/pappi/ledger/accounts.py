@@ -78,7 +78,7 @@ class Charge:
     key: str
     accounts: tuple[Account, ...]
     amount: Epsilon
-    question: Mapping[str, JSON] = field(hash=False)
+    query: Mapping[str, JSON] = field(hash=False)
     analyst: str = ""
 
     def __post_init__(self) -> None:

@@ -299,7 +299,7 @@ def charge_payload(charge: Charge) -> Mapping[str, JSON]:
         "accounts": [[account.log, account.block] for account in charge.accounts],
         "amount": charge.amount.nano,
         "analyst": charge.analyst,
-        "question": charge.question,
+        "question": charge.query,
     }
 
 
@@ -310,7 +310,7 @@ def charge_of(entry: Entry) -> Charge:
 
 def reserve_payload(charges: Sequence[Charge]) -> Mapping[str, JSON]:
     """The payload of a reservation. What its queries have in common is written once."""
-    names = sorted({name for charge in charges for name in charge.question})
+    names = sorted({name for charge in charges for name in charge.query})
     values: list[JSON] = []
     places: dict[str, int] = {}
 
@@ -320,11 +320,10 @@ def reserve_payload(charges: Sequence[Charge]) -> Mapping[str, JSON]:
             values.append(value)
         return number
 
-    def question(charge: Charge) -> JSON:
-        parts = charge.question
-        return [place(parts[name]) if name in parts else None for name in names]
+    def placed(query: Mapping[str, JSON]) -> JSON:
+        return [place(query[name]) if name in query else None for name in names]
 
-    compact = [{**charge_payload(charge), "question": question(charge)} for charge in charges]
+    compact = [{**charge_payload(charge), "question": placed(charge.query)} for charge in charges]
     return {"names": names, "values": values, "charges": compact}
 
 
@@ -337,8 +336,8 @@ def reserved_in(payload: Mapping[str, Any]) -> Mapping[str, Charge]:
     reserved: dict[str, Charge] = {}
     for compact in payload["charges"]:
         parts = zip(names, compact["question"], strict=True)
-        question = {name: values[place] for name, place in parts if place is not None}
-        charge = _charge({**compact, "question": question})
+        query = {name: values[place] for name, place in parts if place is not None}
+        charge = _charge({**compact, "question": query})
         if charge.key in reserved:
             raise ValueError("it reserves a key twice")
         reserved[charge.key] = charge

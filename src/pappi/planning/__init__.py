@@ -25,7 +25,7 @@ knows `joint`, which is made for a set, if of one PPI, and so is in no registry.
 from typing import TYPE_CHECKING
 
 from pappi.lazy import lazy_imports
-from pappi.planning.accuracy import DEAREST, epsilon_for, plan_error_law, wanted_accuracy
+from pappi.planning.accuracy import DEAREST, epsilon_for, wanted_accuracy
 from pappi.planning.advice import (
     LADDER,
     advice_on,
@@ -49,8 +49,8 @@ from pappi.planning.measurements import (
     recorded_measurement,
 )
 from pappi.planning.plan import (
-    Option,
     Plan,
+    ReleaseOption,
     interval_of,
     plan_derived,
     plan_options,
@@ -74,6 +74,7 @@ from pappi.planning.trials import (
 )
 from pappi.planning.views import (
     added_plan,
+    plan_error_law,
     refuse_ratio,
     refuse_unviewable,
     shown_error,

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pappi.errors import NotReleasable
-from pappi.mechanisms import ErrorLaw
 from pappi.planning.expected import expected_cases
 from pappi.planning.plan import Plan
 from pappi.planning.sets import plan_alone
-from pappi.planning.views import shown_law
+from pappi.planning.views import plan_error_law
 from pappi.ppinot import Ppi
 from pappi.values import DURATIONS, NANO, Epsilon, PublicLog, parse_duration
 
@@ -69,11 +68,6 @@ def _confidence(text: str) -> Fraction | None:
     confidence = Fraction(percent[1]) / 100 if percent else None
     known = confidence is not None and LEAST_CONFIDENCE <= confidence <= MOST_CONFIDENCE
     return confidence if known else None
-
-
-def plan_error_law(plan: Plan) -> ErrorLaw | None:
-    """How far off what is shown of a plan's release will be; None where no law says."""
-    return shown_law(plan)
 
 
 def epsilon_for(

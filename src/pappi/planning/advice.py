@@ -24,7 +24,6 @@ from fractions import Fraction
 from itertools import chain
 
 from pappi.errors import DefinitionError, PappiError
-from pappi.planning.accuracy import plan_error_law
 from pappi.planning.expected import grid_days
 from pappi.planning.plan import Plan
 from pappi.planning.sets import plan_alone, plan_set
@@ -35,7 +34,7 @@ from pappi.planning.trials import (
     is_additive,
     value_range,
 )
-from pappi.planning.views import figures_law
+from pappi.planning.views import figures_law, plan_error_law
 from pappi.ppinot import (
     AggregatedMeasure,
     Aggregation,
@@ -137,8 +136,8 @@ def is_enough(plan: Plan, wanted: float = ENOUGH_CHANCE) -> bool:
 def advice_on(plan: Plan) -> str:
     """What speaks against asking this, in a sentence; empty if nothing does."""
     nothing = why_nothing(plan)
-    told = f"this will tell you nothing, because {nothing}" if nothing else ""
-    return "; ".join(filter(None, (told, extreme_caution(plan.ppi, plan.epsilon.fraction))))
+    warning = f"this will tell you nothing, because {nothing}" if nothing else ""
+    return "; ".join(filter(None, (warning, extreme_caution(plan.ppi, plan.epsilon.fraction))))
 
 
 def extreme_caution(ppi: Ppi, epsilon: Fraction) -> str:
@@ -169,7 +168,7 @@ def _shown(ppi: Ppi, length: float) -> str:
 def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[Alternative, ...]:
     """Queries near to this one that decide, the cheapest first; `among` are all that are asked."""
     single = [
-        *_working([_dearer(plan.ppi)], log),
+        *_working([("give it more ε", plan.ppi)], log),
         *_first_working(_longer(plan.ppi, log), plan.epsilon, log),
         *_working(_other_functions(plan.ppi, log), log),
         *_working(_verdict_only(plan.ppi), log),
@@ -183,7 +182,7 @@ def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[
             for when, longer in _longer(ppi, log)
         )
         single = list(_first_working(twice, plan.epsilon, log))
-    return tuple(sorted(single, key=lambda each: each.epsilon)[:_MOST_ALTERNATIVES])
+    return tuple(sorted(single, key=lambda alternative: alternative.epsilon)[:_MOST_ALTERNATIVES])
 
 
 def least_epsilon(
@@ -212,10 +211,11 @@ _Changed = tuple[str, Ppi]
 
 def _working(candidates: Sequence[_Changed], log: PublicLog) -> Iterator[Alternative]:
     for words, ppi in candidates:
-        found = least_epsilon(_alone(ppi, log), log.terms.block_budget)
-        if found is not None:
-            epsilon, (plan,) = found
-            yield _alternative(words, plan, epsilon, Catalogue(log.name, (_at(ppi, epsilon),)))
+        least = least_epsilon(_alone(ppi, log), log.terms.block_budget)
+        if least is not None:
+            epsilon, (plan,) = least
+            catalogue = Catalogue(log.name, (replace(ppi, epsilon=epsilon),))
+            yield _alternative(words, plan, epsilon, catalogue)
 
 
 def _first_working(
@@ -224,21 +224,17 @@ def _first_working(
     """The first that costs no more than what was asked, or else the first at all."""
     dearer = None
     for candidate in candidates:
-        for found in _working([candidate], log):
-            if found.epsilon <= epsilon:
-                yield found
+        for alternative in _working([candidate], log):
+            if alternative.epsilon <= epsilon:
+                yield alternative
                 return
-            dearer = dearer or found
+            dearer = dearer or alternative
     if dearer is not None:
         yield dearer
 
 
 def _alone(ppi: Ppi, log: PublicLog) -> Callable[[Epsilon], Sequence[Plan]]:
     return lambda epsilon: (plan_alone(ppi, epsilon, log),)
-
-
-def _at(ppi: Ppi, epsilon: Epsilon) -> Ppi:
-    return replace(ppi, epsilon=epsilon)
 
 
 def _alternative(words: str, plan: Plan, epsilon: Epsilon, catalogue: Catalogue) -> Alternative:
@@ -266,10 +262,6 @@ def _written(catalogue: Catalogue) -> str:
         return write_yaml(catalogue)
     except DefinitionError:
         return ""
-
-
-def _dearer(ppi: Ppi) -> _Changed:
-    return "give it more ε", ppi
 
 
 _LONGER = (Calendar.WEEK, Calendar.MONTH, Calendar.QUARTER, Calendar.YEAR)

@@ -18,7 +18,7 @@ quotient does, what is kept in its output range, and what has no value.
 **The split.** A function's error is in proportion to 1/εᵢ, and the errors of several add up in
 squares: Σ (cᵢ/εᵢ)² for a fixed sum of the εᵢ is least where εᵢ is in proportion to cᵢ^(2/3). The
 cᵢ come from public facts, so the split does, too. It is rounded to 64ths, so that it can be
-shown and so that a hair's difference in a prediction does not make another question.
+shown and so that a hair's difference in a prediction does not make another query.
 """
 
 from __future__ import annotations
@@ -139,9 +139,9 @@ def contributions(ppi: Ppi, measurements: Sequence[Measurement], cases: int) -> 
 
 def _is_unknown(measurements: Sequence[Measurement]) -> bool:
     return any(
-        each.bounding is Bounding.PRIVATE
+        measure.bounding is Bounding.PRIVATE
         for measurement in measurements
-        for each in measurement.inputs
+        for measure in measurement.inputs
     )
 
 
@@ -215,8 +215,8 @@ def _scenarios(ppi: Ppi, measurements: Sequence[Measurement], cases: int) -> lis
             for i in range(len(measurements))
         )
         values = {
-            measurement.path: each.value
-            for measurement, each in zip(measurements, functions, strict=True)
+            measurement.path: function.value
+            for measurement, function in zip(measurements, functions, strict=True)
         }
         value = np.array([value_above(ppi.measure, values)], np.float64)
         scenarios.append(_PpiScenario(functions, float(_as_shown(ppi, value)[0])))
@@ -276,16 +276,16 @@ def _released(
     known: dict[Scenario, Floats] = {}
     for index, measurement in enumerate(measurements):
         chances, noisy = Chances(index), alone in (None, measurement.path)
-        for each in {scenario.functions[index]: None for scenario in scenarios}:
+        for function in {scenario.functions[index]: None for scenario in scenarios}:
             released = (
-                measurement.mechanism.outcomes(each, chances)
+                measurement.mechanism.outcomes(function, chances)
                 if noisy
-                else chances.exactly(each.value)
+                else chances.exactly(function.value)
             )
-            known[each] = released[::step]
+            known[function] = released[::step]
     paths = [measurement.path for measurement in measurements]
     for scenario in scenarios:
-        estimates = (known[each] for each in scenario.functions)
+        estimates = (known[function] for function in scenario.functions)
         yield scenario, values_above(ppi.measure, dict(zip(paths, estimates, strict=True)))
 
 

@@ -104,9 +104,9 @@ def histogram_of(
     if not isinstance(measure, AggregatedMeasure):
         raise TypeError("only an aggregated measure has a histogram")
     every = list(stretches)
-    cuts = tuple(sorted({cut for each in every for cut in each.cuts}))
+    cuts = tuple(sorted({cut for conditions in every for cut in conditions.cuts}))
     bounds = Bounds(min(cuts[0] - 1, Fraction(0)), 2 * max(cuts[-1], Fraction(1)))
-    asked = AggregatedMeasure(
+    histogram = AggregatedMeasure(
         Aggregation.DISTRIBUTION,
         every[0].base,
         measure.filter,
@@ -114,7 +114,7 @@ def histogram_of(
         bounds,
         bounding=Bounding.DECLARED,
     )
-    return asked, cuts
+    return histogram, cuts
 
 
 def _is_whole(base: SingleInstance) -> bool:

@@ -98,12 +98,12 @@ class Measurement:
 
     @property
     def recorded_inputs(self) -> tuple[AggregatedMeasure, ...]:
-        """As they go on record: what one draw answers alike is one question, and paid once."""
+        """As they go on record: what one draw answers alike is one query, and paid once."""
         if not self.mechanism.drawn_for:
             return self.inputs
         function = Aggregation(self.mechanism.drawn_for)
         return tuple(
-            replace(each, function=function, percent=None, limits=()) for each in self.inputs
+            replace(measure, function=function, percent=None, limits=()) for measure in self.inputs
         )
 
 
@@ -133,8 +133,8 @@ class Request:
     def planned_cases(self) -> int:
         """What functions, mechanisms and buckets are chosen for: the cases of a block.
 
-        They are part of a question's key. If they followed the forecast, a guess, a count on
-        record or a better rule would make another question of one that has been paid for.
+        They are part of a query's key. If they followed the forecast, a guess, a count on
+        record or a better rule would make another query of one that has been paid for.
         """
         return self.ppi.scope.last_cases or self.log.terms.cases
 
@@ -206,9 +206,9 @@ def measurements_of(node: Inner, epsilon: Fraction, request: Request) -> list[Me
     insisted = request.insisted(node.path)
     if insisted is None or request.verdict_only:
         return known
-    kept = [each for each in known if each.mechanism.name == insisted]
+    kept = [measurement for measurement in known if measurement.mechanism.name == insisted]
     if not kept and not (insisted == THRESHOLD and request.aims):  # a sum is aimed at by laplace
-        names = " or ".join(dict.fromkeys(each.mechanism.name for each in known))
+        names = " or ".join(dict.fromkeys(measurement.mechanism.name for measurement in known))
         raise NotReleasable(
             f"{function_name(node.path)}: {why_not(insisted, node, request)}",
             hint=f"for {function_name(node.path)} there is {names}",
@@ -239,11 +239,12 @@ def recorded_measurement(
             known = list(_measurements_of(node, whole, request))
         except (NotReleasable, UsageError):
             continue
-        for each in known:
-            same = (each.mechanism.recorded_name, each.mechanism.epsilon) == (mechanism, epsilon)
-            written = canonical_form(each.inputs), canonical_form(each.settings)
+        for measurement in known:
+            drawn_by = measurement.mechanism
+            same = (drawn_by.recorded_name, drawn_by.epsilon) == (mechanism, epsilon)
+            written = canonical_form(measurement.inputs), canonical_form(measurement.settings)
             if same and written == (inputs, settings):
-                return each
+                return measurement
     return None
 
 
@@ -263,7 +264,7 @@ def recorded_histogram(
 def settings_of(
     mechanism: Mechanism, formula: MultiInstance | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """As they enter a question's key."""
+    """As they enter a query's key."""
     settings: list[tuple[str, object]] = list(mechanism.settings)
     if formula is not None:
         settings.append(("formula", formula))
@@ -295,8 +296,8 @@ def _lacks_range(mechanism: type[Mechanism], path: str, request: Request) -> boo
     """Only the PPI itself can have its output range declared; a missing one is refused if asked."""
     if not mechanism.needs_output_range:
         return False
-    asked = request.wanted(path) == mechanism.name
-    return path != ROOT or (request.ppi.value_range is None and not asked)
+    is_wanted = request.wanted(path) == mechanism.name
+    return path != ROOT or (request.ppi.value_range is None and not is_wanted)
 
 
 def _calibrated(task: Task, measure: AggregatedMeasure, mechanism: type[Mechanism]) -> Task:
@@ -409,7 +410,7 @@ def _plain_task(measure: AggregatedMeasure, epsilon: Fraction, request: Request)
 
 
 def _ratio_task(ratio: Ratio, epsilon: Fraction, request: Request) -> Task:
-    """Its factor is applied to what was released, so that it makes no other question."""
+    """Its factor is applied to what was released, so that it makes no other query."""
     names = request.log.vocabulary
     integral = is_integral(ratio.whole, names) and is_integral(ratio.part, names)
     function = PART_OF_WHOLE if ratio.within else RATIO

@@ -99,8 +99,8 @@ class Plan:
         """What a new release costs this PPI: one draw for several is paid by all of them alike."""
         if not self.together:
             return self.epsilon
-        each, rest = divmod(self.epsilon.nano, len(self.together))
-        return Epsilon(each + rest if self.ppi.id == self.together[0] else each)
+        part, rest = divmod(self.epsilon.nano, len(self.together))
+        return Epsilon(part + rest if self.ppi.id == self.together[0] else part)
 
     @property
     def decides(self) -> bool:
@@ -128,7 +128,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class ReleaseOption:
     """An admissible set and its mechanisms: the plan they lead to, or why none is known.
 
     One `on_request` is never taken unless the PPI asks for it: it answers something else.
@@ -165,7 +165,7 @@ _MOST_MADE = 256
 def _planned(ppi: Ppi, epsilon: Epsilon, log: PublicLog, rules: Rules) -> Plan:
     request = Request(ppi, log, rules=rules)
     options = list(_allowed_options(request, epsilon))
-    plans = [each.plan for each in options if each.plan is not None]
+    plans = [option.plan for option in options if option.plan is not None]
     if not plans:
         last = options[-1]
         message = f"{ppi.position}: PPI '{ppi.id}' cannot be released: {last.reason}"
@@ -174,7 +174,7 @@ def _planned(ppi: Ppi, epsilon: Epsilon, log: PublicLog, rules: Rules) -> Plan:
 
 
 def _rank(plan: Plan, request: Request) -> tuple[bool, float]:
-    """What a plan is chosen by, whatever its target and forecast: they change no question.
+    """What a plan is chosen by, whatever its target and forecast: they change no query.
 
     By its error; but of one function, an interval that tells something comes first.
     """
@@ -184,7 +184,7 @@ def _rank(plan: Plan, request: Request) -> tuple[bool, float]:
     return silent, predicted_error(aimless, plan.measurements, cases)
 
 
-def plan_options(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Iterator[Option]:
+def plan_options(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Iterator[ReleaseOption]:
     """Every admissible set of the PPI with its mechanisms, or the reason there is no plan.
 
     Sets with a formula that no mechanism answers are left out, but for the PPI itself.
@@ -194,7 +194,7 @@ def plan_options(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Iterator[Option]
     yield from _others(request, epsilon)
 
 
-def _allowed_options(request: Request, epsilon: Epsilon) -> Iterator[Option]:
+def _allowed_options(request: Request, epsilon: Epsilon) -> Iterator[ReleaseOption]:
     ppi = request.ppi
     root = _with_whole_ratios(composition_tree(ppi.measure))
     try:
@@ -203,26 +203,26 @@ def _allowed_options(request: Request, epsilon: Epsilon) -> Iterator[Option]:
             yield from _asked(root, request, epsilon)
             return
     except NotReleasable as refusal:
-        yield Option((ROOT,), None, refusal.message, refusal.hint)
+        yield ReleaseOption((ROOT,), None, refusal.message, refusal.hint)
         return
     yield from islice(_options(root, request, epsilon), MOST_OPTIONS)
 
 
-def _others(request: Request, epsilon: Epsilon) -> Iterator[Option]:
+def _others(request: Request, epsilon: Epsilon) -> Iterator[ReleaseOption]:
     """What else the PPI could ask for, if it names no choice."""
     if not request.ppi.release.is_free:
         return
     root = _with_whole_ratios(composition_tree(request.ppi.measure))
     for mechanism in on_request():
-        asked = replace(request.ppi, release=ReleaseChoice(mechanism=mechanism))
-        for option in _options(root, replace(request, ppi=asked), epsilon):
+        ppi = replace(request.ppi, release=ReleaseChoice(mechanism=mechanism))
+        for option in _options(root, replace(request, ppi=ppi), epsilon):
             if option.plan is not None and option.plan.mechanism == mechanism:
                 yield replace(option, on_request=True)
 
 
-def _options(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option]:
+def _options(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[ReleaseOption]:
     if not _can_cut(root, request):
-        yield Option((root.path,), None, NO_BOUND, UNBOUNDED)
+        yield ReleaseOption((root.path,), None, NO_BOUND, UNBOUNDED)
     planned = 0
     for chosen in islice(_sets(root, request), MOST_OPTIONS):
         if planned > MOST_PARTS:
@@ -231,13 +231,15 @@ def _options(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option
         yield from _options_of(chosen, request, epsilon)
 
 
-def _options_of(chosen: AdmissibleSet, request: Request, epsilon: Epsilon) -> Iterator[Option]:
+def _options_of(
+    chosen: AdmissibleSet, request: Request, epsilon: Epsilon
+) -> Iterator[ReleaseOption]:
     paths = tuple(node.path for node in chosen)
     try:
         for plan in _plans(chosen, request, epsilon):
-            yield Option(paths, plan)
+            yield ReleaseOption(paths, plan)
     except (NotReleasable, UsageError) as refusal:
-        yield Option(paths, None, refusal.message, refusal.hint)
+        yield ReleaseOption(paths, None, refusal.message, refusal.hint)
 
 
 def _sets(root: Inner, request: Request) -> Iterator[AdmissibleSet]:
@@ -259,8 +261,8 @@ def interval_of(
     plan: Plan, released: Mapping[str, Outcome], confidence: float = CONFIDENCE
 ) -> tuple[float, float]:
     """From each function's interval at a confidence that leaves this one for them together."""
-    each = 1 - (1 - confidence) / len(plan.measurements)
-    ranges = {p.path: p.mechanism.interval(released[p.path], each) for p in plan.measurements}
+    level = 1 - (1 - confidence) / len(plan.measurements)
+    ranges = {p.path: p.mechanism.interval(released[p.path], level) for p in plan.measurements}
     return within_range(plan, ranges)
 
 
@@ -276,14 +278,14 @@ def within_range(plan: Plan, ranges: Mapping[str, Range]) -> Range:
 # --- the set that is asked for --------------------------------------------------------
 
 
-def _asked(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[Option]:
+def _asked(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[ReleaseOption]:
     """The plans of the one set whose functions are named."""
     own = _own(root, request.ppi)
     chosen = tuple(node for node in functions(root) if node.path in own)
     # Too many are refused with their plan, without comparing each with every leaf.
     known = len(chosen) == len(own)
     if not known or not (len(chosen) > MOST_FUNCTIONS or _is_admissible(chosen, root)):
-        names = " and ".join(each.function for each in request.ppi.release.noise)
+        names = " and ".join(choice.function for choice in request.ppi.release.noise)
         raise NotReleasable(
             f"'{names}' is not an admissible set", hint=_sets_hint(root, request, epsilon)
         )
@@ -294,14 +296,14 @@ def _own(root: Inner, ppi: Ppi) -> dict[str, NoiseOn]:
     """The wishes for single functions by their paths."""
     known = {node.path for node in functions(root)}
     own: dict[str, NoiseOn] = {}
-    for each in ppi.release.noise:
-        path = _path(each.function, ppi.id, known)
+    for choice in ppi.release.noise:
+        path = _path(choice.function, ppi.id, known)
         if path in own:
             raise NotReleasable(
                 f"'{function_name(path)}' is named twice as a function that carries noise",
                 hint="name it once",
             )
-        own[path] = each
+        own[path] = choice
     return own
 
 

@@ -77,8 +77,8 @@ def _written(formula: Expression) -> tuple[Fraction, str, str] | None:
         case Binary(Operator.MULTIPLY, NumberLiteral(factor), inner) | Binary(
             Operator.MULTIPLY, inner, NumberLiteral(factor)
         ):
-            found = _written(inner)
-            return None if found is None else (factor * found[0], *found[1:])
+            ratio = _written(inner)
+            return None if ratio is None else (factor * ratio[0], *ratio[1:])
         case _:
             return None
 

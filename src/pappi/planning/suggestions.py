@@ -83,7 +83,7 @@ def suggest_catalogue(log: PublicLog, proposal: Proposal | None = None) -> str:
     left, scope = every, _WHOLE
     for scope in (*_scopes(log), _WHOLE):
         useless = _telling_nothing(log, every, scope)
-        left = [one for one in every if one.id not in useless]
+        left = [ppi for ppi in every if ppi.id not in useless]
         if len(left) > _NEARLY_ALL * len(every):
             break
     # With so few cases nothing tells much: the number of cases can always be asked.
@@ -114,7 +114,7 @@ def _scopes(log: PublicLog) -> list[str]:
 def _text(
     log: PublicLog, every: Sequence[_Suggested], scope: str, proposal: Proposal | None
 ) -> str:
-    ppis = "\n\n".join(one.written(scope) for one in every)
+    ppis = "\n\n".join(ppi.written(scope) for ppi in every)
     head = "\n".join(f"# {line}".rstrip() for line in _head(log, proposal, scope))
     return f"{head}\n\nlog: {log.name}\n\nppis:\n{ppis}\n"
 
@@ -261,11 +261,11 @@ def _groups(log: PublicLog) -> Iterator[_Suggested]:
 def _distinct(every: Iterable[_Suggested]) -> Iterator[_Suggested]:
     """With an id each; names may come to the same."""
     taken: set[str] = set()
-    for one in every:
-        names = chain((one.id,), (f"{one.id}-{number}" for number in range(2, 2 * _MOST)))
+    for ppi in every:
+        names = chain((ppi.id,), (f"{ppi.id}-{number}" for number in range(2, 2 * _MOST)))
         free = next(name for name in names if name not in taken)
         taken.add(free)
-        yield replace(one, id=free)
+        yield replace(ppi, id=free)
 
 
 def _id(text: str) -> str:

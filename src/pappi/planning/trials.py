@@ -255,7 +255,7 @@ class _Tried:
     def _firm_on(self, limit: float, side: int, limits: Sequence[float]) -> float:
         """On one side; a value nearer to its limit is not told apart if one farther away is not."""
         low, high = self.ends
-        between = (abs(limit - each) / 2 for each in limits if each != limit)
+        between = (abs(limit - other) / 2 for other in limits if other != limit)
         reach, firm = min(limit - low, high - limit, *between), 0.0
         values = [limit + side * distance * reach for distance in _DISTANCES]
         for share in _firm_shares(self.plan, self.target, values):
@@ -395,8 +395,8 @@ def _columns_at(plan: Plan, value: float) -> list[Floats] | None:
         if len(part.inputs) == 1:
             return [_column(plan.ppi.measure, cases, value)]
         own = _mean_bounds(plan.ppi.measure)
-        each = value / cases if is_additive(plan.ppi.measure) else value
-        place = (each - float(own.low)) / float(own.width)
+        per_case = value / cases if is_additive(plan.ppi.measure) else value
+        place = (per_case - float(own.low)) / float(own.width)
         return [np.column_stack([_spread(measure, cases, place) for measure in part.inputs])]
     ratio = ratio_of(plan.ppi.measure)
     if ratio is None:
@@ -420,7 +420,7 @@ def _value_of(plan: Plan, columns: Sequence[Floats]) -> float:
     for part, column in zip(plan.measurements, columns, strict=True):
         rows = column.reshape(len(column), -1)
         inputs = [aggregate(measure, rows[:, i]) for i, measure in enumerate(part.inputs)]
-        values[part.path] = part.mechanism.value_in(tuple(each or 0.0 for each in inputs))
+        values[part.path] = part.mechanism.value_in(tuple(value or 0.0 for value in inputs))
     return value_above(plan.ppi.measure, values) or 0.0
 
 
@@ -450,10 +450,10 @@ def _column(measure: AggregatedMeasure, cases: int, value: float) -> Floats:
     low, high = float(bounds.low), float(bounds.high)
     whole = bounds == UNIT_INTERVAL or isinstance(measure.base, CountMeasure)
     if is_additive(measure):
-        each = min(max(value / cases, low), high)
-        if abs(value) > abs(cases * each):  # it takes more cases than are expected
-            cases = min(round(value / each), 2 * MOST_VALUES) if each else cases
-        return _whole_mix(each, cases) if whole else np.full(cases, each)
+        per_case = min(max(value / cases, low), high)
+        if abs(value) > abs(cases * per_case):  # it takes more cases than are expected
+            cases = min(round(value / per_case), 2 * MOST_VALUES) if per_case else cases
+        return _whole_mix(per_case, cases) if whole else np.full(cases, per_case)
     match measure.function:
         case Aggregation.MAX:
             below = 1.0

@@ -83,7 +83,7 @@ def added_plan(
             return None
         measurements.append(Measurement(part.path, part.inputs, mechanism))
         together.append(tuple(number for outcome in outcomes for number in outcome))
-    epsilon = max((plan.epsilon for plan in plans), key=lambda each: each.nano)
+    epsilon = max((plan.epsilon for plan in plans), key=lambda epsilon: epsilon.nano)
     expected = replace(first.expected, cases=len(plans) * first.expected.cases)
     return plan_derived(first.ppi, Epsilon(epsilon.nano), measurements, expected), tuple(together)
 
@@ -115,7 +115,7 @@ def figures_law(plan: Plan) -> ErrorLaw | None:
     return error_law(plan.ppi, plan.measurements, plan.expected.cases, plan.predicted_error)
 
 
-def shown_law(plan: Plan) -> ErrorLaw | None:
+def plan_error_law(plan: Plan) -> ErrorLaw | None:
     """How far off what is shown will be; None where no law says.
 
     Of ratios, none does: that depends on how large the figures are, which is private.
@@ -125,7 +125,8 @@ def shown_law(plan: Plan) -> ErrorLaw | None:
         return law
     if isinstance(view, Change | Between):
         return law_of_difference(law) if view.by is By.DIFFERENCE else None
-    laws = [law, *(each for number in _sizes(plan) if (each := _law_of(plan, number)) is not None)]
+    windows = (figures_law(_copies(plan, number)) for number in _sizes(plan))
+    laws = [law, *(window for window in windows if window is not None)]
     if isinstance(view, Rolling):
         return laws[-1]
     # To date there are short windows and long ones: what is promised holds for all.
@@ -139,7 +140,7 @@ def shown_error(plan: Plan) -> float:
         return math.sqrt(2) * plan.predicted_error if view.by is By.DIFFERENCE else math.inf
     if isinstance(view, Rolling | ToDate):
         added = [_copies(plan, number) for number in _sizes(plan)]
-        every = [predicted_error(one.ppi, one.measurements, one.expected.cases) for one in added]
+        every = [predicted_error(own.ppi, own.measurements, own.expected.cases) for own in added]
         return every[-1] if isinstance(view, Rolling) else max(plan.predicted_error, *every)
     return plan.predicted_error
 
@@ -165,10 +166,6 @@ def _most_to_date(view: ToDate, grid: Grid) -> int:
 def _copies(plan: Plan, number: int) -> Plan:
     added = added_plan([plan] * number, [_blank(plan)] * number)
     return plan if added is None else added[0]
-
-
-def _law_of(plan: Plan, number: int) -> ErrorLaw | None:
-    return figures_law(_copies(plan, number))
 
 
 def law_of_difference(law: ErrorLaw) -> ErrorLaw:

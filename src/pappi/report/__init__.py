@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         describe_log,
         describe_vocabulary,
         horizon_text,
+        key_state,
     )
     from pappi.report.dpo.document import dpo_body, dpo_html
     from pappi.report.dpo.facts import (
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from pappi.report.elements import Element, bdi, el, prose, table
     from pappi.report.error_chart import error_caption, error_figure, error_table
     from pappi.report.gauge import budget_gauge, budget_text, gauge_table
-    from pappi.report.numbers import three_digits, with_unit
+    from pappi.report.numbers import count_text, three_digits, with_unit
     from pappi.report.pages import preview_html, report_html, series_card, series_html
     from pappi.report.profile import (
         personal_lines,
@@ -59,9 +60,7 @@ if TYPE_CHECKING:
     from pappi.report.records import (
         answer_record,
         exact_record,
-        flat_record,
         flat_records,
-        flat_smoothed_record,
         quote_record,
         smoothed_record,
     )
@@ -99,6 +98,7 @@ if TYPE_CHECKING:
         epsilon_text,
         expected_text,
         forecast_lines,
+        least_left,
         left_text,
         mostly_text,
         nothing_text,

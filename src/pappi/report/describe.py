@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from pappi.report.wording import compared
 from pappi.values import (
@@ -11,6 +11,7 @@ from pappi.values import (
     Bounds,
     CaseBorder,
     DefaultBounds,
+    KeyRecord,
     PrivacyUnit,
     PublicLog,
     Terms,
@@ -38,6 +39,13 @@ def describe_log(log: PublicLog) -> tuple[Row, ...]:
         ("Expected cases", "; ".join([cases, *_weights(terms)])),
         ("Default bounds", bounds),
     )
+
+
+def key_state(key: KeyRecord, now: datetime) -> str:
+    """Whether a key is "valid", "expired" or "revoked"."""
+    if key.revoked:
+        return "revoked"
+    return "expired" if key.expires is not None and key.expires <= now else "valid"
 
 
 def describe_vocabulary(names: Vocabulary, most: int | None = None) -> tuple[Row, ...]:

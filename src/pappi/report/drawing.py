@@ -22,7 +22,7 @@ from pappi.report.numbers import (
     shown_value,
 )
 from pappi.report.style import CHART_CSS, painted, theme_css
-from pappi.report.wording import Mark, confidence_text, interval_name, mark_of, tally
+from pappi.report.wording import VerdictMark, confidence_text, interval_name, mark_of, tally
 from pappi.values import Answer, Band, Distribution, Period, Series, ShownTarget
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
@@ -305,20 +305,20 @@ def _thinned(names: Sequence[tuple[str, str]], slot: float) -> int:
 Point = tuple[float, float]
 
 
-def shape(mark: Mark | None, x: float, y: float, size: float) -> Element:
+def shape(mark: VerdictMark | None, x: float, y: float, size: float) -> Element:
     match mark:
-        case Mark.MET | Mark.GREEN:
+        case VerdictMark.MET | VerdictMark.GREEN:
             return painted("circle", "met", cx=x, cy=y, r=size, stroke_width=1.2)
-        case Mark.MISSED | Mark.RED:
+        case VerdictMark.MISSED | VerdictMark.RED:
             return painted("polygon", "missed", points=_triangle(x, y, size), stroke_width=1.2)
-        case Mark.AMBER_OR_RED:
+        case VerdictMark.AMBER_OR_RED:
             corners = _triangle(x, y, size - 0.4)
             return painted("polygon", "amber-or-red", points=corners, stroke_width=1.6)
-        case Mark.AMBER:
+        case VerdictMark.AMBER:
             wide = size * 1.2
             corners = points([(x - wide, y), (x, y - wide), (x + wide, y), (x, y + wide)])
             return painted("polygon", "amber", points=corners, stroke_width=1.2)
-        case Mark.UNCLEAR:
+        case VerdictMark.UNCLEAR:
             return painted("circle", "undecided", cx=x, cy=y, r=size - 0.4, stroke_width=1.8)
         case None:
             return painted("circle", "plain", cx=x, cy=y, r=size * 0.75, stroke_width=1)

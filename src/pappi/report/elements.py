@@ -35,7 +35,7 @@ class Element:
 
 
 Node = Element | str
-Cell = Node | Sequence[Node]
+TableCell = Node | Sequence[Node]
 
 
 def el(tag: str, /, *children: Node | None, **attributes: Attribute) -> Element:
@@ -81,7 +81,7 @@ def prose(text: str) -> Element:
 def table(
     caption: str,
     headers: Sequence[str],
-    rows: Iterable[Sequence[Cell]],
+    rows: Iterable[Sequence[TableCell]],
     styles: Mapping[int, str] | None = None,
 ) -> Element:
     """The first column names the row; `styles` are classes of columns, such as `number`."""
@@ -98,7 +98,7 @@ def table(
     )
 
 
-def _row(cells: Sequence[Cell], classes: Mapping[int, str]) -> Element:
+def _row(cells: Sequence[TableCell], classes: Mapping[int, str]) -> Element:
     nodes = [(cell,) if isinstance(cell, Element | str) else cell for cell in cells]
     first = el("th", *nodes[0], scope="row", class_=classes.get(0))
     rest = [el("td", *cell, class_=classes.get(n)) for n, cell in enumerate(nodes[1:], start=1)]

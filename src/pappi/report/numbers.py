@@ -48,20 +48,31 @@ def with_unit(number: str, unit: str) -> str:
 
 
 def format_value(value: float | None, interval: Interval, unit: str) -> str:
-    """The value to the last digit that its interval makes worth showing, but two at least.
+    """The value to the last digit that its interval makes worth showing.
+
+    Between two ends it has two digits at least. With only one the closed side decides.
 
     >>> format_value(23.4178, Interval(18.02, 28.81, 0.95), "hours")
     '23.4 h'
     >>> format_value(23.4178, Interval(0, 2000, 0.95), "hours")
     '23 h'
+    >>> format_value(0.08, Interval(None, 4.7, 0.95), "hours")
+    '0.1 h'
     """
     number = finite(value)
     if number is None:
         return MISSING
-    digit = _last_digit(number, interval)
-    if not _is_dust(number, interval):
-        digit = min(digit, _magnitude(number) - 1)
-    return with_unit(format_number(number, digit), unit)
+    return with_unit(format_number(number, _digit_of_value(number, interval)), unit)
+
+
+def _digit_of_value(number: float, interval: Interval) -> int:
+    digit, first = _last_digit(number, interval), _magnitude(number)
+    if _is_dust(number, interval):
+        return digit
+    if finite(interval.low) is not None and finite(interval.high) is not None:
+        return min(digit, first - 1)
+    reads_as_zero = 2 * abs(number) <= 10.0**digit
+    return min(digit, first) if reads_as_zero else digit
 
 
 def format_interval(value: float | None, interval: Interval, unit: str) -> str:
@@ -267,6 +278,14 @@ def format_number(number: float, last_digit: int, rounding: str = ROUND_HALF_EVE
     else:
         text = f"{rounded:,.{max(-digit, 0)}f}"
     return text.replace("-", "−")
+
+
+def count_text(number: int, thing: str) -> str:
+    """
+    >>> count_text(1, "case"), count_text(1_050, "case")
+    ('1 case', '1,050 cases')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def three_digits(number: float) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from pappi.ppinot import Ppi, sentence
-from pappi.report.elements import Cell, Element, Node, bdi, el, prose, table
+from pappi.report.elements import Element, Node, TableCell, bdi, el, prose, table
 from pappi.report.error_chart import error_caption, error_figure, error_table
 from pappi.report.gauge import budget_gauge, budget_text, gauge_table
 from pappi.report.numbers import (
@@ -48,6 +48,7 @@ from pappi.report.wording import (
     forecast_lines,
     guarantee_line,
     judged_text,
+    least_left,
     legend,
     mark_of,
     noise_text,
@@ -64,7 +65,7 @@ from pappi.report.wording import (
     value_header,
     view_line,
 )
-from pappi.values import Answer, BudgetLine, Quote, Series
+from pappi.values import Answer, BudgetLine, Epsilon, Quote, Series
 
 
 def report_html(
@@ -75,30 +76,25 @@ def report_html(
     generated: str,
 ) -> str:
     """The whole page. `facts` are public statements about log and workspace, label and text."""
-    closing = "Every figure above has been released; showing it again costs no privacy."
-    if any(ppi.rehearsed for ppi in series):
-        closing = "These figures are made up; a real release would look like this."
-    return document_html(
-        title,
-        el("a", "Skip to the figures", class_="skip", href="#figures"),
-        el(
-            "header",
-            el("h1", bdi(title)),
-            el("p", f"Generated {generated}", class_="muted"),
-            _warning(series),
-            _promise([answer for ppi in series for answer in ppi.answers], budget),
-            _facts(facts) if facts else None,
-        ),
-        el(
-            "main",
-            _overview(series),
-            _how_to_read(series),
-            *(series_card(ppi, f"ppi-{number}") for number, ppi in enumerate(series, start=1)),
-            _budget(budget, _BLOCKS),
-            id="figures",
-        ),
-        el("footer", el("p", "Made by PaPPI. ", closing)),
+    closing = (
+        "Made by PaPPI. Every figure above has been released; showing it again costs no privacy."
     )
+    if any(ppi.rehearsed for ppi in series):
+        closing = "Made by PaPPI. These figures are made up; a real release would look like this."
+    described = [(el("dt", bdi(label)), el("dd", bdi(text))) for label, text in facts]
+    header = (
+        el("p", f"Generated {generated}", class_="muted"),
+        _warning(series),
+        _promise([answer for ppi in series for answer in ppi.answers], budget),
+        el("dl", *(node for pair in described for node in pair)) if facts else None,
+    )
+    main = (
+        _overview(series),
+        _how_to_read(series),
+        *(series_card(ppi, f"ppi-{number}") for number, ppi in enumerate(series, start=1)),
+        _budget(budget, _BLOCKS),
+    )
+    return document_html(title, header, main, skip="figures", closing=closing)
 
 
 def series_html(series: Series) -> str:
@@ -138,11 +134,6 @@ def _warning(series: Sequence[Series]) -> Element | None:
     return el("p", *(el("strong", text) for text in texts), role="note") if texts else None
 
 
-def _facts(facts: Sequence[tuple[str, str]]) -> Element:
-    pairs = [(el("dt", bdi(label)), el("dd", bdi(text))) for label, text in facts]
-    return el("dl", *(node for pair in pairs for node in pair))
-
-
 # --- all PPIs at a glance -------------------------------------------------------------
 
 
@@ -165,7 +156,7 @@ def _overview(series: Sequence[Series]) -> Element | None:
     )
 
 
-def _overview_row(series: Series, link: str) -> Sequence[Cell]:
+def _overview_row(series: Series, link: str) -> Sequence[TableCell]:
     latest = max(series.answers, key=lambda answer: answer.period, default=None)
     by = SMOOTHED if any(answer.smoothed for answer in series.answers) else ""
     counts = [
@@ -277,7 +268,7 @@ def _notes(series: Series) -> Sequence[Node]:
     return [el("br"), el("strong", line, class_="amber") if cuts_many(series) else line, *lines]
 
 
-_Column = tuple[str, str, Callable[[Answer], Cell]]
+_Column = tuple[str, str, Callable[[Answer], TableCell]]
 """A header, the style of its cells, and what stands there for an answer."""
 
 
@@ -309,7 +300,7 @@ def _columns(series: Series) -> Iterator[_Column]:
         yield "ε", "", _paid
 
 
-def _spread_cell(place: int) -> Callable[[Answer], Cell]:
+def _spread_cell(place: int) -> Callable[[Answer], TableCell]:
     return lambda answer: dict(enumerate(spread_cells(answer))).get(place, MISSING)
 
 
@@ -318,12 +309,12 @@ def _compared_columns() -> Iterator[_Column]:
     yield "Noise", "", noise_text
 
 
-def _verdict(answer: Answer) -> Cell:
+def _verdict(answer: Answer) -> TableCell:
     mark = mark_of(answer)
     return el("span", judged_text(answer), class_=f"verdict {COLOURS[mark]}" if mark else "verdict")
 
 
-def _paid(answer: Answer) -> Cell:
+def _paid(answer: Answer) -> TableCell:
     epsilon = str(answer.guarantee.epsilon)
     if answer.derived_from:
         return [epsilon, el("span", " derived", class_="muted")]
@@ -381,34 +372,28 @@ def preview_html(
     generated: str,
 ) -> str:
     """The whole page: prices, each PPI with its tree and its expected error, and the budget."""
-    return document_html(
-        title,
-        el("a", "Skip to the PPIs", class_="skip", href="#ppis"),
-        el(
-            "header",
-            el("h1", bdi(title)),
-            el("p", f"Generated {generated}", class_="muted"),
-            el("p", "Nothing has been released: no data was read and nothing was spent."),
-        ),
-        el(
-            "main",
-            _prices(previewed, forecast),
-            *(_preview_card(*ppi, f"ppi-{n}") for n, ppi in enumerate(previewed, start=1)),
-            _budget(budget),
-            id="ppis",
-        ),
-        el("footer", el("p", "Made by PaPPI, from public facts alone.")),
+    left = least_left(budget)
+    header = (
+        el("p", f"Generated {generated}", class_="muted"),
+        el("p", "Nothing has been released: no data was read and nothing was spent."),
     )
+    main = (
+        _prices(previewed, forecast),
+        *(_preview_card(*ppi, left, f"ppi-{n}") for n, ppi in enumerate(previewed, start=1)),
+        _budget(budget),
+    )
+    closing = "Made by PaPPI, from public facts alone."
+    return document_html(title, header, main, skip="PPIs", closing=closing)
 
 
-def _preview_card(ppi: Ppi, quote: Quote, identity: str) -> Element:
+def _preview_card(ppi: Ppi, quote: Quote, left: Epsilon | None, identity: str) -> Element:
     """One PPI: where its noise goes, how far off it will be, and both as numbers."""
     caption = prose(error_caption(quote))
     return el(
         "article",
         el("h2", bdi(quote.name), id=f"{identity}-name"),
         el("p", bdi(sentence(ppi))),
-        _advice(quote),
+        _advice(quote, left),
         el("figure", error_figure(quote), el("figcaption", caption), tabindex=0),
         scrolled(error_table(quote), f"Expected error of {quote.name}"),
         el("figure", composition_figure(ppi, quote), tabindex=0),
@@ -419,12 +404,12 @@ def _preview_card(ppi: Ppi, quote: Quote, identity: str) -> Element:
     )
 
 
-def _advice(quote: Quote) -> Element | None:
+def _advice(quote: Quote, left: Epsilon | None) -> Element | None:
     """Why not to release it, and what to ask instead."""
     if not quote.advice:
         return None
     text = el("p", prose(nothing_text(quote) if quote.tells_nothing else quote.advice))
-    rows = [tuple(map(bdi, alternative_cells(instead))) for instead in quote.alternatives]
+    rows = [tuple(map(bdi, alternative_cells(instead, left))) for instead in quote.alternatives]
     headers = ("Ask instead", "In each block", "Expected", "Decides")
     numbers = dict.fromkeys((1, 2, 3), "number")
     alternatives = table("What to ask instead, the cheapest first", headers, rows, numbers)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pappi.eventlog import Anchored, AttributeUse, BlockCount, Profile, Spread
 from pappi.report.describe import listed_up_to
-from pappi.report.numbers import three_digits
+from pappi.report.numbers import count_text, three_digits
 from pappi.report.wording import percent
 from pappi.values import DURATIONS, Calendar, CaseBorder, Grid, Kind
 
@@ -43,7 +43,7 @@ def profile_text(profile: Profile) -> str:
 
 def _lines(profile: Profile) -> Iterator[str]:
     yield (
-        f"{_count(profile.cases, 'case')} with {_count(profile.events, 'event')}, "
+        f"{count_text(profile.cases, 'case')} with {count_text(profile.events, 'event')}, "
         f"{profile.first} to {profile.last}"
     )
     yield from _gaps(profile)
@@ -72,12 +72,12 @@ def _lines(profile: Profile) -> Iterator[str]:
 
 def _gaps(profile: Profile) -> Iterator[str]:
     if profile.tied:
-        share = percent(profile.tied / profile.events)
-        yield f"  {_count(profile.tied, 'event')} ({share}) have the same case and time as another"
+        tied, share = count_text(profile.tied, "event"), percent(profile.tied / profile.events)
+        yield f"  {tied} ({share}) have the same case and time as another"
     if profile.without_time:
-        yield f"  {_count(profile.without_time, 'event')} without a time"
+        yield f"  {count_text(profile.without_time, 'event')} without a time"
     if profile.without_activity:
-        yield f"  {_count(profile.without_activity, 'event')} without an activity"
+        yield f"  {count_text(profile.without_activity, 'event')} without an activity"
 
 
 def _shown_anchors(profile: Profile) -> Iterator[Anchored]:
@@ -94,7 +94,7 @@ def _cases(counted: Anchored, grid: Grid) -> Iterator[str]:
     yield ""
     yield (
         f"Cases {unit}, by their {event} event: {counted.empty} of "
-        f"{_count(len(counted.blocks), 'block')} empty, median {_number(counted.median)}"
+        f"{count_text(len(counted.blocks), 'block')} empty, median {_number(counted.median)}"
     )
     most = max((block.cases for block in blocks), default=0)
     wide = max((len(block.block) for block in blocks), default=0)
@@ -102,7 +102,7 @@ def _cases(counted: Anchored, grid: Grid) -> Iterator[str]:
         picture = bar(block.cases / most if most else 0.0)
         yield f"  {block.block:<{wide}} {block.cases:>9,}  {picture}".rstrip()
     if counted.outside:
-        yield f"  {_count(counted.outside, 'case')} outside these days: never answered"
+        yield f"  {count_text(counted.outside, 'case')} outside these days: never answered"
 
 
 def _in_few_lines(blocks: Sequence[BlockCount], grid: Grid) -> tuple[Sequence[BlockCount], str]:
@@ -204,10 +204,6 @@ def _number(value: float) -> str:
 
 def _day(us: float) -> str:
     return f"{_EPOCH + timedelta(microseconds=us):%Y-%m-%d}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def profile_record(profile: Profile) -> dict[str, Any]:

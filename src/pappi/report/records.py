@@ -76,20 +76,20 @@ def answer_record(answer: Answer) -> dict[str, Any]:
 
 def _comparison(answer: Answer) -> dict[str, Any]:
     """Where two figures are compared: both of them, and whether they differ by more than noise."""
-    told = answer.comparison
-    if told is None:
+    comparison = answer.comparison
+    if comparison is None:
         return {}
     first, second = (
         {
-            "period": _period(each.period),
-            "group": each.group,
-            "value": each.value,
-            "unit": each.unit,
-            **_ends(each.interval),
+            "period": _period(figure.period),
+            "group": figure.group,
+            "value": figure.value,
+            "unit": figure.unit,
+            **_ends(figure.interval),
         }
-        for each in (told.first, told.second)
+        for figure in (comparison.first, comparison.second)
     )
-    noise = {"by": str(told.by), "more_than_noise": told.more_than_noise}
+    noise = {"by": str(comparison.by), "more_than_noise": comparison.more_than_noise}
     return {"comparison": {**noise, "first": first, "second": second}}
 
 
@@ -178,33 +178,22 @@ def _smoothed(smoothed: Smoothed) -> dict[str, Any]:
     return dict(zip(_SMOOTHED, values + judged, strict=True))
 
 
-def flat_record(answer: Answer) -> dict[str, Any]:
-    """One level deep, for a row of a table: the same columns in every row."""
-    return _flat(answer, answer_record(answer))
-
-
-def flat_smoothed_record(answer: Answer) -> dict[str, Any]:
-    """The same, with columns for smoothed values, empty where nothing was smoothed."""
-    record = smoothed_record(answer)
-    return _flat(answer, {**record, "smoothed": record["smoothed"] or dict.fromkeys(_SMOOTHED)})
-
-
 _BINNED = ("bin_low", "bin_high", "bin_cases", "bin_cases_low", "bin_cases_high")
 _SHARED = ("share_within", "share_within_low", "share_within_high")
 
 
 def flat_records(answers: Sequence[Answer], *, smoothed: bool = False) -> list[dict[str, Any]]:
-    """All rows of a table, with the same columns: one row per answer.
+    """All rows of a table, one level deep and with the same columns: one row per answer.
 
-    A distribution has one row per bin; other answers then have empty columns for bins.
+    A distribution has one row per bin; other answers then have empty columns for bins. Columns
+    for smoothed values are empty where nothing was smoothed.
     """
-    shaped = flat_smoothed_record if smoothed else flat_record
     compared = any(answer.comparison is not None for answer in answers)
     over = any(answer.over is not None for answer in answers)
 
     def record(answer: Answer) -> dict[str, Any]:
         of_view = _compared_columns(answer) if compared else {}
-        return {**shaped(answer), **of_view, **(_over_columns(answer) if over else {})}
+        return {**_flat(answer, smoothed), **of_view, **(_over_columns(answer) if over else {})}
 
     if all(answer.distribution is None for answer in answers):
         return [record(answer) for answer in answers]
@@ -215,13 +204,13 @@ _AGAINST = ("against_period_start", "against_period_end", "against_group", "agai
 
 
 def _compared_columns(answer: Answer) -> dict[str, Any]:
-    told = answer.comparison
+    comparison = answer.comparison
     names = ("compared_by", "compared_value", "compared_group", *_AGAINST, "more_than_noise")
-    if told is None:
+    if comparison is None:
         return dict.fromkeys(names)
-    first, second = told.first, told.second
+    first, second = comparison.first, comparison.second
     against = (*_period(second.period).values(), second.group, second.value)
-    values = (str(told.by), first.value, first.group, *against, told.more_than_noise)
+    values = (str(comparison.by), first.value, first.group, *against, comparison.more_than_noise)
     return dict(zip(names, values, strict=True))
 
 
@@ -240,8 +229,10 @@ def _bin_columns(answer: Answer) -> Iterator[dict[str, Any]]:
         yield dict(zip((*_BINNED, *_SHARED), values, strict=True))
 
 
-def _flat(answer: Answer, record: dict[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def _flat(answer: Answer, smoothed: bool) -> dict[str, Any]:  # noqa: FBT001 - as asked for
+    record, flat = answer_record(answer), dict[str, Any]()
+    if smoothed:
+        record["smoothed"] = smoothed_record(answer)["smoothed"] or dict.fromkeys(_SMOOTHED)
     for told in ("distribution", "comparison", "over"):  # these have rows or columns of their own
         record.pop(told, None)
     guarantee = {**record["guarantee"], "shared_by": answer.guarantee.shared_by}

@@ -9,7 +9,9 @@ forbids inline styles, still show it correctly.
 
 from __future__ import annotations
 
-from pappi.report.elements import Attribute, Element, Node, el
+from collections.abc import Sequence
+
+from pappi.report.elements import Attribute, Element, Node, bdi, el
 
 Theme = dict[str, str]
 LIGHT: Theme = {
@@ -234,8 +236,19 @@ DPO_CSS = """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def document_html(title: str, *body: Node | None, style: str = PAGE_CSS) -> str:
-    """A self-contained document: no script, no request; it can be mailed, printed, archived."""
+def document_html(
+    title: str,
+    header: Sequence[Node | None],
+    main: Sequence[Node | None],
+    *,
+    skip: str,
+    closing: str = "Made by PaPPI.",
+    style: str = PAGE_CSS,
+) -> str:
+    """A self-contained document: no script, no request; it can be mailed, printed, archived.
+
+    `skip` is what a reader who goes by keyboard can skip to.
+    """
     head = el(
         "head",
         el("meta", charset="utf-8"),
@@ -245,4 +258,12 @@ def document_html(title: str, *body: Node | None, style: str = PAGE_CSS) -> str:
         el("title", title),
         el("style", style),
     )
-    return f"<!DOCTYPE html>\n{el('html', head, el('body', *body), lang='en')}\n"
+    place = skip.lower()
+    body = el(
+        "body",
+        el("a", f"Skip to the {skip}", class_="skip", href=f"#{place}"),
+        el("header", el("h1", bdi(title)), *header),
+        el("main", *main, id=place),
+        el("footer", el("p", closing)),
+    )
+    return f"<!DOCTYPE html>\n{el('html', head, body, lang='en')}\n"

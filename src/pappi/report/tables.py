@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pappi.report.numbers import (
     MISSING,
     best_texts,
+    count_text,
     error_text,
     exact_text,
     format_cases,
@@ -27,7 +28,7 @@ from pappi.report.wording import (
     COLOURS,
     NOTHING,
     SYMBOLS,
-    Mark,
+    VerdictMark,
     alternative_cells,
     at_most_text,
     beyond_text,
@@ -63,6 +64,7 @@ from pappi.values import (
     ZERO,
     Answer,
     BudgetLine,
+    Epsilon,
     ExactAnswer,
     Quote,
     Series,
@@ -206,7 +208,7 @@ def _origin(answer: Answer) -> str:
     return _DERIVED if answer.derived_from else _REPLAYED if answer.replayed else ""
 
 
-def _judged(answer: Answer, mark: Mark | None) -> Text:
+def _judged(answer: Answer, mark: VerdictMark | None) -> Text:
     from rich.text import Text
 
     return Text(judged_text(answer), "" if mark is None else _COLOURS[COLOURS[mark]])
@@ -231,7 +233,7 @@ def _title_and_target(series: Series) -> str:
 
 
 def _at_a_glance(answer: Answer) -> Text:
-    """Mark and value, and beneath them the margin; the unit is the target's."""
+    """VerdictMark and value, and beneath them the margin; the unit is the target's."""
     from rich.text import Text
 
     mark, value = mark_of(answer), best_texts(answer)[0].split(" ")[0]
@@ -351,14 +353,14 @@ def nothing_said(quote: Quote) -> Text:
     return _red_if_nothing(quote, nothing_text(quote))
 
 
-def alternatives_table(quote: Quote) -> Table:
-    """What to ask instead of one PPI, the cheapest first."""
+def alternatives_table(quote: Quote, left: Epsilon | None = None) -> Table:
+    """What to ask instead of one PPI, the cheapest first; marked where a block has less `left`."""
     headers = ("in each block", "expected", "decides")
     columns = {f"Instead of {quote.ppi}": _PLAIN, **dict.fromkeys(headers, _NUMBER)}
-    return _table(columns, [alternative_cells(alternative) for alternative in quote.alternatives])
+    return _table(columns, [alternative_cells(other, left) for other in quote.alternatives])
 
 
-def advice_table(quotes: Sequence[Quote]) -> Table:
+def advice_table(quotes: Sequence[Quote], left: Epsilon | None) -> Table:
     """Every query with its margin, its chance to decide and the cheapest way to decide."""
     columns: dict[str, Options] = {"PPI": _PLAIN, "ε": _NUMBER}
     columns |= {"expected": _NUMBER, "decides": _RIGHT}
@@ -366,7 +368,7 @@ def advice_table(quotes: Sequence[Quote]) -> Table:
     rows = [
         (
             *(quote.ppi, epsilon_text(quote), _red_if_nothing(quote, expected_text(quote))),
-            *(_red_if_nothing(quote, _chance(quote)), cheapest_text(quote)),
+            *(_red_if_nothing(quote, _chance(quote)), cheapest_text(quote, left)),
         )
         for quote in quotes
     ]
@@ -406,8 +408,8 @@ def _derivable_lines(quotes: Sequence[Quote]) -> Iterator[str]:
         if quote.derivable is None:
             continue
         free = f"free, {error_text(quote.derivable.margin, quote.unit)}"
-        number = len(quote.derivable.releases)
-        source = f"derived from {number} release{'' if number == 1 else 's'} on record"
+        releases = count_text(len(quote.derivable.releases), "release")
+        source = f"derived from {releases} on record"
         chosen = "instead of" if quote.derivable.taken else "or"
         paid = "" if quote.is_derived else f", {chosen} ε {quote.epsilon}, {expected_text(quote)}"
         yield f"{quote.ppi}: {free} ({source}){paid}."

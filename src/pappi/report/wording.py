@@ -49,7 +49,7 @@ from pappi.values import (
 )
 
 
-class Mark(StrEnum):
+class VerdictMark(StrEnum):
     """The verdict on an answer as it is shown, best first."""
 
     MET = "met"
@@ -61,52 +61,58 @@ class Mark(StrEnum):
     RED = "red"
 
 
-SYMBOLS: dict[Mark, str] = {
-    Mark.MET: "●",
-    Mark.GREEN: "●",
-    Mark.UNCLEAR: "○",
-    Mark.AMBER: "◆",
-    Mark.AMBER_OR_RED: "▽",
-    Mark.MISSED: "▼",
-    Mark.RED: "▼",
+SYMBOLS: dict[VerdictMark, str] = {
+    VerdictMark.MET: "●",
+    VerdictMark.GREEN: "●",
+    VerdictMark.UNCLEAR: "○",
+    VerdictMark.AMBER: "◆",
+    VerdictMark.AMBER_OR_RED: "▽",
+    VerdictMark.MISSED: "▼",
+    VerdictMark.RED: "▼",
 }
-COLOURS: dict[Mark, str] = {
-    Mark.MET: "met",
-    Mark.GREEN: "met",
-    Mark.UNCLEAR: "undecided",
-    Mark.AMBER: "amber",
-    Mark.AMBER_OR_RED: "missed",
-    Mark.MISSED: "missed",
-    Mark.RED: "missed",
+COLOURS: dict[VerdictMark, str] = {
+    VerdictMark.MET: "met",
+    VerdictMark.GREEN: "met",
+    VerdictMark.UNCLEAR: "undecided",
+    VerdictMark.AMBER: "amber",
+    VerdictMark.AMBER_OR_RED: "missed",
+    VerdictMark.MISSED: "missed",
+    VerdictMark.RED: "missed",
 }
-EXPLAINED: dict[Mark, str] = {
-    Mark.MET: "the whole interval meets the target",
-    Mark.GREEN: "the whole interval meets the target",
-    Mark.UNCLEAR: "the interval covers both sides of the target: too noisy to say; or the clipped "
-    "cases could flip the verdict; or there are perhaps no cases",
-    Mark.AMBER: "the whole interval misses the target but is still tolerated",
-    Mark.AMBER_OR_RED: "the whole interval misses the target; it is too noisy to say whether that "
-    "is still tolerated",
-    Mark.MISSED: "the whole interval misses the target",
-    Mark.RED: "the whole interval lies beyond what is tolerated",
+EXPLAINED: dict[VerdictMark, str] = {
+    VerdictMark.MET: "the whole interval meets the target",
+    VerdictMark.GREEN: "the whole interval meets the target",
+    VerdictMark.UNCLEAR: "the interval covers both sides of the target: too noisy to say; or "
+    "the clipped cases could flip the verdict; or there are perhaps no cases",
+    VerdictMark.AMBER: "the whole interval misses the target but is still tolerated",
+    VerdictMark.AMBER_OR_RED: "the whole interval misses the target; it is too noisy to say "
+    "whether that is still tolerated",
+    VerdictMark.MISSED: "the whole interval misses the target",
+    VerdictMark.RED: "the whole interval lies beyond what is tolerated",
 }
 _OF_VERDICTS = {
-    Verdict.MET: Mark.MET,
-    Verdict.MISSED: Mark.MISSED,
-    Verdict.UNDECIDED: Mark.UNCLEAR,
+    Verdict.MET: VerdictMark.MET,
+    Verdict.MISSED: VerdictMark.MISSED,
+    Verdict.UNDECIDED: VerdictMark.UNCLEAR,
 }
-_OF_BANDS = (Mark.GREEN, Mark.AMBER, Mark.RED, Mark.AMBER_OR_RED, Mark.UNCLEAR)
+_OF_BANDS = (
+    VerdictMark.GREEN,
+    VerdictMark.AMBER,
+    VerdictMark.RED,
+    VerdictMark.AMBER_OR_RED,
+    VerdictMark.UNCLEAR,
+)
 SMOOTHED = "≈"
 """Marks every value that was smoothed, and every verdict based on one."""
 
 
-def mark_of(answer: Answer) -> Mark | None:
+def mark_of(answer: Answer) -> VerdictMark | None:
     best = answer.best
     if not best.bands:
         return None if best.verdict is None else _OF_VERDICTS[best.verdict]
     if len(best.bands) == 1:
-        return Mark(best.bands[0])
-    return Mark.UNCLEAR if Band.GREEN in best.bands else Mark.AMBER_OR_RED
+        return VerdictMark(best.bands[0])
+    return VerdictMark.UNCLEAR if Band.GREEN in best.bands else VerdictMark.AMBER_OR_RED
 
 
 def bands_text(bands: tuple[Band, ...]) -> str:
@@ -211,28 +217,30 @@ def telling_text(quote: Quote) -> str:
     )
 
 
-def tally(answers: Iterable[Answer]) -> dict[Mark, int]:
+def tally(answers: Iterable[Answer]) -> dict[VerdictMark, int]:
     """How often each mark was given; marks never given are left out."""
     marks = [mark_of(answer) for answer in answers]
-    return {mark: marks.count(mark) for mark in Mark if mark in marks}
+    return {mark: marks.count(mark) for mark in VerdictMark if mark in marks}
 
 
 def tally_text(answers: Iterable[Answer]) -> str:
     """How many verdicts are firm, and which: the summary of a dashboard."""
     counts = tally(answers)
-    unclear, total = counts.get(Mark.UNCLEAR, 0), sum(counts.values())
-    firm = ", ".join(f"{count:,} {mark}" for mark, count in counts.items() if mark != Mark.UNCLEAR)
+    unclear, total = counts.get(VerdictMark.UNCLEAR, 0), sum(counts.values())
+    firm = ", ".join(
+        f"{count:,} {mark}" for mark, count in counts.items() if mark != VerdictMark.UNCLEAR
+    )
     which = f": {firm}" if firm else ""
     return f"Of {total:,} verdicts {total - unclear:,} are firm{which}; {unclear:,} unclear."
 
 
-def legend(answers: Iterable[Answer]) -> list[Mark]:
+def legend(answers: Iterable[Answer]) -> list[VerdictMark]:
     """The marks that need explaining for these answers."""
     judged = [answer.best for answer in answers]
     kinds = {bool(best.bands) for best in judged if best.verdict is not None}
     plain = tuple(_OF_VERDICTS.values())
     needed = (plain if False in kinds else ()) + (_OF_BANDS if True in kinds else ())
-    return [mark for mark in Mark if mark in needed]
+    return [mark for mark in VerdictMark if mark in needed]
 
 
 # --- targets ------------------------------------------------------------------------------
@@ -279,26 +287,35 @@ def nothing_text(quote: Quote) -> str:
     return f"{NOTHING} {quote.name or quote.ppi}: {quote.advice}."
 
 
-def alternative_cells(alternative: Alternative) -> tuple[str, str, str, str]:
-    """What to change, ε in each block, expected half-width, chance to decide."""
+def alternative_cells(alternative: Alternative, left: Epsilon | None) -> tuple[str, str, str, str]:
+    """What to change, ε in each block, expected half-width, chance to decide.
+
+    `left` is what the tightest block has left, None where nobody knows.
+    """
     width = alternative.interval_half_width or alternative.margin
     return (
         f"{alternative.change[:1].upper()}{alternative.change[1:]}",
-        f"ε {alternative.epsilon}",
+        _price(alternative, left),
         MISSING if width is None else error_text(width, alternative.unit),
         chance_text(alternative.chance_to_decide),
     )
 
 
-def cheapest_text(quote: Quote) -> str:
-    """The cheapest way to decide."""
+def cheapest_text(quote: Quote, left: Epsilon | None) -> str:
+    """The cheapest way to decide; `left` is what the tightest block has left."""
     if quote.alternatives:
         best = quote.alternatives[0]
-        return f"{best.change} (ε {best.epsilon})"
+        return f"{best.change} ({_price(best, left)})"
     chance = quote.chance_to_decide
     if quote.tells_nothing or (chance is not None and chance < ENOUGH_CHANCE):
         return "none is known within a block's budget"
     return f"as asked ({f'ε {quote.epsilon}' if quote.new_charges else 'free'})"
+
+
+def _price(alternative: Alternative, left: Epsilon | None) -> str:
+    """An alternative that is dearer than what is left says so."""
+    short = left is not None and alternative.epsilon > left
+    return f"ε {alternative.epsilon}{', not enough left' if short else ''}"
 
 
 _COMPARED = {
@@ -435,29 +452,29 @@ def compares(series: Series) -> bool:
 def value_header(series: Series) -> str:
     """What the values of a series are: figures, or two of them compared."""
     for answer in series.answers:
-        if (told := answer.comparison) is not None:
-            if told.by is By.RATIO:
+        if (comparison := answer.comparison) is not None:
+            if comparison.by is By.RATIO:
                 return "Ratio"
-            return "Change" if told.first.group == told.second.group else "Difference"
+            return "Change" if comparison.first.group == comparison.second.group else "Difference"
     return "Value"
 
 
 def noise_text(answer: Answer) -> str:
     """Whether two figures differ by more than noise, in a cell of a table."""
-    told = answer.comparison
-    if told is None or best_texts(answer)[0] == MISSING:
+    comparison = answer.comparison
+    if comparison is None or best_texts(answer)[0] == MISSING:
         return MISSING
-    return "more than noise" if told.more_than_noise else "may be noise"
+    return "more than noise" if comparison.more_than_noise else "may be noise"
 
 
 def compared_text(answer: Answer) -> str:
     """The two figures themselves: "9.1 d, 2024-01: 5.9 d"."""
-    told = answer.comparison
-    if told is None:
+    comparison = answer.comparison
+    if comparison is None:
         return MISSING
-    first, second = map(_compared_value, (told.first, told.second))
-    name, other = _compared_names(told)
-    is_own = told.first.group == told.second.group
+    first, second = map(_compared_value, (comparison.first, comparison.second))
+    name, other = _compared_names(comparison)
+    is_own = comparison.first.group == comparison.second.group
     return f"{first}, {other}: {second}" if is_own else f"{name}: {first}, {other}: {second}"
 
 
@@ -465,9 +482,9 @@ def _compared_value(figure: Compared) -> str:
     return format_value(figure.value, figure.interval, figure.unit)
 
 
-def _compared_names(told: Comparison) -> tuple[str, str]:
+def _compared_names(comparison: Comparison) -> tuple[str, str]:
     """The two by what tells them apart."""
-    first, second = told.first, told.second
+    first, second = comparison.first, comparison.second
     if first.period == second.period:
         return str(first.group), str(second.group)
     of_group = "" if first.group is None else f"{first.group} in "
@@ -476,33 +493,37 @@ def _compared_names(told: Comparison) -> tuple[str, str]:
 
 def comparison_lines(answer: Answer) -> tuple[str, ...]:
     """Two figures compared, in plain words: which is higher, by how much, and if that is noise."""
-    told = answer.comparison
-    if told is None:
+    comparison = answer.comparison
+    if comparison is None:
         return ()
     value, interval = best_texts(answer)
     (name, other), own, others = (
-        _compared_names(told),
-        _compared_value(told.first),
-        _compared_value(told.second),
+        _compared_names(comparison),
+        _compared_value(comparison.first),
+        _compared_value(comparison.second),
     )
-    where = f"In {told.first.period.label}, " if told.first.period == told.second.period else ""
+    where = (
+        f"In {comparison.first.period.label}, "
+        if comparison.first.period == comparison.second.period
+        else ""
+    )
     if value == MISSING or answer.value is None:
         return (f"{where}{name} and {other}: the noise hides how they compare.",)
-    if told.by is By.RATIO:
+    if comparison.by is By.RATIO:
         said = f"is {value} times {other} ({others})"
     else:
         above = "above" if answer.value > 0 else "below"
         size = value.removeprefix("+").removeprefix("−")
         said = f"is {size} {above} {other} ({others})"
-    found = f"{where}{name} ({own}) {said}."
-    what = {By.DIFFERENCE: "difference", By.PERCENT: "change", By.RATIO: "ratio"}[told.by]
+    compared_line = f"{where}{name} ({own}) {said}."
+    what = {By.DIFFERENCE: "difference", By.PERCENT: "change", By.RATIO: "ratio"}[comparison.by]
     sure = confidence_text((answer,))
     within = f"With {sure} confidence, the {what} without noise is {_ends_text(interval)}."
-    if told.more_than_noise:
-        return found, within, "That is more than noise."
+    if comparison.more_than_noise:
+        return compared_line, within, "That is more than noise."
     if answer.perhaps_empty:
-        return found, within, "There may be no cases at all, so this may be noise alone."
-    return found, within, "That may be noise alone: both may be the same."
+        return compared_line, within, "There may be no cases at all, so this may be noise alone."
+    return compared_line, within, "That may be noise alone: both may be the same."
 
 
 def _ends_text(interval: str) -> str:
@@ -673,7 +694,7 @@ def star_lines(quotes: Iterable[Quote]) -> list[str]:
     for quote in quotes:
         if quote.assumes:
             starred.setdefault(quote.assumes, []).append(quote.ppi)
-    whose = {each: f" ({', '.join(ppis)})" for each, ppis in starred.items()}
+    whose = {assumption: f" ({', '.join(ppis)})" for assumption, ppis in starred.items()}
     return [
         f"* Not guaranteed{whose[assumption] if len(starred) > 1 else ''}: only if {assumption}; "
         "if not, it can be several times as wide."
@@ -760,6 +781,11 @@ def charged_text(before: Sequence[BudgetLine], after: Sequence[BudgetLine]) -> s
         return f"Charged: ε {paid[most]} in each of {len(paid):,} blocks."
     amounts = f"ε {epsilons_text(paid.values())} in {len(paid):,} blocks"
     return printable(f"Charged: {amounts}, most in {most}.")
+
+
+def least_left(lines: Sequence[BudgetLine]) -> Epsilon | None:
+    """What the tightest block has left; None where there is no block."""
+    return min((line.left for line in lines), default=None)
 
 
 def left_text(lines: Sequence[BudgetLine]) -> str:

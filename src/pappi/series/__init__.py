@@ -1,7 +1,6 @@
 """Smoothing of released series: what the periods say about each other, at no cost.
 
-likelihood  how likely one release is, for each possible answer
-per_period  the interval of each period by its own release
+likelihood  one release by itself: how likely it is for each possible answer, and its interval
 posterior   the model: the posterior of each period, given all of them
 smoothing   a released series, smoothed
 """

@@ -6,7 +6,7 @@ beside them, in `Answer.smoothed`.
 
 **Intervals** hold for all periods together. Each is the intersection of two: the model's, from all
 periods (`posterior`), and the one that the release promises by itself, whatever the model
-(`per_period`). The second has true coverage, so where periods are informative, or where the
+(`likelihood`). The second has true coverage, so where periods are informative, or where the
 model is too cautious, the two together miss about as often as they say. Both may miss, so each
 has a slightly higher confidence than the intersection promises.
 """
@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pappi.series.likelihood import usual_size
-from pappi.series.per_period import per_period_intervals
+from pappi.series.likelihood import per_period_intervals, usual_size
 from pappi.series.posterior import Posterior, posterior_of
 from pappi.values import (
     CONFIDENCE,

@@ -16,23 +16,22 @@ from fastapi import Path, Query
 from pappi.checkpoint import Released
 from pappi.ppinot import Understanding
 from pappi.service import models, replies
-from pappi.service.keys import Asking, Authenticator, Sessions
-from pappi.service.layers import Frame, Service, frame_of, new_service
+from pappi.service.keys import Asking
+from pappi.service.layers import Frame, Service
 from pappi.service.models import Name
 from pappi.service.problems import Audience
 from pappi.service.routes import (
     LOG,
     After,
     Limit,
-    add_common_routes,
     add_route,
     catalogue_in,
+    new_application,
     page_of,
     with_remarks,
     written,
 )
 from pappi.service.settings import Settings
-from pappi.service.web.signing import add_sign_in
 from pappi.service.web.workbench import add_workbench
 from pappi.session import Workspace
 from pappi.store import Subscription
@@ -46,13 +45,8 @@ def analyst_app(
     workspace: Workspace, settings: Settings | None = None, frame: Frame | None = None
 ) -> Service:
     """The application for analysts of a workspace; `frame` is shared with the owner's."""
-    frame = frame or frame_of(settings or Settings())
-    workspace = frame.paced(workspace)
-    sessions = Sessions(frame.settings.session_hours, frame.settings.session_idle_minutes)
-    authenticator = Authenticator(Audience.ANALYST, workspace, sessions)
-    app = new_service("PaPPI, for analysts", authenticator, frame)
-    add_common_routes(app, Right.PREVIEW, workspace.logs)
-    view = AnalystView(workspace, frame.settings)
+    app, frame = new_application(Audience.ANALYST, workspace, settings, frame)
+    view = AnalystView(frame.settings)
     preview, release = Right.PREVIEW, Right.RELEASE
     add_route(app, "GET", "/logs", view.logs, preview)
     add_route(app, "GET", "/logs/{log}", view.log, preview, LOG)
@@ -75,86 +69,84 @@ def analyst_app(
     add_route(app, "GET", "/saved", view.saved, preview, LOG)
     add_route(app, "POST", "/saved", view.save, release, LOG)
     add_route(app, "DELETE", "/saved/{query}", view.forget, release, (404,))
-    add_sign_in(app, authenticator, frame.settings)
-    add_workbench(app, workspace)
+    add_workbench(app)
     return app
 
 
 class AnalystView:
     """One method per route: a verb of the session of the key's bearer."""
 
-    def __init__(self, workspace: Workspace, settings: Settings) -> None:
-        self._workspace = workspace
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     def logs(self, bearer: Asking) -> replies.Logs:
         """The logs you may query, and what is public about each."""
-        return replies.Logs(bearer.session_in(self._workspace).logs())
+        return replies.Logs(bearer.session.logs())
 
     def log(self, log: LogName, bearer: Asking) -> PublicLog:
         """What is public about a log."""
-        return bearer.session_in(self._workspace).log(log)
+        return bearer.session.log(log)
 
     def budget(self, log: LogName, bearer: Asking) -> replies.Budget:
         """What each block of a log may spend, and has spent."""
-        return replies.Budget(log, bearer.session_in(self._workspace).budget(log))
+        return replies.Budget(log, bearer.session.budget(log))
 
     def releases(
         self, log: LogName, bearer: Asking, after: After = 0, limit: Limit = None
     ) -> replies.Releases:
         """Past releases of a log, which can be repeated for free."""
-        releases = partial(bearer.session_in(self._workspace).releases, log)
+        releases = partial(bearer.session.releases, log)
         return replies.Releases(
             log, *page_of(releases, after, limit, self._settings, attrgetter("number"))
         )
 
     def suggest(self, log: LogName, bearer: Asking) -> replies.SuggestedDefinitions:
         """A first catalogue in YAML, from what is public about a log."""
-        return replies.SuggestedDefinitions(log, bearer.session_in(self._workspace).suggest(log))
+        return replies.SuggestedDefinitions(log, bearer.session.suggest(log))
 
     def understand(self, sent: models.ToUnderstand, bearer: Asking) -> Understanding:
         """PPIs that a sentence in everyday words may mean, best first; no data is read."""
-        return bearer.session_in(self._workspace).understand(sent.text, sent.log)
+        return bearer.session.understand(sent.text, sent.log)
 
     def check(self, sent: models.Definitions, bearer: Asking) -> replies.CheckedDefinitions:
         """Check definitions: are they valid, and can they be released?"""
         catalogue, remarks = with_remarks(sent)
-        warnings = (*remarks, *bearer.session_in(self._workspace).unreleasable(catalogue))
+        warnings = (*remarks, *bearer.session.unreleasable(catalogue))
         ppis = tuple(replies.CheckedPpi(ppi.id, ppi.name) for ppi in catalogue.ppis)
         return replies.CheckedDefinitions(catalogue.log, ppis, warnings)
 
     def preview(self, sent: models.ToPreview, bearer: Asking) -> replies.Preview:
         """What each PPI would cost, and how far off it would be; nothing is spent."""
-        catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
+        catalogue, session = catalogue_in(sent), bearer.session
         quotes = session.preview(catalogue, sent.epsilon, accuracy=sent.accuracy)
         return replies.Preview(catalogue.log, quotes)
 
     def advise(self, sent: models.ToAdvise, bearer: Asking) -> replies.Preview:
         """A preview with alternatives to every PPI whose verdict may well be undecided."""
-        catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
+        catalogue, session = catalogue_in(sent), bearer.session
         return replies.Preview(catalogue.log, session.advise(catalogue, sent.epsilon))
 
     def price(self, sent: models.Definitions, bearer: Asking) -> replies.Priced:
         """What releasing all PPIs together would cost; nothing is spent."""
         catalogue = catalogue_in(sent)
-        return replies.Priced(catalogue.log, bearer.session_in(self._workspace).price(catalogue))
+        return replies.Priced(catalogue.log, bearer.session.price(catalogue))
 
     def forecast(self, sent: models.Definitions, bearer: Asking) -> replies.Forecasts:
         """How long the budget lasts if PPIs are released, at the ε they name."""
-        catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
+        catalogue, session = catalogue_in(sent), bearer.session
         return replies.Forecasts(
             catalogue.log, session.forecasts(catalogue), session.outlook(catalogue)
         )
 
     def rehearse(self, sent: models.ToRehearse, bearer: Asking) -> replies.Rehearsal:
         """What a release would look like, on made-up cases; nothing is read or spent."""
-        catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
+        catalogue, session = catalogue_in(sent), bearer.session
         series = session.rehearse(catalogue, sent.epsilon, smooth=sent.smooth)
         return replies.Rehearsal(catalogue.log, series)
 
     def release(self, sent: models.ToRelease, bearer: Asking) -> replies.ReleasedSeries:
         """Charge and release every PPI, or replay what was released before."""
-        catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
+        catalogue, session = catalogue_in(sent), bearer.session
         series = session.release(
             catalogue,
             sent.epsilon,
@@ -170,12 +162,12 @@ class AnalystView:
         self, sent: models.ToReplay, bearer: Asking
     ) -> Annotated[bytes, replies.ReleasedSeries]:
         """What was released before, at the ε the definitions name; never charges."""
-        session = bearer.session_in(self._workspace)
+        session = bearer.session
         return session.replay_as(_written_series, catalogue_in(sent), smooth=sent.smooth)
 
     def compare(self, sent: models.ToCompare, bearer: Asking) -> replies.ReleasedSeries:
         """Two periods, or two groups, of what is on record; never charges."""
-        catalogue, session = catalogue_in(sent), bearer.session_in(self._workspace)
+        catalogue, session = catalogue_in(sent), bearer.session
         series = session.compare(
             catalogue, periods=sent.periods, groups=sent.groups, by=str(sent.by)
         )
@@ -183,31 +175,31 @@ class AnalystView:
 
     def subscriptions(self, bearer: Asking) -> replies.Subscriptions:
         """Your subscriptions."""
-        return replies.Subscriptions(bearer.session_in(self._workspace).subscriptions())
+        return replies.Subscriptions(bearer.session.subscriptions())
 
     def subscribe(self, sent: models.ToSubscribe, bearer: Asking) -> Subscription:
         """Reserve the price of every block up to a day; each is released once it is sealed."""
-        return bearer.session_in(self._workspace).subscribe(
+        return bearer.session.subscribe(
             catalogue_in(sent), sent.until, sent.epsilon, anyway=sent.anyway
         )
 
     def unsubscribe(self, subscription: Identity, bearer: Asking) -> replies.Ended:
         """End a subscription and free its remaining reservations."""
-        return replies.Ended(bearer.session_in(self._workspace).unsubscribe(subscription))
+        return replies.Ended(bearer.session.unsubscribe(subscription))
 
     def saved(
         self, bearer: Asking, log: Annotated[Name | None, Query()] = None
     ) -> replies.SavedQueries:
         """Your saved queries, the latest first; of one log, or of all."""
-        return replies.SavedQueries(bearer.session_in(self._workspace).saved(log))
+        return replies.SavedQueries(bearer.session.saved(log))
 
     def save(self, sent: models.Definitions, bearer: Asking) -> replies.Saved:
         """Save a query under an id of its own; the same query twice is saved once."""
-        return replies.Saved(bearer.session_in(self._workspace).save(catalogue_in(sent)))
+        return replies.Saved(bearer.session.save(catalogue_in(sent)))
 
     def forget(self, query: Identity, bearer: Asking) -> replies.Forgotten:
         """Remove a saved query; what was released stays on record."""
-        bearer.session_in(self._workspace).forget(query)
+        bearer.session.forget(query)
         return replies.Forgotten(query)
 
 

@@ -27,6 +27,7 @@ from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from pappi.custody import Custody
 from pappi.errors import NotAllowed, NotAuthenticated, PappiError
 from pappi.mechanisms import secret_bytes
 from pappi.service.limits import BEARER, Buckets, too_many
@@ -55,17 +56,24 @@ class Bearer:
 
     record: KeyRecord
     secret: str = field(repr=False)
+    workspace: Workspace = field(repr=False)
 
     @property
     def name(self) -> str:
         return self.record.name
 
+    @property
+    def session(self) -> Analyst:
+        """An analyst's session: with the logs that were granted to them."""
+        return self.workspace.granted_checkpoint(self.name, self.still_holds)
+
+    @property
+    def custody(self) -> Custody:
+        """The owner's acts, recorded under this name."""
+        return self.workspace.custody_of(self.name)
+
     def require(self, right: Right) -> None:
         self.record.require(self.record.role, right)
-
-    def session_in(self, workspace: Workspace) -> Analyst:
-        """An analyst's session: with the logs that were granted to them."""
-        return workspace.granted_checkpoint(self.name, self.still_holds)
 
     def still_holds(self, keys: KeyLookup) -> None:
         """Called inside a charge's transaction: a key revoked a moment ago is refused."""
@@ -87,7 +95,7 @@ class Authenticator:
                 f"this is not a key of an {self.audience}",
                 hint="the owner and analysts have separate applications, on separate ports",
             )
-        return Bearer(record, secret)
+        return Bearer(record, secret, self.workspace)
 
     def secret_in(self, scope: Scope) -> str:
         """The key of a request to a page, or by a program."""

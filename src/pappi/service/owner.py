@@ -16,12 +16,12 @@ from fastapi import Depends, Path, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 
-from pappi.custody import Custody, Erased, IssuedKey, Removed, event_of
+from pappi.custody import Erased, IssuedKey, Removed, event_of
 from pappi.errors import InputError
 from pappi.ledger import Verification
 from pappi.service import models, replies
-from pappi.service.keys import Asking, Authenticator, Bearer, Sessions
-from pappi.service.layers import Frame, Service, frame_of, new_service
+from pappi.service.keys import Asking
+from pappi.service.layers import Frame, Service
 from pappi.service.logs import MEDIA_TYPE
 from pappi.service.models import Name, Person
 from pappi.service.problems import Audience
@@ -29,15 +29,14 @@ from pappi.service.routes import (
     LOG,
     After,
     Limit,
-    add_common_routes,
     add_route,
     catalogue_in,
+    new_application,
     page_of,
     run_subscriptions,
 )
 from pappi.service.settings import Settings
 from pappi.service.web.console import add_console
-from pappi.service.web.signing import add_sign_in
 from pappi.session import Workspace
 from pappi.store import Captured
 from pappi.values import Epsilon, Grant, KeyRecord, PublicLog, Right
@@ -52,13 +51,8 @@ def owner_app(
     workspace: Workspace, settings: Settings | None = None, frame: Frame | None = None
 ) -> Service:
     """The application for the owner of a workspace; `frame` is shared with the analysts'."""
-    frame = frame or frame_of(settings or Settings())
-    workspace = frame.paced(workspace)
-    sessions = Sessions(frame.settings.session_hours, frame.settings.session_idle_minutes)
-    authenticator = Authenticator(Audience.OWNER, workspace, sessions)
-    app = new_service("PaPPI, for the owner", authenticator, frame)
-    add_common_routes(app, Right.READ, workspace.logs)
-    view = OwnerView(workspace, frame)
+    app, frame = new_application(Audience.OWNER, workspace, settings, frame)
+    view = OwnerView(frame)
     read, manage, changed = Right.READ, Right.MANAGE, (*LOG, _CONFLICT)
     add_route(app, "GET", "/logs", view.logs, read)
     add_route(app, "POST", "/logs", view.create_log, manage, (_CONFLICT,))
@@ -86,16 +80,14 @@ def owner_app(
     add_route(app, "GET", "/trail", view.trail, read)
     add_route(app, "GET", "/ledger", view.verify, read)
     add_route(app, "GET", "/metrics", view.metrics, read, response_class=PlainTextResponse)
-    add_sign_in(app, authenticator, frame.settings)
-    add_console(app, workspace)
+    add_console(app)
     return app
 
 
 class OwnerView:
     """One method per route."""
 
-    def __init__(self, workspace: Workspace, frame: Frame) -> None:
-        self._workspace = workspace
+    def __init__(self, frame: Frame) -> None:
         self._settings = frame.settings
         self._metrics = frame.metrics
 
@@ -103,55 +95,56 @@ class OwnerView:
 
     def logs(self, bearer: Asking) -> replies.Logs:
         """Every log, and what is declared about it."""
-        return replies.Logs(tuple(log.public for log in self._custody(bearer).logs()))
+        return replies.Logs(tuple(log.public for log in bearer.custody.logs()))
 
     def log(self, log: LogName, bearer: Asking) -> PublicLog:
         """What is declared about a log."""
-        return self._custody(bearer).log(log).public
+        return bearer.custody.log(log).public
 
     def create_log(self, sent: models.ToCreate, bearer: Asking) -> PublicLog:
         """Declare an empty log that will capture events."""
-        custody = self._custody(bearer)
+        custody = bearer.custody
         return custody.create_log(sent.name, sent.new(), sent.vocabulary()).public
 
     def capture(self, log: LogName, events: SentEvents, bearer: Asking) -> Captured:
         """Capture events, all or none; they are durable once this returns."""
         batch = [event_of(event, number) for number, event in enumerate(events_in(events), start=1)]
-        return self._custody(bearer).capture(log, batch)
+        return bearer.custody.capture(log, batch)
 
     def seal(self, log: LogName, sent: models.ToSeal, bearer: Asking) -> replies.SealedLog:
         """Seal time up to a day: it can be queried, and late events no longer change it."""
-        sealed = self._custody(bearer).seal(log, sent.until)
-        return replies.SealedLog(**asdict(sealed), subscriptions=run_subscriptions(self._workspace))
+        sealed = bearer.custody.seal(log, sent.until)
+        answered = run_subscriptions(bearer.workspace)
+        return replies.SealedLog(**asdict(sealed), subscriptions=answered)
 
     def erase(self, log: LogName, sent: models.ToErase, bearer: Asking) -> Erased:
         """Delete cases, persons or blocks from disk; what was released stays on record."""
-        custody = self._custody(bearer)
+        custody = bearer.custody
         return custody.erase(log, cases=sent.cases, persons=sent.persons, blocks=sent.blocks)
 
     def rename(self, log: LogName, sent: models.ToRename, bearer: Asking) -> PublicLog:
         """Give a log another name, as long as nothing was charged for it."""
-        return self._custody(bearer).rename(log, sent.to).public
+        return bearer.custody.rename(log, sent.to).public
 
     def remove(self, log: LogName, bearer: Asking) -> Removed:
         """Remove a log and delete its events; what was charged and released stays on record."""
-        return self._workspace.remove_log(log, bearer.name)
+        return bearer.workspace.remove_log(log, bearer.name)
 
     def exact(self, sent: models.Definitions, bearer: Asking) -> replies.ExactAnswers:
         """The values without noise, for the owner only; each view is recorded."""
         catalogue = catalogue_in(sent)
-        return replies.ExactAnswers(catalogue.log, self._custody(bearer).exact(catalogue))
+        return replies.ExactAnswers(catalogue.log, bearer.custody.exact(catalogue))
 
     # --- budgets and who may spend them ---
 
     def grant(self, log: LogName, sent: models.ToGrant, bearer: Asking) -> PublicLog:
         """Set what each block of a log, and all together, may spend."""
         total = None if sent.total is None else Epsilon.of(sent.total)
-        return self._custody(bearer).grant(log, Epsilon.of(sent.per_block), total).public
+        return bearer.custody.grant(log, Epsilon.of(sent.per_block), total).public
 
     def analysts(self, log: LogName, bearer: Asking) -> replies.Grants:
         """Who may query a log."""
-        custody = self._custody(bearer)
+        custody = bearer.custody
         custody.log(log)
         return replies.Grants(log, tuple(grant for grant in custody.grants() if grant.log == log))
 
@@ -160,20 +153,20 @@ class OwnerView:
     ) -> Grant:
         """Let an analyst query a log and spend up to this much of each block."""
         epsilon = Epsilon.of(sent.per_block)
-        return self._custody(bearer).grant_analyst(log, name, epsilon)
+        return bearer.custody.grant_analyst(log, name, epsilon)
 
     def withdraw(self, log: LogName, name: AnalystName, bearer: Asking) -> replies.Grants:
         """Withdraw an analyst's access to a log, and end their subscriptions."""
-        custody = self._custody(bearer)
+        custody = bearer.custody
         custody.log(log)
-        self._workspace.withdraw(log, name, bearer.name)
+        bearer.workspace.withdraw(log, name, bearer.name)
         return self.analysts(log, bearer)
 
     def releases(
         self, log: LogName, bearer: Asking, after: After = 0, limit: Limit = None
     ) -> replies.Charges:
         """Every charge to a log, by whom, and when it was released."""
-        charges = partial(self._custody(bearer).charges, log)
+        charges = partial(bearer.custody.charges, log)
         page, following = page_of(charges, after, limit, self._settings, attrgetter("seq"))
         return replies.Charges(log, tuple(map(replies.OwnersCharge.of, page)), following)
 
@@ -181,47 +174,44 @@ class OwnerView:
 
     def keys(self, bearer: Asking) -> replies.Keys:
         """Every key, without its secret."""
-        return replies.Keys(tuple(self._custody(bearer).all_keys()))
+        return replies.Keys(tuple(bearer.custody.all_keys()))
 
     def issue_key(self, sent: models.NewKey, bearer: Asking) -> IssuedKey:
         """Issue a key; its secret is shown only once."""
-        custody = self._custody(bearer)
+        custody = bearer.custody
         return custody.issue_key(sent.role, sent.name, sent.rights, sent.expires)
 
     def revoke_key(self, key: KeyId, bearer: Asking) -> KeyRecord:
         """Revoke a key."""
-        return self._custody(bearer).revoke_key(key)
+        return bearer.custody.revoke_key(key)
 
     def stopped(self, bearer: Asking) -> replies.StopSwitch:
         """Whether all answers are stopped, and why."""
-        reason = self._custody(bearer).stopped()
+        reason = bearer.custody.stopped()
         return replies.StopSwitch(reason is not None, reason)
 
     def stop(self, sent: models.ToStop, bearer: Asking) -> replies.StopSwitch:
         """Stop all answers to all analysts until resumed."""
-        self._custody(bearer).stop(sent.reason)
+        bearer.custody.stop(sent.reason)
         return self.stopped(bearer)
 
     def resume(self, bearer: Asking) -> replies.StopSwitch:
         """Answer again."""
-        self._custody(bearer).resume()
+        bearer.custody.resume()
         return self.stopped(bearer)
 
     def trail(self, bearer: Asking, after: After = 0, limit: Limit = None) -> replies.Trail:
         """The audit trail: every act, charge and release, oldest first."""
-        entries = self._custody(bearer).trail
+        entries = bearer.custody.trail
         return replies.Trail(*page_of(entries, after, limit, self._settings, attrgetter("seq")))
 
     def verify(self, bearer: Asking) -> Verification:
         """Check the ledger's chain from its first entry to its last."""
-        return self._custody(bearer).verify()
+        return bearer.custody.verify()
 
     def metrics(self) -> PlainTextResponse:
         """Counts and durations of requests, for Prometheus."""
         return PlainTextResponse(self._metrics.text(), media_type=MEDIA_TYPE)
-
-    def _custody(self, bearer: Bearer) -> Custody:
-        return self._workspace.custody_of(bearer.name)
 
 
 # --- events as they are sent for capture: a JSON array, or a JSON object per line -------------

@@ -1,4 +1,4 @@
-"""How a route is added: with the right it needs, and every failure it documents."""
+"""How an application begins, and how a route is added: its right, every failure it documents."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from fastapi import Query, Response
 from pappi.checkpoint import catalogue_of, refuse_both
 from pappi.errors import PappiError, Problem
 from pappi.ppinot import Catalogue, notation_of, parse_definitions
-from pappi.service.keys import needs
-from pappi.service.layers import Service
+from pappi.service.keys import Authenticator, Sessions, needs
+from pappi.service.layers import Frame, Service, frame_of, new_service
 from pappi.service.logs import log_failure
 from pappi.service.models import Definitions
+from pappi.service.problems import Audience
 from pappi.service.replies import Health, ProblemReply, reply_model
 from pappi.service.settings import Settings
+from pappi.service.web.signing import add_sign_in
 from pappi.session import Workspace, to_wire
 from pappi.values import Right
 
@@ -29,6 +31,26 @@ LOG = (404,)
 """Failures of routes about a log, or about definitions that name one."""
 
 Endpoint = Callable[..., Any]
+
+# What an application is called, and the right that looking needs.
+_OF = {
+    Audience.ANALYST: ("PaPPI, for analysts", Right.PREVIEW),
+    Audience.OWNER: ("PaPPI, for the owner", Right.READ),
+}
+
+
+def new_application(
+    audience: Audience, workspace: Workspace, settings: Settings | None, frame: Frame | None
+) -> tuple[Service, Frame]:
+    """An application with the routes that both have; `frame` is shared with the other one."""
+    frame = frame or frame_of(settings or Settings())
+    workspace, (title, right) = frame.paced(workspace), _OF[audience]
+    sessions = Sessions(frame.settings.session_hours, frame.settings.session_idle_minutes)
+    authenticator = Authenticator(audience, workspace, sessions)
+    app = new_service(title, authenticator, frame)
+    _add_common_routes(app, right, workspace.logs)
+    add_sign_in(app, authenticator, frame.settings)
+    return app, frame
 
 
 def add_route(
@@ -91,7 +113,7 @@ def add_page(app: Service, method: str, path: str, endpoint: Endpoint, right: Ri
     )
 
 
-def add_common_routes(app: Service, right: Right, check: Callable[[], object]) -> None:
+def _add_common_routes(app: Service, right: Right, check: Callable[[], object]) -> None:
     """Health checks for operators, and the OpenAPI document for key holders."""
 
     def health() -> Health:
@@ -148,16 +170,16 @@ After = Annotated[int, Query(ge=0, le=2**53, description="Only entries after thi
 Limit = Annotated[int | None, Query(ge=1, le=100_000, description="Entries in one reply.")]
 
 
-Entry = TypeVar("Entry")
+Item = TypeVar("Item")
 
 
 def page_of(
-    entries: Callable[[int, int], Iterable[Entry]],
+    entries: Callable[[int, int], Iterable[Item]],
     after: int,
     limit: int | None,
     settings: Settings,
-    number: Callable[[Entry], int],
-) -> tuple[tuple[Entry, ...], int | None]:
+    number: Callable[[Item], int],
+) -> tuple[tuple[Item, ...], int | None]:
     """A page of `entries` after a number, and the number after which the next page begins.
 
     One entry more than fits is fetched, to see whether there is a next page.

@@ -47,7 +47,7 @@ _SECOND_US = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class WireShape:
     """How an object differs from its dataclass.
 
     `renamed` maps fields to other names; `inline` fields are replaced by their own fields;
@@ -69,24 +69,24 @@ def _band_text(judged: Answer | Smoothed) -> str | None:
 
 _BANDS = {"band": (str | None, _band_text)}
 _CHANCE = {"probability_met": "chance_met"}
-SHAPES: Mapping[type, Shape] = {
+SHAPES: Mapping[type, WireShape] = {
     # The likelihood stays with the service, which smooths for its clients.
-    Answer: Shape(_CHANCE, left_out=frozenset({"likelihood"}), computed=_BANDS),
-    Smoothed: Shape(_CHANCE, computed=_BANDS),
-    Series: Shape(renamed={"rehearsed": "rehearsal"}),
-    ShownTarget: Shape(brief=frozenset({"tolerated"})),
-    Quote: Shape(computed={"margin": (float | None, attrgetter("margin"))}),
-    BudgetLine: Shape(computed={"left": (Epsilon, attrgetter("left"))}),
-    PublicLog: Shape(inline=frozenset({"vocabulary", "terms"})),
+    Answer: WireShape(_CHANCE, left_out=frozenset({"likelihood"}), computed=_BANDS),
+    Smoothed: WireShape(_CHANCE, computed=_BANDS),
+    Series: WireShape(renamed={"rehearsed": "rehearsal"}),
+    ShownTarget: WireShape(brief=frozenset({"tolerated"})),
+    Quote: WireShape(computed={"margin": (float | None, attrgetter("margin"))}),
+    BudgetLine: WireShape(computed={"left": (Epsilon, attrgetter("left"))}),
+    PublicLog: WireShape(inline=frozenset({"vocabulary", "terms"})),
     # What the erasure was selected by stays with custody: only its extent is sent.
-    Erased: Shape(left_out=frozenset({"kinds"})),
-    IssuedKey: Shape(renamed={"record": "key"}),
-    TrailEntry: Shape(renamed={"seq": "number", "at": "time"}),
-    Verification: Shape(
+    Erased: WireShape(left_out=frozenset({"kinds"})),
+    IssuedKey: WireShape(renamed={"record": "key"}),
+    TrailEntry: WireShape(renamed={"seq": "number", "at": "time"}),
+    Verification: WireShape(
         left_out=frozenset({"seq"}), computed={"verifies": (bool, attrgetter("ok"))}
     ),
 }
-_PLAIN = Shape()
+_PLAIN = WireShape()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def wire_fields(kind: type) -> tuple[WireField, ...]:
     return tuple(wired)
 
 
-def _names(kind: type, shape: Shape) -> list[str]:
+def _names(kind: type, shape: WireShape) -> list[str]:
     return [field.name for field in fields(kind) if field.name not in shape.left_out]
 
 
@@ -158,7 +158,7 @@ def _writer(kind: type) -> Callable[[Any], Json]:
     if issubclass(kind, list | tuple):
         return lambda value: list(map(to_wire, value))
     if is_dataclass(kind):
-        wired = [(each.name, each.write) for each in wire_fields(kind)]
+        wired = [(wire_field.name, wire_field.write) for wire_field in wire_fields(kind)]
         return lambda value: {name: write(value) for name, write in wired}
     return lambda value: value
 

@@ -183,9 +183,11 @@ class Workspace:
     def log(self, name: str) -> LogDeclaration:
         return self.custody.log(name)
 
-    def grant(self, log: str, per_block: Amount, total: Amount | None = None) -> LogDeclaration:
+    def grant(
+        self, log: str, per_block: Amount, total_budget: Amount | None = None
+    ) -> LogDeclaration:
         """Set the budget of each block of a log, and of all of them together."""
-        return self.custody.grant(log, epsilon_of(per_block), epsilon_if_any(total))
+        return self.custody.grant(log, epsilon_of(per_block), epsilon_if_any(total_budget))
 
     def exact(self, catalogue: Definitions, *, ppi: Ids | None = None) -> tuple[ExactAnswer, ...]:
         """The non-private values, for the owner only; the view is recorded first."""

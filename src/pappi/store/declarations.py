@@ -298,7 +298,7 @@ def today(zone: ZoneInfo) -> date:
 class LogDeclaration:
     """A log as its owner declares it: what is public about it, and where its events are.
 
-    `data` stands for the log's events in every question about them; `table` is where they
+    `data` stands for the log's events in every query about them; `table` is where they
     are read, which changes whenever time is sealed. Events that stay where they are have a
     `source`. Of a log that was `removed` after something was released, only the record is left.
     These four are nobody's business but the owner's: hand out `public`.

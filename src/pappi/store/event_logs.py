@@ -451,7 +451,7 @@ class Spool:
             f" AS {self._types[name]}) AS {column(name).sql('duckdb')}"
             for name in names
         )
-        files = ", ".join(exp.Literal.string(str(each.path)).sql("duckdb") for each in self._aside)
+        files = ", ".join(exp.Literal.string(str(kept.path)).sql("duckdb") for kept in self._aside)
         # Else a folder of a path that is called `activity=A` would be the activity of all.
         read = f"read_parquet([{files}], union_by_name = true, hive_partitioning = false)"
         return f"{query} UNION ALL SELECT {aside} FROM {read}"  # noqa: S608

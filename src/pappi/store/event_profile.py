@@ -188,9 +188,11 @@ class _Counting:
         by_case = ", ".join(
             f"min({of}) AS l{n}, max({of}) AS h{n}" for n, of in enumerate(compared)
         )
-        asked = ", ".join(f"count(l{n}), count(*) FILTER (l{n} <> h{n})" for n in range(len(names)))
+        of_cases = ", ".join(
+            f"count(l{n}), count(*) FILTER (l{n} <> h{n})" for n in range(len(names))
+        )
         cases = self._row(
-            f"SELECT {asked} FROM (SELECT {by_case} FROM {self._stored} "  # noqa: S608
+            f"SELECT {of_cases} FROM (SELECT {by_case} FROM {self._stored} "  # noqa: S608
             f"GROUP BY {FIRST_POSITION})"
         )
         seen = self._seen(names)
@@ -245,13 +247,13 @@ class _Counting:
         who = [use for use in attributes if use.per_case and could_be_a_person(use.name)]
         for use in who[:_PERSONS]:
             name = column(use.name).sql("duckdb")
-            (each,) = self._numbers(
+            (sizes,) = self._numbers(
                 f"SELECT count(*) FROM (SELECT max({name}) AS who FROM {self._stored} "  # noqa: S608
                 f"GROUP BY {FIRST_POSITION}) WHERE who IS NOT NULL GROUP BY who"
             )
-            spread = _spread_of(each)
+            spread = _spread_of(sizes)
             if spread is not None:
-                yield PersonUse(use.name, len(each), spread)
+                yield PersonUse(use.name, len(sizes), spread)
 
 
 # --- one pass over the events ------------------------------------------------------------

@@ -52,7 +52,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 _NO_DIGEST = "0" * 64
 _OF_A_SET = ("total", "each")
-"""What the question of a set says beside what is asked: the ε of all, or of each of its PPIs."""
+"""What the query of a set says beside what is asked: the ε of all, or of each of its PPIs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,7 +446,7 @@ Index = Mapping[Account, tuple[int, ...]]
 
 def _index(entry: Entry, sets: dict[Account, list[int]], charges: dict[Account, list[int]]) -> None:
     for charge in charges_in(entry):
-        of_a_set = any(name in charge.question for name in _OF_A_SET)
+        of_a_set = any(name in charge.query for name in _OF_A_SET)
         for index, is_in in ((charges, entry.kind == EntryKind.CHARGE), (sets, of_a_set)):
             known = index.setdefault(charge.accounts[0], []) if is_in else [entry.seq]
             if known[-1:] != [entry.seq]:
@@ -563,22 +563,22 @@ class LedgerSession:
         if last != registry.last:
             known = {}
             self._following = registry.last, known
-        found: tuple[T, int] | None = known.get(key)
-        if found is None:
+        kept: tuple[T, int] | None = known.get(key)
+        if kept is None:
             # Many may ask for it at once: one works it out, and the others wait for that.
             working = self._working_out.setdefault((os.getpid(), key), threading.Lock())
             try:
                 with working:
-                    found = known.get(key)  # looked up once: another thread may clear all of it
-                    if found is None:
+                    kept = known.get(key)  # looked up once: another thread may clear all of it
+                    if kept is None:
                         worked_out = work_out()
-                        found = worked_out, 1 + size(worked_out)
-                        if sum(own for _, own in list(known.values())) + found[1] > _MOST_FOLLOWING:
+                        kept = worked_out, 1 + size(worked_out)
+                        if sum(own for _, own in list(known.values())) + kept[1] > _MOST_FOLLOWING:
                             known.clear()
-                        known[key] = found
+                        known[key] = kept
             finally:
                 self._working_out.pop((os.getpid(), key), None)
-        return found[0]
+        return kept[0]
 
     def verify(self, progress: Progress = no_progress) -> Verification:
         """Verify the ledger in full; whoever asks meanwhile gets the same finding."""

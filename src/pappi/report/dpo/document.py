@@ -16,7 +16,8 @@ from pappi.report.describe import listed_up_to
 from pappi.report.dpo.facts import Act, Chain, LogFacts, Look, Pack, ReleaseRow, Share
 from pappi.report.dpo.processing import BLANK, RecordLine, declared_facts, record_of_processing
 from pappi.report.dpo.promise import bounds_of, compared_text, late_data, not_covered
-from pappi.report.elements import Cell, Element, Node, bdi, el, table
+from pappi.report.elements import Element, Node, TableCell, bdi, el, table
+from pappi.report.numbers import count_text
 from pappi.report.safe_text import shortened
 from pappi.report.style import DPO_CSS, PAGE_CSS, document_html
 from pappi.report.wording import epsilons_text
@@ -43,19 +44,11 @@ _ABOUT_LOOKS = (
 def dpo_html(pack: Pack, generated: str) -> str:
     """The document as a page of its own."""
     title = f"{_TITLE}: {pack.logs[0].public.name}" if len(pack.logs) == 1 else _TITLE
-    return document_html(
-        title,
-        el("a", "Skip to the document", class_="skip", href="#dpo"),
-        el(
-            "header",
-            el("h1", bdi(title)),
-            el("p", f"Made on {generated} from the ledger and the declarations of workspace ",
-               bdi(f"“{pack.workspace}”"), ". No event was read.", class_="muted"),
-        ),
-        el("main", dpo_body(pack), id="dpo"),
-        el("footer", el("p", "Made by PaPPI.")),
-        style=PAGE_CSS + DPO_CSS,
-    )  # fmt: skip
+    made = f"Made on {generated} from the ledger and the declarations of workspace "
+    workspace = bdi(f"“{pack.workspace}”")
+    header = (el("p", made, workspace, ". No event was read.", class_="muted"),)
+    style = PAGE_CSS + DPO_CSS
+    return document_html(title, header, (dpo_body(pack),), skip="document", style=style)
 
 
 def dpo_body(pack: Pack) -> Element:
@@ -205,7 +198,7 @@ _LETTERS = 80
 def _table(
     caption: str,
     headers: Sequence[str],
-    rows: Iterable[Sequence[Cell]],
+    rows: Iterable[Sequence[TableCell]],
     *,
     numbers: Iterable[int] = (),
     words: Iterable[int] = (),
@@ -224,7 +217,7 @@ def _rest(count: int, things: str, command: str) -> Element | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class EqualBlocks:
     """Consecutive blocks whose accounts are equal."""
 
     label: str
@@ -232,13 +225,13 @@ class Run:
     blocks: int
 
 
-def runs_of(lines: Iterable[BudgetLine]) -> list[Run]:
+def runs_of(lines: Iterable[BudgetLine]) -> list[EqualBlocks]:
     runs = []
     for _, group in groupby(lines, key=lambda line: (line.limit, line.spent, line.held)):
         alike = list(group)
         first, last = alike[0].block, alike[-1].block
         label = first if len(alike) == 1 else f"{first} … {last}"
-        runs.append(Run(label, alike[0], len(alike)))
+        runs.append(EqualBlocks(label, alike[0], len(alike)))
     return runs
 
 
@@ -249,7 +242,7 @@ def _accounts(log: LogFacts) -> Element:
     shown = runs
     if len(runs) > _MOST_RUNS:
         shown = sorted(runs, key=lambda run: run.line.spent, reverse=True)[:_MOST_RUNS]
-    rows: list[Sequence[Cell]] = []
+    rows: list[Sequence[TableCell]] = []
     for run in shown:
         amounts = (run.line.spent, run.line.held, run.line.left, run.line.limit)
         rows.append((bdi(run.label), f"{run.blocks:,}", *map(str, amounts)))
@@ -277,8 +270,8 @@ def _releases(rows: Sequence[ReleaseRow]) -> Element:
     if not rows:
         return el("p", "Nothing has been charged for this log yet.")
     charged, reserved = sum(row.charged for row in rows), sum(row.reserved for row in rows)
-    reservations = f" and {_counted(reserved, 'reservation')}" if reserved else ""
-    caption = f"{_counted(charged, 'charge')}{reservations} in {_counted(len(rows), 'row')}"
+    reservations = f" and {count_text(reserved, 'reservation')}" if reserved else ""
+    caption = f"{count_text(charged, 'charge')}{reservations} in {count_text(len(rows), 'row')}"
     if any(row.queries > 1 for row in rows):
         caption += "; rows are grouped, and `pappi trail` lists each release"
     headers = ("Indicator", "Asked by", "Asked on", "Covers", "Mechanism", "ε each", "Cells",
@@ -287,7 +280,7 @@ def _releases(rows: Sequence[ReleaseRow]) -> Element:
     return _table(caption, headers, cells, numbers=(5, 6, 7), words=(2, 3, 4, 8))
 
 
-def _release_cells(row: ReleaseRow) -> Sequence[Cell]:
+def _release_cells(row: ReleaseRow) -> Sequence[TableCell]:
     more = f" ({row.queries:,} queries)" if row.queries > 1 else ""
     return (
         bdi(f"{_some(row.ppis)}{more}"),
@@ -314,22 +307,18 @@ def state_text(row: ReleaseRow) -> str:
     return ", ".join(f"{count:,} {state}" for state, count in present.items())
 
 
-def _covered(first: date, end: date) -> Cell:
+def _covered(first: date, end: date) -> TableCell:
     """From the first to the last day, or the name of the period."""
     label = Period(first, end).label
     return _days(label) if " to " not in label else _days(first, end - timedelta(days=1))
 
 
-def _days(first: object, last: object = None) -> Cell:
+def _days(first: object, last: object = None) -> TableCell:
     """A day, a moment, or a first and a last day, each without a line break."""
     days = [el("span", str(first))]
     if last is not None and first != last:
         return [*days, " – ", el("span", str(last))]
     return days
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
 def _some(names: Sequence[str], of: int = 0) -> str:
@@ -367,7 +356,7 @@ def _looks(looks: Sequence[Look]) -> Element:
         for look in shown
     ]
     headers = ("Entry", "When (UTC)", "By", "Indicators")
-    caption = f"{_counted(len(shown), 'view')} of exact values, oldest first"
+    caption = f"{count_text(len(shown), 'view')} of exact values, oldest first"
     views = _table(caption, headers, rows, numbers=(0,), words=(1,))
     rest = _rest(len(looks) - len(shown), "earlier views", "pappi trail")
     return el("div", _lookers(looks), views, rest)
@@ -395,7 +384,7 @@ def _acts(acts: Sequence[Act]) -> Element:
         for act in shown
     ]
     headers = ("Entry", "When (UTC)", "Log", "What", "By")
-    caption = f"{_counted(len(shown), 'act')}, oldest first"
+    caption = f"{count_text(len(shown), 'act')}, oldest first"
     rest = _rest(len(acts) - len(shown), "earlier acts", "pappi trail")
     return el("div", _table(caption, headers, rows, numbers=(0,), words=(1,)), rest)
 

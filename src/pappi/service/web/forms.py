@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from http import HTTPStatus
 from typing import Annotated, TypeVar
 from urllib.parse import parse_qsl
 
@@ -60,7 +59,6 @@ async def form_of(request: Request) -> Form:
 
 Sent = Annotated[Form, Depends(form_of)]
 _CORRECTABLE = (UsageError, Refused, Conflict, InputError)
-STATUS = HTTPStatus.BAD_REQUEST
 _DAY = 10
 _LONGEST = 8_000
 Result = TypeVar("Result")

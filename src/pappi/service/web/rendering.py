@@ -27,7 +27,8 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pappi.report import DPO_CSS, PAGE_CSS, Element, budget_gauge, gauge_table, printable, prose
+from pappi import report
+from pappi.report import DPO_CSS, PAGE_CSS, printable
 from pappi.service.keys import SIGN_IN, STATIC, is_home, is_page
 from pappi.service.problems import MEDIA_TYPE, Audience, Fault
 from pappi.values import BudgetLine
@@ -81,13 +82,20 @@ def _templates() -> Environment:
         finalize=_harmless,
     )
     templates.globals["asset"] = asset_address
-    templates.globals["prose"] = prose
+    templates.globals["report"] = report
     return templates
 
 
 def _harmless(value: object) -> object:
-    """Names come from logs and requests: no control characters, no reversed text."""
-    return printable(value) if type(value) is str else value
+    r"""Names come from logs and requests: no control characters, no reversed text.
+
+    Also where a name is a part of what an object says of itself.
+
+    >>> from pappi.values import Per, PrivacyUnit
+    >>> _harmless(PrivacyUnit("nurse\x1b", 2, Per.LOG))
+    'nurse�, at most 2 cases per log'
+    """
+    return value if hasattr(value, "__html__") else printable(str(value))
 
 
 PageNumber = Annotated[int, Query(ge=1, le=10**6)]
@@ -97,8 +105,7 @@ PageNumber = Annotated[int, Query(ge=1, le=10**6)]
 class BlockPage:
     """Some of the blocks of a log, the newest on the first page."""
 
-    gauge: Element
-    table: Element
+    lines: Sequence[BudgetLine]
     page: int
     pages: int
 
@@ -109,7 +116,7 @@ def block_page(lines: Sequence[BudgetLine], page: int, rows: int) -> BlockPage |
     page = max(min(page, pages), 1)
     end = len(lines) - (page - 1) * rows
     on_page = lines[max(end - rows, 0) : end]
-    return BlockPage(budget_gauge(on_page), gauge_table(on_page), page, pages) if on_page else None
+    return BlockPage(on_page, page, pages) if on_page else None
 
 
 def page(template: str, status: int = HTTPStatus.OK, **context: object) -> HTMLResponse:

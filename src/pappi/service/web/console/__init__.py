@@ -13,18 +13,17 @@ from pappi.service.layers import Service
 from pappi.service.routes import Endpoint, add_page
 from pappi.service.web.console.pages import KeysView, LogView, OverviewView
 from pappi.service.web.console.record import ProtectionView, TrailView
-from pappi.session import Workspace
 from pappi.values import Right
 
 
-def add_console(app: Service, workspace: Workspace) -> None:
+def add_console(app: Service) -> None:
     """Viewing needs READ; every form needs MANAGE."""
     see, do = partial(_page, app, "GET", Right.READ), partial(_page, app, "POST", Right.MANAGE)
-    overview = OverviewView(workspace)
+    overview = OverviewView()
     see("/console", overview.overview)
     do("/console/stop", overview.stop)
     do("/console/resume", overview.resume)
-    log = LogView(workspace)
+    log = LogView()
     see("/console/logs/{log}", log.log)
     do("/console/logs/{log}/budget", log.grant)
     do("/console/logs/{log}/analysts", log.grant_analyst)
@@ -33,14 +32,14 @@ def add_console(app: Service, workspace: Workspace) -> None:
     do("/console/logs/{log}/erase", log.erase)
     do("/console/logs/{log}/rename", log.rename)
     do("/console/logs/{log}/remove", log.remove)
-    keys = KeysView(workspace)
+    keys = KeysView()
     see("/console/keys", keys.keys)
     do("/console/keys", keys.issue)
     do("/console/keys/revoke", keys.revoke)
-    trail = TrailView(workspace)
+    trail = TrailView()
     see("/console/trail", trail.trail)
     see("/console/trail/{number}", trail.entry)
-    protection = ProtectionView(workspace)
+    protection = ProtectionView()
     see("/console/protection", protection.all_logs)
     see("/console/protection/{log}", protection.log)
     see("/console/protection-document", protection.document)

@@ -18,6 +18,7 @@ from pappi.report import (
     budget_text,
     describe_log,
     el,
+    key_state,
     painted,
     printable,
     shortened,
@@ -34,7 +35,7 @@ from pappi.service.web.console.view import (
     log_address,
     said,
 )
-from pappi.service.web.forms import NO_ERROR, STATUS, Form, FormError, Sent, attempt, day_in
+from pappi.service.web.forms import NO_ERROR, Form, FormError, Sent, attempt, day_in
 from pappi.service.web.rendering import PageNumber, block_page
 from pappi.store import LogDeclaration, today
 from pappi.values import RIGHTS, BudgetLine, Epsilon, KeyRecord, PublicLog, Right, Role
@@ -95,30 +96,29 @@ class OverviewView(ConsoleView):
 
     def stop(self, sent: Sent, bearer: Asking) -> Response:
         """Refuse every answer, until resumed."""
-        outcome = attempt("stop", sent, lambda: self._custody(bearer).stop(sent["reason"]))
+        outcome = attempt("stop", sent, lambda: bearer.custody.stop(sent["reason"]))
         if isinstance(outcome, FormError):
             return self._shown(bearer, form_error=outcome)
         return back_to("/console")  # the banner is confirmation enough
 
     def resume(self, bearer: Asking) -> Response:
         """Answer again."""
-        self._custody(bearer).resume()
+        bearer.custody.resume()
         return back_to("/console", "resumed")
 
     def _shown(
         self, bearer: Bearer, done: str = "", page: int = 1, form_error: FormError = NO_ERROR
     ) -> Response:
-        custody = self._custody(bearer)
+        custody = bearer.custody
         logs = custody.logs()
         on_page = logs[(page - 1) * _LOGS : page * _LOGS]
         latest = custody.latest_charges(limit=_CELLS)
         return self._page(
             "overview.html",
             bearer,
-            STATUS if form_error.form else 200,
+            form_error,
             done=done,
-            form_error=form_error,
-            logs=[_card(log, custody) for log in on_page],
+            cards=[_card(log, custody) for log in on_page],
             page=page,
             more=len(logs) > page * _LOGS,
             charges=charge_rows(latest.charges)[:_ROWS],
@@ -126,21 +126,16 @@ class OverviewView(ConsoleView):
 
 
 def _card(log: LogDeclaration, custody: Custody) -> dict[str, object]:
-    """One log, in a few numbers."""
+    """One log at a glance."""
     spending = custody.spending(log.name)
     lines = spending.lines[-_BLOCKS:]
     return {
-        "name": log.name,
+        "log": log,
         "address": log_address(log.name),
-        "sealed": "" if log.public.first == log.public.until else str(log.public.until),
-        "unit": str(log.terms.unit),
-        "blocks": str(log.terms.blocks),
         "tightest": min(spending.lines, key=lambda line: line.left, default=None),
         "used": spending.in_all.used,
-        "total": log.terms.total_budget,
+        "lines": lines,
         "strip": budget_strip(lines),
-        "first": lines[0].block if lines else "",
-        "last": lines[-1].block if lines else "",
         "analysts": [spent.analyst for spent in spending.analysts if spent.per_block is not None],
     }
 
@@ -178,7 +173,7 @@ class KeysView(ConsoleView):
 
     def revoke(self, sent: Sent, bearer: Asking) -> Response:
         """Refuse a key from now on."""
-        self._custody(bearer).revoke_key(sent["id"])
+        bearer.custody.revoke_key(sent["id"])
         return back_to("/console/keys", "revoked")
 
     def _issued(self, sent: Form, bearer: Bearer) -> IssuedKey:
@@ -195,18 +190,17 @@ class KeysView(ConsoleView):
         ticked = [right for right in _RIGHTS[role] if right in sent.all(_field(role))]
         if not ticked:
             raise UsageError(f"an {role}'s key needs a right", hint="tick at least one box")
-        return self._custody(bearer).issue_key(role, sent["name"], ticked, expires)
+        return bearer.custody.issue_key(role, sent["name"], ticked, expires)
 
     def _shown(
         self, bearer: Bearer, done: str = "", page: int = 1, form_error: FormError = NO_ERROR
     ) -> Response:
-        keys = sorted(self._custody(bearer).all_keys(), key=_order)
+        keys = sorted(bearer.custody.all_keys(), key=_order)
         return self._page(
             "keys.html",
             bearer,
-            STATUS if form_error.form else 200,
+            form_error,
             done=done,
-            form_error=form_error,
             choices=_choices(form_error),
             keys=[_row(key, bearer) for key in keys[(page - 1) * PAGE : page * PAGE]],
             page=page,
@@ -238,7 +232,7 @@ def _choices(form_error: FormError) -> list[dict[str, object]]:
 
 def _order(key: KeyRecord) -> tuple[bool, float]:
     """Valid keys first, then the newest first."""
-    return _state(key) != "valid", -key.created.timestamp()
+    return key_state(key, now()) != "valid", -key.created.timestamp()
 
 
 def _row(key: KeyRecord, bearer: Bearer) -> dict[str, object]:
@@ -250,15 +244,9 @@ def _row(key: KeyRecord, bearer: Bearer) -> dict[str, object]:
         "rights": "all" if has_all else ", ".join(sorted(key.rights)),
         "issued": f"{key.created:%Y-%m-%d}",
         "expires": "never" if key.expires is None else f"{key.expires:%Y-%m-%d}",
-        "state": _state(key),
+        "state": key_state(key, now()),
         "mine": key.id == bearer.record.id,
     }
-
-
-def _state(key: KeyRecord) -> str:
-    if key.revoked:
-        return "revoked"
-    return "expired" if key.expires is not None and key.expires <= now() else "valid"
 
 
 # --- one log, with deletion in two steps --------------------------------------------------
@@ -324,7 +312,7 @@ class LogView(ConsoleView):
 
         def act() -> None:
             total = amount_in(sent["total"]) if sent["total"] else None
-            self._custody(bearer).grant(log, amount_in(sent["per_block"]), total)
+            bearer.custody.grant(log, amount_in(sent["per_block"]), total)
 
         return self._after(log, bearer, attempt("budget", sent, act), "granted")
 
@@ -333,18 +321,18 @@ class LogView(ConsoleView):
 
         def act() -> None:
             amount = amount_in(sent["per_block"])
-            self._custody(bearer).grant_analyst(log, sent["analyst"], amount)
+            bearer.custody.grant_analyst(log, sent["analyst"], amount)
 
         return self._after(log, bearer, attempt("analyst", sent, act), "shared")
 
     def withdraw(self, log: str, sent: Sent, bearer: Asking) -> Response:
         """Withdraw an analyst's access to a log."""
-        self._workspace.withdraw(log, sent["analyst"], bearer.name)
+        bearer.workspace.withdraw(log, sent["analyst"], bearer.name)
         return back_to(log_address(log), "withdrawn")
 
     def seal(self, log: str, sent: Sent, bearer: Asking) -> Response:
         """Ask to confirm sealing up to a day; with the box ticked, seal."""
-        custody = self._custody(bearer)
+        custody = bearer.custody
 
         def act() -> date | Sealed:
             until = self._sealable(log, sent, bearer)
@@ -354,13 +342,13 @@ class LogView(ConsoleView):
         if isinstance(outcome, FormError):
             return self._shown(log, bearer, form_error=outcome)
         if isinstance(outcome, Sealed):
-            answered = run_subscriptions(self._workspace)
+            answered = run_subscriptions(bearer.workspace)
             return self._shown(log, bearer, sealed=outcome, answered=answered)
         return self._confirm("seal.html", sent, bearer, log=custody.log(log), until=outcome)
 
     def _sealable(self, log: str, sent: Form, bearer: Bearer) -> date:
         """The day that was typed, if the log can be sealed up to it."""
-        custody = self._custody(bearer)
+        custody = bearer.custody
         until, declared = day_in(sent["until"], "to seal up to"), custody.log(log)
         if not custody.grows(log):
             raise UsageError(
@@ -377,14 +365,12 @@ class LogView(ConsoleView):
 
         def act() -> Erased | None:
             require_exact_names([name for names in names_by_kind.values() for name in names])
-            return (
-                self._custody(bearer).erase(log, **names_by_kind) if sent["sure"] == "yes" else None
-            )
+            return bearer.custody.erase(log, **names_by_kind) if sent["sure"] == "yes" else None
 
         outcome = attempt("erase", sent, act)
         if isinstance(outcome, FormError):
             return self._shown(log, bearer, form_error=outcome)
-        declared = self._custody(bearer).log(log)
+        declared = bearer.custody.log(log)
         if outcome is not None:
             address = log_address(log)
             return self._page("erased.html", bearer, log=log, address=address, erased=outcome)
@@ -397,7 +383,7 @@ class LogView(ConsoleView):
 
     def rename(self, log: str, sent: Sent, bearer: Asking) -> Response:
         """Ask to confirm a log's new name; with the box ticked, rename it."""
-        custody, new = self._custody(bearer), sent["name"]
+        custody, new = bearer.custody, sent["name"]
 
         def act() -> bool:
             if sent["sure"] == "yes":
@@ -416,10 +402,10 @@ class LogView(ConsoleView):
     def remove(self, log: str, sent: Sent, bearer: Asking) -> Response:
         """Ask to confirm the removal of a log; with the box ticked, remove it."""
         if sent["sure"] != "yes":
-            custody = self._custody(bearer)
+            custody = bearer.custody
             used = custody.spending(log).in_all.used
             return self._confirm("remove.html", sent, bearer, log=custody.log(log), used=used)
-        outcome = attempt("remove", sent, lambda: self._workspace.remove_log(log, bearer.name))
+        outcome = attempt("remove", sent, lambda: bearer.workspace.remove_log(log, bearer.name))
         if isinstance(outcome, FormError):
             return self._shown(log, bearer, form_error=outcome)
         if outcome.charged:
@@ -434,7 +420,7 @@ class LogView(ConsoleView):
         return self._page(
             template,
             bearer,
-            STATUS if unticked else 200,
+            FormError("sure") if unticked else NO_ERROR,
             log=log,
             address=log_address(log.name),
             unticked=unticked,
@@ -460,15 +446,14 @@ class LogView(ConsoleView):
         answered: int = 0,
     ) -> Response:
         """`blocks` and `analysts` are pages of long lists; charges are those `before` an entry."""
-        custody = self._custody(bearer)
+        custody = bearer.custody
         declared, spending = custody.log(log), custody.spending(log)
         charges, older = charges_page(custody.latest_charges(log, before, CELLS))
         return self._page(
             "log.html",
             bearer,
-            STATUS if form_error.form else 200,
+            form_error,
             done=done,
-            form_error=form_error,
             sealed=sealed,
             answered=answered,
             **_declared(declared),

@@ -74,7 +74,7 @@ class TrailView(ConsoleView):
 
     def trail(self, bearer: Asking, before: Before = None, verify: str = "") -> Response:
         """Every act, charge and release, newest first."""
-        custody = self._custody(bearer)
+        custody = bearer.custody
         length = custody.length()
         end = min(before or length + 1, length + 1)
         return self._page(
@@ -89,7 +89,7 @@ class TrailView(ConsoleView):
 
     def entry(self, number: EntryNumber, bearer: Asking) -> Response:
         """One entry in full."""
-        custody = self._custody(bearer)
+        custody = bearer.custody
         entries = custody.trail(number - 1, 1) if number > 0 else ()
         if not entries:
             raise NotFound("there is no such entry", hint="go back to the list of entries")
@@ -134,7 +134,7 @@ def _row(entry: TrailEntry, before: Mapping[str, JSON] | None) -> TrailRow:
         at=entry.at,
         time=shown_time(entry.at),
         kind=entry.kind,
-        by=str(entry.what.get("by") or entry.what.get("analyst") or ""),
+        by=entry.by,
         words=entry_text(entry.kind, entry.what, before),
     )
 
@@ -167,20 +167,20 @@ def charges_page(newest: ChargePage) -> tuple[list[dict[str, Any]], int | None]:
 def _alike(charged: ChargeRecord) -> tuple[str, str, str, int, str]:
     """Names are chosen by analysts, so queries with the same name still have separate rows."""
     charge = charged.charge
-    digest = query_digest(charge.question)
-    return charge.log, charge.analyst, str(charge.question["ppi"]), charge.amount.nano, digest
+    digest = query_digest(charge.query)
+    return charge.log, charge.analyst, str(charge.query["ppi"]), charge.amount.nano, digest
 
 
 def _charge_row(cells: Sequence[ChargeRecord]) -> dict[str, Any]:
     newest, charge = cells[0], cells[0].charge
-    parts: Any = charge.question["parts"]
+    parts: Any = charge.query["parts"]
     charged = [([account.block for account in c.charge.accounts], c.charge.amount) for c in cells]
     return {
         "seq": cells[-1].seq,
         "at": newest.at,
         "time": shown_time(newest.at),
         "analyst": charge.analyst,
-        "ppi": shortened(str(charge.question["ppi"]), _LONGEST_NAME),
+        "ppi": shortened(str(charge.query["ppi"]), _LONGEST_NAME),
         "log": charge.log,
         "address": log_address(charge.log),
         "mechanisms": ", ".join(dict.fromkeys(str(part["mechanism"]) for part in parts)),
@@ -216,7 +216,7 @@ class ProtectionView(ConsoleView):
 
     def document(self, bearer: Asking, log: LogOrAll = "") -> Response:
         """The pack as a self-contained file."""
-        pack = self._custody(bearer).pack(log or None)
+        pack = bearer.custody.pack(log or None)
         today = datetime.now(UTC).date().isoformat()
         # A log that is there has a name of letters, digits, - and _.
         name = f"data-protection{f'-{log}' if log else ''}-{today}.html"
@@ -224,7 +224,7 @@ class ProtectionView(ConsoleView):
         return HTMLResponse(dpo_html(pack, today), headers=headers)
 
     def _shown(self, bearer: Bearer, log: str | None) -> Response:
-        custody = self._custody(bearer)
+        custody = bearer.custody
         body = dpo_body(custody.pack(log))
         long = len(str(body).encode()) > _LONGEST
         return self._page(

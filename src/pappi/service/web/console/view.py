@@ -10,10 +10,9 @@ from urllib.parse import quote
 from fastapi import Path, Query
 from starlette.responses import RedirectResponse, Response
 
-from pappi.custody import Custody
 from pappi.service.keys import Bearer
+from pappi.service.web.forms import NO_ERROR, FormError
 from pappi.service.web.rendering import page
-from pappi.session import Workspace
 from pappi.values import Right
 
 PAGE = 50
@@ -40,21 +39,17 @@ _DONE = {
 class ConsoleView:
     """One method for each page, in the classes derived from it."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-
-    def _custody(self, bearer: Bearer) -> Custody:
-        return self._workspace.custody_of(bearer.name)
-
     def _page(
-        self, template: str, bearer: Bearer, status: int = HTTPStatus.OK, **context: object
+        self, template: str, bearer: Bearer, form_error: FormError = NO_ERROR, **context: object
     ) -> Response:
+        status = HTTPStatus.BAD_REQUEST if form_error.form else HTTPStatus.OK
         return page(
             f"console/{template}",
             status,
             visitor=bearer.name,
             may_manage=Right.MANAGE in bearer.record.rights,
-            stopped=self._custody(bearer).stopped(),
+            stopped=bearer.custody.stopped(),
+            form_error=form_error,
             **{"done": "", **context},
         )
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
+from pappi import report
 from pappi.checkpoint import MOST_AT_ACCURACY, Price, catalogue_of, refuse_too_many
 from pappi.errors import Conflict, NotAuthenticated, NotFound, PappiError, TellsNothing
 from pappi.ledger import Forecast
@@ -21,29 +22,6 @@ from pappi.ppinot import (
     parse_definitions,
     sentence,
     write_yaml,
-)
-from pappi.report import (
-    alternative_cells,
-    assumption_text,
-    at_most_text,
-    chance_text,
-    cheapest_text,
-    composition_figure,
-    composition_table,
-    error_caption,
-    error_figure,
-    error_table,
-    expected_text,
-    forecast_lines,
-    left_text,
-    mostly_text,
-    nothing_text,
-    percent,
-    set_lines,
-    star_lines,
-    three_digits,
-    typical_text,
-    with_unit,
 )
 from pappi.service.keys import Asking, Bearer
 from pappi.service.models import Name
@@ -58,7 +36,7 @@ from pappi.service.web.workbench.composing import (
     composer,
     shapes_for,
 )
-from pappi.service.web.workbench.view import View, cards_of
+from pappi.service.web.workbench.pages import View, cards_of, paid_text, price_text
 from pappi.session import Analyst
 from pappi.values import BudgetLine, Epsilon, PublicLog, Quote
 
@@ -118,15 +96,14 @@ class PpiPreview:
 
     @property
     def share(self) -> str:
-        return "nothing" if self.forecast is None else percent(self.forecast.share)
+        return "nothing" if self.forecast is None else report.percent(self.forecast.share)
 
     @property
     def lasts(self) -> tuple[str, ...]:
         if self.forecast is None:
-            return (
-                _FOLLOWS if self.quote.is_derived else "Already released: repeating it is free.",
-            )
-        return forecast_lines(self.forecast)
+            released = "Already released: repeating it is free."
+            return (_FOLLOWS if self.quote.is_derived else released,)
+        return report.forecast_lines(self.forecast)
 
     @property
     def slider(self) -> dict[str, object] | None:
@@ -150,6 +127,7 @@ class CataloguePreview:
     ppis: tuple[PpiPreview, ...]
     price: Price
     together: Forecast | None
+    left: Epsilon | None
 
     @property
     def definitions(self) -> str:
@@ -161,19 +139,15 @@ class CataloguePreview:
         return price_text(self.price)
 
     @property
-    def set_lines(self) -> list[str]:
-        return set_lines([preview.quote for preview in self.ppis])
-
-    @property
-    def star_lines(self) -> list[str]:
-        return star_lines(preview.quote for preview in self.ppis)
+    def quotes(self) -> list[Quote]:
+        return [preview.quote for preview in self.ppis]
 
     @property
     def lasts(self) -> tuple[str, ...]:
         """How long the budget lasts for several PPIs together; a single one says it itself."""
         if self.together is None or len(self.ppis) == 1:
             return ()
-        return forecast_lines(self.together)
+        return report.forecast_lines(self.together)
 
     @property
     def nothing(self) -> list[str]:
@@ -189,36 +163,6 @@ class CataloguePreview:
     @property
     def fits(self) -> bool:
         return self.together is None or self.together.more > 0
-
-
-def price_text(price: Price) -> str:
-    """For a button: what pressing it costs.
-
-    >>> from pappi.values.privacy import ZERO
-    >>> price_text(Price(0, 0, 0, ZERO, ZERO, ""))
-    'free: already released'
-    >>> tenth = Epsilon.of("0.1")
-    >>> price_text(Price(24, 0, 12, tenth, tenth, ""))
-    '24 new figures, ε 0.1 in each of 12 blocks'
-    """
-    if price.is_free:
-        return "free: already released"
-    figures = f"{price.figures:,} new figure{'' if price.figures == 1 else 's'}"
-    aside = ", partly reserved earlier" if price.reserved else ""
-    return f"{figures}, {_in_blocks(price)}{aside}"
-
-
-def paid_text(paid: Price, budget: Sequence[BudgetLine]) -> str:
-    """What the figures on record have cost, and what is left of the budget."""
-    if paid.is_free:
-        return ""
-    return f"Charged for these figures, once: {_in_blocks(paid)}. {left_text(budget)}"
-
-
-def _in_blocks(price: Price) -> str:
-    upto = "" if price.least == price.most else "up to "
-    where = "one block" if price.blocks == 1 else f"each of {price.blocks:,} blocks"
-    return f"{upto}ε {price.most} in {where}"
 
 
 def preview_of(
@@ -250,7 +194,8 @@ def preview_of(
         )
         for number, ((ppi, quote), forecast) in enumerate(zip(settled, forecasts, strict=True))
     )
-    return CataloguePreview(chosen, ppis, session.price(chosen), session.outlook(chosen))
+    price, together = session.price(chosen), session.outlook(chosen)
+    return CataloguePreview(chosen, ppis, price, together, report.least_left(lines))
 
 
 def _settled(
@@ -292,7 +237,7 @@ def _ladder(
         {
             "within": _margin_text(margin, quote),
             "epsilon": epsilon,
-            "share": percent(cells * float(epsilon) / limit) if limit else "all",
+            "share": report.percent(cells * float(epsilon) / limit) if limit else "all",
             "fits": cells * float(epsilon) <= left,
         }
         for epsilon, margin in zip(_LADDER, margins, strict=True)
@@ -301,19 +246,9 @@ def _ladder(
 
 
 def _margin_text(margin: float, quote: Quote) -> str:
-    return f"±{with_unit(three_digits(margin), quote.unit)}"
+    return f"±{report.with_unit(report.three_digits(margin), quote.unit)}"
 
 
-# What the template renders for each PPI.
-_DRAWN = {
-    draw.__name__: draw
-    for draw in (
-        *(sentence, composition_figure, composition_table),
-        *(error_figure, error_table, error_caption, assumption_text, expected_text, at_most_text),
-        *(typical_text, mostly_text, star_lines, nothing_text, chance_text, cheapest_text),
-        alternative_cells,
-    )
-}
 _PLACE = "definitions"
 _NUMBERED = re.compile(r"(accuracy|take|instead)-(\d{1,3})")
 
@@ -331,17 +266,17 @@ class Draft:
 class AskingView(View):
     """One method per page."""
 
-    def form(self, log: Name, bearer: Asking, shape: str = "time", question: str = "") -> Response:
+    def form(self, log: Name, bearer: Asking, shape: str = "time", query: str = "") -> Response:
         """An empty sentence, or a saved query to be changed."""
-        session = bearer.session_in(self._workspace)
+        session = bearer.session
         about = session.log(log)
-        saved = next((query for query in session.saved(log) if query.id == question), None)
+        saved = next((each for each in session.saved(log) if each.id == query), None)
         draft = Draft(_composer(about, shape, {}), saved.definitions if saved else "")
         return self._asked(about, bearer, draft)
 
     def preview(self, log: Name, sent: Sent, bearer: Asking) -> Response:
         """What a query would cost, composed as a sentence or written in the notation."""
-        session = bearer.session_in(self._workspace)
+        session = bearer.session
         about = session.log(log)
         draft = Draft(_composer(about, sent["shape"], sent), sent["definitions"], sent["words"])
         try:
@@ -361,7 +296,7 @@ class AskingView(View):
 
     def rehearse(self, sent: Sent, bearer: Asking) -> Response:
         """The same query, about made-up cases."""
-        session = bearer.session_in(self._workspace)
+        session = bearer.session
         catalogue = _catalogue(sent["definitions"], sent["log"])
         return self._page(
             "rehearsal.html",
@@ -373,7 +308,7 @@ class AskingView(View):
 
     def release(self, sent: Sent, bearer: Asking) -> Response:
         """Charge and release, if the price has not changed; then show it."""
-        session = bearer.session_in(self._workspace)
+        session = bearer.session
         catalogue = _catalogue(sent["definitions"], sent["log"])
         try:
             released = session.release(
@@ -390,7 +325,7 @@ class AskingView(View):
             return self._asked(about, bearer, draft, preview=now, changed=changed)
         saved = session.save(catalogue)
         if saved is not None:
-            return RedirectResponse(f"/workbench/questions/{quote(saved.id)}", 303)
+            return RedirectResponse(f"/workbench/queries/{quote(saved.id)}", 303)
         paid = paid_text(session.paid(catalogue), session.budget(catalogue.log))
         cards = cards_of(released)
         return self._page("released.html", bearer, log=catalogue.log, cards=cards, paid=paid)
@@ -418,7 +353,7 @@ class AskingView(View):
             preview=preview,
             problem=None if fault is None else fault.record(),
             changed=changed,
-            **_DRAWN,
+            sentence=sentence,
         )
 
 

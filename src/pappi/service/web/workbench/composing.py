@@ -1,7 +1,7 @@
 """PPIs as sentences with blanks, to be composed without knowing the notation.
 
-A shape is a sentence, some of whose pieces are blanks, and the measure that the filled-in
-sentence stands for. The result is a catalogue like any other, in YAML, to be read and changed.
+A shape is a sentence with blanks, and the measure that the filled-in sentence stands for. The
+result is a catalogue like any other, in YAML, to be read and changed.
 """
 
 from __future__ import annotations
@@ -39,16 +39,27 @@ class Blank:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """A kind of PPI, its sentence, and the unit of its target; None is the unit filled in."""
+class SentenceShape:
+    """A kind of PPI: its sentence with the names of its blanks, and the measure it stands for.
+
+    `target_unit` is the unit of its target; None is the unit filled in.
+    """
 
     id: str
     called: str
-    pieces: Callable[[Vocabulary], tuple[str | Blank, ...]]
+    sentence: str
+    blanks: Callable[[Vocabulary], tuple[Blank, ...]]
     measured: Callable[[Filled], Measured]
     target_unit: str | None = ""
 
+    def pieces(self, vocabulary: Vocabulary) -> tuple[str | Blank, ...]:
+        """The words and blanks of the sentence, in order."""
+        blanks = {blank.name: blank for blank in self.blanks(vocabulary)}
+        by_turns = enumerate(_BLANK.split(self.sentence))  # words, which may be none, and a name
+        return tuple(blanks[piece] if n % 2 else piece for n, piece in by_turns if piece)
 
+
+_BLANK = re.compile(r" ?\{(\w+)\} ?")
 _FIGURES = (("mean", "average"), ("median", "median"), ("max", "longest"), ("min", "shortest"))
 _AMOUNTS = (("mean", "average"), ("sum", "sum"), ("max", "largest"), ("min", "smallest"))
 _UNITS = (("hours", "hours"), ("days", "days"), ("minutes", "minutes"))
@@ -72,46 +83,11 @@ def _moments(vocabulary: Vocabulary, border: str) -> tuple[tuple[str, str], ...]
     return ((f"#{border}", called), *_activities(vocabulary))
 
 
-# --- how long ---------------------------------------------------------------------------
-
-
-def _time_pieces(vocabulary: Vocabulary) -> tuple[str | Blank, ...]:
-    return (
-        "The",
-        Blank("figure", "figure", _FIGURES),
-        "time from",
-        Blank("from", "from", _moments(vocabulary, CASE_START)),
-        "to",
-        Blank("to", "to", _moments(vocabulary, CASE_END)),
-        "in",
-        Blank("unit", "unit", _UNITS, "days"),
-        ", where longer times count as",
-        Blank("most", "longest time that counts", value="30"),
-        ".",
-    )
-
-
 def _time_measured(filled: Filled) -> Measured:
     unit = filled["unit"]
     time = {"from": _moment(filled["from"]), "to": _moment(filled["to"])}
     measure = {filled["figure"]: {"time": time, "unit": unit}}
     return measure, {"bounds": [f"0 {unit}", f"{filled['most']} {unit}"]}
-
-
-# --- how many in time, how many at all --------------------------------------------------
-
-
-def _within_pieces(vocabulary: Vocabulary) -> tuple[str | Blank, ...]:
-    return (
-        "The share of cases in which",
-        Blank("to", "what should happen", _activities(vocabulary)),
-        "comes within",
-        Blank("limit", "time limit", value="3"),
-        Blank("unit", "unit", _UNITS, "hours"),
-        "of",
-        Blank("from", "from", _moments(vocabulary, CASE_START)),
-        ".",
-    )
 
 
 def _within_measured(filled: Filled) -> Measured:
@@ -120,26 +96,8 @@ def _within_measured(filled: Filled) -> Measured:
     return {"share": {"derive": condition, "delay": {"time": delay}}}, {}
 
 
-def _cases_pieces(figure: str, vocabulary: Vocabulary) -> tuple[str | Blank, ...]:
-    happens = Blank("activity", "what happens", _activities(vocabulary))
-    return (f"The {figure} of cases in which", happens, "happens.")
-
-
 def _cases_measured(function: str, filled: Filled) -> Measured:
     return {function: {"condition": {"activity": filled["activity"]}}}, {}
-
-
-# --- how often, how much ----------------------------------------------------------------
-
-
-def _often_pieces(vocabulary: Vocabulary) -> tuple[str | Blank, ...]:
-    return (
-        "How often",
-        Blank("activity", "what happens", _activities(vocabulary)),
-        "happens in a case, on average, where higher counts count as",
-        Blank("most", "highest count", value="10"),
-        ".",
-    )
 
 
 def _often_measured(filled: Filled) -> Measured:
@@ -147,23 +105,13 @@ def _often_measured(filled: Filled) -> Measured:
     return {"mean": count}, {"bounds": [0, _number(filled["most"])]}
 
 
-def _data_pieces(vocabulary: Vocabulary) -> tuple[str | Blank, ...]:
-    return (
-        "The",
-        Blank("figure", "figure", _AMOUNTS),
-        "of",
-        Blank("attribute", "attribute", _numbers(vocabulary)),
-        "as last recorded in a case, clipped to at least",
-        Blank("least", "lower bound", value="0"),
-        "and at most",
-        Blank("most", "upper bound", value="1000"),
-        ".",
-    )
-
-
 def _data_measured(filled: Filled) -> Measured:
     bounds = [_number(filled["least"]), _number(filled["most"])]
     return {filled["figure"]: {"data": filled["attribute"]}}, {"bounds": bounds}
+
+
+def _happening(names: Vocabulary) -> tuple[Blank, ...]:
+    return (Blank("activity", "what happens", _activities(names)),)
 
 
 def _number(text: str) -> Any:  # noqa: ANN401 - a number if it is one; else the notation complains
@@ -176,31 +124,77 @@ def _number(text: str) -> Any:  # noqa: ANN401 - a number if it is one; else the
             return text
 
 
-SHAPES: Mapping[str, Shape] = {
+SHAPES: Mapping[str, SentenceShape] = {
     shape.id: shape
     for shape in (
-        Shape("time", "Duration", _time_pieces, _time_measured, None),
-        Shape("within", "On-time rate", _within_pieces, _within_measured, "%"),
-        Shape(
+        SentenceShape(
+            "time",
+            "Duration",
+            "The {figure} time from {from} to {to} in {unit}, where longer times count as {most}.",
+            lambda names: (
+                Blank("figure", "figure", _FIGURES),
+                Blank("from", "from", _moments(names, CASE_START)),
+                Blank("to", "to", _moments(names, CASE_END)),
+                Blank("unit", "unit", _UNITS, "days"),
+                Blank("most", "longest time that counts", value="30"),
+            ),
+            _time_measured,
+            None,
+        ),
+        SentenceShape(
+            "within",
+            "On-time rate",
+            "The share of cases in which {to} comes within {limit} {unit} of {from}.",
+            lambda names: (
+                Blank("to", "what should happen", _activities(names)),
+                Blank("limit", "time limit", value="3"),
+                Blank("unit", "unit", _UNITS, "hours"),
+                Blank("from", "from", _moments(names, CASE_START)),
+            ),
+            _within_measured,
+            "%",
+        ),
+        SentenceShape(
             "share",
             "Share of cases",
-            partial(_cases_pieces, "share"),
+            "The share of cases in which {activity} happens.",
+            _happening,
             partial(_cases_measured, "share"),
             "%",
         ),
-        Shape(
+        SentenceShape(
             "number",
             "Number of cases",
-            partial(_cases_pieces, "number"),
+            "The number of cases in which {activity} happens.",
+            _happening,
             partial(_cases_measured, "sum"),
         ),
-        Shape("often", "Frequency", _often_pieces, _often_measured),
-        Shape("data", "Amount", _data_pieces, _data_measured),
+        SentenceShape(
+            "often",
+            "Frequency",
+            "How often {activity} happens in a case, on average, where higher counts count as "
+            "{most}.",
+            lambda names: (*_happening(names), Blank("most", "highest count", value="10")),
+            _often_measured,
+        ),
+        SentenceShape(
+            "data",
+            "Amount",
+            "The {figure} of {attribute} as last recorded in a case, clipped to at least {least} "
+            "and at most {most}.",
+            lambda names: (
+                Blank("figure", "figure", _AMOUNTS),
+                Blank("attribute", "attribute", _numbers(names)),
+                Blank("least", "lower bound", value="0"),
+                Blank("most", "upper bound", value="1000"),
+            ),
+            _data_measured,
+        ),
     )
 }
 
 
-def shapes_for(vocabulary: Vocabulary) -> tuple[Shape, ...]:
+def shapes_for(vocabulary: Vocabulary) -> tuple[SentenceShape, ...]:
     """The shapes whose every blank has something to choose from."""
     return tuple(
         shape
@@ -222,7 +216,7 @@ _LONGEST_NAME = 120
 class Composer:
     """A sentence with what has been filled in so far."""
 
-    shape: Shape
+    shape: SentenceShape
     pieces: tuple[str | Blank, ...]
     name: str
     period: str
@@ -234,7 +228,7 @@ class Composer:
         return {piece.name: piece.value for piece in self.pieces if isinstance(piece, Blank)}
 
 
-def composer(shape: Shape, vocabulary: Vocabulary, sent: Mapping[str, str]) -> Composer:
+def composer(shape: SentenceShape, vocabulary: Vocabulary, sent: Mapping[str, str]) -> Composer:
     """The sentence of a shape, its blanks filled in with what was sent, or with defaults."""
     pieces = tuple(
         piece if isinstance(piece, str) else _filled(piece, sent)

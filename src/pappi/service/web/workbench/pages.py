@@ -1,35 +1,87 @@
 """The analyst's pages, except asking: the logs one may query, and saved queries.
 
 A log's page shows what is public about it and the remaining budget. A saved query is shown again
-from the record, which is free, and can be subscribed to.
+from the record, which is free; two of its figures can be compared, and it can be subscribed to.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import Depends, Path, Query
 from starlette.responses import RedirectResponse, Response
 
-from pappi.errors import NotFound, TellsNothing
+from pappi.checkpoint import Price
+from pappi.errors import NotFound, PappiError, TellsNothing
 from pappi.ppinot import Catalogue, parse_catalogue
-from pappi.report import Element, budget_gauge, compared, csv_text, describe_log, horizon_text
+from pappi.report import (
+    Element,
+    comparison_lines,
+    count_text,
+    csv_text,
+    left_text,
+    series_card,
+)
 from pappi.service.keys import Asking, Bearer
 from pappi.service.models import Name
 from pappi.service.web.forms import Sent, day_in
-from pappi.service.web.rendering import PageNumber, block_page
-from pappi.service.web.workbench.asking import paid_text, price_text
-from pappi.service.web.workbench.comparing import PERIODS, Choice, compare_figures
-from pappi.service.web.workbench.view import View, cards_of
+from pappi.service.web.rendering import PageNumber, block_page, page
 from pappi.session import Analyst
 from pappi.store import SavedQuery
-from pappi.values import BudgetLine, PublicLog
+from pappi.values import Answer, BudgetLine, By, PublicLog, Right, Series
+
+
+class View:
+    """One method for each page, in the classes derived from it."""
+
+    def _page(
+        self, template: str, bearer: Bearer, status: int = HTTPStatus.OK, **context: object
+    ) -> Response:
+        """A page of the workbench, with the visitor's name and what their key may do."""
+        may_release = Right.RELEASE in bearer.record.rights
+        return page(
+            f"workbench/{template}", status, visitor=bearer.name, may_release=may_release, **context
+        )
+
+
+def cards_of(series: Sequence[Series]) -> list[Element]:
+    return [series_card(ppi, f"ppi-{number}") for number, ppi in enumerate(series, start=1)]
+
+
+def price_text(price: Price) -> str:
+    """For a button: what pressing it costs.
+
+    >>> from pappi.values import ZERO, Epsilon
+    >>> price_text(Price(0, 0, 0, ZERO, ZERO, ""))
+    'free: already released'
+    >>> tenth = Epsilon.of("0.1")
+    >>> price_text(Price(24, 0, 12, tenth, tenth, ""))
+    '24 new figures, ε 0.1 in each of 12 blocks'
+    """
+    if price.is_free:
+        return "free: already released"
+    aside = ", partly reserved earlier" if price.reserved else ""
+    return f"{count_text(price.figures, 'new figure')}, {_in_blocks(price)}{aside}"
+
+
+def paid_text(paid: Price, budget: Sequence[BudgetLine]) -> str:
+    """What the figures on record have cost, and what is left of the budget."""
+    if paid.is_free:
+        return ""
+    return f"Charged for these figures, once: {_in_blocks(paid)}. {left_text(budget)}"
+
+
+def _in_blocks(price: Price) -> str:
+    upto = "" if price.least == price.most else "up to "
+    where = "one block" if price.blocks == 1 else f"each of {price.blocks:,} blocks"
+    return f"{upto}ε {price.most} in {where}"
+
 
 # --- logs ---------------------------------------------------------------------------------
 
-# A card shows the latest blocks; the log's own page shows all of them.
-_LATEST = 12
 _ROWS = 60
 
 
@@ -42,29 +94,9 @@ class LogCard:
     queries: int = 0
 
     @property
-    def gauge(self) -> Element:
-        return budget_gauge(self.lines[-_LATEST:])
-
-    @property
-    def whole_gauge(self) -> Element:
-        return budget_gauge(self.lines)
-
-    @property
     def protects(self) -> str:
         unit = self.log.terms.unit
         return "each case" if unit.column is None else f"each “{unit.column}”"
-
-    @property
-    def compared(self) -> str:
-        return compared([self.log.terms.adjacency], self.log.terms.unit)
-
-    @property
-    def days(self) -> str:
-        return horizon_text(self.log)
-
-    @property
-    def facts(self) -> tuple[tuple[str, str], ...]:
-        return describe_log(self.log)
 
 
 class LogsView(View):
@@ -72,7 +104,7 @@ class LogsView(View):
 
     def overview(self, bearer: Asking) -> Response:
         """Every log the analyst may query."""
-        session = bearer.session_in(self._workspace)
+        session = bearer.session
         about = [query.log for query in session.saved()]
         cards = [
             LogCard(log, session.budget(log.name), about.count(log.name)) for log in session.logs()
@@ -82,19 +114,123 @@ class LogsView(View):
 
     def log(self, log: Name, bearer: Asking, blocks: PageNumber = 1) -> Response:
         """What is public about a log."""
-        session = bearer.session_in(self._workspace)
+        session = bearer.session
         card = LogCard(session.log(log), session.budget(log))
         return self._page(
             "log.html", bearer, card=card, blocks=block_page(card.lines, blocks, _ROWS)
         )
 
 
+# --- two figures of a saved query compared --------------------------------------------
+#
+# All of it comes from the record, so it is free, however often one looks.
+
+BY_WORDS = {"difference": "difference", "percent": "difference in percent", "ratio": "ratio"}
+PERIODS, GROUPS = "periods", "groups"
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonChoice:
+    """What was picked; nothing yet, if it has no first and second."""
+
+    ppi: str = ""
+    of: str = PERIODS
+    first: str = ""
+    second: str = ""
+    period: str = ""
+    by: str = str(By.DIFFERENCE)
+
+    @property
+    def is_made(self) -> bool:
+        return bool(self.first and self.second)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The groups of one PPI, and its periods that are on record, the latest first."""
+
+    ppi: str
+    name: str
+    periods: tuple[str, ...]
+    groups: tuple[str, ...]
+
+    @classmethod
+    def of(cls, series: Series) -> Offer:
+        periods = sorted({answer.period for answer in series.answers}, reverse=True)
+        groups = dict.fromkeys(answer.group for answer in series.answers)
+        return cls(
+            series.ppi,
+            series.name,
+            tuple(period.label for period in periods),
+            tuple(group for group in groups if group is not None),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class InWords:
+    """One comparison: what is said first, the rest, and whether it is more than noise."""
+
+    name: str
+    said: str
+    rest: tuple[str, ...]
+    more_than_noise: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonCard:
+    """What a page shows about comparing: what is offered, what was picked, and the result."""
+
+    offers: tuple[Offer, ...]
+    choice: ComparisonChoice
+    results: tuple[InWords, ...] = ()
+    problem: str = ""
+    by_words: dict[str, str] = field(default_factory=lambda: BY_WORDS)
+
+    @property
+    def with_periods(self) -> tuple[Offer, ...]:
+        return tuple(offer for offer in self.offers if len(offer.periods) > 1)
+
+    @property
+    def with_groups(self) -> tuple[Offer, ...]:
+        return tuple(offer for offer in self.offers if len(offer.groups) > 1)
+
+
+def compare_figures(
+    session: Analyst, catalogue: Catalogue, series: Sequence[Series], choice: ComparisonChoice
+) -> ComparisonCard:
+    # What shows a comparison already has no figures of its own to pick from.
+    offers = tuple(Offer.of(shown) for shown in series if not shown.view)
+    if not choice.is_made:
+        return ComparisonCard(offers, choice)
+    pair = choice.first, choice.second
+    groups, periods = (pair, None) if choice.of == GROUPS else (None, pair)
+    try:
+        (result,) = session.compare(
+            catalogue, ppi=choice.ppi, by=choice.by, periods=periods, groups=groups
+        )
+    except PappiError as error:
+        return ComparisonCard(
+            offers, choice, problem=f"{error.message[:1].upper()}{error.message[1:]}."
+        )
+    wanted = (a for a in result.answers if not choice.period or a.period.label == choice.period)
+    return ComparisonCard(
+        offers, choice, tuple(_in_words(result.name, answer) for answer in wanted)
+    )
+
+
+def _in_words(name: str, answer: Answer) -> InWords:
+    said, *rest = comparison_lines(answer)
+    comparison = answer.comparison
+    surely = comparison is not None and comparison.more_than_noise
+    return InWords(name, said, tuple(rest), more_than_noise=surely)
+
+
 # --- saved queries and subscriptions ------------------------------------------------------
 
 Picked = Annotated[str, Query(max_length=1_000)]
-QuestionId = Annotated[str, Path(max_length=64)]
+QueryId = Annotated[str, Path(max_length=64)]
 _PLACE = "definitions"
-_HOME = "/workbench/questions"
+_HOME = "/workbench/queries"
 # At most this many PPIs have charts on one page; the others are on the next.
 _ON_A_PAGE = 10
 
@@ -106,9 +242,9 @@ def _choice(
     second: Picked = "",
     period: Picked = "",
     by: Picked = "difference",
-) -> Choice:
+) -> ComparisonChoice:
     """What was picked to be compared, in the address of the page."""
-    return Choice(ppi, of, first, second, period, by)
+    return ComparisonChoice(ppi, of, first, second, period, by)
 
 
 class SavedQueriesView(View):
@@ -116,9 +252,9 @@ class SavedQueriesView(View):
 
     def all(self, bearer: Asking) -> Response:
         """The analyst's saved queries and subscriptions."""
-        session = bearer.session_in(self._workspace)
+        session = bearer.session
         return self._page(
-            "questions.html",
+            "queries.html",
             bearer,
             saved=session.saved(),
             subscriptions=session.subscriptions(),
@@ -126,36 +262,36 @@ class SavedQueriesView(View):
 
     def one(
         self,
-        question: QuestionId,
+        query: QueryId,
         bearer: Asking,
         smooth: bool = False,  # noqa: FBT001, FBT002 - parameters of the address
         after: Annotated[int, Query(ge=0, le=10_000)] = 0,
-        choice: Annotated[Choice, Depends(_choice)] = Choice(),  # noqa: B008 - it is frozen
+        choice: Annotated[ComparisonChoice, Depends(_choice)] = ComparisonChoice(),  # noqa: B008 - it is frozen
     ) -> Response:
         """What is on record for a saved query, and the price of what is not."""
-        return self._shown(question, bearer, smooth=smooth, after=after, choice=choice)
+        return self._shown(query, bearer, smooth=smooth, after=after, choice=choice)
 
     def _shown(
         self,
-        question: str,
+        query: str,
         bearer: Bearer,
         *,
         smooth: bool = False,
         after: int = 0,
-        choice: Choice = Choice(),  # noqa: B008 - it is frozen
+        choice: ComparisonChoice = ComparisonChoice(),  # noqa: B008 - it is frozen
         nothing: str = "",
     ) -> Response:
         """`nothing` says why a subscription was refused: it would tell nothing."""
-        session = bearer.session_in(self._workspace)
-        saved = _saved(session, question)
+        session = bearer.session
+        saved = _saved(session, query)
         catalogue = _catalogue(saved)
         on_page = replace(catalogue, ppis=catalogue.ppis[after : after + _ON_A_PAGE])
         series = session.replay(on_page, smooth=smooth)
         price = session.price(catalogue)
         return self._page(
-            "question.html",
+            "query.html",
             bearer,
-            question=saved,
+            query=saved,
             names=[ppi.name for ppi in catalogue.ppis],
             cards=cards_of(series),
             compared=compare_figures(session, catalogue, series, choice),
@@ -175,35 +311,35 @@ class SavedQueriesView(View):
             nothing=nothing,
         )
 
-    def csv(self, question: QuestionId, bearer: Asking) -> Response:
+    def csv(self, query: QueryId, bearer: Asking) -> Response:
         """The figures of a saved query, for a spreadsheet."""
-        session = bearer.session_in(self._workspace)
-        released = session.replay(_catalogue(_saved(session, question)))
+        session = bearer.session
+        released = session.replay(_catalogue(_saved(session, query)))
         return Response(
             csv_text(released.to_records()),
             media_type="text/csv; charset=utf-8",
             headers={"Content-Disposition": 'attachment; filename="figures.csv"'},
         )
 
-    def forget(self, question: QuestionId, bearer: Asking) -> Response:
+    def forget(self, query: QueryId, bearer: Asking) -> Response:
         """Remove a saved query from the list."""
-        bearer.session_in(self._workspace).forget(question)
+        bearer.session.forget(query)
         return RedirectResponse(_HOME, 303)
 
-    def subscribe(self, question: QuestionId, sent: Sent, bearer: Asking) -> Response:
+    def subscribe(self, query: QueryId, sent: Sent, bearer: Asking) -> Response:
         """Subscribe: release it for every new block, up to a day."""
-        session = bearer.session_in(self._workspace)
-        saved = _saved(session, question)
+        session = bearer.session
+        saved = _saved(session, query)
         until = day_in(sent["until"], "to subscribe until")
         try:
             session.subscribe(_catalogue(saved), until, anyway=bool(sent["anyway"]))
         except TellsNothing as refusal:
-            return self._shown(question, bearer, nothing=refusal.message)
+            return self._shown(query, bearer, nothing=refusal.message)
         return RedirectResponse(f"{_HOME}/{saved.id}", 303)
 
-    def end(self, question: QuestionId, bearer: Asking) -> Response:
+    def end(self, subscription: QueryId, bearer: Asking) -> Response:
         """End a subscription and free its remaining reservations."""
-        bearer.session_in(self._workspace).unsubscribe(question)
+        bearer.session.unsubscribe(subscription)
         return RedirectResponse(_HOME, 303)
 
 
@@ -211,7 +347,7 @@ def _saved(session: Analyst, identity: str) -> SavedQuery:
     for query in session.saved():
         if query.id == identity:
             return query
-    raise NotFound("you have no such question", hint="see My questions")
+    raise NotFound("you have no such query", hint="see My queries")
 
 
 def _catalogue(query: SavedQuery) -> Catalogue:
