@@ -28,6 +28,7 @@ from pappi.planning import (
     Plan,
     extreme_caution,
     interval_of,
+    open_interval_of,
     periods_of,
     target_in,
     within_range,
@@ -99,10 +100,14 @@ def answer_of(
     chance = None if aim is None else probability_met(plan, aim.target, released)
     clipped = None if aim is None else _judged(plan, aim.target, chance, low, high)
     beyond = beyond_of(plan, noisy[0], (low, high), pool)
-    ends = (low, high) if beyond is None else beyond.widened(low, high)
-    verdict = clipped
-    if aim is not None and clipped is not Verdict.UNDECIDED and beyond is not None:
-        verdict = judge(aim.target, *ends)
+    ends, verdict = (low, high), clipped
+    if beyond is not None:
+        ends = beyond.widened(low, high)
+    elif aim is not None:
+        ends = open_interval_of(plan, released, ends, log.public.vocabulary)
+    is_open = beyond is None and ends != (low, high)
+    if aim is not None and clipped is not Verdict.UNDECIDED and ends != (low, high):
+        verdict = _judged(plan, aim.target, chance, *ends)
     bands = bands_of(aim, verdict, *ends, noise_only=plan.covers_noise_only)
     if verdict is not None and perhaps_empty:
         verdict, bands = Verdict.UNDECIDED, bands and tuple(Band)
@@ -128,7 +133,8 @@ def answer_of(
         probability_met=chance,
         ceiling=_shown(plan.ppi, _ceiling(plan, estimates)),
         bands=bands,
-        likelihood=likelihood_of(plan, noisy),
+        # Smoothing judges by what bounds count: where they count nothing, it would be too sure.
+        likelihood=None if is_open else likelihood_of(plan, noisy),
         simultaneous=_simultaneous(plan, noisy, together),
         possible=Interval(least, most, 1.0),
         cases_margin=_cases_margin(estimates),

@@ -29,6 +29,7 @@ from pappi.planning.expected import grid_days
 from pappi.planning.plan import Plan
 from pappi.planning.sets import plan_alone, plan_set
 from pappi.planning.trials import (
+    as_if_uncut,
     chance_to_decide,
     decides_somewhere,
     expected_half_widths,
@@ -138,7 +139,19 @@ def advice_on(plan: Plan) -> str:
     """What speaks against asking this, in a sentence; empty if nothing does."""
     nothing = why_nothing(plan)
     told = f"this will tell you nothing, because {nothing}" if nothing else ""
-    return "; ".join(filter(None, (told, extreme_caution(plan.ppi, plan.epsilon.fraction))))
+    hidden = "" if nothing else _uncounted_caution(plan)
+    extreme = extreme_caution(plan.ppi, plan.epsilon.fraction)
+    return "; ".join(filter(None, (told, hidden, extreme)))
+
+
+def _uncounted_caution(plan: Plan) -> str:
+    """What bounds that nothing counts may hide from a verdict."""
+    if chance_to_decide(plan) == chance_to_decide(as_if_uncut(plan)):
+        return ""
+    return (
+        "nothing counts the cases beyond its bounds, so its verdict is unclear wherever these "
+        "could flip it; if you know that its bounds cut nothing, add `release: {clipping: off}`"
+    )
 
 
 def extreme_caution(ppi: Ppi, epsilon: Fraction) -> str:
@@ -173,6 +186,7 @@ def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[
         *_first_working(_longer(plan.ppi, log), plan.epsilon, log),
         *_working(_other_functions(plan.ppi, log), log),
         *_working(_verdict_only(plan.ppi), log),
+        *_working(_known_uncut(plan), log),
         *_as_a_set(plan, log, among),
     ]
     if not single:
@@ -363,6 +377,14 @@ def _verdict_only(ppi: Ppi) -> list[_Changed]:
         return []
     verdict = replace(ppi, release=ReleaseChoice(answer=Wanted.VERDICT))
     return [("ask for the verdict only, without a value", verdict)]
+
+
+def _known_uncut(plan: Plan) -> list[_Changed]:
+    """The same release, where it is its bounds that leave the verdict open."""
+    if chance_to_decide(plan) == chance_to_decide(as_if_uncut(plan)):
+        return []
+    words = "add `clipping: off`, if you know that its bounds cut nothing"
+    return [(words, as_if_uncut(plan).ppi)]
 
 
 def _as_a_set(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> Iterator[Alternative]:

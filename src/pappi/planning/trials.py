@@ -43,9 +43,9 @@ from statistics import mean, median
 import numpy as np
 
 from pappi.mechanisms import LOOSE_FILL, MOSTLY_LOW, Floats, Outcome, RandBelow, Trial
-from pappi.planning.bounds import output_range_of, sides_cut
+from pappi.planning.bounds import output_range_of, sides_cut, sides_hidden
 from pappi.planning.measurements import Measurement
-from pappi.planning.plan import Plan, interval_of
+from pappi.planning.plan import Plan, interval_of, open_interval_of
 from pappi.planning.ratios import ratio_of
 from pappi.planning.targets import target_in
 from pappi.ppinot import (
@@ -225,9 +225,10 @@ def chance_to_decide(plan: Plan) -> float | None:
 def decides_somewhere(plan: Plan) -> bool | None:
     """Whether the verdict is likely to be firm for some value, even if it lies far from its target.
 
-    The ends of the range are left out; None as for the chance to decide.
+    The ends of the range are left out; None as for the chance to decide. So is what bounds cut
+    uncounted: that is no matter of ε, and the value tells something all the same.
     """
-    tried = _tried(_as_released(plan))
+    tried = _tried(as_if_uncut(_as_released(plan)))
     return None if tried is None else tried.somewhere
 
 
@@ -306,6 +307,9 @@ def _firm_by_law(plan: Plan, target: Target, values: Sequence[float]) -> list[fl
         surely_there = ~intervals.perhaps_empty
         below = (intervals.high < float(limit)) & surely_there
         above = (intervals.low > float(limit)) & surely_there
+        if not plan.tells_beyond:
+            hidden = sides_hidden(plan.ppi, measure, (float(limit), float(limit)), None)
+            below, above = below & (not hidden[1]), above & (not hidden[0])
         met, missed = met & (below if is_most else above), missed | (above if is_most else below)
     return [float(each) for each in np.mean(met | missed, axis=1)]
 
@@ -324,17 +328,29 @@ def _firm_share(plan: Plan, target: Target, value: float) -> float:
     return mean(_is_firm(plan, target, released, shift) for released in trials)
 
 
+def as_if_uncut(plan: Plan) -> Plan:
+    """The same release, if the bounds that it counts nothing of are known to cut nothing."""
+    if plan.tells_beyond or not plan.ppi.release.clipping:
+        return plan
+    release = replace(plan.ppi.release, clipping=False)
+    return replace(plan, ppi=replace(plan.ppi, release=release))
+
+
 def _is_firm(plan: Plan, target: Target, released: dict[str, Outcome], shift: float) -> bool:
     for part in plan.measurements:
         least = part.mechanism.estimate(released[part.path]).least_cases
         if least is not None and least <= 0:
             return False  # perhaps there are no cases
+    closed = interval_of(plan, released)
+    opened = open_interval_of(plan, released, closed)
     if plan.decides:
         (part,) = plan.measurements
         (limit,) = _limits(target)
         chance = part.mechanism.chance_at_most(released[part.path], float(limit))
-        return max(chance, 1 - chance) >= (1 + CONFIDENCE) / 2
-    low, high = interval_of(plan, released)
+        end = 1 if chance > 0.5 else 0
+        hidden = opened[end] != closed[end]
+        return max(chance, 1 - chance) >= (1 + CONFIDENCE) / 2 and not hidden
+    low, high = opened
     return judge(target, low + shift, high + shift) is not Verdict.UNDECIDED
 
 
