@@ -105,7 +105,6 @@ def answer_of(
         ends = beyond.widened(low, high)
     elif aim is not None:
         ends = open_interval_of(plan, released, ends, log.public.vocabulary)
-    is_open = beyond is None and ends != (low, high)
     if aim is not None and clipped is not Verdict.UNDECIDED and ends != (low, high):
         verdict = _judged(plan, aim.target, chance, *ends)
     bands = bands_of(aim, verdict, *ends, noise_only=plan.covers_noise_only)
@@ -133,14 +132,14 @@ def answer_of(
         probability_met=chance,
         ceiling=_shown(plan.ppi, _ceiling(plan, estimates)),
         bands=bands,
-        # Smoothing judges by what bounds count: where they count nothing, it would be too sure.
-        likelihood=None if is_open else likelihood_of(plan, noisy),
+        likelihood=likelihood_of(plan, noisy),
         simultaneous=_simultaneous(plan, noisy, together),
         possible=Interval(least, most, 1.0),
         cases_margin=_cases_margin(estimates),
         perhaps_empty=perhaps_empty,
         beyond=_shown_beyond(plan.ppi, beyond),
         clipping_decides=verdict is not clipped and not perhaps_empty,
+        hidden=(beyond is None and ends[0] < low, beyond is None and ends[1] > high),
         derived_from=sources,
         distribution=_distribution(plan, noisy[0]),
     )
